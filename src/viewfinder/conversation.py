@@ -1,0 +1,342 @@
+"""Turns and conversations: pure data, no other module of ours.
+
+A conversation is a persistent tree. Its nodes are numbered in the order in which they were said: node 0 is
+the empty root, node k the k-th line of a script, `BackTo` lines included. A `BackTo(k)` node stands for
+node k again: its parent is k, it adds nothing to what the user wants, and whatever is said next branches
+off there. Nothing is ever removed, so the newest node is always the present one.
+
+>>> talk = Conversation().then(Say("a dog")).then(Say("in the snow")).then(BackTo(1)).then(Say("on a beach"))
+>>> [node.turn.text for node in talk.path()]
+['a dog', 'on a beach']
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+SCHEMA = "viewfinder/conversation"
+SCHEMA_VERSION = 1
+
+PictureId = str
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the system asked, by whom, and why; `choices` may be empty for a free answer."""
+
+    text: str
+    choices: tuple[str, ...] = ()
+    by: str = ""
+    why: str = ""
+    attribute: str | None = None
+
+
+@dataclass(frozen=True)
+class Say:
+    """The user describes the picture, or goes on describing it."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The user answers the system's question; "don't know" is an answer too."""
+
+    question: Question
+    text: str
+
+
+@dataclass(frozen=True)
+class Like:
+    """The user picks a picture, with or without "but ..."; `turn` says where it was shown or picked back then."""
+
+    picture: PictureId
+    text: str = ""
+    turn: int | None = None
+
+
+@dataclass(frozen=True)
+class Show:
+    """The user shows an image of their own; `pixels_ref` names it (a file, or an upload over HTTP)."""
+
+    pixels_ref: str
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Keep:
+    """The user wants an attribute of what was on the screen after `turn` to stay."""
+
+    attribute: str
+    turn: int
+
+
+@dataclass(frozen=True)
+class Reject:
+    """The user does not want these pictures, or what `text` says."""
+
+    pictures: tuple[PictureId, ...] = ()
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class BackTo:
+    """The user goes on from an earlier node; nothing said since is lost."""
+
+    turn: int
+
+
+Turn = Say | Answer | Like | Show | Keep | Reject | BackTo
+
+DONT_KNOW = frozenset({"don't know", "dont know", "don’t know", "do not know", "i don't know", "no idea", "skip", "?"})
+
+
+def is_dont_know(text: str) -> bool:
+    """Whether an answer says that the user cannot tell (or would rather not)."""
+    return text.strip().strip(".!").lower() in DONT_KNOW or not text.strip()
+
+
+@dataclass(frozen=True)
+class Node:
+    """One turn, where it hangs, and what the system displayed and asked after it."""
+
+    number: int
+    parent: int
+    turn: Turn | None
+    key: str
+    shown: tuple[PictureId, ...] = ()
+    asked: Question | None = None
+
+
+ROOT = Node(number=0, parent=0, turn=None, key="root")
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """The turns so far: an immutable, branching record. `then` and `recorded` return new conversations."""
+
+    nodes: tuple[Node, ...] = field(default=(ROOT,))
+
+    @property
+    def here(self) -> Node:
+        """The node at which the conversation stands: the newest."""
+        return self.nodes[-1]
+
+    def __len__(self) -> int:
+        return len(self.nodes) - 1
+
+    def node(self, number: int) -> Node:
+        """Node `number`.
+
+        Raises:
+            ValueError: there is no such node (yet).
+        """
+        if not 0 <= number < len(self.nodes):
+            raise ValueError(f"turn {number} does not exist: this conversation has turns 0 to {len(self)}")
+        return self.nodes[number]
+
+    def then(self, turn: Turn) -> Conversation:
+        """The conversation with one more turn.
+
+        Raises:
+            ValueError: the turn refers to a node that does not exist.
+        """
+        for referred in _turns_referred_to(turn):
+            self.node(referred)
+        parent = self.node(turn.turn).number if isinstance(turn, BackTo) else self.here.number
+        origin = self.nodes[parent]
+        key = origin.key if isinstance(turn, BackTo) else _chain(origin, turn)
+        number = len(self.nodes)
+        shown = origin.shown if isinstance(turn, BackTo) else ()
+        return Conversation((*self.nodes, Node(number, parent, turn, key, shown=shown)))
+
+    def recorded(self, *, shown: tuple[PictureId, ...], asked: Question | None) -> Conversation:
+        """The same conversation, with what the system displayed and asked after its newest turn."""
+        return Conversation((*self.nodes[:-1], replace(self.here, shown=shown, asked=asked)))
+
+    def path(self, number: int | None = None) -> tuple[Node, ...]:
+        """The nodes that lead from the root to `number` (default: here), without root and `BackTo` nodes."""
+        return tuple(reversed(list(self._upwards(self.here.number if number is None else number))))
+
+    def _upwards(self, number: int) -> Iterator[Node]:
+        node = self.node(number)
+        while node.number:
+            if not isinstance(node.turn, BackTo):
+                yield node
+            node = self.nodes[node.parent]
+
+    @cached_property
+    def pending(self) -> Question | None:
+        """The question that waits for an answer at this node, if any."""
+        node = self.here
+        while isinstance(node.turn, BackTo) and node.asked is None:
+            node = self.nodes[node.parent]
+        return node.asked
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object: schema, version, and one object a turn with its parent, what was shown and asked."""
+        turns = [
+            {
+                **turn_to_json(node.turn),
+                "parent": node.parent,
+                "shown": list(node.shown),
+                "asked": None if node.asked is None else asdict(node.asked),
+            }
+            for node in self.nodes[1:]
+            if node.turn is not None
+        ]
+        return {"schema": SCHEMA, "version": SCHEMA_VERSION, "turns": turns}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Conversation:
+        """The conversation that `to_json` wrote.
+
+        Raises:
+            ValueError: another schema, a later version, or a malformed turn (which is named by its number).
+        """
+        if data.get("schema") != SCHEMA:
+            raise ValueError(f"this is not a conversation: its schema is {data.get('schema')!r}, not {SCHEMA!r}")
+        if data.get("version") != SCHEMA_VERSION:
+            raise ValueError(
+                f"this conversation has version {data.get('version')!r}; this viewfinder reads {SCHEMA_VERSION}"
+            )
+        talk = Conversation()
+        for number, item in enumerate(data["turns"], start=1):
+            try:
+                record = dict(item)
+                parent, shown, asked = record.pop("parent"), record.pop("shown"), record.pop("asked")
+                talk = talk.then(turn_from_json(record)).recorded(
+                    shown=tuple(shown), asked=None if asked is None else _question(asked)
+                )
+            except (KeyError, TypeError, ValueError) as error:
+                raise ValueError(f"turn {number} of this conversation is malformed: {error}") from error
+            if talk.here.parent != parent:
+                raise ValueError(f"turn {number} says it follows turn {parent}, but it follows {talk.here.parent}")
+        return talk
+
+
+def turn_to_json(turn: Turn) -> dict[str, Any]:  # noqa: PLR0911 (one line a kind of turn)
+    """One turn as the JSON object of a script line (design: "Command line")."""
+    match turn:
+        case Say(text):
+            return {"say": text}
+        case Answer(question, text):
+            return {"answer": text, "question": asdict(question)}
+        case Like(picture, text, at):
+            return {"like": picture} | ({"but": text} if text else {}) | ({} if at is None else {"turn": at})
+        case Show(pixels_ref, text):
+            return {"show": pixels_ref} | ({"but": text} if text else {})
+        case Keep(attribute, at):
+            return {"keep": attribute, "turn": at}
+        case Reject(pictures, text):
+            return {"reject": list(pictures)} | ({"text": text} if text else {})
+        case BackTo(at):
+            return {"back_to": at}
+
+
+_KEYS: dict[str, frozenset[str]] = {
+    "say": frozenset(),
+    "answer": frozenset({"question"}),
+    "like": frozenset({"but", "turn"}),
+    "show": frozenset({"but"}),
+    "keep": frozenset({"turn"}),
+    "reject": frozenset({"text"}),
+    "back_to": frozenset(),
+}
+
+
+def turn_from_json(data: Any, *, pending: Question | None = None) -> Turn:
+    """The turn that a JSON object describes; `pending` is the question that an `answer` without one answers.
+
+    Raises:
+        ValueError: not an object, no or several kinds, an unknown key, or a value of the wrong type.
+    """
+    if not isinstance(data, Mapping):
+        raise ValueError(f"a turn is a JSON object such as {{\"say\": \"a dog\"}}, not {json.dumps(data)[:60]}")
+    kinds = [key for key in data if key in _KEYS]
+    if len(kinds) != 1:
+        raise ValueError(f"a turn has exactly one of {', '.join(_KEYS)}; this one has {', '.join(kinds) or 'none'}")
+    kind = kinds[0]
+    for key in data:
+        if key != kind and key not in _KEYS[kind]:
+            raise ValueError(f"a {kind!r} turn knows no {key!r}; it may have {', '.join(sorted(_KEYS[kind])) or 'nothing'}")
+    return _read(kind, data, pending)
+
+
+def _read(  # noqa: PLR0911 (one line a kind of turn)
+    kind: str, data: Mapping[str, Any], pending: Question | None
+) -> Turn:
+    match kind:
+        case "say":
+            return Say(_text(data, "say"))
+        case "answer":
+            question = _question(data["question"]) if data.get("question") else pending or Question("")
+            return Answer(question, _text(data, "answer"))
+        case "like":
+            at = data.get("turn")
+            return Like(_text(data, "like"), _text(data, "but", ""), None if at is None else _number(data, "turn"))
+        case "show":
+            return Show(_text(data, "show"), _text(data, "but", ""))
+        case "keep":
+            return Keep(_text(data, "keep"), _number(data, "turn"))
+        case "reject":
+            return Reject(_ids(data["reject"]), _text(data, "text", ""))
+        case _:
+            return BackTo(_number(data, "back_to"))
+
+
+def _text(data: Mapping[str, Any], key: str, default: str | None = None) -> str:
+    value = data.get(key, default)
+    if not isinstance(value, str):
+        raise ValueError(f"{key!r} must be a text, not {json.dumps(value)[:60]}")
+    return value
+
+
+def _number(data: Mapping[str, Any], key: str) -> int:
+    value = data.get(key)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{key!r} must be the number of a turn, not {json.dumps(value)[:60]}")
+    return value
+
+
+def _ids(value: Any) -> tuple[PictureId, ...]:
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValueError(f"'reject' must be a list of picture ids, not {json.dumps(value)[:60]}")
+    return tuple(value)
+
+
+def _question(data: Any) -> Question:
+    if isinstance(data, str):
+        return Question(data)
+    if not isinstance(data, Mapping) or not isinstance(data.get("text"), str):
+        raise ValueError("a question is a text, or an object with a 'text'")
+    unknown = set(data) - set(Question.__dataclass_fields__)
+    if unknown:
+        raise ValueError(f"a question knows no {', '.join(sorted(unknown))}")
+    return Question(**{**data, "choices": tuple(data.get("choices", ()))})
+
+
+def _turns_referred_to(turn: Turn) -> tuple[int, ...]:
+    match turn:
+        case Keep(turn=at) | BackTo(turn=at):
+            return (at,)
+        case Like(turn=int(at)):
+            return (at,)
+        case _:
+            return ()
+
+
+def _chain(parent: Node, turn: Turn) -> str:
+    """A node's key: a hash over the whole path to it and over what its parent displayed.
+
+    Two conversations with equal paths share keys, so that memoised steps serve both.
+    """
+    said = json.dumps([parent.key, parent.shown, turn_to_json(turn)], sort_keys=True)
+    return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()

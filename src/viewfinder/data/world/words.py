@@ -1,0 +1,203 @@
+"""The vocabulary of the worlds: several words for one thing, and how to join them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+NOUNS: dict[str, tuple[tuple[str, str], ...]] = {
+    "apple": (("apple", "apples"),),
+    "ball": (("ball", "balls"),),
+    "balloon": (("balloon", "balloons"),),
+    "bicycle": (("bicycle", "bicycles"), ("bike", "bikes")),
+    "bird": (("bird", "birds"),),
+    "boat": (("boat", "boats"), ("sailing boat", "sailing boats"), ("sailboat", "sailboats")),
+    "book": (("book", "books"),),
+    "bottle": (("bottle", "bottles"),),
+    "bus": (("bus", "buses"),),
+    "butterfly": (("butterfly", "butterflies"),),
+    "car": (("car", "cars"), ("automobile", "automobiles")),
+    "cat": (("cat", "cats"), ("kitty", "kitties")),
+    "chair": (("chair", "chairs"), ("wooden chair", "wooden chairs")),
+    "clock": (("clock", "clocks"), ("alarm clock", "alarm clocks")),
+    "cup": (("cup", "cups"), ("mug", "mugs"), ("coffee cup", "coffee cups")),
+    "dog": (("dog", "dogs"), ("puppy", "puppies")),
+    "fish": (("fish", "fish"),),
+    "flower": (("flower", "flowers"), ("blossom", "blossoms")),
+    "gift": (("gift", "gifts"), ("present", "presents"), ("gift box", "gift boxes")),
+    "hat": (("hat", "hats"),),
+    "house": (("house", "houses"), ("cottage", "cottages")),
+    "kite": (("kite", "kites"),),
+    "lamp": (("lamp", "lamps"), ("table lamp", "table lamps")),
+    "moon": (("moon", "moons"), ("crescent moon", "crescent moons")),
+    "mushroom": (("mushroom", "mushrooms"), ("toadstool", "toadstools")),
+    "star": (("star", "stars"),),
+    "sun": (("sun", "suns"),),
+    "tree": (("tree", "trees"),),
+    "umbrella": (("umbrella", "umbrellas"), ("parasol", "parasols")),
+}
+
+SIZE_WORDS = {
+    "small": ("small", "little", "tiny"),
+    "medium": ("medium-sized", "middle-sized"),
+    "large": ("large", "big", "huge"),
+}
+
+COLOUR_WORDS = {
+    "purple": ("purple", "violet"),
+    "red": ("red", "bright red"),
+    "white": ("white", "snow-white"),
+}
+
+PATTERN_ADJECTIVES = {
+    "plain": ("plain", "single-coloured"),
+    "striped": ("striped", "stripy"),
+    "dotted": ("dotted", "spotted", "polka-dot"),
+    "checked": ("checked", "checkered", "chequered"),
+}
+PATTERN_TAILS = {
+    "striped": ("with stripes", "with a stripe pattern"),
+    "dotted": ("with dots", "with spots", "covered in dots"),
+    "checked": ("with checks", "with a checked pattern"),
+}
+PATTERN_NOUNS = {"striped": "stripes", "dotted": "dots", "checked": "checks"}
+
+PREDICATE_WORDS = {
+    "left of": ("left of", "to the left of", "on the left of"),
+    "right of": ("right of", "to the right of", "on the right of"),
+    "above": ("above", "over"),
+    "below": ("below", "beneath", "underneath"),
+    "next to": ("next to", "beside", "close to"),
+    "in front of": ("in front of", "partly covering"),
+    "behind": ("behind", "partly hidden by"),
+}
+
+PLACE_NOUNS = {
+    "beach": ("a beach", "a sandy beach", "the seaside"),
+    "meadow": ("a meadow", "a grassy field", "rolling grassland"),
+    "snow": ("a snowy landscape", "a winter scene", "snowy fields"),
+    "city": ("a city at night", "a street below lit windows", "a night-time skyline"),
+    "kitchen": ("a kitchen", "a tiled kitchen", "a kitchen with an oven"),
+    "road": ("a country road", "a straight road", "an empty road"),
+    "desert": ("a desert", "sand dunes", "a desert with cacti"),
+    "lake": ("a lake", "a lake below hills", "a quiet lakeside"),
+    "forest": ("a forest", "the woods", "a dense wood"),
+    "room": ("a living room", "a room with a window", "a parlour with a round rug"),
+    "mountains": ("mountains", "a mountain pasture", "snow-capped peaks"),
+    "garden": ("a garden", "a garden with a picket fence", "a mown lawn"),
+}
+
+WHERE = {
+    "beach": ("on the beach", "on a sandy beach", "by the sea", "at the seaside"),
+    "meadow": ("in a meadow", "in a grassy field", "out in the fields"),
+    "snow": ("in the snow", "in a snowy landscape", "in a winter scene"),
+    "city": ("in the city at night", "in a city street after dark", "in front of a lit skyline"),
+    "kitchen": ("in a kitchen", "in the kitchen", "in a kitchen with white tiles"),
+    "road": ("along a road", "by a country road", "where a road leads to the horizon"),
+    "desert": ("in the desert", "among sand dunes", "in a dry desert"),
+    "lake": ("by a lake", "at the lake", "at the waterside"),
+    "forest": ("in a forest", "in the woods", "deep in the forest"),
+    "room": ("in a living room", "in a room with a window", "indoors"),
+    "mountains": ("in the mountains", "below snow-capped peaks", "on a mountain pasture"),
+    "garden": ("in a garden", "on a lawn with a picket fence", "in the back garden"),
+}
+
+STANDS = {
+    "beach": ("on the sand", "on the beach"),
+    "meadow": ("in the grass", "on the meadow"),
+    "snow": ("in the snow", "on the snow"),
+    "city": ("in the street", "on the asphalt"),
+    "kitchen": ("on the kitchen floor", "on the floor"),
+    "road": ("by the road", "along the road"),
+    "desert": ("in the sand", "on the desert sand"),
+    "lake": ("on the shore", "at the lakeside"),
+    "forest": ("on the forest floor", "among the fallen leaves"),
+    "room": ("on the floor", "on the floorboards"),
+    "mountains": ("on the pasture", "in front of the mountains"),
+    "garden": ("on the lawn", "in the garden"),
+}
+FLOATS = {"air": ("in the air", "up in the air"), "water": ("on the water", "in the water")}
+
+LIGHT_WORDS = {
+    "day": ("by day", "in daylight"),
+    "sunset": ("at sunset", "at dusk", "in the evening"),
+    "night": ("at night", "in the dark"),
+    "indoors": ("",),
+}
+
+SKY_WORDS = {
+    "day": ("a blue sky", "blue sky with a few clouds", "the sky is blue"),
+    "sunset": ("an orange evening sky", "a sky glowing at sunset", "clouds in the evening sky"),
+    "night": ("a dark night sky", "the sky is dark", "a clear night sky"),
+}
+
+PART_WORDS = {
+    "sea": ("the sea", "a calm sea", "waves on the sea"),
+    "sand": ("a strip of sand", "sand in the foreground", "the sand of the beach"),
+    "grass": ("grass", "a grassy slope", "flowers in the grass"),
+    "snow": ("snow on the ground", "a blanket of snow", "deep snow"),
+    "firs": ("a row of firs", "snowy firs in the distance", "firs on the horizon"),
+    "night sky": ("a dark night sky", "the sky above the city"),
+    "skyline": ("tall buildings", "lit windows", "skyscrapers with lit windows"),
+    "street": ("a dark street", "markings on the asphalt", "the street in front"),
+    "tiles": ("white wall tiles", "a tiled wall", "rows of tiles"),
+    "worktop": ("kitchen cabinets", "a worktop with an oven", "an oven between cabinets"),
+    "shelf": ("a shelf on the wall", "jars on a shelf", "a wooden shelf"),
+    "floor": ("a tiled floor", "the kitchen floor"),
+    "road": ("a road to the horizon", "a straight road", "a dashed line on the road"),
+    "verge": ("grass beside the road", "posts along the road", "the grassy verge"),
+    "dunes": ("sand dunes", "dunes in the distance", "a ridge of sand"),
+    "cacti": ("a cactus", "cacti in the distance", "cacti on the dunes"),
+    "hills": ("hills across the water", "low hills", "hills on the far shore"),
+    "lake": ("a lake", "still water", "ripples on the lake"),
+    "shore": ("reeds on the shore", "a grassy shore", "the near shore"),
+    "trunks": ("tall trunks", "rows of tree trunks", "trees in the background"),
+    "forest floor": ("leaves on the ground", "the forest floor", "fallen leaves"),
+    "wallpaper": ("striped wallpaper", "a papered wall"),
+    "window": ("a window with curtains", "red curtains", "a white window frame"),
+    "painting": ("a framed painting", "a picture on the wall", "a painting of mountains"),
+    "rug": ("a round rug", "a rug on the floorboards", "an oval carpet"),
+    "mountains": ("snow-capped mountains", "mountain peaks", "snow on the peaks"),
+    "pasture": ("a pasture", "stones in the grass", "a grassy slope below the peaks"),
+    "fence": ("a white picket fence", "a fence with a hedge behind it", "a wooden fence"),
+    "lawn": ("a mown lawn", "a row of flowers along the fence", "stripes on the lawn"),
+}
+
+NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+
+NEGATIONS = ("no", "not", "without", "nowhere")
+"""Every phrase that denies something has one of these words."""
+
+FRONTED = frozenset({"bird", "bus", "car", "dog", "fish"})
+"""Kinds of which one sees which way they face."""
+
+
+def with_article(phrase: str) -> str:
+    """`a` or `an` before a phrase.
+
+    >>> with_article("orange umbrella")
+    'an orange umbrella'
+    """
+    return f"{'an' if phrase[0] in 'aeiou' else 'a'} {phrase}"
+
+
+def listed(phrases: Sequence[str]) -> str:
+    """Phrases joined as in speech.
+
+    >>> listed(["a cat", "two dogs", "a hat"])
+    'a cat, two dogs and a hat'
+    """
+    return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
+
+
+def spot_words(column: str, row: str) -> tuple[str, ...]:
+    """Ways to say in which ninth of the picture something is."""
+    if (column, row) == ("middle", "centre"):
+        return ("in the middle", "in the centre of the picture")
+    if column == "middle":
+        return {"top": ("at the top", "near the top"), "bottom": ("at the bottom", "near the lower edge")}[
+            row
+        ]
+    if row == "centre":
+        return (f"on the {column}", f"at the {column}", f"on the {column} side")
+    vertical = {"top": "upper", "bottom": "lower"}[row]
+    return (f"in the {vertical} {column}", f"in the {vertical} {column} corner", f"on the {column}")

@@ -1,0 +1,328 @@
+"""A checkpoint of transformers, by hub name or local folder: found, checked, loaded strictly, identified.
+
+Every failure becomes one line of `BadInput` (it cannot be loaded) or `EncoderMismatch` (its numbers are not
+those of the model that it says it is).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from viewfinder.encoders.towers import FAMILIES, Family, Network
+from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
+
+RECIPE = "1"
+"""Part of every version: raise it when the code here or in `towers` makes other numbers of the same files."""
+
+WEIGHTS = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)
+"""What transformers looks for, in its order."""
+
+TEXTS = ("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model")
+"""What a tokenizer is made of; the first that is there counts (`merges.txt` goes with `vocab.json`)."""
+
+SETTINGS = ("config.json", "preprocessor_config.json", "processor_config.json", "tokenizer_config.json")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a checkpoint is: a folder, or a name on the hub (at one commit, once its config was read)."""
+
+    name: str
+    folder: Path | None
+    commit: str | None = None
+
+    @property
+    def location(self) -> str:
+        """What transformers is given."""
+        return self.name if self.folder is None else str(self.folder)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Arguments of every `from_pretrained`: a folder never asks the hub, foreign code is never run."""
+        return {
+            "local_files_only": self.folder is not None,
+            "trust_remote_code": False,
+            "revision": self.commit,
+        }
+
+    @property
+    def way_out(self) -> str:
+        """What the user can do when something cannot be loaded."""
+        if self.folder is not None:
+            return (
+                "give a complete folder, as save_pretrained of model, image processor and tokenizer write it"
+            )
+        return "check the name and the network (and HF_HUB_OFFLINE), or give a local folder"
+
+    def file(self, name: str) -> Path | None:
+        """One file of the checkpoint, fetched if need be; None if there is none (or offline, none cached)."""
+        from transformers.utils.hub import cached_file
+
+        found = cached_file(
+            self.location,
+            name,
+            revision=self.commit,
+            local_files_only=self.folder is not None,
+            _raise_exceptions_for_missing_entries=False,
+            _raise_exceptions_for_connection_errors=False,
+        )
+        return None if found is None else Path(found)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A loaded model with everything that its inputs need."""
+
+    name: str
+    version: str
+    family: Family
+    config: Any
+    network: Network
+    pixels: Any
+    tokenizer: Any
+
+
+def load_checkpoint(name_or_path: str) -> Checkpoint:
+    """The checkpoint in a folder, or of that name on the hub (or in the hub's cache on this machine).
+
+    Raises:
+        BadInput: nothing there, not a model, an unsupported architecture, a file missing or unreadable.
+        EncoderMismatch: weights missing, left over or of another shape, or parts that do not fit each other.
+    """
+    source = find(name_or_path)
+    with _quiet():
+        model_type, source = _model_type(source)
+        family = FAMILIES[model_type]
+        config, network = _network(source, family)
+        pixels, tokenizer = _pixels(source), _tokenizer(source)
+        _check_parts(source, config, pixels, tokenizer)
+        with _explained(source, "the files"):
+            version = _version(source)
+    return Checkpoint(f"{model_type}:{source.name}", version, family, config, network, pixels, tokenizer)
+
+
+def find(name_or_path: str) -> Source:
+    """A folder if there is one of that name, else a name on the hub.
+
+    Raises:
+        BadInput: it is a file, a folder that does not exist, or nothing that could be a name.
+    """
+    path = Path(name_or_path).expanduser()
+    if not name_or_path:
+        raise BadInput("the encoder's name is empty: give a model folder, or a hub name such as owner/model")
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise BadInput(
+                f"{path} is no model folder (no config.json): give the folder that save_pretrained wrote"
+            )
+        return Source(path.resolve().name, path)
+    if path.is_file():
+        raise BadInput(
+            f"{path} is a file: give the model folder around it, or a hub name such as owner/model"
+        )
+    if name_or_path.startswith(("/", ".", "~")) or name_or_path.count("/") > 1 or "\\" in name_or_path:
+        raise BadInput(f"there is no folder {path}: give a model folder, or a hub name such as owner/model")
+    return Source(name_or_path, None)
+
+
+def _model_type(source: Source) -> tuple[str, Source]:
+    """The architecture that config.json names, and the source pinned to the commit that it was read from."""
+    from transformers import PretrainedConfig
+
+    with _explained(source, "config.json"):
+        data, _ = PretrainedConfig.get_config_dict(
+            source.location, local_files_only=source.folder is not None, revision=source.commit
+        )
+    if not data:
+        raise BadInput(f"{source.location} has no config.json, so it is no model: {source.way_out}")
+    model_type = data.get("model_type")
+    if model_type not in FAMILIES:
+        raise BadInput(
+            f"{source.location} is of model type {model_type!r}, which viewfinder cannot use: give one of "
+            f"type {', '.join(sorted(FAMILIES))}"
+        )
+    return model_type, Source(source.name, source.folder, data.get("_commit_hash"))
+
+
+def _network(source: Source, family: Family) -> tuple[Any, Network]:
+    """Config and model in evaluation mode, in f32 whatever the file holds.
+
+    Raises:
+        EncoderMismatch: a key is missing, left over, or of another shape.
+    """
+    import torch
+    import transformers
+
+    with _explained(source, "the weights"):
+        network, report = getattr(transformers, family.network).from_pretrained(
+            source.location,
+            **source.options,
+            dtype=torch.float32,
+            output_loading_info=True,
+            # Not to be lenient: mismatches then come in the report, with the rest, and are refused below.
+            ignore_mismatched_sizes=True,
+        )
+    _refuse_gaps(source, family, report)
+    if getattr(network.config.vision_config, "vision_use_head", True) is False:
+        raise BadInput(
+            f"{source.location} has no pooling head (vision_use_head is false), so it gives no vector for a "
+            f"whole picture: give a model with the head"
+        )
+    return network.config, network.eval()
+
+
+def _refuse_gaps(source: Source, family: Family, report: Mapping[str, Any]) -> None:
+    # transformers itself forgives constant buffers (position_ids) that older versions saved.
+    wrong = {
+        "missing weights": sorted(report["missing_keys"]),
+        "unknown weights": sorted(report["unexpected_keys"]),
+        "weights of another shape": sorted(key for key, *_ in report["mismatched_keys"]),
+        "unreadable weights": [str(message).splitlines()[0] for message in report.get("error_msgs", ())],
+    }
+    said = [f"{len(keys)} {what} ({_some(keys)})" for what, keys in wrong.items() if keys]
+    if said:
+        raise EncoderMismatch(
+            f"{source.location} does not hold a whole {family.network}: {'; '.join(said)}; give a checkpoint "
+            f"that was saved from {family.network}"
+        )
+
+
+def _some(keys: list[str]) -> str:
+    return ", ".join(keys[:3]) + (", ..." if len(keys) > 3 else "")
+
+
+def _pixels(source: Source) -> Any:
+    from transformers import AutoImageProcessor
+
+    with _explained(source, "the image processor (preprocessor_config.json)"):
+        load: Callable[..., Any] = AutoImageProcessor.from_pretrained
+        return load(source.location, **source.options, backend="pil")
+
+
+def _tokenizer(source: Source) -> Any:
+    """The tokenizer as transformers makes it, save for SigLIP's.
+
+    `SiglipTokenizer` needs the sentencepiece package; the tokenizer.json beside it says the same, so that is
+    read, whether or not sentencepiece is installed.
+    """
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    with _explained(source, "the tokenizer"):
+        if not any(source.file(name) for name in TEXTS):
+            # transformers would make an empty one, which turns every text into the same vector.
+            raise BadInput(
+                f"{source.location} has no tokenizer (none of {', '.join(TEXTS)}), so it cannot read words: "
+                f"{source.way_out}"
+            )
+        if _says_siglip(source) and source.file("tokenizer.json"):
+            return PreTrainedTokenizerFast.from_pretrained(source.location, **source.options)
+        return AutoTokenizer.from_pretrained(source.location, **source.options)
+
+
+def _says_siglip(source: Source) -> bool:
+    settings = source.file("tokenizer_config.json")
+    said = json.loads(settings.read_text(encoding="utf-8")).get("tokenizer_class") if settings else None
+    return str(said).removesuffix("Fast") == "SiglipTokenizer"
+
+
+def _check_parts(source: Source, config: Any, pixels: Any, tokenizer: Any) -> None:
+    """Raises EncoderMismatch where tokenizer or image processor belong to another model."""
+    rows = config.text_config.vocab_size
+    if len(tokenizer) > rows:
+        raise EncoderMismatch(
+            f"{source.location}: the tokenizer knows {len(tokenizer)} tokens, the model only {rows}; they "
+            f"belong to different models: {source.way_out}"
+        )
+    vision, made = config.vision_config, _made(source, pixels)
+    in_patches = "spatial_shapes" in pixels.model_input_names
+    side = vision.patch_size if in_patches else vision.image_size
+    wanted = (
+        (vision.num_channels * side * side,)
+        if "spatial_shapes" in pixels.model_input_names
+        else (3, side, side)
+    )
+    if made[-len(wanted) :] != wanted:
+        raise EncoderMismatch(
+            f"{source.location}: the image processor makes inputs of {made}, the model wants {wanted}; they "
+            f"belong to different models: {source.way_out}"
+        )
+
+
+def _made(source: Source, pixels: Any) -> tuple[int, ...]:
+    """The shape that the image processor gives a picture."""
+    from PIL import Image
+
+    with _explained(source, "the image processor (preprocessor_config.json)"):
+        made = pixels(images=[Image.new("RGB", (64, 48))], return_tensors="np")["pixel_values"]
+    return tuple(int(size) for size in made.shape[1:])
+
+
+def _version(source: Source) -> str:
+    """16 hex digits over the bytes of every file that decides which numbers come out, wherever they lie."""
+    digest = hashlib.blake2b(RECIPE.encode(), digest_size=8)
+    settings = filter(None, map(source.file, SETTINGS))
+    for path in [*settings, *_tokenizer_files(source), *_weight_files(source)]:
+        with path.open("rb") as stream:
+            part = hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16))
+        digest.update(f"{path.name}\0{part.hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def _tokenizer_files(source: Source) -> Iterator[Path]:
+    first = next(filter(None, map(source.file, TEXTS)))
+    yield first
+    if first.name == "vocab.json":
+        yield from filter(None, [source.file("merges.txt")])
+
+
+def _weight_files(source: Source) -> Iterator[Path]:
+    """Where the weights were read from: the first of `WEIGHTS`, and the shards if that is an index."""
+    first = next(filter(None, map(source.file, WEIGHTS)))
+    yield first
+    if first.name.endswith(".index.json"):
+        shards = set(json.loads(first.read_text(encoding="utf-8"))["weight_map"].values())
+        yield from filter(None, map(source.file, sorted(shards)))
+
+
+@contextmanager
+def _explained(source: Source, part: str) -> Iterator[None]:
+    """Whatever goes wrong inside, as one line: transformers raises a dozen types, some of many lines."""
+    try:
+        yield
+    except ViewfinderError:
+        raise
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise BadInput(
+            f"{source.location}: cannot load {part} ({lines[0][:200]}): {source.way_out}"
+        ) from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No reports, retries or loading bars on stderr: what matters is raised. Downloads keep their bars."""
+    import huggingface_hub.utils.logging as hub_log
+    import transformers.utils.logging as log
+
+    before, hub_before = log.get_verbosity(), hub_log.get_verbosity()
+    bars = log.set_tqdm_hook(lambda make, args, options: make(*args, **{**options, "disable": True}))
+    log.set_verbosity(logging.ERROR)
+    hub_log.set_verbosity(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.set_tqdm_hook(bars)
+        log.set_verbosity(before)
+        hub_log.set_verbosity(hub_before)

@@ -1,0 +1,107 @@
+"""The starter encoder: pixels and words to vectors with no network connection, and no torch when searching."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+
+from viewfinder.encoders.base import Encoded, Pixels
+from viewfinder.encoders.starter.head import Calibration, Head, load_head
+from viewfinder.encoders.starter.layout import RAW_VERSION, RAW_WIDTH, SIDE
+from viewfinder.encoders.starter.network import PictureNetwork, onnx_file
+from viewfinder.encoders.starter.words import SentenceEncoder
+from viewfinder.pictures import Fit, Stretch
+
+SHIPPED_HEAD = Path(__file__).with_name("head.safetensors")
+BATCH = 8
+
+
+class StarterEncoder:
+    """EfficientNet-Lite2 and MiniLM joined by a head: the one in the box, or one tuned on the user's captions."""
+
+    name = "starter"
+    raw_version = RAW_VERSION
+    raw_width = RAW_WIDTH
+
+    def __init__(self, head_file: Path | None = None, *, threads: int | None = None) -> None:
+        self._head_file = head_file or SHIPPED_HEAD
+        self._threads = threads
+
+    @cached_property
+    def head(self) -> Head:
+        """The alignment head, read on first use."""
+        return load_head(self._head_file)
+
+    @cached_property
+    def sentences(self) -> SentenceEncoder:
+        """The sentence encoder, loaded on first use."""
+        return SentenceEncoder()
+
+    @cached_property
+    def _network(self) -> PictureNetwork:
+        return PictureNetwork(onnx_file(_cache(), self.sentences), threads=self._threads)
+
+    @property
+    def version(self) -> str:
+        """Raw version and head: vectors of equal version can be compared."""
+        return f"{RAW_VERSION}-{self.head.fingerprint()}"
+
+    @property
+    def width(self) -> int:
+        """Numbers in a vector of the shared space."""
+        return self.head.width
+
+    @property
+    def fit(self) -> Fit:
+        """How pictures should be decoded for this encoder."""
+        return Stretch(SIDE)
+
+    @property
+    def calibration(self) -> Calibration:
+        """What scores mean, measured when the head was fitted."""
+        return self.head.calibration
+
+    def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
+        """Raw vectors of upright pictures of any sizes."""
+        parts = [self._network([_stretched(p) for p in part], regions=regions) for part in _batches(batch)]
+        if not parts:
+            return Encoded(np.zeros((0, RAW_WIDTH), np.float32))
+        blocks = [block for _, block in parts if block is not None]
+        return Encoded(
+            np.concatenate([raw for raw, _ in parts]), np.concatenate(blocks) if blocks else None
+        )
+
+    def project(self, raw_nd: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n d"]:
+        """Raw vectors into the shared space."""
+        return self.head.pictures(raw_nd)
+
+    def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
+        """Unit vectors of texts in the shared space."""
+        return self.head.sentences(self.sentences(texts))
+
+    def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+        """How well each picture answers anything at all; see `head.background`."""
+        return self.head.background(pictures_nd)
+
+
+def _batches(pictures: Sequence[Pixels]) -> Iterator[Sequence[Pixels]]:
+    for start in range(0, len(pictures), BATCH):
+        yield pictures[start : start + BATCH]
+
+
+def _stretched(pixels: Pixels) -> Pixels:
+    if pixels.shape[:2] == (SIDE, SIDE):
+        return pixels
+    from PIL import Image
+
+    return np.asarray(Image.fromarray(pixels).resize((SIDE, SIDE), Image.Resampling.BICUBIC))
+
+
+def _cache() -> Path:
+    from platformdirs import user_cache_path
+
+    return user_cache_path("viewfinder")

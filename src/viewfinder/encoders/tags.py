@@ -1,0 +1,198 @@
+"""Zero-shot tags: what a picture shows, read off its vector by comparing it with phrases.
+
+A `TagGroup` is a question with its possible answers (`tags.json` holds eight groups, 83 tags). How similarity
+becomes probability, without a single label:
+
+- Each tag's similarity is centred on its mean over a background (a sample of the collection), so that a
+  tag that fits everything equally carries nothing: what counts is being *more* of a dog than most pictures.
+- All tags of a group share one unit, the root mean square of their spreads. A unit of its own per tag would
+  blow the noise of a tag that nothing in the collection has ("an elephant") up to that of real differences.
+- softmax(1.25 z), against "none of these" at z = 1.75: a picture that is ordinary in all tags has none.
+
+The background should be the collection, not the few present candidates: among candidates that are all dogs
+the animal must not look undecided.
+
+The two numbers and the common unit were chosen on 669 captioned photos (Flickr8k, heads trained on one half
+and tried on the other; truth = the tag that most captions name; mean over colour, people, animal, place and
+activity): the likeliest answer is right in 49 %, its mean probability is 47 %. With a unit per tag the truth
+costs 0.14 bits more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+
+import numpy as np
+from jaxtyping import Float
+
+Words = Callable[[Sequence[str]], Float[np.ndarray, "n d"]]
+"""Texts to unit vectors in the space of the pictures."""
+
+SHARPNESS = 1.25
+NONE_AT = 1.75
+
+
+@dataclass(frozen=True)
+class Tag:
+    """One possible answer: its name, the phrase that stands for it in the space, other words for it."""
+
+    name: str
+    phrase: str
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TagGroup:
+    """Tags that exclude each other, as answers to one question.
+
+    `none` is the answer when no tag fits; `topics` are the last words of names of catalogue columns on the
+    same matter.
+    """
+
+    name: str
+    question: str
+    tags: tuple[Tag, ...]
+    none: str = "none of these"
+    topics: tuple[str, ...] = ()
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The names of the tags, then `none`."""
+        return (*(tag.name for tag in self.tags), self.none)
+
+
+def tag_groups() -> tuple[TagGroup, ...]:
+    """The groups that come with the package.
+
+    >>> [group.name for group in tag_groups()][:3]
+    ['colour', 'people', 'animal']
+    """
+    text = files("viewfinder.encoders").joinpath("tags.json").read_text(encoding="utf-8")
+    return tuple(_group(entry) for entry in json.loads(text)["groups"])
+
+
+def _group(entry: Mapping[str, object]) -> TagGroup:
+    tags = entry["tags"]
+    assert isinstance(tags, list)
+    named = tuple(Tag(tag["name"], tag["phrase"], tuple(tag.get("also", ()))) for tag in tags)
+    topics = entry["topics"]
+    assert isinstance(topics, list)
+    return TagGroup(str(entry["name"]), str(entry["question"]), named, str(entry["none"]), tuple(topics))
+
+
+@dataclass(frozen=True, eq=False)
+class TagVectors:
+    """The text vectors of some groups, computed once per encoder, and how the collection spreads along them.
+
+    `phrases_td` stacks the tags of all groups. `centre_t` and `unit_g` come from a background; without one
+    they are None and each call takes the pictures that it is asked about.
+    """
+
+    groups: tuple[TagGroup, ...]
+    phrases_td: Float[np.ndarray, "t d"]
+    centre_t: Float[np.ndarray, " t"] | None = None
+    unit_g: Float[np.ndarray, " g"] | None = None
+    slices: tuple[slice, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        ends = np.cumsum([len(group.tags) for group in self.groups]).tolist()
+        object.__setattr__(self, "slices", tuple(slice(a, b) for a, b in zip([0, *ends], ends, strict=False)))
+
+    @staticmethod
+    def of(
+        words: Words,
+        *,
+        background: Float[np.ndarray, "n d"] | None = None,
+        groups: Sequence[TagGroup] | None = None,
+    ) -> TagVectors:
+        """The vectors of `groups` (default: all that come with the package), in one call of `words`.
+
+        `background`: picture vectors that stand for the collection; 2,000 chosen at random are plenty.
+        """
+        chosen = tag_groups() if groups is None else tuple(groups)
+        phrases_td = np.asarray(words([tag.phrase for group in chosen for tag in group.tags]), np.float32)
+        bare = TagVectors(chosen, phrases_td)
+        return bare if background is None else bare.against(background)
+
+    def against(self, background_nd: Float[np.ndarray, "n d"]) -> TagVectors:
+        """The same tags, measured against another background (the collection has grown)."""
+        centre_t, unit_g = self._spread(_similarities(background_nd, self.phrases_td))
+        return TagVectors(self.groups, self.phrases_td, centre_t, unit_g)
+
+    def probabilities(self, vectors_cd: Float[np.ndarray, "c d"]) -> dict[str, Float[np.ndarray, "c _"]]:
+        """Group name -> probability of each of its tags for each picture; what a row lacks to 1 is `none`."""
+        similar_ct = _similarities(vectors_cd, self.phrases_td)
+        if self.centre_t is None or self.unit_g is None:
+            centre_t, unit_g = self._spread(similar_ct)
+        else:
+            centre_t, unit_g = self.centre_t, self.unit_g
+        similar_ct -= centre_t
+        return {
+            group.name: _softmax_against_none(similar_ct[:, where] / unit)
+            for group, where, unit in zip(self.groups, self.slices, unit_g, strict=True)
+        }
+
+    def attributes(
+        self, vectors_cd: Float[np.ndarray, "c d"], *, at_least: float = 0.5
+    ) -> list[dict[str, tuple[str, ...]]]:
+        """What each picture's tags say of it: group name -> the tag that has at least this probability."""
+        found: list[dict[str, tuple[str, ...]]] = [{} for _ in vectors_cd]
+        for name, probability_ct in self.probabilities(vectors_cd).items():
+            answers = self.group(name).answers
+            for picture in np.flatnonzero(probability_ct.max(axis=1, initial=0.0) >= at_least):
+                found[picture][name] = (answers[int(probability_ct[picture].argmax())],)
+        return found
+
+    def group(self, name: str) -> TagGroup:
+        """The group of this name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return {group.name: group for group in self.groups}[name]
+
+    def _spread(
+        self, similar_nt: Float[np.ndarray, "n t"]
+    ) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " g"]]:
+        """Mean of each tag, and for each group the root mean square of its tags' standard deviations."""
+        if not len(similar_nt):
+            return np.zeros(len(self.phrases_td), np.float32), np.ones(len(self.groups), np.float32)
+        variance_t = similar_nt.var(axis=0)
+        unit_g = np.array([np.sqrt(variance_t[where].mean()) for where in self.slices], np.float32)
+        # Below the noise of float16 vectors nothing is told apart: a unit of 1 makes every z about 0.
+        return similar_nt.mean(axis=0), np.where(unit_g > 1e-4, unit_g, np.float32(1))
+
+
+def tag_probabilities(
+    group: TagGroup,
+    vectors_cd: Float[np.ndarray, "c d"],
+    words: Words,
+    *,
+    background: Float[np.ndarray, "n d"] | None = None,
+) -> Float[np.ndarray, "c t"]:
+    """Probability of each tag of one group for each picture; what a row lacks to 1 is "none of these".
+
+    Unit vectors in one space. Without `background` the pictures themselves stand for the collection.
+    For many groups or calls keep a `TagVectors`.
+    """
+    return TagVectors.of(words, background=background, groups=[group]).probabilities(vectors_cd)[group.name]
+
+
+def _similarities(
+    vectors_cd: Float[np.ndarray, "c d"], phrases_td: Float[np.ndarray, "t d"]
+) -> Float[np.ndarray, "c t"]:
+    similar_ct: Float[np.ndarray, "c t"] = np.asarray(vectors_cd, np.float32) @ phrases_td.T
+    return similar_ct
+
+
+def _softmax_against_none(z_ct: Float[np.ndarray, "c t"]) -> Float[np.ndarray, "c t"]:
+    logits_ct = SHARPNESS * z_ct
+    none = SHARPNESS * NONE_AT
+    top_c1 = np.maximum(logits_ct.max(axis=1, keepdims=True), none)
+    weight_ct = np.exp(logits_ct - top_c1)
+    whole_c1 = weight_ct.sum(axis=1, keepdims=True) + np.exp(none - top_c1)
+    probability_ct: Float[np.ndarray, "c t"] = weight_ct / whole_c1
+    return probability_ct

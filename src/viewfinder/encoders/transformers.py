@@ -1,0 +1,199 @@
+"""CLIP, SigLIP, SigLIP 2 and BLIP (its ITC head) as encoders, given by hub name or local folder.
+
+>>> encoder = load("openai/clip-vit-base-patch32")                                          # doctest: +SKIP
+>>> encoder.pictures([pixels]).global_bd @ encoder.words(["a red boat", "a dog"]).T         # doctest: +SKIP
+
+torch and transformers are imported by `load`, never by importing this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+from viewfinder.encoders.base import REGIONS, Encoded, Pixels, grid_boxes
+
+if TYPE_CHECKING:
+    from viewfinder.encoders.checkpoints import Checkpoint
+
+BATCH = 8
+"""Pictures (or texts) that go through the network at a time: memory stays flat however many are given."""
+
+LONGEST = 32
+"""Where sides differ by more than this factor, the ends, which the crop drops, are cut off first."""
+
+
+def load(name_or_path: str) -> TransformersEncoder:
+    """The encoder in a local folder, or of that name on the hub.
+
+    A folder is read without any network; a hub name is fetched or taken from the hub's cache, as transformers
+    does it (`HF_HUB_OFFLINE=1` keeps it to the cache).
+
+    Raises:
+        BadInput: nothing there, not a model, an unsupported architecture, a file missing or unreadable.
+        EncoderMismatch: weights missing, left over or of another shape, or parts that do not fit each other.
+    """
+    from viewfinder.encoders.checkpoints import load_checkpoint
+
+    return TransformersEncoder(load_checkpoint(name_or_path))
+
+
+class TransformersEncoder:
+    """A vision-language model behind the `Encoder` protocol; its raw vectors are those of the shared space.
+
+    Attributes:
+        name: model type and hub name or folder name, such as `clip:openai/clip-vit-base-patch32`.
+        version: a hash over config, tokenizer, image processor and weights; the same wherever the files lie.
+        raw_width, width: numbers of a vector; both are the width of the model's projection.
+    """
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        """The encoder of a loaded checkpoint (see `load`)."""
+        self.name: str = checkpoint.name
+        self.version: str = checkpoint.version
+        self.width: int = checkpoint.family.width(checkpoint.config)
+        self.raw_width: int = self.width
+        self._checkpoint = checkpoint
+        self._text_length: int = min(
+            int(checkpoint.tokenizer.model_max_length),
+            int(checkpoint.config.text_config.max_position_embeddings),
+        )
+
+    def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
+        """Unit vectors of upright pictures, and of their 36 regions (see `towers` and `region_boxes`)."""
+        global_bd = np.zeros((len(batch), self.width), np.float32)
+        regions_brd = np.zeros((len(batch), REGIONS, self.width), np.float32) if regions else None
+        for rows in _batches(len(batch)):
+            self._look(batch[rows], global_bd[rows], None if regions_brd is None else regions_brd[rows])
+        return Encoded(global_bd, regions_brd)
+
+    def project(self, raw_nd: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n d"]:
+        """The same vectors at unit length: this model's raw vectors lie in the shared space."""
+        return _unit(raw_nd)
+
+    def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
+        """Unit vectors of texts, cut at the model's length (CLIP 77, SigLIP 64, BLIP 512 tokens).
+
+        SigLIP saw every text padded to its full length in training, and is given them so.
+        """
+        words_nd = np.zeros((len(texts), self.width), np.float32)
+        for rows in _batches(len(texts)):
+            words_nd[rows] = self._read(texts[rows])
+        return words_nd
+
+    def region_boxes(self, width: int, height: int) -> Float[np.ndarray, "r 4"]:
+        """Boxes (x0, y0, x1, y1) of a picture's 36 regions in its upright pixels, row by row.
+
+        They divide what the model saw of it: where the image processor crops (CLIP), the crop; where patches
+        do not fill the input, the filled part.
+        """
+        x0, y0, x1, y1 = self._seen(width, height)
+        offset_4 = np.array([x0, y0, x0, y0], dtype=np.float32)
+        scale_4 = np.array([x1 - x0, y1 - y0, x1 - x0, y1 - y0], dtype=np.float32)
+        return np.asarray(grid_boxes(1, 1) * scale_4 + offset_4, dtype=np.float32)
+
+    def _seen(self, width: int, height: int) -> tuple[float, float, float, float]:
+        """The part of a width x height picture that lies under patches, in its pixels."""
+        vision = self._checkpoint.config.vision_config
+        if "spatial_shapes" in self._checkpoint.pixels.model_input_names:
+            # SigLIP 2 stretches the whole picture to whole patches.
+            return 0.0, 0.0, float(width), float(height)
+        covered = vision.image_size // vision.patch_size * vision.patch_size
+        view = _view(self._checkpoint.pixels, width, height)
+        return (
+            max(0.0, view.left / view.scale_x),
+            max(0.0, view.top / view.scale_y),
+            min(float(width), (view.left + covered) / view.scale_x),
+            min(float(height), (view.top + covered) / view.scale_y),
+        )
+
+    def _look(
+        self,
+        some: Sequence[Pixels],
+        global_bd: Float[np.ndarray, "b d"],
+        regions_brd: Float[np.ndarray, "b r d"] | None,
+    ) -> None:
+        """Fills in the vectors of a few pictures."""
+        import torch
+
+        from viewfinder.encoders import towers
+
+        network, family = self._checkpoint.network, self._checkpoint.family
+        with torch.inference_mode():
+            looked = family.look(network, self._pixel_inputs(some))
+            global_bd[:] = _unit(looked.global_bd.numpy())
+            if regions_brd is not None:
+                regions_brd[:] = _unit(towers.regions(network, family, looked).numpy())
+
+    def _pixel_inputs(self, some: Sequence[Pixels]) -> Mapping[str, Any]:
+        from PIL import Image
+
+        processor = self._checkpoint.pixels
+        crops = bool(getattr(processor, "do_center_crop", False))
+        # As PIL images: of an array that is 3 pixels high transformers takes the rows for channels.
+        images = [Image.fromarray(_without_ends(pixels) if crops else pixels) for pixels in some]
+        return dict(processor(images=images, return_tensors="pt").items())
+
+    def _read(self, some: Sequence[str]) -> Float[np.ndarray, "n d"]:
+        import torch
+
+        network, family = self._checkpoint.network, self._checkpoint.family
+        tokens = self._checkpoint.tokenizer(
+            list(some), padding=family.pad, truncation=True, max_length=self._text_length, return_tensors="pt"
+        )
+        inputs = {name: tokens[name] for name in ("input_ids", "attention_mask") if name in tokens}
+        with torch.inference_mode():
+            return _unit(family.read(network, inputs).numpy())
+
+
+@dataclass(frozen=True)
+class _View:
+    """A picture is scaled; the network's input begins at `left`, `top` of that (below 0: padding)."""
+
+    scale_x: float
+    scale_y: float
+    left: int
+    top: int
+
+
+def _view(processor: Any, width: int, height: int) -> _View:
+    """What transformers' `PilBackend` does to a picture before the network sees it."""
+    new_width, new_height = _resized(processor, width, height)
+    left = top = 0
+    if getattr(processor, "do_center_crop", False):
+        left = (new_width - processor.crop_size["width"]) // 2
+        top = (new_height - processor.crop_size["height"]) // 2
+    return _View(new_width / width, new_height / height, left, top)
+
+
+def _resized(processor: Any, width: int, height: int) -> tuple[int, int]:
+    """Width and height after resizing: of a fixed size, or with the shorter side at a given length."""
+    if not processor.do_resize:
+        return width, height
+    shortest = getattr(processor.size, "shortest_edge", None)
+    if shortest is None:
+        return processor.size["width"], processor.size["height"]
+    longer = int(shortest * max(width, height) / min(width, height))
+    return (shortest, longer) if width <= height else (longer, shortest)
+
+
+def _without_ends(pixels: Pixels) -> Pixels:
+    """With 224 on its short side, a picture of 1 x 60,000 pixels would take 9 GB: its middle is enough."""
+    height, width = pixels.shape[:2]
+    longest = LONGEST * min(height, width)
+    top, left = max(0, height - longest) // 2, max(0, width - longest) // 2
+    return np.ascontiguousarray(pixels[top : height - top, left : width - left])
+
+
+def _batches(count: int) -> Iterator[slice]:
+    return (slice(start, start + BATCH) for start in range(0, count, BATCH))
+
+
+def _unit(rows_nd: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:
+    rows_nd = np.asarray(rows_nd, dtype=np.float32)
+    lengths_n1 = np.linalg.norm(rows_nd, axis=-1, keepdims=True)
+    return np.asarray(rows_nd / np.maximum(lengths_n1, 1e-12), dtype=np.float32)

@@ -1,0 +1,343 @@
+"""Decoding in worker processes: a file that crashes, stalls or devours memory costs one worker, not the run.
+
+Workers are started with exec rather than fork, so that a parent with threads (ONNX Runtime, Lance) is safe,
+and without `multiprocessing`'s start methods, which would run the user's own script a second time.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewfinder.errors import PictureError, ViewfinderError
+from viewfinder.pictures.decode import Facts, Fit, Limits, Stretch
+from viewfinder.pictures.worker import READY, request
+
+IN_FLIGHT = 4
+"""Pictures that a worker holds at once: read ahead, being decoded, or waiting to be taken."""
+
+_START_SECONDS = 60.0
+_FAILED_STARTS = 3
+_LONGEST_HEADER = 1 << 20
+_COMMAND = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[2]);"
+    "from viewfinder.pictures.worker import serve; serve(int(sys.argv[1]))"
+)
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"}
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """A picture: pixels (height, width, 3), upright sRGB; size in bytes, `id` the hash of the content."""
+
+    path: Path
+    id: str
+    size: int
+    mtime_ns: int
+    pixels: NDArray[np.uint8]
+    facts: Facts
+
+
+@dataclass(frozen=True)
+class Bad:
+    """A file that did not become a picture, and why."""
+
+    path: Path
+    size: int
+    mtime_ns: int
+    reason: str
+
+
+Outcome = Read | Bad
+
+
+class Decoders:
+    """A few worker processes, alive from `with` (or the first use) to `close`."""
+
+    def __init__(self, workers: int, *, fit: Fit, limits: Limits = Limits()) -> None:  # noqa: B008 (frozen)
+        if workers < 1:
+            raise ValueError(f"{workers=}, but at least one is needed")
+        self._count, self._fit, self._limits = workers, fit, limits
+        self._workers: list[_Worker] = []
+        self._failed_starts = 0
+        self._owner = os.getpid()
+        self._busy = threading.Lock()
+
+    def __enter__(self) -> Decoders:
+        self._fill_up()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends all workers at once, whatever they do, and leaves no zombie. May be called twice."""
+        if os.getpid() != self._owner:
+            return  # a fork of the process that has the workers
+        while self._workers:
+            self._workers.pop().end()
+
+    def decode(self, paths: Iterable[Path]) -> Iterator[Outcome]:
+        """One outcome a path, in the order of the paths, which are drawn no faster than they are needed.
+
+        Workers go on while the caller holds an outcome, up to `IN_FLIGHT` pictures each. One decoding at a
+        time: an iterator that is given up must be closed (or collected) before the next begins.
+
+        Raises:
+            ViewfinderError: no worker can be started at all.
+            RuntimeError: another `decode` of these workers is under way.
+        """
+        return self._decode(paths, self._fit, self._limits)
+
+    def _decode(self, paths: Iterable[Path], fit: Fit, limits: Limits) -> Iterator[Outcome]:
+        if not self._busy.acquire(blocking=False):
+            raise RuntimeError("these Decoders are decoding already: finish or close that iterator first")
+        run = _Run(iter(paths), fit, limits)
+        try:
+            while True:
+                self._feed(run)
+                if not run.order:
+                    return
+                if (outcome := run.order[0].outcome) is not None:
+                    run.order.popleft()
+                    yield outcome
+                else:
+                    self._wait(run)
+        finally:
+            self._drop(worker for worker in list(self._workers) if worker.jobs)
+            self._busy.release()
+
+    def _feed(self, run: _Run) -> None:
+        """Draws paths into the window and hands them to the workers with the least to do."""
+        for path in islice(run.paths, self._count * IN_FLIGHT - len(run.order)):
+            job = _Job(Path(path), request(os.path.abspath(path), run.fit, run.limits))  # noqa: PTH100
+            run.order.append(job)
+            run.waiting.append(job)
+        while run.waiting and (worker := self._free_for(run.waiting[0])):
+            if worker.take(run.waiting[0]):
+                run.waiting.popleft()
+            else:
+                self._lost(worker, run)
+
+    def _free_for(self, job: _Job) -> _Worker | None:
+        self._fill_up()
+        least = min(self._workers, key=lambda worker: len(worker.jobs))
+        if job.alone or any(other.alone for other in least.jobs):
+            return least if not least.jobs else None
+        return least if len(least.jobs) < IN_FLIGHT else None
+
+    def _fill_up(self) -> None:
+        while len(self._workers) < self._count:
+            self._workers.append(_Worker())
+
+    def _wait(self, run: _Run) -> None:
+        """Until a worker has something to say, or has been silent for too long."""
+        deadlines = {worker: worker.deadline(run.limits) for worker in self._workers}
+        pause = max(0.0, min(deadlines.values()) - time.monotonic())
+        ready = set(wait([worker.pipe for worker in self._workers], pause))
+        for worker, deadline in deadlines.items():
+            if worker.pipe in ready:
+                self._hear(worker, run)
+            elif time.monotonic() >= deadline:
+                self._overdue(worker, run)
+
+    def _hear(self, worker: _Worker, run: _Run) -> None:
+        try:
+            worker.hear()
+        except (EOFError, OSError, ValueError, LookupError, TypeError):  # dead, or out of its mind
+            self._lost(worker, run)
+        else:
+            self._failed_starts = 0
+
+    def _overdue(self, worker: _Worker, run: _Run) -> None:
+        """The file at the head is to blame; those behind it have not been looked at."""
+        self._drop([worker])
+        if not worker.ready:
+            self._count_failed_start("it did not start within a minute")
+        elif worker.jobs:
+            worker.jobs.popleft().fail(f"took longer than {run.limits.seconds:g} s")
+        run.again(worker.jobs)
+
+    def _lost(self, worker: _Worker, run: _Run) -> None:
+        """A worker died. A lone file is to blame; of several, each is tried again by itself."""
+        self._drop([worker])
+        if not worker.ready:
+            self._count_failed_start(worker.epitaph(run.limits))
+        elif len(worker.jobs) == 1:
+            worker.jobs.popleft().fail(worker.epitaph(run.limits))
+        else:
+            for job in worker.jobs:
+                job.alone = True
+        run.again(worker.jobs)
+
+    def _count_failed_start(self, how: str) -> None:
+        self._failed_starts += 1
+        if self._failed_starts >= _FAILED_STARTS:
+            raise ViewfinderError(
+                f"no picture can be read: the worker process ({sys.executable}) does not start: {how}"
+            )
+
+    def _drop(self, workers: Iterable[_Worker]) -> None:
+        for worker in workers:
+            worker.end()
+            self._workers.remove(worker)
+
+
+def decode_one(path: Path, fit: Fit, limits: Limits = Limits()) -> Read:  # noqa: B008 (frozen)
+    """One picture, through a worker that is kept for the next call; safe to call from several threads.
+
+    Raises:
+        PictureError: the file is not a picture within the limits, or cannot be read.
+    """
+    turn, decoders = _kept(os.getpid())
+    with turn:
+        (outcome,) = decoders._decode([path], fit, limits)
+    if isinstance(outcome, Bad):
+        raise PictureError(outcome.reason)
+    return outcome
+
+
+@lru_cache(maxsize=1)
+def _kept(process: int) -> tuple[threading.Lock, Decoders]:
+    """The worker of `decode_one`, one for each process that asks (a fork must not share its parent's)."""
+    decoders = Decoders(1, fit=Stretch())
+    atexit.register(decoders.close)
+    return threading.Lock(), decoders
+
+
+@dataclass(eq=False)
+class _Job:
+    """A file on its way; `alone` if it shared a worker with others when that died."""
+
+    path: Path
+    asked: bytes
+    alone: bool = False
+    outcome: Outcome | None = None
+
+    def fail(self, reason: str) -> None:
+        try:
+            status = os.stat(self.path)  # noqa: PTH116
+            size, mtime_ns = status.st_size, status.st_mtime_ns
+        except OSError:
+            size, mtime_ns = 0, 0
+        self.outcome = Bad(self.path, size, mtime_ns, reason)
+
+
+@dataclass
+class _Run:
+    """One decoding under way: jobs in the order to be given back, and those of them not yet with a worker."""
+
+    paths: Iterator[Path]
+    fit: Fit
+    limits: Limits
+    order: deque[_Job] = field(default_factory=deque)
+    waiting: deque[_Job] = field(default_factory=deque)
+
+    def again(self, jobs: deque[_Job]) -> None:
+        self.waiting.extendleft(reversed(jobs))
+        jobs.clear()
+
+
+class _Worker:
+    """The parent's end of one worker process; `jobs` are with it, the first being worked on."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            self.process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-c",
+                    _COMMAND,
+                    str(theirs.fileno()),
+                    json.dumps([str(place) for place in sys.path]),
+                ],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                env={**os.environ, **_ONE_THREAD},
+                process_group=0,  # a terminal's Ctrl-C does not reach it
+            )
+            self.pipe = Connection(ours.detach())
+        self.jobs: deque[_Job] = deque()
+        self.ready = False
+        self._since = time.monotonic()
+
+    def take(self, job: _Job) -> bool:
+        """Gives the worker a file; False if it has died in the meantime."""
+        if not self.jobs and self.ready:
+            self._since = time.monotonic()
+        try:
+            self.pipe.send_bytes(job.asked)
+        except OSError:
+            return False
+        self.jobs.append(job)
+        return True
+
+    def deadline(self, limits: Limits) -> float:
+        """When to give up on it, by the monotonic clock: its silence is counted, not its age."""
+        if not self.ready:
+            return self._since + _START_SECONDS
+        return self._since + limits.seconds if self.jobs else float("inf")
+
+    def hear(self) -> None:
+        """Takes one message: that it is ready, or the outcome of its first job.
+
+        Raises:
+            EOFError, OSError, ValueError, LookupError, TypeError: it is dead, or what it says is nonsense.
+        """
+        message = self.pipe.recv_bytes(_LONGEST_HEADER)
+        if message == READY:
+            self.ready = True
+        else:
+            self.jobs[0].outcome = self._outcome(self.jobs[0].path, json.loads(message))
+            self.jobs.popleft()
+        self._since = time.monotonic()
+
+    def _outcome(self, path: Path, header: dict[str, Any]) -> Outcome:
+        size, mtime_ns = int(header["size"]), int(header["mtime_ns"])
+        if "reason" in header:
+            return Bad(path, size, mtime_ns, str(header["reason"]))
+        pixels = np.frombuffer(bytearray(self.pipe.recv_bytes()), np.uint8).reshape(header["shape"])
+        return Read(path, str(header["id"]), size, mtime_ns, pixels, Facts(**header["facts"]))
+
+    def end(self) -> None:
+        """Kills the process and waits for it, unless a dead disk holds it in the kernel."""
+        self.pipe.close()
+        self.process.kill()  # does not change how a process that is ending will have ended
+        try:
+            self.process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            return
+
+    def epitaph(self, limits: Limits) -> str:
+        """Why a worker that `end` has buried died of its own accord."""
+        code = self.process.returncode
+        if code == -signal.SIGALRM:
+            return f"took longer than {limits.seconds:g} s"
+        if code == -signal.SIGKILL:
+            return "the decoder was killed, perhaps for want of memory"
+        if code is not None and code < 0:
+            return f"crashed the decoder ({signal.Signals(-code).name})"
+        return f"the decoder ended with exit status {code}"

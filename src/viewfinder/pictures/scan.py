@@ -1,0 +1,216 @@
+"""Folders to the picture files in them, in a fixed order, with what could not be looked into."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from viewfinder.errors import BadInput
+from viewfinder.pictures import signatures
+from viewfinder.pictures.ignoring import Rules, is_library
+
+EXTENSIONS = frozenset(
+    [
+        "jpg",
+        "jpeg",
+        "jpe",
+        "png",
+        "webp",
+        "gif",
+        "bmp",
+        "tif",
+        "tiff",
+        "avif",
+        "heic",
+        "heif",
+        "dng",
+        "cr2",
+        "cr3",
+        "nef",
+        "arw",
+        "orf",
+        "rw2",
+        "raf",
+    ]
+)
+"""Names that say "picture", in lower case."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file that says it is a picture; size in bytes."""
+
+    path: Path
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A place that could not be looked into; `path` can be printed, whatever its bytes."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What lies under `roots` (absolute, links kept): sorted by path, each path once."""
+
+    roots: tuple[Path, ...]
+    files: tuple[Found, ...]
+    unreadable: tuple[Unreadable, ...]
+
+
+def scan(roots: Sequence[Path]) -> Scan:
+    """All picture files under folders, or named themselves.
+
+    A file named as a root is taken whatever it is called; in folders the ignore rules and extensions hold,
+    and a file without an extension is judged by its first bytes. A folder reached by several links is
+    entered once (under its own name, where that lies under the roots); links to files are files.
+
+    Raises:
+        BadInput: a root does not exist.
+    """
+    places = tuple(_absolute(root) for root in roots)
+    walk = _Walk()
+    for place in places:
+        walk.root(str(place))
+    walk.linked_folders()
+    return Scan(
+        roots=places,
+        files=tuple(walk.files[path] for path in sorted(walk.files)),
+        unreadable=tuple(walk.unreadable[path] for path in sorted(walk.unreadable)),
+    )
+
+
+def printable(path: str | Path) -> Path:
+    """The path with the bytes that are not UTF-8 written as \\xNN, so that it can be printed and stored."""
+    return Path(os.fsencode(path).decode("utf-8", errors="backslashreplace"))
+
+
+def _absolute(root: Path) -> Path:
+    """A root as the user wrote it, from / on; links stay, except where ".." would step over them."""
+    place = Path(root).expanduser()
+    if not place.exists():
+        raise BadInput(f"no such folder or file: {printable(place)}; check the spelling, or quote the name")
+    return place.resolve() if ".." in place.parts else place.absolute()
+
+
+@dataclass
+class _Walk:
+    """One scan under way."""
+
+    files: dict[str, Found] = field(default_factory=dict)
+    unreadable: dict[str, Unreadable] = field(default_factory=dict)
+    entered: set[tuple[int, int]] = field(default_factory=set)
+    links: list[tuple[str, Rules]] = field(default_factory=list)
+
+    def root(self, path: str) -> None:
+        if not Path(path).is_dir():
+            self._file(path)
+        elif is_library(path):
+            self._report(path, "this is a viewfinder library, not a folder of pictures")
+        else:
+            self._tree(path, Rules())
+
+    def linked_folders(self) -> None:
+        """Folders behind links, after all others: a folder's own name wins over names that lead to it."""
+        while self.links:
+            # In waves, shortest name first: of several links to one folder always the same one is followed.
+            wave, self.links = sorted(self.links, key=lambda link: (len(link[0]), link[0])), []
+            for path, rules in wave:
+                self._tree(path, rules)
+
+    def _tree(self, top: str, rules: Rules) -> None:
+        pending = [(top, rules)]
+        while pending:
+            folder, outer = pending.pop()
+            try:
+                pending.extend(self._folder(folder, outer))
+            except OSError as error:
+                self._report(folder, _reason(error))
+
+    def _folder(self, folder: str, outer: Rules) -> list[tuple[str, Rules]]:
+        """Takes a folder's files; returns the folders in it that are to be entered."""
+        status = os.stat(folder)  # noqa: PTH116
+        if (status.st_dev, status.st_ino) in self.entered or is_library(folder):
+            return []
+        self.entered.add((status.st_dev, status.st_ino))
+        rules = self._rules(folder, outer)
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+        return list(self._below(entries, rules))
+
+    def _below(self, entries: Sequence[os.DirEntry[str]], rules: Rules) -> Iterator[tuple[str, Rules]]:
+        for entry in entries:
+            try:
+                is_folder = entry.is_dir()
+            except OSError as error:  # a link that leads to itself
+                self._report(entry.path, _reason(error))
+                continue
+            if rules.ignore(entry.path, folder=is_folder):
+                continue
+            if not is_folder:
+                self._entry(entry)
+            elif not _is_utf8(entry.name):
+                self._report(entry.path, "the folder's name is not valid UTF-8: rename it")
+            elif entry.is_symlink():
+                self.links.append((entry.path, rules))
+            else:
+                yield entry.path, rules
+
+    def _rules(self, folder: str, outer: Rules) -> Rules:
+        try:
+            return outer.entering(folder)
+        except (OSError, ValueError) as error:
+            self._report(f"{folder}/.viewfinderignore", f"ignored: {error}")
+            return outer
+
+    def _entry(self, entry: os.DirEntry[str]) -> None:
+        """A file in a folder: a picture by its extension or, where it has none, by its first bytes."""
+        extension = os.path.splitext(entry.name)[1]  # noqa: PTH122
+        if extension[1:].lower() in EXTENSIONS or (not extension and self._starts_like_a_picture(entry)):
+            self._file(entry.path)
+
+    def _starts_like_a_picture(self, entry: os.DirEntry[str]) -> bool:
+        try:
+            if not entry.is_file():
+                return False
+            with open(entry.path, "rb") as file:  # noqa: PTH123
+                return signatures.format_of(file.read(signatures.LONGEST)) is not None
+        except OSError as error:
+            self._report(entry.path, _reason(error))
+            return False
+
+    def _file(self, path: str) -> None:
+        try:
+            status = os.stat(path)  # noqa: PTH116
+        except FileNotFoundError:
+            self._report(
+                path, "the link leads nowhere" if Path(path).is_symlink() else "gone since it was listed"
+            )
+            return
+        except OSError as error:
+            self._report(path, _reason(error))
+            return
+        if not stat.S_ISREG(status.st_mode):
+            self._report(path, "not a regular file")
+        elif not _is_utf8(path):
+            self._report(path, "the file's name is not valid UTF-8: rename it")
+        else:
+            self.files[path] = Found(Path(path), status.st_size, status.st_mtime_ns)
+
+    def _report(self, path: str, reason: str) -> None:
+        self.unreadable[path] = Unreadable(printable(path), reason)
+
+
+def _is_utf8(name: str) -> bool:
+    return not any("\udc80" <= letter <= "\udcff" for letter in name)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

@@ -1,0 +1,116 @@
+"""What runs inside a worker process: read a file, name it, decode it, send the pixels back.
+
+Requests and replies are JSON and raw bytes, never pickles: a worker that a hostile file has taken over can
+send its parent wrong pixels, not code.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from dataclasses import asdict
+from multiprocessing.connection import Connection
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from PIL import AvifImagePlugin
+
+from viewfinder.errors import PictureError
+from viewfinder.pictures.decode import AtMost, Fit, Limits, Stretch, decode, too_large
+from viewfinder.pictures.identity import picture_id
+
+READY = b"ready"
+_GRACE = 10.0  # seconds beyond the limit after which a worker whose parent has gone ends itself
+
+
+def request(path: str, fit: Fit, limits: Limits) -> bytes:
+    """One request: a path (any bytes), what to make of the picture, what it may cost."""
+    how = {"side": fit.side} if isinstance(fit, Stretch) else {"longest": fit.longest}
+    return json.dumps({"path": path, "fit": how, "limits": asdict(limits)}).encode()
+
+
+def serve(descriptor: int) -> None:
+    """Answers requests on a socket, in order, until its other end is closed. Does not return."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to decide on
+    AvifImagePlugin.DEFAULT_MAX_THREADS = 1  # workers are parallel already
+    pipe = Connection(descriptor)
+    replies: SimpleQueue[tuple[bytes, ...]] = SimpleQueue()
+    # A thread of its own sends, so that decoding goes on while the parent is busy with other things.
+    threading.Thread(target=_send, args=(pipe, replies), daemon=True).start()
+    replies.put((READY,))
+    base = _address_space()
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, sys.stderr.fileno())  # C libraries chatter about odd files; reasons travel in replies
+    while True:
+        try:
+            asked = json.loads(pipe.recv_bytes())
+        except (EOFError, OSError):
+            os._exit(0)
+        limits = Limits(**asked["limits"])
+        _limit_memory(base, limits.memory_bytes)
+        signal.setitimer(signal.ITIMER_REAL, limits.seconds + _GRACE)
+        replies.put(_reply(asked["path"], _fit(asked["fit"]), limits))
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _reply(path: str, fit: Fit, limits: Limits) -> tuple[bytes, ...]:
+    """A header and, if all went well, the pixels."""
+    header: dict[str, Any] = {"size": 0, "mtime_ns": 0}
+    try:
+        data = _content(path, limits, header)
+        decoded = decode(data, limits=limits, fit=fit)
+        header |= {"id": picture_id(data), "facts": asdict(decoded.facts), "shape": decoded.pixels.shape}
+        return json.dumps(header).encode(), decoded.pixels.tobytes()
+    except PictureError as error:
+        header["reason"] = str(error)
+    except OSError as error:
+        header["reason"] = (error.strerror or str(error)).lower()
+    except MemoryError:
+        header["reason"] = "needs more memory than the limit"
+    return (json.dumps(header).encode(),)
+
+
+def _content(path: str, limits: Limits, header: dict[str, Any]) -> bytes:
+    """A file's bytes; its size and time of change, as they were when it was opened, go into `header`."""
+    with Path(path).open("rb") as file:
+        status = os.fstat(file.fileno())
+        header |= {"size": status.st_size, "mtime_ns": status.st_mtime_ns}
+        if status.st_size > limits.max_bytes:
+            raise PictureError(too_large(status.st_size, limits))
+        return file.read(limits.max_bytes + 1)  # what is no regular file may have no end
+
+
+def _send(pipe: Connection, replies: SimpleQueue[tuple[bytes, ...]]) -> None:
+    while True:
+        try:
+            for part in replies.get():
+                pipe.send_bytes(part)
+        except OSError:
+            os._exit(0)  # nobody listens any more
+
+
+def _fit(how: dict[str, int]) -> Fit:
+    return Stretch(how["side"]) if "side" in how else AtMost(how["longest"])
+
+
+def _address_space() -> int | None:
+    """Bytes of address space in use now; None where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return None
+
+
+def _limit_memory(base: int | None, allowed: int) -> None:
+    """Lets the process grow by `allowed` bytes beyond `base`; does nothing where that is unknown."""
+    if base is None:
+        return
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    soft = base + allowed if hard == resource.RLIM_INFINITY else min(base + allowed, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

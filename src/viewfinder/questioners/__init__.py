@@ -1,0 +1,19 @@
+"""What to ask next: `information_gain` over catalogue columns and zero-shot tags, or nothing."""
+
+from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE, values_meant
+from viewfinder.questioners.base import Candidates, Column, NoQuestions, Questioner
+from viewfinder.questioners.information_gain import InformationGain
+from viewfinder.questioners.names import QUESTIONERS, load_questioner
+
+__all__ = [
+    "DONT_KNOW",
+    "QUESTIONERS",
+    "SOMETHING_ELSE",
+    "Candidates",
+    "Column",
+    "InformationGain",
+    "NoQuestions",
+    "Questioner",
+    "load_questioner",
+    "values_meant",
+]

@@ -1,0 +1,139 @@
+"""Column names into words and questions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from viewfinder.questioners.said import stem
+
+# Words inside baseColour, base_colour, BASE-COLOUR, URLPath, size2.
+PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
+
+# By the last word of the name. {} is the whole name in words; "|" parts the text for a bare name from that
+# for one that says more: "colour" | "base colour".
+QUESTIONS = {
+    "colour": "What colour is it?|Which {} is it?",
+    "gender": "Who is it for?",
+    "season": "For which season is it?",
+    "year": "From which year is it?",
+    "brand": "Which brand is it?|Which {} is it?",
+    "price": "How much does it cost?",
+    "cost": "How much does it cost?",
+    "size": "Which size is it?|Which {} is it?",
+    "usage": "What is it used for?",
+    "material": "What is it made of?",
+    "city": "In which city is it?",
+    "country": "In which country is it?",
+    "place": "Where is it?",
+    "location": "Where is it?",
+    "date": "When is it from?",
+    "taken": "When was it taken?",
+    "camera": "Which camera took it?",
+    "photographer": "Who took it?",
+    "artist": "Who is the artist?",
+    "author": "Who is the author?",
+    "weather": "What is the weather like?",
+}
+
+# How likely somebody who has only the picture in mind can tell. What one sees needs no entry.
+CAN_TELL = {
+    "year": 0.5,
+    "season": 0.5,
+    "date": 0.5,
+    "taken": 0.5,
+    "price": 0.4,
+    "cost": 0.4,
+    "size": 0.5,
+    "brand": 0.7,
+    "usage": 0.8,
+    "camera": 0.2,
+    "photographer": 0.4,
+    "artist": 0.6,
+    "author": 0.5,
+    "width": 0.1,
+    "height": 0.1,
+    "supplier": 0.2,
+    "stock": 0.1,
+    "rating": 0.3,
+}
+
+# Last words of names of columns that keep records of pictures, which nobody has in mind.
+RECORD_WORDS = """
+id ids uuid guid sku ean upc isbn asin gtin barcode url uri link href path file filename image picture photo
+stem hash checksum md5 sha slug description caption title notes note comment text index row key timestamp
+created updated modified
+"""
+RECORDS = frozenset(stem(word) for word in RECORD_WORDS.split())
+
+# Last words of names whose numbers are amounts: ranges of them make sense even where all differ.
+AMOUNT_WORDS = """
+price cost year date taken weight size width height length depth age rating score mileage area pages duration
+distance temperature altitude volume power discount
+"""
+AMOUNTS = frozenset(stem(word) for word in AMOUNT_WORDS.split())
+
+YES_NO = frozenset({"yes", "no", "true", "false", "y", "n", "0", "1"})
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """A column name as lower-case words.
+
+    >>> words_of("baseColour"), words_of("MASTER_category"), words_of("hasURLPath2")
+    (('base', 'colour'), ('master', 'category'), ('has', 'url', 'path', '2'))
+    """
+    return tuple(part.lower() for part in PARTS.findall(name)) or (name,)
+
+
+def head(name: str) -> str:
+    """The word a name turns on, its last, in the spelling used here ("color" is "colour")."""
+    last = words_of(name)[-1]
+    return "colour" if last in {"color", "colors", "colours"} else last
+
+
+def is_record(name: str) -> bool:
+    """Whether a column of this name keeps records (ids, files, texts) and is never worth asking for."""
+    return stem(head(name)) in RECORDS or words_of(name)[0] in {"id", "uuid"}
+
+
+def is_amount(name: str) -> bool:
+    """Whether a column of this name holds amounts."""
+    return stem(head(name)) in AMOUNTS
+
+
+def can_tell(name: str) -> float:
+    """Probability that the user can answer a question for this column at all."""
+    return CAN_TELL.get(head(name), 1.0)
+
+
+def same_topic(one: str, other: str) -> bool:
+    """Whether two attribute names speak of the same: equal words, or the one is the last word of the other.
+
+    >>> same_topic("base_color", "baseColour"), same_topic("colour", "baseColour"), same_topic("size", "fit")
+    (True, True, False)
+    """
+    ones, others = (tuple(stem(word) for word in words_of(name)) for name in (one, other))
+    return ones == others or (1 in {len(ones), len(others)} and ones[-1] == others[-1])
+
+
+def question_for(name: str, values: Collection[str]) -> str:
+    """The question for a column with these values.
+
+    >>> question_for("baseColour", {"Red", "Blue"}), question_for("isWaterproof", {"yes", "no"})
+    ('Which base colour is it?', 'Is it waterproof?')
+    """
+    words = words_of(name)
+    whole = " ".join((*words[:-1], head(name)))
+    if {value.casefold() for value in values} <= YES_NO:
+        return _yes_or_no(words)
+    bare, _, fuller = QUESTIONS.get(head(name), "Which {} is it?").partition("|")
+    return (fuller if fuller and len(words) > 1 else bare).format(whole)
+
+
+def _yes_or_no(words: tuple[str, ...]) -> str:
+    rest = " ".join(words[1:])
+    if words[0] in {"is", "was"} and rest:
+        return f"{words[0].capitalize()} it {rest}?"
+    if words[0] in {"has", "have", "with"} and rest:
+        return f"Does it have {rest}?"
+    return f"Is this so: {' '.join(words)}?"

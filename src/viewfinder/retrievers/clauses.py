@@ -1,0 +1,36 @@
+"""What a sentence asks for and what it rules out: "a dog without a collar" -> ("a dog"), ("a collar")."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+# A negation reaches to the next comma, conjunction or end. "no" and "not" need a noun or colour after them, so
+# "not only", "no doubt" and the like are left alone.
+_NEGATION = re.compile(
+    r"(?:,?\s*\b(?:but|and|or)\b)?,?\s*"
+    r"\b(?:without|with no|but no|but not|except(?: for)?|no|not|never|there (?:is|are) no|(?:is|are)n't|doesn't have|don't want)\b"
+    r"(?!\s+(?:only|just|sure|doubt|more than|less than|matter|idea)\b)"
+    r"\s+(?:(?:a|an|any|the)\s+)?(?P<unwanted>[^,.;:!?]+?)"
+    r"(?=\s*(?:[,.;:!?]|\b(?:and|but|with|on|in|at|near|while)\b|$))",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Clauses:
+    """The wanted text ("" when the sentence only rules out) and the unwanted pieces."""
+
+    wanted: str
+    unwanted: tuple[str, ...] = ()
+
+
+def split(text: str) -> Clauses:
+    """Separate what a sentence wants from what it does not want.
+
+    >>> split("a dog on the grass without a collar, no people")
+    Clauses(wanted='a dog on the grass', unwanted=('collar', 'people'))
+    """
+    unwanted = tuple(match["unwanted"].strip() for match in _NEGATION.finditer(text))
+    wanted = re.sub(r"\s+", " ", _NEGATION.sub(" ", text)).strip(" ,;.") if unwanted else text.strip()
+    return Clauses(wanted, unwanted)

@@ -1,0 +1,248 @@
+"""viewfinder.pictures.scan and .ignoring"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from viewfinder.errors import BadInput
+from viewfinder.pictures.scan import Scan, printable, scan
+
+NOBODY = 65534
+
+
+def put(place: Path, content: bytes = b"x") -> Path:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(content)
+    return place
+
+
+def names(found: Scan, root: Path) -> list[str]:
+    return [str(file.path.relative_to(root)) for file in found.files]
+
+
+def complaints(found: Scan) -> dict[str, str]:
+    return {item.path.name: item.reason for item in found.unreadable}
+
+
+@contextmanager
+def without_root() -> Iterator[None]:
+    """Permissions do not stop root: as root, become nobody for a while."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that any user can reach (pytest's own are for one user only)."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    for place in folder.rglob("*"):
+        place.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def test_pictures_are_found_by_extension_in_any_case_and_in_sorted_order(tmp_path: Path) -> None:
+    for name in ("b.JPG", "a.jpeg", "sub/c.Png", "notes.txt", "sub/deep/d.cr2", "e.heic", "f.avif", "movie.mp4"):
+        put(tmp_path / name)
+    assert names(scan([tmp_path]), tmp_path) == ["a.jpeg", "b.JPG", "e.heic", "f.avif", "sub/c.Png", "sub/deep/d.cr2"]
+
+
+def test_size_and_time_of_change_are_told(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.jpg", b"12345")
+    os.utime(file, ns=(1, 1_234_567_890_123_456_789))
+    (found,) = scan([tmp_path]).files
+    assert (found.path, found.size, found.mtime_ns) == (file, 5, 1_234_567_890_123_456_789)
+
+
+def test_a_file_without_extension_is_judged_by_its_first_bytes(tmp_path: Path) -> None:
+    put(tmp_path / "IMG_0001", b"\xff\xd8\xff\xe0 and so on")
+    put(tmp_path / "Makefile", b"all:\n")
+    put(tmp_path / "empty", b"")
+    assert names(scan([tmp_path]), tmp_path) == ["IMG_0001"]
+
+
+def test_a_root_that_does_not_exist_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no such folder or file: .*holidays"):
+        scan([tmp_path, tmp_path / "holidays"])
+
+
+def test_a_file_named_as_a_root_is_taken_whatever_it_is_called(tmp_path: Path) -> None:
+    file = put(tmp_path / ".hidden.dat")
+    assert names(scan([file]), tmp_path) == [".hidden.dat"]
+
+
+def test_roots_that_overlap_give_each_file_once(tmp_path: Path) -> None:
+    put(tmp_path / "a.jpg")
+    put(tmp_path / "sub/b.jpg")
+    roots = [tmp_path / "sub", tmp_path, tmp_path / "a.jpg", tmp_path]
+    assert names(scan(roots), tmp_path) == ["a.jpg", "sub/b.jpg"]
+
+
+def test_a_relative_root_gives_absolute_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path / "sub/a.jpg")
+    monkeypatch.chdir(tmp_path)
+    assert scan([Path("sub")]).files[0].path == tmp_path / "sub/a.jpg"
+    assert scan([Path("sub/../sub")]).files[0].path == tmp_path.resolve() / "sub/a.jpg"
+
+
+def test_a_tilde_is_the_users_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    put(tmp_path / "Pictures/a.jpg")
+    found = scan([Path("~/Pictures")])
+    assert found.roots == (tmp_path / "Pictures",)
+    assert names(found, tmp_path) == ["Pictures/a.jpg"]
+
+
+def test_hidden_names_and_other_programs_litter_are_passed_over(tmp_path: Path) -> None:
+    for name in (".hidden.jpg", ".trash/a.jpg", "__MACOSX/a.jpg", "@eaDir/a.jpg", "sub/Thumbs.db", "sub/kept.jpg"):
+        put(tmp_path / name)
+    assert names(scan([tmp_path]), tmp_path) == ["sub/kept.jpg"]
+
+
+def test_libraries_of_ours_are_passed_over_and_reported_when_named(tmp_path: Path) -> None:
+    put(tmp_path / "lib.vf/library.json")
+    put(tmp_path / "lib.vf/tables/thumb.jpg")
+    put(tmp_path / "shop/library.json")
+    put(tmp_path / "shop/shelf.jpg")
+    assert names(scan([tmp_path]), tmp_path) == ["shop/shelf.jpg"]
+    named = scan([tmp_path / "lib.vf"])
+    assert named.files == ()
+    assert "viewfinder library" in complaints(named)["lib.vf"]
+
+
+def test_ignore_files_speak_gitignore(tmp_path: Path) -> None:
+    for name in ("a.jpg", "raw/b.jpg", "sub/raw/c.jpg", "sub/d.png", "sub/e.jpg", "top/f.jpg", "sub/top/g.jpg"):
+        put(tmp_path / name)
+    (tmp_path / ".viewfinderignore").write_text("# comment\nraw/\n*.png\n/top\n")
+    assert names(scan([tmp_path]), tmp_path) == ["a.jpg", "sub/e.jpg", "sub/top/g.jpg"]
+
+
+def test_an_inner_ignore_file_overrules_an_outer_one(tmp_path: Path) -> None:
+    for name in ("a.png", "sub/a.png", "sub/b.png", "sub/c.jpg", "c.jpg"):
+        put(tmp_path / name)
+    (tmp_path / ".viewfinderignore").write_text("*.png\n")
+    (tmp_path / "sub/.viewfinderignore").write_text("!a.png\nc.jpg\n")
+    assert names(scan([tmp_path]), tmp_path) == ["c.jpg", "sub/a.png"]
+
+
+def test_an_ignore_file_that_makes_no_sense_is_reported_and_the_pictures_kept(tmp_path: Path) -> None:
+    put(tmp_path / "a.jpg")
+    (tmp_path / ".viewfinderignore").write_text("!\n")
+    found = scan([tmp_path])
+    assert names(found, tmp_path) == ["a.jpg"]
+    assert "ignored" in complaints(found)[".viewfinderignore"]
+
+
+def test_a_link_to_its_own_parent_ends(tmp_path: Path) -> None:
+    put(tmp_path / "sub/a.jpg")
+    (tmp_path / "sub/again").symlink_to(tmp_path)
+    (tmp_path / "self").symlink_to("self")
+    found = scan([tmp_path])
+    assert names(found, tmp_path) == ["sub/a.jpg"]
+    assert "symbolic links" in complaints(found)["self"]
+
+
+def test_a_linked_folder_is_entered_once_and_its_own_name_wins(tmp_path: Path) -> None:
+    put(tmp_path / "photos/z/a.jpg")
+    (tmp_path / "photos/alias").symlink_to(tmp_path / "photos/z")
+    put(tmp_path / "elsewhere/b.jpg")
+    (tmp_path / "photos/two").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "photos/one-more").symlink_to(tmp_path / "elsewhere")
+    root = tmp_path / "photos"
+    assert names(scan([root]), root) == ["two/b.jpg", "z/a.jpg"]
+
+
+def test_links_to_files_are_files_and_dangling_ones_are_reported(tmp_path: Path) -> None:
+    put(tmp_path / "a.jpg")
+    (tmp_path / "b.jpg").symlink_to("a.jpg")
+    (tmp_path / "c.jpg").symlink_to("gone.jpg")
+    (tmp_path / "d.txt").symlink_to("gone.txt")
+    found = scan([tmp_path])
+    assert names(found, tmp_path) == ["a.jpg", "b.jpg"]
+    assert complaints(found) == {"c.jpg": "the link leads nowhere"}
+
+
+def test_an_unreadable_folder_is_reported_and_the_rest_is_found(open_folder: Path) -> None:
+    put(open_folder / "a/a.jpg")
+    put(open_folder / "locked/b.jpg")
+    put(open_folder / "z/c.jpg")
+    (open_folder / "locked").chmod(0o000)
+    with without_root():
+        found = scan([open_folder])
+    assert names(found, open_folder) == ["a/a.jpg", "z/c.jpg"]
+    assert complaints(found) == {"locked": "permission denied"}
+
+
+def test_an_unreadable_file_without_extension_is_reported(open_folder: Path) -> None:
+    put(open_folder / "IMG_1").chmod(0o000)
+    with without_root():
+        found = scan([open_folder])
+    assert complaints(found) == {"IMG_1": "permission denied"}
+
+
+def test_a_folder_that_may_be_listed_but_not_entered_reports_its_files(open_folder: Path) -> None:
+    put(open_folder / "listed/b.jpg")
+    (open_folder / "listed").chmod(0o444)
+    with without_root():
+        found = scan([open_folder])
+    assert found.files == ()
+    assert set(complaints(found).values()) == {"permission denied"}
+
+
+def test_pipes_and_sockets_are_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jpg")
+    os.mkfifo(tmp_path / "pipe")
+    found = scan([tmp_path])
+    assert found.files == ()
+    assert complaints(found) == {"pipe.jpg": "not a regular file"}
+
+
+def test_unicode_and_very_long_names_are_found(tmp_path: Path) -> None:
+    expected = ["x" * 251 + ".jpg", "éa/日本 🐕.png", "ü" * 125 + "a.jpg", "new\nline.gif"]
+    for name in expected:
+        put(tmp_path / name)
+    assert names(scan([tmp_path]), tmp_path) == sorted(expected)
+
+
+def test_a_path_longer_than_the_system_takes_is_reported(tmp_path: Path) -> None:
+    before = Path.cwd()
+    try:
+        os.chdir(tmp_path)
+        for _ in range(20):  # 20 x 250 is over the 4096 of Linux: only reachable step by step
+            os.mkdir("d" * 250)
+            os.chdir("d" * 250)
+    finally:
+        os.chdir(before)
+    put(tmp_path / "a.jpg")
+    found = scan([tmp_path])
+    assert names(found, tmp_path) == ["a.jpg"]
+    assert [item.reason for item in found.unreadable] == ["file name too long"]
+
+
+def test_names_that_are_not_utf8_are_reported_in_a_printable_form(tmp_path: Path) -> None:
+    root = os.fsencode(tmp_path)
+    Path(os.fsdecode(root + b"/caf\xe9.jpg")).write_bytes(b"x")
+    Path(os.fsdecode(root + b"/\xff")).mkdir()
+    found = scan([tmp_path])
+    assert found.files == ()
+    assert sorted(complaints(found)) == ["\\xff", "caf\\xe9.jpg"]
+    for item in found.unreadable:
+        str(item.path).encode("utf-8")
+
+
+def test_printable_leaves_good_names_alone() -> None:
+    assert printable("/a/é 日本.jpg") == Path("/a/é 日本.jpg")

@@ -1,0 +1,60 @@
+"""viewfinder.pictures.signatures"""
+
+from io import BytesIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from viewfinder.pictures.signatures import format_of, opening, webp_canvas
+
+WRITTEN = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
+
+
+def written(format_name: str, size: tuple[int, int] = (20, 10), **options: object) -> bytes:
+    out = BytesIO()
+    Image.new("RGB", size, "red").save(out, format_name, **options)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("format_name", WRITTEN)
+def test_what_pillow_writes_is_known_by_its_first_bytes(format_name: str) -> None:
+    assert format_of(written(format_name)[:64]) == format_name
+
+
+@pytest.mark.parametrize(
+    ("start", "format_name"),
+    [
+        (b"II*\x00\x10\x00\x00\x00CR\x02\x00", "RAW"),
+        (b"FUJIFILMCCD-RAW 0201", "RAW"),
+        (b"IIRO\x08\x00", "RAW"),
+        (b"IIU\x00\x08\x00", "RAW"),
+        (b"\x00\x00\x00\x18ftypcrx \x00\x00\x00\x01crx isom", "RAW"),
+        (b"\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic", "HEIF"),
+        (b"\x00\x00\x00\x1cftypmif1\x00\x00\x00\x00mif1avifmiaf", "AVIF"),
+        (b"\x00\x00\x00\x18ftypisom\x00\x00\x02\x00isommp41", None),
+        (b"BMW prices 2021, in euros, by dealer", None),
+        (b"%PDF-1.7", None),
+        (b"", None),
+    ],
+)
+def test_other_starts_are_told_apart(start: bytes, format_name: str | None) -> None:
+    assert format_of(start) == format_name
+
+
+@pytest.mark.parametrize("options", [{}, {"lossless": True}, {"exif": b"Exif\0\0MM\0*\0\0\0\x08\0\0\0\0\0\0"}])
+def test_the_three_kinds_of_webp_tell_their_size(options: dict[str, object]) -> None:
+    assert webp_canvas(written("WEBP", (321, 123), **options)) == (321, 123)
+
+
+def test_an_opening_is_readable_text_or_hexadecimal() -> None:
+    assert opening(b"<html>") == "'<html>'"
+    assert opening(b"\x00\x01\xff and so on") == "the bytes 00 01 ff 20 61 6e"
+
+
+@given(st.binary(max_size=80))
+def test_no_bytes_upset_the_signatures(data: bytes) -> None:
+    format_of(data)
+    webp_canvas(data)
+    assert opening(data).isprintable()

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import pytest
+
+from viewfinder.questioners.wording import (
+    can_tell,
+    is_amount,
+    is_record,
+    question_for,
+    same_topic,
+    words_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("baseColour", "Which base colour is it?"),
+        ("base_color", "Which base colour is it?"),
+        ("colour", "What colour is it?"),
+        ("gender", "Who is it for?"),
+        ("season", "For which season is it?"),
+        ("brand", "Which brand is it?"),
+        ("year", "From which year is it?"),
+        ("articleType", "Which article type is it?"),
+        ("MASTER-CATEGORY", "Which master category is it?"),
+        ("sleeve length", "Which sleeve length is it?"),
+    ],
+)
+def test_questions_read_naturally(name: str, text: str) -> None:
+    assert question_for(name, {"a", "b"}) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("isWaterproof", "Is it waterproof?"),
+        ("has_pockets", "Does it have pockets?"),
+        ("vegan", "Is this so: vegan?"),
+    ],
+)
+def test_yes_or_no_columns_become_yes_or_no_questions(name: str, text: str) -> None:
+    assert question_for(name, {"Yes", "no"}) == text
+
+
+def test_names_in_other_scripts_and_odd_names_survive() -> None:
+    assert words_of("größeSchuh") == ("größe", "schuh")
+    assert question_for("цвет", {"a"}) == "Which цвет is it?"
+    assert question_for("%%", {"a"}) == "Which %% is it?"
+
+
+@pytest.mark.parametrize(
+    "name", ["id", "product_id", "imageURL", "filename", "productDescription", "SKU", "title"]
+)
+def test_record_keeping_columns_are_known_by_name(name: str) -> None:
+    assert is_record(name)
+
+
+@pytest.mark.parametrize("name", ["gender", "brandName", "idea", "pathologist", "articleType"])
+def test_other_columns_are_not_taken_for_records(name: str) -> None:
+    assert not is_record(name)
+
+
+def test_topics_meet_across_spelling_and_by_the_last_word_of_a_longer_name() -> None:
+    assert same_topic("base_color", "baseColour")
+    assert same_topic("colour", "baseColour")
+    assert not same_topic("subCategory", "masterCategory")
+    assert not same_topic("size", "colour")
+
+
+def test_few_can_tell_the_year_and_anybody_the_colour() -> None:
+    assert can_tell("year") < can_tell("baseColour") == 1
+    assert is_amount("unitPrice")
+    assert not is_amount("colour")
