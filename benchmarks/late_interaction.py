@@ -97,9 +97,7 @@ def overlaps(regions_nrd: Float32[np.ndarray, "n r d"], block: RegionBlock, tria
 
 def main() -> None:
     """Reads the arguments, measures, prints."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pictures", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--json", action="store_true")

@@ -17,7 +17,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 SCHEMA = "viewfinder/conversation"
 SCHEMA_VERSION = 1
@@ -257,14 +257,16 @@ def turn_from_json(data: Any, *, pending: Question | None = None) -> Turn:
         ValueError: not an object, no or several kinds, an unknown key, or a value of the wrong type.
     """
     if not isinstance(data, Mapping):
-        raise ValueError(f"a turn is a JSON object such as {{\"say\": \"a dog\"}}, not {json.dumps(data)[:60]}")
+        raise ValueError(f'a turn is a JSON object such as {{"say": "a dog"}}, not {json.dumps(data)[:60]}')
     kinds = [key for key in data if key in _KEYS]
     if len(kinds) != 1:
         raise ValueError(f"a turn has exactly one of {', '.join(_KEYS)}; this one has {', '.join(kinds) or 'none'}")
     kind = kinds[0]
     for key in data:
         if key != kind and key not in _KEYS[kind]:
-            raise ValueError(f"a {kind!r} turn knows no {key!r}; it may have {', '.join(sorted(_KEYS[kind])) or 'nothing'}")
+            raise ValueError(
+                f"a {kind!r} turn knows no {key!r}; it may have {', '.join(sorted(_KEYS[kind])) or 'nothing'}"
+            )
     return _read(kind, data, pending)
 
 

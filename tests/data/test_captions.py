@@ -46,9 +46,7 @@ class TestRealData:
 
 def test_flickr_pictures_without_a_file_or_a_caption_are_reported(tmp_path: Path) -> None:
     _touch(tmp_path / "images", "1.jpg", "3.jpg")
-    (tmp_path / "captions.csv").write_text(
-        'image,caption\n1.jpg,a dog\n2.jpg,a cat\n3.jpg," "\n1.jpg,brown\n'
-    )
+    (tmp_path / "captions.csv").write_text('image,caption\n1.jpg,a dog\n2.jpg,a cat\n3.jpg," "\n1.jpg,brown\n')
     pictures, report = read_flickr8k(tmp_path)
     assert pictures == [CaptionedPicture(tmp_path / "images/1.jpg", ("a dog", "brown"))]
     assert (report.expected, report.found) == (3, 1)
@@ -74,9 +72,7 @@ def test_a_csv_of_ones_own_may_call_its_columns_in_several_ways(tmp_path: Path) 
 def test_a_csv_without_captions_is_refused_with_what_it_has(tmp_path: Path) -> None:
     csv = tmp_path / "mine.csv"
     csv.write_text("image,words\n1.jpg,a dog\n")
-    with pytest.raises(
-        BadInput, match=r"column named caption or text is needed; this file has: image, words"
-    ):
+    with pytest.raises(BadInput, match=r"column named caption or text is needed; this file has: image, words"):
         read_captions_csv(csv)
 
 
@@ -117,9 +113,7 @@ def test_coco_annotations_without_a_picture_or_a_text_are_reported(tmp_path: Pat
         ({}, [], r"a list 'images' is needed"),
     ],
 )
-def test_a_coco_record_of_the_wrong_form_is_named(
-    tmp_path: Path, images: Any, annotations: Any, record: str
-) -> None:
+def test_a_coco_record_of_the_wrong_form_is_named(tmp_path: Path, images: Any, annotations: Any, record: str) -> None:
     _touch(tmp_path / "images")
     with pytest.raises(BadInput, match=rf"captions_x\.json: {record}"):
         read_coco(_coco(tmp_path, "x", images, annotations))

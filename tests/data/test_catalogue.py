@@ -7,6 +7,7 @@ from viewfinder.data import CatalogueRow, Dropped, read_catalogue, read_products
 from viewfinder.errors import BadInput
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+needs_data = [pytest.mark.data, pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/data is not here")]
 
 
 def _csv(folder: Path, text: str) -> Path:
@@ -16,10 +17,7 @@ def _csv(folder: Path, text: str) -> Path:
 
 
 class TestRealProducts:
-    pytestmark = [
-        pytest.mark.data,
-        pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/data is not here"),
-    ]
+    pytestmark = needs_data
 
     def test_the_catalogue_has_8082_rows_and_leaves_na_out(self) -> None:
         catalogue = read_catalogue(SHARED / "fashion-products/products.csv")

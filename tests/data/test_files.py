@@ -24,9 +24,7 @@ def test_a_comma_in_a_header_with_semicolons_does_not_count(tmp_path: Path) -> N
 
 
 def test_quoted_cells_may_hold_delimiters_quotes_and_line_breaks(tmp_path: Path) -> None:
-    table = read_table(
-        _file(tmp_path, 'image,text\r\n1.jpg,"a ""big"" dog,\nand a cat"\r\n2.jpg,x\u2028y\r\n')
-    )
+    table = read_table(_file(tmp_path, 'image,text\r\n1.jpg,"a ""big"" dog,\nand a cat"\r\n2.jpg,x\u2028y\r\n'))
     assert table.rows == [["1.jpg", 'a "big" dog,\nand a cat'], ["2.jpg", "x\u2028y"]]
     assert table.lines == [2, 4]
 
@@ -51,7 +49,7 @@ def test_a_column_that_is_there_twice_in_any_case_is_refused(tmp_path: Path) -> 
         read_table(_file(tmp_path, "id,colour,Colour\n1,a,b\n"))
 
 
-@pytest.mark.parametrize("content", ["", "\n\n", ",,\n1,2,3\n"])
+@pytest.mark.parametrize("content", ["", "\n\n", ",,\n"])
 def test_a_file_without_a_header_is_refused(tmp_path: Path, content: str) -> None:
     with pytest.raises(BadInput, match=r"line 1: a header"):
         read_table(_file(tmp_path, content)).need(("image",))

@@ -20,9 +20,7 @@ from viewfinder.encoders.tags import (
 )
 
 WIDTH = 128
-ANIMALS = TagGroup(
-    "animal", "Which animal?", (Tag("a dog", "a dog"), Tag("a cat", "a cat")), none="no animal"
-)
+ANIMALS = TagGroup("animal", "Which animal?", (Tag("a dog", "a dog"), Tag("a cat", "a cat")), none="no animal")
 
 
 def hashed_words(texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
@@ -66,9 +64,7 @@ def test_the_vocabulary_has_unique_names_and_phrases_and_a_question_each() -> No
     assert len(set(names)) == len(names) == 8
     assert len(set(phrases)) == len(phrases)
     assert 60 <= len(phrases) <= 120
-    assert all(
-        group.question.endswith("?") and len(set(group.answers)) == len(group.answers) for group in groups
-    )
+    assert all(group.question.endswith("?") and len(set(group.answers)) == len(group.answers) for group in groups)
 
 
 @settings(max_examples=25, deadline=None)

@@ -8,9 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from viewfinder.measures import hits_at, recall_at
 
-RANKS_ST = arrays(
-    np.float64, st.tuples(st.integers(1, 6), st.integers(1, 6)), elements=st.integers(0, 8).map(float)
-)
+RANKS_ST = arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 6)), elements=st.integers(0, 8).map(float))
 
 
 def test_a_dialogue_that_hit_once_stays_a_hit() -> None:

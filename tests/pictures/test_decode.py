@@ -48,7 +48,9 @@ def png_header(width: int, height: int) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
+    )
 
 
 @pytest.mark.parametrize("format_name", WRITTEN)
@@ -80,7 +82,12 @@ def test_a_large_jpeg_is_close_to_the_full_decode_scaled_down() -> None:
 
 @pytest.mark.parametrize(
     ("size", "longest", "shape"),
-    [((400, 200), 100, (50, 100)), ((200, 400), 100, (100, 50)), ((60, 30), 100, (30, 60)), ((5000, 1), 320, (1, 320))],
+    [
+        ((400, 200), 100, (50, 100)),
+        ((200, 400), 100, (100, 50)),
+        ((60, 30), 100, (30, 60)),
+        ((5000, 1), 320, (1, 320)),
+    ],
 )
 def test_at_most_keeps_proportions_and_never_enlarges(
     size: tuple[int, int], longest: int, shape: tuple[int, int]
@@ -154,7 +161,9 @@ def test_a_decompression_bomb_is_refused_by_its_header(size: tuple[int, int]) ->
 
 
 def test_a_webp_bomb_is_refused_before_libwebp_allocates_its_canvas() -> None:
-    data = bytearray(written(Image.new("RGBA", (16, 16), (1, 2, 3, 4)), "WEBP", exif=b"Exif\0\0MM\0*\0\0\0\x08\0\0\0\0\0\0"))
+    data = bytearray(
+        written(Image.new("RGBA", (16, 16), (1, 2, 3, 4)), "WEBP", exif=b"Exif\0\0MM\0*\0\0\0\x08\0\0\0\0\0\0")
+    )
     assert data[12:16] == b"VP8X"
     data[24:30] = (16_383).to_bytes(3, "little") * 2
     assert reason(bytes(data)).startswith("too many pixels: 16384 x 16384")
@@ -166,7 +175,7 @@ def test_pillows_own_limit_neither_warns_nor_stays_changed() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert read(big, Stretch(8)).facts.width == 12_000
-    assert Image.MAX_IMAGE_PIXELS == before
+    assert before == Image.MAX_IMAGE_PIXELS
 
 
 def test_limits_are_the_callers() -> None:
@@ -178,7 +187,8 @@ def test_limits_are_the_callers() -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.sampled_from(WRITTEN), st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), min_size=1, max_size=8)
+    st.sampled_from(WRITTEN),
+    st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), min_size=1, max_size=8),
 )
 def test_flipped_bytes_give_a_picture_or_a_reason_never_another_error(
     format_name: str, flips: list[tuple[float, int]]

@@ -89,7 +89,7 @@ def test_a_raw_file_over_the_limit_is_refused() -> None:
 
 def test_a_truncated_raw_file_is_refused() -> None:
     pytest.importorskip("rawpy")
-    with pytest.raises(PictureError, match="RAW|TIFF"):
+    with pytest.raises(PictureError, match=r"RAW|TIFF"):
         decode(dng()[: WIDTH * HEIGHT // 2], limits=Limits(), fit=Stretch())
 
 
@@ -109,7 +109,11 @@ def test_an_ordinary_tiff_with_two_pages_is_not_taken_for_a_raw_file() -> None:
 @pytest.mark.parametrize(
     ("package", "start", "advice"),
     [
-        ("pillow_heif", b"\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic", "pip install 'viewfinder[heic]'"),
+        (
+            "pillow_heif",
+            b"\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic",
+            "pip install 'viewfinder[heic]'",
+        ),
         ("rawpy", b"II*\x00\x10\x00\x00\x00CR\x02\x00", "pip install 'viewfinder[raw]'"),
     ],
 )
@@ -120,3 +124,11 @@ def test_a_missing_extra_is_named_with_the_line_that_mends_it(
     with pytest.raises(PictureError) as caught:
         decode(start, limits=Limits(), fit=Stretch())
     assert advice in str(caught.value)
+
+
+def test_a_plain_tiff_is_read_by_pillow_and_a_dng_by_libraw() -> None:
+    pytest.importorskip("rawpy")
+    out = BytesIO()
+    Image.new("RGB", (20, 10), "red").save(out, "TIFF")
+    formats = [decode(data, limits=Limits(), fit=Stretch(8)).facts.format for data in (out.getvalue(), dng())]
+    assert formats == ["TIFF", "RAW"]

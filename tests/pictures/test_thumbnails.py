@@ -21,6 +21,11 @@ def photo(tmp_path: Path) -> Path:
     return place
 
 
+def longest_side(place: Path) -> int:
+    with Image.open(place) as image:
+        return max(image.size)
+
+
 def test_a_thumbnail_is_a_small_jpeg_filed_under_the_pictures_id(photo: Path, tmp_path: Path) -> None:
     name = picture_id(photo.read_bytes())
     made = thumbnail(photo, name, tmp_path / "cache")
@@ -39,7 +44,7 @@ def test_a_thumbnail_once_made_needs_no_picture(photo: Path, tmp_path: Path) -> 
 def test_two_sizes_lie_side_by_side(photo: Path, tmp_path: Path) -> None:
     name = picture_id(photo.read_bytes())
     made = [thumbnail(photo, name, tmp_path / "cache", longest=longest) for longest in (32, 64)]
-    assert [max(Image.open(place).size) for place in made] == [32, 64]
+    assert [longest_side(place) for place in made] == [32, 64]
 
 
 def test_a_file_that_is_another_picture_by_now_is_refused(photo: Path, tmp_path: Path) -> None:

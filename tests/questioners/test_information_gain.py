@@ -40,9 +40,7 @@ def view_of(
     count = len(phrases) if phrases is not None else len(next(iter(columns.values())))
     likely_c = np.full(count, 1 / count) if probabilities is None else np.array(probabilities, np.float64)
     vectors_cd = hashed_words(phrases if phrases is not None else ["a picture"] * count)
-    return Candidates(
-        likely_c, vectors_cd, {name: coded(v) for name, v in columns.items()}, said=said, settled=settled
-    )
+    return Candidates(likely_c, vectors_cd, {name: coded(v) for name, v in columns.items()}, said=said, settled=settled)
 
 
 def coded(entries: Sequence[str | None]) -> Column:
@@ -90,9 +88,7 @@ def test_a_question_says_who_asks_and_what_it_expects() -> None:
     assert question.attribute == "baseColour"
     # 16 pictures alike: 4 bits; 90 % of them are 15. Four values alike: 2 bits, less an error in twenty:
     # 0.95 log2(1/0.95) + 0.05 log2(3/0.05) = 0.0703 + 0.2953 -> 2 - 0.3656 = 1.6.
-    assert question.why == (
-        "splits the 15 likeliest pictures into about 4 groups; expected to take 1.6 bits off 4.0"
-    )
+    assert question.why == ("splits the 15 likeliest pictures into about 4 groups; expected to take 1.6 bits off 4.0")
 
 
 def test_choices_are_likeliest_first_with_dont_know_last() -> None:
@@ -275,8 +271,7 @@ def turns_to_find(target: int, entries: Mapping[str, Sequence[str]], order: Sequ
 def test_answers_to_its_questions_narrow_faster_than_answers_to_random_ones() -> None:
     rng = np.random.default_rng(5)
     entries = {
-        name: [str(v) for v in rng.choice(values, size=400, p=SHARES.get(name))]
-        for name, values in CATALOGUE.items()
+        name: [str(v) for v in rng.choice(values, size=400, p=SHARES.get(name))] for name, values in CATALOGUE.items()
     }
     targets = rng.choice(400, size=25, replace=False).tolist()
     ours = [turns_to_find(target, entries, None) for target in targets]

@@ -49,9 +49,7 @@ def test_names_in_other_scripts_and_odd_names_survive() -> None:
     assert question_for("%%", {"a"}) == "Which %% is it?"
 
 
-@pytest.mark.parametrize(
-    "name", ["id", "product_id", "imageURL", "filename", "productDescription", "SKU", "title"]
-)
+@pytest.mark.parametrize("name", ["id", "product_id", "imageURL", "filename", "productDescription", "SKU", "title"])
 def test_record_keeping_columns_are_known_by_name(name: str) -> None:
     assert is_record(name)
 

@@ -76,9 +76,7 @@ def test_dot_scores_take_half_precision_and_answer_in_single() -> None:
 def test_late_interaction_is_drill_downs_sum(n: int, r: int, d: int, m: int) -> None:
     regions_nrd, queries_md = unit(n, n, r, d), unit(m, m, d)
     expected_n = slow_late_interaction(regions_nrd, queries_md).mean(axis=1)
-    np.testing.assert_allclose(
-        late_interaction(RegionBlock.of(regions_nrd), queries_md), expected_n, atol=1e-6
-    )
+    np.testing.assert_allclose(late_interaction(RegionBlock.of(regions_nrd), queries_md), expected_n, atol=1e-6)
 
 
 def test_late_interaction_over_several_chunks_is_that_of_one_picture_at_a_time(

@@ -52,9 +52,7 @@ def test_creating_twice_keeps_what_is_there(store: Store) -> None:
 
 
 def test_creating_completes_a_store_whose_making_was_interrupted(tmp_path: Path) -> None:
-    (tmp_path / "tables" / "pictures.lance" / "_versions").mkdir(
-        parents=True
-    )  # killed before the first version
+    (tmp_path / "tables" / "pictures.lance" / "_versions").mkdir(parents=True)  # killed before the first version
     with pytest.raises(NotALibrary):
         Store.open(tmp_path)
     Store.create(tmp_path).add([picture("a")], {"s": vectors(1)})
@@ -241,9 +239,7 @@ def test_damaged_tables_are_a_library_error_that_names_the_folder(store: Store) 
         store.rows()
 
 
-@pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="mounting a small disk needs root"
-)
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="mounting a small disk needs root")
 def test_a_full_disk_is_one_line_and_loses_nothing_acknowledged(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()

@@ -21,9 +21,7 @@ from viewfinder.stores.snapshot import Snapshot, generation, load
 
 def picture(name: str, colour: str = "red", **changes: object) -> PictureRow:
     files = (FileRecord(f"/photos/cats/{name}.jpg", 100, 7), FileRecord(f"/copies/{name}\udcff.jpg", 100, 8))
-    row = PictureRow(
-        name, files, 4, 3, "JPEG", 100, "2019-07-14", "Canon", ("a cat", "two"), {"colour": (colour,)}
-    )
+    row = PictureRow(name, files, 4, 3, "JPEG", 100, "2019-07-14", "Canon", ("a cat", "two"), {"colour": (colour,)})
     return replace(row, **changes)  # type: ignore[arg-type]
 
 
@@ -165,9 +163,7 @@ def test_a_derived_array_that_was_cut_short_is_computed_again(store: Store) -> N
     found.derived("ones", lambda it: np.ones(len(it)))
     file = next(iter(found.folder.glob("derived-*"))) if found.folder else Path()
     file.write_bytes(file.read_bytes()[:-8])
-    np.testing.assert_array_equal(
-        load(store.folder, "s").derived("ones", lambda it: np.ones(len(it))), [1, 1, 1]
-    )
+    np.testing.assert_array_equal(load(store.folder, "s").derived("ones", lambda it: np.ones(len(it))), [1, 1, 1])
 
 
 @pytest.mark.parametrize("file", ["matrix.npy", "pictures.arrow", "columns.json"])

@@ -136,9 +136,7 @@ def check_everything_acknowledged(folder: Path, acknowledged: dict[str, int]) ->
     rows = {row.id: row for row in store.rows()}
     expected = {name for number in range(acknowledged["added"] + 1) for name in batch_ids(number)}
     assert expected <= rows.keys()
-    assert all(
-        rows[name].captions == ("seen",) for name in batch_ids(acknowledged["captioned"]) if name in rows
-    )
+    assert all(rows[name].captions == ("seen",) for name in batch_ids(acknowledged["captioned"]) if name in rows)
     assert len(rows) % BATCH == 0, "a batch that is there in part"
     for space in SPACES if rows else ():  # a first batch that was never acknowledged may have made no space
         ids, matrix_nd = store.read_vectors(space)

@@ -140,7 +140,5 @@ def _records(file: Path, data: Any, key: str, fields: Mapping[str, type]) -> lis
         for name, kind in fields.items():
             value = record.get(name) if isinstance(record, dict) else None
             if not isinstance(value, kind):
-                raise BadInput(
-                    f"{file}: {key}[{position}] needs {name!r} ({kind.__name__}); it has {value!r}"
-                )
+                raise BadInput(f"{file}: {key}[{position}] needs {name!r} ({kind.__name__}); it has {value!r}")
     return records

@@ -87,9 +87,7 @@ class Table:
         position = self.column(names)
         if position is None:
             has = ", ".join(self.columns)
-            raise BadInput(
-                f"{self.path}, line 1: a column named {' or '.join(names)} is needed; this file has: {has}"
-            )
+            raise BadInput(f"{self.path}, line 1: a column named {' or '.join(names)} is needed; this file has: {has}")
         return position
 
 

@@ -9,6 +9,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float, UInt8
 
+from viewfinder.pictures import Fit
+
 Pixels = UInt8[np.ndarray, "_height _width 3"]
 """An upright sRGB picture; the underscores let the pictures of one call differ in size."""
 
@@ -24,19 +26,51 @@ class Encoded:
     regions_brd: Float[np.ndarray, "b r e"] | None = None
 
 
+@dataclass(frozen=True)
+class Calibration:
+    """How likely a score is to be the picture meant, as a logistic curve.
+
+    `score_weight` is for the score less the picture's background, `outlier_weight` for how many standard
+    deviations it lies above the collection's mean for this query.
+    """
+
+    score_weight: float = 0.0
+    outlier_weight: float = 0.0
+    bias: float = 0.0
+
+
 @runtime_checkable
 class Encoder(Protocol):
     """Pixels and words to vectors.
 
-    `name` says which model it is, `version` which numbers it gives: two encoders with equal name and version
-    give interchangeable vectors. Stored vectors are *raw*; `head` turns raw vectors into the space in which
-    they are compared with words, so that a better head needs no picture to be read again.
+    What is stored of a picture is its *raw* vector; `project` turns raw vectors into the space in which they are
+    compared with words, so that a better alignment needs no picture to be read again.
     """
 
-    name: str
-    version: str
-    raw_width: int
-    width: int
+    @property
+    def name(self) -> str:
+        """Which model it is: "starter", a hub name or a folder."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Which numbers `project` and `words` give: the name of the space."""
+        ...
+
+    @property
+    def raw_version(self) -> str:
+        """Which numbers `pictures` gives; equal to `version` where `project` changes nothing."""
+        ...
+
+    @property
+    def fit(self) -> Fit:
+        """How pictures should be decoded for this encoder."""
+        ...
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """What scores mean, where that was measured."""
+        ...
 
     def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
         """Raw vectors of upright pictures of any sizes (fixed small batches inside)."""
@@ -48,6 +82,10 @@ class Encoder(Protocol):
 
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
         """Unit vectors of texts in the shared space."""
+        ...
+
+    def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+        """How well each picture answers anything at all; zeros where that is not known."""
         ...
 
 

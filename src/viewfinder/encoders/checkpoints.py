@@ -61,9 +61,7 @@ class Source:
     def way_out(self) -> str:
         """What the user can do when something cannot be loaded."""
         if self.folder is not None:
-            return (
-                "give a complete folder, as save_pretrained of model, image processor and tokenizer write it"
-            )
+            return "give a complete folder, as save_pretrained of model, image processor and tokenizer write it"
         return "check the name and the network (and HF_HUB_OFFLINE), or give a local folder"
 
     def file(self, name: str) -> Path | None:
@@ -124,14 +122,10 @@ def find(name_or_path: str) -> Source:
         raise BadInput("the encoder's name is empty: give a model folder, or a hub name such as owner/model")
     if path.is_dir():
         if not (path / "config.json").is_file():
-            raise BadInput(
-                f"{path} is no model folder (no config.json): give the folder that save_pretrained wrote"
-            )
+            raise BadInput(f"{path} is no model folder (no config.json): give the folder that save_pretrained wrote")
         return Source(path.resolve().name, path)
     if path.is_file():
-        raise BadInput(
-            f"{path} is a file: give the model folder around it, or a hub name such as owner/model"
-        )
+        raise BadInput(f"{path} is a file: give the model folder around it, or a hub name such as owner/model")
     if name_or_path.startswith(("/", ".", "~")) or name_or_path.count("/") > 1 or "\\" in name_or_path:
         raise BadInput(f"there is no folder {path}: give a model folder, or a hub name such as owner/model")
     return Source(name_or_path, None)
@@ -248,11 +242,7 @@ def _check_parts(source: Source, config: Any, pixels: Any, tokenizer: Any) -> No
     vision, made = config.vision_config, _made(source, pixels)
     in_patches = "spatial_shapes" in pixels.model_input_names
     side = vision.patch_size if in_patches else vision.image_size
-    wanted = (
-        (vision.num_channels * side * side,)
-        if "spatial_shapes" in pixels.model_input_names
-        else (3, side, side)
-    )
+    wanted = (vision.num_channels * side * side,) if "spatial_shapes" in pixels.model_input_names else (3, side, side)
     if made[-len(wanted) :] != wanted:
         raise EncoderMismatch(
             f"{source.location}: the image processor makes inputs of {made}, the model wants {wanted}; they "
@@ -305,9 +295,7 @@ def _explained(source: Source, part: str) -> Iterator[None]:
         raise
     except Exception as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise BadInput(
-            f"{source.location}: cannot load {part} ({lines[0][:200]}): {source.way_out}"
-        ) from error
+        raise BadInput(f"{source.location}: cannot load {part} ({lines[0][:200]}): {source.way_out}") from error
 
 
 @contextmanager

@@ -154,9 +154,7 @@ class TagVectors:
         """
         return {group.name: group for group in self.groups}[name]
 
-    def _spread(
-        self, similar_nt: Float[np.ndarray, "n t"]
-    ) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " g"]]:
+    def _spread(self, similar_nt: Float[np.ndarray, "n t"]) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " g"]]:
         """Mean of each tag, and for each group the root mean square of its tags' standard deviations."""
         if not len(similar_nt):
             return np.zeros(len(self.phrases_td), np.float32), np.ones(len(self.groups), np.float32)

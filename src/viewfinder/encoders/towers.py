@@ -90,8 +90,7 @@ def _look_siglip2(network: Network, inputs: Inputs) -> Looked:
     shapes: list[tuple[int, int]] = inputs["spatial_shapes"].tolist()
     # What follows the h * w patches of a picture is padding.
     patches = [
-        tokens_lc[: h * w].reshape(h, w, -1)
-        for tokens_lc, (h, w) in zip(seen.last_hidden_state, shapes, strict=True)
+        tokens_lc[: h * w].reshape(h, w, -1) for tokens_lc, (h, w) in zip(seen.last_hidden_state, shapes, strict=True)
     ]
     return Looked(seen.pooler_output, tuple(patches))
 
@@ -126,9 +125,7 @@ def _square(tokens_blc: Float[Tensor, "b l c"]) -> tuple[Float[Tensor, "_h _w c"
 
 
 FAMILIES: dict[str, Family] = {
-    "clip": Family(
-        "CLIPModel", "longest", lambda config: int(config.projection_dim), _look_clip, _region_clip, _read
-    ),
+    "clip": Family("CLIPModel", "longest", lambda config: int(config.projection_dim), _look_clip, _region_clip, _read),
     "siglip": Family(
         "SiglipModel",
         "max_length",

@@ -15,13 +15,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.encoders.base import REGIONS, Encoded, Pixels, grid_boxes
+from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Pixels, grid_boxes
+from viewfinder.pictures import AtMost, Fit
 
 if TYPE_CHECKING:
     from viewfinder.encoders.checkpoints import Checkpoint
 
 BATCH = 8
 """Pictures (or texts) that go through the network at a time: memory stays flat however many are given."""
+
+LONGEST_SIDE = 768
+"""Pixels: more than any of these models reads, and small enough to hand over between processes."""
 
 LONGEST = 32
 """Where sides differ by more than this factor, the ends, which the crop drops, are cut off first."""
@@ -48,15 +52,20 @@ class TransformersEncoder:
     Attributes:
         name: model type and hub name or folder name, such as `clip:openai/clip-vit-base-patch32`.
         version: a hash over config, tokenizer, image processor and weights; the same wherever the files lie.
-        raw_width, width: numbers of a vector; both are the width of the model's projection.
+        raw_version: the same, since raw vectors lie in the shared space.
+        width: numbers of a vector, the width of the model's projection.
+        fit: pictures are decoded whole, at most 768 pixels long; the model's own processor does the rest.
+        calibration: None, it was not measured for these models.
     """
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         """The encoder of a loaded checkpoint (see `load`)."""
         self.name: str = checkpoint.name
         self.version: str = checkpoint.version
+        self.raw_version: str = checkpoint.version
         self.width: int = checkpoint.family.width(checkpoint.config)
-        self.raw_width: int = self.width
+        self.fit: Fit = AtMost(LONGEST_SIDE)
+        self.calibration: Calibration | None = None
         self._checkpoint = checkpoint
         self._text_length: int = min(
             int(checkpoint.tokenizer.model_max_length),
@@ -84,6 +93,10 @@ class TransformersEncoder:
         for rows in _batches(len(texts)):
             words_nd[rows] = self._read(texts[rows])
         return words_nd
+
+    def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+        """Zeros: no bank of captions was measured for these models."""
+        return np.zeros(len(pictures_nd), np.float32)
 
     def region_boxes(self, width: int, height: int) -> Float[np.ndarray, "r 4"]:
         """Boxes (x0, y0, x1, y1) of a picture's 36 regions in its upright pixels, row by row.

@@ -102,9 +102,7 @@ def _above_and_equal(
     count = scores_qn.shape[1]
     wrong = np.flatnonzero((targets_q < 0) | (targets_q >= count))
     if wrong.size:
-        raise ValueError(
-            f"target {targets_q[wrong[0]]} of query {wrong[0]}: there are pictures 0 to {count - 1}"
-        )
+        raise ValueError(f"target {targets_q[wrong[0]]} of query {wrong[0]}: there are pictures 0 to {count - 1}")
     own_q1 = np.take_along_axis(scores_qn, targets_q[:, None], axis=1)
     missing_q = np.isnan(own_q1[:, 0])
     above_q = np.count_nonzero(scores_qn > own_q1, axis=1)

@@ -31,9 +31,9 @@ def recall_at(k: int, ranks_q: Ranks) -> float:
 def expected_recall_at(k: int, optimistic_q: Ranks, pessimistic_q: Ranks) -> float:
     """Mean of R@k over all orders of equal scores: a target that ties across the border counts as a fraction.
 
-    A target with `above` pictures above it and `equal` others beside it stands in each of the places above,
-    ..., above + equal with the same chance, and of these equal + 1 places k - above are below k, at least none and
-    at most all (McSherry and Najork, ECIR 2008).
+    A target with `above` pictures above it and `equal` others beside it stands in each of the places from
+    above to above + equal with the same chance; of these equal + 1 places k - above are below k, at least
+    none and at most all (McSherry and Najork, ECIR 2008).
 
     Raises:
         ValueError: k is below 1, there are no ranks, one is negative or NaN, or best and worst do not fit.

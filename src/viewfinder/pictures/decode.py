@@ -116,7 +116,7 @@ def decode(data: bytes, *, limits: Limits, fit: Fit) -> Decoded:
     except PictureError:
         raise
     except MemoryError:
-        raise PictureError(f"needs more memory than the limit of {limits.memory_bytes / 1e9:g} GB") from None
+        raise PictureError(too_hungry(limits)) from None
     except Exception as error:  # Pillow's readers raise whatever a damaged file makes of them
         raise PictureError(_reason(error, data)) from error
 
@@ -126,11 +126,16 @@ def too_large(size: int, limits: Limits) -> str:
     return f"too large: {size / 1e6:.0f} MB is over the limit of {limits.max_bytes / 1e6:.0f} MB"
 
 
+def too_hungry(limits: Limits) -> str:
+    """Why a picture is given up for want of memory."""
+    return f"needs more memory than the limit of {limits.memory_bytes / 1e9:g} GB"
+
+
 def _decode(data: bytes, limits: Limits, fit: Fit) -> Decoded:
     announced = signatures.format_of(data)
     if announced is None:
         raise PictureError(f"not a picture (starts with {signatures.opening(data)})")
-    if announced == "RAW":
+    if announced == "RAW" or (announced == "TIFF" and optional.is_camera_raw(data)):
         return _developed(data, limits, fit)
     if announced == "WEBP" and (canvas := signatures.webp_canvas(data)):
         _check_pixels(canvas, limits)
@@ -138,8 +143,6 @@ def _decode(data: bytes, limits: Limits, fit: Fit) -> Decoded:
         optional.allow_heif()
     with Image.open(BytesIO(data), formats=(announced,)) as image:
         _check_pixels(image.size, limits)
-        if optional.is_camera_raw(image):
-            return _developed(data, limits, fit)
         width, height = image.size
         target = fit.target(width, height)
         image.draft(None, (_DRAFT * target[0], _DRAFT * target[1]))

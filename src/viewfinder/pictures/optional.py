@@ -29,12 +29,11 @@ def allow_heif() -> None:
     pillow_heif.register_heif_opener(decode_threads=1)  # workers are parallel already
 
 
-def is_camera_raw(image: Image.Image) -> bool:
+def is_camera_raw(data: bytes) -> bool:
     """Whether a file that looks like TIFF is a DNG, NEF or ARW: what Pillow would show is its thumbnail."""
-    tags = getattr(image, "tag_v2", None)
-    if image.format != "TIFF" or tags is None:
-        return False
-    return _DNG_VERSION in tags or bool(tags.get(_NEW_SUBFILE_TYPE, 0) & 1 and _SUB_IFDS in tags)
+    tags = _tiff_notes(data)
+    is_reduced = isinstance(kind := tags.get(_NEW_SUBFILE_TYPE), int) and kind & 1
+    return _DNG_VERSION in tags or bool(is_reduced and _SUB_IFDS in tags)
 
 
 @dataclass(frozen=True)
@@ -82,9 +81,10 @@ def _words(error: Exception) -> str:
 
 
 def _tiff_notes(data: bytes) -> Image.Exif:
-    """EXIF of the raw formats that are TIFF files (DNG, NEF, ARW, CR2); empty for others."""
+    """The first directory of the raw formats that are TIFF files (DNG, NEF, ARW, CR2); empty for others."""
+    notes = Image.Exif()
     try:
-        with Image.open(BytesIO(data), formats=("TIFF",)) as image:
-            return image.getexif()
+        notes.load(data)
     except Exception:  # the pixels are LibRaw's business; without notes there is no date, nothing worse
         return Image.Exif()
+    return notes

@@ -42,7 +42,7 @@ _COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]);"
     "from viewfinder.pictures.worker import serve; serve(int(sys.argv[1]))"
 )
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"}
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,11 +180,11 @@ class Decoders:
         run.again(worker.jobs)
 
     def _lost(self, worker: _Worker, run: _Run) -> None:
-        """A worker died. A lone file is to blame; of several, each is tried again by itself."""
+        """A worker died, perhaps of no file: each it held is tried alone; the one that kills again is bad."""
         self._drop([worker])
         if not worker.ready:
             self._count_failed_start(worker.epitaph(run.limits))
-        elif len(worker.jobs) == 1:
+        elif worker.jobs and worker.jobs[0].alone:
             worker.jobs.popleft().fail(worker.epitaph(run.limits))
         else:
             for job in worker.jobs:
@@ -228,7 +228,7 @@ def _kept(process: int) -> tuple[threading.Lock, Decoders]:
 
 @dataclass(eq=False)
 class _Job:
-    """A file on its way; `alone` if it shared a worker with others when that died."""
+    """A file on its way; `alone` if it was with a worker when that died: it gets the next to itself."""
 
     path: Path
     asked: bytes

@@ -190,9 +190,7 @@ class _Walk:
         try:
             status = os.stat(path)  # noqa: PTH116
         except FileNotFoundError:
-            self._report(
-                path, "the link leads nowhere" if Path(path).is_symlink() else "gone since it was listed"
-            )
+            self._report(path, "the link leads nowhere" if Path(path).is_symlink() else "gone since it was listed")
             return
         except OSError as error:
             self._report(path, _reason(error))

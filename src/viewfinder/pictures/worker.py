@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import sys
 import threading
 from dataclasses import asdict
@@ -20,11 +21,11 @@ from typing import Any
 from PIL import AvifImagePlugin
 
 from viewfinder.errors import PictureError
-from viewfinder.pictures.decode import AtMost, Fit, Limits, Stretch, decode, too_large
+from viewfinder.pictures.decode import AtMost, Fit, Limits, Stretch, decode, too_hungry, too_large
 from viewfinder.pictures.identity import picture_id
 
 READY = b"ready"
-_GRACE = 10.0  # seconds beyond the limit after which a worker whose parent has gone ends itself
+_GRACE = 5.0  # seconds beyond the limit after which a worker whose parent has gone ends itself
 
 
 def request(path: str, fit: Fit, limits: Limits) -> bytes:
@@ -70,7 +71,7 @@ def _reply(path: str, fit: Fit, limits: Limits) -> tuple[bytes, ...]:
     except OSError as error:
         header["reason"] = (error.strerror or str(error)).lower()
     except MemoryError:
-        header["reason"] = "needs more memory than the limit"
+        header["reason"] = too_hungry(limits)
     return (json.dumps(header).encode(),)
 
 
@@ -81,7 +82,8 @@ def _content(path: str, limits: Limits, header: dict[str, Any]) -> bytes:
         header |= {"size": status.st_size, "mtime_ns": status.st_mtime_ns}
         if status.st_size > limits.max_bytes:
             raise PictureError(too_large(status.st_size, limits))
-        return file.read(limits.max_bytes + 1)  # what is no regular file may have no end
+        # Room is set aside for all that is asked for, and what is no regular file may have no end.
+        return file.read((status.st_size if stat.S_ISREG(status.st_mode) else limits.max_bytes) + 1)
 
 
 def _send(pipe: Connection, replies: SimpleQueue[tuple[bytes, ...]]) -> None:

@@ -138,9 +138,7 @@ def _range_labels(edges: Sequence[float], *, whole: bool, years: bool) -> tuple[
         return f"{number:.0f}" if years else f"{number:,.0f}" if number == round(number) else f"{number:.10g}"
 
     inner = [
-        (text(a) if a == b - 1 and years else f"{text(a)} to {text(b - 1)}")
-        if whole
-        else f"{text(a)} up to {text(b)}"
+        (text(a) if a == b - 1 and years else f"{text(a)} to {text(b - 1)}") if whole else f"{text(a)} up to {text(b)}"
         for a, b in pairwise(edges)
     ]
     first = f"before {text(edges[0])}" if years else f"under {text(edges[0])}"

@@ -196,9 +196,7 @@ def _same_vocabulary(group: TagGroup, values: Sequence[str]) -> bool:
 
 
 def _group_is_said(group: TagGroup, said: Said) -> bool:
-    return said.names(group.name) or any(
-        said.names(word) for tag in group.tags for word in (tag.name, *tag.also)
-    )
+    return said.names(group.name) or any(said.names(word) for tag in group.tags for word in (tag.name, *tag.also))
 
 
 def _choices(option: Option, settings: Settings) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ class Picture:
     """
 
     id: PictureId | None
-    vectors: Mapping[str, Float[np.ndarray, "..."]]
+    vectors: Mapping[str, Float[np.ndarray, ...]]
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -33,13 +33,16 @@ class Picture:
 class ResolvedTurn:
     """A turn with everything it refers to looked up by the session.
 
-    `number` is the node's number. `pictures` are those the turn names, in its order (for `Keep`: the ones on
-    the screen after the turn it names); `shown` what was on the screen when the user spoke.
+    `number` is the node's number; `text` what the turn says in words, answers to questions spelt out; `pictures`
+    are those the turn names, in its order (for `Keep`: those on the screen after the turn it names); `shown` what
+    was on the screen when the user spoke; `attribute_values` what an answer or a kept attribute comes to in the
+    catalogue: column -> values.
     """
 
     turn: Turn
     number: int
     words: Words
+    text: str = ""
     pictures: tuple[Picture, ...] = ()
     shown: tuple[Picture, ...] = ()
     attribute_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -47,27 +50,33 @@ class ResolvedTurn:
 
 @dataclass(frozen=True)
 class Part:
-    """One ingredient of a query: its weight, and the turn it came from."""
+    """One ingredient of a query: what it is like, how much it counts, and the turn it came from.
 
+    A "words" or "picture" part has a unit vector; its likeness to a picture is the dot product. A "value" part has
+    a catalogue column and value; its likeness is 1 or 0. The likeness of a `centred` part counts from the
+    picture's background: how well that picture answers anything at all.
+    """
+
+    kind: Literal["words", "picture", "value"]
     turn: int
     label: str
     weight: float
     vector_d: Float[np.ndarray, " d"] | None = None
-    attribute: tuple[str, str] | None = None
+    value: tuple[str, str] | None = None
+    centred: bool = True
 
 
 @dataclass(frozen=True)
 class Query:
-    """What is compared with pictures: weighted parts and how a vector part is compared.
+    """What is compared with pictures: a picture's score is the weighted sum of its likeness to the parts.
 
-    The score of a picture is the sum over `parts` of weight x (dot product, or 1 if the picture has the
-    attribute value), less `background_weight` x the picture's background: how well it answers anything at all.
+    `excluded` pictures come last, whatever their score. `adapters` says which turns were not taken as they were
+    given, and what was done instead.
     """
 
     parts: tuple[Part, ...]
-    compare: Literal["dot", "late_interaction"] = "dot"
-    space: str = "global"
-    background_weight: float = 0.0
+    space: Literal["global"] = "global"
+    compare: Literal["dot"] = "dot"
     excluded: frozenset[PictureId] = frozenset()
     adapters: tuple[str, ...] = ()
 
@@ -76,8 +85,15 @@ class Query:
 class Retriever(Protocol[State]):
     """Reads a conversation into a query, one turn at a time. No method changes `state`."""
 
-    name: str
-    needs: tuple[str, ...]
+    @property
+    def name(self) -> str:
+        """By which it is chosen."""
+        ...
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Representations it reads: "global", "regions", "tokens", "attributes", "captions"."""
+        ...
 
     def begin(self) -> State:
         """The state before anything was said."""

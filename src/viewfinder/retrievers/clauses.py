@@ -8,8 +8,9 @@ from dataclasses import dataclass
 # A negation reaches to the next comma, conjunction or end. "no" and "not" need a noun or colour after them, so
 # "not only", "no doubt" and the like are left alone.
 _NEGATION = re.compile(
-    r"(?:,?\s*\b(?:but|and|or)\b)?,?\s*"
-    r"\b(?:without|with no|but no|but not|except(?: for)?|no|not|never|there (?:is|are) no|(?:is|are)n't|doesn't have|don't want)\b"
+    r"(?:,?\s*\b(?:but|and|or)\b)?,?\s*(?:\b(?:it|there|they)\s+)?"
+    r"\b(?:without|with no|but no|but not|except(?: for)?|no|not|never|there (?:is|are) no|(?:is|are)n't|"
+    r"doesn't have|don't want)\b"
     r"(?!\s+(?:only|just|sure|doubt|more than|less than|matter|idea)\b)"
     r"\s+(?:(?:a|an|any|the)\s+)?(?P<unwanted>[^,.;:!?]+?)"
     r"(?=\s*(?:[,.;:!?]|\b(?:and|but|with|on|in|at|near|while)\b|$))",
@@ -32,5 +33,8 @@ def split(text: str) -> Clauses:
     Clauses(wanted='a dog on the grass', unwanted=('collar', 'people'))
     """
     unwanted = tuple(match["unwanted"].strip() for match in _NEGATION.finditer(text))
-    wanted = re.sub(r"\s+", " ", _NEGATION.sub(" ", text)).strip(" ,;.") if unwanted else text.strip()
+    if not unwanted:
+        return Clauses(text.strip())
+    wanted = re.sub(r"\s+", " ", _NEGATION.sub(" ", text)).strip(" ,;.")
+    wanted = re.sub(r"^(?:,\s*)?(?:but|and|or)\s+|\s+(?:but|and|or)$", "", wanted)
     return Clauses(wanted, unwanted)

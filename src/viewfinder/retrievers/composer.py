@@ -1,40 +1,33 @@
 """The composer: the training-free retriever every library starts with.
 
-Each turn becomes weighted parts of one query; a picture's score is the weighted sum of its likeness to the parts, so
-every turn's share of a score can be shown. What is said stays; a picked picture replaces the one picked before it;
-what is rejected counts against. With a "but ...", the picture counts less where the words speak, and what the words
-replace (its colour, when another colour is asked for) is subtracted.
-
-The rows CLIP-t, CLIP-i and CLIP-ti of the ChatSearch paper (Table 2) are named modes of the same code:
-text of the whole talk, the last picture only, and the mean of both.
+Each turn becomes weighted parts of one query, so every turn's share of a score can be shown. What is said stays; a
+picked picture replaces the one picked before it; what is rejected counts against. Words said with a picture ("but
+brown") count more than the picture they change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
+from jaxtyping import Float
 
-from viewfinder.conversation import Answer, Keep, Like, PictureId, Reject, Say, Show, is_dont_know
-from viewfinder.encoders.tags import value_words
-from viewfinder.retrievers.base import Part, Picture, Query, ResolvedTurn
-from viewfinder.retrievers.clauses import Clauses, split
+from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show, is_dont_know
+from viewfinder.retrievers.base import Part, Picture, Query, ResolvedTurn, Words
+from viewfinder.retrievers.clauses import split
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComposerSettings:
-    """Weights of the parts, relative to one description; chosen on training photos and products (docs/benchmarks.md)."""
+    """Weights of the parts, relative to one description; docs/benchmarks.md says on what they were chosen."""
 
     picture: float = 1.0
-    picture_with_words: float = 1.0
+    picture_with_words: float = 0.6
     words_with_picture: float = 1.0
-    replaced: float = 0.5
-    kept: float = 0.6
-    known_value: float = 0.3  # for a catalogue column, where likeness is 1 or 0
-    rejected_picture: float = 0.3
+    value: float = 0.3
     unwanted: float = 0.5
-    background: float = 1.0  # of the text parts' weight
+    rejected: float = 0.3
 
 
 @dataclass(frozen=True)
@@ -43,4 +36,155 @@ class ComposerState:
 
     parts: tuple[Part, ...] = ()
     excluded: frozenset[PictureId] = frozenset()
+
+
+class Composer:
+    """Fuses all turns of a conversation into one query; reads the "global" vectors only."""
+
+    needs: ClassVar[tuple[str, ...]] = ("global",)
+
+    def __init__(self, settings: ComposerSettings | None = None) -> None:
+        self.name = "composer"
+        self._settings = settings or ComposerSettings()
+
+    def begin(self) -> ComposerState:
+        """Nothing said, nothing excluded."""
+        return ComposerState()
+
+    def step(self, state: ComposerState, turn: ResolvedTurn) -> ComposerState:
+        """The state with this turn's parts added, and those it makes void taken out."""
+        match turn.turn:
+            case Say():
+                return _with(state, self._said(turn, 1.0))
+            case Answer(_, text):
+                return state if is_dont_know(text) else _with(state, self._known(turn))
+            case Keep():
+                return _with(state, self._known(turn))
+            case Like() | Show():
+                return self._picked(state, turn)
+            case Reject():
+                return self._rejected(state, turn)
+            case BackTo():
+                raise AssertionError("the session moves; a retriever never sees BackTo")
+
+    def query(self, state: ComposerState) -> Query:
+        """All parts as they are: the gallery adds them up."""
+        return Query(parts=state.parts, excluded=state.excluded)
+
+    def _said(self, turn: ResolvedTurn, weight: float) -> tuple[Part, ...]:
+        clauses = split(turn.text)
+        wanted = _words(turn, clauses.wanted, weight) if clauses.wanted else ()
+        return wanted + self._against(turn, clauses.unwanted)
+
+    def _against(self, turn: ResolvedTurn, pieces: tuple[str, ...]) -> tuple[Part, ...]:
+        return tuple(
+            replace(part, label=f"not {part.label}")
+            for piece in pieces
+            for part in _words(turn, piece, -self._settings.unwanted)
+        )
+
+    def _known(self, turn: ResolvedTurn) -> tuple[Part, ...]:
+        """An answer or a kept attribute: by the catalogue where it knows, and in words."""
+        values = tuple(
+            Part("value", turn.number, f"{column}: {value}", self._settings.value, value=(column, value))
+            for column, known in turn.attribute_values.items()
+            for value in known
+        )
+        return (*values, *(self._said(turn, 1.0) if turn.text else ()))
+
+    def _picked(self, state: ComposerState, turn: ResolvedTurn) -> ComposerState:
+        """A picture to go on from: it takes the place of the one before, and "but ..." weighs against it.
+
+        With `Like.turn`, the talk goes on from what was on the screen back then: words said later described
+        another picture's changes and go out (MAI's rollback, "replace").
+        """
+        picked = turn.turn
+        since = picked.turn if isinstance(picked, Like) else None
+        kept = tuple(
+            part for part in state.parts if not _is_picked_picture(part) and (since is None or part.turn <= since)
+        )
+        has_words = bool(turn.text)
+        weight = self._settings.picture_with_words if has_words else self._settings.picture
+        likeness = tuple(_picture(turn, picture, weight) for picture in turn.pictures)
+        words = self._said(turn, self._settings.words_with_picture) if has_words else ()
+        # With "but ..." another picture is wanted; without, it may well be the one.
+        named = {picture.id for picture in turn.pictures if picture.id is not None}
+        excluded = state.excluded | named if has_words else state.excluded - named
+        return ComposerState((*kept, *likeness, *words), excluded)
+
+    def _rejected(self, state: ComposerState, turn: ResolvedTurn) -> ComposerState:
+        """Rejected pictures go and count against their like; a bare "none of these" takes all that was shown."""
+        pictures = turn.pictures or (() if turn.text else turn.shown)
+        share = self._settings.rejected / max(len(pictures), 1)
+        against = tuple(replace(_picture(turn, picture, -share), label="not like this") for picture in pictures)
+        clauses = split(turn.text)
+        pieces = tuple(piece for piece in (clauses.wanted, *clauses.unwanted) if piece)
+        gone = {picture.id for picture in pictures if picture.id is not None}
+        return ComposerState((*state.parts, *against, *self._against(turn, pieces)), state.excluded | gone)
+
+
+def _with(state: ComposerState, parts: tuple[Part, ...]) -> ComposerState:
+    return replace(state, parts=state.parts + parts)
+
+
+def _words(turn: ResolvedTurn, text: str, weight: float) -> tuple[Part, ...]:
+    return (Part("words", turn.number, text, weight, vector_d=turn.words([text])[0]),)
+
+
+def _picture(turn: ResolvedTurn, picture: Picture, weight: float) -> Part:
+    return Part("picture", turn.number, "this picture", weight, picture.vectors["global"], centred=False)
+
+
+def _is_picked_picture(part: Part) -> bool:
+    return part.kind == "picture" and part.weight > 0
+
+
+@dataclass(frozen=True)
+class PlainState:
+    """All that was said, and the last picture: what plain CLIP can use of a dialogue."""
+
+    said: tuple[tuple[int, str], ...] = ()
+    words: Words | None = None
+    last_picture: tuple[int, Float[np.ndarray, " d"]] | None = None
     adapters: tuple[str, ...] = ()
+
+
+class PlainClip:
+    """The rows CLIP-t, CLIP-i and CLIP-ti of the ChatSearch paper (Table 2), on any encoder of words and pictures.
+
+    CLIP-t encodes the text of the whole talk at once, CLIP-i the last picture; CLIP-ti is the mean of both unit
+    vectors (the paper leaves the weights open). Turns that are neither text nor picture are dropped, and said so.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("global",)
+
+    def __init__(self, name: str, *, text: bool, image: bool) -> None:
+        self.name = name
+        self._text, self._image = text, image
+
+    def begin(self) -> PlainState:
+        """Nothing said, no picture."""
+        return PlainState()
+
+    def step(self, state: PlainState, turn: ResolvedTurn) -> PlainState:
+        """The talk with this turn's words appended and its picture, if it has one, as the last."""
+        if isinstance(turn.turn, Reject | Keep):
+            kind = type(turn.turn).__name__.lower()
+            return replace(state, adapters=(*state.adapters, f"drop: {self.name} has no use for {kind}"))
+        if turn.text and not (isinstance(turn.turn, Answer) and is_dont_know(turn.turn.text)):
+            state = replace(state, said=(*state.said, (turn.number, turn.text)), words=turn.words)
+        if turn.pictures:
+            state = replace(state, last_picture=(turn.number, turn.pictures[-1].vectors["global"]))
+        return state
+
+    def query(self, state: PlainState) -> Query:
+        """One part for the text, one for the picture, as far as this row uses them and they are there."""
+        parts = []
+        if self._text and state.said and state.words is not None:
+            text = ", ".join(said for _, said in state.said)
+            number = state.said[-1][0]
+            parts.append(Part("words", number, text, 1.0, state.words([text])[0], centred=False))
+        if self._image and state.last_picture is not None:
+            number, vector_d = state.last_picture
+            parts.append(Part("picture", number, "this picture", 1.0, vector_d, centred=False))
+        return Query(tuple(parts), adapters=state.adapters)

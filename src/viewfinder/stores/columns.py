@@ -75,14 +75,10 @@ class AttributeColumn:
         Raises:
             UnknownName: no picture has it; the message lists the most frequent values.
         """
-        wanted = [
-            code for code, known in enumerate(self.values) if known.casefold() == value.strip().casefold()
-        ]
+        wanted = [code for code, known in enumerate(self.values) if known.casefold() == value.strip().casefold()]
         if not wanted:
             listed = ", ".join(self.values[:10]) + (", ..." if len(self.values) > 10 else "")
-            raise UnknownName(
-                f"no picture has {self.name} = {value!r}; known are: {listed or 'no values at all'}"
-            )
+            raise UnknownName(f"no picture has {self.name} = {value!r}; known are: {listed or 'no values at all'}")
         mask_n = np.zeros(len(self), dtype=bool)
         mask_n[self.rows[np.isin(self.codes, wanted)]] = True
         return mask_n
@@ -131,9 +127,7 @@ def columns_of(rows: Sequence[PictureRow]) -> dict[str, AttributeColumn]:
     """Catalogue columns by name, then the `FACTS` that no catalogue column is called."""
     names = sorted({name for row in rows for name in row.attributes})
     taken = {name.casefold() for name in names}
-    columns = {
-        name: AttributeColumn.of(name, [row.attributes.get(name, ()) for row in rows]) for name in names
-    }
+    columns = {name: AttributeColumn.of(name, [row.attributes.get(name, ()) for row in rows]) for name in names}
     facts = [_facts_in_words(row) for row in rows]
     for name in FACTS:
         if name not in taken:

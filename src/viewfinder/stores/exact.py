@@ -21,9 +21,7 @@ SAFE_EXPONENT = 80.0
 """exp() of anything up to this is finite in float32, and of its negative not zero."""
 
 
-def dot_scores(
-    matrix_nd: Float[np.ndarray, "n d"], query_d: Float[np.ndarray, "*m d"]
-) -> Float32[np.ndarray, "*m n"]:
+def dot_scores(matrix_nd: Float[np.ndarray, "n d"], query_d: Float[np.ndarray, "*m d"]) -> Float32[np.ndarray, "*m n"]:
     """Dot product of every picture with a query (d) -> (n), or with several queries (m d) -> (m n)."""
     query = np.asarray(query_d, dtype=np.float32)
     matrix = np.asarray(matrix_nd, dtype=np.float32)
@@ -99,9 +97,7 @@ class RegionBlock:
     @cached_property
     def longest(self) -> float:
         """Length of the longest region vector: bounds every similarity from above."""
-        return float(
-            np.sqrt(max(np.einsum("rbd,rbd->rb", part, part).max(initial=0.0) for part in self.parts))
-        )
+        return float(np.sqrt(max(np.einsum("rbd,rbd->rb", part, part).max(initial=0.0) for part in self.parts)))
 
     @cached_property
     def step(self) -> float:
@@ -184,15 +180,11 @@ def _coarse_scores(
     for codes, part_rbd in zip(regions.codes, regions.parts, strict=True):
         dots = product.run(None, {"regions": codes, "queries": codes_dm})[0].astype(np.float32)
         dots *= worth_m
-        scores.append(
-            _attend(dots.reshape(*part_rbd.shape[:2], len(queries_md)), temperature, safe) @ shares_m
-        )
+        scores.append(_attend(dots.reshape(*part_rbd.shape[:2], len(queries_md)), temperature, safe) @ shares_m)
     return np.concatenate(scores)
 
 
-def _attend(
-    cosines_rbm: Float32[np.ndarray, "r b m"], temperature: float, safe: bool
-) -> Float32[np.ndarray, "b m"]:
+def _attend(cosines_rbm: Float32[np.ndarray, "r b m"], temperature: float, safe: bool) -> Float32[np.ndarray, "b m"]:
     """sum_r softmax_r(temperature * c) c."""
     weights_rbm = cosines_rbm * np.float32(temperature)
     if not safe:  # between unit vectors |9 c| <= 9: there, a pass over the memory for the maximum is saved
@@ -203,9 +195,7 @@ def _attend(
     return np.asarray(weights_rbm.sum(axis=0) / total_bm)
 
 
-def _exponent_is_safe(
-    regions: RegionBlock, queries_md: Float32[np.ndarray, "m d"], temperature: float
-) -> bool:
+def _exponent_is_safe(regions: RegionBlock, queries_md: Float32[np.ndarray, "m d"], temperature: float) -> bool:
     longest = float(np.linalg.norm(queries_md, axis=1).max())
     return abs(temperature) * longest * regions.longest <= SAFE_EXPONENT
 
@@ -214,9 +204,7 @@ def _shares(count: int, weights_m: Float[np.ndarray, " m"] | None) -> Float32[np
     """Weights that add up to 1."""
     weights = np.ones(count) if weights_m is None else np.asarray(weights_m, dtype=np.float64)
     if not weights.sum() > 0:
-        raise ValueError(
-            f"{count} query vectors with total weight {weights.sum()}: nothing to compare pictures with"
-        )
+        raise ValueError(f"{count} query vectors with total weight {weights.sum()}: nothing to compare pictures with")
     return np.asarray(weights / weights.sum(), dtype=np.float32)
 
 

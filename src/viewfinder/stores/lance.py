@@ -88,9 +88,7 @@ class Store:
             NotALibrary: there is none.
         """
         if not _is_table(folder, PICTURES):
-            raise NotALibrary(
-                f"{folder} holds no library: check the path, or make one there with `viewfinder add`"
-            )
+            raise NotALibrary(f"{folder} holds no library: check the path, or make one there with `viewfinder add`")
         return Store(folder)
 
     @contextmanager
@@ -210,9 +208,7 @@ class Store:
         with self._guarded():
             name, width = self._space(space)
             search = self._table(name).search
-            parts = [
-                search().where(clause).limit(None).to_arrow() for clause in _clauses("id", sorted(wanted))
-            ]
+            parts = [search().where(clause).limit(None).to_arrow() for clause in _clauses("id", sorted(wanted))]
         found: dict[str, Float16[np.ndarray, " d"]] = {}
         for part in parts:
             found.update(zip(*sorted_vectors(part, width, wanted), strict=True))
@@ -221,9 +217,7 @@ class Store:
             raise UnknownName(f"picture {missing[0]!r} has no vector in the space {space!r} of {self.folder}")
         return np.array([found[name] for name in ids], dtype=np.float16).reshape(len(ids), width)
 
-    def write_space(
-        self, space: str, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]
-    ) -> None:
+    def write_space(self, space: str, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]) -> None:
         """A whole space, built beside the others: nobody sees it before it is complete.
 
         A space of that name is replaced in one commit. `batches` is consumed while the library is held for
@@ -319,9 +313,7 @@ class Store:
             self._fill(name, width, [(ids, matrix_nd)])
             self._register(space, name, width)
 
-    def _fill(
-        self, name: str, width: int, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]
-    ) -> None:
+    def _fill(self, name: str, width: int, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]) -> None:
         """A table of vectors that is not registered yet; what an interrupted attempt left is dropped."""
         self._connection.drop_table(name, ignore_missing=True)
         table = self._connection.create_table(name, schema=vectors_schema(width))
@@ -372,9 +364,7 @@ def _translated(error: Exception, folder: Path) -> LibraryError:
     text = " ".join(str(error).split())
     full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
     if full or "no space left" in text.lower() or "os error 28" in text or "disk quota" in text.lower():
-        return DiskFull(
-            f"the disk is full at {folder}: free some space and try again; nothing acknowledged is lost"
-        )
+        return DiskFull(f"the disk is full at {folder}: free some space and try again; nothing acknowledged is lost")
     return LibraryError(f"the library in {folder} cannot be read or written: {text[:300]}")
 
 

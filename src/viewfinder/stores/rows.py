@@ -73,9 +73,7 @@ def failures_schema() -> Any:
     """The Arrow schema of the table `failures`."""
     import pyarrow as pa
 
-    return pa.schema(
-        [("path", pa.string()), ("size", pa.int64()), ("mtime_ns", pa.int64()), ("reason", pa.string())]
-    )
+    return pa.schema([("path", pa.string()), ("size", pa.int64()), ("mtime_ns", pa.int64()), ("reason", pa.string())])
 
 
 def pictures_to_arrow(rows: Sequence[PictureRow]) -> Any:

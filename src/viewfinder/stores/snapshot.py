@@ -171,9 +171,7 @@ def generation(folder: Path, space: str) -> str:
     """
     marks = [_newest_version(versions_folder(folder, table)) for table in (PICTURES, SPACES)]
     if None in marks:
-        raise NotALibrary(
-            f"{folder} holds no library: check the path, or make one there with `viewfinder add`"
-        )
+        raise NotALibrary(f"{folder} holds no library: check the path, or make one there with `viewfinder add`")
     return f"{FORMAT}:{':'.join(map(str, marks))}:{space}"
 
 
@@ -209,9 +207,7 @@ def load(folder: Path, space: str) -> Snapshot:
         return _open(home, space, mark)
     except (OSError, ValueError, KeyError):  # read-only, full, or swept away by another process
         columns = columns_of(contents.rows)
-        return Snapshot(
-            contents.matrix_nd, contents.table, columns, space=space, generation=mark, folder=None
-        )
+        return Snapshot(contents.matrix_nd, contents.table, columns, space=space, generation=mark, folder=None)
 
 
 def _newest_version(versions: Path) -> str | None:

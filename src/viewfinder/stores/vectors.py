@@ -25,9 +25,7 @@ def vectors_to_arrow(ids: Sequence[str], matrix_nd: Float[np.ndarray, "n d"], wi
     import pyarrow as pa
 
     if matrix_nd.shape != (len(ids), width):
-        raise ValueError(
-            f"vectors of shape {matrix_nd.shape}, but {len(ids)} pictures of width {width} were expected"
-        )
+        raise ValueError(f"vectors of shape {matrix_nd.shape}, but {len(ids)} pictures of width {width} were expected")
     flat = pa.array(np.ascontiguousarray(matrix_nd, dtype=np.float16).reshape(-1))
     vectors = pa.FixedSizeListArray.from_arrays(flat, width)
     return pa.Table.from_arrays([pa.array(list(ids), pa.string()), vectors], schema=vectors_schema(width))

@@ -22,7 +22,7 @@ def test_equal_scenes_give_equal_pixels_and_others_do_not() -> None:
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_background_covers_every_pixel(place: str) -> None:
-    for seed in range(4):
+    for seed in range(3):
         for light in sorted(set(PLACES[place].lights)):
             canvas = Image.new("RGB", (WIDTH * SCALE, HEIGHT * SCALE), MAGENTA)
             PAINTINGS[place](Scenery(canvas, light, random.Random(seed)))
@@ -37,7 +37,7 @@ def test_there_is_a_sprite_for_every_kind_and_a_painting_for_every_place() -> No
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_sprite_touches_all_sides_of_its_box_and_shows_its_colour(kind: str) -> None:
     size = (round(60 * SCALE * KINDS[kind].aspect), 60 * SCALE)
-    for colour in KINDS[kind].colours:
+    for colour in KINDS[kind].colours[::4]:
         image = sprite(kind, colour, "plain", size, mirrored=False)
         assert image.size == size and image.getbbox() == (0, 0, *size)
         pixels = np.asarray(image).reshape(-1, 4)

@@ -15,7 +15,7 @@ from viewfinder.data.world.words import (
     with_article,
 )
 
-SCENES = [sample_scene(seed=9, number=number) for number in range(1, 301)]
+SCENES = [sample_scene(seed=9, number=number) for number in range(1, 201)]
 REGIONS = {scene.number: regions(scene) for scene in SCENES}
 KIND_OF = {noun: kind for kind, words in NOUNS.items() for pair in words for noun in pair}
 LONGEST_FIRST = sorted(KIND_OF, key=len, reverse=True)
@@ -48,13 +48,9 @@ def test_every_picture_has_five_captions_and_at_least_ten_distinct_phrases() -> 
 
 def test_what_is_said_to_be_there_is_there() -> None:
     for scene in SCENES:
-        said = [region.phrase for region in REGIONS[scene.number] if not _denies(region.phrase)] + captions(
-            scene
-        )
+        said = [region.phrase for region in REGIONS[scene.number] if not _denies(region.phrase)] + captions(scene)
         for phrase in said:
-            assert _kinds_named(phrase) <= _visible(scene), (
-                f"{phrase!r} in scene {scene.number} ({scene.place})"
-            )
+            assert _kinds_named(phrase) <= _visible(scene), f"{phrase!r} in scene {scene.number} ({scene.place})"
 
 
 def test_what_is_said_to_be_absent_is_absent() -> None:
@@ -64,7 +60,7 @@ def test_what_is_said_to_be_absent_is_absent() -> None:
             if _denies(region.phrase) and not region.things:
                 assert _kinds_named(region.phrase) <= set(absent_kinds(scene))
                 denied += 1
-    assert denied > 50
+    assert denied > 35
 
 
 def test_three_to_five_percent_of_the_phrases_are_negations() -> None:
@@ -90,12 +86,12 @@ def test_colours_in_a_phrase_about_one_thing_are_its_colour() -> None:
             named = {colours[word] for word in re.findall(r"\w+", region.phrase) if word in colours}
             assert named <= {region.things[0].colour}, region.phrase
             checked += bool(named)
-    assert checked > 1000
+    assert checked > 700
 
 
 def test_relations_that_are_said_are_true() -> None:
     said = [region for regions_ in REGIONS.values() for region in regions_ if region.relation is not None]
-    assert len(said) > 300
+    assert len(said) > 200
     assert {region.relation.predicate for region in said if region.relation} == set(PREDICATE_WORDS)
     for region in said:
         relation = region.relation
@@ -109,14 +105,12 @@ def test_numbers_that_are_said_are_true() -> None:
     checked = 0
     for scene in SCENES:
         for phrase in [*captions(scene), *(region.phrase for region in REGIONS[scene.number])]:
-            for word, rest in re.findall(
-                rf"\b({'|'.join(values)}) ((?:[\w-]+ ){{0,2}}[\w-]+)", phrase.lower()
-            ):
+            for word, rest in re.findall(rf"\b({'|'.join(values)}) ((?:[\w-]+ ){{0,2}}[\w-]+)", phrase.lower()):
                 kinds = [kind for kind in _kinds_named(rest) if kind in scene.counts()]
                 if len(kinds) == 1 and "different" not in phrase:
                     assert scene.counts()[kinds[0]] == values[word], f"{phrase!r} in scene {scene.number}"
                     checked += 1
-    assert checked > 200
+    assert checked > 130
 
 
 def test_regions_lie_in_the_picture_and_around_the_things_they_speak_of() -> None:
@@ -133,9 +127,7 @@ def test_captions_of_a_picture_are_partial_and_seldom_alike() -> None:
         said = captions(scene)
         assert len(set(said)) >= 4
         if len(scene.counts()) > 4:
-            assert all(
-                len(_kinds_named(caption) & set(scene.counts())) < len(scene.counts()) for caption in said
-            )
+            assert all(len(_kinds_named(caption) & set(scene.counts())) < len(scene.counts()) for caption in said)
 
 
 def test_the_language_is_varied() -> None:

@@ -1,6 +1,7 @@
 import json
 import os
-import time
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from viewfinder.data.world import regions, sample_scene, world, write_scenes
 from viewfinder.data.world.kinds import HEIGHT, KINDS, WIDTH
 from viewfinder.errors import BadInput, UnknownName
 
-COUNT = 12
+COUNT = 6
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +29,9 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 def test_the_report_counts_what_was_written(tmp_path: Path) -> None:
     seen: list[int] = []
-    report = world(tmp_path / "w", kind="scenes", count=4, seed=3, progress=seen.append)
-    scenes = [sample_scene(seed=3, number=number) for number in range(1, 5)]
-    assert (report.pictures, report.captions, seen) == (4, 20, [1, 2, 3, 4])
+    report = world(tmp_path / "w", kind="scenes", count=3, seed=3, progress=seen.append)
+    scenes = [sample_scene(seed=3, number=number) for number in range(1, 4)]
+    assert (report.pictures, report.captions, seen) == (3, 15, [1, 2, 3])
     assert report.things == sum(len(scene.things) for scene in scenes)
     assert report.regions == sum(len(regions(scene)) for scene in scenes)
 
@@ -38,15 +39,15 @@ def test_the_report_counts_what_was_written(tmp_path: Path) -> None:
 def test_a_seed_gives_the_same_bytes_every_time(small: Path, tmp_path: Path) -> None:
     write_scenes(tmp_path / "again", count=COUNT, seed=3)
     assert _files(tmp_path / "again") == _files(small)
-    write_scenes(tmp_path / "other", count=COUNT, seed=4)
+    write_scenes(tmp_path / "other", count=2, seed=4)
     assert not {name for name, data in _files(tmp_path / "other").items() if data == _files(small)[name]}
 
 
 def test_a_picture_does_not_depend_on_how_many_there_are(small: Path, tmp_path: Path) -> None:
-    write_scenes(tmp_path / "few", count=3, seed=3)
+    write_scenes(tmp_path / "few", count=2, seed=3)
     few, many = _files(tmp_path / "few"), _files(small)
     pictures = [name for name in few if name.startswith(("images", "rg_jsons"))]
-    assert len(pictures) == 6 and all(few[name] == many[name] for name in pictures)
+    assert len(pictures) == 4 and all(few[name] == many[name] for name in pictures)
     for name in ("captions_world.json", "instances_world.json"):
         a, b = json.loads(few[f"annotations/{name}"]), json.loads(many[f"annotations/{name}"])
         assert a["annotations"] == b["annotations"][: len(a["annotations"])]
@@ -74,9 +75,7 @@ def test_instances_are_the_truth_in_cocos_form(small: Path) -> None:
     data = json.loads((small / "annotations/instances_world.json").read_text())
     names = {category["id"]: category["name"] for category in data["categories"]}
     assert list(names.values()) == list(KINDS)
-    truth = [
-        (s.number, t) for s in (sample_scene(seed=3, number=k) for k in range(1, COUNT + 1)) for t in s.things
-    ]
+    truth = [(s.number, t) for s in (sample_scene(seed=3, number=k) for k in range(1, COUNT + 1)) for t in s.things]
     assert len({item["id"] for item in data["annotations"]}) == len(data["annotations"]) == len(truth)
     for item, (number, thing) in zip(data["annotations"], truth, strict=True):
         assert (item["image_id"], names[item["category_id"]], item["bbox"]) == (
@@ -160,14 +159,24 @@ def test_an_unknown_kind_of_world_is_answered_with_the_kinds_there_are(tmp_path:
         world(tmp_path, kind="catalog", count=1, seed=1)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(BadInput, match="cannot be written"):
-        write_scenes(tmp_path / "w", count=1, seed=1)
+def test_a_folder_that_cannot_be_made_is_named() -> None:
+    with pytest.raises(BadInput, match=r"/proc/viewfinder-world.*: cannot be written .*; choose another folder"):
+        write_scenes(Path("/proc/viewfinder-world"), count=1, seed=1)
+
+
+TIMED = """
+import sys, time
+from pathlib import Path
+from viewfinder.data.world import write_scenes
+begin = time.process_time()
+write_scenes(Path(sys.argv[1]), count=30, seed=8)
+print(time.process_time() - begin)
+"""
 
 
 def test_a_picture_takes_less_than_a_fifth_of_a_second(tmp_path: Path) -> None:
-    begin = time.process_time()
-    write_scenes(tmp_path / "w", count=15, seed=8)
-    assert time.process_time() - begin < 15 / 5  # 300 pictures in under 60 s
+    # In a process of its own, because the type checks of the test run would be most of what is measured.
+    command = [sys.executable, "-c", TIMED, str(tmp_path / "w")]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3] / "src")}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert float(done.stdout) < 30 / 5  # that is 300 pictures in under 60 s

@@ -139,7 +139,7 @@ def _snow(s: Scenery) -> None:
 
 
 def _city(s: Scenery) -> None:
-    s.sky(200, clouds=0)
+    s.sky(236, clouds=0)
     walls: tuple[RGB, ...] = ((30, 34, 62), (40, 44, 76), (24, 28, 52), (52, 50, 84))
     for row, (low, high) in enumerate(((118, 176), (64, 126))):
         x = -8.0
@@ -161,9 +161,7 @@ def _lit_windows(s: Scenery, box: Corners) -> None:
         x = box[0] + 6
         while x < box[2] - 7:
             if s.rng.random() < 0.55:
-                s.brush.rect(
-                    (x, y, x + 4, y + 6), s.rng.choice(((255, 220, 120), (255, 240, 180), (250, 190, 90)))
-                )
+                s.brush.rect((x, y, x + 4, y + 6), s.rng.choice(((255, 220, 120), (255, 240, 180), (250, 190, 90))))
             x += 9
         y += 12
 
@@ -249,12 +247,8 @@ def _desert(s: Scenery) -> None:
 def _cactus(s: Scenery, x: Number, foot: Number, h: Number) -> None:
     green: RGB = (70, 128, 78)
     s.line([(x, foot), (x, foot - h)], green, h / 6)
-    s.line(
-        [(x, foot - h * 0.35), (x - h * 0.26, foot - h * 0.42), (x - h * 0.26, foot - h * 0.7)], green, h / 8
-    )
-    s.line(
-        [(x, foot - h * 0.25), (x + h * 0.26, foot - h * 0.34), (x + h * 0.26, foot - h * 0.62)], green, h / 8
-    )
+    s.line([(x, foot - h * 0.35), (x - h * 0.26, foot - h * 0.42), (x - h * 0.26, foot - h * 0.7)], green, h / 8)
+    s.line([(x, foot - h * 0.25), (x + h * 0.26, foot - h * 0.34), (x + h * 0.26, foot - h * 0.62)], green, h / 8)
 
 
 def _lake(s: Scenery) -> None:

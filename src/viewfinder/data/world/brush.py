@@ -159,9 +159,7 @@ class Brush:
         else:
             getattr(self._draw, name)(where, fill=colour, **more)
         if self._outlined:
-            getattr(self._draw, name)(
-                where, outline=edge_of((colour[0], colour[1], colour[2])), width=_EDGE, **more
-            )
+            getattr(self._draw, name)(where, outline=edge_of((colour[0], colour[1], colour[2])), width=_EDGE, **more)
 
     def _tile(self, cloth: Cloth) -> Image.Image:
         if cloth not in self._tiles:

@@ -126,9 +126,7 @@ def clock(b: Brush, cloth: Cloth) -> None:
     """A clock."""
     ink = cloth.colour
     for s in (-1, 1):
-        b.poly(
-            [(0.5 + s * 0.24, 0.84), (0.5 + s * 0.4, 0.98), (0.5 + s * 0.3, 0.98), (0.5 + s * 0.14, 0.9)], ink
-        )
+        b.poly([(0.5 + s * 0.24, 0.84), (0.5 + s * 0.4, 0.98), (0.5 + s * 0.3, 0.98), (0.5 + s * 0.14, 0.9)], ink)
         b.chord((0.5 + s * 0.28 - 0.17, 0.02, 0.5 + s * 0.28 + 0.17, 0.32), 180, 360, mix(ink, WHITE, 0.3))
     b.rect((0.46, 0.04, 0.54, 0.16), STEEL)
     b.oval((0.03, 0.12, 0.97, 0.94), ink)
@@ -153,9 +151,7 @@ def cup(b: Brush, cloth: Cloth) -> None:
 def gift(b: Brush, cloth: Cloth) -> None:
     """A gift."""
     ribbon = (
-        COLOURS["yellow"]
-        if cloth.colour in (COLOURS["red"], COLOURS["pink"], COLOURS["purple"])
-        else (205, 40, 60)
+        COLOURS["yellow"] if cloth.colour in (COLOURS["red"], COLOURS["pink"], COLOURS["purple"]) else (205, 40, 60)
     )
     for s in (-1, 1):
         b.blob([(0.5, 0.26), (0.5 + s * 0.3, 0.02), (0.5 + s * 0.38, 0.16), (0.5 + s * 0.2, 0.27)], ribbon)
@@ -177,9 +173,7 @@ def hat(b: Brush, cloth: Cloth) -> None:
 def house(b: Brush, cloth: Cloth) -> None:
     """A house."""
     roof: RGB = (
-        (150, 62, 48)
-        if cloth.colour not in (COLOURS["red"], COLOURS["brown"], COLOURS["orange"])
-        else (72, 76, 92)
+        (150, 62, 48) if cloth.colour not in (COLOURS["red"], COLOURS["brown"], COLOURS["orange"]) else (72, 76, 92)
     )
     b.rect((0.7, 0.06, 0.82, 0.34), (130, 90, 80))
     b.rect((0.1, 0.42, 0.9, 0.98), cloth)

@@ -86,15 +86,11 @@ KINDS: dict[str, Kind] = {
     "house": Kind(112, 1.05, patterned=False, outdoors=True, near=0.45, most=2),
     "kite": Kind(92, 0.6, "air", outdoors=True),
     "lamp": Kind(78, 0.62),
-    "moon": Kind(
-        48, 0.72, "air", colours=("white", "yellow", "orange"), patterned=False, outdoors=True, most=1
-    ),
+    "moon": Kind(48, 0.72, "air", colours=("white", "yellow", "orange"), patterned=False, outdoors=True, most=1),
     "mushroom": Kind(50, 1.0),
     "star": Kind(44, 1.05, "air"),
     "sun": Kind(66, 1.0, "air", colours=("yellow", "orange", "red"), patterned=False, outdoors=True, most=1),
-    "tree": Kind(
-        118, 0.74, colours=("green", "yellow", "orange", "red"), patterned=False, outdoors=True, near=0.55
-    ),
+    "tree": Kind(118, 0.74, colours=("green", "yellow", "orange", "red"), patterned=False, outdoors=True, near=0.55),
     "umbrella": Kind(76, 1.05),
 }
 

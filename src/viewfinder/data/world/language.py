@@ -118,9 +118,7 @@ def _colour(talk: _Talk, thing: Thing) -> str:
     return words[0] if talk.rng.random() < 0.8 else talk.one(words)
 
 
-def _described(
-    talk: _Talk, thing: Thing, *, size: float = 0.35, colour: float = 0.85, pattern: float = 0.5
-) -> str:
+def _described(talk: _Talk, thing: Thing, *, size: float = 0.35, colour: float = 0.85, pattern: float = 0.5) -> str:
     """A noun with some of its adjectives, each with the given chance; no article."""
     adjectives: list[str] = []
     tail = ""
@@ -129,10 +127,7 @@ def _described(
     looks: list[str] = []
     if talk.rng.random() < colour:
         looks.append(_colour(talk, thing))
-    if (
-        talk.rng.random() < (pattern if thing.pattern != "plain" else pattern / 10)
-        and KINDS[thing.kind].patterned
-    ):
+    if talk.rng.random() < (pattern if thing.pattern != "plain" else pattern / 10) and KINDS[thing.kind].patterned:
         if thing.pattern in PATTERN_TAILS and talk.rng.random() < 0.4:
             tail = f" {talk.one(PATTERN_TAILS[thing.pattern])}"
         else:
@@ -219,9 +214,7 @@ def _relation_region(talk: _Talk) -> Region | None:
 
 def _another(talk: _Talk, thing: Thing) -> str:
     """A thing of a kind that has just been named."""
-    return talk.one(
-        (f"another {_colour(talk, thing)} one", f"a {talk.one(SIZE_WORDS[thing.size])} one", "another one")
-    )
+    return talk.one((f"another {_colour(talk, thing)} one", f"a {talk.one(SIZE_WORDS[thing.size])} one", "another one"))
 
 
 def _larger_region(talk: _Talk) -> Region | None:
@@ -297,9 +290,7 @@ def _negation(talk: _Talk) -> Region:
     noun = _noun(talk, thing.kind)
     other_patterns = [name for name in PATTERN_NOUNS if name != thing.pattern]
     if talk.rng.random() < 0.35 and KINDS[thing.kind].patterned:
-        return Region(
-            f"{with_article(noun)} without {PATTERN_NOUNS[talk.one(other_patterns)]}", thing.box, (thing,)
-        )
+        return Region(f"{with_article(noun)} without {PATTERN_NOUNS[talk.one(other_patterns)]}", thing.box, (thing,))
     if talk.rng.random() < 0.25:
         wrong = talk.one([colour for colour in KINDS[thing.kind].colours if colour != thing.colour])
         return Region(f"{with_article(noun)} that is not {wrong}", thing.box, (thing,))
@@ -340,9 +331,7 @@ def _where(talk: _Talk) -> str:
 
 def _main_caption(talk: _Talk) -> str:
     main = with_article(_described(talk, talk.scene.main(), size=0.7, colour=1.0))
-    return talk.one(
-        (f"{main} {_where(talk)}", f"there is {main} {_where(talk)}", f"picture of {main} {_where(talk)}")
-    )
+    return talk.one((f"{main} {_where(talk)}", f"there is {main} {_where(talk)}", f"picture of {main} {_where(talk)}"))
 
 
 def _list_caption(talk: _Talk) -> str:

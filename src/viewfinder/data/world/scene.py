@@ -119,10 +119,7 @@ def holds(a: Thing, predicate: Predicate, b: Thing) -> bool:  # noqa: PLR0911 (o
     """
     match predicate:
         case "left of":
-            return (
-                a.box[0] + a.box[2] <= b.box[0]
-                and abs(a.centre[1] - b.centre[1]) <= b.centre[0] - a.centre[0]
-            )
+            return a.box[0] + a.box[2] <= b.box[0] and abs(a.centre[1] - b.centre[1]) <= b.centre[0] - a.centre[0]
         case "right of":
             return holds(b, "left of", a)
         case "above":

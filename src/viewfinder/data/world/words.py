@@ -194,9 +194,7 @@ def spot_words(column: str, row: str) -> tuple[str, ...]:
     if (column, row) == ("middle", "centre"):
         return ("in the middle", "in the centre of the picture")
     if column == "middle":
-        return {"top": ("at the top", "near the top"), "bottom": ("at the bottom", "near the lower edge")}[
-            row
-        ]
+        return {"top": ("at the top", "near the top"), "bottom": ("at the bottom", "near the lower edge")}[row]
     if row == "centre":
         return (f"on the {column}", f"at the {column}", f"on the {column} side")
     vertical = {"top": "upper", "bottom": "lower"}[row]

@@ -47,9 +47,7 @@ class WorldReport:
     things: int
 
 
-def world(
-    out: Path, *, kind: str, count: int, seed: int, progress: Progress = lambda written: None
-) -> WorldReport:
+def world(out: Path, *, kind: str, count: int, seed: int, progress: Progress = lambda written: None) -> WorldReport:
     """Write a world of the given kind (a key of `KINDS_OF_WORLD`).
 
     Raises:
@@ -61,9 +59,7 @@ def world(
     return KINDS_OF_WORLD[kind](out, count=count, seed=seed, progress=progress)
 
 
-def write_scenes(
-    out: Path, *, count: int, seed: int, progress: Progress = lambda written: None
-) -> WorldReport:
+def write_scenes(out: Path, *, count: int, seed: int, progress: Progress = lambda written: None) -> WorldReport:
     """Draw `count` scenes and write them with their annotations.
 
     Picture k depends on the seed and k alone. The same call again (after an interruption, say) writes the
@@ -132,9 +128,7 @@ class _Books:
     catalogue: list[dict[str, str]]
 
     def note(self, scene: Scene) -> None:
-        self.images.append(
-            {"id": scene.number, "file_name": file_name(scene), "width": WIDTH, "height": HEIGHT}
-        )
+        self.images.append({"id": scene.number, "file_name": file_name(scene), "width": WIDTH, "height": HEIGHT})
         self.captions.extend(
             {"image_id": scene.number, "id": scene.number * CAPTIONS + i, "caption": caption}
             for i, caption in enumerate(captions(scene))
@@ -147,8 +141,7 @@ class _Books:
 
     def instance_file(self, seed: int) -> dict[str, Any]:
         categories = [
-            {"supercategory": kind.zone, "id": i, "name": name}
-            for i, (name, kind) in enumerate(KINDS.items(), 1)
+            {"supercategory": kind.zone, "id": i, "name": name} for i, (name, kind) in enumerate(KINDS.items(), 1)
         ]
         return {
             "info": _info(seed),

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.encoders.base import Encoded, Pixels
-from viewfinder.encoders.starter.head import Calibration, Head, load_head
+from viewfinder.encoders.base import Calibration, Encoded, Pixels
+from viewfinder.encoders.starter.head import Head, load_head
 from viewfinder.encoders.starter.layout import RAW_VERSION, RAW_WIDTH, SIDE
 from viewfinder.encoders.starter.network import PictureNetwork, onnx_file
 from viewfinder.encoders.starter.words import SentenceEncoder
@@ -25,7 +25,6 @@ class StarterEncoder:
 
     name = "starter"
     raw_version = RAW_VERSION
-    raw_width = RAW_WIDTH
 
     def __init__(self, head_file: Path | None = None, *, threads: int | None = None) -> None:
         self._head_file = head_file or SHIPPED_HEAD
@@ -71,9 +70,7 @@ class StarterEncoder:
         if not parts:
             return Encoded(np.zeros((0, RAW_WIDTH), np.float32))
         blocks = [block for _, block in parts if block is not None]
-        return Encoded(
-            np.concatenate([raw for raw, _ in parts]), np.concatenate(blocks) if blocks else None
-        )
+        return Encoded(np.concatenate([raw for raw, _ in parts]), np.concatenate(blocks) if blocks else None)
 
     def project(self, raw_nd: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n d"]:
         """Raw vectors into the shared space."""

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from viewfinder.encoders.starter.head import Calibration, Head, unit, visual_input
+from viewfinder.encoders.base import Calibration
+from viewfinder.encoders.starter.head import Head, unit, visual_input
 from viewfinder.encoders.starter.layout import OBJECTS, TEXTURE
 from viewfinder.errors import BadInput
 
@@ -149,9 +150,7 @@ def _bank(texts: Sequence[Float[np.ndarray, "m s"]], size: int) -> Float[np.ndar
     return np.concatenate([text[np.linspace(0, len(text) - 1, min(each, len(text))).astype(int)] for text in texts])
 
 
-def calibrate(
-    held_out: Sequence[tuple[Head, Captioned, Float[np.ndarray, "a s"]]], *, steps: int = 200
-) -> Calibration:
+def calibrate(held_out: Sequence[tuple[Head, Captioned, Float[np.ndarray, "a s"]]], *, steps: int = 200) -> Calibration:
     """The logistic curve of (score, outlierness) on pictures that each head has not seen.
 
     Every caption is asked of the pictures of its fold, where one is meant, and of the same pictures without it,

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from viewfinder.encoders.base import Calibration
 from viewfinder.encoders.starter.layout import OBJECTS, RAW_VERSION, RAW_WIDTH, TEXTURE
 from viewfinder.errors import EncoderMismatch
 
@@ -30,7 +31,8 @@ VISUAL = OBJECTS + TEXTURE
 def unit(rows_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
     """Rows at length 1; a zero row stays zero."""
     norms_n1 = np.linalg.norm(rows_nd, axis=1, keepdims=True)
-    return rows_nd / np.maximum(norms_n1, 1e-12)
+    units_nd: Float[np.ndarray, "n d"] = rows_nd / np.maximum(norms_n1, 1e-12)
+    return units_nd
 
 
 @dataclass(frozen=True)
@@ -47,19 +49,6 @@ class Residual:
         hidden_nh = np.maximum(rows_nx @ self.inner_xh + self.inner_bias_h, 0.0)
         out_nd: Float[np.ndarray, "n d"] = hidden_nh @ self.outer_hd + self.outer_bias_d
         return out_nd
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """How likely a score is to be the picture meant (a logistic curve), see `fit.calibrate`.
-
-    `score_weight` is for the score less the picture's background, `outlier_weight` for how many standard
-    deviations it lies above the collection's mean for this query.
-    """
-
-    score_weight: float = 0.0
-    outlier_weight: float = 0.0
-    bias: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -192,4 +181,3 @@ def background(
     top_n1 = scores_nm.max(axis=1, keepdims=True)
     logmean_n: Float[np.ndarray, " n"] = np.log(np.exp(scores_nm - top_n1).mean(axis=1)) + top_n1[:, 0]
     return (temperature * logmean_n).astype(np.float32)
-

@@ -18,7 +18,6 @@ from viewfinder.encoders.starter.head import Head, Residual, unit, visual_input
 from viewfinder.measures import mean_reciprocal_rank, ranks
 
 if TYPE_CHECKING:
-    import torch
     from torch import Tensor, nn
 
 SAME_TEXT = 0.999
@@ -77,7 +76,11 @@ def refine(
 
     _train(fit([rest], closed_form), rest, settings, settings.epochs, judge)
     best = int(np.argmax(by_epoch))
-    held_out = {"shipped": _held_out(shipped, examined), "closed form": by_epoch[0], "refined": by_epoch[best]}
+    held_out = {
+        "shipped": _held_out(shipped, examined),
+        "closed form": by_epoch[0],
+        "refined": by_epoch[best],
+    }
     if held_out["shipped"] >= by_epoch[best]:
         return Refined(shipped, "shipped", held_out)
     start = fit([kind], closed_form)
@@ -115,7 +118,10 @@ class _Towers:
         # Sentence vectors have unit length; the square root of their width brings each number near 1.
         self._sentence_gain = np.sqrt(head.sentence_sd.shape[0])
         self.sentence = _tower(
-            head.sentence_sd / self._sentence_gain, np.zeros(head.width), settings.hidden, settings.dropout / 3
+            head.sentence_sd / self._sentence_gain,
+            np.zeros(head.width),
+            settings.hidden,
+            settings.dropout / 3,
         )
         self.log_scale = nn.Parameter(torch.tensor(float(np.log(1 / settings.temperature))))
 
@@ -137,9 +143,7 @@ class _Towers:
         linear_xd, bias_d, residual = _numbers(self.visual)
         text_sd, text_bias_d, text_residual = _numbers(self.sentence)
         inner_xh = residual.inner_xh / self.scale_x[:, None]
-        folded = replace(
-            residual, inner_xh=inner_xh, inner_bias_h=residual.inner_bias_h - self.centre_x @ inner_xh
-        )
+        folded = replace(residual, inner_xh=inner_xh, inner_bias_h=residual.inner_bias_h - self.centre_x @ inner_xh)
         text_folded = replace(
             text_residual,
             inner_xh=text_residual.inner_xh * self._sentence_gain,
@@ -204,9 +208,7 @@ def _train(
 
     towers = _Towers(head, visual_input(kind.raw_vnr[0]), settings)
     batches = _Batches(kind, towers, settings)
-    optimiser = torch.optim.AdamW(
-        towers.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
-    )
+    optimiser = torch.optim.AdamW(towers.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimiser, settings.learning_rate, total_steps=settings.epochs * batches.count, pct_start=0.1
     )

