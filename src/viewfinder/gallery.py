@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
-from viewfinder.encoders.base import Encoder
+from viewfinder.encoders.base import Encoder, Vocabulary
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import UnknownName
 from viewfinder.retrievers import Part, Picture, Query
@@ -23,6 +23,12 @@ LIKELY, MAYBE = 0.5, 0.2
 
 OUTLIER_WEIGHT, OUTLIER_BIAS = 2.0, -6.0
 """Without a calibration: a hit three standard deviations above the collection's mean has an even chance."""
+
+WORD_TEMPERATURE = 0.05
+"""Of the softmax over words, for pictures compared by what words say of them."""
+
+LEAST_CONTRAST = -6.0
+"""One picture in 400: below that a word simply does not hold."""
 
 TAG_SAMPLE = 2000
 """Pictures that stand for the collection when tags are measured."""
@@ -90,22 +96,38 @@ class Gallery:
     def picture(self, picture_id: str) -> Picture:
         """What a retriever may know of a picture."""
         row = self.row(picture_id)
-        vector_d = np.array(self.snapshot.matrix_nd[row])
-        return Picture(picture_id, {"global": vector_d}, self.snapshot.attributes(row))
+        return Picture(picture_id, self.vectors_of(self.snapshot.matrix_nd[row]), self.snapshot.attributes(row))
+
+    def vectors_of(self, vector_d: Float[np.ndarray, " d"]) -> dict[str, Float[np.ndarray, ...]]:
+        """The representations of a picture with this vector: "global", and "vocabulary" where there is one."""
+        vectors = {"global": np.array(vector_d)}
+        if self.encoder.vocabulary is not None:
+            vectors["vocabulary"] = said_of(vector_d[None], self.encoder.vocabulary)[0]
+        return vectors
+
+    @cached_property
+    def vocabulary_nl(self) -> Float32[np.ndarray, "n l"]:
+        """What the vocabulary says of every picture."""
+        vocabulary = self.encoder.vocabulary
+        assert vocabulary is not None
+        return self.snapshot.derived(
+            f"vocabulary-{self.encoder.version}", lambda snapshot: said_of(snapshot.matrix_nd, vocabulary)
+        )
 
     def scores(self, query: Query) -> Scores:
         """The weighted mean likeness of every picture to the query's parts, in one scan of the vectors."""
-        weight = sum(part.weight for part in query.parts if part.weight > 0) or 1.0
+        weight = _positive_weight(query)
         total_n = np.zeros(len(self), np.float32)
-        vectors = [part.weight * part.vector_d for part in query.parts if part.vector_d is not None]
-        if vectors:
-            total_n += dot_scores(self.snapshot.matrix_nd, np.sum(vectors, axis=0).astype(np.float32))
-        centred = sum(part.weight for part in query.parts if part.centred and part.vector_d is not None)
+        plain = [part for part in query.parts if part.kind in ("words", "picture")]
+        if plain:  # one scan for all of them: their sum is a vector too
+            sum_d = np.sum([part.weight * part.vector_d for part in plain if part.vector_d is not None], axis=0)
+            total_n += dot_scores(self.snapshot.matrix_nd, sum_d.astype(np.float32))
+        centred = sum(part.weight for part in plain if part.centred)
         if centred:
             total_n -= np.float32(centred) * self.background_n
         for part in query.parts:
-            if part.value is not None:
-                total_n += np.float32(part.weight) * self._has_value(*part.value)
+            if part not in plain:
+                total_n += np.float32(part.weight) * self._likeness(part, slice(None))
         total_n /= np.float32(weight)
         excluded_n = np.zeros(len(self), dtype=bool)
         rows = [self.snapshot.row_of(picture) for picture in query.excluded]
@@ -114,7 +136,7 @@ class Gallery:
 
     def shares(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float[np.ndarray, "k parts"]:
         """What each part adds to the score of these pictures; rows sum to the scores."""
-        weight = sum(part.weight for part in query.parts if part.weight > 0) or 1.0
+        weight = _positive_weight(query)
         columns = [part.weight * self._likeness(part, rows_k) / weight for part in query.parts]
         return np.stack(columns, axis=1) if columns else np.zeros((len(rows_k), 0))
 
@@ -125,15 +147,21 @@ class Gallery:
         open_n = ~scores.excluded_n if allowed_n is None else allowed_n & ~scores.excluded_n
         return top_k(scores.total_n, count, allowed_n=open_n)
 
-    def _likeness(self, part: Part, rows_k: Int[np.ndarray, " k"]) -> Float[np.ndarray, " k"]:
-        if part.value is not None:
-            held_k: Float[np.ndarray, " k"] = self._has_value(*part.value)[rows_k].astype(np.float32)
+    def _likeness(self, part: Part, rows: Int[np.ndarray, " k"] | slice) -> Float[np.ndarray, " k"]:
+        """How like the pictures in `rows` are to one part."""
+        if part.kind == "value":
+            assert part.value is not None
+            held_k: Float[np.ndarray, " k"] = self._has_value(*part.value)[rows].astype(np.float32)
             return held_k
         assert part.vector_d is not None
-        likeness_k: Float[np.ndarray, " k"] = self.snapshot.matrix_nd[rows_k] @ part.vector_d
-        if part.centred:
-            likeness_k = likeness_k - self.background_n[rows_k]
-        return likeness_k
+        if part.kind == "vocabulary":
+            said_k: Float[np.ndarray, " k"] = self.vocabulary_nl[rows] @ part.vector_d
+            return said_k
+        if part.kind == "contrast":
+            assert part.rivals_rd is not None
+            return contrast(self.snapshot.matrix_nd[rows], part.vector_d, part.rivals_rd)
+        likeness_k: Float[np.ndarray, " k"] = self.snapshot.matrix_nd[rows] @ part.vector_d
+        return likeness_k - self.background_n[rows] if part.centred else likeness_k
 
     def _has_value(self, column: str, value: str) -> Bool[np.ndarray, " n"]:
         try:
@@ -155,6 +183,36 @@ class Gallery:
             else (0.0, OUTLIER_WEIGHT, OUTLIER_BIAS)
         )
         return ChanceOf(float(total_n.mean()), float(total_n.std()), *weights)
+
+
+def said_of(vectors_nd: Float[np.ndarray, "n d"], vocabulary: Vocabulary) -> Float32[np.ndarray, "n l"]:
+    """Square roots of the chances of every word for every picture.
+
+    The dot product of two such rows is the Bhattacharyya coefficient of what words say of two pictures: 1 if they
+    say the same.
+    """
+    logits_nl = np.asarray(vectors_nd @ vocabulary.vectors_ld.T / WORD_TEMPERATURE, np.float32)
+    logits_nl -= logits_nl.max(axis=1, keepdims=True)
+    np.exp(logits_nl, out=logits_nl)
+    logits_nl /= logits_nl.sum(axis=1, keepdims=True)
+    np.sqrt(logits_nl, out=logits_nl)
+    return logits_nl
+
+
+def contrast(
+    vectors_nd: Float[np.ndarray, "n d"], asked_d: Float[np.ndarray, " d"], rivals_rd: Float[np.ndarray, "r d"]
+) -> Float[np.ndarray, " n"]:
+    """Log-probability of a word against its rivals for every picture, not below `LEAST_CONTRAST`."""
+    logits_nr = vectors_nd @ rivals_rd.T / WORD_TEMPERATURE
+    top_n1 = logits_nr.max(axis=1, keepdims=True)
+    whole_n = np.log(np.exp(logits_nr - top_n1).sum(axis=1)) + top_n1[:, 0]
+    logs_n: Float[np.ndarray, " n"] = vectors_nd @ asked_d / WORD_TEMPERATURE - whole_n
+    np.maximum(logs_n, LEAST_CONTRAST, out=logs_n)
+    return logs_n
+
+
+def _positive_weight(query: Query) -> float:
+    return sum(part.weight for part in query.parts if part.weight > 0) or 1.0
 
 
 def match_of(chance: float) -> Match:

@@ -19,6 +19,7 @@ from typing import Any
 
 from viewfinder.conversation import Conversation, PictureId, Reject, Say, Show
 from viewfinder.encoders import Encoder, load_encoder
+from viewfinder.encoders.starter.head import Head
 from viewfinder.errors import BadInput, EmptyQuery, EncoderMismatch, NewerLibrary, NotALibrary
 from viewfinder.gallery import Gallery
 from viewfinder.ingest import AddReport, Ingest, Progress, describe
@@ -47,6 +48,7 @@ class Library:
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.folder = folder
         self._settings = settings
+        self._settings_mark = _mark(folder / "library.json")
         self._gallery: Gallery | None = None
 
     @staticmethod
@@ -69,7 +71,7 @@ class Library:
             return Library(folder, settings)
         if not create:
             raise NotALibrary(f"there is no library in {folder}: make one with `viewfinder add FOLDER`")
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if folder.exists() and not _is_free(folder):
             raise NotALibrary(f"{folder} holds other files: choose a new or empty folder for the library")
         settings = Settings(encoder or "starter")
         load_encoder(settings.encoder)  # a misspelt name is said before anything is written
@@ -101,6 +103,7 @@ class Library:
         tables = _Tables.read(captions, catalogue)
         self._prepare_encoder()
         with self._store.writing():
+            self._refresh_settings()
             report = AddReport()
             if roots:
                 report = Ingest(self._store, self.encoder, workers=workers).run(
@@ -197,25 +200,34 @@ class Library:
 
     def gallery(self) -> Gallery:
         """The pictures as they are now; the same object until the library changes."""
-        settings = self._settings
-        if settings.space is None:
-            settings = self._settings = _read_settings(self.folder / "library.json")
-        if settings.space is None:
+        self._refresh_settings()
+        space = self._settings.space
+        if space is None:
             raise BadInput(f"{self.folder} holds no pictures yet: add some with `viewfinder add FOLDER`")
-        mark = generation(self.folder, settings.space)
-        if self._gallery is None or self._gallery.snapshot.generation != mark:
-            self._refresh_settings()
-            assert self._settings.space is not None
-            self._gallery = Gallery(load(self.folder, self._settings.space), self.encoder)
+        if self._gallery is None or self._gallery.snapshot.generation != generation(self.folder, space):
+            self._gallery = Gallery(load(self.folder, space), self.encoder)
         return self._gallery
 
     @cached_property
     def encoder(self) -> Encoder:
         """The encoder this library was made with, and its tuned head if it has one."""
-        head = self._settings.head
-        return load_encoder(self._settings.encoder, head_file=None if head is None else self.folder / head)
+        return self._load_encoder(self._settings.head)
 
     # -- spaces
+
+    def use_head(self, head: Head) -> None:
+        """Builds a space for a head of the starter beside the present one, from stored raw vectors, and switches."""
+        file = Path("heads") / f"{head.fingerprint()}.safetensors"
+        head.save(self.folder / file)
+        encoder = load_encoder(self._settings.encoder, head_file=self.folder / file)
+        ids, raw_nr = self._store.read_vectors(encoder.raw_version)
+        step = 4096
+        self._store.write_space(
+            encoder.version,
+            ((ids[at : at + step], encoder.project(raw_nr[at : at + step])) for at in range(0, len(ids), step)),
+        )
+        self.switch(encoder.version, str(file))
+        self.gallery()
 
     def switch_back(self) -> None:
         """Goes back to the space before the last `tune`; calling it again goes forward."""
@@ -225,10 +237,13 @@ class Library:
         self.switch(space, head)
 
     def switch(self, space: str, head: str | None) -> None:
-        """Makes a complete space the active one, in one atomic step."""
-        current = self._settings
-        previous = None if current.space is None else (current.space, current.head)
-        self._save(replace(current, space=space, head=head, previous=previous))
+        """Makes a space the active one, in one atomic step; pictures added since it was built join it first."""
+        with self._store.writing():
+            self._refresh_settings()
+            self._complete(space, head)
+            current = self._settings
+            previous = None if current.space is None else (current.space, current.head)
+            self._save(replace(current, space=space, head=head, previous=previous))
 
     @property
     def store(self) -> Store:
@@ -245,11 +260,27 @@ class Library:
         """The first use of an encoder may export or load a network; that should not happen under the lock."""
         self.encoder.pictures([])
 
+    def _complete(self, space: str, head: str | None) -> None:
+        """Vectors in `space` for pictures that have none there, from their raw vectors."""
+        rows = {row.id: row for row in self._store.rows()}
+        missing = sorted(rows.keys() - set(self._store.read_vectors(space)[0]))
+        if missing:
+            encoder = self._load_encoder(head)
+            raw_nr = self._store.read_vectors_of(encoder.raw_version, missing)
+            self._store.add([rows[picture] for picture in missing], {space: encoder.project(raw_nr)})
+
+    def _load_encoder(self, head: str | None) -> Encoder:
+        return load_encoder(self._settings.encoder, head_file=None if head is None else self.folder / head)
+
     def _refresh_settings(self) -> None:
-        """Another process may have switched spaces."""
-        fresh = _read_settings(self.folder / "library.json")
+        """Another process may have switched spaces, which changes no table; a look at the file takes 5 us."""
+        mark = _mark(self.folder / "library.json")
+        if mark == self._settings_mark:
+            return
+        fresh, self._settings_mark = _read_settings(self.folder / "library.json"), mark
         if fresh != self._settings:
             self._settings = fresh
+            self._gallery = None
             self.__dict__.pop("encoder", None)
 
     def _save(self, settings: Settings) -> None:
@@ -260,6 +291,7 @@ class Library:
         if settings.head != self._settings.head:
             self.__dict__.pop("encoder", None)
         self._settings = settings
+        self._settings_mark = _mark(file)
         self._gallery = None
 
 
@@ -300,6 +332,22 @@ class _Tables:
             if matches.unmatched:
                 notes.append(f"{len(matches.unmatched)} catalogue rows are about no picture in the library")
         return describe(store, captions, rows), notes
+
+
+def _is_free(folder: Path) -> bool:
+    """Whether a library can be made here: the folder is empty, or holds what an interrupted making left."""
+    if not folder.is_dir():
+        return False
+    return {entry.name for entry in folder.iterdir()} <= {"tables", "writing.lock", "library.new"}
+
+
+def _mark(file: Path) -> tuple[int, int]:
+    """Changes when the file is replaced; (0, 0) while there is none."""
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        return 0, 0
+    return status.st_ino, status.st_mtime_ns
 
 
 def _read_settings(file: Path) -> Settings:

@@ -37,13 +37,23 @@ from viewfinder.errors import BadInput, EmptyQuery, UnknownName
 from viewfinder.gallery import Gallery, Match, Scores, Verdict, explained, match_of, verdict_of
 from viewfinder.pictures import decode_one
 from viewfinder.questioners import Candidates, Questioner, load_questioner, values_meant
-from viewfinder.retrievers import Picture, Query, ResolvedTurn, Retriever
+from viewfinder.retrievers import Change, Picture, Query, ResolvedTurn, Retriever
+from viewfinder.retrievers.changes import Family, named_changes
 
 CANDIDATES = 1000
 """The likeliest pictures, which a question is about."""
 
 SHARPNESS = 20.0
 """Turns scores into chances for questions: a lead of 0.05 makes a picture e times as likely."""
+
+FACTS = frozenset({"format", "year", "month", "camera", "folder"})
+"""Columns that the files themselves fill; nobody means them by a "but ..."."""
+
+MOST_VALUES = 64
+"""Values of a catalogue column above which they are names rather than kinds."""
+
+EXCLUSIVE_TAGS = frozenset({"colour"})
+"""Groups of tags of which a thing has one, so that asking for one denies the others."""
 
 KEPT_FROM = 5
 """Pictures from the top of the screen whose attribute `Keep` keeps, when none was picked there."""
@@ -194,7 +204,10 @@ class Session:
         query = self._retriever.query(self._state(talk, talk.here, gallery))
         scores = gallery.scores(query)
         hits = self._hits(gallery, query, scores)
-        question = self._ask(talk, gallery, scores) if hits else None
+        if isinstance(turn, BackTo):
+            question = talk.pending  # what was asked there, not the next best question
+        else:
+            question = self._ask(talk, gallery, scores) if hits else None
         self.last_query = query
         self.conversation = talk.recorded(shown=tuple(hit.id for hit in hits), asked=question)
         return Hits(hits, _verdict(query, hits, scores), (time.perf_counter() - started) * 1000)
@@ -232,7 +245,9 @@ class Session:
             node = talk.node(node.parent)
         if node.turn is None:
             return self._retriever.begin()
-        key = (self._retriever.name, gallery.encoder.version, node.key)
+        # What a turn comes to may depend on the catalogue, so another state of the library is another state here.
+        snapshot = gallery.snapshot
+        key = (self._retriever.name, gallery.encoder.version, str(snapshot.folder), snapshot.generation, node.key)
         state = self._memo.get(key)
         if state is None:
             parent = talk.node(node.parent)
@@ -247,6 +262,7 @@ class Session:
         pictures: tuple[Picture, ...] = ()
         text = getattr(turn, "text", "")
         values: dict[str, tuple[str, ...]] = {}
+        changes: tuple[Change, ...] = ()
         match turn:
             case Like(picture):
                 pictures = (gallery.picture(picture),)
@@ -262,7 +278,20 @@ class Session:
         shown = tuple(
             gallery.picture(picture) for picture in parent.shown if gallery.snapshot.row_of(picture) is not None
         )
-        return ResolvedTurn(turn, node.number, gallery.encoder.words, text, pictures, shown, values)
+        if isinstance(turn, Like | Show) and gallery.encoder.vocabulary is not None:
+            changes, text = named_changes(text, _families(gallery))
+        vocabulary = gallery.encoder.vocabulary
+        return ResolvedTurn(
+            turn,
+            node.number,
+            gallery.encoder.words,
+            text,
+            pictures,
+            shown,
+            values,
+            changes,
+            vocabulary.words if vocabulary is not None else (),
+        )
 
     def _hits(self, gallery: Gallery, query: Query, scores: Scores) -> list[Hit]:
         if not query.parts:
@@ -320,7 +349,7 @@ def _own_picture(file: str, gallery: Gallery) -> Picture:
     if not path.is_file():
         raise BadInput(f"no such image: {path}")
     raw_1r = gallery.encoder.pictures([decode_one(path, gallery.encoder.fit).pixels]).global_bd
-    return Picture(None, {"global": gallery.encoder.project(raw_1r)[0]})
+    return Picture(None, gallery.vectors_of(gallery.encoder.project(raw_1r)[0]))
 
 
 def _on_screen(node: Node, talk: Conversation, gallery: Gallery) -> tuple[Picture, ...]:
@@ -377,6 +406,18 @@ def _answered(question: Question, answer: str, gallery: Gallery) -> tuple[dict[s
         phrases = [tag.phrase for tag in group.tags if tag.name in meant]
         return {}, ", ".join(phrases) if phrases else "" if group.none in meant else answer
     return {}, answer
+
+
+def _families(gallery: Gallery) -> tuple[Family, ...]:
+    """Values that exclude one another: those of catalogue columns, then colours and the like among the tags."""
+    columns = [gallery.snapshot.column(name) for name in gallery.snapshot.columns() if name not in FACTS]
+    known = [Family(column.values, column.name) for column in columns if 1 < len(column.values) <= MOST_VALUES]
+    tagged = [
+        Family(tuple(name for tag in group.tags for name in (tag.name, *tag.also)))
+        for group in gallery.tags.groups
+        if group.name in EXCLUSIVE_TAGS
+    ]
+    return (*known, *tagged)
 
 
 def _settled(path: Sequence[Node]) -> frozenset[str]:

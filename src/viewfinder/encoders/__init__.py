@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Encoder, Pixels, grid_boxes
+from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Encoder, Pixels, Vocabulary, grid_boxes
 
-__all__ = ["REGIONS", "Calibration", "Encoded", "Encoder", "Pixels", "grid_boxes", "load_encoder"]
+__all__ = ["REGIONS", "Calibration", "Encoded", "Encoder", "Pixels", "Vocabulary", "grid_boxes", "load_encoder"]
 
 
 def load_encoder(name: str, *, head_file: Path | None = None) -> Encoder:

@@ -39,6 +39,14 @@ class Calibration:
     bias: float = 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Words that an encoder knows well, with their unit vectors: pictures are compared by what they say of them."""
+
+    words: tuple[str, ...]
+    vectors_ld: Float[np.ndarray, "l d"]
+
+
 @runtime_checkable
 class Encoder(Protocol):
     """Pixels and words to vectors.
@@ -70,6 +78,11 @@ class Encoder(Protocol):
     @property
     def calibration(self) -> Calibration | None:
         """What scores mean, where that was measured."""
+        ...
+
+    @property
+    def vocabulary(self) -> Vocabulary | None:
+        """The words in which pictures can be described, None where none were learnt."""
         ...
 
     def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Pixels, grid_boxes
+from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Pixels, Vocabulary, grid_boxes
 from viewfinder.pictures import AtMost, Fit
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class TransformersEncoder:
         raw_version: the same, since raw vectors lie in the shared space.
         width: numbers of a vector, the width of the model's projection.
         fit: pictures are decoded whole, at most 768 pixels long; the model's own processor does the rest.
-        calibration: None, it was not measured for these models.
+        calibration, vocabulary: None, they were not measured for these models.
     """
 
     def __init__(self, checkpoint: Checkpoint) -> None:
@@ -66,6 +66,7 @@ class TransformersEncoder:
         self.width: int = checkpoint.family.width(checkpoint.config)
         self.fit: Fit = AtMost(LONGEST_SIDE)
         self.calibration: Calibration | None = None
+        self.vocabulary: Vocabulary | None = None
         self._checkpoint = checkpoint
         self._text_length: int = min(
             int(checkpoint.tokenizer.model_max_length),

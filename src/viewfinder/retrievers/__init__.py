@@ -4,11 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from viewfinder.errors import UnknownName
-from viewfinder.retrievers.base import Part, Picture, Query, ResolvedTurn, Retriever
+from viewfinder.retrievers.base import Change, Part, Picture, Query, ResolvedTurn, Retriever
 from viewfinder.retrievers.composer import Composer, PlainClip
 
 __all__ = [
     "RETRIEVERS",
+    "Change",
     "Composer",
     "Part",
     "Picture",

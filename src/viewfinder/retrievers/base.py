@@ -20,13 +20,22 @@ Words = Callable[[Sequence[str]], Float[np.ndarray, "n d"]]
 class Picture:
     """What a retriever may know of a picture that a turn names or that was shown.
 
-    `vectors` holds the representations in the retriever's `needs` ("global": (d,), "regions": (r, d)), `attributes`
-    what the catalogue (or, failing that, zero-shot tags) says of it.
+    `vectors` holds the representations in the retriever's `needs` ("global": (d,), "vocabulary": (l,)), as far as
+    the encoder gives them, `attributes` what the catalogue says of it.
     """
 
     id: PictureId | None
     vectors: Mapping[str, Float[np.ndarray, ...]]
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A value that a "but ..." asks for, what else it might be, and the catalogue column it stands in, if any."""
+
+    value: str
+    rivals: tuple[str, ...]
+    column: str | None = None
 
 
 @dataclass(frozen=True)
@@ -36,7 +45,7 @@ class ResolvedTurn:
     `number` is the node's number; `text` what the turn says in words, answers to questions spelt out; `pictures`
     are those the turn names, in its order (for `Keep`: those on the screen after the turn it names); `shown` what
     was on the screen when the user spoke; `attribute_values` what an answer or a kept attribute comes to in the
-    catalogue: column -> values.
+    catalogue: column -> values; `changes` what a "but ..." names by value, and then `text` is the rest of it.
     """
 
     turn: Turn
@@ -46,24 +55,29 @@ class ResolvedTurn:
     pictures: tuple[Picture, ...] = ()
     shown: tuple[Picture, ...] = ()
     attribute_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    changes: tuple[Change, ...] = ()
+    vocabulary: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Part:
     """One ingredient of a query: what it is like, how much it counts, and the turn it came from.
 
-    A "words" or "picture" part has a unit vector; its likeness to a picture is the dot product. A "value" part has
-    a catalogue column and value; its likeness is 1 or 0. The likeness of a `centred` part counts from the
-    picture's background: how well that picture answers anything at all.
+    words, picture   likeness: dot product of `vector_d`; a `centred` part's counts from the picture's background:
+                     how well that picture answers anything at all
+    value            likeness: 1 if the picture has the catalogue column and value `value`, else 0
+    vocabulary       likeness: what the encoder's vocabulary says of a picture, compared with `vector_d`, over words
+    contrast         likeness: log-probability of `vector_d` against its `rivals_rd` (itself among them)
     """
 
-    kind: Literal["words", "picture", "value"]
+    kind: Literal["words", "picture", "value", "vocabulary", "contrast"]
     turn: int
     label: str
     weight: float
     vector_d: Float[np.ndarray, " d"] | None = None
     value: tuple[str, str] | None = None
-    centred: bool = True
+    rivals_rd: Float[np.ndarray, "r d"] | None = None
+    centred: bool = False
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ class ComposerSettings:
     picture_with_words: float = 0.6
     words_with_picture: float = 1.0
     value: float = 0.3
+    contrast: float = 0.2
+    rest: float = 0.5
     unwanted: float = 0.5
     rejected: float = 0.3
 
@@ -41,7 +43,7 @@ class ComposerState:
 class Composer:
     """Fuses all turns of a conversation into one query; reads the "global" vectors only."""
 
-    needs: ClassVar[tuple[str, ...]] = ("global",)
+    needs: ClassVar[tuple[str, ...]] = ("global", "vocabulary")
 
     def __init__(self, settings: ComposerSettings | None = None) -> None:
         self.name = "composer"
@@ -103,14 +105,32 @@ class Composer:
         kept = tuple(
             part for part in state.parts if not _is_picked_picture(part) and (since is None or part.turn <= since)
         )
-        has_words = bool(turn.text)
-        weight = self._settings.picture_with_words if has_words else self._settings.picture
-        likeness = tuple(_picture(turn, picture, weight) for picture in turn.pictures)
-        words = self._said(turn, self._settings.words_with_picture) if has_words else ()
+        has_words = bool(turn.text or turn.changes)
+        if turn.changes:
+            new = self._changed(turn)
+        elif has_words:
+            likeness = tuple(_picture(turn, picture, self._settings.picture_with_words) for picture in turn.pictures)
+            new = likeness + self._said(turn, self._settings.words_with_picture)
+        else:
+            new = tuple(_picture(turn, picture, self._settings.picture) for picture in turn.pictures)
         # With "but ..." another picture is wanted; without, it may well be the one.
         named = {picture.id for picture in turn.pictures if picture.id is not None}
         excluded = state.excluded | named if has_words else state.excluded - named
-        return ComposerState((*kept, *likeness, *words), excluded)
+        return ComposerState((*kept, *new), excluded)
+
+    def _changed(self, turn: ResolvedTurn) -> tuple[Part, ...]:
+        """ "But brown": like the picture in all that words say of it, save this; and brown rather than its rivals."""
+        void = {rival for change in turn.changes for rival in change.rivals}
+        settings = self._settings
+        parts = tuple(_described(turn, picture, settings.picture, void) for picture in turn.pictures)
+        for change in turn.changes:
+            vector_d = turn.words([change.value])[0]
+            rivals_rd = turn.words(list(change.rivals))
+            parts += (Part("contrast", turn.number, change.value, settings.contrast, vector_d, rivals_rd=rivals_rd),)
+            if change.column is not None:
+                held = (change.column, change.value)
+                parts += (Part("value", turn.number, f"{held[0]}: {held[1]}", settings.value, value=held),)
+        return parts + (self._said(turn, settings.rest) if turn.text else ())
 
     def _rejected(self, state: ComposerState, turn: ResolvedTurn) -> ComposerState:
         """Rejected pictures go and count against their like; a bare "none of these" takes all that was shown."""
@@ -128,15 +148,25 @@ def _with(state: ComposerState, parts: tuple[Part, ...]) -> ComposerState:
 
 
 def _words(turn: ResolvedTurn, text: str, weight: float) -> tuple[Part, ...]:
-    return (Part("words", turn.number, text, weight, vector_d=turn.words([text])[0]),)
+    return (Part("words", turn.number, text, weight, turn.words([text])[0], centred=True),)
 
 
 def _picture(turn: ResolvedTurn, picture: Picture, weight: float) -> Part:
-    return Part("picture", turn.number, "this picture", weight, picture.vectors["global"], centred=False)
+    return Part("picture", turn.number, "this picture", weight, picture.vectors["global"])
+
+
+def _described(turn: ResolvedTurn, picture: Picture, weight: float, void: set[str]) -> Part:
+    """A part for what the vocabulary says of a picture, without the words that are to change."""
+    if "vocabulary" not in picture.vectors:
+        return _picture(turn, picture, weight)
+    words_l = picture.vectors["vocabulary"]
+    kept_l = np.array([word not in void for word in turn.vocabulary], dtype=np.float32)
+    return Part("vocabulary", turn.number, "this picture, in words", weight, words_l * kept_l)
 
 
 def _is_picked_picture(part: Part) -> bool:
-    return part.kind == "picture" and part.weight > 0
+    """Also what was said with it: another picture starts from what that one is."""
+    return part.kind in ("picture", "vocabulary", "contrast") and part.weight > 0
 
 
 @dataclass(frozen=True)
@@ -183,8 +213,8 @@ class PlainClip:
         if self._text and state.said and state.words is not None:
             text = ", ".join(said for _, said in state.said)
             number = state.said[-1][0]
-            parts.append(Part("words", number, text, 1.0, state.words([text])[0], centred=False))
+            parts.append(Part("words", number, text, 1.0, state.words([text])[0]))
         if self._image and state.last_picture is not None:
             number, vector_d = state.last_picture
-            parts.append(Part("picture", number, "this picture", 1.0, vector_d, centred=False))
+            parts.append(Part("picture", number, "this picture", 1.0, vector_d))
         return Query(tuple(parts), adapters=state.adapters)

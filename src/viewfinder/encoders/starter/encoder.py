@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.encoders.base import Calibration, Encoded, Pixels
+from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary
 from viewfinder.encoders.starter.head import Head, load_head
 from viewfinder.encoders.starter.layout import RAW_VERSION, RAW_WIDTH, SIDE
 from viewfinder.encoders.starter.network import PictureNetwork, onnx_file
@@ -63,6 +63,13 @@ class StarterEncoder:
     def calibration(self) -> Calibration:
         """What scores mean, measured when the head was fitted."""
         return self.head.calibration
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary | None:
+        """Words that hold for many of the pictures the head was fitted on."""
+        if not self.head.labels:
+            return None
+        return Vocabulary(self.head.labels, self.head.sentences(self.head.labels_ls))
 
     def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
         """Raw vectors of upright pictures of any sizes."""

@@ -36,14 +36,15 @@ class Captioned:
     """Pictures of one kind with their captions, as vectors.
 
     `raw_vnr` holds v views (the picture, mirrored, cropped) of n pictures; caption m belongs to picture
-    `owners_m[m]`. `weight` is how much this kind counts beside the others, whatever its size. `labels_ls` are
-    sentence vectors of words that hold for many pictures (a colour, a kind of thing), `holds_nl` for which.
+    `owners_m[m]`. `weight` is how much this kind counts beside the others, whatever its size. `labels` are
+    words that hold for many pictures (a colour, a kind of thing), `holds_nl` says for which.
     """
 
     raw_vnr: Float[np.ndarray, "v n r"]
     captions_ms: Float[np.ndarray, "m s"]
     owners_m: Int[np.ndarray, " m"]
     weight: float = 1.0
+    labels: tuple[str, ...] = ()
     labels_ls: Float[np.ndarray, "l s"] | None = None
     holds_nl: Bool[np.ndarray, "n l"] | None = None
 
@@ -74,6 +75,7 @@ def fit(kinds: Sequence[Captioned], settings: FitSettings | None = None) -> Head
     sentence_mean_s = kinds[0].captions_ms.mean(axis=0)
     texts = [unit(kind.captions_ms - sentence_mean_s) for kind in kinds]
     sentence_sd = _partial_whitening(texts, [kind.weight for kind in kinds], settings)
+    labels, labels_ls = _labels(kinds)
     visual_xd, bias_d = _ridge(kinds, [text @ sentence_sd for text in texts], settings.ridge)
     head = Head(
         visual_xd=visual_xd,
@@ -83,6 +85,8 @@ def fit(kinds: Sequence[Captioned], settings: FitSettings | None = None) -> Head
         names_mean_s=kinds[0].raw_vnr[0][:, OBJECTS + TEXTURE :].astype(np.float32).mean(axis=0),
         names_mix=settings.names_mix,
         bank_ms=_bank([kind.captions_ms for kind in kinds], settings.bank),
+        labels_ls=labels_ls,
+        labels=labels,
     )
     return head.rounded()
 
@@ -97,7 +101,8 @@ def _partial_whitening(
     damped_s = spread_s + settings.whitening_floor * spread_s.mean()
     map_sd = (directions_ss * damped_s ** (-settings.whitening / 2))[:, ::-1][:, : settings.width]
     # Scaled to keep mean energy, so that vectors stay well inside float16.
-    return (map_sd / np.sqrt((map_sd**2).sum() / len(spread_s))).astype(np.float32)
+    scaled_sd: Float[np.ndarray, "s d"] = (map_sd / np.sqrt((map_sd**2).sum() / len(spread_s))).astype(np.float32)
+    return scaled_sd
 
 
 def _ridge(
@@ -142,6 +147,16 @@ def _mean_per_picture(
     sums_nd = np.zeros((count, rows_md.shape[1]), dtype=np.float64)
     np.add.at(sums_nd, owners_m, rows_md)
     return sums_nd / np.maximum(np.bincount(owners_m, minlength=count), 1)[:, None]
+
+
+def _labels(kinds: Sequence[Captioned]) -> tuple[tuple[str, ...], Float[np.ndarray, "l s"]]:
+    """The labels of all kinds, each once."""
+    found: dict[str, Float[np.ndarray, " s"]] = {}
+    for kind in kinds:
+        if kind.labels_ls is not None:
+            found = dict(zip(kind.labels, kind.labels_ls, strict=True)) | found
+    vectors = np.array(list(found.values()), dtype=np.float32).reshape(len(found), kinds[0].captions_ms.shape[1])
+    return tuple(found), vectors
 
 
 def _bank(texts: Sequence[Float[np.ndarray, "m s"]], size: int) -> Float[np.ndarray, "b s"]:

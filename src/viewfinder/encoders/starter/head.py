@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,11 @@ class Residual:
 
 @dataclass(frozen=True)
 class Head:
-    """The two maps into the shared space, a bank of texts for the background, and how scores were calibrated."""
+    """The two maps into the shared space, and what was measured with them.
+
+    `bank_ms` are captions (as sentence vectors) for the background, `labels` words that hold for many pictures,
+    `calibration` what scores mean.
+    """
 
     visual_xd: Float[np.ndarray, "x d"]
     visual_bias_d: Float[np.ndarray, " d"]
@@ -62,6 +66,8 @@ class Head:
     names_mean_s: Float[np.ndarray, " s"]
     names_mix: float
     bank_ms: Float[np.ndarray, "m s"]
+    labels_ls: Float[np.ndarray, "l s"]
+    labels: tuple[str, ...] = ()
     calibration: Calibration = field(default_factory=Calibration)
     visual_residual: Residual | None = None
     sentence_residual: Residual | None = None
@@ -110,6 +116,7 @@ class Head:
             "version": str(HEAD_VERSION),
             "raw": RAW_VERSION,
             "names_mix": repr(self.names_mix),
+            "labels": json.dumps(self.labels),
             "calibration": json.dumps([calibration.score_weight, calibration.outlier_weight, calibration.bias]),
         }
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -130,7 +137,7 @@ class Head:
 
     def rounded(self) -> Head:
         """The head as it will be read back: every number through float16."""
-        return _from_arrays(self._arrays(), self.names_mix, self.calibration)
+        return replace(_from_arrays(self._arrays(), self.names_mix, self.calibration), labels=self.labels)
 
 
 def load_head(file: Path) -> Head:
@@ -149,7 +156,8 @@ def load_head(file: Path) -> Head:
                 f"this viewfinder reads {RAW_VERSION} version {HEAD_VERSION}: train or tune it again"
             )
         arrays = {name: tensors.get_tensor(name) for name in tensors.keys()}  # noqa: SIM118 (no mapping)
-    return _from_arrays(arrays, float(metadata["names_mix"]), Calibration(*json.loads(metadata["calibration"])))
+    head = _from_arrays(arrays, float(metadata["names_mix"]), Calibration(*json.loads(metadata["calibration"])))
+    return replace(head, labels=tuple(json.loads(metadata["labels"])))
 
 
 def _from_arrays(arrays: Mapping[str, np.ndarray], names_mix: float, calibration: Calibration) -> Head:

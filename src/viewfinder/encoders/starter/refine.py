@@ -258,7 +258,7 @@ class _Batches:
         import torch
 
         order_m = torch.randperm(len(self._owners_m), generator=self._generator)
-        for rows_b in order_m[: self.count * self._size].split(self._size):
+        for rows_b in order_m[: self.count * self._size].split(self._size):  # type: ignore[no-untyped-call]
             owners_b = self._owners_m[rows_b]
             view_b = torch.randint(len(self._views), (self._size,), generator=self._generator)
             texts_bs = self._texts_ms[rows_b]

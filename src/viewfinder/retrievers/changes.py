@@ -1,0 +1,45 @@
+"""Which values a "but ..." names: "but navy blue, with pockets" -> navy blue (not another colour), "with pockets"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from viewfinder.retrievers.base import Change
+
+_FILLERS = re.compile(
+    r"^(?:\b(?:in|a|an|the|one|but|it|is|make|colou?r|and)\b|,|\s)+"
+    r"|(?:\s|,|\b(?:and|one|ones|in|colou?r|instead|please)\b)+$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Values that exclude one another, such as colours; `column` names the catalogue column they are from."""
+
+    values: tuple[str, ...]
+    column: str | None = None
+
+
+def named_changes(text: str, families: Sequence[Family]) -> tuple[tuple[Change, ...], str]:
+    """The values that `text` names, one a family, and what is left of the text.
+
+    Whole words, capitals aside, the longest value first; where several families know a word, the first does.
+
+    >>> named_changes("in Navy blue, with pockets", [Family(("blue", "navy blue", "red"))])[1]
+    'with pockets'
+    """
+    changes: list[Change] = []
+    rest = text
+    for family in families:
+        for value in sorted(family.values, key=len, reverse=True):
+            pattern = rf"(?<!\w)(?<!no )(?<!not ){re.escape(value)}(?!\w)"
+            if re.search(pattern, rest, re.IGNORECASE):
+                rivals = tuple(sorted({rival.lower() for rival in family.values}))
+                column_value = value if family.column is not None else value.lower()
+                changes.append(Change(column_value, rivals, family.column))
+                rest = re.sub(pattern, " ", rest, count=1, flags=re.IGNORECASE)
+                break
+    return tuple(changes), _FILLERS.sub("", re.sub(r"\s+", " ", rest)).strip(" ,;.")
