@@ -146,12 +146,11 @@ class Conversation:
         Raises:
             ValueError: the turn refers to a node that does not exist.
         """
-        for referred in _turns_referred_to(turn):
-            self.node(referred)
-        parent = self.node(turn.turn).number if isinstance(turn, BackTo) else self.here.number
+        referred = tuple(self.node(at) for at in _turns_referred_to(turn))
+        parent = turn.turn if isinstance(turn, BackTo) else self.here.number
         origin = self.nodes[parent]
-        key = origin.key if isinstance(turn, BackTo) else _chain(origin, turn)
         number = len(self.nodes)
+        key = origin.key if isinstance(turn, BackTo) else _chain(number, origin, turn, referred)
         shown = origin.shown if isinstance(turn, BackTo) else ()
         return Conversation((*self.nodes, Node(number, parent, turn, key, shown=shown)))
 
@@ -193,27 +192,33 @@ class Conversation:
         return {"schema": SCHEMA, "version": SCHEMA_VERSION, "turns": turns}
 
     @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Conversation:
+    def from_json(data: Any) -> Conversation:
         """The conversation that `to_json` wrote.
 
         Raises:
             ValueError: another schema, a later version, or a malformed turn (which is named by its number).
         """
-        if data.get("schema") != SCHEMA:
-            raise ValueError(f"this is not a conversation: its schema is {data.get('schema')!r}, not {SCHEMA!r}")
+        schema = data.get("schema") if isinstance(data, Mapping) else None
+        if schema != SCHEMA:
+            raise ValueError(f"this is not a conversation: its schema is {schema!r}, not {SCHEMA!r}")
         if data.get("version") != SCHEMA_VERSION:
             raise ValueError(
                 f"this conversation has version {data.get('version')!r}; this viewfinder reads {SCHEMA_VERSION}"
             )
+        turns = data.get("turns")
+        if not isinstance(turns, list):
+            raise ValueError("this conversation has no list of turns")
         talk = Conversation()
-        for number, item in enumerate(data["turns"], start=1):
+        for number, item in enumerate(turns, start=1):
             try:
                 record = dict(item)
                 parent, shown, asked = record.pop("parent"), record.pop("shown"), record.pop("asked")
                 talk = talk.then(turn_from_json(record)).recorded(
-                    shown=tuple(shown), asked=None if asked is None else _question(asked)
+                    shown=_ids(shown, "shown"), asked=None if asked is None else _question(asked)
                 )
-            except (KeyError, TypeError, ValueError) as error:
+            except KeyError as error:
+                raise ValueError(f"turn {number} of this conversation is malformed: it has no {error}") from error
+            except (TypeError, ValueError) as error:
                 raise ValueError(f"turn {number} of this conversation is malformed: {error}") from error
             if talk.here.parent != parent:
                 raise ValueError(f"turn {number} says it follows turn {parent}, but it follows {talk.here.parent}")
@@ -277,7 +282,8 @@ def _read(  # noqa: PLR0911 (one line a kind of turn)
         case "say":
             return Say(_text(data, "say"))
         case "answer":
-            question = _question(data["question"]) if data.get("question") else pending or Question("")
+            given = data.get("question")
+            question = _question(given) if given is not None else pending or Question("")
             return Answer(question, _text(data, "answer"))
         case "like":
             at = data.get("turn")
@@ -287,7 +293,7 @@ def _read(  # noqa: PLR0911 (one line a kind of turn)
         case "keep":
             return Keep(_text(data, "keep"), _number(data, "turn"))
         case "reject":
-            return Reject(_ids(data["reject"]), _text(data, "text", ""))
+            return Reject(_ids(data["reject"], "reject"), _text(data, "text", ""))
         case _:
             return BackTo(_number(data, "back_to"))
 
@@ -306,11 +312,11 @@ def _number(data: Mapping[str, Any], key: str) -> int:
     return value
 
 
-def _ids(value: Any) -> tuple[PictureId, ...]:
+def _ids(value: Any, key: str) -> tuple[PictureId, ...]:
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ValueError(f"'reject' must be a list of picture ids, not {json.dumps(value)[:60]}")
+        raise ValueError(f"{key!r} must be a list of picture ids, not {json.dumps(value)[:60]}")
     return tuple(value)
 
 
@@ -322,7 +328,11 @@ def _question(data: Any) -> Question:
     unknown = set(data) - set(Question.__dataclass_fields__)
     if unknown:
         raise ValueError(f"a question knows no {', '.join(sorted(unknown))}")
-    return Question(**{**data, "choices": tuple(data.get("choices", ()))})
+    choices, attribute = data.get("choices", ()), data.get("attribute")
+    if not isinstance(choices, list | tuple) or not all(isinstance(choice, str) for choice in choices):
+        raise ValueError(f"'choices' must be a list of texts, not {json.dumps(choices)[:60]}")
+    by, why = _text(data, "by", ""), _text(data, "why", "")
+    return Question(data["text"], tuple(choices), by, why, None if attribute is None else _text(data, "attribute"))
 
 
 def _turns_referred_to(turn: Turn) -> tuple[int, ...]:
@@ -335,10 +345,12 @@ def _turns_referred_to(turn: Turn) -> tuple[int, ...]:
             return ()
 
 
-def _chain(parent: Node, turn: Turn) -> str:
-    """A node's key: a hash over the whole path to it and over what its parent displayed.
+def _chain(number: int, parent: Node, turn: Turn, referred: tuple[Node, ...]) -> str:
+    """A node's key: a hash over the path to it, over what its parent displayed, and over the turns it refers to.
 
-    Two conversations with equal paths share keys, so that memoised steps serve both.
+    Conversations that were equal so far share keys, so that memoised steps serve both. Numbers count too: a state
+    knows its turns by them, and what a turn refers to may lie on another branch.
     """
-    said = json.dumps([parent.key, parent.shown, turn_to_json(turn)], sort_keys=True)
+    seen = [[node.key, node.shown] for node in (parent, *referred)]
+    said = json.dumps([number, seen, turn_to_json(turn)], sort_keys=True)
     return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()

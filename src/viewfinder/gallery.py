@@ -126,7 +126,7 @@ class Gallery:
         if centred:
             total_n -= np.float32(centred) * self.background_n
         for part in query.parts:
-            if part not in plain:
+            if part.kind not in ("words", "picture"):
                 total_n += np.float32(part.weight) * self._likeness(part, slice(None))
         total_n /= np.float32(weight)
         excluded_n = np.zeros(len(self), dtype=bool)
@@ -182,6 +182,8 @@ class Gallery:
             if known is not None
             else (0.0, OUTLIER_WEIGHT, OUTLIER_BIAS)
         )
+        if not len(total_n):
+            return ChanceOf(0.0, 0.0, *weights)
         return ChanceOf(float(total_n.mean()), float(total_n.std()), *weights)
 
 

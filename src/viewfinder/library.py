@@ -48,7 +48,7 @@ class Library:
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.folder = folder
         self._settings = settings
-        self._settings_mark = _mark(folder / "library.json")
+        self._settings_mark = (0, 0)  # of the file that was read last; none was seen being read yet
         self._gallery: Gallery | None = None
 
     @staticmethod
@@ -275,7 +275,7 @@ class Library:
     def _refresh_settings(self) -> None:
         """Another process may have switched spaces, which changes no table; a look at the file takes 5 us."""
         mark = _mark(self.folder / "library.json")
-        if mark == self._settings_mark:
+        if mark in (self._settings_mark, (0, 0)):
             return
         fresh, self._settings_mark = _read_settings(self.folder / "library.json"), mark
         if fresh != self._settings:
@@ -362,7 +362,7 @@ def _read_settings(file: Path) -> Settings:
             )
         previous = data.pop("previous", None)
         return Settings(**data, previous=None if previous is None else (previous[0], previous[1]))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise NotALibrary(f"{file} is not a library's settings: {error}") from error
 
 

@@ -204,10 +204,8 @@ class Session:
         query = self._retriever.query(self._state(talk, talk.here, gallery))
         scores = gallery.scores(query)
         hits = self._hits(gallery, query, scores)
-        if isinstance(turn, BackTo):
-            question = talk.pending  # what was asked there, not the next best question
-        else:
-            question = self._ask(talk, gallery, scores) if hits else None
+        # Going back brings back what was asked there, not the next best question.
+        question = talk.pending if isinstance(turn, BackTo) else self._ask(talk, gallery, scores) if hits else None
         self.last_query = query
         self.conversation = talk.recorded(shown=tuple(hit.id for hit in hits), asked=question)
         return Hits(hits, _verdict(query, hits, scores), (time.perf_counter() - started) * 1000)

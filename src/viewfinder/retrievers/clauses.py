@@ -35,6 +35,6 @@ def split(text: str) -> Clauses:
     unwanted = tuple(match["unwanted"].strip() for match in _NEGATION.finditer(text))
     if not unwanted:
         return Clauses(text.strip())
-    wanted = re.sub(r"\s+", " ", _NEGATION.sub(" ", text)).strip(" ,;.")
+    wanted = re.sub(r"\s+", " ", _NEGATION.sub(" ", text)).strip(" ,;.:!?")
     wanted = re.sub(r"^(?:,\s*)?(?:but|and|or)\s+|\s+(?:but|and|or)$", "", wanted)
     return Clauses(wanted, unwanted)

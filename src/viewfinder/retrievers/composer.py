@@ -199,13 +199,21 @@ class PlainClip:
     def step(self, state: PlainState, turn: ResolvedTurn) -> PlainState:
         """The talk with this turn's words appended and its picture, if it has one, as the last."""
         if isinstance(turn.turn, Reject | Keep):
-            kind = type(turn.turn).__name__.lower()
-            return replace(state, adapters=(*state.adapters, f"drop: {self.name} has no use for {kind}"))
+            return self._dropped(state, type(turn.turn).__name__.lower())
         if turn.text and not (isinstance(turn.turn, Answer) and is_dont_know(turn.turn.text)):
-            state = replace(state, said=(*state.said, (turn.number, turn.text)), words=turn.words)
+            if self._text:
+                state = replace(state, said=(*state.said, (turn.number, turn.text)), words=turn.words)
+            else:
+                state = self._dropped(state, "words")
         if turn.pictures:
-            state = replace(state, last_picture=(turn.number, turn.pictures[-1].vectors["global"]))
+            if self._image:
+                state = replace(state, last_picture=(turn.number, turn.pictures[-1].vectors["global"]))
+            else:
+                state = self._dropped(state, "pictures")
         return state
+
+    def _dropped(self, state: PlainState, what: str) -> PlainState:
+        return replace(state, adapters=(*state.adapters, f"drop: {self.name} has no use for {what}"))
 
     def query(self, state: PlainState) -> Query:
         """One part for the text, one for the picture, as far as this row uses them and they are there."""

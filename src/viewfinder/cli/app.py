@@ -1,0 +1,81 @@
+"""The program `viewfinder`: its verbs, and the one place where it ends.
+
+Verbs return their exit code: 0 done, 1 failed, 2 wrong use, 3 done with quarantined files. Whatever they need is
+imported inside them, so that `--help` costs no more than typer does.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from viewfinder.cli.add import add
+from viewfinder.cli.bench import bench
+from viewfinder.cli.chat import chat
+from viewfinder.cli.demo import demo
+from viewfinder.cli.doctor import doctor
+from viewfinder.cli.failing import FAILED, INTERRUPTED, WRONG_USE, debugging, report_failure, silence_stdout
+from viewfinder.cli.find import find
+from viewfinder.cli.status import failures, prune, status, verify
+from viewfinder.cli.tune import train, tune
+from viewfinder.cli.world import world
+
+app = typer.Typer(
+    name="viewfinder",
+    rich_markup_mode=None,  # plain help: rich takes longer to import than the help to read
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+for verb in (add, find, chat, status, failures, prune, verify, doctor, demo, world, tune, train, bench):
+    app.command(verb.__name__)(verb)
+
+
+@app.callback(invoke_without_command=True)
+def viewfinder(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> int | None:
+    """Find the picture you have in mind by talking about it."""
+    if version:
+        from viewfinder import __version__
+
+        typer.echo(f"viewfinder {__version__}")
+        raise typer.Exit(0)
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(WRONG_USE)
+    return None
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs one command and gives its exit code; every failure becomes one line on stderr."""
+    as_json = "--json" in arguments
+    try:
+        code = app(list(arguments), prog_name="viewfinder", standalone_mode=False) or 0
+        if code == INTERRUPTED:  # how typer reports Ctrl-C
+            return report_failure(KeyboardInterrupt(), as_json=as_json)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence_stdout()
+        return FAILED
+    except SystemExit as ending:  # typer's own end when the reader of a pipe is gone
+        silence_stdout()
+        return ending.code if isinstance(ending.code, int) else FAILED
+    except BaseException as error:
+        return report_failure(error, as_json=as_json)
+    return int(code)
+
+
+def main() -> None:
+    """The entry point of the installed program."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # file names may hold any bytes
+    if not debugging():
+        warnings.simplefilter("ignore")
+    sys.exit(run(sys.argv[1:]))

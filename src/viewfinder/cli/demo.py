@@ -1,0 +1,96 @@
+"""`viewfinder demo`: a drawn world, a library of it, and a talk of five turns that finds one picture."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from viewfinder.cli.options import JsonOption
+from viewfinder.cli.output import counted, emit, note, say
+
+if TYPE_CHECKING:
+    from viewfinder.cli.turns import Teller
+    from viewfinder.library import Library
+    from viewfinder.session import Session
+
+SCRIPT = Path(__file__).with_name("demo.json")
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Demo:
+    """Which world is drawn, which of its pictures is looked for, and what is said."""
+
+    pictures: int
+    seed: int
+    target: str
+    meaning: str
+    turns: tuple[dict[str, Any], ...]
+
+    @staticmethod
+    def read() -> Demo:
+        """The demo that the package ships."""
+        data = json.loads(SCRIPT.read_text(encoding="utf-8"))
+        return Demo(**{**data, "turns": tuple(data["turns"])})
+
+
+def demo(
+    no_serve: Annotated[bool, typer.Option("--no-serve", help="Stop after the talk.")] = False,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the world and its library go.")] = Path("demo"),
+    as_json: JsonOption = False,
+) -> int:
+    """Draw pictures, and find one in a talk of five turns."""
+    from viewfinder.cli.turns import Teller
+
+    plan = Demo.read()
+    library = _prepared(plan, out, quiet=as_json)
+    target = _id_of(library, plan.target)
+    if not as_json:
+        say(f"Looking for {plan.target}: {plan.meaning}")
+        say()
+    session = library.chat(n=SHOWN)
+    told = [_turn(session, turn, target, Teller(as_json=False), quiet=as_json) for turn in plan.turns]
+    if as_json:
+        emit({"library": str(library.folder), "target": target, "turns": told})
+    else:
+        say(f"After {counted(len(told), 'turn')} it is number {told[-1]['target_rank']} of {plan.pictures}.")
+        say(f"Go on yourself: viewfinder chat --library {library.folder}")
+    return 0
+
+
+def _prepared(plan: Demo, out: Path, *, quiet: bool) -> Library:
+    """The world drawn and indexed; what an earlier run has done is kept."""
+    from viewfinder.data.world import write_scenes
+    from viewfinder.library import Library
+
+    tell = (lambda line: None) if quiet else note
+    drawn, catalogue = out / "world", out / "world" / "catalogue.csv"
+    if not catalogue.exists():  # it is written last
+        tell(f"drawing {counted(plan.pictures, 'picture')} in {drawn}")
+        write_scenes(drawn, count=plan.pictures, seed=plan.seed)
+    tell("indexing them (the first time on a machine, the encoder is prepared: half a minute)")
+    library = Library.open(out / "library")
+    library.add(drawn / "images", catalogue=catalogue)
+    return library
+
+
+def _id_of(library: Library, name: str) -> str:
+    return next(row.id for row in library.store.rows() if any(Path(file.path).name == name for file in row.files))
+
+
+def _turn(session: Session, data: dict[str, Any], target: str, teller: Teller, *, quiet: bool) -> dict[str, Any]:
+    """Takes one turn of the script and tells what it came to, the target's place included (from 1)."""
+    from viewfinder.cli.script import turn_of_line
+    from viewfinder.cli.turns import turn_json
+
+    hits = session.take(turn_of_line(json.dumps(data), session.conversation))
+    rank = session.rank_of(target) + 1
+    if not quiet:
+        teller.tell(session, hits, echo=True)
+        say(f"   (the picture looked for is number {rank})")
+        say()
+    return {**turn_json(session, hits), "said": data, "target_rank": rank}

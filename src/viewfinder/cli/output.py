@@ -1,0 +1,100 @@
+"""What the verbs print: JSON for programs, a line for each object; tables and lines for people."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from viewfinder.session import Hit, Hits
+
+VERDICTS = {
+    "found": "",
+    "unsure": "Perhaps one of these:",
+    "nothing": "Nothing like that here. The nearest are:",
+}
+STYLES = {"likely": "green", "maybe": "yellow", "unlikely": "dim"}
+PLAIN_WIDTH = 10_000
+"""Characters a line may have in a pipe or a file: paths are not broken there."""
+
+
+def emit(data: Any) -> None:
+    """One JSON object on one line."""
+    typer.echo(json.dumps(data, ensure_ascii=False, allow_nan=False))
+
+
+def say(line: str = "") -> None:
+    """One line for people."""
+    typer.echo(line)
+
+
+def note(line: str) -> None:
+    """One line beside the results, on stderr."""
+    typer.echo(line, err=True)
+
+
+def show(renderable: Any) -> None:
+    """A rich table, tree or text; coloured on a terminal only."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    text = StringIO()
+    terminal = sys.stdout.isatty()
+    console = Console(file=text, force_terminal=terminal or None, width=None if terminal else PLAIN_WIDTH)
+    console.print(renderable, soft_wrap=True)
+    typer.echo("\n".join(line.rstrip() for line in text.getvalue().rstrip("\n").split("\n")))
+
+
+def plain(text: str, style: str = "") -> Any:
+    """A text that rich prints as it is: brackets in a path are no markup."""
+    from rich.text import Text
+
+    return Text(text, style=style)
+
+
+def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table of plain texts."""
+    from rich.table import Table
+
+    table = Table(*columns, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*(plain(cell) for cell in row))
+    show(table)
+
+
+def show_hits(hits: Hits) -> None:
+    """The verdict, then a line a result: number, match, score, path."""
+    from rich.table import Table
+
+    if not len(hits):
+        say("No results.")
+        return
+    if VERDICTS[hits.verdict]:
+        say(VERDICTS[hits.verdict])
+    table = Table("#", "match", "score", "path", box=None, pad_edge=False)
+    for hit in hits:
+        style = STYLES[hit.match]
+        table.add_row(str(hit.rank), plain(hit.match, style), f"{hit.score:.3f}", _path(hit))
+    show(table)
+
+
+def _path(hit: Hit) -> Any:
+    """Where the picture lies, or where it lay when it was last seen."""
+    if Path(hit.path).exists():
+        return plain(hit.path)
+    return plain(f"{hit.path} (no longer there)", "dim")
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "picture"), counted(1200, "picture")
+    ('1 picture', '1,200 pictures')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

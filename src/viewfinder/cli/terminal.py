@@ -1,0 +1,148 @@
+"""The talk at the prompt: reads lines, takes turns, shows what they came to."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from viewfinder.cli.failing import explained
+from viewfinder.cli.output import counted, emit, note, say, show_table
+from viewfinder.cli.turns import Teller, show_tree
+from viewfinder.cli.typed import HELP, Command, Open, Plain, Save, Why, understood
+from viewfinder.conversation import Conversation, Turn
+from viewfinder.errors import BadInput, ViewfinderError
+
+if TYPE_CHECKING:
+    from viewfinder.library import Library
+    from viewfinder.session import Hits, Session
+
+PROMPT = "> "
+REMEMBERED = 1000
+"""Lines of history that are kept from one talk to the next."""
+
+
+class Terminal:
+    """One talk with a person. A turn that cannot be taken is said in a line, and the talk goes on."""
+
+    def __init__(
+        self, library: Library, session: Session, teller: Teller, *, retriever: str, questioner: str, n: int
+    ) -> None:
+        self._library, self._session, self._teller = library, session, teller
+        self._retriever, self._questioner, self._n = retriever, questioner, n
+        self._hits: Hits | None = None
+        self._code = 0
+
+    def run(self) -> int:
+        """Until "quit" or the end of input; from a pipe, the exit code of the last line that failed."""
+        interactive = sys.stdin.isatty() and not self._teller.as_json
+        if interactive:
+            pictures = counted(self._library.status()["pictures"], "picture")
+            say(f'{pictures}. Describe the one you look for; "help" says what else there is.')
+        for line in _typed_lines() if interactive else sys.stdin:
+            if line.strip() and not self._take(line):
+                break
+        return 0 if interactive else self._code
+
+    def _take(self, line: str) -> bool:
+        """One line; False when it ends the talk."""
+        try:
+            command = understood(line, self._session.conversation)
+            if command == Plain("quit"):
+                return False
+            self._do(command)
+        except (ViewfinderError, OSError, KeyboardInterrupt) as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            message, self._code = explained(error)
+            note(f"! {message}")
+            if self._teller.as_json:
+                emit({"error": {"kind": type(error).__name__, "message": message, "exit_code": self._code}})
+        return True
+
+    def _do(self, command: Command) -> None:
+        match command:
+            case Plain("tree"):
+                talk = self._session.conversation
+                emit(talk.to_json()) if self._teller.as_json else show_tree(talk)
+            case Plain():
+                say(HELP)
+            case Why(rank):
+                self._explain(rank)
+            case Save(file):
+                self._save(file if file.suffix else file.with_suffix(".json"))
+            case Open(file):
+                self._open(file)
+            case _:
+                self._turn(command)
+
+    def _turn(self, turn: Turn) -> None:
+        self._hits = self._session.take(turn)
+        self._teller.tell(self._session, self._hits)
+
+    def _explain(self, rank: int) -> None:
+        if self._hits is None or not 1 <= rank <= len(self._hits):
+            raise BadInput(f"there is no result {rank}: {len(self._hits or ())} are shown now")
+        hit = self._hits[rank - 1]
+        if self._teller.as_json:
+            emit({"id": hit.id, "path": hit.path, "why": hit.why})
+            return
+        rows = [
+            (str(entry["turn"]), ", ".join(entry["parts"]), f"{entry['adds']:+.3f}", f"{entry['share']:+.0%}")
+            for entry in hit.why["turns"]
+        ]
+        say(f"{hit.path} ({hit.id})")
+        show_table(("turn", "what", "adds", "share"), rows)
+
+    def _save(self, file: Path) -> None:
+        file.write_text(json.dumps(self._session.conversation.to_json(), ensure_ascii=False), encoding="utf-8")
+        emit({"saved": str(file)}) if self._teller.as_json else say(f"saved to {file}")
+
+    def _open(self, file: Path) -> None:
+        """Another talk in place of this one, shown from where it stood."""
+        try:
+            talk = Conversation.from_json(json.loads(file.read_text(encoding="utf-8")))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise BadInput(f"{file}: this is no talk that was saved here ({error})") from error
+        session = self._library.chat(self._retriever, self._questioner, n=self._n, conversation=talk)
+        hits = session.back_to(talk.here.number)
+        self._session, self._hits = session, hits
+        self._teller.tell(session, hits)
+
+
+def _typed_lines() -> Iterator[str]:
+    """Lines from the keyboard, with history; Ctrl-C drops a line, Ctrl-D ends."""
+    with _history():
+        while True:
+            try:
+                yield input(PROMPT)
+            except EOFError:
+                say()
+                return
+            except KeyboardInterrupt:
+                say('\n("quit" ends the talk)')
+
+
+@contextlib.contextmanager
+def _history() -> Iterator[None]:
+    """Line editing and the lines of earlier talks, where this Python has them."""
+    try:
+        import readline
+    except ImportError:
+        yield
+        return
+    from platformdirs import user_state_path
+
+    file = user_state_path("viewfinder", appauthor=False) / "history"
+    with contextlib.suppress(OSError):
+        readline.read_history_file(file)
+    readline.set_history_length(REMEMBERED)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            readline.write_history_file(file)

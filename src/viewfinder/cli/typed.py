@@ -1,0 +1,199 @@
+"""What a person types in a talk: turns, and commands beside them.
+
+A bare number means a result, a letter means a choice of the pending question; what fits no command is words that
+describe the picture.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from string import ascii_lowercase
+
+from viewfinder.conversation import (
+    Answer,
+    BackTo,
+    Conversation,
+    Keep,
+    Like,
+    PictureId,
+    Question,
+    Reject,
+    Say,
+    Show,
+    Turn,
+    is_dont_know,
+)
+from viewfinder.errors import BadInput
+
+HELP = """\
+  a dog in the snow          describe the picture, and go on describing it
+  2                          like result 2
+  2 but brown                like result 2, but ...  (2 of turn 1 but brown: a result of an earlier turn)
+  not 1 3                    not these; `none` rejects all that is shown
+  without stripes            not that
+  show FILE but brown        an image of your own, with or without "but ..."
+  a    b)    answer brown    answer the question; `don't know` is an answer
+  keep colour of turn 1      what was there after turn 1 should stay (without "of turn": of what is shown now)
+  back 1                     go on from an earlier turn; 0 is the start
+  say tree                   words that would be read as a command
+  why 2                      what each turn adds to result 2
+  tree                       the whole talk
+  save FILE   open FILE      keep the talk as JSON, take it up again
+  help   quit"""
+
+
+@dataclass(frozen=True)
+class Why:
+    """Explain the result of this number."""
+
+    rank: int
+
+
+@dataclass(frozen=True)
+class Save:
+    """Write the conversation to a file."""
+
+    file: Path
+
+
+@dataclass(frozen=True)
+class Open:
+    """Take up the conversation in a file."""
+
+    file: Path
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A command without parameters: "help", "tree" or "quit"."""
+
+    name: str
+
+
+Command = Turn | Why | Save | Open | Plain
+
+WORDS = {"help": "help", "h": "help", "tree": "tree", "quit": "quit", "exit": "quit", "q": "quit"}
+NONE = {"none", "none of these", "none of them", "not these"}
+PICTURE_NAME = re.compile(r"[/\\]|\.(?:jpe?g|png|webp|gif|bmp|tiff?|avif|hei[cf]|dng)$", re.IGNORECASE)
+
+
+def understood(line: str, talk: Conversation) -> Command:
+    """The turn or command that a line means at this point of the talk.
+
+    Raises:
+        BadInput: it names a result or turn that does not exist.
+    """
+    text = " ".join(line.split())
+    question = talk.pending
+    if question is not None and (answer := _choice(text, question)) is not None:
+        return Answer(question, answer)
+    if text.lower().lstrip("/") in WORDS:
+        return Plain(WORDS[text.lower().lstrip("/")])
+    if text.lower() in NONE:
+        return Reject()
+    for pattern, meaning in PATTERNS:
+        found = pattern.fullmatch(text)
+        command = None if found is None else meaning(found, talk)
+        if command is not None:
+            return command
+    return Say(text)
+
+
+def _choice(text: str, question: Question) -> str | None:
+    """The answer, where a text is plainly one: a letter, a choice's own words, or "don't know".
+
+    A bare number is a result, even where a choice is called so.
+    """
+    if text.isdecimal():
+        return None
+    letter = re.fullmatch(r"([a-z])\)?", text.lower())
+    if letter and ascii_lowercase.index(letter[1]) < len(question.choices):
+        return question.choices[ascii_lowercase.index(letter[1])]
+    for choice in question.choices:
+        if choice.casefold() == text.casefold():
+            return choice
+    return text if text and is_dont_know(text) else None
+
+
+def result(number: int, talk: Conversation, turn: int | None = None) -> PictureId:
+    """The picture that is result `number` now, or was it after `turn`.
+
+    Raises:
+        BadInput: there is no such turn or result.
+    """
+    try:
+        shown = talk.node(talk.here.number if turn is None else turn).shown
+    except ValueError as error:
+        raise BadInput(str(error)) from error
+    if not 1 <= number <= len(shown):
+        when = "are shown now" if turn is None else f"were shown after turn {turn}"
+        raise BadInput(f"there is no result {number}: {len(shown)} {when}")
+    return shown[number - 1]
+
+
+def _like(found: re.Match[str], talk: Conversation) -> Command | None:
+    turn = None if found["turn"] is None else int(found["turn"])
+    return Like(result(int(found["number"]), talk, turn), found["but"] or "", turn)
+
+
+def _reject(found: re.Match[str], talk: Conversation) -> Command | None:
+    numbers = [int(number) for number in re.findall(r"\d+", found["numbers"])]
+    return Reject(tuple(dict.fromkeys(result(number, talk) for number in numbers)))
+
+
+def _without(found: re.Match[str], talk: Conversation) -> Command | None:
+    return Reject(text=found["what"])
+
+
+def _show(found: re.Match[str], talk: Conversation) -> Command | None:
+    """None for "show me a red car": it names no file, so it is words."""
+    file = Path(found["file"].strip("'\"")).expanduser()
+    if file.is_file() or PICTURE_NAME.search(str(file)):
+        return Show(str(file), found["but"] or "")
+    return None
+
+
+def _answer(found: re.Match[str], talk: Conversation) -> Command | None:
+    if talk.pending is None:
+        raise BadInput("there is no question to answer: say what you are looking for instead")
+    return Answer(talk.pending, _choice(found["text"], talk.pending) or found["text"])  # "answer b" too
+
+
+def _keep(found: re.Match[str], talk: Conversation) -> Command | None:
+    return Keep(found["attribute"], int(found["turn"]) if found["turn"] else talk.here.number)
+
+
+def _back(found: re.Match[str], talk: Conversation) -> Command | None:
+    """Without a number: the turn before the last that counts."""
+    path = talk.path()
+    before = path[-2].number if len(path) > 1 else 0
+    return BackTo(int(found["turn"]) if found["turn"] else before)
+
+
+def _open(found: re.Match[str], talk: Conversation) -> Command | None:
+    file = Path(found["file"]).expanduser()
+    return Open(file) if file.is_file() or file.suffix == ".json" else None
+
+
+_BUT = r"(?:,? but (?P<but>.+))?"
+_OF_TURN = r"(?: (?:of|from|after|in) (?:turn )?(?P<turn>\d+))?"
+
+PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Conversation], Command | None]], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), meaning)
+    for pattern, meaning in (
+        (rf"(?:like )?#?(?P<number>\d+){_OF_TURN}{_BUT}", _like),
+        (r"(?:not|reject) (?P<numbers>#?\d+(?:(?:,? and |, ?| )#?\d+)*)", _reject),
+        (r"(?:not|without) (?P<what>.+)", _without),
+        (rf"show (?P<file>.+?){_BUT}", _show),
+        (r"answer:? (?P<text>.+)", _answer),
+        (rf"keep (?:the )?(?P<attribute>\w+?){_OF_TURN}", _keep),
+        (r"back(?: to)?(?: turn)?(?: (?P<turn>\d+))?", _back),
+        (r"why #?(?P<rank>\d+)", lambda found, talk: Why(int(found["rank"]))),
+        (r"save (?P<file>\S+|.+\.json)", lambda found, talk: Save(Path(found["file"]).expanduser())),
+        (r"open (?P<file>.+)", _open),
+        (r"say (?P<text>.+)", lambda found, talk: Say(found["text"])),
+    )
+)

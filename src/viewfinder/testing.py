@@ -1,0 +1,169 @@
+"""Parts for tests, ours and other people's: an encoder that knows colours only, and pictures it can tell apart.
+
+`ColourEncoder` is a whole encoder in a few lines: no model, no network, the same numbers everywhere. A picture is
+the mean colours of a 4 x 4 grid; words are the colours they name ("red", "red over blue").
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+from PIL import Image
+
+from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary
+from viewfinder.pictures import Fit, Stretch, picture_id
+from viewfinder.stores import FileRecord, PictureRow, Snapshot
+
+COLOURS: dict[str, tuple[int, int, int]] = {
+    "red": (230, 20, 20),
+    "green": (20, 200, 20),
+    "blue": (20, 20, 230),
+    "yellow": (235, 225, 20),
+    "purple": (150, 20, 200),
+    "orange": (240, 130, 20),
+    "white": (250, 250, 250),
+    "black": (5, 5, 5),
+}
+GRID = 4
+FINE = 12
+"""Pixels of a side that are looked at: a multiple of both grids, 4 x 4 and the 6 x 6 of regions."""
+RAW_WIDTH = GRID * GRID * 3
+
+
+@dataclass(frozen=True)
+class ColourEncoder:
+    """Pictures and colour words in one space of 48 numbers; `channels` weighs red, green and blue, as a head would."""
+
+    name: str = "colours"
+    channels: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    calibration: Calibration | None = None
+    vocabulary: Vocabulary | None = None
+    raw_version: str = "colours-raw-1"
+    fit: Fit = Stretch(FINE)  # noqa: RUF009 (frozen)
+
+    @property
+    def version(self) -> str:
+        """Another weighing of the channels is another space."""
+        return f"{self.raw_version}-" + "-".join(f"{weight:g}" for weight in self.channels)
+
+    def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
+        """Mean colours, from -0.5 to 0.5: of a 4 x 4 grid (b 48), and of a 6 x 6 grid as regions (b 36 3)."""
+        if not batch:
+            return Encoded(np.zeros((0, RAW_WIDTH), np.float32))
+        raw_bd = np.stack([_mean_colours(pixels, GRID).reshape(-1) for pixels in batch])
+        return Encoded(raw_bd, np.stack([_mean_colours(pixels, 6) for pixels in batch]) if regions else None)
+
+    def project(self, raw_nd: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n d"]:
+        """Unit vectors, each channel weighed."""
+        return _unit(np.asarray(raw_nd, np.float32) * np.tile(np.array(self.channels, np.float32), GRID * GRID))
+
+    def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
+        """What a picture of the named colours would have; a text that names none points in a direction of its own."""
+        return self.project(np.array([_said(text) for text in texts], np.float32).reshape(-1, RAW_WIDTH))
+
+    def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+        """The mean likeness to all colours there are."""
+        mean_n: Float[np.ndarray, " n"] = pictures_nd @ self.words(list(COLOURS)).mean(axis=0)
+        return mean_n.astype(np.float32)
+
+
+def load_colours(name: str, *, head_file: Path | None = None) -> ColourEncoder:
+    """Stands in for `encoders.load_encoder`; a head file is a JSON list of three weights."""
+    if head_file is None:
+        return ColourEncoder(name)
+    red, green, blue = map(float, json.loads(head_file.read_text(encoding="utf-8")))
+    return ColourEncoder(name, (red, green, blue))
+
+
+@dataclass(frozen=True)
+class TinyPicture:
+    """A drawing: one colour over another."""
+
+    path: Path
+    top: str
+    bottom: str
+
+    @property
+    def caption(self) -> str:
+        """What one would say of it, and `ColourEncoder` understands."""
+        return f"{self.top} over {self.bottom}"
+
+
+def tiny_pictures(folder: Path, count: int, *, size: tuple[int, int] = (24, 16)) -> list[TinyPicture]:
+    """Draws `count` PNG files into `folder`: all pairs of colours in turn, no two files alike (at most 16,000)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pairs = list(product(COLOURS, repeat=2))
+    drawn = []
+    for number in range(count):
+        # Neighbours differ in both colours; every full round is a shade darker or lighter at one side.
+        top, bottom = pairs[number * 11 % len(pairs)]
+        picture = TinyPicture(folder / f"{number:04}-{top}-{bottom}.png", top, bottom)
+        pixels = halves(top, bottom, size=size)
+        pixels[0, 0] = (number // len(pairs), number % len(pairs), 128)
+        Image.fromarray(pixels).save(picture.path)
+        drawn.append(picture)
+    return drawn
+
+
+def halves(top: str, bottom: str, *, size: tuple[int, int] = (24, 16)) -> Pixels:
+    """A picture (width, height) of one named colour over another."""
+    width, height = size
+    pixels = np.empty((height, width, 3), np.uint8)
+    pixels[: height // 2], pixels[height // 2 :] = COLOURS[top], COLOURS[bottom]
+    return pixels
+
+
+def tiny_snapshot(
+    looks: Sequence[tuple[str, str]],
+    attributes: Sequence[Mapping[str, tuple[str, ...]]] | None = None,
+    *,
+    encoder: ColourEncoder | None = None,
+) -> Snapshot:
+    """A snapshot in memory of pictures `p000`, `p001` ... that look like this (top, bottom): no disk, no Lance.
+
+    Pictures of equal looks have equal vectors, as copies under other names would.
+    """
+    from viewfinder.stores.columns import columns_of
+    from viewfinder.stores.rows import pictures_to_arrow
+
+    encoder = encoder or ColourEncoder()
+    known = attributes or [{} for _ in looks]
+    rows = [
+        PictureRow(f"p{at:03}", (FileRecord(f"/pictures/p{at:03}.png", 1, 1),), 24, 16, "PNG", 1, attributes=said)
+        for at, said in enumerate(known)
+    ]
+    matrix_nd = encoder.project(encoder.pictures([halves(top, bottom) for top, bottom in looks]).global_bd)
+    mark = picture_id(json.dumps([looks, known, encoder.version]).encode())
+    table, columns = pictures_to_arrow(rows), columns_of(rows)
+    return Snapshot(matrix_nd, table, columns, space=encoder.version, generation=mark, folder=None)
+
+
+def _mean_colours(pixels: Pixels, side: int) -> Float[np.ndarray, "cells 3"]:
+    fine = np.asarray(Image.fromarray(pixels).resize((FINE, FINE), Image.Resampling.BOX), np.float32) / 255 - 0.5
+    cell = FINE // side
+    mean_yx3: Float[np.ndarray, "y x 3"] = fine.reshape(side, cell, side, cell, 3).mean(axis=(1, 3))
+    return mean_yx3.reshape(side * side, 3).astype(np.float32)
+
+
+def _said(text: str) -> Float[np.ndarray, " raw"]:
+    found = [word for word in re.findall(r"\w+", text.lower()) if word in COLOURS]
+    if not found:
+        seed = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
+        return np.random.default_rng(seed).standard_normal(RAW_WIDTH).astype(np.float32) * 0.1
+    if len(found) == 2 and re.search(rf"{found[0]} over {found[1]}", text.lower()):
+        return _mean_colours(halves(found[0], found[1]), GRID).reshape(-1)
+    mean_3 = np.mean([COLOURS[word] for word in found], axis=0) / 255 - 0.5
+    return np.tile(mean_3, GRID * GRID).astype(np.float32)
+
+
+def _unit(rows_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+    units_nd: Float[np.ndarray, "n d"] = rows_nd / np.maximum(np.linalg.norm(rows_nd, axis=1, keepdims=True), 1e-12)
+    return units_nd

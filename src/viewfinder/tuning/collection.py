@@ -1,0 +1,153 @@
+"""Tuning: a head fitted on captions or catalogue columns of the user's own pictures, in minutes on a CPU."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+
+from viewfinder.data import (
+    match_keys,
+    read_captions_csv,
+    read_catalogue,
+)
+from viewfinder.encoders.starter import StarterEncoder
+from viewfinder.encoders.starter.fit import Captioned, FitSettings
+from viewfinder.errors import BadInput
+from viewfinder.library import Library
+from viewfinder.pictures import Decoders, Read, scan
+from viewfinder.tuning.labels import with_labels
+
+Tell = Callable[[str], None]
+
+TUNED = FitSettings(ridge=0.5, whitening=0.7, names_mix=0.0)
+"""The closed form where a collection brings its own captions: more of them than photos in the box, and alike."""
+
+FEWEST = 20
+"""Captioned pictures below which there is nothing to hold out and compare with."""
+
+
+@dataclass(frozen=True)
+class TuneReport:
+    """What `tune` came to: which head won, and each candidate's mean reciprocal rank on held-out pictures."""
+
+    pictures: int
+    texts: int
+    chosen: str
+    held_out: dict[str, float]
+    space: str
+
+
+def tune(
+    library: Library, *, captions: Path | None = None, catalogue: Path | None = None, report: Tell | None = None
+) -> TuneReport:
+    """Fits a head on captions or catalogue columns of pictures in the library, and switches to it if it is better.
+
+    The new space is built beside the present one from stored raw vectors, no picture is read again; the switch is
+    one atomic step, and `Library.switch_back` undoes it.
+
+    Raises:
+        BadInput: another encoder than the starter, too few captioned pictures, or a damaged table.
+    """
+    tell = report or (lambda line: None)
+    encoder = library.encoder
+    if not isinstance(encoder, StarterEncoder):
+        raise BadInput(f"only the encoder 'starter' can be tuned; this library was made with {encoder.name!r}")
+    said = _said(library, captions, catalogue)
+    if len(said) < FEWEST:
+        raise BadInput(f"{len(said)} pictures with captions were found; tuning needs at least {FEWEST}")
+    tell(f"{sum(len(texts) for texts, _ in said.values())} texts of {len(said)} pictures")
+    kind = _captioned(library, encoder, said)
+    from viewfinder.encoders.starter.refine import refine
+
+    refined = refine(
+        encoder.head, kind, TUNED, report=lambda epoch, mrr: tell(f"epoch {epoch}: held-out reciprocal rank {mrr:.3f}")
+    )
+    if refined.chosen != "shipped":
+        library.use_head(replace(refined.head, calibration=encoder.calibration))
+    return TuneReport(len(kind), len(kind.captions_ms), refined.chosen, refined.held_out, library.encoder.version)
+
+
+Said = tuple[list[str], list[str]]
+"""Texts about a picture, and catalogue values that hold for it."""
+
+
+def _said(library: Library, captions: Path | None, catalogue: Path | None) -> dict[Path, Said]:
+    """What the tables say, by file: pictures of the library, or else files that lie beside the table."""
+    there = [Path(file.path) for row in library.store.rows() for file in row.files]
+    said: dict[Path, Said] = {}
+    if captions is not None:
+        pictures, _ = read_captions_csv(captions)
+        for path, positions in _matched([str(picture.path) for picture in pictures], there, captions).items():
+            texts, _ = said.setdefault(path, ([], []))
+            texts += [text for at in positions for text in pictures[at].captions]
+    if catalogue is not None:
+        table = read_catalogue(catalogue)
+        prose = prose_columns([row.values for row in table.rows])
+        for path, positions in _matched([row.key for row in table.rows], there, catalogue).items():
+            texts, values = said.setdefault(path, ([], []))
+            for at in positions:
+                cells = table.rows[at].values
+                known = [cell for name, cell in cells.items() if name not in prose and not _is_number(cell)]
+                values += known
+                texts += [cell for name, cell in cells.items() if name in prose] or [" ".join(known)]
+    return said
+
+
+def _matched(keys: Sequence[str], there: Sequence[Path], table: Path) -> dict[Path, list[int]]:
+    """Positions of the keys by file; files beside the table serve where the library has none of that name."""
+    found = match_keys(keys, there)
+    files = dict(found.files)
+    if found.unmatched:
+        beside = [file.path for file in scan([table.resolve().parent]).files]
+        others = match_keys([keys[at] for at in found.unmatched], beside)
+        files |= {path: [found.unmatched[at] for at in positions] for path, positions in others.files.items()}
+    return files
+
+
+def prose_columns(rows: Sequence[Mapping[str, str]]) -> frozenset[str]:
+    """Columns that are written anew for every row (names, descriptions) rather than chosen from a few values."""
+    values: dict[str, list[str]] = {}
+    for row in rows:
+        for name, cell in row.items():
+            values.setdefault(name, []).append(cell)
+    return frozenset(
+        name
+        for name, cells in values.items()
+        if len(set(cells)) > len(cells) / 2 and sum(len(cell.split()) > 1 for cell in cells) > len(cells) / 2
+    )
+
+
+def _is_number(value: str) -> bool:
+    return bool(re.fullmatch(r"[\d.,:/ -]+", value))
+
+
+def _captioned(library: Library, encoder: StarterEncoder, said: Mapping[Path, Said]) -> Captioned:
+    """Raw vectors of the pictures (stored ones where the library has them) and sentence vectors of the texts."""
+    ids = {file.path: row.id for row in library.store.rows() for file in row.files}
+    known = [path for path in said if str(path) in ids]
+    stored_nr = library.store.read_vectors_of(encoder.raw_version, [ids[str(path)] for path in known])
+    raw = dict(zip(known, stored_nr.astype(np.float32), strict=True))
+    raw |= _raw_of([path for path in said if path not in raw], encoder)
+    paths = sorted(raw)
+    texts = [said[path][0] for path in paths]
+    owners_m = np.repeat(np.arange(len(paths)), [len(found) for found in texts])
+    captions_ms = encoder.sentences([text for found in texts for text in found])
+    kind = Captioned(np.stack([raw[path] for path in paths])[None], captions_ms, owners_m)
+    return with_labels(kind, encoder, [said[path] for path in paths])
+
+
+def _raw_of(paths: Sequence[Path], encoder: StarterEncoder) -> dict[Path, Float[np.ndarray, " raw"]]:
+    """Raw vectors of files outside the library; those that are no pictures are left out."""
+    raw: dict[Path, Float[np.ndarray, " raw"]] = {}
+    if paths:
+        with Decoders(os.cpu_count() or 1, fit=encoder.fit) as decoders:
+            for outcome in decoders.decode(paths):
+                if isinstance(outcome, Read):
+                    raw[outcome.path] = encoder.pictures([outcome.pixels]).global_bd[0]
+    return raw

@@ -1,0 +1,213 @@
+"""The composer over a gallery of two-coloured pictures: every kind of turn moves the ranking where it should."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show, Turn
+from viewfinder.gallery import Gallery
+from viewfinder.retrievers import Composer, Query, ResolvedTurn
+from viewfinder.retrievers.composer import PlainClip
+from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
+
+LOOKS = [(top, bottom) for top in COLOURS for bottom in COLOURS]
+ENCODER = ColourEncoder()
+GALLERY = Gallery(tiny_snapshot(LOOKS, [{"top": (top,), "bottom": (bottom,)} for top, bottom in LOOKS]), ENCODER)
+
+
+def id_of(top: str, bottom: str) -> str:
+    return f"p{LOOKS.index((top, bottom)):03}"
+
+
+def resolved(number: int, turn: Turn, **known: Any) -> ResolvedTurn:
+    """A turn with the pictures it names looked up, as a session does it."""
+    named = (turn.picture,) if isinstance(turn, Like) else turn.pictures if isinstance(turn, Reject) else ()
+    looked_up = {"text": getattr(turn, "text", ""), "pictures": tuple(map(GALLERY.picture, named))}
+    return ResolvedTurn(turn, number, ENCODER.words, **(looked_up | known))
+
+
+def asked(*turns: ResolvedTurn, retriever: Any = None) -> Query:
+    composer = retriever or Composer()
+    state = composer.begin()
+    for turn in turns:
+        state = composer.step(state, turn)
+    query = composer.query(state)
+    assert isinstance(query, Query)
+    return query
+
+
+def rank(query: Query, top: str, bottom: str) -> int:
+    scores_n = GALLERY.scores(query).total_n
+    return int((scores_n > scores_n[LOOKS.index((top, bottom))]).sum())
+
+
+def score(query: Query, top: str, bottom: str) -> float:
+    return float(GALLERY.scores(query).total_n[LOOKS.index((top, bottom))])
+
+
+def test_what_is_said_comes_first() -> None:
+    assert rank(asked(resolved(1, Say("red over blue"))), "red", "blue") == 0
+
+
+def test_what_is_said_later_counts_beside_what_was_said_before() -> None:
+    first = resolved(1, Say("red"))
+    both = asked(first, resolved(2, Say("green")))
+    assert rank(both, "red", "green") < rank(asked(first), "red", "green")
+    assert rank(both, "red", "green") < rank(both, "red", "red")
+
+
+def test_without_moves_what_is_named_down() -> None:
+    wanted, ruled_out = asked(resolved(1, Say("red"))), asked(resolved(1, Say("red without blue")))
+    assert rank(ruled_out, "red", "blue") > rank(wanted, "red", "blue")
+    assert rank(ruled_out, "red", "blue") > rank(ruled_out, "red", "orange")
+
+
+def test_a_sentence_that_only_rules_out_still_has_an_order() -> None:
+    query = asked(resolved(1, Say("no blue")))
+    assert rank(query, "blue", "blue") > len(LOOKS) // 2
+    assert all(part.weight < 0 for part in query.parts)
+
+
+def test_ruling_the_same_out_twice_is_no_error() -> None:
+    query = asked(resolved(1, Say("red, no blue, no blue")))
+    assert rank(query, "red", "blue") > rank(asked(resolved(1, Say("red"))), "red", "blue")
+
+
+def test_a_picked_picture_may_be_the_one_and_its_like_come_near() -> None:
+    query = asked(resolved(1, Say("blue")), resolved(2, Like(id_of("yellow", "orange"))))
+    assert id_of("yellow", "orange") not in query.excluded
+    assert rank(query, "yellow", "orange") < rank(asked(resolved(1, Say("blue"))), "yellow", "orange")
+
+
+def test_with_but_another_picture_is_wanted_nearer_to_the_words() -> None:
+    plain = asked(resolved(1, Like(id_of("red", "white"))))
+    changed = asked(resolved(1, Like(id_of("red", "white"), "blue")))
+    assert id_of("red", "white") in changed.excluded
+    assert rank(changed, "blue", "white") < rank(plain, "blue", "white")
+    assert rank(changed, "blue", "white") < rank(changed, "green", "white")
+
+
+def test_a_picture_takes_the_place_of_the_one_picked_before() -> None:
+    query = asked(resolved(1, Like(id_of("red", "red"))), resolved(2, Like(id_of("blue", "blue"))))
+    assert [part.turn for part in query.parts] == [2]
+    assert rank(query, "blue", "blue") == 0
+
+
+def test_words_outlast_a_change_of_the_picture() -> None:
+    said = resolved(1, Say("white"))
+    query = asked(said, resolved(2, Like(id_of("red", "red"))), resolved(3, Like(id_of("blue", "blue"))))
+    assert [part.turn for part in query.parts] == [1, 3]
+
+
+def test_going_on_from_an_earlier_screen_drops_what_was_said_since() -> None:
+    turns = [resolved(1, Say("red")), resolved(2, Say("over blue")), resolved(3, Say("with green"))]
+    query = asked(*turns, resolved(4, Like(id_of("red", "white"), turn=1)))
+    assert sorted({part.turn for part in query.parts}) == [1, 4]
+
+
+def test_a_picture_may_come_back_when_it_is_picked_again() -> None:
+    rejected = resolved(1, Reject((id_of("red", "red"),)))
+    assert id_of("red", "red") in asked(rejected).excluded
+    assert id_of("red", "red") not in asked(rejected, resolved(2, Like(id_of("red", "red")))).excluded
+
+
+def test_an_image_of_ones_own_is_like_a_picture_but_excludes_nothing() -> None:
+    own = GALLERY.picture(id_of("purple", "white"))
+    query = asked(resolved(1, Show("mine.png"), pictures=(own,)))
+    assert rank(query, "purple", "white") == 0
+    assert query.excluded == frozenset()
+
+
+def test_rejected_pictures_go_and_count_against_their_like() -> None:
+    said = resolved(1, Say("red"))
+    rejected = resolved(2, Reject((id_of("red", "red"), id_of("red", "orange"))))
+    query = asked(said, rejected)
+    assert query.excluded == {id_of("red", "red"), id_of("red", "orange")}
+    assert score(query, "orange", "red") < score(asked(said), "orange", "red")
+
+
+def test_many_rejected_pictures_weigh_no_more_than_one() -> None:
+    one = asked(resolved(1, Reject((id_of("red", "red"),))))
+    three = asked(resolved(1, Reject((id_of("red", "red"), id_of("blue", "red"), id_of("green", "red")))))
+    assert sum(part.weight for part in three.parts) == pytest.approx(sum(part.weight for part in one.parts))
+
+
+def test_none_of_these_rejects_all_that_was_shown() -> None:
+    shown = tuple(GALLERY.picture(id_of("red", bottom)) for bottom in ("red", "green"))
+    assert asked(resolved(1, Reject(), shown=shown)).excluded == {id_of("red", "red"), id_of("red", "green")}
+
+
+def test_rejected_words_exclude_nothing_but_move_down() -> None:
+    shown = (GALLERY.picture(id_of("red", "red")),)
+    said = resolved(1, Say("red"))
+    query = asked(said, resolved(2, Reject(text="blue"), shown=shown))
+    assert query.excluded == frozenset()
+    assert rank(query, "red", "blue") > rank(asked(said), "red", "blue")
+
+
+def test_an_answer_counts_by_catalogue_and_in_words() -> None:
+    question = Question("What is on top?", attribute="top")
+    answered = resolved(2, Answer(question, "blue"), attribute_values={"top": ("blue",)})
+    query = asked(resolved(1, Say("red")), answered)
+    assert {part.kind for part in query.parts if part.turn == 2} == {"value", "words"}
+    assert rank(query, "blue", "red") < rank(query, "red", "blue")
+
+
+def test_not_knowing_changes_nothing() -> None:
+    said = resolved(1, Say("red"))
+    query = asked(said, resolved(2, Answer(Question("What is on top?"), "don't know")))
+    assert [part.turn for part in query.parts] == [1]
+    np.testing.assert_array_equal(GALLERY.scores(query).total_n, GALLERY.scores(asked(said)).total_n)
+
+
+def test_a_kept_attribute_lifts_the_pictures_that_have_it() -> None:
+    said = resolved(1, Say("red"))
+    kept = resolved(2, Keep("bottom", 1), text="white", attribute_values={"bottom": ("white",)})
+    assert rank(asked(said, kept), "green", "white") < rank(asked(said), "green", "white")
+    assert rank(asked(said, kept), "red", "white") < rank(asked(said, kept), "red", "red")
+
+
+def test_every_part_knows_the_turn_it_came_from() -> None:
+    query = asked(resolved(4, Say("red, no blue")), resolved(9, Reject((id_of("red", "red"),))))
+    assert [part.turn for part in query.parts] == [4, 4, 9]
+
+
+def test_stepping_leaves_the_old_state_alone() -> None:
+    composer = Composer()
+    before = composer.step(composer.begin(), resolved(1, Say("red")))
+    parts, excluded = before.parts, before.excluded
+    composer.step(before, resolved(2, Reject((id_of("red", "red"),), "blue")))
+    assert before.parts is parts
+    assert before.excluded == excluded == frozenset()
+
+
+def test_clip_t_reads_the_text_of_the_whole_talk_at_once() -> None:
+    clip = PlainClip("clip-t", text=True, image=False)
+    query = asked(resolved(1, Say("red")), resolved(2, Like(id_of("red", "red"), "blue")), retriever=clip)
+    assert [(part.kind, part.label) for part in query.parts] == [("words", "red, blue")]
+    assert query.adapters == ("drop: clip-t has no use for pictures",)
+
+
+def test_clip_i_reads_the_last_picture_only() -> None:
+    clip = PlainClip("clip-i", text=False, image=True)
+    turns = [resolved(1, Like(id_of("red", "red"))), resolved(2, Like(id_of("blue", "blue"))), resolved(3, Say("red"))]
+    query = asked(*turns, retriever=clip)
+    assert [(part.kind, part.turn) for part in query.parts] == [("picture", 2)]
+    assert rank(query, "blue", "blue") == 0
+
+
+def test_clip_ti_is_the_mean_of_both() -> None:
+    clip = PlainClip("clip-ti", text=True, image=True)
+    query = asked(resolved(1, Say("red")), resolved(2, Like(id_of("blue", "blue"))), retriever=clip)
+    words_d, picture_d = ENCODER.words(["red"])[0], GALLERY.picture(id_of("blue", "blue")).vectors["global"]
+    expected_n = GALLERY.snapshot.matrix_nd @ ((words_d + picture_d) / 2)
+    np.testing.assert_allclose(GALLERY.scores(query).total_n, expected_n, atol=1e-6)
+
+
+def test_plain_clip_says_which_turns_it_dropped() -> None:
+    clip = PlainClip("clip-t", text=True, image=False)
+    query = asked(resolved(1, Say("red")), resolved(2, Reject(text="blue")), resolved(3, Keep("top", 1)), retriever=clip)
+    assert query.adapters == ("drop: clip-t has no use for reject", "drop: clip-t has no use for keep")

@@ -1,0 +1,114 @@
+"""What holds for every retriever there is; a new one is tested the day it is added to `RETRIEVERS`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show
+from viewfinder.errors import UnknownName
+from viewfinder.gallery import Gallery
+from viewfinder.retrievers import RETRIEVERS, Query, ResolvedTurn, Retriever, load_retriever
+from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
+
+LOOKS = [(top, bottom) for top in list(COLOURS)[:4] for bottom in COLOURS]
+ENCODER = ColourEncoder()
+GALLERY = Gallery(tiny_snapshot(LOOKS, [{"top": (top,)} for top, _ in LOOKS]), ENCODER)
+P, Q = GALLERY.picture("p003"), GALLERY.picture("p009")
+TURNS = [
+    ResolvedTurn(Say("red, no blue"), 1, ENCODER.words, "red, no blue"),
+    ResolvedTurn(Answer(Question("Top?", attribute="top"), "red"), 2, ENCODER.words, "red", (), (P, Q), {"top": ("red",)}),
+    ResolvedTurn(Answer(Question("Bottom?"), "don't know"), 3, ENCODER.words, "don't know"),
+    ResolvedTurn(Like("p003", "green"), 4, ENCODER.words, "green", (P,)),
+    ResolvedTurn(Show("mine.png"), 5, ENCODER.words, "", (Q,)),
+    ResolvedTurn(Keep("top", 1), 6, ENCODER.words, "red", (P,), (), {"top": ("red",)}),
+    ResolvedTurn(Reject(("p009",), "blue"), 7, ENCODER.words, "blue", (Q,), (P, Q)),
+    ResolvedTurn(Reject(), 8, ENCODER.words, "", (), (P,)),
+    ResolvedTurn(Like("p009", "", 1), 9, ENCODER.words, "", (Q,)),
+]
+
+each = pytest.mark.parametrize("name", sorted(RETRIEVERS))
+
+
+def states(retriever: Retriever[Any]) -> list[Any]:
+    """The states after 0, 1, 2 ... turns."""
+    found = [retriever.begin()]
+    for turn in TURNS:
+        found.append(retriever.step(found[-1], turn))
+    return found
+
+
+def scores(retriever: Retriever[Any], state: Any, gallery: Gallery = GALLERY) -> np.ndarray:
+    return np.asarray(gallery.scores(retriever.query(state)).total_n)
+
+
+@each
+def test_it_fulfils_the_contract_and_knows_its_name(name: str) -> None:
+    retriever = load_retriever(name)
+    assert isinstance(retriever, Retriever)
+    assert retriever.name == name
+    assert set(retriever.needs) <= {"global", "regions", "tokens", "attributes", "captions", "vocabulary"}
+
+
+@each
+def test_every_kind_of_turn_gives_one_finite_score_a_picture(name: str) -> None:
+    retriever = load_retriever(name)
+    for state in states(retriever):
+        scores_n = scores(retriever, state)
+        assert scores_n.shape == (len(LOOKS),)
+        assert np.isfinite(scores_n).all()
+
+
+@each
+def test_the_same_turns_give_the_same_scores(name: str) -> None:
+    one, other = load_retriever(name), load_retriever(name)
+    for first, second in zip(states(one), states(other), strict=True):
+        np.testing.assert_array_equal(scores(one, first), scores(other, second))
+
+
+@each
+def test_a_step_leaves_every_earlier_state_alone(name: str) -> None:
+    retriever = load_retriever(name)
+    found = states(retriever)
+    before = [scores(retriever, state) for state in found]
+    for state in found:
+        for turn in TURNS:
+            retriever.step(state, turn)
+    for state, scores_n in zip(found, before, strict=True):
+        np.testing.assert_array_equal(scores(retriever, state), scores_n)
+
+
+@each
+def test_shuffled_pictures_have_shuffled_scores(name: str) -> None:
+    retriever = load_retriever(name)
+    order = np.random.default_rng(0).permutation(len(LOOKS))
+    looks = [LOOKS[row] for row in order]
+    shuffled = Gallery(tiny_snapshot(looks, [{"top": (top,)} for top, _ in looks]), ENCODER)
+    for state in states(retriever):
+        expected_n = scores(retriever, state)[order]
+        np.testing.assert_allclose(scores(retriever, state, shuffled), expected_n, atol=1e-5)
+
+
+@each
+def test_nothing_said_asks_for_nothing(name: str) -> None:
+    retriever = load_retriever(name)
+    assert retriever.query(retriever.begin()) == Query(())
+
+
+@each
+def test_a_turn_is_taken_in_or_the_result_says_that_it_was_not(name: str) -> None:
+    # "don't know" may pass in silence: there is nothing in it to take.
+    retriever = load_retriever(name)
+    found = states(retriever)
+    for number, turn in enumerate(TURNS, start=1):
+        before, after = retriever.query(found[number - 1]), retriever.query(found[number])
+        used = any(part.turn == number for part in after.parts) or after.excluded != before.excluded
+        silent = turn.number == 3
+        assert used or silent or len(after.adapters) > len(before.adapters), f"{name} swallowed turn {number}"
+
+
+def test_an_unknown_name_is_answered_with_those_there_are() -> None:
+    with pytest.raises(UnknownName, match="no retriever is called 'clip'; there are: clip-i, clip-t, clip-ti, composer"):
+        load_retriever("clip")
