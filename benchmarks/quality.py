@@ -25,7 +25,6 @@ from machine import described
 import viewfinder
 from viewfinder.data import CaptionedPicture, read_flickr8k
 from viewfinder.encoders.starter import StarterEncoder
-from viewfinder.encoders.starter.head import load_head
 from viewfinder.library import Library
 from viewfinder.measures import bootstrap_interval
 from viewfinder.tuning import tune
@@ -110,9 +109,10 @@ def products(data: Path, seed: int) -> dict[str, Any]:
         for name, columns in (("names", ("productDisplayName",)), ("catalogue", tuple(rows[0])[1:])):
             table = shop.folder / f"{name}.csv"
             write_table(table, rest, columns)
-            report = tune(shop, **{"captions" if name == "names" else "catalogue": table})
+            report = tune(shop, captions=table) if name == "names" else tune(shop, catalogue=table)
             print(name, report, flush=True)
-            shelf.use_head(load_head(shop.folder / "heads" / f"{shop.encoder.head.fingerprint()}.safetensors"))
+            assert isinstance(shop.encoder, StarterEncoder)
+            shelf.use_head(shop.encoder.head)
             results[f"tuned on {name}"] = {**by_name(shelf, folder, pool), **by_colour(shelf, folder, pool)}
             print(json.dumps(results[f"tuned on {name}"]), flush=True)
             shop.switch_back()

@@ -65,9 +65,7 @@ def conversations(draw: st.DrawFn) -> Conversation:
     talk = Conversation()
     for said in range(draw(st.integers(0, 8))):
         talk = talk.then(draw(turns(said)))
-        talk = talk.recorded(
-            shown=draw(st.lists(TEXT, max_size=3).map(tuple)), asked=draw(st.none() | QUESTION)
-        )
+        talk = talk.recorded(shown=draw(st.lists(TEXT, max_size=3).map(tuple)), asked=draw(st.none() | QUESTION))
     return talk
 
 

@@ -33,7 +33,9 @@ def part(kind: str, said: str, weight: float = 1.0, *, turn: int = 1, centred: b
 
 
 def query(cases: list[tuple[str, str, float, bool]]) -> Query:
-    parts = (part(kind, said, weight, turn=at, centred=centred) for at, (kind, said, weight, centred) in enumerate(cases))
+    parts = (
+        part(kind, said, weight, turn=at, centred=centred) for at, (kind, said, weight, centred) in enumerate(cases)
+    )
     return Query(tuple(parts))
 
 

@@ -55,8 +55,10 @@ class ChanceOf:
 
     def __call__(self, score: float) -> float:
         """The chance that a picture of this score is one that is meant."""
-        outlier = (score - self.mean) / max(self.deviation, 1e-9)
-        return float(1 / (1 + np.exp(-(self.score_weight * score + self.outlier_weight * outlier + self.bias))))
+        # In a collection of one picture, or of equal ones, nothing stands out; scores are rounded to 1e-4 on the way.
+        outlier = (score - self.mean) / max(self.deviation, 1e-3)
+        logit = np.clip(self.score_weight * score + self.outlier_weight * outlier + self.bias, -50, 50)
+        return float(1 / (1 + np.exp(-logit)))
 
 
 class Gallery:

@@ -92,6 +92,7 @@ class Ingest:
         unreadable = [Failure(str(entry.path), 0, 0, entry.reason) for entry in found.unreadable]
         still_failed = [self._failed[str(file.path)] for file in found.files if self._is_known_failure(file)]
         self._quarantine(unreadable)
+        self._forget_healed_places(found)
         self._report.failures += still_failed
         self._report.quarantined += len(still_failed)
         done = 0
@@ -106,6 +107,14 @@ class Ingest:
                     self._report.stopped = True
                     break
         return self._report
+
+    def _forget_healed_places(self, found: Scan) -> None:
+        """Places below these roots that could not be looked into before, and now can (or are gone)."""
+        now = {str(entry.path) for entry in found.unreadable}
+        places = [path for path, failure in self._failed.items() if not failure.size and not failure.mtime_ns]
+        healed = [p for p in places if p not in now and any(Path(p).is_relative_to(root) for root in found.roots)]
+        if healed:
+            self._store.forget_failures(healed)
 
     def _planned(self, files: Sequence[Found]) -> _Plan:
         to_read, unchanged, retried = [], 0, 0
@@ -161,8 +170,9 @@ class Ingest:
             gone = [old.path for old in known.files if not os.path.lexists(old.path)]
             for old in gone[:1]:
                 self._remove_file(picture.id, old)
-            self._report.moved += bool(gone)
-            self._report.duplicates += not gone
+            moved = bool(gone) or not known.files  # none: its last file was given other content in this run
+            self._report.moved += moved
+            self._report.duplicates += not moved
         else:
             self._report.unchanged += 1  # touched, but the content is the same
         files = tuple(old for old in self._rows[picture.id].files if old.path != path) if known else ()

@@ -9,7 +9,7 @@ import pytest
 
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show, Turn
 from viewfinder.gallery import Gallery
-from viewfinder.retrievers import Composer, Query, ResolvedTurn
+from viewfinder.retrievers import Change, Composer, Query, ResolvedTurn
 from viewfinder.retrievers.composer import PlainClip
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 
@@ -25,7 +25,7 @@ def id_of(top: str, bottom: str) -> str:
 def resolved(number: int, turn: Turn, **known: Any) -> ResolvedTurn:
     """A turn with the pictures it names looked up, as a session does it."""
     named = (turn.picture,) if isinstance(turn, Like) else turn.pictures if isinstance(turn, Reject) else ()
-    looked_up = {"text": getattr(turn, "text", ""), "pictures": tuple(map(GALLERY.picture, named))}
+    looked_up: dict[str, Any] = {"text": getattr(turn, "text", ""), "pictures": tuple(map(GALLERY.picture, named))}
     return ResolvedTurn(turn, number, ENCODER.words, **(looked_up | known))
 
 
@@ -191,6 +191,13 @@ def test_clip_t_reads_the_text_of_the_whole_talk_at_once() -> None:
     assert query.adapters == ("drop: clip-t has no use for pictures",)
 
 
+def test_clip_t_reads_a_but_as_it_was_said() -> None:
+    clip = PlainClip("clip-t", text=True, image=False)
+    changes = (Change("blue", ("blue", "red")),)
+    query = asked(resolved(1, Like(id_of("red", "red"), "blue, shiny"), text="shiny", changes=changes), retriever=clip)
+    assert [part.label for part in query.parts] == ["blue, shiny"]
+
+
 def test_clip_i_reads_the_last_picture_only() -> None:
     clip = PlainClip("clip-i", text=False, image=True)
     turns = [resolved(1, Like(id_of("red", "red"))), resolved(2, Like(id_of("blue", "blue"))), resolved(3, Say("red"))]
@@ -209,5 +216,7 @@ def test_clip_ti_is_the_mean_of_both() -> None:
 
 def test_plain_clip_says_which_turns_it_dropped() -> None:
     clip = PlainClip("clip-t", text=True, image=False)
-    query = asked(resolved(1, Say("red")), resolved(2, Reject(text="blue")), resolved(3, Keep("top", 1)), retriever=clip)
+    query = asked(
+        resolved(1, Say("red")), resolved(2, Reject(text="blue")), resolved(3, Keep("top", 1)), retriever=clip
+    )
     assert query.adapters == ("drop: clip-t has no use for reject", "drop: clip-t has no use for keep")

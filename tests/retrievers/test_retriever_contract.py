@@ -19,7 +19,9 @@ GALLERY = Gallery(tiny_snapshot(LOOKS, [{"top": (top,)} for top, _ in LOOKS]), E
 P, Q = GALLERY.picture("p003"), GALLERY.picture("p009")
 TURNS = [
     ResolvedTurn(Say("red, no blue"), 1, ENCODER.words, "red, no blue"),
-    ResolvedTurn(Answer(Question("Top?", attribute="top"), "red"), 2, ENCODER.words, "red", (), (P, Q), {"top": ("red",)}),
+    ResolvedTurn(
+        Answer(Question("Top?", attribute="top"), "red"), 2, ENCODER.words, "red", (), (P, Q), {"top": ("red",)}
+    ),
     ResolvedTurn(Answer(Question("Bottom?"), "don't know"), 3, ENCODER.words, "don't know"),
     ResolvedTurn(Like("p003", "green"), 4, ENCODER.words, "green", (P,)),
     ResolvedTurn(Show("mine.png"), 5, ENCODER.words, "", (Q,)),
@@ -110,5 +112,7 @@ def test_a_turn_is_taken_in_or_the_result_says_that_it_was_not(name: str) -> Non
 
 
 def test_an_unknown_name_is_answered_with_those_there_are() -> None:
-    with pytest.raises(UnknownName, match="no retriever is called 'clip'; there are: clip-i, clip-t, clip-ti, composer"):
+    with pytest.raises(
+        UnknownName, match="no retriever is called 'clip'; there are: clip-i, clip-t, clip-ti, composer"
+    ):
         load_retriever("clip")

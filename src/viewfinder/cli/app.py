@@ -36,27 +36,20 @@ for verb in (add, find, chat, status, failures, prune, verify, doctor, demo, wor
 
 
 @app.callback(invoke_without_command=True)
-def viewfinder(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-) -> int | None:
+def viewfinder(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     """Find the picture you have in mind by talking about it."""
     if version:
         from viewfinder import __version__
 
         typer.echo(f"viewfinder {__version__}")
         raise typer.Exit(0)
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-        raise typer.Exit(WRONG_USE)
-    return None
 
 
 def run(arguments: Sequence[str]) -> int:
     """Runs one command and gives its exit code; every failure becomes one line on stderr."""
     as_json = "--json" in arguments
     try:
-        code = app(list(arguments), prog_name="viewfinder", standalone_mode=False) or 0
+        code = app(list(arguments) or ["--help"], prog_name="viewfinder", standalone_mode=False) or 0
         if code == INTERRUPTED:  # how typer reports Ctrl-C
             return report_failure(KeyboardInterrupt(), as_json=as_json)
         sys.stdout.flush()
@@ -68,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
         return ending.code if isinstance(ending.code, int) else FAILED
     except BaseException as error:
         return report_failure(error, as_json=as_json)
-    return int(code)
+    return int(code) if arguments else WRONG_USE
 
 
 def main() -> None:

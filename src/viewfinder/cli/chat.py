@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from viewfinder.cli.options import CountOption, JsonOption, LibraryOption, open_library
+from viewfinder.cli.output import say
 
 
 def chat(
@@ -40,6 +41,8 @@ def chat(
 
         for _, hits in play(session, script):
             teller.tell(session, hits, echo=True)
+            if not as_json:
+                say()
         return 0
     from viewfinder.cli.terminal import Terminal
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from viewfinder.conversation import (
     Keep,
     Like,
     Node,
+    PictureId,
     Question,
     Reject,
     Say,
@@ -44,7 +46,8 @@ class Teller:
             return
         here = session.conversation.here
         if echo and here.turn is not None:
-            say(f"{here.number}  {described(here.turn)}")
+            before = session.conversation.nodes[here.number - 1].shown
+            say(f"{here.number}  {described(here.turn, before)}")
         show_hits(hits)
         for line in session.adapters:
             say(f"note: {line}")
@@ -54,8 +57,6 @@ class Teller:
             typer.echo(preview([hit.path for hit in hits[:PREVIEWED]]), color=True)  # asked for: in a pipe too
         if session.question is not None:
             say_question(session.question)
-        if echo:
-            say()
 
 
 def turn_json(session: Session, hits: Hits) -> dict[str, Any]:
@@ -77,8 +78,8 @@ def say_question(question: Question) -> None:
         say("  " + "   ".join(f"{letter}) {choice}" for letter, choice in choices))
 
 
-def described(turn: Turn) -> str:  # noqa: PLR0911 (one line a kind of turn)
-    """A turn in a few words.
+def described(turn: Turn, shown: Sequence[PictureId] = ()) -> str:  # noqa: PLR0911 (one line a kind of turn)
+    """A turn in a few words; `shown` is what was on the screen when it was said.
 
     >>> described(Reject(("4f2a",), "stripes"))
     'not 4f2a, not "stripes"'
@@ -89,20 +90,22 @@ def described(turn: Turn) -> str:  # noqa: PLR0911 (one line a kind of turn)
         case Answer(question, text):
             return f'answer "{text}"' + (f" to: {question.text}" if question.text else "")
         case Like(picture, text, at):
-            return f"like {short(picture)}" + (f" of turn {at}" if at is not None else "") + _but(text)
+            return f"like {_named(picture, shown)}" + (f" of turn {at}" if at is not None else "") + _but(text)
         case Show(pixels_ref, text):
             return f"show {pixels_ref}{_but(text)}"
         case Keep(attribute, at):
             return f"keep {attribute} of turn {at}"
         case Reject(pictures, text):
-            parts = [*(f"not {short(picture)}" for picture in pictures), *([f'not "{text}"'] if text else [])]
+            parts = [*(f"not {_named(picture, shown)}" for picture in pictures), *([f'not "{text}"'] if text else [])]
             return ", ".join(parts) or "none of these"
         case BackTo(at):
             return f"back to {at}"
 
 
-def short(picture: str) -> str:
-    """The first letters of a picture's id."""
+def _named(picture: PictureId, shown: Sequence[PictureId]) -> str:
+    """The number under which a picture was shown, else the first letters of its id."""
+    if picture in shown:
+        return f"result {shown.index(picture) + 1}"
     return picture if len(picture) <= 10 else f"{picture[:8]}…"
 
 
@@ -117,7 +120,8 @@ def show_tree(talk: Conversation) -> None:
     branches = {0: Tree("0  start" + _mark(talk, talk.nodes[0]), guide_style="dim")}
     for node in talk.nodes[1:]:
         assert node.turn is not None
-        label = f"{node.number}  {described(node.turn)}{_mark(talk, node)}"
+        shown = talk.nodes[node.parent].shown
+        label = f"{node.number}  {described(node.turn, shown)}{_mark(talk, node)}"
         branches[node.number] = branches[node.parent].add(plain(label))
     show(branches[0])
 

@@ -200,9 +200,11 @@ class PlainClip:
         """The talk with this turn's words appended and its picture, if it has one, as the last."""
         if isinstance(turn.turn, Reject | Keep):
             return self._dropped(state, type(turn.turn).__name__.lower())
-        if turn.text and not (isinstance(turn.turn, Answer) and is_dont_know(turn.turn.text)):
+        # A "but ..." as it was said: this retriever knows nothing of values and their rivals.
+        text = turn.turn.text if isinstance(turn.turn, Like | Show) else turn.text
+        if text and not (isinstance(turn.turn, Answer) and is_dont_know(turn.turn.text)):
             if self._text:
-                state = replace(state, said=(*state.said, (turn.number, turn.text)), words=turn.words)
+                state = replace(state, said=(*state.said, (turn.number, text)), words=turn.words)
             else:
                 state = self._dropped(state, "words")
         if turn.pictures:

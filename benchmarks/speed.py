@@ -1,0 +1,293 @@
+"""How fast is it, and does it stay flat? Prints the figures of docs/benchmarks.md; writes results/speed.json.
+
+    python benchmarks/speed.py PICTURES            # a folder of at least 2,000 pictures
+
+Times are ratios taken side by side in one run, because machines differ and drift; milliseconds are given as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import psutil
+from machine import described
+
+import viewfinder
+from viewfinder.encoders.starter import StarterEncoder
+from viewfinder.library import Library
+from viewfinder.pictures import Limits, decode
+from viewfinder.session import CANDIDATES
+from viewfinder.stores import FileRecord, PictureRow, dot_scores, top_k
+
+Result = TypeVar("Result")
+
+SIZE = 50_000
+WORDS = (
+    "a dog", "two children", "an old man", "a red bicycle", "people dancing", "a girl with a hat", "a boat",
+    "a horse", "a busy street", "a skier",
+)  # fmt: skip
+WHERE = ("on the beach", "in the snow", "at night", "near a house", "in a park", "under a tree", "on a hill", "indoors")
+
+
+def main() -> None:
+    """Run every part, or those named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pictures", type=Path)
+    parser.add_argument("--only", nargs="*", choices=sorted(PARTS), default=sorted(PARTS))
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "speed.json")
+    given = parser.parse_args()
+    results: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {}
+    for name in given.only:
+        results[name] = PARTS[name](sorted(given.pictures.resolve().glob("*.jpg")))
+        print(name, json.dumps(results[name], indent=1), flush=True)
+    results["machine"] = described()
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    given.out.write_text(json.dumps(results, indent=1) + "\n")
+
+
+# -- indexing
+
+
+def indexing(files: Sequence[Path]) -> dict[str, Any]:
+    """Pictures a second of `add` over those of a bare loop that decodes and encodes, two processes each; in turn."""
+    chosen = files[:2000]
+    ratios, ours, bare = [], [], []
+    for _ in range(3):
+        bare.append(_bare_rate(chosen))
+        ours.append(_add_rate(chosen))
+        ratios.append(ours[-1] / bare[-1])
+        print(f"add {ours[-1]:.0f}/s, bare loop {bare[-1]:.0f}/s", flush=True)
+    return {
+        "pictures": len(chosen),
+        "ratio": round(statistics.median(ratios), 3),
+        "ratios": [round(ratio, 3) for ratio in ratios],
+        "add_per_second": round(statistics.median(ours), 1),
+        "bare_per_second": round(statistics.median(bare), 1),
+    }
+
+
+def _bare_rate(files: Sequence[Path]) -> float:
+    with ProcessPoolExecutor(2) as pool:
+        list(pool.map(_bare_loop, [files[:16], files[16:32]]))  # starts the processes and loads the network
+        started = time.perf_counter()
+        list(pool.map(_bare_loop, [files[0::2], files[1::2]]))
+        return len(files) / (time.perf_counter() - started)
+
+
+_ENCODERS: list[StarterEncoder] = []
+
+
+def _bare_loop(files: Sequence[Path]) -> int:
+    if not _ENCODERS:
+        _ENCODERS.append(StarterEncoder(threads=1))
+    encoder = _ENCODERS[0]
+    for start in range(0, len(files), 8):
+        data = [file.read_bytes() for file in files[start : start + 8]]
+        encoder.pictures([decode(content, limits=Limits(), fit=encoder.fit).pixels for content in data])
+    return len(files)
+
+
+def _add_rate(files: Sequence[Path]) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        library = viewfinder.open(Path(folder) / "library")
+        library.add(*files[:16])  # starts everything once, as in the bare loop
+        started = time.perf_counter()
+        report = library.add(*files)
+        return (report.added) / (time.perf_counter() - started)
+
+
+def memory(files: Sequence[Path]) -> dict[str, Any]:
+    """Peak memory of indexing 2,500 and 10,000 pictures (this process and its workers), less that of 100."""
+    with tempfile.TemporaryDirectory() as folder:
+        distinct = _distinct_copies(files, Path(folder) / "pictures", 10_000)
+        peaks = {count: _peak_of_add(distinct[:count]) for count in (100, 2_500, 10_000)}
+    mebibytes = {count: round((peak - peaks[100]) / 2**20) for count, peak in peaks.items() if count > 100}
+    return {"peak_after_100_MiB": round(peaks[100] / 2**20), "beyond_MiB": mebibytes}
+
+
+def _distinct_copies(files: Sequence[Path], folder: Path, count: int) -> list[Path]:
+    """Copies that differ by trailing bytes: other content to the hash, the same picture to the decoder."""
+    folder.mkdir()
+    copies = []
+    for number in range(count):
+        copy = folder / f"{number:06}.jpg"
+        copy.write_bytes(files[number % len(files)].read_bytes() + number.to_bytes(4, "big"))
+        copies.append(copy)
+    return copies
+
+
+def _peak_of_add(files: Sequence[Path]) -> int:
+    """Peak of proportional memory over a fresh process and its workers, sampled ten times a second."""
+    with tempfile.TemporaryDirectory() as folder:
+        listed = Path(folder) / "files.txt"
+        listed.write_text("\n".join(map(str, files)))
+        code = (
+            "import sys, pathlib, viewfinder\n"
+            "files = pathlib.Path(sys.argv[1]).read_text().splitlines()\n"
+            "viewfinder.open(sys.argv[2]).add(*files)\n"
+        )
+        process = subprocess.Popen([sys.executable, "-c", code, str(listed), str(Path(folder) / "library")])
+        peak = 0
+        while process.poll() is None:
+            peak = max(peak, _memory_of(process.pid))
+            time.sleep(0.1)
+        assert process.returncode == 0
+        return peak
+
+
+def _memory_of(pid: int) -> int:
+    total = 0
+    try:
+        for process in (parent := psutil.Process(pid), *parent.children(recursive=True)):
+            total += process.memory_full_info().pss
+    except psutil.Error:
+        pass  # it ended in between; the sample before counts
+    return total
+
+
+# -- searching
+
+
+def finding(files: Sequence[Path]) -> dict[str, Any]:
+    """A warm `say` at 50,000 pictures over encoding the words plus one exact scan, on the same words in turn."""
+    del files
+    with library_of_vectors(SIZE) as library:
+        gallery = library.gallery()
+        words, scans, says = [], [], []
+        for at, text in enumerate(phrases(120)):
+            other = f"{text} please"  # the encoder remembers texts; each is asked once
+            vector_1d, spent = timed(gallery.encoder.words, [other])
+            words.append(spent)
+            scores_n, scanned = timed(dot_scores, gallery.snapshot.matrix_nd, vector_1d[0])
+            _, sorted_ = timed(top_k, scores_n, 10)
+            scans.append(scanned + sorted_)
+            chat = library.chat(questioner=None)
+            _, spent = timed(chat.say, text)
+            says.append(spent)
+            if at < 20:  # warming up
+                words.clear()
+                scans.clear()
+                says.clear()
+        whole = statistics.median(says)
+        return {
+            "pictures": SIZE,
+            "ratio": round(whole / (statistics.median(words) + statistics.median(scans)), 3),
+            "find_ms": round(whole, 2),
+            "words_ms": round(statistics.median(words), 2),
+            "scan_ms": round(statistics.median(scans), 2),
+        }
+
+
+def asking(files: Sequence[Path]) -> dict[str, Any]:
+    """What the information-gain question adds to a turn at 50,000 pictures with catalogue columns."""
+    del files
+    with library_of_vectors(SIZE) as library:
+        silent: list[float] = []
+        asked: list[float] = []
+        for text in phrases(60):
+            for questioner, times in ((None, silent), ("information_gain", asked)):
+                chat = library.chat(questioner=questioner)
+                _, spent = timed(chat.say, text)
+                times.append(spent)
+        added = [question - turn for question, turn in zip(asked[10:], silent[10:], strict=True)]
+        return {"pictures": SIZE, "candidates": CANDIDATES, "question_ms": round(statistics.median(added), 2)}
+
+
+def long_talks(files: Sequence[Path]) -> dict[str, Any]:
+    """Cost of turn 20 over cost of turn 2 in one talk, median over 30 talks with questions."""
+    del files
+    with library_of_vectors(SIZE) as library:
+        second, twentieth = [], []
+        texts = phrases(80)
+        for talk in range(31):
+            chat = library.chat()
+            spent = [timed(chat.say, f"{texts[at]} {talk}")[1] for at in range(20)]
+            if talk:
+                second.append(statistics.median(spent[1:3]))
+                twentieth.append(statistics.median(spent[18:20]))
+        ratio = statistics.median(twentieth) / statistics.median(second)
+        return {"ratio": round(ratio, 3), "turn_2_ms": round(statistics.median(second), 2)}
+
+
+def cold_start(files: Sequence[Path]) -> dict[str, Any]:
+    """Whole-process seconds of `--help` and of `find` on 2,000 pictures, files cached; median of 7."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "library"
+        viewfinder.open(library).add(*files[:2000])
+        program = str(Path(sys.executable).with_name("viewfinder"))
+        commands = {"help": [program, "--help"], "find": [program, "find", "a red shirt", "--library", str(library)]}
+        return {f"{name}_s": round(_median_seconds(command), 3) for name, command in commands.items()}
+
+
+def _median_seconds(command: Sequence[str]) -> float:
+    spent = []
+    for _ in range(8):
+        started = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        spent.append(time.perf_counter() - started)
+    return statistics.median(spent[1:])
+
+
+def phrases(count: int) -> list[str]:
+    """Different short descriptions."""
+    return [f"{WORDS[at % len(WORDS)]} {WHERE[at // len(WORDS) % len(WHERE)]} {at}" for at in range(count)]
+
+
+def timed(work: Callable[..., Result], *given: Any) -> tuple[Result, float]:
+    """A result, and the milliseconds it took."""
+    started = time.perf_counter()
+    result = work(*given)
+    return result, (time.perf_counter() - started) * 1000
+
+
+@contextmanager
+def library_of_vectors(count: int) -> Iterator[Library]:
+    """A library of made-up pictures: random unit vectors and four catalogue columns; no files behind them."""
+    folder = Path(tempfile.mkdtemp())
+    rng = np.random.default_rng(0)
+    library = viewfinder.open(folder / "library")
+    encoder = library.encoder
+    columns = {"colour": 12, "kind": 30, "season": 4, "gender": 3}
+    values = {name: rng.integers(size, size=count) for name, size in columns.items()}
+    for start in range(0, count, 10_000):
+        rows = [
+            PictureRow(
+                f"{at:032x}", (FileRecord(f"/nowhere/{at}.jpg", 1, 1),), 224, 224, "JPEG", 1,
+                attributes={name: (f"{name} {known[at]}",) for name, known in values.items()},
+            )
+            for at in range(start, min(start + 10_000, count))
+        ]  # fmt: skip
+        vectors_nd = rng.normal(size=(len(rows), encoder.words(["a"]).shape[1])).astype(np.float32)
+        vectors_nd /= np.linalg.norm(vectors_nd, axis=1, keepdims=True)
+        library.store.add(rows, {encoder.version: vectors_nd})
+    library.switch(encoder.version, None)
+    try:
+        yield library
+    finally:
+        shutil.rmtree(folder)
+
+
+PARTS: dict[str, Callable[[Sequence[Path]], dict[str, Any]]] = {
+    "indexing": indexing,
+    "memory": memory,
+    "finding": finding,
+    "asking": asking,
+    "long_talks": long_talks,
+    "cold_start": cold_start,
+}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""The program as a whole: help, imports, exit codes, pipes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import viewfinder as package
+
+Run = Callable[..., Any]
+
+VERBS = [
+    "add",
+    "find",
+    "chat",
+    "status",
+    "failures",
+    "prune",
+    "verify",
+    "doctor",
+    "demo",
+    "world",
+    "tune",
+    "train",
+    "bench",
+]
+PROGRAM = [sys.executable, "-c", "from viewfinder.cli import main; main()"]
+
+
+def loaded_after(*arguments: str) -> tuple[int, set[str]]:
+    """Exit code of a command in a fresh interpreter, and the packages that it imported."""
+    code = (
+        "import json, sys\nfrom viewfinder.cli import run\n"
+        "code = run(sys.argv[1:])\n"
+        "print(json.dumps([code, sorted({name.partition('.')[0] for name in sys.modules})]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    ended, names = json.loads(done.stdout.splitlines()[-1])
+    return ended, set(names)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself_and_prints_json(verb: str, viewfinder: Run) -> None:
+    outcome = viewfinder(verb, "--help")
+    assert outcome.code == 0
+    assert f"viewfinder {verb}" in outcome.out
+    assert "--json" in outcome.out
+
+
+def test_help_lists_every_verb_in_whole_sentences(viewfinder: Run) -> None:
+    outcome = viewfinder("--help")
+    assert outcome.code == 0
+    listed = outcome.out.partition("Commands:")[2]
+    assert [line.split()[0] for line in listed.strip().splitlines()] == VERBS
+    assert "..." not in listed
+
+
+def test_help_takes_less_than_0_4_seconds() -> None:
+    def seconds() -> float:
+        started = time.perf_counter()
+        subprocess.run([*PROGRAM, "--help"], check=True, capture_output=True)
+        return time.perf_counter() - started
+
+    assert min(seconds() for _ in range(5)) < 0.4
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code, names = loaded_after("--help")
+    assert code == 0
+    assert not names & {"torch", "numpy", "lancedb", "pyarrow", "onnxruntime", "PIL", "rich", "platformdirs"}
+
+
+def test_find_imports_neither_torch_nor_a_server(indexed: Path) -> None:
+    code, names = loaded_after("find", "a red car", "--library", str(indexed))
+    assert code == 0
+    assert "numpy" in names
+    assert not names & {"torch", "transformers", "fastapi"}
+
+
+def test_the_version_is_the_packages(viewfinder: Run) -> None:
+    assert viewfinder("--version").out.split() == ["viewfinder", package.__version__]
+
+
+def test_no_verb_shows_the_help_and_is_wrong_use(viewfinder: Run) -> None:
+    outcome = viewfinder()
+    assert outcome.code == 2
+    assert "Commands:" in outcome.out
+
+
+@pytest.mark.parametrize("arguments", [["fnd"], ["find", "--lik", "x"], ["find", "x", "-n", "0"], ["world"]])
+def test_wrong_use_is_one_line_and_exit_code_2(arguments: list[str], viewfinder: Run) -> None:
+    outcome = viewfinder(*arguments)
+    assert outcome.code == 2
+    assert outcome.err.startswith("viewfinder: ")
+    assert outcome.err.count("\n") == 1
+
+
+def test_with_json_an_error_is_json_too(viewfinder: Run, tmp_path: Path) -> None:
+    outcome = viewfinder("status", "--library", tmp_path / "none", "--json")
+    assert outcome.code == 1
+    assert outcome.json["error"]["kind"] == "NotALibrary"
+    assert outcome.json["error"]["exit_code"] == 1
+    assert outcome.json["error"]["message"] in outcome.err
+
+
+def test_a_closed_pipe_ends_the_program_silently(indexed: Path, program: Callable[..., Any]) -> None:
+    process = program("find", "a red car", "-n", 40, "--library", indexed)
+    process.stdout.close()  # as `| head -1` does
+    assert process.wait(30) in (0, 1)
+    assert process.stderr.read() == ""
+
+
+def test_the_library_may_come_from_the_environment(
+    viewfinder: Run, indexed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIEWFINDER_LIBRARY", str(indexed))
+    assert viewfinder("status", "--json").json["library"] == str(indexed)
+
+
+def test_else_the_library_is_in_the_user_data_folder(viewfinder: Run, tmp_path: Path) -> None:
+    outcome = viewfinder("find", "a dog")
+    assert outcome.code == 1
+    assert str(tmp_path / "data" / "viewfinder" / "library") in outcome.err
+    assert "viewfinder add" in outcome.err

@@ -1,0 +1,48 @@
+"""Errors as lines and exit codes."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from viewfinder.cli.failing import explained, report_failure
+from viewfinder.errors import DiskFull, EmptyQuery, UnknownName
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "says"),
+    [
+        (EmptyQuery("nothing to look for"), 2, "nothing to look for"),
+        (UnknownName("no column is called x"), 2, "x"),
+        (DiskFull("the disk is full at /lib"), 1, "/lib"),
+        (OSError(errno.ENOSPC, "No space left on device", "/lib/table"), 1, "/lib/table: the disk is full"),
+        (PermissionError(errno.EACCES, "Permission denied", "/root/x"), 1, "/root/x: permission denied"),
+        (KeyboardInterrupt(), 1, "interrupted"),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), 2, "UTF-8"),
+        (MemoryError(), 1, "memory"),
+        (ModuleNotFoundError("No module named 'torch'"), 1, "torch"),
+    ],
+)
+def test_an_error_becomes_a_line_and_a_code(error: BaseException, code: int, says: str) -> None:
+    line, given = explained(error)
+    assert given == code
+    assert says in line
+
+
+def test_an_unforeseen_error_says_how_to_see_more() -> None:
+    line, code = explained(RuntimeError("two\nlines"))
+    assert code == 1
+    assert "\n" not in line
+    assert "RuntimeError: two lines" in line
+    assert "VIEWFINDER_DEBUG=1" in line
+
+
+def test_a_traceback_is_shown_to_those_who_ask(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report_failure(RuntimeError("oops"), as_json=False)
+    assert "RuntimeError: oops\n" not in capsys.readouterr().err
+    monkeypatch.setenv("VIEWFINDER_DEBUG", "1")
+    report_failure(RuntimeError("oops"), as_json=False)
+    assert "RuntimeError: oops\n" in capsys.readouterr().err

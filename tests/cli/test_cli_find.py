@@ -1,0 +1,108 @@
+"""`viewfinder find` on a small library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+
+def test_json_has_verdict_results_and_time(viewfinder: Run, indexed: Path) -> None:
+    outcome = viewfinder("find", "a red car", "-n", 3, "--library", indexed, "--json")
+    assert outcome.code == 0
+    assert set(outcome.json) == {"verdict", "results", "elapsed_ms"}
+    assert [hit["rank"] for hit in outcome.json["results"]] == [1, 2, 3]
+    assert all(set(hit) == {"rank", "id", "path", "score", "match", "why"} for hit in outcome.json["results"])
+    scores = [hit["score"] for hit in outcome.json["results"]]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_people_get_a_line_a_result(viewfinder: Run, indexed: Path) -> None:
+    wanted = viewfinder("find", "a red car", "-n", 2, "--library", indexed, "--json").json["results"]
+    outcome = viewfinder("find", "a red car", "-n", 2, "--library", indexed)
+    assert outcome.out.splitlines()[-1].endswith(wanted[1]["path"])
+    assert outcome.out.splitlines()[-2].split()[:2] == ["1", wanted[0]["match"]]
+
+
+def test_something_that_is_not_there_is_said_so(viewfinder: Run, indexed: Path) -> None:
+    query = "the signing of a peace treaty in the parliament"
+    assert viewfinder("find", query, "--library", indexed, "--json").json["verdict"] == "nothing"
+    assert viewfinder("find", query, "--library", indexed).out.startswith("Nothing like that here.")
+
+
+def test_filters_hold_for_every_result(viewfinder: Run, indexed: Path) -> None:
+    where = ["--where", "light=night", "--where", "MAIN_SIZE=large"]
+    found = viewfinder("find", "a thing", "-n", 40, *where, "--library", indexed, "--json").json["results"]
+    everything = viewfinder("find", "a thing", "-n", 40, "--library", indexed, "--json").json["results"]
+    assert 0 < len(found) < len(everything) == 40
+
+
+@pytest.mark.parametrize(
+    ("where", "says"),
+    [
+        (["colour=red"], "main_colour"),
+        (["light=green"], "green"),
+        (["light"], "column=value"),
+        (["=red"], "column=value"),
+        (["light=day", "light=night"], "twice"),
+    ],
+)
+def test_a_bad_filter_is_wrong_use(where: list[str], says: str, viewfinder: Run, indexed: Path) -> None:
+    options = [part for condition in where for part in ("--where", condition)]
+    outcome = viewfinder("find", "a car", *options, "--library", indexed)
+    assert outcome.code == 2
+    assert says in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+def test_an_image_of_ones_own_finds_itself(viewfinder: Run, indexed: Path, world: Path) -> None:
+    picture = world / "images" / "000000000005.jpg"
+    best = viewfinder("find", "--like", picture, "--library", indexed, "--json").json["results"][0]
+    assert best["path"] == str(picture)
+
+
+def test_an_image_that_does_not_exist_is_wrong_use(viewfinder: Run, indexed: Path) -> None:
+    outcome = viewfinder("find", "--like", "none.jpg", "--library", indexed)
+    assert outcome.code == 2
+    assert "none.jpg" in outcome.err
+
+
+def test_without_lowers_what_was_first(viewfinder: Run, indexed: Path) -> None:
+    plain = viewfinder("find", "a car", "--library", indexed, "--json").json["results"]
+    without = viewfinder("find", "a car", "--without", "a car", "--library", indexed, "--json").json["results"]
+    assert without[0]["score"] < plain[0]["score"]
+
+
+@pytest.mark.parametrize("text", ["", "   "])
+def test_an_empty_query_is_wrong_use(text: str, viewfinder: Run, indexed: Path) -> None:
+    outcome = viewfinder("find", text, "--library", indexed)
+    assert outcome.code == 2
+    assert "nothing to look for" in outcome.err
+
+
+@pytest.mark.parametrize("text", ["a red car " * 3334, "ein rotes Auto auf der Straße", "道路上的红色汽车", "🚗", "?!"])
+def test_long_and_foreign_queries_are_answered(text: str, viewfinder: Run, indexed: Path) -> None:
+    outcome = viewfinder("find", text, "--library", indexed, "--json")
+    assert outcome.code == 0
+    assert len(outcome.json["results"]) == 10
+
+
+def test_a_file_that_has_gone_is_marked(viewfinder: Run, drawn: Callable[[Path, int], Path], tmp_path: Path) -> None:
+    folder = drawn(tmp_path / "pictures", 3)
+    viewfinder("add", folder, "--library", tmp_path / "library")
+    (folder / "0001.png").unlink()
+    lines = viewfinder("find", "a colour", "--library", tmp_path / "library").out.splitlines()
+    assert [line.endswith("0001.png (no longer there)") for line in lines].count(True) == 1
+
+
+def test_an_empty_library_says_how_to_fill_it(viewfinder: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    library = tmp_path / "library"
+    assert viewfinder("add", tmp_path / "empty", "--library", library).code == 2
+    outcome = viewfinder("find", "a dog", "--library", library)
+    assert outcome.code in (1, 2)
+    assert "viewfinder add" in outcome.err
