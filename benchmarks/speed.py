@@ -200,7 +200,7 @@ def asking(files: Sequence[Path]) -> dict[str, Any]:
         for text in phrases(60):
             for questioner, times in ((None, silent), ("information_gain", asked)):
                 chat = library.chat(questioner=questioner)
-                _, spent = timed(chat.say, text)
+                _, spent = timed(chat.say, f"{text} {questioner}")  # the same text again would cost no step
                 times.append(spent)
         added = [question - turn for question, turn in zip(asked[10:], silent[10:], strict=True)]
         return {"pictures": SIZE, "candidates": CANDIDATES, "question_ms": round(statistics.median(added), 2)}

@@ -81,7 +81,7 @@ def test_adding_again_reads_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatc
     tiny_pictures(bench.folder, 3)
     bench.add()
     before = bench.store.rows()
-    monkeypatch.setattr(ColourEncoder, "pictures", None)  # would fail if it were called
+    monkeypatch.setattr(ColourEncoder, "pictures", lambda *_: pytest.fail("a picture was read"))
     assert counts(bench.add()) == {"found": 3, "unchanged": 3}
     assert bench.store.rows() == before
 
@@ -184,7 +184,7 @@ def test_a_known_bad_file_is_counted_but_not_read_again(bench: Bench, monkeypatc
     bench.folder.mkdir()
     (bench.folder / "bad.png").write_bytes(b"not a picture at all")
     first = bench.add()
-    monkeypatch.setattr(ingest.Ingest, "_take", None)
+    monkeypatch.setattr(ingest.Ingest, "_take", lambda *_: pytest.fail("a file was read"))
     second = bench.add()
     assert counts(second) == counts(first) == {"found": 1, "quarantined": 1}
     assert second.failures == first.failures

@@ -32,7 +32,7 @@ SCRIPTS = st.lists(
     ),
     max_size=7,
 )
-PATIENT = settings(deadline=None, max_examples=25)
+PATIENT = settings(deadline=None, max_examples=15)
 
 
 def session(

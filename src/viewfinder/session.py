@@ -152,6 +152,7 @@ class Session:
         self._memo = memo
         self.conversation = conversation or Conversation()
         self.last_query = Query(())
+        self._lost: dict[int, str] = {}
         if self._where:
             gallery().snapshot.where(self._where)  # an unknown column is better said now than after the first turn
 
@@ -201,6 +202,7 @@ class Session:
         except ValueError as error:
             raise BadInput(str(error)) from error
         gallery = self._gallery_now()
+        self._lost = {}
         query = self._retriever.query(self._state(talk, talk.here, gallery))
         scores = gallery.scores(query)
         hits = self._hits(gallery, query, scores)
@@ -220,7 +222,7 @@ class Session:
     @property
     def adapters(self) -> tuple[str, ...]:
         """Which turns the retriever could not take as given, and what was done instead."""
-        return self.last_query.adapters
+        return (*self.last_query.adapters, *self._lost.values())
 
     def rank_of(self, picture: Hit | PictureId) -> int:
         """0-based rank of a picture in the whole collection after this turn, pessimistic on ties.
@@ -250,8 +252,17 @@ class Session:
         if state is None:
             parent = talk.node(node.parent)
             before = self._state(talk, parent, gallery)
-            state = self._retriever.step(before, self._resolve(talk, node, parent, gallery))
-            self._memo.put(key, state)
+            try:
+                resolved = self._resolve(talk, node, parent, gallery)
+            except BadInput as error:
+                if node is talk.here:
+                    raise
+                # It was taken when it was said: what it named has gone since, and the talk goes on without it.
+                self._lost[node.number] = f"drop: turn {node.number}: {error}"
+                return before
+            state = self._retriever.step(before, resolved)
+            if not self._lost:  # a memoised state would hide the loss
+                self._memo.put(key, state)
         return state
 
     def _resolve(self, talk: Conversation, node: Node, parent: Node, gallery: Gallery) -> ResolvedTurn:

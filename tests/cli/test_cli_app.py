@@ -58,7 +58,7 @@ def test_help_lists_every_verb_in_whole_sentences(viewfinder: Run) -> None:
     outcome = viewfinder("--help")
     assert outcome.code == 0
     listed = outcome.out.partition("Commands:")[2]
-    assert [line.split()[0] for line in listed.strip().splitlines()] == VERBS
+    assert [line.split()[0] for line in listed.strip().splitlines()] == list(VERBS)
     assert "..." not in listed
 
 

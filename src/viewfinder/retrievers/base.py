@@ -16,7 +16,7 @@ Words = Callable[[Sequence[str]], Float[np.ndarray, "n d"]]
 """Texts to unit vectors in the retriever's space."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Picture:
     """What a retriever may know of a picture that a turn names or that was shown.
 
@@ -38,7 +38,7 @@ class Change:
     column: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ResolvedTurn:
     """A turn with everything it refers to looked up by the session.
 
@@ -59,7 +59,7 @@ class ResolvedTurn:
     vocabulary: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Part:
     """One ingredient of a query: what it is like, how much it counts, and the turn it came from.
 
@@ -80,7 +80,7 @@ class Part:
     centred: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Query:
     """What is compared with pictures: a picture's score is the weighted sum of its likeness to the parts.
 

@@ -32,7 +32,7 @@ class ComposerSettings:
     rejected: float = 0.3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ComposerState:
     """The parts so far, in the order of the turns, and the pictures that must not come back."""
 
@@ -169,7 +169,7 @@ def _is_picked_picture(part: Part) -> bool:
     return part.kind in ("picture", "vocabulary", "contrast") and part.weight > 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PlainState:
     """All that was said, and the last picture: what plain CLIP can use of a dialogue."""
 

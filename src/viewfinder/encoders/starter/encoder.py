@@ -44,7 +44,7 @@ class StarterEncoder:
     def _network(self) -> PictureNetwork:
         return PictureNetwork(onnx_file(_cache(), self.sentences), threads=self._threads)
 
-    @property
+    @cached_property
     def version(self) -> str:
         """Raw version and head: vectors of equal version can be compared."""
         return f"{RAW_VERSION}-{self.head.fingerprint()}"

@@ -1,0 +1,220 @@
+"""`viewfinder add`: reports, exit codes, and everything that can go wrong with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+Draw = Callable[[Path, int], Path]
+
+
+def test_a_folder_is_taken_in_and_told(viewfinder: Run, drawn: Draw, tmp_path: Path) -> None:
+    folder = drawn(tmp_path / "pictures", 3)
+    outcome = viewfinder("add", folder, "--library", tmp_path / "library")
+    assert outcome.code == 0
+    assert outcome.out == "3 picture files found: 3 added\n"
+    assert viewfinder("add", folder, "--library", tmp_path / "library", "--json").json["unchanged"] == 3
+
+
+def test_bad_files_are_quarantined_and_named(viewfinder: Run, drawn: Draw, tmp_path: Path) -> None:
+    folder = drawn(tmp_path / "pictures", 1)
+    for number in range(12):
+        (folder / f"bad{number:02d}.jpg").write_bytes(b"no picture")
+    outcome = viewfinder("add", folder, "--library", tmp_path / "library")
+    assert outcome.code == 3
+    assert outcome.out.count("quarantined: ") == 10
+    assert "and 2 more" in outcome.out
+    assert "viewfinder failures" in outcome.out
+    listed = viewfinder("failures", "--library", tmp_path / "library", "--json").json["failures"]
+    assert len(listed) == 12
+    assert all("not a picture" in failure["reason"] for failure in listed)
+
+
+def test_a_dry_run_changes_nothing(viewfinder: Run, drawn: Draw, tmp_path: Path) -> None:
+    folder = drawn(tmp_path / "pictures", 3)
+    library = tmp_path / "library"
+    assert viewfinder("add", folder, "--library", library, "--dry-run", "--json").json["added"] == 3
+    assert not library.exists()
+    viewfinder("add", folder / "0000.png", "--library", library)
+    assert viewfinder("add", folder, "--library", library, "--dry-run", "--json").json["added"] == 2
+    assert viewfinder("status", "--library", library, "--json").json["pictures"] == 1
+
+
+def test_no_such_folder_makes_no_library(viewfinder: Run, tmp_path: Path) -> None:
+    outcome = viewfinder("add", tmp_path / "none", "--library", tmp_path / "library")
+    assert outcome.code == 2
+    assert f"{tmp_path / 'none'}: no such file or folder" in outcome.err
+    assert not (tmp_path / "library").exists()
+
+
+def test_an_empty_folder_is_said_so(viewfinder: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    outcome = viewfinder("add", tmp_path / "empty", "--library", tmp_path / "library")
+    assert outcome.code == 2
+    assert f"no pictures in {tmp_path / 'empty'}" in outcome.err
+
+
+def test_nothing_to_add_is_wrong_use(viewfinder: Run, tmp_path: Path) -> None:
+    outcome = viewfinder("add", "--library", tmp_path / "library")
+    assert outcome.code == 2
+    assert "nothing to add" in outcome.err
+
+
+def test_tables_may_come_alone(viewfinder: Run, library: Path, world: Path) -> None:
+    outcome = viewfinder("add", "--captions", world / "captions.csv", "--library", library, "--json")
+    assert outcome.code == 0
+    assert outcome.json["described"] == 40
+    assert viewfinder("status", "--library", library, "--json").json["with_captions"] == 40
+
+
+def test_a_table_alone_makes_no_library(viewfinder: Run, tmp_path: Path, world: Path) -> None:
+    outcome = viewfinder("add", "--captions", world / "captions.csv", "--library", tmp_path / "library")
+    assert outcome.code == 1
+    assert not (tmp_path / "library").exists()
+
+
+def test_a_table_that_is_not_there_is_wrong_use(viewfinder: Run, library: Path, tmp_path: Path) -> None:
+    outcome = viewfinder("add", "--catalogue", tmp_path / "none.csv", "--library", library)
+    assert outcome.code == 2
+    assert str(tmp_path / "none.csv") in outcome.err
+
+
+def test_another_encoder_than_the_librarys_is_refused(viewfinder: Run, library: Path, world: Path) -> None:
+    outcome = viewfinder("add", world / "images", "--encoder", "openai/clip", "--library", library)
+    assert outcome.code == 1
+    assert "'starter', not 'openai/clip'" in outcome.err
+
+
+@pytest.mark.parametrize("verb", [["add", "."], ["find", "x"], ["status"], ["chat", "--json"], ["verify"], ["prune"]])
+def test_a_library_of_a_later_version_is_left_alone(verb: list[str], viewfinder: Run, library: Path) -> None:
+    settings = json.loads((library / "library.json").read_text())
+    (library / "library.json").write_text(json.dumps({**settings, "format": 99}))
+    outcome = viewfinder(*verb, "--library", library)
+    assert outcome.code == 1
+    assert "later viewfinder (format 99" in outcome.err
+
+
+def test_a_folder_of_other_things_does_not_become_a_library(viewfinder: Run, drawn: Draw, tmp_path: Path) -> None:
+    folder = drawn(tmp_path / "pictures", 2)
+    outcome = viewfinder("add", folder, "--library", folder)
+    assert outcome.code == 1
+    assert "holds other files" in outcome.err
+    assert len(list(folder.iterdir())) == 2
+
+
+@pytest.mark.slow
+def test_two_processes_adding_at_once_lose_nothing(
+    viewfinder: Run, program: Callable[..., subprocess.Popen[str]], drawn: Draw, tmp_path: Path
+) -> None:
+    folders = [drawn(tmp_path / name, 70) for name in ("a", "bbb")]
+    viewfinder("add", drawn(tmp_path / "first", 1), "--library", tmp_path / "library")
+    both = [program("add", folder, "--library", tmp_path / "library", "--json") for folder in folders]
+    reports = [json.loads(process.communicate(timeout=60)[0]) for process in both]
+    assert [report["added"] for report in reports] == [70, 70]
+    status = viewfinder("status", "--library", tmp_path / "library", "--json").json
+    assert status["pictures"] == 141
+    assert viewfinder("verify", "--library", tmp_path / "library").code == 0
+
+
+@pytest.mark.slow
+def test_two_processes_may_make_the_library_at_once(
+    viewfinder: Run, program: Callable[..., subprocess.Popen[str]], drawn: Draw, tmp_path: Path
+) -> None:
+    folders = [drawn(tmp_path / name, 5) for name in ("a", "bbb")]
+    both = [program("add", folder, "--library", tmp_path / "library") for folder in folders]
+    ends = [(process.communicate(timeout=60)[1], process.returncode) for process in both]
+    assert ends == [("", 0), ("", 0)]
+    assert viewfinder("status", "--library", tmp_path / "library", "--json").json["pictures"] == 10
+
+
+@pytest.mark.slow
+def test_ctrl_c_finishes_the_batch_and_adding_again_goes_on(
+    viewfinder: Run, program: Callable[..., subprocess.Popen[str]], drawn: Draw, tmp_path: Path
+) -> None:
+    folder, library = drawn(tmp_path / "pictures", 300), tmp_path / "library"
+    process = program("add", folder, "--library", library, "--workers", 1)
+    _wait_for(lambda: len(list(library.glob("tables/pictures.lance/_versions/*.manifest"))) >= 2)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "finishing this batch" in err
+    assert "the same command goes on from here" in err
+    assert "Traceback" not in err
+    known = viewfinder("status", "--library", library, "--json").json["pictures"]
+    assert 64 <= known < 300
+    assert known % 64 == 0
+    assert f"{known} added" in out
+    again = viewfinder("add", folder, "--library", library, "--json")
+    assert (again.code, again.json["unchanged"], again.json["added"]) == (0, known, 300 - known)
+
+
+def test_a_second_ctrl_c_ends_at_once(
+    viewfinder: Run, program: Callable[..., subprocess.Popen[str]], drawn: Draw, tmp_path: Path
+) -> None:
+    folder, library = drawn(tmp_path / "pictures", 300), tmp_path / "library"
+    process = program("add", folder, "--library", library, "--workers", 1)
+    _wait_for(lambda: len(list(library.glob("tables/pictures.lance/_versions/*.manifest"))) >= 2)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Traceback" not in err
+    known = viewfinder("status", "--library", library, "--json").json["pictures"]
+    assert 64 <= known < 300
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of one megabyte."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("a small disk can only be mounted as root")
+    yield folder
+    subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_said_and_loses_nothing(
+    viewfinder: Run, program: Callable[..., subprocess.Popen[str]], drawn: Draw, tmp_path: Path, small_disk: Path
+) -> None:
+    folder, library = drawn(tmp_path / "pictures", 256), small_disk / "library"
+    process = program("add", folder, "--library", library)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "disk is full" in err
+    assert err.count("\n") == 1
+    subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
+    again = viewfinder("add", folder, "--library", library, "--json")
+    assert again.code == 0
+    assert again.json["unchanged"] + again.json["added"] == 256
+    assert again.json["unchanged"] % 64 == 0
+    assert viewfinder("verify", "--library", library).code == 0
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_said_so(viewfinder: Run, drawn: Draw, tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o500)
+    outcome = viewfinder("add", drawn(tmp_path / "pictures", 1), "--library", tmp_path / "locked" / "library")
+    assert outcome.code == 1
+    assert str(tmp_path / "locked") in outcome.err
+
+
+def _wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)

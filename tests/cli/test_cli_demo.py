@@ -1,0 +1,53 @@
+"""The demo, and the scripts in examples/."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+ROOT = Path(__file__).resolve().parents[2]
+FLICKR = ROOT.parent / "shared" / "data" / "flickr8k" / "images"
+
+
+@pytest.mark.slow
+def test_the_demo_finds_its_picture_and_can_be_run_again(viewfinder: Run, tmp_path: Path) -> None:
+    told = viewfinder("demo", "--no-serve", "--out", tmp_path / "demo")
+    assert told.code == 0
+    assert f"viewfinder chat --library {tmp_path / 'demo' / 'library'}" in told.out
+    again = viewfinder("demo", "--out", tmp_path / "demo", "--json").json
+    ranks = [turn["target_rank"] for turn in again["turns"]]
+    assert len(ranks) == 5
+    assert ranks[0] > 10
+    assert ranks[-1] <= 3
+    assert any(hit["id"] == again["target"] for hit in again["turns"][-1]["results"])
+    kinds = {next(iter(turn["said"])) for turn in again["turns"]}
+    assert {"say", "like", "answer"} <= kinds
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_the_example_finds_a_real_photo_in_five_turns(viewfinder: Run, tmp_path: Path) -> None:
+    if not FLICKR.is_dir():
+        pytest.skip("../shared/data/flickr8k is not there")
+    library = tmp_path / "library"
+    added = viewfinder("add", FLICKR, "--library", library, "--json")
+    assert (added.code, added.json["added"]) == (0, 669)
+    talk = viewfinder("chat", "--script", ROOT / "examples" / "find-a-photo.jsonl", "--library", library, "--json")
+    assert talk.code == 0
+    assert len(talk.lines) <= 5
+    best = [Path(hit["path"]).name for hit in talk.lines[-1]["results"][:3]]
+    assert "1056359656_662cee0814.jpg" in best
+    assert "1056359656_662cee0814.jpg" not in [Path(hit["path"]).name for hit in talk.lines[0]["results"]]
+
+
+def test_the_example_has_at_least_three_kinds_of_turns() -> None:
+    lines = (ROOT / "examples" / "find-a-photo.jsonl").read_text().splitlines()
+    turns = [json.loads(line) for line in lines if not line.startswith("#")]
+    assert len({next(iter(turn)) for turn in turns}) >= 3
+    assert len(turns) <= 5

@@ -1,0 +1,112 @@
+"""`status`, `failures`, `prune`, `verify`, `doctor`, `bench` and `world`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+Draw = Callable[[Path, int], Path]
+
+
+def test_status_counts_what_is_there(viewfinder: Run, indexed: Path) -> None:
+    facts = viewfinder("status", "--library", indexed, "--json").json
+    assert (facts["pictures"], facts["files"], facts["failures"], facts["encoder"]) == (40, 40, 0, "starter")
+    assert "main_colour" in facts["catalogue_columns"]
+    told = viewfinder("status", "--library", indexed).out
+    assert any(line.split() == ["pictures", "40"] for line in told.splitlines())
+
+
+def test_no_failures_is_good_news(viewfinder: Run, indexed: Path) -> None:
+    assert viewfinder("failures", "--library", indexed, "--json").json == {"failures": []}
+    assert "No failures" in viewfinder("failures", "--library", indexed).out
+
+
+def test_failures_are_listed_with_reasons(viewfinder: Run, drawn: Draw, tmp_path: Path) -> None:
+    folder = drawn(tmp_path / "pictures", 1)
+    (folder / "empty.jpg").touch()
+    viewfinder("add", folder, "--library", tmp_path / "library")
+    outcome = viewfinder("failures", "--library", tmp_path / "library")
+    assert outcome.code == 0
+    assert outcome.out.splitlines()[-1].split() == ["empty", "file", str(folder / "empty.jpg")]
+
+
+def test_prune_forgets_what_is_gone_and_verify_agrees(viewfinder: Run, drawn: Draw, tmp_path: Path) -> None:
+    folder, library = drawn(tmp_path / "pictures", 3), tmp_path / "library"
+    viewfinder("add", folder, "--library", library)
+    (folder / "0001.png").unlink()
+    broken = viewfinder("verify", "--library", library, "--json")
+    assert (broken.code, broken.json["problems"]) == (1, [f"gone: {folder / '0001.png'}"])
+    gone = viewfinder("prune", "--dry-run", "--library", library, "--json").json["pruned"]
+    assert len(gone) == 1
+    assert viewfinder("status", "--library", library, "--json").json["pictures"] == 3
+    assert viewfinder("prune", "--library", library).out == "1 picture forgotten\n"
+    assert viewfinder("verify", "--library", library).out == "Everything is in order.\n"
+
+
+def test_the_doctor_finds_everything_in_order(viewfinder: Run, indexed: Path) -> None:
+    outcome = viewfinder("doctor", "--library", indexed, "--json")
+    assert outcome.code == 0, outcome.out
+    names = [check["name"] for check in outcome.json["checks"]]
+    assert names == ["python", "packages", "encoder", "cache", "pictures", "disk", "library", "network"]
+    assert "40 pictures" in outcome.json["checks"][6]["detail"]
+
+
+def test_the_doctor_needs_no_library(viewfinder: Run) -> None:
+    outcome = viewfinder("doctor")
+    assert outcome.code == 0, outcome.out
+    assert "viewfinder add" in outcome.out
+
+
+def test_the_doctor_finds_a_broken_library(viewfinder: Run, library: Path) -> None:
+    (library / "library.json").write_text("{")
+    outcome = viewfinder("doctor", "--library", library)
+    assert outcome.code == 1
+    assert [line.split()[1] for line in outcome.out.splitlines() if line.startswith("BROKEN")] == ["library"]
+
+
+def test_the_doctor_finds_that_the_encoder_cannot_be_prepared(
+    viewfinder: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("viewfinder.cli.doctor.TO_EXPORT", ("a_package_nobody_has",))
+    outcome = viewfinder("doctor")
+    assert outcome.code == 1
+    assert "a_package_nobody_has" in outcome.out
+
+
+def test_bench_measures_find_beside_its_parts(viewfinder: Run, indexed: Path) -> None:
+    figures = viewfinder("bench", "find", "--library", indexed, "--json").json
+    parts = figures["words_p50_ms"] + figures["scan_p50_ms"]
+    assert figures["pictures"] == 40
+    assert figures["find_over_words_and_scan"] == pytest.approx(figures["find_p50_ms"] / parts)
+
+
+def test_an_unknown_bench_lists_what_there_is(viewfinder: Run, indexed: Path) -> None:
+    outcome = viewfinder("bench", "nothing", "--library", indexed)
+    assert outcome.code == 2
+    assert "there are: find" in outcome.err
+
+
+def test_a_world_is_drawn_and_the_same_seed_draws_it_again(viewfinder: Run, tmp_path: Path) -> None:
+    made = viewfinder("world", tmp_path / "a", "--count", 2, "--seed", 5, "--json")
+    viewfinder("world", tmp_path / "b", "--kind", "scenes", "--count", 2, "--seed", 5)
+    assert (made.code, made.json["pictures"], made.json["out"]) == (0, 2, str(tmp_path / "a"))
+    one, other = ((tmp_path / name / "images" / "000000000002.jpg").read_bytes() for name in "ab")
+    assert one == other
+
+
+@pytest.mark.parametrize("options", [("--kind", "dreams"), ("--count", "0")])
+def test_a_world_that_cannot_be_is_wrong_use(options: tuple[str, str], viewfinder: Run, tmp_path: Path) -> None:
+    outcome = viewfinder("world", tmp_path / "a", *options)
+    assert outcome.code == 2
+    assert options[1] in outcome.err
+
+
+def test_a_folder_that_is_not_empty_is_left_alone(viewfinder: Run, tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").touch()
+    assert viewfinder("world", tmp_path, "--count", 1).code == 2
+    assert [file.name for file in tmp_path.iterdir()] == ["letter.txt"]

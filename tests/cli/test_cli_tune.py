@@ -1,0 +1,58 @@
+"""`viewfinder tune` and `viewfinder train`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+
+@pytest.mark.slow
+def test_tune_reports_what_it_chose_and_undo_goes_back(viewfinder: Run, library: Path, world: Path) -> None:
+    before = viewfinder("status", "--library", library, "--json").json["space"]
+    report = viewfinder("tune", "--captions", world / "captions.csv", "--library", library, "--json")
+    assert report.code == 0
+    assert (report.json["pictures"], report.json["texts"]) == (40, 200)
+    assert report.json["chosen"] in report.json["held_out"]
+    after = viewfinder("status", "--library", library, "--json").json["space"]
+    assert after == report.json["space"]
+    assert viewfinder("find", "a red car", "--library", library, "--json").code == 0
+    if after != before:
+        assert viewfinder("tune", "--undo", "--library", library, "--json").json == {"space": before}
+
+
+@pytest.mark.parametrize("options", [(), ("--undo", "--captions", "x.csv")])
+def test_tune_needs_a_table_or_undo(options: tuple[str, ...], viewfinder: Run, indexed: Path) -> None:
+    outcome = viewfinder("tune", *options, "--library", indexed)
+    assert outcome.code == 2
+    assert "--undo alone" in outcome.err
+
+
+def test_undo_without_a_tune_is_said_so(viewfinder: Run, indexed: Path) -> None:
+    outcome = viewfinder("tune", "--undo", "--library", indexed)
+    assert outcome.code == 2
+    assert "never tuned" in outcome.err
+
+
+def test_a_table_about_other_pictures_is_refused(viewfinder: Run, library: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.csv").write_text("image,caption\nnobody.jpg,nothing\n")
+    outcome = viewfinder("tune", "--captions", tmp_path / "other.csv", "--library", library)
+    assert outcome.code == 2
+    assert outcome.err.count("\n") == 1
+
+
+def test_an_unknown_system_lists_what_there_is(viewfinder: Run, tmp_path: Path) -> None:
+    outcome = viewfinder("train", "nobody", "--data", tmp_path)
+    assert outcome.code == 2
+    assert "there are: starter" in outcome.err
+
+
+@pytest.mark.parametrize("folder", ["none", "."])
+def test_train_without_data_is_wrong_use(folder: str, viewfinder: Run, tmp_path: Path) -> None:
+    outcome = viewfinder("train", "starter", "--data", tmp_path / folder, "--out", tmp_path / "out")
+    assert outcome.code == 2
+    assert str(tmp_path) in outcome.err

@@ -1,0 +1,99 @@
+"""What typed lines mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from viewfinder.cli.typed import Open, Plain, Save, Why, understood
+from viewfinder.conversation import Answer, BackTo, Conversation, Keep, Like, Question, Reject, Say, Show
+from viewfinder.errors import BadInput
+
+COLOUR = Question("Which colour is it?", ("red", "blue", "2", "don't know"))
+TALK = (
+    Conversation()
+    .then(Say("a dog"))
+    .recorded(shown=("p", "q"), asked=None)
+    .then(Say("in the snow"))
+    .recorded(shown=("r", "s", "t"), asked=None)
+)
+ASKED = TALK.recorded(shown=("r", "s", "t"), asked=COLOUR)
+
+
+@pytest.mark.parametrize(
+    ("line", "meaning"),
+    [
+        ("a dog in the snow", Say("a dog in the snow")),
+        ("2 dogs", Say("2 dogs")),
+        ("like a dog", Say("like a dog")),
+        ("2", Like("s")),
+        ("#2", Like("s")),
+        ("like 3", Like("t")),
+        ("2 but brown", Like("s", "brown")),
+        ("Like 2, but brown", Like("s", "brown")),
+        ("2 of turn 1 but brown", Like("q", "brown", 1)),
+        ("not 1 3", Reject(("r", "t"))),
+        ("not 1, 2 and 3", Reject(("r", "s", "t"))),
+        ("none of these", Reject()),
+        ("not stripes", Reject(text="stripes")),
+        ("without stripes", Reject(text="stripes")),
+        ("keep colour of turn 1", Keep("colour", 1)),
+        ("keep the colour", Keep("colour", 2)),
+        ("back 1", BackTo(1)),
+        ("back", BackTo(1)),
+        ("back to 0", BackTo(0)),
+        ("show dog.jpg but brown", Show("dog.jpg", "brown")),
+        ("show my pictures/dog.png", Show("my pictures/dog.png")),
+        ("show me a red car", Say("show me a red car")),
+        ("why 2", Why(2)),
+        ("tree", Plain("tree")),
+        ("/tree", Plain("tree")),
+        ("say tree", Say("tree")),
+        ("a tree", Say("a tree")),
+        ("quit", Plain("quit")),
+        ("save talk", Save(Path("talk"))),
+        ("save the whales", Say("save the whales")),
+        ("open talk.json", Open(Path("talk.json"))),
+        ("open door", Say("open door")),
+        ("b", Say("b")),
+    ],
+)
+def test_a_line_means(line: str, meaning: object) -> None:
+    assert understood(line, TALK) == meaning
+
+
+@pytest.mark.parametrize(
+    ("line", "meaning"),
+    [
+        ("b", Answer(COLOUR, "blue")),
+        ("B)", Answer(COLOUR, "blue")),
+        ("Blue", Answer(COLOUR, "blue")),
+        ("answer b", Answer(COLOUR, "blue")),
+        ("answer a bit of both", Answer(COLOUR, "a bit of both")),
+        ("don't know", Answer(COLOUR, "don't know")),
+        ("?", Answer(COLOUR, "?")),
+        ("2", Like("s")),
+        ("answer 2", Answer(COLOUR, "2")),
+        ("it is blue", Say("it is blue")),
+        ("e", Say("e")),
+    ],
+)
+def test_with_a_question_pending_a_line_means(line: str, meaning: object) -> None:
+    assert understood(line, ASKED) == meaning
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("4", "3 are shown now"),
+        ("0", "no result 0"),
+        ("not 1 9", "no result 9"),
+        ("3 of turn 1", "2 were shown after turn 1"),
+        ("1 of turn 7", "turn 7 does not exist"),
+        ("answer blue", "no question"),
+    ],
+)
+def test_what_is_not_there_cannot_be_named(line: str, says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        understood(line, TALK)

@@ -1,0 +1,410 @@
+"""Libraries on disk: making, opening, refusing; spaces that are switched while others read.
+
+This file is also the program of another process: `python test_library.py LIBRARY FOLDER` adds a folder.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import viewfinder
+import viewfinder.library
+from viewfinder.errors import BadInput, EmptyQuery, EncoderMismatch, NewerLibrary, NotALibrary, UnknownName
+from viewfinder.library import Library
+from viewfinder.stores import Store
+from viewfinder.testing import TinyPicture, halves, load_colours, tiny_pictures
+
+
+@pytest.fixture(autouse=True)
+def colours_for_an_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever encoder a library names, it is given the one that knows colours only."""
+    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colours)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "library"
+
+
+def filled(home: Path, count: int = 6) -> tuple[Library, list[TinyPicture]]:
+    """A library of tiny pictures, which lie beside it."""
+    drawn = tiny_pictures(home.parent / "pictures", count)
+    library = Library.open(home)
+    library.add(home.parent / "pictures", workers=1)
+    return library, drawn
+
+
+def tune(library: Library, weights: list[float]) -> str:
+    """What `tune` does at its end: a space from the raw vectors with another head, then the switch."""
+    head = "heads/" + "-".join(map(str, weights)) + ".json"
+    (library.folder / "heads").mkdir(exist_ok=True)
+    (library.folder / head).write_text(json.dumps(weights), encoding="utf-8")
+    tuned = load_colours("starter", head_file=library.folder / head)
+    ids, raw_nr = library.store.read_vectors(tuned.raw_version)
+    library.store.write_space(tuned.version, [(ids, tuned.project(raw_nr))])
+    library.switch(tuned.version, head)
+    return tuned.version
+
+
+def write_table(file: Path, *rows: str) -> Path:
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return file
+
+
+# -- making and opening
+
+
+def test_opening_makes_a_library_and_opening_again_finds_it(home: Path) -> None:
+    library, drawn = filled(home)
+    again = viewfinder.open(str(home))
+    assert again.status() == library.status()
+    assert again.find(drawn[0].caption)[0].path == str(drawn[0].path)
+
+
+def test_a_home_folder_may_be_written_short(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(home.parent))
+    assert viewfinder.open("~/library").folder == home
+
+
+def test_an_absent_library_is_not_made_unless_allowed(home: Path) -> None:
+    with pytest.raises(NotALibrary, match=r"there is no library in .*: make one with `viewfinder add FOLDER`"):
+        Library.open(home, create=False)
+    assert not home.exists()
+
+
+def test_a_folder_with_other_files_is_left_alone(home: Path) -> None:
+    home.mkdir()
+    (home / "diary.txt").write_text("dear diary", encoding="utf-8")
+    with pytest.raises(NotALibrary, match="holds other files"):
+        Library.open(home)
+    assert [entry.name for entry in home.iterdir()] == ["diary.txt"]
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(home: Path) -> None:
+    home.write_text("not a folder", encoding="utf-8")
+    with pytest.raises(NotALibrary, match="holds other files"):
+        Library.open(home)
+
+
+def test_a_library_whose_making_was_interrupted_is_completed(home: Path) -> None:
+    Store.create(home)  # killed before library.json was written
+    library = Library.open(home)
+    library.add(tiny_pictures(home.parent / "pictures", 1)[0].path, workers=1)
+    assert library.status()["pictures"] == 1
+
+
+def test_a_library_of_a_later_viewfinder_is_not_touched(home: Path) -> None:
+    Library.open(home)
+    file = home / "library.json"
+    newer = file.read_text(encoding="utf-8").replace('"format": 1', '"format": 2, "colour": "unheard of"')
+    file.write_text(newer, encoding="utf-8")
+    with pytest.raises(NewerLibrary, match=r"format 2, this one reads 1\): upgrade viewfinder"):
+        Library.open(home)
+    assert file.read_text(encoding="utf-8") == newer
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": "viewfinder/library"}', "not json", '"x"', "null"])
+def test_damaged_settings_are_said_with_their_file(home: Path, text: str) -> None:
+    Library.open(home)
+    (home / "library.json").write_text(text, encoding="utf-8")
+    with pytest.raises(NotALibrary, match=r"library.json is not a library's settings"):
+        Library.open(home)
+
+
+def test_another_encoder_than_the_librarys_is_refused(home: Path) -> None:
+    Library.open(home, encoder="one")
+    with pytest.raises(EncoderMismatch, match="was made with the encoder 'one', not 'other'"):
+        Library.open(home, encoder="other")
+    assert Library.open(home).encoder.name == "one"
+
+
+def test_a_library_without_pictures_says_how_to_add_some(home: Path) -> None:
+    library = Library.open(home)
+    with pytest.raises(BadInput, match="holds no pictures yet: add some with `viewfinder add FOLDER`"):
+        library.find("red")
+    assert library.status()["pictures"] == 0
+
+
+def test_a_library_that_is_deleted_under_our_eyes_is_said(home: Path) -> None:
+    library, _ = filled(home, 1)
+    shutil.rmtree(home)
+    with pytest.raises(NotALibrary):
+        library.find("red")
+
+
+# -- finding
+
+
+def test_finding_takes_words_an_image_a_filter_and_what_to_leave_out(home: Path) -> None:
+    library, drawn = filled(home, 40)
+    rows = [f"{picture.path.name},{picture.top}" for picture in drawn]
+    library.add(catalogue=write_table(home.parent / "catalogue.csv", "file,top", *rows))
+    asked = next(picture for picture in drawn if picture.top != picture.bottom)
+    assert library.find(asked.caption)[0].path == str(asked.path)
+    Image.fromarray(halves(asked.top, asked.bottom, size=(50, 40))).save(home.parent / "mine.png")
+    assert library.find(like=home.parent / "mine.png")[0].path == str(asked.path)
+    tops = [picture.top for picture in drawn]
+    held = library.find("white", n=3, where={"top": tops[0].upper()})
+    assert len(held) == min(3, tops.count(tops[0]))
+    plain, without = library.find(asked.top, n=40), library.find(asked.top, n=40, without=asked.bottom)
+    assert [hit.path for hit in without].index(str(asked.path)) > [hit.path for hit in plain].index(str(asked.path))
+
+
+def test_finding_nothing_in_particular_is_refused(home: Path) -> None:
+    library, _ = filled(home, 1)
+    with pytest.raises(EmptyQuery, match="nothing to look for"):
+        library.find("  ")
+    with pytest.raises(BadInput, match="no such image"):
+        library.find(like=home / "nothing.png")
+    with pytest.raises(UnknownName, match="no retriever is called 'oracle'"):
+        library.chat(retriever="oracle")
+
+
+def test_one_picture_alone_can_be_found(home: Path) -> None:
+    library, [drawn] = filled(home, 1)
+    hits = library.find(drawn.caption)
+    assert [(hit.rank, hit.path) for hit in hits] == [(1, str(drawn.path))]
+
+
+def test_the_path_of_a_hit_is_one_that_exists(home: Path) -> None:
+    library, [drawn] = filled(home, 1)
+    copy = shutil.copy(drawn.path, home.parent / "pictures" / "zz copy.png")
+    library.add(home.parent / "pictures", workers=1)
+    drawn.path.unlink()
+    assert library.find(drawn.caption)[0].path == str(copy)
+
+
+def test_a_changed_file_is_found_by_what_it_shows_now(home: Path) -> None:
+    library, [drawn] = filled(home, 1)
+    Image.fromarray(halves("purple", "white", size=(30, 30))).save(drawn.path)
+    assert library.add(drawn.path, workers=1).changed == 1
+    assert len(library.find("purple over white", n=5)) == 1
+    assert library.status()["pictures"] == 1
+
+
+# -- tables
+
+
+def test_captions_and_catalogue_find_their_pictures(home: Path) -> None:
+    drawn = tiny_pictures(home.parent / "pictures", 4)
+    said = [f"{drawn[0].path.name},first words", f"{drawn[0].path.name},more", "elsewhere.png,lost"]
+    captions = write_table(home.parent / "captions.csv", "image,caption", *said)
+    stems = [picture.path.stem for picture in drawn]
+    known = [f"{stems[1]},Summer,S", f"{stems[1]},Winter,S", f"{stems[2]},NA,L", "99999,Fall,M"]
+    catalogue = write_table(home.parent / "catalogue.csv", "id,season,size", *known)
+    library = Library.open(home)
+    report = library.add(home.parent / "pictures", captions=captions, catalogue=catalogue, workers=1)
+    assert report.described == 3
+    assert report.notes == [
+        "1 captioned pictures are not in the library",
+        "1 catalogue rows are about no picture in the library",
+    ]
+    rows = {Path(row.files[0].path): row for row in library.store.rows()}
+    assert rows[drawn[0].path].captions == ("first words", "more")
+    assert rows[drawn[1].path].attributes == {"season": ("Summer", "Winter"), "size": ("S",)}
+    assert rows[drawn[2].path].attributes == {"size": ("L",)}
+    assert {hit.path for hit in library.find("red", where={"season": "winter"})} == {str(drawn[1].path)}
+
+
+def test_a_damaged_table_is_said_before_anything_is_added(home: Path) -> None:
+    tiny_pictures(home.parent / "pictures", 1)
+    library = Library.open(home)
+    table = write_table(home.parent / "catalogue.csv", "colour,size", "red,S")
+    with pytest.raises(BadInput, match=r"catalogue\.csv"):
+        library.add(home.parent / "pictures", catalogue=table)
+    assert library.store.ids() == []
+
+
+def test_a_dry_run_adds_nothing(home: Path) -> None:
+    tiny_pictures(home.parent / "pictures", 3)
+    library = Library.open(home)
+    assert library.add(home.parent / "pictures", dry_run=True).added == 3
+    assert library.store.ids() == []
+
+
+# -- forgetting and checking
+
+
+def test_prune_forgets_what_is_gone_and_only_that(home: Path) -> None:
+    library, drawn = filled(home, 3)
+    shutil.copy(drawn[1].path, home.parent / "pictures" / "copy.png")
+    (home.parent / "pictures" / "bad.png").write_bytes(b"bad")
+    library.add(home.parent / "pictures", workers=1)
+    gone = library.find(drawn[0].caption)[0].id
+    for path in (drawn[0].path, drawn[1].path, home.parent / "pictures" / "bad.png"):
+        path.unlink()
+    assert library.verify() == [f"gone: {drawn[0].path}", f"gone: {drawn[1].path}"]
+    assert library.prune(dry_run=True) == [gone]
+    assert library.status()["pictures"] == 3
+    assert library.prune() == [gone]
+    assert (library.status()["pictures"], library.status()["missing"], library.failures()) == (2, 0, [])
+    assert library.verify() == []
+    assert gone not in [hit.id for hit in library.find(drawn[0].caption)]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_library_whose_pictures_are_all_gone_answers_nothing(home: Path) -> None:
+    library, drawn = filled(home, 2)
+    for picture in drawn:
+        picture.path.unlink()
+    library.prune()
+    hits = library.find("red")
+    assert (list(hits), hits.verdict) == ([], "nothing")
+
+
+def test_the_status_counts_what_there_is(home: Path) -> None:
+    library, drawn = filled(home, 3)
+    (home.parent / "pictures" / "bad.png").write_bytes(b"bad")
+    library.add(home.parent / "pictures", workers=1)
+    drawn[0].path.unlink()
+    status = library.status()
+    assert (status["pictures"], status["files"], status["missing"], status["failures"]) == (3, 3, 1, 1)
+    assert status["space"] == library.encoder.version
+    assert status["spaces"] == {library.encoder.version: 48, library.encoder.raw_version: 48}
+    assert not status["tuned"]
+
+
+# -- spaces
+
+
+def test_a_space_is_switched_and_back_while_others_read(home: Path) -> None:
+    library, drawn = filled(home)
+    reader = Library.open(home)
+    old, before = reader.gallery(), reader.find(drawn[0].caption)
+    tuned = tune(library, [1.0, 0.25, 0.5])
+    assert len(old.snapshot.matrix_nd @ old.encoder.words(["red"])[0]) == 6  # what is open stays whole
+    assert old.encoder.version != tuned
+    new = reader.gallery()
+    assert new.encoder.version == new.snapshot.space == tuned
+    assert not np.array_equal(new.snapshot.matrix_nd, old.snapshot.matrix_nd)
+    assert reader.find(drawn[0].caption)[0].path == str(drawn[0].path)
+    library.switch_back()
+    again = reader.gallery()
+    assert again.snapshot.space == old.snapshot.space
+    assert again.encoder.version == old.encoder.version
+    assert reader.find(drawn[0].caption).to_json()["results"] == before.to_json()["results"]
+
+
+def test_a_switch_is_seen_that_comes_after_the_space_was_written(home: Path) -> None:
+    # The reader looks between the two steps; the second changes no table.
+    library, _ = filled(home)
+    reader = Library.open(home)
+    tuned = load_colours("starter", head_file=write_table(home / "head.json", "[1, 0.5, 0.5]"))
+    ids, raw_nr = library.store.read_vectors(tuned.raw_version)
+    library.store.write_space(tuned.version, [(ids, tuned.project(raw_nr))])
+    assert reader.gallery().snapshot.space != tuned.version
+    library.switch(tuned.version, "head.json")
+    assert reader.gallery().snapshot.space == reader.encoder.version == tuned.version
+
+
+def test_switching_back_and_forth_returns_to_where_it_was(home: Path) -> None:
+    library, _ = filled(home)
+    first = library.gallery().snapshot.space
+    tuned = tune(library, [0.5, 1.0, 1.0])
+    library.switch_back()
+    assert library.gallery().snapshot.space == first
+    library.switch_back()
+    assert library.gallery().snapshot.space == tuned == library.encoder.version
+    assert library.status()["tuned"]
+
+
+def test_pictures_added_after_a_switch_are_there_after_switching_back(home: Path) -> None:
+    library, _ = filled(home)
+    tune(library, [0.5, 1.0, 1.0])
+    Image.fromarray(halves("purple", "white", size=(30, 30))).save(home.parent / "late.png")
+    library.add(home.parent / "late.png", workers=1)
+    library.switch_back()
+    assert len(library.gallery()) == 7
+    assert library.find("purple over white")[0].path == str(home.parent / "late.png")
+    assert library.verify() == []
+
+
+def test_a_writer_that_was_open_before_a_switch_adds_to_the_new_space(home: Path) -> None:
+    library, _ = filled(home)
+    writer = Library.open(home)
+    writer.gallery()
+    tuned = tune(library, [0.5, 1.0, 1.0])
+    Image.fromarray(halves("purple", "white", size=(30, 30))).save(home.parent / "late.png")
+    writer.add(home.parent / "late.png", workers=1)
+    assert library.gallery().snapshot.space == writer.gallery().snapshot.space == tuned
+    assert library.find("purple over white")[0].path == str(home.parent / "late.png")
+
+
+def test_a_library_that_was_never_tuned_has_nothing_to_go_back_to(home: Path) -> None:
+    library, _ = filled(home, 1)
+    with pytest.raises(BadInput, match="was never tuned: there is nothing to go back to"):
+        library.switch_back()
+
+
+# -- other processes
+
+
+def test_what_another_process_adds_is_seen_at_the_next_turn(home: Path) -> None:
+    library, _ = filled(home)
+    chat = library.chat()
+    chat.say("purple over white")
+    tiny_pictures(home.parent / "more", 3)
+    Image.fromarray(halves("purple", "white", size=(30, 30))).save(home.parent / "more" / "wanted.png")
+    command = [sys.executable, __file__, str(home), str(home.parent / "more")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # The other three are copies of the first three: other paths of pictures that are known.
+    assert json.loads(done.stdout) == {"added": 1, "duplicates": 3}, done.stderr
+    assert chat.say("purple")[0].path == str(home.parent / "more" / "wanted.png")
+    assert len(chat.conversation) == 2
+
+
+def test_the_gallery_stays_the_same_object_until_something_changes(home: Path) -> None:
+    library, _ = filled(home, 2)
+    first = library.gallery()
+    assert library.gallery() is first
+    library.add(tiny_pictures(home.parent / "more", 3)[2].path, workers=1)
+    assert library.gallery() is not first
+
+
+def test_a_turn_that_names_a_pruned_picture_says_so(home: Path) -> None:
+    library, drawn = filled(home, 2)
+    chat = library.chat()
+    hits = chat.say(drawn[0].caption)
+    drawn[0].path.unlink()
+    library.prune()
+    with pytest.raises(UnknownName, match="no picture in this library has the id"):
+        chat.like(hits[0])
+    assert [hit.path for hit in chat.say("red")] == [str(drawn[1].path)]
+
+
+def test_a_talk_goes_on_without_a_picture_that_was_pruned_and_says_so(home: Path) -> None:
+    library, drawn = filled(home, 4)
+    chat = library.chat()
+    liked = chat.like(library.find(drawn[0].caption)[0])[0]
+    assert chat.adapters == ()
+    drawn[0].path.unlink()
+    library.prune()
+    hits = chat.say(drawn[1].caption)
+    assert hits[0].path == str(drawn[1].path)
+    assert liked.id not in [hit.id for hit in hits]
+    [note] = chat.adapters
+    assert note.startswith("drop: turn 1: no picture in this library")
+    chat.say("red")
+    assert len(chat.adapters) == 1
+    assert chat.back_to(0).verdict == "nothing"
+    assert chat.adapters == ()
+
+
+def main(home: str, folder: str) -> None:
+    loader: Any = viewfinder.library
+    loader.load_encoder = load_colours
+    report = Library.open(Path(home)).add(folder, workers=1)
+    print(json.dumps({"added": report.added, "duplicates": report.duplicates}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
