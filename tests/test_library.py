@@ -362,6 +362,23 @@ def test_what_another_process_adds_is_seen_at_the_next_turn(home: Path) -> None:
     assert len(chat.conversation) == 2
 
 
+def test_two_processes_may_make_and_fill_one_library_at_once(home: Path) -> None:
+    folders = []
+    for colour in ("red", "green"):
+        folders.append(home.parent / colour)
+        folders[-1].mkdir()
+        Image.fromarray(halves(colour, "black")).save(folders[-1] / "one.png")
+    commands = [[sys.executable, __file__, str(home), str(folder)] for folder in folders]
+    writers = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in commands]
+    for writer in writers:
+        _, complaints = writer.communicate(timeout=60)
+        assert writer.returncode == 0, complaints
+    library = Library.open(home, create=False)
+    assert len(library.gallery()) == 2
+    assert library.find("green over black")[0].path == str(folders[1] / "one.png")
+    assert library.verify() == []
+
+
 def test_the_gallery_stays_the_same_object_until_something_changes(home: Path) -> None:
     library, _ = filled(home, 2)
     first = library.gallery()
@@ -385,18 +402,18 @@ def test_a_talk_goes_on_without_a_picture_that_was_pruned_and_says_so(home: Path
     library, drawn = filled(home, 4)
     chat = library.chat()
     liked = chat.like(library.find(drawn[0].caption)[0])[0]
-    assert chat.adapters == ()
+    assert list(chat.adapters) == []
     drawn[0].path.unlink()
     library.prune()
     hits = chat.say(drawn[1].caption)
     assert hits[0].path == str(drawn[1].path)
     assert liked.id not in [hit.id for hit in hits]
-    [note] = chat.adapters
+    [note] = list(chat.adapters)
     assert note.startswith("drop: turn 1: no picture in this library")
     chat.say("red")
     assert len(chat.adapters) == 1
     assert chat.back_to(0).verdict == "nothing"
-    assert chat.adapters == ()
+    assert list(chat.adapters) == []
 
 
 def main(home: str, folder: str) -> None:

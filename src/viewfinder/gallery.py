@@ -18,7 +18,7 @@ from viewfinder.stores import Snapshot, dot_scores, top_k
 Match = Literal["likely", "maybe", "unlikely"]
 Verdict = Literal["found", "unsure", "nothing"]
 
-LIKELY, MAYBE = 0.5, 0.2
+LIKELY, MAYBE = 0.5, 0.25
 """Chances above which a hit is called likely, or maybe; see docs/benchmarks.md for what they come to."""
 
 OUTLIER_WEIGHT, OUTLIER_BIAS = 2.0, -6.0

@@ -29,6 +29,7 @@ from viewfinder.stores import Failure, Store, generation, load
 
 SCHEMA = "viewfinder/library"
 FORMAT = 1
+_SCRATCH = "library.json.new-"
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,11 @@ class Library:
             raise NotALibrary(f"{folder} holds other files: choose a new or empty folder for the library")
         settings = Settings(encoder or "starter")
         load_encoder(settings.encoder)  # a misspelt name is said before anything is written
-        Store.create(folder)
-        library = Library(folder, settings)
-        library._save(settings)
+        with Store.create(folder).writing():
+            if file.exists():  # another process was making it at the same time
+                return Library.open(folder, encoder=encoder)
+            library = Library(folder, settings)
+            library._save(settings)
         return library
 
     # -- pictures
@@ -285,7 +288,7 @@ class Library:
 
     def _save(self, settings: Settings) -> None:
         file = self.folder / "library.json"
-        scratch = file.with_suffix(".new")
+        scratch = file.with_name(f"{_SCRATCH}{os.getpid()}")
         scratch.write_text(json.dumps({"schema": SCHEMA, **asdict(settings)}, indent=2) + "\n", encoding="utf-8")
         scratch.replace(file)
         if settings.head != self._settings.head:
@@ -338,7 +341,8 @@ def _is_free(folder: Path) -> bool:
     """Whether a library can be made here: the folder is empty, or holds what an interrupted making left."""
     if not folder.is_dir():
         return False
-    return {entry.name for entry in folder.iterdir()} <= {"tables", "writing.lock", "library.new"}
+    left = {"tables", "writing.lock"}
+    return all(entry.name in left or entry.name.startswith(_SCRATCH) for entry in folder.iterdir())
 
 
 def _mark(file: Path) -> tuple[int, int]:

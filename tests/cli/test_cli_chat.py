@@ -86,7 +86,7 @@ def test_a_file_that_is_no_talk_is_said_so(talk: Callable[..., Any], tmp_path: P
 def test_a_line_that_cannot_be_taken_does_not_end_the_talk(talk: Callable[..., Any]) -> None:
     outcome = talk("99", "why 1", "keep colour", "a car", options=("--json",))
     assert outcome.code == 2
-    assert [list(line)[0] for line in outcome.lines] == ["error", "error", "error", "turn"]
+    assert [next(iter(line)) for line in outcome.lines] == ["error", "error", "error", "turn"]
     assert outcome.lines[3]["turn"] == 1
 
 

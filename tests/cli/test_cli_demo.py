@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,13 @@ FLICKR = ROOT.parent / "shared" / "data" / "flickr8k" / "images"
 
 
 @pytest.mark.slow
-def test_the_demo_finds_its_picture_and_can_be_run_again(viewfinder: Run, tmp_path: Path) -> None:
-    told = viewfinder("demo", "--no-serve", "--out", tmp_path / "demo")
-    assert told.code == 0
-    assert f"viewfinder chat --library {tmp_path / 'demo' / 'library'}" in told.out
+def test_the_demo_finds_its_picture_and_can_be_run_again(
+    program: Callable[..., subprocess.Popen[str]], viewfinder: Run, tmp_path: Path
+) -> None:
+    process = program("demo", "--no-serve", "--out", tmp_path / "demo")
+    told, _ = process.communicate(timeout=90)
+    assert process.returncode == 0
+    assert f"viewfinder chat --library {tmp_path / 'demo' / 'library'}" in told
     again = viewfinder("demo", "--out", tmp_path / "demo", "--json").json
     ranks = [turn["target_rank"] for turn in again["turns"]]
     assert len(ranks) == 5

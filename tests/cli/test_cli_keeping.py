@@ -79,7 +79,9 @@ def test_the_doctor_finds_that_the_encoder_cannot_be_prepared(
 
 
 def test_bench_measures_find_beside_its_parts(viewfinder: Run, indexed: Path) -> None:
-    figures = viewfinder("bench", "find", "--library", indexed, "--json").json
+    outcome = viewfinder("bench", "find", "--library", indexed, "--json")
+    assert outcome.code == 0, outcome.err
+    figures = outcome.json
     parts = figures["words_p50_ms"] + figures["scan_p50_ms"]
     assert figures["pictures"] == 40
     assert figures["find_over_words_and_scan"] == pytest.approx(figures["find_p50_ms"] / parts)

@@ -1,0 +1,208 @@
+"""The starter as a whole: the exported network, batches, words, and a machine without a network.
+
+The first test to need it exports the network into the user's cache (a minute, once a machine).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from viewfinder.data import read_flickr8k
+from viewfinder.encoders import Encoder, load_encoder
+from viewfinder.encoders.starter import StarterEncoder
+from viewfinder.encoders.starter.encoder import BATCH
+from viewfinder.encoders.starter.layout import NAMES, OBJECTS, RAW_VERSION, RAW_WIDTH, SIDE, TEXTURE
+from viewfinder.encoders.starter.network import class_names
+from viewfinder.errors import EncoderMismatch
+from viewfinder.pictures import Stretch
+from viewfinder.testing import COLOURS, halves
+
+pytestmark = pytest.mark.slow
+FLICKR = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "flickr8k" / "images"
+
+NO_NETWORK = """
+import socket
+def refuse(*arguments, **named):
+    raise OSError("a connection was tried")
+socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse
+"""
+
+
+@pytest.fixture(scope="module")
+def encoder() -> StarterEncoder:
+    return StarterEncoder(threads=2)
+
+
+def noise(count: int, size: tuple[int, int] = (SIDE, SIDE)) -> list[np.ndarray]:
+    rng = np.random.default_rng(0)
+    return [rng.integers(0, 256, (*size, 3), dtype=np.uint8) for _ in range(count)]
+
+
+def without_routes() -> list[str]:
+    """The start of a command for a process that sees no network at all, where the machine lets us make one."""
+    command = ["unshare", "--map-root-user", "--net"]
+    try:
+        works = subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        works = False
+    return command if works else []
+
+
+def in_another_process(code: str, **environment: str) -> dict[str, Any]:
+    """What `code` prints as JSON, in a fresh Python that can open no connection."""
+    done = subprocess.run(
+        [*without_routes(), sys.executable, "-c", NO_NETWORK + code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+def test_the_starter_is_the_encoder_of_that_name(encoder: StarterEncoder) -> None:
+    assert isinstance(load_encoder("starter"), StarterEncoder)
+    assert isinstance(encoder, Encoder)
+    assert encoder.raw_version == RAW_VERSION
+    assert encoder.version.startswith(f"{RAW_VERSION}-")
+    assert encoder.fit == Stretch(SIDE)
+
+
+def test_pictures_have_raw_vectors_regions_and_a_place_in_the_shared_space(encoder: StarterEncoder) -> None:
+    encoded = encoder.pictures([halves("red", "blue"), halves("green", "white", size=(300, 200))], regions=True)
+    assert encoded.global_bd.shape == (2, RAW_WIDTH)
+    assert encoded.regions_brd is not None
+    assert encoded.regions_brd.shape == (2, 36, OBJECTS)
+    shared_nd = encoder.project(encoded.global_bd)
+    assert shared_nd.shape == (2, encoder.width)
+    np.testing.assert_allclose(np.linalg.norm(shared_nd, axis=1), 1, atol=1e-5)
+    names_nd = encoded.global_bd[:, OBJECTS + TEXTURE :]
+    assert names_nd.shape[1] == NAMES
+    np.testing.assert_allclose(np.linalg.norm(names_nd, axis=1), 1, atol=1e-4)
+
+
+def test_batches_do_not_change_results(encoder: StarterEncoder) -> None:
+    pictures = noise(BATCH + 3)
+    together = encoder.pictures(pictures).global_bd
+    alone = np.concatenate([encoder.pictures([picture]).global_bd for picture in pictures])
+    np.testing.assert_allclose(together, alone, rtol=1e-3, atol=1e-4)
+    turned = encoder.pictures(pictures[::-1]).global_bd[::-1]
+    np.testing.assert_allclose(together, turned, rtol=1e-3, atol=1e-4)
+
+
+def test_no_pictures_and_no_words_are_empty_blocks(encoder: StarterEncoder) -> None:
+    assert encoder.pictures([]).global_bd.shape == (0, RAW_WIDTH)
+    assert encoder.words([]).shape == (0, encoder.width)
+
+
+def test_sentences_do_not_depend_on_their_company(encoder: StarterEncoder) -> None:
+    texts = ["a dog", "two people walking on a beach at sunset with a red umbrella", ""]
+    together = encoder.words(texts)
+    np.testing.assert_allclose(together, np.concatenate([encoder.words([text]) for text in texts]), atol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
+
+
+def test_words_of_like_meaning_are_near_each_other(encoder: StarterEncoder) -> None:
+    dog_d, puppy_d, car_d = encoder.words(["a dog", "a puppy", "a racing car"])
+    assert dog_d @ puppy_d > dog_d @ car_d
+
+
+def test_ten_thousand_words_are_cut_rather_than_refused(encoder: StarterEncoder) -> None:
+    long_d, longer_d = encoder.words(["dog " * 10_000, "dog " * 20_000])
+    np.testing.assert_array_equal(long_d, longer_d)
+
+
+def test_the_exported_network_gives_what_torch_gives(encoder: StarterEncoder) -> None:
+    import torch
+
+    from viewfinder.encoders.starter.network import _picture_module
+
+    pictures = [*noise(1), halves("red", "blue", size=(SIDE, SIDE))]
+    module = _picture_module(np.eye(1000, NAMES, dtype=np.float32))  # names are not compared here
+    with torch.no_grad():
+        raw_bd, regions_brd = module(torch.from_numpy(np.stack(pictures)))
+    encoded = encoder.pictures(pictures, regions=True)
+    seen = slice(0, OBJECTS + TEXTURE)
+    np.testing.assert_allclose(encoded.global_bd[:, seen], raw_bd[:, seen].numpy(), rtol=1e-2, atol=1e-3)
+    assert encoded.regions_brd is not None
+    np.testing.assert_allclose(encoded.regions_brd, regions_brd.numpy(), rtol=1e-2, atol=1e-3)
+
+
+def test_there_is_a_name_for_each_of_the_thousand_classes() -> None:
+    names = class_names()
+    assert len(names) == 1000
+    assert names[0] == "tench"
+
+
+def test_colours_of_plain_pictures_are_told_apart(encoder: StarterEncoder) -> None:
+    plain = ["red", "green", "blue", "black"]
+    shared_nd = encoder.project(encoder.pictures([halves(name, name) for name in plain]).global_bd)
+    likeness_nn = shared_nd @ shared_nd.T
+    assert (likeness_nn - 2 * np.eye(len(plain))).max() < 0.999
+    assert set(plain) <= set(COLOURS)
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not FLICKR.is_dir(), reason="the flickr8k photos are not here")
+def test_real_photos_are_found_by_their_captions(encoder: StarterEncoder) -> None:
+    photos = read_flickr8k(FLICKR.parent)[0][::60]
+    pixels = [np.asarray(Image.open(photo.path).convert("RGB")) for photo in photos]
+    pictures_nd = encoder.project(encoder.pictures(pixels).global_bd)
+    captions_nd = encoder.words([photo.captions[0] for photo in photos])
+    best_n = (captions_nd @ pictures_nd.T - encoder.background(pictures_nd)).argmax(axis=1)
+    assert len(photos) == 12
+    assert (best_n == np.arange(len(photos))).sum() >= 9
+
+
+def test_the_head_in_the_box_is_small_and_says_what_it_was_trained_on() -> None:
+    folder = Path(sys.modules["viewfinder.encoders.starter"].__file__ or "").parent
+    assert (folder / "head.safetensors").stat().st_size < 4 << 20
+    card = (folder / "CARD.md").read_text(encoding="utf-8").lower()
+    assert all(word in card for word in ("flickr8k", "coco", "minilm"))
+
+
+def test_a_file_that_is_no_head_is_refused(tmp_path: Path) -> None:
+    from safetensors.numpy import save_file
+
+    save_file({"anything": np.zeros(2, np.float32)}, tmp_path / "head.safetensors", metadata={"raw": "other-raw-3"})
+    with pytest.raises(EncoderMismatch, match="is a head for other-raw-3"):
+        _ = StarterEncoder(tmp_path / "head.safetensors").version
+
+
+def test_searching_needs_no_network_and_no_torch(encoder: StarterEncoder) -> None:
+    encoder.pictures(noise(1))  # the export, where it has not been made yet, does need torch
+    found = in_another_process(
+        "import json, sys, numpy as np; from viewfinder.encoders import load_encoder;"
+        "encoder = load_encoder('starter'); words = encoder.words(['a dog in the snow']);"
+        "after_words = sorted({'torch', 'transformers', 'lancedb'} & set(sys.modules));"
+        "raw = encoder.pictures([np.zeros((32, 48, 3), np.uint8)]).global_bd;"
+        "shape = encoder.project(raw).shape;"
+        "heavy = sorted({'torch', 'transformers'} & set(sys.modules));"
+        "print(json.dumps({'after_words': after_words, 'heavy': heavy, 'words': words[0].tolist(), 'shape': shape}))"
+    )
+    assert (found["after_words"], found["heavy"], found["shape"]) == ([], [], [1, encoder.width])
+    np.testing.assert_allclose(found["words"], encoder.words(["a dog in the snow"])[0], atol=1e-5)
+
+
+def test_words_alone_do_without_the_exported_network(tmp_path: Path) -> None:
+    # A machine where nothing was exported yet, and nothing can be written.
+    found = in_another_process(
+        "import json, sys; from viewfinder.encoders import load_encoder;"
+        "vectors = load_encoder('starter').words(['a dog', 'a cat']);"
+        "print(json.dumps({'torch': 'torch' in sys.modules, 'shape': vectors.shape}))",
+        XDG_CACHE_HOME=str(tmp_path / "no such cache"),
+    )
+    assert found == {"torch": False, "shape": [2, load_encoder("starter").words(["x"]).shape[1]]}
+    assert not (tmp_path / "no such cache" / "viewfinder").exists()
