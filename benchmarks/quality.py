@@ -3,7 +3,7 @@
     python benchmarks/quality.py DATA        # DATA holds flickr8k/, coco/ and fashion-products/
 
 Everything is measured on pictures that nothing was fitted on, through the same library and session a user has.
-Weights were chosen on folds and product pools of seeds 0 to 2, verdicts on seeds 10 and 11; what is reported uses others.
+Weights were chosen on seeds 0 to 2, verdicts on seeds 10 and 11; what is reported uses others.
 """
 
 from __future__ import annotations

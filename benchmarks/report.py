@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -33,10 +32,9 @@ def main() -> None:
         before = page.read_text(encoding="utf-8")
         after = before
         for name, lines in parts.items():
-            filled = f"<!-- {name} -->\n" + "\n".join(lines) + "\n<!-- end -->"
-            after = re.sub(
-                rf"<!-- {name} -->\n.*?<!-- end -->", lambda _, filled=filled: filled, after, flags=re.DOTALL
-            )
+            head, mark, tail = after.partition(f"<!-- {name} -->\n")
+            if mark:
+                after = head + mark + "\n".join(lines) + "\n<!-- end -->" + tail.partition("<!-- end -->")[2]
         stale |= after != before
         if not check:
             page.write_text(after, encoding="utf-8")

@@ -227,6 +227,20 @@ def test_rank_of_is_pessimistic_on_ties() -> None:
     assert tied.rank_of("p008") == len(LOOKS) - 1
 
 
+def test_equal_vectors_are_ties_whatever_the_last_bit_of_their_scores() -> None:
+    copies = Gallery(tiny_snapshot([*LOOKS[:8], *LOOKS[:8], *LOOKS[:5]]), ENCODER)
+    live = session(gallery=copies)
+    live.say("red over yellow, not blue")
+    assert live.rank_of("p003") == live.rank_of("p011") == live.rank_of("p019") == 2
+
+
+def test_a_talk_of_thousands_of_turns_can_be_taken_up_again() -> None:
+    talk = Conversation()
+    for number in range(1500):
+        talk = talk.then(Say(f"{NAMES[number % 8]} {number % 10}"))
+    assert len(session(conversation=talk).say("red")) == 10
+
+
 def test_pictures_that_are_all_alike_are_found_without_a_warning() -> None:
     live = session(gallery=Gallery(tiny_snapshot([("red", "red")] * 4), ENCODER))
     assert {hit.match for hit in live.say("blue")} == {"unlikely"}

@@ -55,6 +55,9 @@ MOST_VALUES = 64
 EXCLUSIVE_TAGS = frozenset({"colour"})
 """Groups of tags of which a thing has one, so that asking for one denies the others."""
 
+TIE = 1e-6
+"""Scores that differ by less are equal: a matrix product gives equal vectors scores a few float32 steps apart."""
+
 KEPT_FROM = 5
 """Pictures from the top of the screen whose attribute `Keep` keeps, when none was picked there."""
 
@@ -235,35 +238,43 @@ class Session:
         open_n = ~scores.excluded_n
         if not open_n[row]:
             return len(gallery) - 1
-        return int((scores.total_n[open_n] >= scores.total_n[row]).sum()) - 1
+        return int((scores.total_n[open_n] >= scores.total_n[row] - TIE).sum()) - 1
 
     # -- inside
 
     def _state(self, talk: Conversation, node: Node, gallery: Gallery) -> Any:
-        """The retriever's state at a node, from the memo or by one step from its parent's."""
-        while isinstance(node.turn, BackTo):
-            node = talk.node(node.parent)
-        if node.turn is None:
-            return self._retriever.begin()
-        # What a turn comes to may depend on the catalogue, so another state of the library is another state here.
-        snapshot = gallery.snapshot
-        key = (self._retriever.name, gallery.encoder.version, str(snapshot.folder), snapshot.generation, node.key)
-        state = self._memo.get(key)
-        if state is None:
-            parent = talk.node(node.parent)
-            before = self._state(talk, parent, gallery)
-            try:
-                resolved = self._resolve(talk, node, parent, gallery)
-            except BadInput as error:
-                if node is talk.here:
-                    raise
-                # It was taken when it was said: what it named has gone since, and the talk goes on without it.
-                self._lost[node.number] = f"drop: turn {node.number}: {error}"
-                return before
-            state = self._retriever.step(before, resolved)
-            if not self._lost:  # a memoised state would hide the loss
-                self._memo.put(key, state)
+        """The retriever's state at a node: from the memo, or by one step from each node after the last in it."""
+        ahead: list[Node] = []
+        state = None
+        while state is None:
+            while isinstance(node.turn, BackTo):
+                node = talk.node(node.parent)
+            state = self._retriever.begin() if node.turn is None else self._memo.get(self._memo_key(node, gallery))
+            if state is None:
+                ahead.append(node)
+                node = talk.node(node.parent)
+        for later in reversed(ahead):
+            state = self._stepped(state, talk, later, gallery)
         return state
+
+    def _stepped(self, before: Any, talk: Conversation, node: Node, gallery: Gallery) -> Any:
+        try:
+            resolved = self._resolve(talk, node, talk.node(node.parent), gallery)
+        except BadInput as error:
+            if node is talk.here:
+                raise
+            # It was taken when it was said: what it named has gone since, and the talk goes on without it.
+            self._lost[node.number] = f"drop: turn {node.number}: {error}"
+            return before
+        state = self._retriever.step(before, resolved)
+        if not self._lost:  # a memoised state would hide the loss
+            self._memo.put(self._memo_key(node, gallery), state)
+        return state
+
+    def _memo_key(self, node: Node, gallery: Gallery) -> tuple[str, ...]:
+        """What a turn comes to may depend on the catalogue, so another state of the library is another state here."""
+        snapshot = gallery.snapshot
+        return self._retriever.name, gallery.encoder.version, str(snapshot.folder), snapshot.generation, node.key
 
     def _resolve(self, talk: Conversation, node: Node, parent: Node, gallery: Gallery) -> ResolvedTurn:
         turn = node.turn

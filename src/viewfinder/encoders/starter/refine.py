@@ -32,9 +32,9 @@ class RefineSettings:
     """The numbers of the refinement, chosen on the held-out tenth of product photos."""
 
     hidden: int = 768
-    epochs: int = 30
+    epochs: int = 40
     batch: int = 512
-    learning_rate: float = 5e-4
+    learning_rate: float = 3e-4
     weight_decay: float = 0.05
     dropout: float = 0.3
     temperature: float = 0.05

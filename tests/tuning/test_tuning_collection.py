@@ -1,0 +1,83 @@
+"""Tuning on a user's own captions, with the real encoder on a drawn world."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import viewfinder
+from viewfinder.data import read_coco
+from viewfinder.data.world import world
+from viewfinder.encoders.starter import StarterEncoder
+from viewfinder.encoders.starter.head import Head
+from viewfinder.errors import BadInput
+from viewfinder.library import Library
+from viewfinder.tuning import tune
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("world") / "scenes"
+    world(folder, kind="scenes", count=48, seed=3)
+    with (folder / "captions.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["image", "caption"])
+        writer.writerows([picture.path.name, text] for picture in read_coco(folder)[0] for text in picture.captions)
+    return folder
+
+
+@pytest.fixture
+def library(drawn: Path, tmp_path: Path) -> Library:
+    library: Library = viewfinder.open(tmp_path / "library")
+    library.add(drawn / "images")
+    return library
+
+
+def test_tuning_compares_three_heads_on_held_out_pictures_and_takes_the_best(drawn: Path, library: Library) -> None:
+    before = library.status()["space"]
+    report = tune(library, captions=drawn / "captions.csv")
+    assert set(report.held_out) == {"shipped", "closed form", "refined"}
+    assert report.held_out[report.chosen] == max(report.held_out.values())
+    assert (report.chosen == "shipped") == (library.status()["space"] == before)
+    assert len(library.find("a red ball", n=5)) == 5
+
+
+def test_a_tuned_library_can_be_switched_back_and_forth(drawn: Path, library: Library) -> None:
+    first = [hit.id for hit in library.find("a house at night")]
+    library.use_head(mirrored_head(library))
+    tuned = library.status()["space"]
+    library.switch_back()
+    assert [hit.id for hit in library.find("a house at night")] == first
+    library.switch_back()
+    assert library.status()["space"] == tuned
+
+
+def test_pictures_beside_the_table_serve_where_the_library_has_none_of_them(drawn: Path, tmp_path: Path) -> None:
+    other = viewfinder.open(tmp_path / "other")
+    other.add(drawn / "images" / "000000000001.jpg")
+    assert tune(other, captions=drawn / "captions.csv").pictures == 48
+
+
+def test_too_few_captions_are_refused_with_their_number(drawn: Path, library: Library, tmp_path: Path) -> None:
+    table = tmp_path / "few.csv"
+    table.write_text("image,caption\n000000000001.jpg,a thing\n", encoding="utf-8")
+    with pytest.raises(BadInput, match=r"^1 pictures with captions were found; tuning needs at least 20$"):
+        tune(library, captions=table)
+
+
+def mirrored_head(library: Library) -> Head:
+    """Another head for the same library: the one in the box, mirrored in its first direction."""
+    encoder = library.encoder
+    assert isinstance(encoder, StarterEncoder)
+    visual_xd, bias_d, sentence_sd = (
+        array.copy() for array in (encoder.head.visual_xd, encoder.head.visual_bias_d, encoder.head.sentence_sd)
+    )
+    visual_xd[:, 0] *= -1
+    bias_d[0] *= -1
+    sentence_sd[:, 0] *= -1
+    return replace(encoder.head, visual_xd=visual_xd, visual_bias_d=bias_d, sentence_sd=sentence_sd)
