@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int64, UInt8
 
+from viewfinder.onnx import inference_session
+
 CHUNK = 2000
 """Pictures scored at a time: their similarities (36 regions, 6 queries: 1.7 MB) stay in the cache. Fewer
 than 500 make the matrix product slow, and on a busy machine each product waits for its slowest thread."""
@@ -211,7 +213,6 @@ def _shares(count: int, weights_m: Float[np.ndarray, " m"] | None) -> Float32[np
 @cache
 def _integer_product() -> Any:
     """ONNX Runtime for (uint8 (rows d) - 128) times int8 (d m): numpy has no fast 8-bit product."""
-    import onnxruntime
     from onnx import TensorProto, helper
 
     graph = helper.make_graph(
@@ -225,4 +226,4 @@ def _integer_product() -> Any:
         [helper.make_tensor("zero", TensorProto.UINT8, [], [128])],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-    return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return inference_session(model.SerializeToString())

@@ -168,9 +168,9 @@ def _bank(texts: Sequence[Float[np.ndarray, "m s"]], size: int) -> Float[np.ndar
 def calibrate(held_out: Sequence[tuple[Head, Captioned, Float[np.ndarray, "a s"]]], *, steps: int = 200) -> Calibration:
     """The logistic curve of (score, outlierness) on pictures that each head has not seen.
 
-    Every caption is asked of the pictures of its fold, where one is meant, and of the same pictures without it,
-    where none is; the third item are sentence vectors of things that are in none of them. The best hit of each
-    query is what is judged: 1 where the picture meant came first, 0 where there was none to find.
+    Every caption is asked of the pictures of its fold, where one is meant; the third item are sentence vectors of
+    things that are in none of them. The best hit of each query is what is judged: 1 where the picture meant came
+    first, 0 where there was none to find; where another picture came first, nobody knows, and it is left out.
     """
     rows, labels = zip(*(_judged_hits(*fold) for fold in held_out), strict=True)
     features_k3 = np.concatenate(rows)

