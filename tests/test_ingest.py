@@ -287,3 +287,12 @@ def test_all_paths_of_a_picture_are_described_as_one(bench: Bench) -> None:
     bench.add()
     describe(bench.store, {}, {drawn.path: [{"season": "Summer"}], copy: [{"season": "Winter"}, {"season": "Summer"}]})
     assert set(bench.of(copy).attributes["season"]) == {"Summer", "Winter"}
+
+
+def test_a_file_that_is_damaged_later_no_longer_counts_as_a_place_of_its_picture(bench: Bench) -> None:
+    drawn = tiny_pictures(bench.folder, 3)
+    bench.add()
+    rewrite(drawn[0].path, b"no picture any more")
+    assert counts(bench.add()) == {"found": 3, "unchanged": 2, "quarantined": 1}
+    places = {file.path for row in bench.store.rows() for file in row.files}
+    assert places == {str(picture.path) for picture in drawn[1:]}

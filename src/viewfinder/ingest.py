@@ -142,7 +142,7 @@ class Ingest:
         if healed:
             self._store.forget_failures(healed)
         new: dict[str, Read] = {}
-        touched: set[str] = set()
+        touched = self._spoilt([str(bad.path) for bad in outcomes if isinstance(bad, Bad)])
         for picture in pictures:
             touched |= self._place(picture)
             if picture.id not in self._stored and picture.id not in new:
@@ -152,6 +152,14 @@ class Ingest:
             self._store.add([self._rows[picture] for picture in new], self._vectors(raw_nr))
             self._stored |= new.keys()
         self._store.replace([self._rows[picture] for picture in sorted(touched - new.keys())])
+
+    def _spoilt(self, paths: Sequence[str]) -> set[str]:
+        """Files that held a picture and no longer do; gives the ids whose rows changed."""
+        touched = {self._by_path[path][0] for path in paths if path in self._by_path}
+        for path in paths:
+            if path in self._by_path:
+                self._remove_file(self._by_path[path][0], path)
+        return touched
 
     def _place(self, picture: Read) -> set[str]:
         """Notes that `picture` lies at its path now; gives the ids whose rows changed."""

@@ -92,7 +92,7 @@ def _encoder() -> str:
 
 
 def _cache() -> str:
-    from viewfinder.encoders.starter.encoder import _cache as cache_folder
+    from viewfinder.encoders.starter.encoder import cache_folder
     from viewfinder.encoders.starter.layout import RAW_VERSION
 
     exported = cache_folder() / f"{RAW_VERSION}.onnx"

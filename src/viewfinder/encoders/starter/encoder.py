@@ -42,7 +42,7 @@ class StarterEncoder:
 
     @cached_property
     def _network(self) -> PictureNetwork:
-        return PictureNetwork(onnx_file(_cache(), self.sentences), threads=self._threads)
+        return PictureNetwork(onnx_file(cache_folder(), self.sentences), threads=self._threads)
 
     @cached_property
     def version(self) -> str:
@@ -105,7 +105,8 @@ def _stretched(pixels: Pixels) -> Pixels:
     return np.asarray(Image.fromarray(pixels).resize((SIDE, SIDE), Image.Resampling.BICUBIC))
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """Where the exported network is kept, for all libraries of this user."""
     from platformdirs import user_cache_path
 
     return user_cache_path("viewfinder")
