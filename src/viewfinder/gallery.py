@@ -24,8 +24,8 @@ LIKELY, MAYBE = 0.5, 0.25
 OUTLIER_WEIGHT, OUTLIER_BIAS = 2.0, -6.0
 """Without a calibration: a hit three standard deviations above the collection's mean has an even chance."""
 
-WORD_TEMPERATURE = 0.05
-"""Of the softmax over words, for pictures compared by what words say of them."""
+WORD_TEMPERATURE, RIVAL_TEMPERATURE = 0.065, 0.05
+"""Of the softmax over the vocabulary and over rivals, for pictures compared by what words say of them."""
 
 LEAST_CONTRAST = -6.0
 """One picture in 400: below that a word simply does not hold."""
@@ -207,10 +207,10 @@ def contrast(
     vectors_nd: Float[np.ndarray, "n d"], asked_d: Float[np.ndarray, " d"], rivals_rd: Float[np.ndarray, "r d"]
 ) -> Float[np.ndarray, " n"]:
     """Log-probability of a word against its rivals for every picture, not below `LEAST_CONTRAST`."""
-    logits_nr = vectors_nd @ rivals_rd.T / WORD_TEMPERATURE
+    logits_nr = vectors_nd @ rivals_rd.T / RIVAL_TEMPERATURE
     top_n1 = logits_nr.max(axis=1, keepdims=True)
     whole_n = np.log(np.exp(logits_nr - top_n1).sum(axis=1)) + top_n1[:, 0]
-    logs_n: Float[np.ndarray, " n"] = vectors_nd @ asked_d / WORD_TEMPERATURE - whole_n
+    logs_n: Float[np.ndarray, " n"] = vectors_nd @ asked_d / RIVAL_TEMPERATURE - whole_n
     np.maximum(logs_n, LEAST_CONTRAST, out=logs_n)
     return logs_n
 

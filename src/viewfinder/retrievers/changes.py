@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from viewfinder.retrievers.base import Change
 
 _FILLERS = re.compile(
-    r"^(?:\b(?:in|a|an|the|one|but|it|is|make|colou?r|and)\b|,|\s)+"
+    r"^(?:\b(?:in|a|an|the|one|but|it|is|make|colou?r|and|same|this|that|like|similar)\b|,|\s)+"
     r"|(?:\s|,|\b(?:and|one|ones|in|colou?r|instead|please)\b)+$",
     re.IGNORECASE,
 )

@@ -26,7 +26,7 @@ class ComposerSettings:
     picture_with_words: float = 0.6
     words_with_picture: float = 1.0
     value: float = 0.3
-    contrast: float = 0.2
+    contrast: float = 0.15
     rest: float = 0.5
     unwanted: float = 0.5
     rejected: float = 0.3
