@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -80,7 +81,7 @@ def indexing(files: Sequence[Path]) -> dict[str, Any]:
 
 
 def _bare_rate(files: Sequence[Path]) -> float:
-    with ProcessPoolExecutor(2) as pool:
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         list(pool.map(_bare_loop, [files[:16], files[16:32]]))  # starts the processes and loads the network
         started = time.perf_counter()
         list(pool.map(_bare_loop, [files[0::2], files[1::2]]))

@@ -129,10 +129,10 @@ def _pretrained() -> Any:
 
 
 class PictureNetwork:
-    """The exported network on ONNX Runtime: stretched pixels to raw vectors."""
+    """The exported network on ONNX Runtime: stretched pixels to raw vectors. May be called from several threads."""
 
-    def __init__(self, file: Path, *, threads: int | None = None) -> None:
-        self._session = inference_session(file, threads=threads)
+    def __init__(self, file: Path) -> None:
+        self._session = inference_session(file, threads=1)
 
     def __call__(
         self, stretched: Sequence[np.ndarray], *, regions: bool = False
