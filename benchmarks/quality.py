@@ -51,12 +51,14 @@ def main() -> None:
     parser.add_argument("--only", choices=["photos", "products"])
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "quality.json")
     given = parser.parse_args()
-    results: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {}
+    measured: dict[str, Any] = {}
     if given.only != "products":
-        results["photos"] = photos(given.data.resolve(), given.cache, given.seeds)
+        measured["photos"] = photos(given.data.resolve(), given.cache, given.seeds)
     if given.only != "photos":
-        results["products"] = products(given.data.resolve(), PRODUCT_SEED)
-    results["machine"] = described()
+        measured["products"] = products(given.data.resolve(), PRODUCT_SEED)
+    # Read only now: the two parts may run side by side.
+    results = json.loads(given.out.read_text()) if given.out.exists() else {}
+    results |= {**measured, "machine": described()}
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(results, indent=1) + "\n")
 

@@ -50,6 +50,7 @@ def add(
         if dry_run:
             report = collection.add(*roots, dry_run=True)
         else:
+            _note_preparation(collection)
             with Interrupts() as interrupts, _progress(shown=not as_json) as progress:
                 report = collection.add(
                     *roots,
@@ -90,6 +91,14 @@ def _library(folder: Path, encoder: str | None, *, new: bool, dry_run: bool) -> 
             yield Library.open(Path(scratch) / "library", encoder=encoder)
     else:
         yield Library.open(folder, encoder=encoder, create=new)
+
+
+def _note_preparation(library: Library) -> None:
+    """The first use of the starter on a machine takes so long that it should be said why."""
+    from viewfinder.encoders.starter.encoder import StarterEncoder, is_prepared
+
+    if isinstance(library.encoder, StarterEncoder) and not is_prepared():
+        note("viewfinder: preparing the encoder, once on this machine (half a minute)")
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary
 from viewfinder.encoders.starter.head import Head, load_head
 from viewfinder.encoders.starter.layout import RAW_VERSION, RAW_WIDTH, SIDE
-from viewfinder.encoders.starter.network import PictureNetwork, onnx_file
+from viewfinder.encoders.starter.network import PictureNetwork, exported_file, onnx_file
 from viewfinder.encoders.starter.words import SentenceEncoder
 from viewfinder.pictures import Fit, Stretch
 
@@ -112,6 +112,11 @@ def _stretched(pixels: Pixels) -> Pixels:
     from PIL import Image
 
     return np.asarray(Image.fromarray(pixels).resize((SIDE, SIDE), Image.Resampling.BICUBIC))
+
+
+def is_prepared() -> bool:
+    """Whether the network has been exported on this machine; if not, the first use takes half a minute."""
+    return exported_file(cache_folder()).exists()
 
 
 def cache_folder() -> Path:

@@ -51,9 +51,14 @@ def class_vectors(words: SentenceEncoder) -> Float[np.ndarray, "classes names"]:
     return unit
 
 
+def exported_file(cache: Path) -> Path:
+    """Where the exported network lies, or will lie."""
+    return cache / f"{RAW_VERSION}.onnx"
+
+
 def onnx_file(cache: Path, words: SentenceEncoder) -> Path:
     """The exported network in `cache`, exported now if it is not there yet (a minute at most, once a machine)."""
-    target = cache / f"{RAW_VERSION}.onnx"
+    target = exported_file(cache)
     if not target.exists():
         cache.mkdir(parents=True, exist_ok=True)
         handle, scratch = tempfile.mkstemp(dir=cache, suffix=".onnx")
