@@ -235,6 +235,7 @@ def test_an_interrupted_run_keeps_its_batches_and_the_next_goes_on(
 ) -> None:
     tiny_pictures(bench.folder, 10)
     monkeypatch.setattr(ingest, "BATCH", 4)
+    monkeypatch.setattr(ingest, "MOST", 4)
     seen: list[tuple[int, int]] = []
     run = Ingest(bench.store, ENCODER, workers=1)
     report = run.run([bench.folder], progress=lambda *at: seen.append(at), should_stop=lambda: len(seen) == 2)

@@ -7,8 +7,9 @@ same folder again goes on from it, because a file whose size and time of change 
 from __future__ import annotations
 
 import os
+import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -20,8 +21,11 @@ from viewfinder.errors import BadInput
 from viewfinder.pictures import Bad, Decoders, Found, Outcome, Read, Scan, scan
 from viewfinder.stores import Failure, FileRecord, PictureRow, Store
 
-BATCH = 256
-"""Pictures a commit: what a crash can cost (two or three seconds of work), against some 60 ms for the commit."""
+BATCH, MOST = 64, 256
+"""Pictures in the first commit, and at most in one."""
+
+SECONDS = 1.5
+"""Work between two commits, as far as that can be foretold: what a crash can cost, against some 60 ms a commit."""
 
 
 @dataclass
@@ -98,9 +102,12 @@ class Ingest:
         done = 0
         with Decoders(self._workers, fit=self._encoder.fit) as decoders:
             outcomes = decoders.decode(file.path for file in plan.to_read)
-            for batch in _batched(outcomes, BATCH):
+            size, started = BATCH, time.monotonic()
+            while batch := list(islice(outcomes, size)):
                 self._take(batch)
                 done += len(batch)
+                size = _next_size(len(batch), time.monotonic() - started)
+                started = time.monotonic()
                 if progress is not None:
                     progress(done, len(plan.to_read))
                 if should_stop() and done < len(plan.to_read):
@@ -249,7 +256,6 @@ def _row(picture: Read) -> PictureRow:
     )
 
 
-def _batched(outcomes: Iterable[Outcome], size: int) -> Iterator[list[Outcome]]:
-    iterator = iter(outcomes)
-    while batch := list(islice(iterator, size)):
-        yield batch
+def _next_size(done: int, seconds: float) -> int:
+    """Pictures in the next batch, at the speed of the last one; a large model gets small batches."""
+    return int(min(max(done * SECONDS / max(seconds, 1e-3), BATCH / 8), MOST))

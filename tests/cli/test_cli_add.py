@@ -151,7 +151,6 @@ def test_ctrl_c_finishes_the_batch_and_adding_again_goes_on(
     assert "Traceback" not in err
     known = viewfinder("status", "--library", library, "--json").json["pictures"]
     assert 64 <= known < 300
-    assert known % 64 == 0
     assert f"{known} added" in out
     again = viewfinder("add", folder, "--library", library, "--json")
     assert (again.code, again.json["unchanged"], again.json["added"]) == (0, known, 300 - known)
@@ -200,7 +199,7 @@ def test_a_full_disk_is_said_and_loses_nothing(
     again = viewfinder("add", folder, "--library", library, "--json")
     assert again.code == 0
     assert again.json["unchanged"] + again.json["added"] == 256
-    assert again.json["unchanged"] % 64 == 0
+    assert again.json["unchanged"] < 256
     assert viewfinder("verify", "--library", library).code == 0
 
 
