@@ -80,7 +80,8 @@ class Composer:
 
     def _against(self, turn: ResolvedTurn, pieces: tuple[str, ...]) -> tuple[Part, ...]:
         return tuple(
-            replace(part, label=f"not {part.label}")
+            # Not centred: a picture that answers everything is not to be rewarded for what it does not show.
+            replace(part, label=f"not {part.label}", centred=False)
             for piece in pieces
             for part in _words(turn, piece, -self._settings.unwanted)
         )
