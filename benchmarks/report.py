@@ -58,8 +58,8 @@ def quality_table(quality: dict[str, Any]) -> list[str]:
         ("the same, R@1", ">= 40 %", names["R@1"]),
         ("product name to photo, tuned on the catalogue, R@10", ">= 84 %", catalogue["R@10"]),
         ("the same, R@1", ">= 40 %", catalogue["R@1"]),
-        ('"like this one but <colour>", tuned on names', ">= 60 %", names[colour]),
-        ('"like this one but <colour>", tuned on the catalogue', ">= 60 %", catalogue[colour]),
+        ('"like this one but `colour`", tuned on names', ">= 60 %", names[colour]),
+        ('"like this one but `colour`", tuned on the catalogue', ">= 60 %", catalogue[colour]),
         (
             "the same, where the pool has its catalogue too",
             "",
