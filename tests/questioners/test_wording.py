@@ -70,3 +70,9 @@ def test_few_can_tell_the_year_and_anybody_the_colour() -> None:
     assert can_tell("year") < can_tell("baseColour") == 1
     assert is_amount("unitPrice")
     assert not is_amount("colour")
+
+
+def test_a_plural_with_whole_numbers_is_counted() -> None:
+    assert question_for("objects", {"3", "5"}) == "How many objects are there?"
+    assert question_for("main_objects", {"3", "5"}) == "How many main objects are there?"
+    assert question_for("objects", {"a cup", "a chair"}) == "Which objects is it?"

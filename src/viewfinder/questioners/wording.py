@@ -126,6 +126,8 @@ def question_for(name: str, values: Collection[str]) -> str:
     whole = " ".join((*words[:-1], head(name)))
     if {value.casefold() for value in values} <= YES_NO:
         return _yes_or_no(words)
+    if words[-1].endswith("s") and all(value.isdigit() for value in values):
+        return f"How many {whole} are there?"
     bare, _, fuller = QUESTIONS.get(head(name), "Which {} is it?").partition("|")
     return (fuller if fuller and len(words) > 1 else bare).format(whole)
 
