@@ -425,3 +425,20 @@ def main(home: str, folder: str) -> None:
 
 if __name__ == "__main__":
     main(*sys.argv[1:])
+
+
+def test_pictures_added_after_tuning_are_no_problem_for_the_space_that_waits(home: Path) -> None:
+    library, _ = filled(home, 3)
+    tune(library, [0.2, 1.0, 1.0])
+    tiny_pictures(home.parent / "more", 6)
+    library.add(home.parent / "more", workers=1)
+    assert library.verify() == []  # the space before tuning lacks them until it is switched to
+    library.switch_back()
+    assert library.verify() == []
+
+
+def test_verify_names_a_picture_that_lacks_its_vector_in_the_active_space(home: Path) -> None:
+    library, _ = filled(home, 3)
+    ids, shared_nd = library.store.read_vectors(library.encoder.version)
+    library.store.write_space(library.encoder.version, [(ids[1:], shared_nd[1:])])
+    assert library.verify() == [f"no vector in {library.encoder.version}: {ids[0]}"]

@@ -200,7 +200,9 @@ class Session:
         question = talk.pending if isinstance(turn, BackTo) else self._ask(talk, gallery, scores) if hits else None
         self.last_query = query
         self.conversation = talk.recorded(shown=tuple(hit.id for hit in hits), asked=question)
-        return Hits(hits, _verdict(query, hits, scores), (time.perf_counter() - started) * 1000)
+        return Hits(
+            hits, verdict_of(scores.chance_of(hits[0].score) if hits else None), (time.perf_counter() - started) * 1000
+        )
 
     # -- the present
 
@@ -329,7 +331,3 @@ def _settled(path: Sequence[Node]) -> frozenset[str]:
 
 def _existing(paths: Sequence[str]) -> str:
     return next((path for path in paths if Path(path).exists()), paths[0])
-
-
-def _verdict(query: Query, hits: Sequence[Hit], scores: Scores) -> Verdict:
-    return verdict_of(scores.chance_of(hits[0].score) if hits else None)
