@@ -44,7 +44,7 @@ def main() -> None:
 
 def quality_table(quality: dict[str, Any]) -> list[str]:
     """One row a figure: what, reach, measured with its interval."""
-    photos, products = quality["photos"], quality["products"]
+    photos, verdicts, products = quality["photos"], quality["verdicts"], quality["products"]
     names, catalogue = products["tuned on names"], products["tuned on catalogue"]
     colour = "like this but <colour>"
     rows = [
@@ -65,10 +65,10 @@ def quality_table(quality: dict[str, Any]) -> list[str]:
             "",
             products["tuned on catalogue, which the pool has too"][colour],
         ),
-        ('described and there: answered "found"', "", photos['"found" to what is there']),
-        ('described and there: answered "nothing like that here"', "", photos['"nothing" to what is there']),
-        ('not there: answered "nothing like that here"', "", photos['"nothing" to what is not']),
-        ('not there: answered "found"', "", photos['"found" to what is not']),
+        ('described and there: answered "found"', "", verdicts['"found" to what is there']),
+        ('described and there: answered "nothing like that here"', "", verdicts['"nothing" to what is there']),
+        ('not there: answered "nothing like that here"', "", verdicts['"nothing" to what is not']),
+        ('not there: answered "found"', "", verdicts['"found" to what is not']),
     ]
     return ["| what | reach | measured | 95 % interval |", "|---|---|---|---|"] + [
         f"| {what} | {reach} | {percent(found['mean'])} | {percent(found['low'])} to {percent(found['high'])} |"
