@@ -379,19 +379,37 @@ def test_one_picture_that_hangs_is_given_up(tmp_path: Path) -> None:
         decode_one(tmp_path / "pipe.jpg", SMALL, Limits(seconds=0.5))
 
 
-@pytest.mark.slow
-def test_the_price_of_the_sandbox_is_under_a_millisecond_a_picture(tmp_path: Path) -> None:
-    """In seconds of processors, parent and worker together: the clock would measure who else is here."""
-    places, fit = photos(tmp_path, 10) * 60, Stretch(224)
-    before = workers()
-    start = time.process_time()
-    for place in places:
-        decode(place.read_bytes(), limits=Limits(), fit=fit)
-    inside = time.process_time() - start
+PRICE = """
+import sys, time
+from pathlib import Path
+import psutil
+from viewfinder.pictures import Decoders, Limits, Stretch, decode
+if __name__ == "__main__":
+    places, fit = sorted(Path(sys.argv[1]).glob("*.png")) * 60, Stretch(224)
+    prices = []
     with Decoders(1, fit=fit) as decoders:
         list(decoders.decode(places[:20]))
-        (worker,) = map(psutil.Process, workers() - before)
-        start = time.process_time() + sum(worker.cpu_times()[:2])
-        list(decoders.decode(places))
-        through_a_worker = time.process_time() + sum(worker.cpu_times()[:2]) - start
-    assert (through_a_worker - inside) / len(places) < 0.001
+        children = psutil.Process().children(recursive=True)
+        def spent():
+            # Of all processors, parent and workers together: the clock would measure who else is here.
+            return time.process_time() + sum(sum(child.cpu_times()[:2]) for child in children)
+        for _ in range(3):
+            before = spent()
+            for place in places:
+                decode(place.read_bytes(), limits=Limits(), fit=fit)
+            inside = spent()
+            list(decoders.decode(places))
+            prices.append((spent() - inside) - (inside - before))
+    print(min(prices) / len(places))
+"""
+
+
+@pytest.mark.slow
+def test_the_price_of_the_sandbox_is_under_a_millisecond_a_picture(tmp_path: Path) -> None:
+    # In a process of its own, because the type checks of the test run would be part of what is measured; the least
+    # of three, because a neighbour on the machine makes every process dearer.
+    photos(tmp_path, 10)
+    (tmp_path / "price.py").write_text(PRICE)
+    command = [sys.executable, str(tmp_path / "price.py"), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 0.001
