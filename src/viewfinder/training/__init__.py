@@ -1,0 +1,79 @@
+"""The training ground: a system brings a network, a loss, batches and a validation; the rest is here.
+
+A whole training:
+
+>>> import torch
+>>> from dataclasses import dataclass
+>>> from pathlib import Path
+>>> from torch.nn.functional import cross_entropy, normalize
+>>> from viewfinder.training import Card, Job, Training, fit, gather_with_gradient, seed_all, shuffled
+>>> settings = Training(learning_rate=0.03, epochs=20, seed=7)          # or load_preset(file, "lab", Preset).training
+>>> seed_all(settings.seed)
+>>> texts_nx = torch.randn(256, 8)
+>>> pictures_nd = normalize(texts_nx @ torch.randn(8, 16))
+>>> def batches(epoch, seed):
+...     return shuffled(256, 64, lambda rows: (texts_nx[rows], pictures_nd[rows]), epoch=epoch, seed=seed)
+>>> def loss(network, batch):
+...     queries_bd, pictures_bd = gather_with_gradient(network(batch[0])), gather_with_gradient(batch[1])
+...     right_b = torch.arange(len(queries_bd), device=queries_bd.device)
+...     return cross_entropy(10 * queries_bd @ pictures_bd.T, right_b), {}
+>>> def validate(network):
+...     found_n = (network(texts_nx) @ pictures_nd.T).argmax(dim=1)
+...     return {"recall": (found_n == torch.arange(256)).float().mean().item()}
+>>> card = Card(system="linear", preset="lab", encoder="none")
+>>> job = Job(network=torch.nn.Linear(8, 16), batches=batches, loss=loss, settings=settings, card=card,
+...           validate=validate, selects="recall", higher=True)
+>>> fitted = fit(job, Path("runs/linear"), tensorboard=False)
+>>> fitted.ended, fitted.step, fitted.figures["recall"] > 0.9
+('epochs', 80, True)
+
+Several processes: `accelerate launch --multi_gpu train.py`; without a GPU, `ACCELERATE_USE_CPU=true accelerate launch
+--multi_gpu --num_processes 2 train.py` (with `--cpu` alone, accelerate 1.15 starts a single process). A step then sees
+the same rows as with one process, and only the main process writes.
+"""
+
+from viewfinder.training.batches import Batches, shuffled
+from viewfinder.training.checkpoints import Card, load_network, read_card, save_network
+from viewfinder.training.gather import gather_with_gradient, processes
+from viewfinder.training.job import Fitted, Job
+from viewfinder.training.logs import Record, read_log
+from viewfinder.training.loop import fit
+from viewfinder.training.presets import build, load_preset
+from viewfinder.training.seeds import seed_all
+from viewfinder.training.settings import (
+    Constant,
+    Exponential,
+    HalveOnPlateau,
+    Noam,
+    OneCycle,
+    Schedule,
+    Training,
+    WarmupCosine,
+)
+
+__all__ = [
+    "Batches",
+    "Card",
+    "Constant",
+    "Exponential",
+    "Fitted",
+    "HalveOnPlateau",
+    "Job",
+    "Noam",
+    "OneCycle",
+    "Record",
+    "Schedule",
+    "Training",
+    "WarmupCosine",
+    "build",
+    "fit",
+    "gather_with_gradient",
+    "load_network",
+    "load_preset",
+    "processes",
+    "read_card",
+    "read_log",
+    "save_network",
+    "seed_all",
+    "shuffled",
+]

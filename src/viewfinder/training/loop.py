@@ -1,0 +1,309 @@
+"""The one training loop: `fit` takes a `Job` from its first weights, or its last checkpoint, to its end.
+
+A folder of a training:
+
+log.jsonl                      what was measured when (logs.py)
+tensorboard/                   the same for TensorBoard
+checkpoints/*.safetensors      everything needed to go on, by number of steps; the last few (snapshots.py)
+best.safetensors               the best network so far, with its card (checkpoints.py)
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sized
+from contextlib import ExitStack, nullcontext
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator, DistributedDataParallelKwargs
+from accelerate.state import AcceleratorState
+from accelerate.utils import broadcast_object_list, send_to_device
+from torch import Tensor, nn
+
+from viewfinder.errors import BadInput, ViewfinderError
+from viewfinder.progress import Report, progress_bar
+from viewfinder.training.batches import groups, share_of
+from viewfinder.training.checkpoints import save_network
+from viewfinder.training.job import Figures, Fitted, Job
+from viewfinder.training.logs import Log, Record
+from viewfinder.training.optimisers import make_optimiser
+from viewfinder.training.schedules import make_schedule
+from viewfinder.training.seeds import own_randomness, seed_all
+from viewfinder.training.settings import Training
+from viewfinder.training.snapshots import Parts, Progress, newest, restore, save
+
+
+def fit(
+    job: Job,
+    out: Path,
+    *,
+    resume: bool = False,
+    shown: bool = True,
+    tensorboard: bool = True,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Fitted:
+    """Train; with `resume`, go on from the newest checkpoint in `out` (from the start if there is none).
+
+    A training that was killed and resumed ends with the numbers of one that was not, on the same machine and number
+    of processes. `should_stop` is asked after every step; a training stopped by it leaves a checkpoint. `shown`: a
+    progress bar, on a terminal.
+
+    Raises:
+        BadInput: `out` holds a training and `resume` is False; or one of other settings, or a damaged checkpoint.
+        EncoderMismatch: `out` holds a training on another encoder's vectors.
+        ViewfinderError: the loss is no longer a number.
+        DiskFull: the disk is full; the last checkpoint is kept.
+    """
+    checkpoint = newest(out)
+    if checkpoint is not None and not resume:
+        raise BadInput(f"{out}: holds a training already; go on with it (--resume) or name another folder")
+    run = _Run(job, out)
+    if checkpoint is not None:
+        run.restore(checkpoint)
+    else:
+        seed_all(job.settings.seed + run.accelerator.process_index)
+    with ExitStack() as stack:
+        if run.accelerator.is_main_process:
+            run.log = Log(out, kept=run.at.log_bytes, step=run.at.step, tensorboard=tensorboard)
+            stack.callback(run.log.close)
+        shown = shown and run.accelerator.is_main_process
+        run.report = stack.enter_context(progress_bar("training", run.total_steps, shown=shown))
+        return run.until_the_end(should_stop)
+
+
+class _WithLoss(nn.Module):
+    """The loss as the forward of a module: mixed precision and several processes take hold of a forward only."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__()
+        self.network = job.network
+        self._loss = job.loss
+
+    def forward(self, batch: Any) -> tuple[Tensor, Figures]:
+        loss, figures = self._loss(self.network, batch)
+        return loss, dict(figures)
+
+
+class _Run:
+    """A training under way."""
+
+    def __init__(self, job: Job, out: Path) -> None:
+        self.job, self.settings, self.out = job, job.settings, out
+        self.accelerator = _accelerator(job)
+        parameters = job.choose_trainable()
+        bare = make_optimiser(job.settings, parameters)
+        self.total_steps = _total_steps(job, self.accelerator.num_processes)
+        self.with_loss, self.optimiser = self.accelerator.prepare(_WithLoss(job), bare)
+        self.schedule = make_schedule(job.settings, bare, total_steps=self.total_steps)
+        self.at = Progress()
+        self.parts = Parts(job, self.accelerator, bare, self.schedule, self.at, out)
+        self.parameters = parameters
+        self.log: Log | None = None
+        self.report: Report = lambda done, total=None, words=None: None
+        self._began = time.monotonic()
+        self._saved = False  # whether the newest checkpoint tells all
+
+    def restore(self, checkpoint: Path) -> None:
+        restore(checkpoint, self.parts)
+        self._saved = True
+
+    def until_the_end(self, should_stop: Callable[[], bool]) -> Fitted:
+        self._began = time.monotonic() - self.at.seconds
+        while (ended := self._end()) is None:
+            if not self._epoch(should_stop):
+                self._save()
+                return self._fitted("asked")
+        self._finish()
+        return self._fitted(ended)
+
+    def _finish(self) -> None:
+        """The last record, the last look, the last checkpoint; nothing that was done already."""
+        self._tell()
+        if self.job.validate is None:
+            self.at.best_step = self.at.step
+            self._save_best()
+        elif self.at.validated != self.at.step:
+            self._validate()
+        if not self._saved:
+            self._save()
+
+    def _end(self) -> str | None:
+        """Why the training is over, if it is."""
+        settings, at = self.settings, self.at
+        if settings.steps is not None and at.step >= settings.steps:
+            return "steps"
+        if settings.epochs is not None and at.epoch > settings.epochs:
+            return "epochs"
+        if settings.patience is not None and at.waited >= settings.patience:
+            return "patience"
+        return "schedule" if self.schedule.over else None
+
+    def _epoch(self, should_stop: Callable[[], bool]) -> bool:
+        """The rest of an epoch, or as far as the training goes; False if it was asked to stop."""
+        accelerator, settings, at = self.accelerator, self.settings, self.at
+        batches = share_of(
+            self.job.batches(at.epoch, settings.seed),
+            rank=accelerator.process_index,
+            processes=accelerator.num_processes,
+            done=at.batch,
+        )
+        for group in groups(batches, settings.accumulate):
+            self._step(group)
+            if at.step % settings.log_every == 0:
+                self._tell()
+            if settings.validate_steps is not None and at.step % settings.validate_steps == 0:
+                self._validate()
+            if self._end() is not None:
+                return True
+            if self._any(should_stop()):
+                return False
+            if at.step % settings.save_every == 0:
+                self._save()
+        self._end_epoch()
+        return True
+
+    def _step(self, group: list[Any]) -> None:
+        """One update of the weights from the batches of `group`."""
+        accelerator, network, at = self.accelerator, self.job.network, self.at
+        if self.job.before_step is not None:
+            network.eval()
+            with torch.no_grad(), accelerator.autocast():
+                self.job.before_step(network)
+        network.train()
+        self.optimiser.zero_grad()
+        for number, batch in enumerate(group, start=1):
+            last = number == len(group)
+            # The gradients of all processes are brought together once a step, with the last batch.
+            with nullcontext() if last else accelerator.no_sync(self.with_loss):
+                loss, figures = self.with_loss(send_to_device(batch, accelerator.device))
+                accelerator.backward(loss / len(group))
+            self._note({**figures, "loss": loss.detach()})
+        if self.settings.clip_norm is not None:
+            accelerator.clip_grad_norm_(self.parameters, self.settings.clip_norm)
+        at.rate = float(self.optimiser.param_groups[0]["lr"])
+        self.optimiser.step()
+        if not accelerator.optimizer_step_was_skipped:  # fp16 skips a step whose gradients overflowed
+            self.schedule.after_step()
+        self._saved = False
+        at.step += 1
+        at.batch += len(group)
+        self.report(at.step, words=f"epoch {at.epoch}, loss {at.recent.mean('loss'):.4g}")
+
+    def _note(self, figures: Figures) -> None:
+        """Add the figures of a batch, as means over the processes, to those since the last record and of the epoch."""
+        names = sorted(figures)
+        numbers = torch.tensor([float(figures[name]) for name in names], dtype=torch.float64)
+        if self.accelerator.num_processes > 1:
+            numbers = self.accelerator.reduce(numbers.to(self.accelerator.device), reduction="mean")
+        told = dict(zip(names, numbers.tolist(), strict=True))
+        if not math.isfinite(told["loss"]):
+            raise ViewfinderError(
+                f"{self.out}: the loss is {told['loss']} in step {self.at.step + 1} (epoch {self.at.epoch}); "
+                "lower learning_rate or set clip_norm"
+            )
+        self.at.recent.add(told)
+        self.at.whole.add(told)
+
+    def _tell(self) -> None:
+        """Log the means since the last record, if there was anything since."""
+        if self.at.recent.sums:
+            figures = self.at.recent.take()
+            self._record("train", figures.pop("loss"), self.at.rate, figures)
+
+    def _record(self, kind: Any, loss: float | None, rate: float | None, figures: Mapping[str, float]) -> None:
+        self.at.seconds = time.monotonic() - self._began
+        if self.log is not None:
+            at = self.at
+            self.log.write(
+                Record(kind=kind, step=at.step, epoch=at.epoch, loss=loss, lr=rate, figures=figures, seconds=at.seconds)
+            )
+
+    def _end_epoch(self) -> None:
+        at = self.at
+        if at.batch == 0:
+            raise BadInput(f"epoch {at.epoch} has no batches for {self.accelerator.num_processes} process(es)")
+        self._tell()
+        self.schedule.after_epoch(at.whole.take())
+        due = self.settings.validate_epochs
+        if due is not None and at.epoch % due == 0 and at.validated != at.step:
+            self._validate()
+        at.epoch, at.batch = at.epoch + 1, 0
+        self._save()
+
+    def _validate(self) -> None:
+        """Measure, log, and keep the network if it is the best so far."""
+        if self.job.validate is None:
+            return
+        at = self.at
+        self._saved = False
+        self._tell()
+        figures = self._measured(self.job.validate)
+        if self.job.selects not in figures:
+            raise BadInput(f"validation gives no {self.job.selects!r} to choose by; it gives: {', '.join(figures)}")
+        self._record("validation", None, None, figures)
+        now = figures[self.job.selects] if self.job.higher else -figures[self.job.selects]
+        best = not math.isnan(now) and (at.best is None or now > at.best)
+        at.validated, at.waited = at.step, 0 if best else at.waited + 1
+        if best:
+            at.best, at.best_step, at.figures = now, at.step, figures
+            self._save_best()
+        self.schedule.after_validation(best=best)
+
+    def _measured(self, validate: Callable[[nn.Module], Figures]) -> dict[str, float]:
+        told: list[dict[str, float] | None] = [None]
+        if self.accelerator.is_main_process:
+            self.job.network.eval()
+            with torch.no_grad(), self.accelerator.autocast(), own_randomness(self.settings.seed):
+                told = [{name: float(figure) for name, figure in validate(self.job.network).items()}]
+        broadcast_object_list(told)
+        assert told[0] is not None
+        return told[0]
+
+    def _save_best(self) -> None:
+        if self.accelerator.is_main_process:
+            save_network(self.out / "best.safetensors", self.job.network, self.parts.card())
+
+    def _save(self) -> None:
+        self.at.seconds = time.monotonic() - self._began
+        if self.log is not None:
+            self.at.log_bytes = self.log.size()
+        save(self.parts)
+        self._saved = True
+
+    def _any(self, asked: bool) -> bool:
+        """Whether any process was asked to stop: all stop after the same step."""
+        if self.accelerator.num_processes == 1:
+            return asked
+        flag = torch.tensor([float(asked)], device=self.accelerator.device)
+        return bool(self.accelerator.reduce(flag, reduction="sum").item() > 0)
+
+    def _fitted(self, ended: str) -> Fitted:
+        at, best = self.at, self.out / "best.safetensors"
+        epoch = at.epoch if at.batch else at.epoch - 1
+        return Fitted(ended=ended, step=at.step, epoch=epoch, best=best, best_step=at.best_step, figures=at.figures)
+
+
+def _accelerator(job: Job) -> Accelerator:
+    # The state is shared by all accelerators of a process and refuses another precision than that of the first.
+    AcceleratorState._reset_state()
+    parallel = DistributedDataParallelKwargs(find_unused_parameters=job.may_leave_unused)
+    accelerator = Accelerator(mixed_precision=job.settings.precision, kwargs_handlers=[parallel])
+    # accelerate would train in full precision and say nothing.
+    if job.settings.precision == "fp16" and accelerator.device.type == "cpu":
+        raise BadInput("precision fp16 needs a GPU, and there is none here; set precision to bf16 or no")
+    return accelerator
+
+
+def _total_steps(job: Job, processes: int) -> int | None:
+    """Steps from start to end, if that can be known."""
+    settings: Training = job.settings
+    if settings.epochs is None:
+        return settings.steps
+    batches = job.batches(1, settings.seed)
+    if not isinstance(batches, Sized):
+        return settings.steps
+    by_epochs = settings.epochs * math.ceil(len(batches) // processes / settings.accumulate)
+    return by_epochs if settings.steps is None else min(by_epochs, settings.steps)

@@ -1,0 +1,176 @@
+"""Presets: TOML tables into frozen dataclasses, strictly. No torch here.
+
+    [lab]                                  @dataclass(frozen=True, kw_only=True)
+    batch = 64                             class Preset:
+    [lab.training]                             batch: int
+    learning_rate = 1e-3                       training: Training
+    epochs = 5
+    schedule = { kind = "noam", warmup = 100 }
+
+A field may be bool, int, float (an integer will do), str, a Literal, a tuple, a dataclass (a table), a union of
+dataclasses told apart by their Literal field `kind`, or any of these or None (written "none", as TOML has no null).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from viewfinder.errors import BadInput, UnknownName
+
+T = TypeVar("T")
+
+Where = Callable[[str], str]
+"""A dotted key to words that say where it stands."""
+
+
+def load_preset(source: Path | Traversable, name: str, kind: type[T], overrides: Sequence[str] = ()) -> T:
+    """The table `name` of a TOML file as a `kind`; `overrides` are "key=value" with dotted keys and TOML values.
+
+    >>> load_preset(Path("presets.toml"), "lab", Preset, ["training.epochs=2"])       # doctest: +SKIP
+
+    Raises:
+        UnknownName: there is no such table.
+        BadInput: the file is missing or no TOML; a key is unknown, missing, or of the wrong type (file and key named).
+    """
+    tables = _read(source)
+    if not isinstance(tables.get(name), dict):
+        there = ", ".join(key for key, table in tables.items() if isinstance(table, dict))
+        raise UnknownName(f"{source}: no preset is called {name!r}; there are: {there or 'none'}")
+    table, overridden = tables[name], set()
+    for override in overrides:
+        key, value = _parsed(override)
+        _put(table, key, value, override)
+        overridden.add(key)
+
+    def where(key: str) -> str:
+        return f"the setting {key}" if key in overridden else f"{source}, [{name}]" + (f", {key}" if key else "")
+
+    return build(kind, table, where)
+
+
+def build(kind: type[T], table: Mapping[str, Any], where: Where = str) -> T:
+    """A dataclass of type `kind` from a table as TOML or JSON gives it; the inverse of `dataclasses.asdict`.
+
+    Raises:
+        BadInput: as `load_preset`.
+    """
+    made: T = _Table(where).dataclass(kind, table, "")
+    return made
+
+
+def _read(source: Path | Traversable) -> dict[str, Any]:
+    try:
+        return tomllib.loads(source.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadInput(f"{source}: no such file") from None
+    except OSError as error:
+        raise BadInput(f"{source}: cannot be read ({error.strerror})") from error
+    except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError
+        raise BadInput(f"{source}: damaged TOML ({error})") from error
+
+
+def _parsed(override: str) -> tuple[str, Any]:
+    """("training.epochs", 2) of "training.epochs=2"; what is no TOML value is taken as text."""
+    key, equals, text = (part.strip() for part in override.partition("="))
+    if not key or not equals:
+        raise BadInput(f"{override!r}: a setting is written key=value")
+    try:
+        return key, tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, KeyError):
+        return key, text
+
+
+def _put(table: dict[str, Any], key: str, value: Any, override: str) -> None:
+    *parents, last = key.split(".")
+    for parent in parents:
+        table = table.setdefault(parent, {})
+        if not isinstance(table, dict):
+            raise BadInput(f"{override!r}: {parent} is no table")
+    table[last] = value
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Turns values into what type hints ask for; knows where they come from."""
+
+    where: Where
+
+    def dataclass(self, kind: type[Any], table: Any, key: str) -> Any:
+        if not isinstance(table, Mapping):
+            raise self.wrong(key, table, "a table")
+        known: dict[str, Field[Any]] = {item.name: item for item in fields(kind)}
+        for name in table:
+            if name not in known:
+                raise BadInput(f"{self.where(_join(key, name))}: no such key; there are: {', '.join(known)}")
+        for name, item in known.items():
+            if name not in table and item.default is MISSING and item.default_factory is MISSING:
+                raise BadInput(f"{self.where(key)}: {name} is missing")
+        hints = get_type_hints(kind)
+        values = {name: self.value(hints[name], value, _join(key, name)) for name, value in table.items()}
+        try:
+            return kind(**values)
+        except BadInput as error:
+            raise BadInput(f"{self.where(key)}: {error}") from error
+
+    def value(self, hint: Any, value: Any, key: str) -> Any:
+        origin = get_origin(hint)
+        if origin in (Union, UnionType):
+            return self.union(get_args(hint), value, key)
+        if origin is Literal:
+            if value not in get_args(hint):
+                raise self.wrong(key, value, "one of " + ", ".join(map(repr, get_args(hint))))
+            return value
+        if origin is tuple:
+            return self.tuple(get_args(hint), value, key)
+        if is_dataclass(hint):
+            assert isinstance(hint, type)
+            return self.dataclass(hint, value, key)
+        if hint is float and type(value) in (int, float):
+            return float(value)
+        if hint not in _SIMPLE:
+            raise TypeError(f"{key}: presets know no fields of type {hint}")
+        if type(value) is not hint:
+            raise self.wrong(key, value, _SIMPLE[hint])
+        return value
+
+    def union(self, members: tuple[Any, ...], value: Any, key: str) -> Any:
+        """None, or the only other member, or the dataclass whose `kind` is the table's."""
+        if NoneType in members and (value is None or value == "none"):
+            return None
+        rest = [member for member in members if member is not NoneType]
+        if len(rest) == 1:
+            return self.value(rest[0], value, key)
+        kinds = {_kind(member): member for member in rest}
+        if not isinstance(value, Mapping) or value.get("kind") not in kinds:
+            raise self.wrong(key, value, "a table with kind = one of " + ", ".join(map(repr, kinds)))
+        return self.dataclass(kinds[value["kind"]], value, key)
+
+    def tuple(self, members: tuple[Any, ...], value: Any, key: str) -> tuple[Any, ...]:
+        if not isinstance(value, list | tuple):
+            raise self.wrong(key, value, "a list")
+        if len(members) == 2 and members[1] is Ellipsis:
+            members = members[:1] * len(value)
+        if len(members) != len(value):
+            raise self.wrong(key, value, f"a list of {len(members)}")
+        return tuple(self.value(hint, item, key) for hint, item in zip(members, value, strict=True))
+
+    def wrong(self, key: str, value: Any, wanted: str) -> BadInput:
+        return BadInput(f"{self.where(key)}: {value!r} is not {wanted}")
+
+
+_SIMPLE = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+def _kind(member: Any) -> str:
+    kind: str = get_args(get_type_hints(member)["kind"])[0]
+    return kind
+
+
+def _join(key: str, name: str) -> str:
+    return f"{key}.{name}" if key else name

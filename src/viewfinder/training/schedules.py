@@ -1,0 +1,157 @@
+"""How the learning rate goes: torch's schedulers where they exist, and Fashion IQ's rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR, LRScheduler, OneCycleLR
+
+from viewfinder.errors import BadInput
+from viewfinder.training.settings import Exponential, HalveOnPlateau, Noam, OneCycle, Training, WarmupCosine
+
+
+def make_schedule(settings: Training, optimiser: Optimizer, *, total_steps: int | None) -> ByTorch | Plateau:
+    """The schedule that `settings` names, set on `optimiser` for its first step.
+
+    Raises:
+        BadInput: it must know the number of all steps, and `total_steps` is None.
+    """
+    schedule = settings.schedule
+    if isinstance(schedule, HalveOnPlateau):
+        return Plateau(schedule, optimiser)
+    if isinstance(schedule, Exponential):
+        # The floor is a rate, LambdaLR wants a share of the first one.
+        floor = schedule.floor / settings.learning_rate
+        return ByTorch(LambdaLR(optimiser, lambda epoch: max(schedule.factor**epoch, floor)), by="epoch")
+    if isinstance(schedule, OneCycle):
+        total = _known(total_steps, schedule.kind)
+        return ByTorch(_one_cycle(schedule, optimiser, settings.learning_rate, total), most=total)
+    return ByTorch(LambdaLR(optimiser, _share(settings, total_steps)))
+
+
+def _share(settings: Training, total_steps: int | None) -> Callable[[int], float]:
+    """Share of the learning rate by the number of steps already made."""
+    schedule = settings.schedule
+    if isinstance(schedule, Noam):
+        return lambda done: noam(done + 1, width=schedule.width, warmup=schedule.warmup)
+    if isinstance(schedule, WarmupCosine):
+        total = _known(total_steps, schedule.kind)
+        return lambda done: warmup_cosine(done + 1, warmup=schedule.warmup, total=total)
+    return lambda done: 1.0
+
+
+def noam(step: int, *, width: int, warmup: int) -> float:
+    """width^-0.5 * min(s^-0.5, s * warmup^-1.5), steps from 1 (Vaswani et al. 2017, Eq. 3)."""
+    return float(width**-0.5 * min(step**-0.5, step * warmup**-1.5))
+
+
+def warmup_cosine(step: int, *, warmup: int, total: int) -> float:
+    """step / warmup up to 1, then half a cosine that reaches 0 at step `total`; steps from 1.
+
+    >>> [round(warmup_cosine(step, warmup=2, total=6), 2) for step in range(1, 7)]
+    [0.5, 1.0, 0.85, 0.5, 0.15, 0.0]
+    """
+    if step <= warmup:
+        return step / warmup
+    done = min((step - warmup) / max(total - warmup, 1), 1.0)
+    return 0.5 * (1 + math.cos(math.pi * done))
+
+
+def _known(total_steps: int | None, kind: str) -> int:
+    if total_steps is None:
+        raise BadInput(f"the schedule {kind} must know the number of steps: set steps, or give batches a length")
+    return total_steps
+
+
+def _one_cycle(schedule: OneCycle, optimiser: Optimizer, rate: float, total_steps: int) -> LRScheduler:
+    return OneCycleLR(
+        optimiser,
+        max_lr=rate,
+        total_steps=total_steps,
+        pct_start=schedule.rising,
+        div_factor=schedule.start_divisor,
+        final_div_factor=schedule.end_divisor,
+        cycle_momentum=schedule.cycle_momentum,
+    )
+
+
+class ByTorch:
+    """A scheduler of torch, moved on by step or by epoch, `most` times at most (then the rate stays)."""
+
+    over = False  # whether the schedule ends the training
+
+    def __init__(self, scheduler: LRScheduler, *, by: str = "step", most: int | None = None) -> None:
+        self._scheduler = scheduler
+        self._by = by
+        self._most = most
+
+    def after_step(self) -> None:
+        """An update of the weights was made."""
+        if self._by == "step" and (self._most is None or self._scheduler.last_epoch + 1 < self._most):
+            self._scheduler.step()
+
+    def after_epoch(self, figures: Mapping[str, float]) -> None:
+        """An epoch ended, with these means over its batches."""
+        if self._by == "epoch":
+            self._scheduler.step()
+
+    def after_validation(self, *, best: bool) -> None:
+        """A validation was made, with or without a new best."""
+
+    def state(self) -> dict[str, Any]:
+        """Where it stands, fit for JSON."""
+        return self._scheduler.state_dict()
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from a `state`."""
+        self._scheduler.load_state_dict(state)
+
+
+class Plateau:
+    """`HalveOnPlateau` at work (counters as in Fashion IQ's retriever)."""
+
+    def __init__(self, settings: HalveOnPlateau, optimiser: Optimizer) -> None:
+        self._settings = settings
+        self._optimiser = optimiser
+        self._first = float(optimiser.param_groups[0]["lr"])
+        self._best: float | None = None
+        self._counted = 0
+        self.over = False
+
+    def after_step(self) -> None:
+        """Nothing changes within an epoch."""
+
+    def after_epoch(self, figures: Mapping[str, float]) -> None:
+        """Count an epoch without gain, and halve if there were enough of them."""
+        rule = self._settings
+        if rule.figure not in figures:
+            raise BadInput(f"the schedule watches {rule.figure!r}; the training has: {', '.join(figures)}")
+        now = figures[rule.figure] if rule.higher else -figures[rule.figure]
+        if self._best is not None and now < self._best + rule.gain:
+            self._counted += 1
+            if self._counted >= rule.patience:
+                self._halve()
+        self._best = now if self._best is None else max(self._best, now)
+
+    def _halve(self) -> None:
+        for group in self._optimiser.param_groups:
+            group["lr"] *= self._settings.factor
+        self._optimiser.state.clear()  # what a new optimiser would have: no moments
+        self.over = self._optimiser.param_groups[0]["lr"] < self._first * self._settings.floor
+
+    def after_validation(self, *, best: bool) -> None:
+        """Only a new best sets the count back."""
+        if best:
+            self._counted = 0
+
+    def state(self) -> dict[str, Any]:
+        """Where it stands, fit for JSON."""
+        return {"first": self._first, "best": self._best, "counted": self._counted, "over": self.over}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from a `state`."""
+        self._first, self._best = state["first"], state["best"]
+        self._counted, self.over = state["counted"], state["over"]

@@ -1,0 +1,118 @@
+"""The numbers of a training, as they stand in a preset: optimiser, schedule, lengths, what is kept. No torch here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from viewfinder.errors import BadInput
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constant:
+    """The learning rate as it is."""
+
+    kind: Literal["constant"] = "constant"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exponential:
+    """Times `factor` after every epoch, never below `floor` (ChatIR, Sec. 4: 0.93 down to 1e-6)."""
+
+    kind: Literal["exponential"] = "exponential"
+    factor: float = 0.93
+    floor: float = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noam:
+    """learning_rate * width^-0.5 * min(s^-0.5, s * warmup^-1.5) at step s = 1, 2, ... (Vaswani et al. 2017, Eq. 3).
+
+    The learning rate is the factor in front: 2.0 for Fashion IQ's captioner.
+    """
+
+    kind: Literal["noam"] = "noam"
+    width: int = 512
+    warmup: int = 4000
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmupCosine:
+    """Up in a line over `warmup` steps, then down along half a cosine to zero at the last step (ChatSearcher)."""
+
+    kind: Literal["warmup_cosine"] = "warmup_cosine"
+    warmup: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneCycle:
+    """torch's OneCycleLR with cosines (MAI, SPRC): up to the learning rate, then down; beta1 goes the other way."""
+
+    kind: Literal["one_cycle"] = "one_cycle"
+    rising: float = 0.3  # share of all steps
+    start_divisor: float = 25.0  # the first rate is learning_rate / start_divisor
+    end_divisor: float = 1e4  # the last rate is the first one / end_divisor
+    cycle_momentum: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class HalveOnPlateau:
+    """Fashion IQ's rule: fewer and fewer steps where the training no longer gains.
+
+    An epoch whose mean training figure does not beat the best one so far by `gain` is counted. From the
+    `patience`-th counted epoch on, each one multiplies the learning rate by `factor` and starts the optimiser
+    afresh. Only a new best at validation sets the count back; neither a gain nor a halving does. The training ends
+    when the rate falls below `floor` times the first one.
+    """
+
+    kind: Literal["halve_on_plateau"] = "halve_on_plateau"
+    figure: str = "loss"  # "loss" or one of the figures that the loss function returns
+    higher: bool = False  # whether more of it is better
+    gain: float = 1e-3
+    patience: int = 2
+    factor: float = 0.5
+    floor: float = 0.1
+
+
+Schedule = Constant | Exponential | Noam | WarmupCosine | OneCycle | HalveOnPlateau
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """How to train. At least one of `epochs` and `steps` says when to end; a step is one update of the weights.
+
+    Raises:
+        BadInput: a number out of range, or no end.
+    """
+
+    learning_rate: float
+    epochs: int | None = None
+    steps: int | None = None
+    optimiser: Literal["adam", "adamw"] = "adamw"
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0.0
+    schedule: Schedule = field(default_factory=Constant)
+    clip_norm: float | None = None
+    accumulate: int = 1  # batches a step
+    precision: Literal["no", "fp16", "bf16"] = "no"
+    seed: int = 0
+    validate_epochs: int | None = 1  # validate after every so many epochs
+    validate_steps: int | None = None  # and after every so many steps
+    patience: int | None = None  # validations without a new best before stopping
+    log_every: int = 20  # steps
+    save_every: int = 500  # steps; a checkpoint is also written after every epoch
+    keep: int = 2  # checkpoints
+
+    def __post_init__(self) -> None:
+        if self.epochs is None and self.steps is None:
+            raise BadInput("epochs or steps must say when the training ends")
+        for name in ("learning_rate", "eps", "clip_norm"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise BadInput(f"{name} is {value}; it must be above 0")
+        counts = ("epochs", "steps", "accumulate", "validate_epochs", "validate_steps", "patience")
+        for name in (*counts, "log_every", "save_every", "keep"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise BadInput(f"{name} is {value}; it must be at least 1")
