@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from viewfinder.measures import hits_at, recall_at
+from viewfinder.measures import has_hit, hits_at, recall_at
 
 RANKS_ST = arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 6)), elements=st.integers(0, 8).map(float))
 
@@ -51,3 +51,9 @@ def test_no_dialogues_and_impossible_ranks_are_refused() -> None:
         hits_at(10, np.array([[3, -1]]))
     with pytest.raises(ValueError, match="k=0"):
         hits_at(0, np.array([[3]]))
+
+
+def test_hits_of_each_dialogue_have_the_mean_of_all() -> None:
+    ranks_st = np.array([[30, 4, 50], [12, 11, 10]])
+    assert has_hit(10, ranks_st).tolist() == [[False, True, True], [False, False, False]]
+    assert hits_at(10, ranks_st).tolist() == has_hit(10, ranks_st).mean(axis=0).tolist()

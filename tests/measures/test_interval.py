@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.measures import Interval, bootstrap_interval
+from viewfinder.measures import Interval, bootstrap_interval, difference_interval, median_interval, seeded_interval
 from viewfinder.measures import interval as module
 
 
@@ -57,3 +57,45 @@ def test_drawing_in_parts_changes_nothing(values: list[int], at_once: int) -> No
 def test_what_has_no_interval_is_refused(values: list[float], level: float, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         bootstrap_interval(values, level=level)
+
+
+def test_the_difference_is_that_of_the_same_sessions() -> None:
+    # Session by session the first is better by 1; apart, the two would overlap widely.
+    first_s, second_s = [1, 11, 101, 1001], [0, 10, 100, 1000]
+    assert difference_interval(first_s, second_s) == Interval(1.0, 1.0, 1.0)
+    assert difference_interval(second_s, first_s) == Interval(-1.0, -1.0, -1.0)
+    with pytest.raises(ValueError, match="4 and 1 sessions"):
+        difference_interval(first_s, [1])
+
+
+def test_the_median_of_three_sessions_has_three_values() -> None:
+    # Drawn three times from 0, 1, 9 the median is 0 if 0 comes at least twice: 7 of 27; 9 likewise; else 1.
+    assert median_interval([0, 1, 9]) == Interval(1.0, 0.0, 9.0)
+    assert median_interval([0, 1, 9], level=0.4) == Interval(1.0, 1.0, 1.0)  # from 30 % to 70 %
+
+
+def test_one_seed_is_the_plain_interval() -> None:
+    values_s = np.random.default_rng(3).normal(size=40)
+    assert seeded_interval(values_s[None], seed=5) == bootstrap_interval(values_s, seed=5)
+
+
+def test_two_seeds_of_one_session_have_three_possible_means() -> None:
+    # Drawn twice from the seeds' 0 and 1: mean 0, 1/2, 1 with chances 1/4, 1/2, 1/4.
+    values_es = np.array([[0.0], [1.0]])
+    assert seeded_interval(values_es) == Interval(0.5, 0.0, 1.0)
+    assert seeded_interval(values_es, level=0.4) == Interval(0.5, 0.5, 0.5)
+
+
+def test_seeds_and_sessions_are_both_drawn() -> None:
+    # Means of 2 seeds and 30 sessions: the variances of the two means add up, where the table is a sum of both.
+    seeds_e, sessions_s = np.array([0.0, 1.0]), np.arange(30) / 10
+    found = seeded_interval(seeds_e[:, None] + sessions_s, resamples=20_000, level=0.682)
+    deviation = (seeds_e.var() / 2 + sessions_s.var() / 30) ** 0.5
+    assert (found.high - found.low) / 2 == pytest.approx(deviation, rel=0.25)
+    assert (found.high - found.low) / 2 > 2 * (sessions_s.var() / 30) ** 0.5
+
+
+def test_equal_seeds_leave_the_doubt_of_the_sessions_alone() -> None:
+    values_s = np.random.default_rng(4).normal(size=50)
+    plain, seeded = bootstrap_interval(values_s), seeded_interval(np.stack([values_s] * 3))
+    assert (seeded.low, seeded.high) == pytest.approx((plain.low, plain.high), abs=0.02)

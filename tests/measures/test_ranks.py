@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.measures import Ties, expected_rank, pessimistic_rank, ranks
+from viewfinder.measures import Ties, expected_rank, pessimistic_rank, ranks, ranks_within
 from viewfinder.measures.ranks import checked
 
 SCORES = st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 1.0, np.inf, np.nan])
@@ -81,3 +81,28 @@ def test_ranks_are_places_in_a_sorted_list(scores: list[float], data: st.DataObj
 def test_what_is_no_rank_is_refused(bad: list[float], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         checked(bad)
+
+
+def test_argsort_ranks_are_places_in_the_sorted_row() -> None:
+    scores_qn = np.array([[0.2, 0.9, np.nan, 0.7]])
+    places = [ranks(scores_qn, np.array([target]), "argsort").tolist() for target in range(4)]
+    assert places == [[2], [0], [3], [1]]
+
+
+@settings(deadline=None)
+@given(st.lists(SCORES, min_size=1, max_size=40))
+def test_argsort_puts_every_picture_in_a_place_of_its_own_within_its_bounds(scores: list[float]) -> None:
+    scores_nn, targets_n = np.array([scores] * len(scores)), np.arange(len(scores))
+    sorted_n = ranks(scores_nn, targets_n, "argsort")
+    assert sorted(sorted_n.tolist()) == list(range(len(scores)))
+    assert (ranks(scores_nn, targets_n, "optimistic") <= sorted_n).all()
+    assert (sorted_n <= ranks(scores_nn, targets_n, "pessimistic")).all()
+
+
+def test_bounds_give_the_ranks_of_every_rule_but_argsort() -> None:
+    best_q, worst_q = np.array([0, 3]), np.array([3, 3])
+    assert ranks_within(best_q, worst_q).tolist() == [1.5, 3]
+    assert ranks_within(best_q, worst_q, "optimistic").tolist() == [0, 3]
+    assert ranks_within(best_q, worst_q, "pessimistic").tolist() == [3, 3]
+    with pytest.raises(ValueError, match="needs the scores"):
+        ranks_within(best_q, worst_q, "argsort")

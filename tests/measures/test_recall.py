@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.measures import expected_recall_at, ranks, recall_at
+from viewfinder.measures import chance_below, expected_recall_at, mean_recall, ranks, recall_at, recall_by_round
 
 
 def test_recall_at_k_counts_the_ranks_below_k() -> None:
@@ -23,6 +23,12 @@ def test_an_expected_rank_is_compared_as_it_stands() -> None:
 def test_a_tie_across_the_border_counts_as_a_fraction() -> None:
     # First query: places 1, 2, 3, of which 1 is below 2. Second: place 0 for sure. Third: never.
     assert expected_recall_at(2, [1, 0, 2], [3, 0, 5]) == pytest.approx((1 / 3 + 1 + 0) / 3)
+
+
+def test_chances_keep_the_shape_and_the_gaps_of_a_table() -> None:
+    # Places 1 to 4: of these 1 and 2 are below 3. Place 0 for sure. The second talk has no second round.
+    best_st, worst_st = np.array([[1, 0], [5, np.nan]]), np.array([[4, 0], [5, np.nan]])
+    assert chance_below(3, best_st, worst_st).ravel().tolist() == pytest.approx([2 / 4, 1, 0, np.nan], nan_ok=True)
 
 
 def test_constant_scores_give_the_recall_of_chance() -> None:
@@ -56,3 +62,53 @@ def test_depths_and_ranks_that_make_no_sense_are_refused() -> None:
         expected_recall_at(1, [3], [1])
     with pytest.raises(ValueError, match="same queries"):
         expected_recall_at(1, [1, 1], [1])
+
+
+def test_the_mean_over_depths_is_that_of_the_single_ones() -> None:
+    # R@1 = 1/4, R@5 = 2/4, R@10 = 3/4, R@20 = 3/4
+    assert mean_recall([0, 4, 9, 50]) == pytest.approx((1 + 2 + 3 + 3) / 4 / 4)
+    assert mean_recall([4, 7, 8], depths=(5, 8)) == pytest.approx((1 / 3 + 2 / 3) / 2)
+    with pytest.raises(ValueError, match="no depths"):
+        mean_recall([1], depths=())
+
+
+def test_a_round_counts_by_itself_over_the_dialogues_that_have_it() -> None:
+    ranks_st = np.array([[30, 4, np.nan], [9, 11, np.nan], [50, 60, 3]])
+    assert recall_by_round(10, ranks_st).tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 1])
+    with pytest.raises(ValueError, match="no ranks"):
+        recall_by_round(10, np.array([[1, np.nan]]))
+
+
+def ranks_of(percents: list[float], depths: tuple[int, ...]) -> np.ndarray:
+    """Ranks of 10,000 queries whose R@k are these, to the second decimal."""
+    counts = np.diff([0, *(round(percent * 100) for percent in percents), 10_000])
+    return np.repeat([*(k - 1 for k in depths), 10**6], counts)
+
+
+@pytest.mark.parametrize(
+    ("subtasks", "printed"),
+    [
+        ([[27.38, 52.48, 63.50], [35.54, 61.16, 71.57], [37.90, 64.22, 74.06]], 54.20),  # ChatSearcher
+        ([[15.94, 36.76, 48.60], [12.56, 29.65, 39.65], [14.36, 32.58, 42.80]], 30.32),  # FROMAGe
+        ([[15.84, 34.46, 45.10], [14.15, 30.60, 39.56], [12.69, 27.19, 35.80]], 28.38),  # CLIP-t
+        ([[12.33, 26.81, 35.15], [13.18, 28.56, 37.07]], 25.52),  # CLIP-ti: no text subtask
+        ([[9.65, 20.96, 28.05], [9.65, 20.96, 28.05]], 19.55),  # CLIP-i
+    ],
+)
+def test_the_averages_that_chatsearch_prints_recompute(subtasks: list[list[float]], printed: float) -> None:
+    depths = (1, 5, 10)
+    means = [mean_recall(ranks_of(percents, depths), depths) for percents in subtasks]
+    assert 100 * np.mean(means) == pytest.approx(printed, abs=0.0051)
+
+
+@pytest.mark.parametrize(
+    ("percents", "printed"), [([51.51, 74.67, 80.66, 86.52], 73.34), ([28.94, 58.89, 70.42, 81.50], 59.94)]
+)
+def test_the_means_that_fashionmt_prints_recompute(percents: list[float], printed: float) -> None:
+    assert 100 * mean_recall(ranks_of(percents, (1, 5, 10, 20))) == pytest.approx(printed, abs=0.0051)
+
+
+def test_the_overall_mean_of_fashionmt_is_that_of_its_eight_recalls() -> None:
+    combination, rollback = [51.51, 74.67, 80.66, 86.52], [28.94, 58.89, 70.42, 81.50]
+    means = [mean_recall(ranks_of(percents, (1, 5, 10, 20))) for percents in (combination, rollback)]
+    assert 100 * np.mean(means) == pytest.approx(66.64, abs=0.0051)

@@ -4,13 +4,13 @@
 
 A dialogue succeeds at the first round that brings the target among the first k, and is over then: what the
 rank does later does not matter, so the curve never falls (Levy et al., "Chatting Makes Perfect: Chat-based
-Image Retrieval", NeurIPS 2023). Recall@k at one round alone is `recall_at(k, ranks_st[:, t])`.
+Image Retrieval", NeurIPS 2023). Recall@k at one round alone is `recall_by_round`.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float, Real
+from jaxtyping import Bool, Float, Real
 
 from viewfinder.measures.ranks import checked_depth
 
@@ -28,7 +28,15 @@ def hits_at(k: int, ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarray, " t"
     """
     if not len(ranks_st):
         raise ValueError("no dialogues: Hits@k over none has no value")
+    return np.asarray(has_hit(k, ranks_st).mean(axis=0))
+
+
+def has_hit(k: int, ranks_st: Real[np.ndarray, "s t"]) -> Bool[np.ndarray, "s t"]:
+    """Whether each dialogue had a rank below k at round t or before; what intervals and tests are drawn from.
+
+    Raises:
+        ValueError: k is below 1, or a rank is negative.
+    """
     if (ranks_st < 0).any():
         raise ValueError(f"rank {ranks_st[ranks_st < 0][0]}: ranks are 0 or more")
-    hit_st = np.logical_or.accumulate(ranks_st < checked_depth(k), axis=1)
-    return np.asarray(hit_st.mean(axis=0))
+    return np.logical_or.accumulate(ranks_st < checked_depth(k), axis=1)

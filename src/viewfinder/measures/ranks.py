@@ -6,10 +6,16 @@ With `above` pictures scored higher than the target and `equal` others scored th
     expected:     above + equal / 2     (the mean over all orders of the equal ones)
     pessimistic:  above + equal
 
+    argsort:      where an unstable descending sort happens to put it
+
 A picture without a score (NaN) comes after every picture with one, -inf included; targets without a score are
 equal to each other. So a system that gives constant scores, or none, never looks good by the order of its
 rows (McSherry and Najork, "Computing information retrieval performance measures efficiently in the presence
 of tied scores", ECIR 2008).
+
+The official code of Fashion IQ is optimistic; that of Drill-down, ChatIR and MAI sorts, which leaves the order of
+ties to the sort. `argsort` does as they do, with numpy's default sort: always the same on one machine, but not
+on every machine, and never the same as torch's. It is for comparing with their figures, not for new ones.
 """
 
 from __future__ import annotations
@@ -18,9 +24,11 @@ from collections.abc import Sequence
 from typing import Literal, assert_never
 
 import numpy as np
-from jaxtyping import Float, Int, Int64, Real
+from jaxtyping import Float, Int, Real
 
-Ties = Literal["expected", "pessimistic", "optimistic"]
+from viewfinder.measures.bounds import score_bounds
+
+Ties = Literal["expected", "pessimistic", "optimistic", "argsort"]
 Ranks = Real[np.ndarray, " q"] | Sequence[float | int]
 """0-based ranks; halves are possible where ties were counted as expected."""
 
@@ -57,14 +65,34 @@ def ranks(
     Raises:
         ValueError: a target is not one of the n pictures.
     """
-    above_q, equal_q = _above_and_equal(scores_qn, targets_q)
+    best_q, worst_q = score_bounds(scores_qn, targets_q)
+    if ties == "argsort":
+        orders = (np.argsort(-scores_n) for scores_n in scores_qn)
+        places = [np.flatnonzero(order_n == target)[0] for order_n, target in zip(orders, targets_q, strict=True)]
+        return np.array(places, dtype=np.float64)
+    return ranks_within(best_q, worst_q, ties)
+
+
+def ranks_within(
+    best_q: Int[np.ndarray, " q"], worst_q: Int[np.ndarray, " q"], ties: Ties = "expected"
+) -> Float[np.ndarray, " q"]:
+    """The ranks that a tie rule takes between the bounds that `rank_bounds` or `score_bounds` found.
+
+    >>> ranks_within(np.array([1]), np.array([2]))
+    array([1.5])
+
+    Raises:
+        ValueError: the rule is "argsort": where a sort puts a target can only be told from the scores.
+    """
     match ties:
         case "expected":
-            return np.asarray(above_q + equal_q / 2, dtype=np.float64)
+            return np.asarray((best_q + worst_q) / 2, dtype=np.float64)
         case "pessimistic":
-            return np.asarray(above_q + equal_q, dtype=np.float64)
+            return worst_q.astype(np.float64)
         case "optimistic":
-            return np.asarray(above_q, dtype=np.float64)
+            return best_q.astype(np.float64)
+        case "argsort":
+            raise ValueError('ties="argsort" needs the scores: use `ranks`, or "expected" between bounds')
         case _:
             assert_never(ties)
 
@@ -93,21 +121,3 @@ def checked_depth(k: int) -> int:
     if k < 1:
         raise ValueError(f"k={k}, but at least the first place must count: k is 1 or more")
     return k
-
-
-def _above_and_equal(
-    scores_qn: Float[np.ndarray, "q n"], targets_q: Int[np.ndarray, " q"]
-) -> tuple[Int64[np.ndarray, " q"], Int64[np.ndarray, " q"]]:
-    """How many pictures each target has above it, and how many others beside it."""
-    count = scores_qn.shape[1]
-    wrong = np.flatnonzero((targets_q < 0) | (targets_q >= count))
-    if wrong.size:
-        raise ValueError(f"target {targets_q[wrong[0]]} of query {wrong[0]}: there are pictures 0 to {count - 1}")
-    own_q1 = np.take_along_axis(scores_qn, targets_q[:, None], axis=1)
-    missing_q = np.isnan(own_q1[:, 0])
-    above_q = np.count_nonzero(scores_qn > own_q1, axis=1)
-    equal_q = np.count_nonzero(scores_qn == own_q1, axis=1) - 1
-    if missing_q.any():  # comparisons with NaN are all false: count afresh
-        nan_q = np.count_nonzero(np.isnan(scores_qn[missing_q]), axis=1)
-        above_q[missing_q], equal_q[missing_q] = count - nan_q, nan_q - 1
-    return above_q.astype(np.int64), equal_q.astype(np.int64)

@@ -3,12 +3,16 @@
     R@k = 1/|Q| * sum over q of [rank_q < k]
 
 With one target a query it is the success rate that retrieval papers call recall (Karpathy and Fei-Fei, "Deep
-visual-semantic alignments for generating image descriptions", CVPR 2015).
+visual-semantic alignments for generating image descriptions", CVPR 2015). Tables of multi-turn systems add the
+mean over several depths: {1, 5, 10, 20} for FashionMT, {1, 5, 10} for ChatSearch, {5, 8} for MT Fashion IQ.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from jaxtyping import Float, Real
 
 from viewfinder.measures.ranks import Ranks, checked, checked_depth
 
@@ -28,12 +32,34 @@ def recall_at(k: int, ranks_q: Ranks) -> float:
     return float(np.mean(checked(ranks_q) < checked_depth(k)))
 
 
+def mean_recall(ranks_q: Ranks, depths: Sequence[int] = (1, 5, 10, 20)) -> float:
+    """Mean of R@k over several depths.
+
+    >>> mean_recall([0, 4, 30], depths=(1, 5))      # R@1 = 1/3, R@5 = 2/3
+    0.5
+
+    Raises:
+        ValueError: there is no depth or one below 1, there are no ranks, or one is negative or NaN.
+    """
+    if not depths:
+        raise ValueError("no depths: give the k of every R@k that is averaged")
+    return float(np.mean([recall_at(k, ranks_q) for k in depths]))
+
+
+def recall_by_round(k: int, ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarray, " t"]:
+    """R@k at every round by itself, not cumulative, over the dialogues that have the round (the others: NaN).
+
+    >>> recall_by_round(10, np.array([[30, 4, 50], [12, 11, np.nan]]))
+    array([0. , 0.5, 0. ])
+
+    Raises:
+        ValueError: k is below 1, a rank is negative, or no dialogue has a round.
+    """
+    return np.array([recall_at(k, ranks_s[~np.isnan(ranks_s)]) for ranks_s in ranks_st.T])
+
+
 def expected_recall_at(k: int, optimistic_q: Ranks, pessimistic_q: Ranks) -> float:
     """Mean of R@k over all orders of equal scores: a target that ties across the border counts as a fraction.
-
-    A target with `above` pictures above it and `equal` others beside it stands in each of the places from
-    above to above + equal with the same chance; of these equal + 1 places k - above are below k, at least
-    none and at most all (McSherry and Najork, ECIR 2008).
 
     Raises:
         ValueError: k is below 1, there are no ranks, one is negative or NaN, or best and worst do not fit.
@@ -44,5 +70,22 @@ def expected_recall_at(k: int, optimistic_q: Ranks, pessimistic_q: Ranks) -> flo
     best_q, worst_q = checked(optimistic_q), checked(pessimistic_q)
     if best_q.shape != worst_q.shape or (best_q > worst_q).any():
         raise ValueError("optimistic and pessimistic ranks must belong to the same queries, best rank first")
-    chances_q = np.clip((checked_depth(k) - best_q) / (worst_q - best_q + 1), 0, 1)
-    return float(np.mean(chances_q))
+    return float(np.mean(chance_below(k, best_q, worst_q)))
+
+
+def chance_below(
+    k: int, best: Real[np.ndarray, "*shape"], worst: Real[np.ndarray, "*shape"]
+) -> Float[np.ndarray, "*shape"]:
+    """The chance of each target, over all orders of equal scores, to be among the first k; NaN where a rank is NaN.
+
+    A target with `above` pictures above it and `equal` others beside it stands in each of the places from
+    above to above + equal with the same chance; of these equal + 1 places k - above are below k, at least
+    none and at most all (McSherry and Najork, ECIR 2008).
+
+    >>> chance_below(2, np.array([0, 1, 2]), np.array([0, 2, 2]))
+    array([1. , 0.5, 0. ])
+
+    Raises:
+        ValueError: k is below 1.
+    """
+    return np.asarray(np.clip((checked_depth(k) - best) / (worst - best + 1), 0, 1))
