@@ -1,0 +1,219 @@
+"""ChatSearch (Zhao et al. 2024): dialogues of words and pictures whose last turn asks for one picture.
+
+The paper's data was not released; the format is ours. A line of a `.jsonl` file is one sample:
+
+    {"id": "m-000001", "subtask": "mChat", "turns": [
+      {"role": "user", "content": [{"text": "We went somewhere with tall glass towers."}]},
+      {"role": "assistant", "content": [{"text": "Like this?"}, {"image": "coco/000000000001.jpg"}]},
+      {"role": "user", "content": [{"text": "Same city, but at night from a boat."}]}],
+     "target": "laion/abc.jpg", "source": {"pipeline": "merge", "caption_ref": "...", "caption_target": "..."}}
+
+Beside it `gallery_<subtask>.txt` lists the pictures among which the target is looked for, one path a line. Paths are
+POSIX paths below one folder of pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
+
+from viewfinder.data.files import folder_at, read_text
+from viewfinder.data.jsonl import read_jsonl, write_jsonl
+from viewfinder.data.records import field_of
+from viewfinder.data.report import Dropped, ReadReport
+from viewfinder.errors import BadInput
+
+Subtask = Literal["tChat", "iChat", "mChat"]
+"""Words only; one picture and what should be different; several rounds of both."""
+
+Role = Literal["user", "assistant"]
+
+SUBTASKS: tuple[Subtask, ...] = get_args(Subtask)
+ROLES: tuple[Role, ...] = get_args(Role)
+
+_Name = TypeVar("_Name", bound=str)
+
+
+@dataclass(frozen=True)
+class TextItem:
+    """Words of a turn."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ImageItem:
+    """A picture of a turn, by its path in the folder of pictures."""
+
+    image: str
+
+
+@dataclass(frozen=True)
+class ChatTurn:
+    """What one side said and showed, in order; never empty."""
+
+    role: Role
+    content: tuple[TextItem | ImageItem, ...]
+
+
+@dataclass(frozen=True)
+class ChatSample:
+    """A dialogue that ends with the user's turn, and the picture meant; `source` says how the sample was made."""
+
+    id: str
+    subtask: Subtask
+    turns: tuple[ChatTurn, ...]
+    target: str
+    source: Mapping[str, Any] = field(default_factory=dict)
+
+    def images(self) -> tuple[str, ...]:
+        """The pictures that the turns show, in order."""
+        items = (item for turn in self.turns for item in turn.content)
+        return tuple(item.image for item in items if isinstance(item, ImageItem))
+
+
+def read_chatsearch(
+    file: Path,
+    *,
+    galleries: Mapping[Subtask, Sequence[str]] | None = None,
+    images: Path | None = None,
+) -> tuple[list[ChatSample], ReadReport]:
+    """The samples of a file. With `images`, those of which a picture is missing there are left out and reported.
+
+    Args:
+        file: the JSON lines.
+        galleries: as `read_galleries` gives them; every target must be in its subtask's. None for training data.
+        images: the folder of pictures, None where only names are needed.
+
+    Raises:
+        BadInput: no such file or folder, or a damaged record: a missing or malformed field, an id that is there
+            twice, a target that is not in the gallery. File, line and field are named.
+    """
+    among = None if galleries is None else {subtask: frozenset(names) for subtask, names in galleries.items()}
+    folder = None if images is None else folder_at(images)
+    samples: list[ChatSample] = []
+    dropped: list[Dropped] = []
+    lines: dict[str, int] = {}
+    for line, record in read_jsonl(file):
+        sample = _sample(record, f"{file}, line {line}")
+        if sample.id in lines:
+            raise BadInput(f"{file}, line {line}: the id {sample.id!r} is on line {lines[sample.id]} already")
+        lines[sample.id] = line
+        _check_target(sample, among, f"{file}, line {line}")
+        missing = _missing(sample, folder)
+        if missing is None:
+            samples.append(sample)
+        else:
+            dropped.append(Dropped(sample.id, f"no such file: {missing}"))
+    return samples, ReadReport(len(lines), len(samples), tuple(dropped))
+
+
+def read_gallery(file: Path) -> tuple[str, ...]:
+    """The pictures of a gallery file, in its order.
+
+    Raises:
+        BadInput: no such file, nothing in it, or a picture twice (the line is named).
+    """
+    lines: dict[str, int] = {}
+    for number, line in enumerate(read_text(file).splitlines(), start=1):
+        name = line.strip()
+        if name in lines:
+            raise BadInput(f"{file}, line {number}: {name!r} is on line {lines[name]} already")
+        if name:
+            lines[name] = number
+    if not lines:
+        raise BadInput(f"{file}: this gallery is empty; one path of a picture a line is needed")
+    return tuple(lines)
+
+
+def read_galleries(folder: Path) -> dict[Subtask, tuple[str, ...]]:
+    """The galleries that lie in a folder, by subtask.
+
+    Raises:
+        BadInput: no such folder, none in it, or as `read_gallery`.
+    """
+    files = {subtask: _gallery_file(folder_at(folder), subtask) for subtask in SUBTASKS}
+    found = {subtask: read_gallery(file) for subtask, file in files.items() if file.is_file()}
+    if not found:
+        raise BadInput(f"{folder}: no gallery_<subtask>.txt here (subtasks: {', '.join(SUBTASKS)})")
+    return found
+
+
+def write_chatsearch(file: Path, samples: Iterable[ChatSample]) -> None:
+    """Writes samples so that `read_chatsearch` gives them back."""
+    write_jsonl(file, (_record(sample) for sample in samples))
+
+
+def write_gallery(folder: Path, subtask: Subtask, pictures: Sequence[str]) -> Path:
+    """Writes `gallery_<subtask>.txt` and gives its path."""
+    file = _gallery_file(folder, subtask)
+    file.write_text("".join(f"{picture}\n" for picture in pictures), encoding="utf-8", newline="\n")
+    return file
+
+
+def _gallery_file(folder: Path, subtask: Subtask) -> Path:
+    return folder / f"gallery_{subtask}.txt"
+
+
+def _record(sample: ChatSample) -> dict[str, Any]:
+    turns = [{"role": turn.role, "content": [vars(item) for item in turn.content]} for turn in sample.turns]
+    return {
+        "id": sample.id,
+        "subtask": sample.subtask,
+        "turns": turns,
+        "target": sample.target,
+        "source": dict(sample.source),
+    }
+
+
+def _sample(record: Mapping[str, Any], where: str) -> ChatSample:
+    turns: list[Any] = field_of(where, record, "turns", list)
+    read = tuple(_turn(turn, f"{where}, turns[{at}]") for at, turn in enumerate(turns))
+    if not read or read[-1].role != "user":
+        raise BadInput(f"{where}, turns: the last turn must be the user's")
+    subtask = _one_of(record.get("subtask"), SUBTASKS, f"{where}, subtask")
+    source: dict[str, Any] = field_of(where, record, "source", dict) if "source" in record else {}
+    name, target = field_of(where, record, "id", str), field_of(where, record, "target", str)
+    return ChatSample(name, subtask, read, target, source)
+
+
+def _turn(turn: Any, where: str) -> ChatTurn:
+    content = turn.get("content") if isinstance(turn, dict) else None
+    if not isinstance(content, list) or not content:
+        raise BadInput(f"{where}.content: a list of texts and images is needed")
+    role = _one_of(turn.get("role"), ROLES, f"{where}.role")
+    return ChatTurn(role, tuple(_item(item, f"{where}.content[{at}]") for at, item in enumerate(content)))
+
+
+def _item(item: Any, where: str) -> TextItem | ImageItem:
+    match item:
+        case {"text": str(text), **rest} if text and not rest:
+            return TextItem(text)
+        case {"image": str(image), **rest} if image and not rest:
+            return ImageItem(image)
+        case _:
+            raise BadInput(f'{where}: {{"text": ...}} or {{"image": ...}} is needed, not {item!r:.80}')
+
+
+def _one_of(value: Any, names: Sequence[_Name], where: str) -> _Name:
+    for name in names:
+        if value == name:
+            return name
+    raise BadInput(f"{where}: one of {', '.join(names)} is needed, not {value!r:.80}")
+
+
+def _check_target(sample: ChatSample, galleries: Mapping[Subtask, frozenset[str]] | None, where: str) -> None:
+    if galleries is None:
+        return
+    if sample.subtask not in galleries:
+        raise BadInput(f"{where}, subtask: there is no gallery_{sample.subtask}.txt to look in")
+    if sample.target not in galleries[sample.subtask]:
+        raise BadInput(f"{where}, target: {sample.target!r} is not in gallery_{sample.subtask}.txt")
+
+
+def _missing(sample: ChatSample, folder: Path | None) -> str | None:
+    if folder is None:
+        return None
+    return next((name for name in (*sample.images(), sample.target) if not (folder / name).is_file()), None)

@@ -1,0 +1,126 @@
+"""CIRR (Liu et al., ICCV 2021): a picture, a sentence about what is to change, and the picture that is wanted.
+
+captions/cap.rc2.<split>.json          queries; test1 has no targets
+image_splits/split.rc2.<split>.json    the gallery: name -> path of the picture
+img_raw/                               the pictures, where one has them
+
+Every query belongs to a set of six similar pictures, its reference among them; R_subset ranks within that set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from viewfinder.data.files import folder_at
+from viewfinder.data.records import field_of, read_list, read_mapping, split_file, texts
+from viewfinder.data.report import Dropped, ReadReport
+from viewfinder.errors import BadInput
+
+VERSION = "rc2"
+
+
+@dataclass(frozen=True)
+class CirrPair:
+    """One query and what it is about; pictures are named as the gallery names them.
+
+    Attributes:
+        pairid: its number, unique in all splits; CIRR's evaluation server wants it.
+        reference: the picture that the user starts from.
+        caption: what is to be different.
+        target: the picture that is wanted; None where a test split keeps it secret.
+        members: the set of six similar pictures, reference and target among them.
+        soft_targets: annotators' grades of pictures of the set as targets (1, 0.5 or -1), as the file has them.
+    """
+
+    pairid: int
+    reference: str
+    caption: str
+    target: str | None
+    members: tuple[str, ...]
+    soft_targets: Mapping[str, float]
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """What R_subset ranks: the members without the reference."""
+        return tuple(member for member in self.members if member != self.reference)
+
+
+@dataclass(frozen=True)
+class Cirr:
+    """A split: its pairs and its gallery, in the order of their files.
+
+    `paths` has a file for every picture that is on the disk.
+    """
+
+    pairs: tuple[CirrPair, ...]
+    gallery: tuple[str, ...]
+    paths: Mapping[str, Path]
+
+
+def read_cirr(folder: Path, split: str) -> tuple[Cirr, ReadReport]:
+    """One split (train, val or test1) of CIRR. The report counts pairs.
+
+    Pictures are looked for in `img_raw/`, else in the folder itself. Those without a file stay in the gallery;
+    the report names them, unless there are no pictures at all.
+
+    Raises:
+        UnknownName: no such split.
+        BadInput: a file is missing or damaged, a record lacks a field, or names a picture outside the gallery.
+    """
+    file = split_file(folder_at(folder) / "captions" / f"cap.{VERSION}.{split}.json", "cap.*.json")
+    names = _read_gallery(split_file(folder / "image_splits" / f"split.{VERSION}.{split}.json", "split.*.json"))
+    secret = split.startswith("test")
+    pairs = tuple(_pair(file, i, record, secret=secret) for i, record in enumerate(read_list(file)))
+    for pair in pairs:
+        _check_pictures(file, pair, names)
+    paths, missing = _on_disk(folder, names)
+    return Cirr(pairs, tuple(names), paths), ReadReport(len(pairs), len(pairs), tuple(missing))
+
+
+def _read_gallery(file: Path) -> dict[str, str]:
+    """Path by name."""
+    names = read_mapping(file)
+    return {name: field_of(str(file), names, name, str) for name in names}
+
+
+def _pair(file: Path, position: int, record: Any, *, secret: bool) -> CirrPair:
+    pairid = field_of(f"{file}: [{position}]", record, "pairid", int)
+    where = f"{file}: [{position}], pairid {pairid}"
+    image_set = field_of(where, record, "img_set", dict)
+    return CirrPair(
+        pairid=pairid,
+        reference=field_of(where, record, "reference", str),
+        caption=field_of(where, record, "caption", str),
+        target=None if secret and "target_hard" not in record else field_of(where, record, "target_hard", str),
+        members=texts(f"{where}, field 'members'", image_set.get("members")),
+        soft_targets=_soft_targets(where, record),
+    )
+
+
+def _soft_targets(where: str, record: Mapping[str, Any]) -> dict[str, float]:
+    soft = field_of(where, record, "target_soft", dict) if "target_soft" in record else {}
+    values = {name: value for name, value in soft.items() if isinstance(value, int | float)}
+    if len(values) < len(soft):
+        raise BadInput(f"{where}: field 'target_soft' needs a number for every picture; fetch or write the file again")
+    return {name: float(value) for name, value in values.items()}
+
+
+def _check_pictures(file: Path, pair: CirrPair, gallery: Mapping[str, str]) -> None:
+    named = [("reference", pair.reference), ("target_hard", pair.target), *(("members", name) for name in pair.members)]
+    for field, name in named:
+        if name is not None and name not in gallery:
+            raise BadInput(
+                f"{file}: pairid {pair.pairid}, field {field!r}: {name} is not among the {len(gallery)} pictures of "
+                f"the gallery; take the split that belongs to it"
+            )
+
+
+def _on_disk(folder: Path, names: Mapping[str, str]) -> tuple[dict[str, Path], list[Dropped]]:
+    """The pictures that have a file; and those that have none, unless none has."""
+    root = folder / "img_raw" if (folder / "img_raw").is_dir() else folder
+    found = {name: root / path for name, path in names.items() if (root / path).is_file()}
+    missing = [name for name in names if name not in found] if found else []
+    return found, [Dropped(name, f"no file {names[name]}; the gallery keeps the name") for name in missing]

@@ -1,0 +1,262 @@
+"""Dialogues about a picture: VisDial 1.0, the dialogue files and picture pools of ChatIR, and PlugIR's files.
+
+A dialogue is a caption and up to ten rounds of question and answer. ChatIR (Levy et al., "Chatting Makes Perfect",
+NeurIPS 2023) writes it as eleven strings, the caption and then "question? answer"; PlugIR (Lee et al., "Interactive
+Text-to-Image Retrieval with Large Language Models", ACL 2024) keeps the form for dialogues it has rewritten, in which
+string k is the whole query of round k.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from viewfinder.data.files import folder_at
+from viewfinder.data.records import (
+    field_of,
+    missing_pictures,
+    pictured,
+    read_keys,
+    read_list,
+    read_mapping,
+    split_file,
+    texts,
+    write_json,
+)
+from viewfinder.data.report import Dropped, ReadReport
+from viewfinder.errors import BadInput
+
+VISDIAL_PICTURES = {"train": "COCO_train2014", "val": "VisualDialog_val2018", "test": "VisualDialog_test2018"}
+"""How picture files are called in each split of VisDial: this, an underscore, and the id in 12 digits."""
+
+_LEAK = re.compile(r"\bAnswer\s*:")
+_ASKED = re.compile(r"\?[)\]\"'’”]*")
+_GAP = re.compile(r"\s{2,}(?=\S)")
+_LAST_YES_OR_NO = re.compile(r"\s(?=(?:yes|no)\s*$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Round:
+    """A question and its answer; either may be empty, where the other is all that is known."""
+
+    question: str
+    answer: str
+
+    def __str__(self) -> str:
+        return " ".join(part for part in (self.question, self.answer) if part)
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """A talk about one picture.
+
+    Attributes:
+        image: the picture, as the pool names it ("unlabeled2017/000000000008.jpg").
+        caption: what is said at first.
+        rounds: questions and answers; none in a rewritten dialogue.
+        strings: caption and rounds as the file has them. They are what retrievers are given.
+        rewritten: string k is the complete query of round k, not an addition to those before.
+    """
+
+    image: str
+    caption: str
+    rounds: tuple[Round, ...]
+    strings: tuple[str, ...]
+    rewritten: bool = False
+
+
+def dialogue(image: str, caption: str, rounds: Iterable[Round]) -> Dialogue:
+    """A dialogue whose strings are put together as in the released files: caption, then "question? answer"."""
+    said = tuple(rounds)
+    return Dialogue(image, caption, said, (caption, *map(str, said)))
+
+
+def split_round(text: str) -> Round:
+    """Question and answer of one string of a dialogue; the two, joined by a blank, are the text (but for blanks).
+
+    The question ends at the last "?" before a leaked "Answer:", if there is one. Some released turns have no
+    question mark, because their questions were cut off; the answer then begins, by the first rule that applies,
+    at a leaked "Answer:", after the last gap of two blanks, or at a last word yes or no. What cannot be told
+    apart is all question.
+
+    >>> split_round("What is the weather like? Is it sunny? no")
+    Round(question='What is the weather like? Is it sunny?', answer='no')
+    >>> split_round("What is on her feet? Answer: sandals What is on her feet? Answer: sandals").question
+    'What is on her feet?'
+    >>> split_round("Is the computer desk well no")
+    Round(question='Is the computer desk well', answer='no')
+    """
+    cut = _seam(text)
+    return Round(text[:cut].strip(), text[cut:].strip())
+
+
+def _seam(text: str) -> int:
+    leak = _LEAK.search(text)
+    asked = list(_ASKED.finditer(text, 0, leak.start() if leak else len(text)))
+    if asked:
+        return asked[-1].end()
+    if leak:
+        return leak.start()
+    ends = list(_GAP.finditer(text.rstrip())) or list(_LAST_YES_OR_NO.finditer(text))
+    return ends[-1].start() if ends else len(text)
+
+
+def unrotated(talk: Dialogue) -> Dialogue:
+    """The dialogue with its first round moved to the end.
+
+    ChatIR's Human_BLIP2 has the questions of VisDial, but the last of them first. Undo that before it is compared
+    with VisDial round by round; the protocol itself is run on the files as they are.
+    """
+    caption, *said = talk.strings
+    strings = (caption, *said[1:], *said[:1])
+    return replace(talk, strings=strings, rounds=talk.rounds[1:] + talk.rounds[:1])
+
+
+def read_dialogues(
+    file: Path,
+    pool: Collection[str] | None = None,
+    *,
+    rewritten: bool | None = None,
+    pictures: Path | None = None,
+) -> tuple[list[Dialogue], ReadReport]:
+    """Dialogues as ChatIR and PlugIR release them: `[{"img": path, "dialog": [caption, "question? answer", ...]}]`.
+
+    Args:
+        file: a `dialogues/<name>.json`.
+        pool: the pictures that are searched; every target must be among them.
+        rewritten: string k is the whole query of round k. None: where the file is called `..._reconed`, as PlugIR's.
+        pictures: the folder below which the pictures lie; dialogues without one are left out.
+
+    Raises:
+        BadInput: damaged JSON, a record of another form, or a target that is not in the pool (file, record and
+            field are named).
+    """
+    whole = file.stem.endswith("_reconed") if rewritten is None else rewritten
+    talks = [_dialogue(f"{file}: [{i}]", record, whole) for i, record in enumerate(read_list(file))]
+    if pool is not None:
+        _check_in_pool(file, talks, frozenset(pool))
+    return _with_pictures(file, "[{}]", talks, pictures)
+
+
+def _dialogue(where: str, record: Any, rewritten: bool) -> Dialogue:
+    image = field_of(where, record, "img", str)
+    strings = texts(f"{where}, field 'dialog'", field_of(where, record, "dialog", list))
+    if not strings:
+        raise BadInput(f"{where}, field 'dialog': a caption is needed, the list is empty; write the file again")
+    rounds = () if rewritten else tuple(split_round(text) for text in strings[1:])
+    return Dialogue(image, strings[0], rounds, strings, rewritten)
+
+
+def _check_in_pool(file: Path, talks: Sequence[Dialogue], pool: frozenset[str]) -> None:
+    for i, talk in enumerate(talks):
+        if talk.image not in pool:
+            raise BadInput(
+                f"{file}: [{i}], field 'img': {talk.image} is not among the {len(pool)} pictures of the pool; "
+                f"take the pool that belongs to this file"
+            )
+
+
+def _with_pictures(
+    file: Path, place: str, talks: list[Dialogue], pictures: Path | None
+) -> tuple[list[Dialogue], ReadReport]:
+    there = pictured(pictures, (talk.image for talk in talks))
+    dropped: list[Dropped] = []
+    for i, talk in enumerate(talks):
+        dropped += missing_pictures(f"{file.name}: {place.format(i)}", [talk.image], there)
+    found = [talk for talk in talks if talk.image in there]
+    return found, ReadReport(len(talks), len(found), tuple(dropped))
+
+
+def write_dialogues(file: Path, dialogues: Iterable[Dialogue]) -> None:
+    """Write dialogues as ChatIR's files are written, byte for byte: one list on one line, in ASCII."""
+    write_json(file, [{"img": talk.image, "dialog": list(talk.strings)} for talk in dialogues])
+
+
+def read_pool(file: Path) -> tuple[tuple[str, ...], ReadReport]:
+    """The pictures that are searched, in the order of the file (`Search_Space_val_50k.json`); each of them once.
+
+    Raises:
+        BadInput: damaged JSON, or something else than a list of texts.
+    """
+    pool, dropped = read_keys(file)
+    return pool, ReadReport(len(pool) + len(dropped), len(pool), tuple(dropped))
+
+
+def write_pool(file: Path, pool: Iterable[str]) -> None:
+    """Write the pictures that are searched, as ChatIR's pool is written."""
+    write_json(file, list(pool))
+
+
+def read_plugir_captions(file: Path, pool: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], ReadReport]:
+    """PlugIR's `*_captions.json`, `[{"caption": [text, ...]}, ...]`, by picture: record k is about `pool[k]`.
+
+    Raises:
+        BadInput: damaged JSON, a record of another form, or more or fewer records than pictures in the pool.
+    """
+    records = read_list(file)
+    if len(records) != len(pool):
+        raise BadInput(
+            f"{file}: {len(records)} records, but the pool has {len(pool)} pictures; take the pool that belongs to it"
+        )
+    captions: dict[str, tuple[str, ...]] = {}
+    for i, (image, record) in enumerate(zip(pool, records, strict=True)):
+        where = f"{file}: [{i}]"
+        captions[image] = texts(f"{where}, field 'caption'", field_of(where, record, "caption", list))
+    dropped = tuple(Dropped(f"{file.name}: [{i}]", "no caption") for i, image in enumerate(pool) if not captions[image])
+    there = {image: said for image, said in captions.items() if said}
+    return there, ReadReport(len(pool), len(there), dropped)
+
+
+def read_visdial(folder: Path, split: str, *, pictures: Path | None = None) -> tuple[list[Dialogue], ReadReport]:
+    """VisDial 1.0 (Das et al., CVPR 2017): `<split>/visdial_1.0_<split>.json`, with or without the split's folder.
+
+    Rounds hold indices into two lists, of questions (without their question marks) and of answers. Pictures are named
+    from `folder`: `val/images/VisualDialog_val2018_<12 digits>.jpg`; of train, where the file is not there under
+    `COCO_train2014` but under `COCO_val2014`, by that. The newest question of the test split has no answer.
+
+    Args:
+        folder: where the data set lies.
+        split: train, val or test.
+        pictures: as for `read_dialogues`; most often `folder` itself.
+
+    Raises:
+        UnknownName: there is no such split.
+        BadInput: damaged JSON, a record of another form, or an index beyond its list (the record is named).
+    """
+    nested = folder_at(folder) / split / f"visdial_1.0_{split}.json"
+    file = nested if nested.is_file() else split_file(folder / nested.name, "**/visdial_1.0_*.json")
+    data = field_of(str(file), read_mapping(file), "data", dict)
+    lists = {name: texts(f"{file}: data.{name}s", data.get(f"{name}s")) for name in ("question", "answer")}
+    talks: list[Dialogue] = []
+    for i, record in enumerate(field_of(f"{file}: data", data, "dialogs", list)):
+        where = f"{file}: data.dialogs[{i}]"
+        image = _visdial_picture(folder, split, field_of(where, record, "image_id", int))
+        turns = field_of(where, record, "dialog", list)
+        rounds = [_visdial_round(f"{where}.dialog[{k}]", turn, lists) for k, turn in enumerate(turns)]
+        talks.append(dialogue(image, field_of(where, record, "caption", str), rounds))
+    return _with_pictures(file, "data.dialogs[{}]", talks, pictures)
+
+
+def _visdial_round(where: str, turn: Any, lists: dict[str, tuple[str, ...]]) -> Round:
+    question = _listed(where, turn, "question", lists).strip()
+    open_end = isinstance(turn, dict) and "answer" not in turn
+    answer = "" if open_end else _listed(where, turn, "answer", lists).strip()
+    return Round(question if question.endswith("?") else f"{question}?", answer)
+
+
+def _listed(where: str, turn: Any, name: str, lists: dict[str, tuple[str, ...]]) -> str:
+    index, listed = field_of(where, turn, name, int), lists[name]
+    if not 0 <= index < len(listed):
+        raise BadInput(f"{where}, field {name!r}: {index}, but the file lists {len(listed)} {name}s; fetch it again")
+    return listed[index]
+
+
+def _visdial_picture(folder: Path, split: str, number: int) -> str:
+    place = f"{split}/images/{{}}_{number:012d}.jpg"
+    name = place.format(VISDIAL_PICTURES.get(split, f"VisualDialog_{split}2018"))
+    other = place.format("COCO_val2014")
+    moved = split == "train" and not (folder / name).is_file() and (folder / other).is_file()
+    return other if moved else name

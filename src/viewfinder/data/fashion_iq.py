@@ -1,0 +1,328 @@
+"""Fashion IQ (Wu et al., CVPR 2021): pairs of products and what sets the wanted one apart from the shown one.
+
+captions/cap.<kind>.<split>.json           pairs with two relative captions each; test has no targets
+image_splits/split.<kind>.<split>.json     the gallery
+asin2attr.<kind>.<split>.json              attribute words by type, there or in attributes/ or attr/
+attribute2idx.json                         every attribute word and its number
+predict_<kind>_b7_ft.json                  attributes as a network sees them
+data/shuffled.<kind>.<split>.json          the first picture shown for every target of the dialogue protocol
+
+The kinds of the published set are dress, shirt and toptee; a folder may hold any others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from viewfinder.data.files import folder_at
+from viewfinder.data.records import (
+    field_of,
+    kinds_and_splits,
+    missing_pictures,
+    pictured,
+    read_keys,
+    read_list,
+    read_mapping,
+    split_file,
+    texts,
+    write_json,
+)
+from viewfinder.data.report import Dropped, ReadReport
+from viewfinder.errors import BadInput
+
+SPECIAL_WORDS = ("<pad>", "<start>", "<end>", "<and>", "<unk>")
+"""The first words of a vocabulary; `<and>` stands between the two captions of a pair."""
+
+Attributes = Mapping[str, tuple[tuple[str, ...], ...]]
+"""Words of a product by its key, in lists: category, texture, fabric, shape, part, style."""
+
+# CIRR keeps its own captions under like names: cap.rc2.<split>.json.
+_CAPTION_FILE = re.compile(r"cap\.(?!rc2\.)(.+)\.([^.]+)\.json")
+
+
+@dataclass(frozen=True)
+class FashionPair:
+    """What a user says who is shown `candidate` and wants `target` (None: kept secret, as in the test split)."""
+
+    target: str | None
+    candidate: str
+    captions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FashionIQ:
+    """One kind and split: its pairs, the gallery, and attributes where the folder has them."""
+
+    kind: str
+    split: str
+    pairs: tuple[FashionPair, ...]
+    gallery: tuple[str, ...]
+    attributes: Attributes = field(default_factory=dict)
+
+    def union(self) -> tuple[str, ...]:
+        """The smaller gallery of the other single-turn protocol: only candidates and targets, in gallery order."""
+        used = {key for pair in self.pairs for key in (pair.candidate, pair.target)}
+        return tuple(key for key in self.gallery if key in used)
+
+
+def fashion_kinds(folder: Path) -> dict[str, tuple[str, ...]]:
+    """Which splits of which kinds a folder has, told from its caption files: {"dress": ("test", "train", "val")}.
+
+    Raises:
+        BadInput: no such folder, or no `captions/cap.<kind>.<split>.json` in it.
+    """
+    return kinds_and_splits(folder_at(folder) / "captions", _CAPTION_FILE)
+
+
+def read_fashion_iq(
+    folder: Path, kind: str, split: str, *, pictures: Path | None = None
+) -> tuple[FashionIQ, ReadReport]:
+    """One kind and split of a Fashion IQ folder. The report counts pairs; an empty caption costs only itself.
+
+    Args:
+        folder: with `captions/` and `image_splits/`.
+        kind: dress, shirt, toptee, or what else the folder has.
+        split: train, val or test.
+        pictures: a folder of `<key>.jpg` or `<key>.png`; pairs and gallery entries without a picture are left out.
+
+    Raises:
+        UnknownName: there is no such kind or split.
+        BadInput: damaged JSON, a record of another form, or a candidate or target that is not in the gallery
+            (file, record and field are named).
+    """
+    gallery_file = folder_at(folder) / "image_splits" / f"split.{kind}.{split}.json"
+    file = split_file(folder / "captions" / f"cap.{kind}.{split}.json", "cap.*.json")
+    gallery, dropped = read_keys(split_file(gallery_file, "split.*.json"))
+    inside, there = frozenset(gallery), pictured(pictures, gallery)
+    pairs: list[FashionPair] = []
+    records = read_list(file)
+    for i, record in enumerate(records):
+        pair = _pair(f"{file}: [{i}]", record, inside, secret=split == "test")
+        lost = missing_pictures(f"{file.name}: [{i}]", filter(None, (pair.candidate, pair.target)), there)
+        dropped += lost + empty_captions(f"{file.name}: [{i}]", pair.captions)
+        if not lost:
+            pairs.append(FashionPair(pair.target, pair.candidate, spoken(pair.captions)))
+    for key in gallery:
+        dropped += missing_pictures(f"{gallery_file.name}: {key}", [key], there)
+    attributes = read_attributes(folder, kind, split)
+    shown = tuple(key for key in gallery if key in there)
+    return FashionIQ(kind, split, tuple(pairs), shown, attributes), ReadReport(len(records), len(pairs), tuple(dropped))
+
+
+def _pair(where: str, record: Any, gallery: frozenset[str], *, secret: bool) -> FashionPair:
+    """The pair of a record; where targets are `secret` it need not have one."""
+    candidate = key_in(gallery, f"{where}, field 'candidate'", field_of(where, record, "candidate", str))
+    untold = secret and "target" not in record
+    target = None if untold else key_in(gallery, f"{where}, field 'target'", field_of(where, record, "target", str))
+    return FashionPair(target, candidate, texts(f"{where}, field 'captions'", record.get("captions")))
+
+
+def key_in(gallery: frozenset[str], where: str, key: str) -> str:
+    """The key, if the gallery has it.
+
+    Raises:
+        BadInput: it has not; `where` names file, record and field.
+    """
+    if key not in gallery:
+        raise BadInput(f"{where}: {key} is not among the {len(gallery)} of the gallery; take the split it belongs to")
+    return key
+
+
+def spoken(captions: Sequence[str]) -> tuple[str, ...]:
+    """The captions that say something, as they are."""
+    return tuple(caption for caption in captions if caption.strip())
+
+
+def empty_captions(record: str, captions: Sequence[str]) -> list[Dropped]:
+    """What `spoken` leaves out, for the report."""
+    empty = [k for k, caption in enumerate(captions) if not caption.strip()]
+    return [Dropped(f"{record}, captions[{k}]", "empty caption") for k in empty]
+
+
+def joined_captions(captions: Sequence[str]) -> str:
+    """A pair's captions as one text, "Cap1 and cap2", as in CLIP4Cir (Baldrati et al., CVPRW 2022) and later work.
+
+    >>> joined_captions(["is red.", "Has longer Sleeves"])
+    'Is red and Has longer Sleeves'
+    """
+    said = [words for caption in captions if (words := caption.strip(".?, "))]
+    return " and ".join([words.capitalize() for words in said[:1]] + said[1:])
+
+
+def sampled_captions(captions: Sequence[str], random: Random) -> str:
+    """One of "1 and 2", "2 and 1", "1" and "2" with equal chances: how CLIP4Cir words a pair in training."""
+    orders = [captions, captions[::-1], captions[:1], captions[-1:]]
+    return joined_captions(orders[int(random.random() * len(orders))])
+
+
+def read_attributes(folder: Path, kind: str, split: str) -> Attributes:
+    """Attribute words of every product, by type; none where the folder has no such file.
+
+    A few published records have twelve lists, two records of six in a row: they are merged type by type.
+
+    Raises:
+        BadInput: damaged JSON, or a record that is no multiple of six lists of words (it is named).
+    """
+    names = [f"asin2attr.{kind}.{split}{variant}.json" for variant in ("", ".new")]
+    places = [folder / inside / name for inside in ("", "attributes", "attr") for name in names]
+    file = next((place for place in places if place.is_file()), None)
+    if file is None:
+        return {}
+    return {key: _types(f"{file}: {key}", value) for key, value in read_mapping(file).items()}
+
+
+def _types(where: str, value: Any) -> tuple[tuple[str, ...], ...]:
+    if not isinstance(value, list) or not value or len(value) % 6:
+        raise BadInput(f"{where}: six lists of words are needed; write the record again")
+    words = [texts(f"{where}, list {k}", of_type) for k, of_type in enumerate(value)]
+    merged = [[word for of_type in words[kind::6] for word in of_type if word] for kind in range(6)]
+    return tuple(tuple(dict.fromkeys(of_type)) for of_type in merged)
+
+
+def read_attribute_index(file: Path) -> dict[str, int]:
+    """`attribute2idx.json`: the number of every attribute word.
+
+    Raises:
+        BadInput: damaged JSON, or a number that is none, is there twice, or leaves a gap.
+    """
+    data = read_mapping(file)
+    numbers = {word: field_of(str(file), data, word, int) for word in data}
+    if sorted(numbers.values()) != list(range(len(numbers))):
+        raise BadInput(f"{file}: the words must be numbered 0 to {len(numbers) - 1}, each number once; fetch it again")
+    return numbers
+
+
+def read_predicted_attributes(file: Path) -> dict[str, tuple[tuple[str, float], ...]]:
+    """`predict_<kind>_b7_ft.json`: attribute words with their scores, as the file orders them, by product.
+
+    Raises:
+        BadInput: damaged JSON, or words and scores that do not pair up (the product is named).
+    """
+    return {key: _predicted(f"{file}: {key}", record) for key, record in read_mapping(file).items()}
+
+
+def _predicted(where: str, record: Any) -> tuple[tuple[str, float], ...]:
+    words = texts(f"{where}, field 'predict'", field_of(where, record, "predict", list))
+    scores = field_of(where, record, "pred_score", list)
+    if len(scores) != len(words) or not all(isinstance(score, int | float) for score in scores):
+        raise BadInput(f"{where}, field 'pred_score': {len(words)} numbers are needed, a word each; fetch it again")
+    return tuple(zip(words, map(float, scores), strict=True))
+
+
+def read_shuffled(file: Path, size: int) -> tuple[int, ...]:
+    """`data/shuffled.<kind>.<split>.json`: for target k of a gallery of `size`, which picture is shown first.
+
+    Raises:
+        BadInput: damaged JSON, not `size` numbers, or a number beyond the gallery (its place is named).
+    """
+    numbers = read_list(file)
+    if len(numbers) != size:
+        raise BadInput(f"{file}: {len(numbers)} numbers, but the gallery has {size}; generate the file again")
+    for k, number in enumerate(numbers):
+        if not isinstance(number, int) or not 0 <= number < size:
+            raise BadInput(f"{file}: [{k}] is {number!r}; it must be 0 to {size - 1}; generate the file again")
+    return tuple(numbers)
+
+
+def shuffled(size: int, seed: int) -> tuple[int, ...]:
+    """A first picture for each of `size` targets: every picture once, none for itself (unless there is only one).
+
+    The published protocol fixes such a list but does not ship it. This one (Sattolo's algorithm) depends on size and
+    seed alone, on any machine.
+
+    >>> shuffled(5, seed=0)
+    (1, 4, 0, 2, 3)
+    """
+    random = Random(seed)
+    order = list(range(size))
+    for last in range(size - 1, 0, -1):
+        other = int(random.random() * last)
+        order[last], order[other] = order[other], order[last]
+    return tuple(order)
+
+
+def write_shuffled(folder: Path, kind: str, split: str, order: Sequence[int]) -> None:
+    """Write first pictures where the published code looks for them."""
+    write_json(folder / "data" / f"shuffled.{kind}.{split}.json", list(order))
+
+
+def write_fashion_iq(
+    folder: Path,
+    kind: str,
+    split: str,
+    pairs: Iterable[FashionPair],
+    gallery: Sequence[str],
+    attributes: Mapping[str, Sequence[Sequence[str]]],
+) -> None:
+    """Write one kind and split in the published layout; no attributes file where `attributes` is empty."""
+    write_json(folder / "captions" / f"cap.{kind}.{split}.json", [_record(pair) for pair in pairs], indent=4)
+    write_json(folder / "image_splits" / f"split.{kind}.{split}.json", list(gallery), indent=4)
+    if attributes:
+        words = {key: [list(of_type) for of_type in types] for key, types in attributes.items()}
+        write_json(folder / f"asin2attr.{kind}.{split}.json", words)
+
+
+def _record(pair: FashionPair) -> dict[str, Any]:
+    target = {} if pair.target is None else {"target": pair.target}
+    return {**target, "candidate": pair.candidate, "captions": list(pair.captions)}
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Words of the training captions and their numbers; 0 to 4 are the special words."""
+
+    words: tuple[str, ...]
+    numbers: Mapping[str, int]
+
+    def encode(self, caption: str) -> tuple[int, ...]:
+        """Numbers of the caption's words, without start and end; `<unk>` for what was not seen in training."""
+        unknown = self.numbers["<unk>"]
+        return tuple(self.numbers.get(word, unknown) for word in words_of([caption])[0])
+
+
+def vocabulary(captions: Iterable[str], *, least: int = 2) -> Vocabulary:
+    """The start kit's rule: words that occur `least` times, in the order in which they are first seen."""
+    counts = Counter(word for words in words_of(captions) for word in words)
+    kept = (*SPECIAL_WORDS, *(word for word, count in counts.items() if count >= least))
+    return Vocabulary(kept, {word: number for number, word in enumerate(kept)})
+
+
+def words_of(captions: Iterable[str]) -> list[list[str]]:
+    """Lower-cased words of each caption, as nltk's `word_tokenize` cuts them.
+
+    That function wants a downloaded list of abbreviations for finding sentences; here every "." that ends a word ends
+    a sentence, which matters only for abbreviations inside a caption.
+    """
+    from nltk.tokenize import NLTKWordTokenizer
+    from nltk.tokenize.punkt import PunktSentenceTokenizer
+
+    sentences, words = PunktSentenceTokenizer(), NLTKWordTokenizer()
+    return [
+        [word for sentence in sentences.tokenize(caption.lower()) for word in words.tokenize(sentence)]
+        for caption in captions
+    ]
+
+
+def read_vocabulary(file: Path) -> Vocabulary:
+    """A vocabulary as the start kit saves it: `{"word2idx": .., "idx2word": .., "idx": ..}`.
+
+    Raises:
+        BadInput: damaged JSON, or the words are not numbered without gaps.
+    """
+    numbers = field_of(str(file), read_mapping(file), "word2idx", dict)
+    words = sorted(numbers, key=lambda word: field_of(f"{file}: word2idx", numbers, word, int))
+    if [numbers[word] for word in words] != list(range(len(words))) or not set(SPECIAL_WORDS) <= set(words):
+        raise BadInput(f"{file}, field 'word2idx': the words must be numbered from 0, <unk> among them; build it again")
+    return Vocabulary(tuple(words), numbers)
+
+
+def write_vocabulary(file: Path, words: Vocabulary) -> None:
+    """Write a vocabulary as the start kit does."""
+    names = {str(number): word for number, word in enumerate(words.words)}
+    write_json(file, {"word2idx": dict(words.numbers), "idx2word": names, "idx": len(names)}, indent=4)

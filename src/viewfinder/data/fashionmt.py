@@ -1,0 +1,286 @@
+"""FashionMT (Chen et al., "MAI: A Multi-turn Aggregation-Iteration Model", ICLR 2025): transactions of three turns
+whose last turn looks back, to an earlier picture (rollback) or to parts of several (combination).
+
+modifiers/<source>_<split>_cap.json     transactions; sources are 200k, shoes, Fiq and FC
+modifiers/<source>_index_names.txt      the gallery, a picture a line (Fiq: a product a line)
+modifiers/FC-caption.json               titles by product; the other sources have a .txt a product or picture
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from viewfinder.data.files import folder_at, read_text
+from viewfinder.data.records import (
+    field_of,
+    kinds_and_splits,
+    missing_pictures,
+    pictured,
+    read_list,
+    read_mapping,
+    split_file,
+    unique,
+    write_json,
+)
+from viewfinder.data.report import ReadReport
+from viewfinder.errors import BadInput
+
+ORDINALS = ("FIRST", "SECOND", "THIRD")
+"""How a modification calls earlier pictures: the reference, then the targets of turns 1 and 2."""
+
+_TRANSACTION_FILE = re.compile(r"(.+)_([^_]+)_cap\.json")
+_NUMBER = re.compile(r"(?<![\w.])(\d+)\.(?!\d)\s*(keep the\b)?")
+_ORDINAL = re.compile(rf"\b({'|'.join(ORDINALS)})\b")
+_PART = re.compile(rf"\b({'|'.join(ORDINALS)})['’]s\b\s*(None\b)?")
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """One shopper's turns.
+
+    Attributes:
+        reference: the picture shown at first.
+        targets: the picture that each turn leads to; the last is the one that is wanted.
+        modifications: what is said in each turn, "1. is red 2. is shorter".
+        captions: of the reference, then of each target; none at all where the file has none.
+    """
+
+    reference: str
+    targets: tuple[str, ...]
+    modifications: tuple[str, ...]
+    captions: tuple[str, ...] = ()
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """The pictures in the order of the turns: `FIRST` is at 0."""
+        return (self.reference, *self.targets)
+
+
+@dataclass(frozen=True)
+class FashionMT:
+    """One source and split; `gallery` is the source's, and belongs to what is evaluated (test or val)."""
+
+    source: str
+    split: str
+    transactions: tuple[Transaction, ...]
+    gallery: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Modification:
+    """What is said in a turn: numbered clauses, and what stands before them ("I prefer the FIRST, and")."""
+
+    lead: str
+    clauses: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LookBack:
+    """To which pictures of a transaction a turn looks back, by their place in `Transaction.pictures`."""
+
+    setting: Literal["rollback", "combination"]
+    places: tuple[int, ...]
+
+
+def clauses(modification: str) -> Modification:
+    """The numbered clauses of a modification, and its lead; nothing but the numbers is lost.
+
+    A number opens a clause where it goes on counting from 1, or stands before "keep the" (which is number 4 whatever
+    came before); any other number is part of a clause. A text without such numbers is one clause, or a lead if it
+    names a picture. (The published code drops the lead, cuts a clause at any digit in training, and makes an unnumbered
+    text empty in evaluation.)
+
+    >>> clauses("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ")
+    Modification(lead='I prefer the FIRST, and', clauses=('is red', 'has a 3 inch heel'))
+    """
+    marks = list(_marks(modification))
+    if not marks:
+        text = modification.strip()
+        alone = _ORDINAL.search(text) and not _PART.search(text)
+        return Modification(text, ()) if alone else Modification("", (text,) if text else ())
+    ends = [start for start, _ in marks[1:]] + [len(modification)]
+    said = tuple(modification[start:end].strip() for (_, start), end in zip(marks, ends, strict=True))
+    return Modification(modification[: marks[0][0]].strip(), said)
+
+
+def _marks(modification: str) -> Iterator[tuple[int, int]]:
+    """(start of the number, start of the clause) of every clause."""
+    awaited = 1
+    for match in _NUMBER.finditer(modification):
+        if int(match[1]) == awaited or match[2]:
+            awaited = int(match[1]) + 1
+            yield match.start(), match.start(2) if match[2] else match.end()
+
+
+def look_back(modification: str) -> LookBack | None:
+    """What a modification says of earlier pictures; None if it does not look back.
+
+    "keep the FIRST's .. and the SECOND's .." combines; an ordinal in the lead rolls back. Where nothing was shared the
+    published text says "keep the SECOND's None": that is no place to look back to.
+
+    >>> look_back("1. is red 4. keep the FIRST's long sleeve and keep the SECOND's None")
+    LookBack(setting='combination', places=(0,))
+    """
+    parts = list(_PART.finditer(modification))
+    if parts:
+        return LookBack("combination", tuple(ORDINALS.index(part[1]) for part in parts if not part[2]))
+    named = _ORDINAL.search(clauses(modification).lead)
+    return LookBack("rollback", (ORDINALS.index(named[1]),)) if named else None
+
+
+def sources(folder: Path) -> dict[str, tuple[str, ...]]:
+    """Which splits of which sources a folder has, told from its transaction files: {"shoes": ("test", "train"), ..}.
+
+    Raises:
+        BadInput: no such folder, or no `modifiers/<source>_<split>_cap.json` in it.
+    """
+    return kinds_and_splits(folder_at(folder) / "modifiers", _TRANSACTION_FILE)
+
+
+def read_transactions(
+    folder: Path, source: str, split: str, *, pictures: Path | None = None
+) -> tuple[FashionMT, ReadReport]:
+    """One source and split of a FashionMT folder. The report counts transactions.
+
+    Where the gallery lists products instead of pictures (Fiq), the pictures of transactions are named by product too:
+    `/img/B00A.png` is `B00A`.
+
+    Args:
+        folder: with `modifiers/`.
+        source: 200k, shoes, Fiq, FC, or what else the folder has.
+        split: train, or test (Fiq: val).
+        pictures: the folder below which the pictures lie; transactions and gallery entries without one are left out.
+
+    Raises:
+        UnknownName: there is no such source or split.
+        BadInput: damaged JSON, a record of another form, or, in another split than train, a wanted picture that is not
+            in the gallery (file, record and field are named).
+    """
+    modifiers = folder_at(folder) / "modifiers"
+    file = split_file(modifiers / f"{source}_{split}_cap.json", "*_*_cap.json")
+    names = split_file(modifiers / f"{source}_index_names.txt", "*_index_names.txt")
+    lines = (line.strip() for line in read_text(names).splitlines())
+    listed, dropped = unique(names, (line for line in lines if line))
+    by_product = bool(listed) and not any("/" in name or PurePosixPath(name).suffix for name in listed)
+    read = [_transaction(f"{file}: [{i}]", record, by_product) for i, record in enumerate(read_list(file))]
+    if split != "train":
+        _check_wanted(file, read, frozenset(listed))
+    there = pictured(pictures, {*listed, *(name for transaction in read for name in transaction.pictures)})
+    for name in listed:
+        dropped += missing_pictures(f"{names.name}: {name}", [name], there)
+    found: list[Transaction] = []
+    for i, transaction in enumerate(read):
+        lost = missing_pictures(f"{file.name}: [{i}]", transaction.pictures, there)
+        dropped += lost
+        if not lost:
+            found.append(transaction)
+    gallery = tuple(name for name in listed if name in there)
+    return FashionMT(source, split, tuple(found), gallery), ReadReport(len(read), len(found), tuple(dropped))
+
+
+def _transaction(where: str, record: Any, by_product: bool) -> Transaction:
+    reference = field_of(where, record, "ref", str)
+    turns = [turn for turn in range(1, len(record) + 1) if f"tar{turn}" in record or f"mod{turn}" in record]
+    if turns != list(range(1, len(turns) + 1)) or not turns:
+        raise BadInput(f"{where}: fields tar1, mod1, tar2, mod2 .. are needed; it has {', '.join(record)}")
+    captioned = any(f"cap{place}" in record for place in range(len(turns) + 1))
+    targets, said = ([field_of(where, record, f"{name}{turn}", str) for turn in turns] for name in ("tar", "mod"))
+    captions = [field_of(where, record, f"cap{place}", str) for place in (0, *turns)] if captioned else []
+    names = [PurePosixPath(name).stem if by_product else name for name in (reference, *targets)]
+    return Transaction(names[0], tuple(names[1:]), tuple(said), tuple(captions))
+
+
+def _check_wanted(file: Path, transactions: Sequence[Transaction], gallery: frozenset[str]) -> None:
+    for i, transaction in enumerate(transactions):
+        wanted = transaction.targets[-1]
+        if wanted not in gallery:
+            raise BadInput(
+                f"{file}: [{i}], field 'tar{len(transaction.targets)}': {wanted} is not among the {len(gallery)} "
+                f"pictures of the gallery; take the index names that belong to this file"
+            )
+
+
+def write_transactions(
+    folder: Path, source: str, split: str, transactions: Iterable[Transaction], gallery: Sequence[str]
+) -> None:
+    """Write one source and split, and the gallery of the source, as `modifiers/` has them."""
+    modifiers = folder / "modifiers"
+    records = [_record(transaction) for transaction in transactions]
+    write_json(modifiers / f"{source}_{split}_cap.json", records, indent=4)
+    names = "".join(f"{name}\n" for name in gallery)
+    (modifiers / f"{source}_index_names.txt").write_text(names, encoding="utf-8")
+
+
+def _record(transaction: Transaction) -> dict[str, str]:
+    targets, said = enumerate(transaction.targets, 1), enumerate(transaction.modifications, 1)
+    return {
+        "ref": transaction.reference,
+        **{f"tar{turn}": target for turn, target in targets},
+        **{f"mod{turn}": words for turn, words in said},
+        **{f"cap{place}": caption for place, caption in enumerate(transaction.captions)},
+    }
+
+
+def product_of(source: str, picture: str) -> str:
+    """Under which name a picture's caption is kept: its folder (FC), what stands before "_" (200k), or its stem."""
+    path = PurePosixPath(picture)
+    if source == "FC":
+        return path.parent.name
+    return path.stem.split("_")[0] if source == "200k" else path.stem
+
+
+@dataclass(frozen=True)
+class Chain:
+    """What a transaction is made from; empty where the source's pair file has no such columns.
+
+    Attributes:
+        pictures: the reference and the three targets.
+        titles, descriptions: a text for each of them.
+        shared: attribute words that the last picture has in common with each of the others; "" for none.
+    """
+
+    pictures: tuple[str, ...]
+    titles: tuple[str, ...] = ()
+    descriptions: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
+
+
+def read_chains(file: Path) -> list[Chain]:
+    """`pairs/*.txt`, tab-separated: 4 pictures (200k), 4 titles (shoes), 4 descriptions (FC) or 3 shared texts (Fiq).
+
+    Raises:
+        BadInput: a line with another number of columns (it is named).
+    """
+    return [_chain(file, number, line) for number, line in enumerate(read_text(file).splitlines(), start=1) if line]
+
+
+def _chain(file: Path, number: int, line: str) -> Chain:
+    columns = tuple(line.split("\t"))
+    if len(columns) not in (4, 8, 11, 12):
+        raise BadInput(f"{file}, line {number}: {len(columns)} columns; 4, 8, 11 or 12 are needed; write it again")
+    rest = columns[8:]
+    shared = tuple("" if text == "None" else text for text in rest) if len(rest) == 3 else ()
+    return Chain(columns[:4], columns[4:8], rest if len(rest) == 4 else (), shared)
+
+
+def read_titles(file: Path) -> dict[str, str]:
+    """`FC-caption.json`: the title of every product.
+
+    Raises:
+        BadInput: damaged JSON, or a title that is no text (the product is named).
+    """
+    titles = read_mapping(file)
+    return {product: field_of(str(file), titles, product, str) for product in titles}
+
+
+def read_caption_files(folder: Path) -> dict[str, str]:
+    """Captions kept as one `<product or picture>.txt` each, as those of 200k, shoes and Fiq.
+
+    Raises:
+        BadInput: no such folder, or a file that is not UTF-8.
+    """
+    return {file.stem: read_text(file).strip() for file in sorted(folder_at(folder).glob("*.txt"))}

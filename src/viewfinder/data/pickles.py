@@ -1,0 +1,163 @@
+"""Pickles as data: numpy arrays, plain values and a `Vocabulary`, and nothing else.
+
+A pickle is a program: loading one from somebody else with `pickle.load` runs what it says. Some published data
+sets are pickles, so they are read here with a loader that knows a handful of names and refuses all others. Even
+numpy's own names are not passed through: the few functions below stand in for them, and take plain numbers,
+truth values and texts only, no objects and no structures.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from viewfinder.errors import BadInput
+
+
+class PickledVocabulary:
+    """What was in a class named `Vocabulary`, of any module: its attributes, none of its code."""
+
+    word2idx: dict[str, int]
+    idx2word: dict[int, str]
+
+    def __setstate__(self, state: Any) -> None:
+        if not isinstance(state, dict):
+            raise _Refused("a Vocabulary that is more than its attributes")
+        self.__dict__.update(state)
+
+
+def read_pickle(path: Path) -> Any:
+    """The value in a pickle of any protocol, written by Python 2 or 3 with numpy 1 or 2.
+
+    Texts and bytes of Python 2 come as texts.
+
+    Raises:
+        BadInput: the file is missing or damaged, or asks for anything that is not data (which is named).
+    """
+    data = _bytes(path)
+    try:
+        return _Loader(io.BytesIO(data), encoding="latin1").load()
+    except _Refused as refused:
+        what = _in_one_line(refused)
+        raise BadInput(f"{path}: this pickle holds {what}, which is not plain data; it is not read") from None
+    except Exception as error:  # Damaged bytes are a damaged program: it may fail in any way there is.
+        raise BadInput(f"{path}: damaged pickle ({_in_one_line(error)}); fetch the file again") from error
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise BadInput(f"{path}: no such file") from None
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _in_one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:120] or type(error).__name__
+
+
+class _Refused(Exception):
+    """Says what was asked for."""
+
+
+class _Loader(pickle.Unpickler):
+    """Finds the names of `_KNOWN` and no others."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if name == "Vocabulary":
+            return PickledVocabulary
+        # numpy 2 keeps its insides in numpy._core, numpy 1 in numpy.core.
+        known = _KNOWN.get((module.replace("numpy._core", "numpy.core"), name))
+        if known is None:
+            raise _Refused(f"{module}.{name}")
+        return known
+
+
+_PLAIN = re.compile(r"(b1|[iu][1248]|f(2|4|8|16)|[SU]\d+)")
+
+
+class _Dtype:
+    """Stands in for numpy.dtype: numbers, truth values, texts."""
+
+    def __init__(self, kind: str, align: Any = False, copy: Any = False) -> None:
+        if not isinstance(kind, str) or not _PLAIN.fullmatch(kind):
+            raise _Refused(f"an array of {kind!r}")
+        self.dtype: np.dtype[Any] = np.dtype(kind)
+
+    def __setstate__(self, state: Any) -> None:
+        _, order, within, names, fields = state[:5]
+        if within is not None or names is not None or fields is not None or order not in ("<", ">", "=", "|"):
+            raise _Refused("an array of structures")
+        self.dtype = self.dtype.newbyteorder(order)
+
+
+class _Array(np.ndarray[Any, np.dtype[Any]]):
+    """Stands in for numpy.ndarray: empty until its state comes."""
+
+    def __new__(cls, *_: Any) -> _Array:
+        return super().__new__(cls, (0,))
+
+    def __setstate__(self, state: Any) -> None:
+        version, shape, dtype, fortran, raw = state
+        content = raw.encode("latin1") if isinstance(raw, str) else raw
+        if not isinstance(dtype, _Dtype) or not isinstance(content, bytes):
+            raise _Refused("an array of objects")
+        super().__setstate__((version, shape, dtype.dtype, fortran, content))
+
+
+def _empty_array(kind: Any, shape: Any, code: Any) -> _Array:
+    if kind is not _Array:
+        raise _Refused(f"an array that is {kind!r}")
+    return _Array()
+
+
+def _array_of_buffer(buffer: Any, dtype: _Dtype, shape: Any, order: Any, axes: Any = None) -> Any:
+    """numpy's `_frombuffer`: how protocol 5 has arrays."""
+    flat = np.frombuffer(buffer, dtype=dtype.dtype)
+    return flat.reshape(shape).transpose(axes) if axes is not None else flat.reshape(shape, order=order)
+
+
+def _scalar(dtype: _Dtype, raw: str | bytes) -> Any:
+    content = raw.encode("latin1") if isinstance(raw, str) else raw
+    return np.frombuffer(content, dtype=dtype.dtype)[0]
+
+
+def _encoded(text: str, encoding: str = "latin1") -> bytes:
+    """How the protocols 0 to 2 have bytes."""
+    if encoding not in ("latin1", "latin-1"):
+        raise _Refused(f"bytes in {encoding!r}")
+    return text.encode("latin1")
+
+
+def _no_bytes() -> bytes:
+    return b""
+
+
+def _new(kind: Any, base: Any, state: Any) -> PickledVocabulary:
+    """How the protocols 0 and 1 make an object of a class of one's own."""
+    if kind is not PickledVocabulary:
+        raise _Refused(f"an object of {kind!r}")
+    return PickledVocabulary()
+
+
+_KNOWN: dict[tuple[str, str], Callable[..., Any]] = {
+    ("numpy", "ndarray"): _Array,
+    ("numpy", "dtype"): _Dtype,
+    ("numpy.core.multiarray", "_reconstruct"): _empty_array,
+    ("numpy.core.multiarray", "scalar"): _scalar,
+    ("numpy.core.numeric", "_frombuffer"): _array_of_buffer,
+    ("_codecs", "encode"): _encoded,
+    ("__builtin__", "bytes"): _no_bytes,
+    ("builtins", "bytes"): _no_bytes,
+    ("copyreg", "_reconstructor"): _new,
+    ("copy_reg", "_reconstructor"): _new,
+    ("builtins", "object"): object,
+    ("__builtin__", "object"): object,
+}

@@ -1,0 +1,107 @@
+"""What is known for certain of a picture of a world: `truth.jsonl`, one JSON object a picture.
+
+Worlds write it; simulated users answer from it. Real data has no such file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from viewfinder.data.files import read_text
+from viewfinder.errors import BadInput
+
+TRUTH_FILE = "truth.jsonl"
+
+
+@dataclass(frozen=True)
+class ThingTruth:
+    """One object of a scene. `nouns` are all words that name it, singular and plural; `box` is x, y, width, height.
+
+    `column` (left, middle, right) and `row` (top, centre, bottom) say in which ninth of the picture it is; `faces`
+    is "" where one cannot see it.
+    """
+
+    number: int
+    kind: str
+    nouns: tuple[tuple[str, str], ...]
+    colour: str
+    size: str
+    pattern: str
+    faces: str
+    box: tuple[int, int, int, int]
+    column: str
+    row: str
+
+
+@dataclass(frozen=True)
+class PictureTruth:
+    """Everything a world knows of one picture; what does not apply to its kind of world is empty.
+
+    Attributes:
+        image: the file's name inside the world's `images/`.
+        things: objects of a scene.
+        relations: (number of a thing, predicate, number of another).
+        place, light: the background of a scene.
+        title, category: of goods in a catalogue.
+        attributes: of goods: type (texture, fabric, shape, part, style) or column (colour, season) -> words.
+    """
+
+    image: str
+    things: tuple[ThingTruth, ...] = ()
+    relations: tuple[tuple[int, str, int], ...] = ()
+    place: str = ""
+    light: str = ""
+    title: str = ""
+    category: str = ""
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def to_line(truth: PictureTruth) -> str:
+    """One line of `truth.jsonl`, without the line break."""
+    return json.dumps(asdict(truth), ensure_ascii=False, sort_keys=True)
+
+
+def read_truth(world: Path) -> dict[str, PictureTruth]:
+    """The truth of every picture of a world, by the picture's file name.
+
+    Raises:
+        BadInput: there is no truth.jsonl in the folder, or a line of it is damaged (which is named).
+    """
+    file = world / TRUTH_FILE
+    if not file.is_file():
+        raise BadInput(f"{world}: no {TRUTH_FILE} here, so this is no world; make one with `viewfinder world`")
+    truths = (_truth(file, number, line) for number, line in enumerate(read_text(file).splitlines(), start=1) if line)
+    return {truth.image: truth for truth in truths}
+
+
+def _truth(file: Path, number: int, line: str) -> PictureTruth:
+    try:
+        record = json.loads(line)
+        return PictureTruth(
+            image=record["image"],
+            things=tuple(_thing(thing) for thing in record["things"]),
+            relations=tuple((subject, predicate, other) for subject, predicate, other in record["relations"]),
+            place=record["place"],
+            light=record["light"],
+            title=record["title"],
+            category=record["category"],
+            attributes={name: tuple(words) for name, words in record["attributes"].items()},
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadInput(f"{file}, line {number}: not a picture's truth ({error}); make the world again") from error
+
+
+def _thing(record: Mapping[str, Any]) -> ThingTruth:
+    nouns: Sequence[Sequence[str]] = record["nouns"]
+    x, y, width, height = record["box"]
+    return ThingTruth(
+        **{
+            **record,
+            "nouns": tuple((singular, plural) for singular, plural in nouns),
+            "box": (x, y, width, height),
+        }
+    )

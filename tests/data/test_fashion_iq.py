@@ -1,0 +1,257 @@
+import json
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viewfinder.data.fashion_iq import (
+    SPECIAL_WORDS,
+    FashionIQ,
+    FashionPair,
+    fashion_kinds,
+    joined_captions,
+    read_attribute_index,
+    read_fashion_iq,
+    read_predicted_attributes,
+    read_shuffled,
+    read_vocabulary,
+    sampled_captions,
+    shuffled,
+    vocabulary,
+    write_fashion_iq,
+    write_shuffled,
+    write_vocabulary,
+)
+from viewfinder.data.report import Dropped
+from viewfinder.errors import BadInput, UnknownName
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+needs_data = [pytest.mark.data, pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/data is not here")]
+FASHION_IQ = SHARED / "fashion-iq"
+
+PAIRS = [FashionPair("B2", "B1", ("is red", "Longer sleeves.")), FashionPair("B3", "B2", ("is blue",))]
+
+
+class TestRealData:
+    pytestmark = needs_data
+
+    def test_there_are_three_kinds_with_three_splits_each(self) -> None:
+        splits = ("test", "train", "val")
+        assert fashion_kinds(FASHION_IQ) == {"dress": splits, "shirt": splits, "toptee": splits}
+
+    @pytest.mark.parametrize(
+        ("kind", "pairs", "galleries", "empty"),
+        [
+            ("dress", (5985, 2017, 2024), (11452, 3817, 3818), (0, 0, 0)),
+            ("shirt", (5988, 2038, 2038), (19036, 6346, 6346), (0, 1, 1)),
+            ("toptee", (6027, 1961, 2056), (16121, 5373, 5374), (12, 2, 0)),
+        ],
+    )
+    def test_sizes_of_pairs_and_galleries(
+        self, kind: str, pairs: tuple[int, ...], galleries: tuple[int, ...], empty: tuple[int, ...]
+    ) -> None:
+        for i, split in enumerate(("train", "val", "test")):
+            found, report = read_fashion_iq(FASHION_IQ, kind, split)
+            assert (report.expected, len(found.pairs), len(found.gallery)) == (pairs[i], pairs[i], galleries[i])
+            assert {pair.target is None for pair in found.pairs} == {split == "test"}
+            assert [drop.reason for drop in report.dropped] == ["empty caption"] * empty[i]
+            assert Counter(len(pair.captions) for pair in found.pairs) == Counter({2: pairs[i] - empty[i], 1: empty[i]})
+
+    @pytest.mark.parametrize(("kind", "size"), [("dress", 2628), ("shirt", 3089), ("toptee", 2902)])
+    def test_the_gallery_of_candidates_and_targets_is_smaller(self, kind: str, size: int) -> None:
+        found, _ = read_fashion_iq(FASHION_IQ, kind, "val")
+        assert len(found.union()) == size
+        assert set(found.union()) < set(found.gallery)
+
+    def test_captions_have_five_words_and_a_few_more_than_eight(self) -> None:
+        for kind in ("dress", "shirt", "toptee"):
+            pairs = read_fashion_iq(FASHION_IQ, kind, "train")[0].pairs
+            words = [len(caption.split()) for pair in pairs for caption in pair.captions]
+            assert 5.2 < sum(words) / len(words) < 5.6
+            assert 0.05 < sum(count > 8 for count in words) / len(words) < 0.08
+
+    def test_the_first_pair_is_as_published(self) -> None:
+        pair = read_fashion_iq(FASHION_IQ, "dress", "train")[0].pairs[0]
+        assert (pair.target, pair.candidate) == ("B008BHCT58", "B003FGW7MK")
+        assert joined_captions(pair.captions) == "Is solid black with no sleeves and is black with straps"
+
+    def test_the_vocabulary_of_val_begins_with_the_words_of_its_first_caption(self) -> None:
+        pairs = read_fashion_iq(FASHION_IQ, "dress", "val")[0].pairs
+        words = vocabulary(caption for pair in pairs for caption in pair.captions)
+        assert words.words[5:12] == ("is", "shiny", "and", "silver", "with", "shorter", "sleeves")
+        assert words.encode("is and <unk> qwertz")[0:2] == (5, 7)
+
+
+def _folder(folder: Path, **options: Any) -> Path:
+    usual = {"kind": "boots", "split": "val", "pairs": PAIRS, "gallery": ["B3", "B1", "B2", "B4"], "attributes": {}}
+    write_fashion_iq(folder, **(usual | options))
+    return folder
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    words = [["boots"], ["floral", "plain"], [], ["long"], [], ["summer"]]
+    found, report = read_fashion_iq(_folder(tmp_path, attributes={"B1": words}), "boots", "val")
+    attributes = {"B1": (("boots",), ("floral", "plain"), (), ("long",), (), ("summer",))}
+    assert found == FashionIQ("boots", "val", tuple(PAIRS), ("B3", "B1", "B2", "B4"), attributes)
+    assert (report.expected, report.found, report.dropped) == (2, 2, ())
+    assert found.union() == ("B3", "B1", "B2")
+    assert fashion_kinds(tmp_path) == {"boots": ("val",)}
+
+
+def test_pairs_of_the_test_split_need_no_target(tmp_path: Path) -> None:
+    secret = [FashionPair(None, "B1", ("is red",))]
+    assert read_fashion_iq(_folder(tmp_path, split="test", pairs=secret), "boots", "test")[0].pairs == tuple(secret)
+    with pytest.raises(BadInput, match=r"cap\.boots\.val\.json: \[0\]: field 'target' is needed \(str\)"):
+        read_fashion_iq(_folder(tmp_path, pairs=secret), "boots", "val")
+
+
+@pytest.mark.parametrize("name", ["asin2attr.boots.val.json", "attributes/asin2attr.boots.val.json"])
+def test_a_product_with_two_records_of_attributes_has_them_merged(tmp_path: Path, name: str) -> None:
+    file = _folder(tmp_path) / name
+    file.parent.mkdir(exist_ok=True)
+    twice = [["a"], [""], ["b", "c"], [], [], ["d"], ["a"], [], ["c", "e"], [], ["f"], []]
+    file.write_text(json.dumps({"B1": twice}))
+    attributes = read_fashion_iq(tmp_path, "boots", "val")[0].attributes
+    assert attributes == {"B1": (("a",), (), ("b", "c", "e"), (), ("f",), ("d",))}
+
+
+@pytest.mark.parametrize("types", [[], [["a"]] * 5, "dress", [["a"], 3, [], [], [], []]])
+def test_attributes_of_the_wrong_form_are_named(tmp_path: Path, types: Any) -> None:
+    (_folder(tmp_path) / "asin2attr.boots.val.json").write_text(json.dumps({"B1": types}))
+    with pytest.raises(BadInput, match=r"asin2attr\.boots\.val\.json: B1"):
+        read_fashion_iq(tmp_path, "boots", "val")
+
+
+def test_pairs_and_products_without_a_picture_are_reported(tmp_path: Path) -> None:
+    pictures = tmp_path / "images"
+    pictures.mkdir()
+    for name in ("B1.jpg", "B2.png", "B4"):
+        (pictures / name).touch()
+    found, report = read_fashion_iq(_folder(tmp_path), "boots", "val", pictures=pictures)
+    assert (found.pairs, found.gallery) == (tuple(PAIRS[:1]), ("B1", "B2", "B4"))
+    assert (report.expected, report.found) == (2, 1)
+    assert report.dropped == (
+        Dropped("cap.boots.val.json: [1]", "no picture B3"),
+        Dropped("split.boots.val.json: B3", "no picture B3"),
+    )
+
+
+def test_an_empty_caption_costs_only_itself(tmp_path: Path) -> None:
+    pairs = [FashionPair("B2", "B1", (" ", " is red"))]
+    found, report = read_fashion_iq(_folder(tmp_path, pairs=pairs), "boots", "val")
+    assert found.pairs == (FashionPair("B2", "B1", (" is red",)),)
+    assert report.dropped == (Dropped("cap.boots.val.json: [0], captions[0]", "empty caption"),)
+
+
+@pytest.mark.parametrize(
+    ("pair", "field"), [(FashionPair("B9", "B1", ()), "target"), (FashionPair("B1", "B9", ()), "candidate")]
+)
+def test_a_product_outside_the_gallery_is_named(tmp_path: Path, pair: FashionPair, field: str) -> None:
+    where = rf"cap\.boots\.val\.json: \[2\], field '{field}': B9 is not among the 4 of the gallery"
+    with pytest.raises(BadInput, match=where):
+        read_fashion_iq(_folder(tmp_path, pairs=[*PAIRS, pair]), "boots", "val")
+
+
+def test_an_unknown_kind_or_split_is_answered_with_those_that_are_there(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match=r"cap\.boots\.dev\.json: no such file.*there are: cap\.boots\.val\.json"):
+        read_fashion_iq(_folder(tmp_path), "boots", "dev")
+    (tmp_path / "image_splits" / "split.boots.val.json").unlink()
+    with pytest.raises(UnknownName, match=r"split\.boots\.val\.json: no such file.*there are: none"):
+        read_fashion_iq(tmp_path, "boots", "val")
+
+
+def test_damaged_files_are_named(tmp_path: Path) -> None:
+    file = _folder(tmp_path) / "captions" / "cap.boots.val.json"
+    file.write_text(file.read_text()[:-9])
+    with pytest.raises(BadInput, match=r"cap\.boots\.val\.json, line \d+, column \d+: damaged JSON"):
+        read_fashion_iq(tmp_path, "boots", "val")
+    file.write_text('[{"target": "B1", "candidate": "B2", "captions": "red"}]')
+    with pytest.raises(BadInput, match=r"cap\.boots\.val\.json: \[0\], field 'captions': a list of texts is needed"):
+        read_fashion_iq(tmp_path, "boots", "val")
+
+
+def test_kinds_are_told_from_the_caption_files_without_those_of_cirr(tmp_path: Path) -> None:
+    for kind in ("boots", "long.coats", "rc2"):
+        _folder(tmp_path, kind=kind)
+    assert fashion_kinds(_folder(tmp_path, split="train")) == {"boots": ("train", "val"), "long.coats": ("val",)}
+    with pytest.raises(BadInput, match=r"captions: no file here is called like cap"):
+        fashion_kinds(tmp_path / "image_splits")
+
+
+@pytest.mark.parametrize(
+    ("captions", "joined"),
+    [
+        (["is red.", " Longer, "], "Is red and Longer"),
+        (["Has a V-neck", "is it blue?"], "Has a v-neck and is it blue"),
+        (["is red"], "Is red"),
+        ([".", "is red"], "Is red"),
+        ([], ""),
+    ],
+)
+def test_captions_are_joined_as_clip4cir_joins_them(captions: list[str], joined: str) -> None:
+    assert joined_captions(captions) == joined
+
+
+def test_training_texts_are_drawn_from_four_with_equal_chances() -> None:
+    random = Random(0)
+    drawn = Counter(sampled_captions(["is red", "is long"], random) for _ in range(400))
+    assert set(drawn) == {"Is red and is long", "Is long and is red", "Is red", "Is long"}
+    assert all(70 < count < 130 for count in drawn.values())  # 100 each; four standard deviations are 35
+
+
+@given(st.integers(0, 60), st.integers(0, 9))
+def test_first_pictures_are_every_picture_once_and_none_for_itself(size: int, seed: int) -> None:
+    order = shuffled(size, seed)
+    assert sorted(order) == list(range(size))
+    assert size == 1 or all(first != target for target, first in enumerate(order))
+    assert order == shuffled(size, seed)
+
+
+def test_first_pictures_are_written_where_the_published_code_reads_them(tmp_path: Path) -> None:
+    write_shuffled(tmp_path, "dress", "val", shuffled(40, seed=3))
+    file = tmp_path / "data" / "shuffled.dress.val.json"
+    assert read_shuffled(file, 40) == shuffled(40, seed=3) != shuffled(40, seed=4)
+    with pytest.raises(BadInput, match=r"40 numbers, but the gallery has 41"):
+        read_shuffled(file, 41)
+    file.write_text("[1, 2, 0, 4]")
+    with pytest.raises(BadInput, match=r"shuffled\.dress\.val\.json: \[3\] is 4; it must be 0 to 3"):
+        read_shuffled(file, 4)
+
+
+def test_a_vocabulary_has_what_is_seen_twice_in_the_order_of_first_sight(tmp_path: Path) -> None:
+    words = vocabulary(["Is red.", "isn't long, is red", "green and RED."])
+    # is 3 (of "is", "isn't" as "is" and "n't", "is"), red 3, "." 2; "n't", long, ",", green and and are seen once
+    assert words.words == (*SPECIAL_WORDS, "is", "red", ".")
+    assert words.encode("Red is green.") == (6, 5, 4, 7)
+    write_vocabulary(tmp_path / "dict.json", words)
+    assert read_vocabulary(tmp_path / "dict.json") == words
+    assert set(json.loads((tmp_path / "dict.json").read_text())) == {"word2idx", "idx2word", "idx"}
+
+
+def test_a_vocabulary_with_a_gap_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "dict.json"
+    file.write_text(json.dumps({"word2idx": {word: 2 * i for i, word in enumerate(SPECIAL_WORDS)}}))
+    with pytest.raises(BadInput, match=r"dict\.json, field 'word2idx': the words must be numbered from 0"):
+        read_vocabulary(file)
+
+
+def test_attribute_words_are_numbered_without_gaps(tmp_path: Path) -> None:
+    file = tmp_path / "attribute2idx.json"
+    file.write_text('{"floral": 1, "plain": 0}')
+    assert read_attribute_index(file) == {"floral": 1, "plain": 0}
+    file.write_text('{"floral": 1, "plain": 1}')
+    with pytest.raises(BadInput, match=r"attribute2idx\.json: the words must be numbered 0 to 1"):
+        read_attribute_index(file)
+
+
+def test_predicted_attributes_come_with_their_scores(tmp_path: Path) -> None:
+    file = tmp_path / "predict_dress_b7_ft.json"
+    file.write_text('{"B1": {"predict": ["floral", "maxi"], "pred_score": [2.5, 1]}}')
+    assert read_predicted_attributes(file) == {"B1": (("floral", 2.5), ("maxi", 1.0))}
+    file.write_text('{"B1": {"predict": ["floral", "maxi"], "pred_score": [2.5]}}')
+    with pytest.raises(BadInput, match=r"predict_dress_b7_ft\.json: B1, field 'pred_score': 2 numbers are needed"):
+        read_predicted_attributes(file)

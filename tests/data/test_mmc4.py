@@ -1,0 +1,132 @@
+"""mmc4: pages of sentences and pictures; shards packed or not; damage named by line and field."""
+
+import gzip
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from viewfinder.data.mmc4 import PagePicture, mmc4_shards, read_mmc4
+from viewfinder.data.report import Dropped, ReadReport
+from viewfinder.errors import BadInput
+
+LOCKS: dict[str, Any] = {
+    "image_info": [
+        {
+            "face_detections": None,
+            "image_name": "b9.jpg",
+            "matched_sim": 0.25,
+            "matched_text_index": 2,
+            "raw_url": "http://h/91",
+        },
+        {
+            "face_detections": None,
+            "image_name": "db.jpg",
+            "matched_sim": 0.5,
+            "matched_text_index": 1,
+            "raw_url": "http://h/92",
+        },
+    ],
+    "similarity_matrix": [[0.125, 0.0, 0.25], [0.0, 0.5, 0.125]],
+    "text_list": ["Lock the door.", "Press the switch.", "All doors lock."],
+    "url": "http://h/48.html",
+    "could_have_url_duplicate": 0,
+}
+
+
+def _shard(folder: Path, *pages: Any) -> Path:
+    file = folder / "docs_no_face_shard_0_v3.jsonl"
+    file.write_text("\n".join(json.dumps(page) for page in pages))
+    return file
+
+
+def _images(folder: Path, *names: str) -> None:
+    (folder / "images").mkdir()
+    for name in names:
+        (folder / "images" / name).write_bytes(b"")
+
+
+def test_a_page_as_it_is_published(tmp_path: Path) -> None:
+    [page], report = read_mmc4(_shard(tmp_path, LOCKS), need_images=False)
+    assert page.pictures == (
+        PagePicture("b9.jpg", "http://h/91", 2, 0.25),
+        PagePicture("db.jpg", "http://h/92", 1, 0.5),
+    )
+    assert (page.url, page.sentences, page.maybe_twice) == (LOCKS["url"], tuple(LOCKS["text_list"]), False)
+    assert page.similarities_is is not None
+    np.testing.assert_array_equal(page.similarities_is, np.array(LOCKS["similarity_matrix"], np.float32))
+    assert [page.similarities_is[at, picture.sentence] for at, picture in enumerate(page.pictures)] == [0.25, 0.5]
+    assert report == ReadReport(1, 1)
+
+
+def test_pictures_that_were_not_fetched_are_left_out_with_their_row(tmp_path: Path) -> None:
+    _images(tmp_path, "db.jpg")
+    other = LOCKS | {"image_info": LOCKS["image_info"][:1], "similarity_matrix": [[0, 0, 1]]}
+    [page], report = read_mmc4(_shard(tmp_path, LOCKS, other))
+    assert [(picture.name, picture.path) for picture in page.pictures] == [("db.jpg", tmp_path / "images" / "db.jpg")]
+    assert page.similarities_is is not None
+    assert page.similarities_is.tolist() == [[0.0, 0.5, 0.125]]
+    assert report == ReadReport(
+        2,
+        1,
+        (
+            Dropped("line 1: b9.jpg", "no such file"),
+            Dropped("line 2: b9.jpg", "no such file"),
+            Dropped("line 2", "a page without pictures"),
+        ),
+    )
+
+
+def test_packed_shards_hold_the_same_pages_and_are_listed(tmp_path: Path) -> None:
+    plain = _shard(tmp_path, LOCKS, LOCKS)
+    packed, zipped = tmp_path / "a.jsonl.gz", tmp_path / "b.jsonl.zip"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(plain, "docs_no_face_shard_0_v3.jsonl")
+    assert mmc4_shards(tmp_path) == [packed, zipped, plain]
+    found = [read_mmc4(shard, need_images=False) for shard in (plain, packed, zipped)]
+    assert [[page.pictures for page in pages] for pages, _ in found] == [[page.pictures for page in found[0][0]]] * 3
+
+
+def test_a_truncated_zip_and_one_of_something_else_are_named(tmp_path: Path) -> None:
+    zipped = tmp_path / "b.jsonl.zip"
+    with zipfile.ZipFile(zipped, "w") as archive:
+        archive.writestr("readme.txt", "hello")
+    with pytest.raises(BadInput, match=r"b\.jsonl\.zip: there is no \.jsonl in this archive"):
+        read_mmc4(zipped, need_images=False)
+    zipped.write_bytes(zipped.read_bytes()[:-10])
+    with pytest.raises(BadInput, match=r"b\.jsonl\.zip: damaged"):
+        read_mmc4(zipped, need_images=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"text_list": [1]}, "text_list: a list of texts is needed"),
+        ({"image_info": None}, "field 'image_info' is needed"),
+        ({"image_info": ["x"]}, "image_info[0]: field 'image_name' is needed"),
+        ({"text_list": ["a", "b"]}, "image_info[0], matched_text_index: 2, but text_list has 2 sentences"),
+        ({"similarity_matrix": [[1, 2, 3]]}, "similarity_matrix: (1, 3), but (2, 3) is needed"),
+        ({"similarity_matrix": [[1, 2], [1]]}, "similarity_matrix: rows of numbers are needed"),
+    ],
+)
+def test_a_damaged_page_is_named_by_line_and_field(tmp_path: Path, change: dict[str, Any], why: str) -> None:
+    shard = _shard(tmp_path, LOCKS, LOCKS | change)
+    with pytest.raises(BadInput) as caught:
+        read_mmc4(shard, need_images=False)
+    assert str(caught.value).startswith(f"{shard}, line 2")
+    assert why in str(caught.value)
+
+
+def test_a_page_that_was_published_without_similarities_is_read(tmp_path: Path) -> None:
+    bare = {key: value for key, value in LOCKS.items() if key != "similarity_matrix"}
+    [page], _ = read_mmc4(_shard(tmp_path, bare), need_images=False)
+    assert page.similarities_is is None
+
+
+def test_a_folder_without_shards_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no mmc4 shards here"):
+        mmc4_shards(tmp_path)

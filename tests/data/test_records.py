@@ -1,0 +1,56 @@
+from pathlib import Path
+
+import pytest
+
+from viewfinder.data.records import (
+    field_of,
+    missing_pictures,
+    picture_file,
+    pictured,
+    read_list,
+    read_mapping,
+    texts,
+)
+from viewfinder.data.report import Dropped
+from viewfinder.errors import BadInput
+
+
+def test_a_file_that_holds_something_else_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text('{"a": 1}')
+    with pytest.raises(BadInput, match=r"a\.json: a JSON list is needed, this is \{\"a\": 1\}"):
+        read_list(file)
+    file.write_text("[1]")
+    with pytest.raises(BadInput, match=r"a\.json: a JSON object is needed, this is \[1\]"):
+        read_mapping(file)
+
+
+def test_a_field_must_be_there_and_of_its_kind() -> None:
+    assert field_of("f.json: [0]", {"a": 3}, "a", int) == 3
+    for record in ({}, {"a": "3"}, {"a": True}, [3]):
+        with pytest.raises(BadInput, match=r"^f\.json: \[0\]: field 'a' is needed \(int\)"):
+            field_of("f.json: [0]", record, "a", int)
+
+
+def test_a_long_value_is_shown_by_its_beginning() -> None:
+    with pytest.raises(BadInput) as error:
+        texts("f.json", ["x" * 1000, 3])
+    assert str(error.value).startswith('f.json: a list of texts is needed, this is ["xxx')
+    assert len(str(error.value)) < 200
+
+
+def test_a_picture_is_found_with_and_without_its_suffix(tmp_path: Path) -> None:
+    for name in ("B1.jpg", "B2.png"):
+        (tmp_path / name).touch()
+    assert picture_file(tmp_path, "B1") == picture_file(tmp_path, "/B1.jpg") == tmp_path / "B1.jpg"
+    assert picture_file(tmp_path, "B2") == tmp_path / "B2.png"
+    with pytest.raises(BadInput, match=r"no picture of B3 here, neither \.jpg nor \.png"):
+        picture_file(tmp_path, "B3")
+
+
+def test_pictures_count_as_there_where_they_do_not_matter(tmp_path: Path) -> None:
+    (tmp_path / "B1.jpg").touch()
+    assert pictured(tmp_path, ["B1", "B2"]) == {"B1"}
+    assert pictured(None, ["B1", "B2"]) == {"B1", "B2"}
+    assert missing_pictures("[0]", ["B2", "B1", "B3"], frozenset({"B1"})) == [Dropped("[0]", "no picture B2, B3")]
+    assert missing_pictures("[0]", ["B1"], frozenset({"B1"})) == []
