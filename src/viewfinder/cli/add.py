@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -17,11 +16,11 @@ from viewfinder.cli.failing import FAILED, QUARANTINED
 from viewfinder.cli.interrupts import Interrupts
 from viewfinder.cli.options import JsonOption, LibraryOption, library_folder
 from viewfinder.cli.output import counted, emit, note, say
+from viewfinder.progress import progress_bar
 
 if TYPE_CHECKING:
+    from viewfinder.encoders import Encoder
     from viewfinder.library import AddReport, Library
-
-Progress = Callable[[int, int], None]
 
 LISTED = 10
 """Quarantined files that the summary names."""
@@ -50,8 +49,8 @@ def add(
         if dry_run:
             report = collection.add(*roots, dry_run=True)
         else:
-            _note_preparation(collection)
-            with Interrupts() as interrupts, _progress(shown=not as_json) as progress:
+            note_preparation(collection.encoder)
+            with Interrupts() as interrupts, progress_bar("reading pictures", shown=not as_json) as progress:
                 report = collection.add(
                     *roots,
                     captions=captions,
@@ -93,27 +92,12 @@ def _library(folder: Path, encoder: str | None, *, new: bool, dry_run: bool) -> 
         yield Library.open(folder, encoder=encoder, create=new)
 
 
-def _note_preparation(library: Library) -> None:
+def note_preparation(encoder: Encoder) -> None:
     """The first use of the starter on a machine takes so long that it should be said why."""
     from viewfinder.encoders.starter.encoder import StarterEncoder, is_prepared
 
-    if isinstance(library.encoder, StarterEncoder) and not is_prepared():
+    if isinstance(encoder, StarterEncoder) and not is_prepared():
         note("viewfinder: preparing the encoder, once on this machine (half a minute)")
-
-
-@contextmanager
-def _progress(*, shown: bool) -> Iterator[Progress | None]:
-    """A bar on stderr if that is a terminal."""
-    if not shown or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading pictures", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _say_planned(report: AddReport) -> None:
