@@ -1,0 +1,220 @@
+"""Region descriptions of Visual Genome (Krishna et al. 2017), as Drill-down's loader reads them.
+
+A picture's captions are its region descriptions: lower-cased, exact repetitions left out, by region id. Pictures
+with fewer than ten, or without a thing of the object list, are left out (Tan et al., NeurIPS 2019, and its code).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from viewfinder.data.files import read_json, read_text
+from viewfinder.data.records import field_of
+from viewfinder.data.report import Dropped, ReadReport
+from viewfinder.data.visual_genome.layout import OBJECT_LIST, Layout, layout_at
+from viewfinder.data.visual_genome.scene_graphs import known_only, read_classes, read_scene_graph
+from viewfinder.errors import BadInput
+
+TURNS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """One described box: x, y, width, height; which objects and relations of the scene graph it is about."""
+
+    region_id: int
+    caption: str
+    box: tuple[float, float, float, float]
+    object_ids: tuple[int, ...] = ()
+    relationship_ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RegionPicture:
+    """A picture and its regions by region id, no two with the same caption.
+
+    Attributes:
+        id: the picture's number.
+        path: its file, None where the data set holds no file of it.
+        regions: what is described.
+        objects: names of the things in it; only those on the object list, where there is one.
+    """
+
+    id: int
+    path: Path | None
+    regions: tuple[Region, ...]
+    objects: tuple[str, ...] = ()
+
+    @property
+    def captions(self) -> tuple[str, ...]:
+        """The descriptions, by region id."""
+        return tuple(region.caption for region in self.regions)
+
+
+def read_visual_genome(folder: Path, split: str, *, fewest: int = TURNS) -> tuple[list[RegionPicture], ReadReport]:
+    """The pictures of a split, in the order of its list, that have `fewest` captions and a listed object.
+
+    The second rule needs `vg_objects_vocab_1600.txt` and the scene graphs; where they are not there, the report
+    says that it was not applied.
+
+    Raises:
+        BadInput: a list or a folder is missing, or a file is damaged (file, record and field are named).
+        UnknownName: no such split.
+    """
+    layout = layout_at(folder)
+    ids = _read_ids(layout.split(split))
+    reading = _Reading(layout, _object_list(layout), layout.scene_graphs.is_dir(), layout.pictures(), fewest)
+    notes = list(reading.notes())
+    notes += [Dropped(f"{split}: picture {picture}", "listed twice") for picture, n in Counter(ids).items() if n > 1]
+    pictures: list[RegionPicture] = []
+    for picture in dict.fromkeys(ids):
+        found, remarks = reading.picture(picture)
+        pictures += [found] if found else []
+        notes += remarks
+    return pictures, ReadReport(len(ids), len(pictures), tuple(notes))
+
+
+def region_phrases(folder: Path) -> Iterator[str]:
+    """Every region description of every picture, lower-case, repetitions too: what the vocabulary is counted on.
+
+    Raises:
+        BadInput: as `read_visual_genome`.
+    """
+    layout = layout_at(folder)
+    for picture in layout.described():
+        for region in read_regions(layout.regions(picture)):
+            yield region.caption
+
+
+def ten_captions(
+    picture: RegionPicture, rng: np.random.Generator | None = None, *, turns: int = TURNS
+) -> tuple[str, ...]:
+    """What is said of a picture in ten turns: any ten in any order (training), or without `rng` the first ten.
+
+    Raises:
+        ValueError: the picture has fewer captions.
+    """
+    said = picture.captions
+    if len(said) < turns:
+        raise ValueError(f"picture {picture.id} has {len(said)} captions, {turns} are needed")
+    order = range(len(said)) if rng is None else rng.permutation(len(said))
+    return tuple(said[i] for i in order[:turns])
+
+
+def distinct(regions: Sequence[Region]) -> tuple[Region, ...]:
+    """The first region with each caption, by region id."""
+    first: dict[str, Region] = {}
+    for region in regions:
+        first.setdefault(region.caption, region)
+    return tuple(sorted(first.values(), key=lambda region: region.region_id))
+
+
+def read_regions(file: Path) -> list[Region]:
+    """The regions in a file `rg_jsons/<id>.json`, as they stand there; captions lower-case.
+
+    Raises:
+        BadInput: the file is missing or damaged, or a region lacks a field (which is named).
+    """
+    records = field_of(str(file), read_json(file), "regions", list)
+    return [_region(f"{file}: regions[{i}]", record) for i, record in enumerate(records)]
+
+
+def _region(where: str, record: Any) -> Region:
+    region_id, phrase = field_of(where, record, "region_id", int), field_of(where, record, "phrase", str)
+    x, y, width, height = (_number(where, record, name) for name in ("x", "y", "width", "height"))
+    return Region(
+        region_id=region_id,
+        caption=phrase.lower(),
+        box=(x, y, width, height),
+        object_ids=_ids(where, record, "objects", "object_id"),
+        relationship_ids=_ids(where, record, "relationships", "relationship_id"),
+    )
+
+
+def _number(where: str, record: Mapping[str, Any], name: str) -> float:
+    value = record.get(name)
+    return value if isinstance(value, float) else float(field_of(where, record, name, int))
+
+
+def _ids(where: str, record: Mapping[str, Any], name: str, field: str) -> tuple[int, ...]:
+    """`field` of every record in the list `name`; the list may be left out."""
+    records = field_of(where, record, name, list) if name in record else []
+    return tuple(field_of(f"{where}, {name}[{i}]", item, field, int) for i, item in enumerate(records))
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What every picture of one reading is judged by."""
+
+    layout: Layout
+    listed: frozenset[str] | None
+    graphs: bool
+    files: Mapping[int, Path] | None
+    fewest: int
+
+    def notes(self) -> Iterator[Dropped]:
+        """What was not done, and why."""
+        rule = "the rule of at least one listed object was not applied"
+        if self.listed is None:
+            yield Dropped(OBJECT_LIST, f"no such list; {rule}")
+        elif not self.graphs:
+            yield Dropped("sg_xmls", f"no such folder; {rule}")
+
+    def picture(self, picture: int) -> tuple[RegionPicture | None, list[Dropped]]:
+        """The picture, if it passes, and what there is to say of it."""
+        file = self.layout.regions(picture)
+        if not file.is_file():
+            return None, [Dropped(f"picture {picture}", f"no {file.parent.name}/{file.name}")]
+        said = read_regions(file)
+        regions = distinct(said)
+        repeated = len(said) - len(regions)
+        notes = [Dropped(file.name, f"{repeated} repeated captions")] if repeated else []
+        objects = self.objects(picture)
+        if reason := self.unfit(len(regions), objects):
+            return None, [*notes, Dropped(f"picture {picture}", reason)]
+        path = None if self.files is None else self.files.get(picture)
+        if self.files is not None and path is None:
+            notes.append(Dropped(f"{picture}.jpg", "no such file; the regions are kept without it"))
+        return RegionPicture(picture, path, regions, objects or ()), notes
+
+    def objects(self, picture: int) -> tuple[str, ...] | None:
+        """Names of the picture's things; None where its scene graph is missing."""
+        if not self.graphs:
+            return ()
+        file = self.layout.scene_graph(picture)
+        if not file.is_file():
+            return None
+        graph = read_scene_graph(file)
+        if graph.image_id != picture:
+            raise BadInput(f"{file}: field 'image_id' is {graph.image_id}, not {picture}; fetch the file again")
+        return tuple(thing.name for thing in known_only(graph, self.listed).objects)
+
+    def unfit(self, captions: int, objects: tuple[str, ...] | None) -> str:
+        """Why such a picture is left out; empty: it is not."""
+        if captions < self.fewest:
+            return f"{captions} distinct captions, {self.fewest} are needed"
+        if objects is None:
+            return "no scene graph in sg_xmls/"
+        return "no object that is on the list" if self.graphs and self.listed is not None and not objects else ""
+
+
+def _object_list(layout: Layout) -> frozenset[str] | None:
+    file = layout.caches / OBJECT_LIST
+    return frozenset(read_classes(file)) if file.is_file() else None
+
+
+def _read_ids(file: Path) -> list[int]:
+    """One picture id a line."""
+    ids = []
+    for line, text in enumerate(read_text(file).splitlines(), start=1):
+        if text.strip():
+            if not text.strip().isdecimal():
+                raise BadInput(f"{file}, line {line}: the id of a picture is needed, this is {text.strip()[:40]!r}")
+            ids.append(int(text))
+    return ids

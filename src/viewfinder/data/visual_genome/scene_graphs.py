@@ -1,0 +1,223 @@
+"""Scene graphs of Visual Genome as XML, one file a picture: `sg_xmls/<id>.xml` of Drill-down.
+
+<annotation>
+  <image_id>7</image_id> <width>640</width> <height>480</height>
+  <object> <name>kite</name> <object_id>11</object_id> <attribute>red</attribute> ...
+    <bndbox> <xmin>3</xmin> <ymin>4</ymin> <xmax>93</xmax> <ymax>64</ymax> </bndbox> </object>
+  <relation> <relationship_id>2</relationship_id> <subject_id>11</subject_id> <object_id>12</object_id>
+    <predicate>over</predicate> </relation>
+</annotation>
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from viewfinder.data.files import read_text
+from viewfinder.errors import BadInput
+
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom in pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class SceneObject:
+    """One thing in a picture; name and attributes are lower-case, `box` is left, top, right, bottom."""
+
+    name: str
+    object_id: int
+    box: Box
+    attributes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SceneRelation:
+    """`subject_id` stands in the relation `predicate` to `object_id`; both are ids of objects."""
+
+    relationship_id: int
+    subject_id: int
+    object_id: int
+    predicate: str
+
+
+@dataclass(frozen=True, slots=True)
+class SceneGraph:
+    """What is in a picture of `width` x `height` pixels, and how it hangs together."""
+
+    image_id: int
+    width: int
+    height: int
+    objects: tuple[SceneObject, ...] = ()
+    relations: tuple[SceneRelation, ...] = ()
+
+
+def scene_graph_xml(graph: SceneGraph) -> str:
+    """The graph as the text of a file `sg_xmls/<image_id>.xml`; `read_scene_graph` reads it back."""
+    root = ET.Element("annotation")
+    _add(root, image_id=graph.image_id, width=graph.width, height=graph.height)
+    for thing in graph.objects:
+        element = ET.SubElement(root, "object")
+        _add(element, name=thing.name, object_id=thing.object_id)
+        for attribute in thing.attributes:
+            _add(element, attribute=attribute)
+        _add(ET.SubElement(element, "bndbox"), **dict(zip(_CORNERS, thing.box, strict=True)))
+    for relation in graph.relations:
+        _add(
+            ET.SubElement(root, "relation"),
+            relationship_id=relation.relationship_id,
+            subject_id=relation.subject_id,
+            object_id=relation.object_id,
+            predicate=relation.predicate,
+        )
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode") + "\n"
+
+
+_CORNERS = ("xmin", "ymin", "xmax", "ymax")
+
+
+def _add(parent: ET.Element, **fields: str | int | float) -> None:
+    for tag, value in fields.items():
+        whole = isinstance(value, float) and value.is_integer()
+        ET.SubElement(parent, tag).text = str(int(value) if whole else value)
+
+
+def read_scene_graph(path: Path) -> SceneGraph:
+    """The graph in an XML file, everything in it; `known_only` leaves out what Drill-down does.
+
+    Image id, width and height may stand at any depth. A relation without a predicate is left out.
+
+    Raises:
+        BadInput: the file is missing, no XML, has entities, or a field is missing or no number (it is named).
+    """
+    root = _parse(path)
+    fields = {tag: _integer(path, root, ".//" + tag) for tag in ("image_id", "width", "height")}
+    return SceneGraph(
+        **fields,
+        objects=tuple(_object(path, element) for element in root.findall("object")),
+        relations=tuple(
+            _relation(path, element)
+            for element in root.findall("relation")
+            if (element.findtext("predicate") or "").strip()
+        ),
+    )
+
+
+def known_only(
+    graph: SceneGraph,
+    objects: Collection[str] | None,
+    *,
+    attributes: Collection[str] | None = None,
+    predicates: Collection[str] | None = None,
+) -> SceneGraph:
+    """What Drill-down keeps of a graph: names on its lists (None: every name), boxes cut to the picture.
+
+    Objects whose box lies outside go, and with them the relations they stand in.
+    """
+    kept = tuple(
+        replace(thing, box=box, attributes=tuple(word for word in thing.attributes if _on(word, attributes)))
+        for thing in graph.objects
+        if _on(thing.name, objects) and _not_inverted(box := _inside(thing.box, graph.width, graph.height))
+    )
+    ids = {thing.object_id for thing in kept}
+    relations = tuple(
+        relation
+        for relation in graph.relations
+        if _on(relation.predicate, predicates) and {relation.subject_id, relation.object_id} <= ids
+    )
+    return replace(graph, objects=kept, relations=relations)
+
+
+def read_classes(path: Path) -> Mapping[str, int]:
+    """A class list: one class a line, its names divided by commas. Name -> number of the class, from 1.
+
+    Raises:
+        BadInput: the file is missing or not UTF-8.
+    """
+    lines = read_text(path).splitlines()
+    return {name.strip().lower(): number for number, line in enumerate(lines, start=1) for name in line.split(",")}
+
+
+def _on(word: str, listed: Collection[str] | None) -> bool:
+    return listed is None or word in listed
+
+
+def _inside(box: Box, width: int, height: int) -> Box:
+    left, top, right, bottom = box
+    return max(0.0, left), max(0.0, top), min(width - 1.0, right), min(height - 1.0, bottom)
+
+
+def _not_inverted(box: Box) -> bool:
+    left, top, right, bottom = box
+    return left <= right and top <= bottom
+
+
+def _parse(path: Path) -> ET.Element:
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import fromstring
+
+    try:
+        root: ET.Element = fromstring(read_text(path))
+    except ET.ParseError as error:
+        raise BadInput(f"{path}: damaged XML ({error}); fetch or write the file again") from error
+    except DefusedXmlException as error:
+        raise BadInput(f"{path}: this XML declares entities, which data has no need of; it is not read") from error
+    return root
+
+
+def _object(path: Path, element: ET.Element) -> SceneObject:
+    number = _integer(path, element, "object_id")
+    left, top, right, bottom = (_real(path, element, f"bndbox/{corner}") for corner in _CORNERS)
+    attributes = ((attribute.text or "").strip().lower() for attribute in element.findall("attribute"))
+    return SceneObject(
+        name=_text(path, element, "name").lower(),
+        object_id=number,
+        box=(left, top, right, bottom),
+        attributes=tuple(attribute for attribute in attributes if attribute),
+    )
+
+
+def _relation(path: Path, element: ET.Element) -> SceneRelation:
+    return SceneRelation(
+        relationship_id=_integer(path, element, "relationship_id"),
+        subject_id=_integer(path, element, "subject_id"),
+        object_id=_integer(path, element, "object_id"),
+        predicate=_text(path, element, "predicate").lower(),
+    )
+
+
+def _text(path: Path, element: ET.Element, field: str) -> str:
+    text = (element.findtext(field) or "").strip()
+    if not text:
+        raise BadInput(f"{path}: {_named(element)} has no {_tag(field)!r}; fetch or write the file again")
+    return text
+
+
+def _named(element: ET.Element) -> str:
+    """The element as a message names it: by its id, where it has one."""
+    key = {"object": "object_id", "relation": "relationship_id"}.get(element.tag, "")
+    number = (element.findtext(key) or "").strip() if key else ""
+    return f"{element.tag} {number}" if number else f"<{element.tag}>"
+
+
+def _tag(field: str) -> str:
+    return field.removeprefix(".//")
+
+
+def _integer(path: Path, element: ET.Element, field: str) -> int:
+    text = _text(path, element, field)
+    try:
+        return int(text)
+    except ValueError:
+        raise BadInput(f"{path}: {_named(element)} needs a whole number as {_tag(field)!r}; it has {text!r}") from None
+
+
+def _real(path: Path, element: ET.Element, field: str) -> float:
+    text = _text(path, element, field)
+    try:
+        return float(text)
+    except ValueError:
+        raise BadInput(f"{path}: {_named(element)} needs a number as {_tag(field)!r}; it has {text!r}") from None
