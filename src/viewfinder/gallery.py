@@ -118,19 +118,14 @@ class Gallery:
 
     def scores(self, query: Query) -> Scores:
         """The weighted mean likeness of every picture to the query's parts, in one scan of the vectors."""
-        weight = _positive_weight(query)
+        plain = plain_sum(query)
         total_n = np.zeros(len(self), np.float32)
-        plain = [part for part in query.parts if part.kind in ("words", "picture")]
-        if plain:  # one scan for all of them: their sum is a vector too
-            sum_d = np.sum([part.weight * part.vector_d for part in plain if part.vector_d is not None], axis=0)
-            total_n += dot_scores(self.snapshot.matrix_nd, sum_d.astype(np.float32))
-        centred = sum(part.weight for part in plain if part.centred)
-        if centred:
-            total_n -= np.float32(centred) * self.background_n
-        for part in query.parts:
-            if part.kind not in ("words", "picture"):
-                total_n += np.float32(part.weight) * self._likeness(part, slice(None))
-        total_n /= np.float32(weight)
+        if plain.vector_d is not None:
+            total_n += dot_scores(self.snapshot.matrix_nd, plain.vector_d)
+        if plain.centred:
+            total_n -= np.float32(plain.centred) * self.background_n
+        for part in plain.others:
+            total_n += np.float32(part.weight / _positive_weight(query)) * self._likeness(part, slice(None))
         excluded_n = np.zeros(len(self), dtype=bool)
         rows = [self.snapshot.row_of(picture) for picture in query.excluded]
         excluded_n[[row for row in rows if row is not None]] = True
@@ -213,6 +208,31 @@ def contrast(
     logs_n: Float[np.ndarray, " n"] = vectors_nd @ asked_d / RIVAL_TEMPERATURE - whole_n
     np.maximum(logs_n, LEAST_CONTRAST, out=logs_n)
     return logs_n
+
+
+@dataclass(frozen=True, eq=False)
+class PlainSum:
+    """The parts of a query that are plain likeness, as one: their weighted mean is a vector too.
+
+    A picture's share of the score is its dot product with `vector_d` (None where there are no such parts) less
+    `centred` times its background; `others` are the parts that are not plain.
+    """
+
+    vector_d: Float32[np.ndarray, " d"] | None
+    centred: float
+    others: tuple[Part, ...]
+
+
+def plain_sum(query: Query) -> PlainSum:
+    """A query as one scan, as far as it goes."""
+    weight = _positive_weight(query)
+    plain = [part for part in query.parts if part.kind in ("words", "picture") and part.vector_d is not None]
+    vector_d = np.sum([part.weight * part.vector_d for part in plain], axis=0) / weight if plain else None
+    return PlainSum(
+        vector_d=None if vector_d is None else vector_d.astype(np.float32),
+        centred=sum((part.weight for part in plain if part.centred), 0.0) / weight,
+        others=tuple(part for part in query.parts if part.kind not in ("words", "picture")),
+    )
 
 
 def _positive_weight(query: Query) -> float:

@@ -22,7 +22,7 @@ from viewfinder.conversation import (
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.gallery import Gallery
 from viewfinder.pictures import decode_one
-from viewfinder.questioners import values_meant
+from viewfinder.questioners import statement, values_meant
 from viewfinder.retrievers import Change, Picture, ResolvedTurn
 from viewfinder.retrievers.changes import Family, named_changes
 
@@ -134,8 +134,10 @@ def attribute_named(wanted: str, names: Sequence[str]) -> str | None:
 
 def _answered(question: Question, answer: str, gallery: Gallery) -> tuple[dict[str, tuple[str, ...]], str]:
     """What an answer comes to in the catalogue, and in words."""
-    if question.attribute is None or is_dont_know(answer):
+    if is_dont_know(answer):
         return {}, answer
+    if question.attribute is None:
+        return {}, statement(question.text, answer)
     if question.attribute in gallery.snapshot.columns():
         values = values_meant(question, answer, gallery.snapshot.column(question.attribute).values)
         return ({question.attribute: values} if values else {}), answer

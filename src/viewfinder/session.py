@@ -221,13 +221,18 @@ class Session:
 
         Rejected pictures, and those that a "but ..." went on from, rank last.
         """
+        return self.rank_bounds(picture)[1]
+
+    def rank_bounds(self, picture: Hit | PictureId) -> tuple[int, int]:
+        """The 0-based rank of a picture, at best and at worst where scores tie."""
         gallery = self._gallery_now()
         row = gallery.row(_id(picture))
         scores = gallery.scores(self._retriever.query(self._state(self.conversation, self.conversation.here, gallery)))
         open_n = ~scores.excluded_n
         if not open_n[row]:
-            return len(gallery) - 1
-        return int((scores.total_n[open_n] >= scores.total_n[row] - TIE).sum()) - 1
+            return len(gallery) - 1, len(gallery) - 1
+        lead_k = scores.total_n[open_n] - scores.total_n[row]
+        return int((lead_k > TIE).sum()), int((lead_k >= -TIE).sum()) - 1
 
     # -- inside
 

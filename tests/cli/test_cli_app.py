@@ -27,8 +27,11 @@ VERBS = [
     "doctor",
     "demo",
     "world",
+    "features",
     "tune",
     "train",
+    "evaluate",
+    "compare",
     "bench",
 ]
 PROGRAM = [sys.executable, "-c", "from viewfinder.cli import main; main()"]

@@ -18,7 +18,9 @@ from viewfinder.cli.bench import bench
 from viewfinder.cli.chat import chat
 from viewfinder.cli.demo import demo
 from viewfinder.cli.doctor import doctor
+from viewfinder.cli.evaluate import compare, evaluate
 from viewfinder.cli.failing import FAILED, INTERRUPTED, WRONG_USE, debugging, report_failure, silence_stdout
+from viewfinder.cli.features import features
 from viewfinder.cli.find import find
 from viewfinder.cli.status import failures, prune, status, verify
 from viewfinder.cli.tune import train, tune
@@ -31,7 +33,12 @@ app = typer.Typer(
     add_completion=False,
 )
 
-for verb in (add, find, chat, status, failures, prune, verify, doctor, demo, world, tune, train, bench):
+VERBS = (
+    add, find, chat, status, failures, prune, verify, doctor, demo, world, features, tune, train, evaluate, compare,
+    bench,
+)  # fmt: skip
+
+for verb in VERBS:
     app.command(verb.__name__)(verb)
 
 

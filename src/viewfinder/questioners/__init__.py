@@ -4,6 +4,7 @@ from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE, values_mea
 from viewfinder.questioners.base import Candidates, Column, NoQuestions, Questioner
 from viewfinder.questioners.information_gain import InformationGain
 from viewfinder.questioners.names import QUESTIONERS, load_questioner
+from viewfinder.questioners.statements import statement
 
 __all__ = [
     "DONT_KNOW",
@@ -15,5 +16,6 @@ __all__ = [
     "NoQuestions",
     "Questioner",
     "load_questioner",
+    "statement",
     "values_meant",
 ]

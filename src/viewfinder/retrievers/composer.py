@@ -201,8 +201,7 @@ class PlainClip:
         """The talk with this turn's words appended and its picture, if it has one, as the last."""
         if isinstance(turn.turn, Reject | Keep):
             return self._dropped(state, type(turn.turn).__name__.lower())
-        # A "but ..." as it was said: this retriever knows nothing of values and their rivals.
-        text = turn.turn.text if isinstance(turn.turn, Like | Show) else turn.text
+        text = _as_said(turn)
         if text and not (isinstance(turn.turn, Answer) and is_dont_know(turn.turn.text)):
             if self._text:
                 state = replace(state, said=(*state.said, (turn.number, text)), words=turn.words)
@@ -229,3 +228,14 @@ class PlainClip:
             number, vector_d = state.last_picture
             parts.append(Part("picture", number, "this picture", 1.0, vector_d))
         return Query(tuple(parts), adapters=state.adapters)
+
+
+def _as_said(turn: ResolvedTurn) -> str:
+    """A turn's words as they were said: "but ..." knows nothing of values, an open question stands before its answer."""
+    match turn.turn:
+        case Like(text=text) | Show(text=text):
+            return text
+        case Answer(question, text) if question.attribute is None:
+            return f"{question.text} {text}".strip()
+        case _:
+            return turn.text

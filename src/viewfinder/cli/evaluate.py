@@ -1,0 +1,158 @@
+"""`viewfinder evaluate` and `viewfinder compare`: how well a system finds things, and whether another does better."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from viewfinder.cli.options import JsonOption
+from viewfinder.cli.output import emit, note, say, show_table
+
+if TYPE_CHECKING:
+    from viewfinder.evaluation import Row, Run
+
+RUNS = Path("runs/evaluate")
+
+
+def evaluate(
+    system: Annotated[str, typer.Argument(metavar="SYSTEM", help="A retriever, or random.")],
+    data: Annotated[Path, typer.Option(metavar="DIR", help="The folder of a data set, or of a world.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the run goes. [default: runs/evaluate/SYSTEM-DATA]")
+    ] = None,
+    protocol: Annotated[
+        str | None, typer.Option(metavar="NAME", help="One of the protocols that the data has. [default: all]")
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which part of the data. [default: test, else val]")
+    ] = None,
+    encoder: Annotated[str, typer.Option(metavar="NAME|PATH", help="What reads pictures and words.")] = "starter",
+    checkpoint: Annotated[Path | None, typer.Option(metavar="F", help="The system's trained weights.")] = None,
+    user: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A simulated user that talks in place of what is recorded.")
+    ] = None,
+    manner: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="How the user talks, such as noise=0.1; repeatable.")
+    ] = None,
+    questioner: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What asks, when a simulated user talks.")
+    ] = None,
+    catalogue: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="Columns that the system may use. [default: pixels alone]")
+    ] = None,
+    vectors: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Vectors of the pictures, in place of the pictures.")
+    ] = None,
+    features: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the pictures' vectors are kept. [default: with the data]")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Talks a task, taken evenly.")] = None,
+    seed: Annotated[int, typer.Option(metavar="S", help="Of draws and simulated users.")] = 0,
+    as_json: JsonOption = False,
+) -> int:
+    """Measure a system on a data set by the protocols of the papers.
+
+    Writes results.json, ranks.npz and report.html.
+    """
+    from viewfinder.encoders import load_encoder
+    from viewfinder.evaluation import Plan, write_run
+    from viewfinder.evaluation import evaluate as run
+    from viewfinder.evaluation.report import write_page
+
+    plan = Plan(
+        system=system, data=data, protocol=protocol, split=split, user=user, manners=manners(manner or ()),
+        questioner=questioner,
+        catalogue=catalogue, vectors=vectors, features=features, limit=limit, seed=seed, checkpoint=checkpoint,
+    )  # fmt: skip
+    folder = out or RUNS / "-".join(part for part in (system, data.resolve().name, user or "") if part)
+    evaluation = run(plan, load_encoder(encoder), folder, told=(lambda line: None) if as_json else note)
+    write_run(evaluation.run)
+    page = write_page(evaluation.run, evaluation.examples)
+    if as_json:
+        emit(_record(evaluation.run) | {"report": str(page)})
+    else:
+        _say_run(evaluation.run)
+        say(f"intervals, plots and talks to look at: {page}")
+    return 0
+
+
+def manners(texts: Sequence[str]) -> dict[str, Any]:
+    """`--manner key=value` as settings: numbers where they are numbers.
+
+    Raises:
+        BadInput: no "=", or no key.
+    """
+    from viewfinder.errors import BadInput
+
+    found: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not key or not equals:
+            raise BadInput(f"--manner {text!r}: write it as key=value, for example --manner noise=0.1")
+        try:
+            found[key] = json.loads(value)
+        except ValueError:
+            found[key] = value
+    return found
+
+
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders that `evaluate` wrote.")],
+    as_json: JsonOption = False,
+) -> int:
+    """Set runs side by side: each against the first, on the talks that they share.
+
+    p is the chance of such a difference between equal systems (paired permutation test).
+    """
+    from viewfinder.evaluation import compare as compared
+    from viewfinder.evaluation import read_run
+    from viewfinder.evaluation.report import comparison_head, comparison_rows
+
+    read = [read_run(run) for run in runs]
+    rows = compared(read)
+    if as_json:
+        emit({"runs": [str(run) for run in runs], "rows": [asdict(row) for row in rows]})
+        return 0
+    head = comparison_head([run.provenance.system for run in read])
+    for title in dict.fromkeys(row.title for row in rows):
+        say(title)
+        show_table(head, comparison_rows(_of(rows, title)))
+        say()
+    return 0
+
+
+def _of(rows: list[Row], title: str) -> list[Row]:
+    return [row for row in rows if row.title == title]
+
+
+def _say_run(run: Run) -> None:
+    from viewfinder.evaluation.report import overview
+
+    for task in run.tasks:
+        say(f"{task.title}: {len(task.talk_ids):,} talks, {task.ranks.gallery_size:,} pictures")
+        for line in task.left_out:
+            say(f"  left out: {line}")
+        show_table(*overview(task))
+        say()
+
+
+def _record(run: Run) -> dict[str, Any]:
+    return {
+        **asdict(run.provenance),
+        "out": str(run.folder),
+        "tasks": [
+            {
+                "title": task.title,
+                "talks": len(task.talk_ids),
+                "gallery": task.ranks.gallery_size,
+                "left_out": list(task.left_out),
+                "figures": [figure.measure.to_json() for figure in task.figures],
+            }
+            for task in run.tasks
+        ],
+    }

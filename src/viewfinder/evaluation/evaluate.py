@@ -1,0 +1,194 @@
+"""A system over a data set: which tasks, which pictures, replayed or with a simulated user, and what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from viewfinder.data import Dropped, ReadReport, read_catalogue
+from viewfinder.data.truth import TRUTH_FILE
+from viewfinder.encoders import Encoder
+from viewfinder.errors import BadInput
+from viewfinder.evaluation.conversing import converse, first_pictures
+from viewfinder.evaluation.examples import Example, examples
+from viewfinder.evaluation.figures import figures
+from viewfinder.evaluation.pictures import Pictures
+from viewfinder.evaluation.protocols import tasks_of
+from viewfinder.evaluation.replay import replay
+from viewfinder.evaluation.results import Provenance, Run, TaskResult, described_machine, result_of
+from viewfinder.evaluation.systems import load_system
+from viewfinder.evaluation.task import COMPARER, Task
+from viewfinder.features import features, read_vectors
+from viewfinder.retrievers import Retriever
+from viewfinder.users import SimulatedUser, load_user
+
+Told = Callable[[str], None]
+"""Called with a line whenever a stage is reached."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What to evaluate and how.
+
+    Attributes:
+        system: a retriever, or "random".
+        data: the folder of the data set.
+        protocol, split: None: all protocols that find their files there; the test split, or else validation.
+        user: a simulated user that talks in place of what is recorded; None: only where a task needs one.
+        manners: settings of the user, see `users.Manners`.
+        questioner: what the system asks with, when a user talks.
+        vectors: a file of image vectors to use in place of the data set's own pictures.
+        catalogue: a table whose columns the system may use; None: it sees pixels alone.
+        features: where the vectors of the data set's pictures are kept; None: beside the data.
+        limit: talks a task, taken evenly; None: all.
+        checkpoint: a system's trained weights.
+    """
+
+    system: str
+    data: Path
+    protocol: str | None = None
+    split: str | None = None
+    user: str | None = None
+    manners: Mapping[str, Any] = field(default_factory=dict)
+    questioner: str | None = None
+    vectors: Path | None = None
+    catalogue: Path | None = None
+    features: Path | None = None
+    limit: int | None = None
+    seed: int = 0
+    checkpoint: Path | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A run and a few of its talks to look at."""
+
+    run: Run
+    examples: tuple[Example, ...]
+
+
+def evaluate(plan: Plan, encoder: Encoder, out: Path, told: Told = lambda line: None) -> Evaluation:
+    """Runs every task of the plan; nothing is written, see `write_run`.
+
+    Raises:
+        UnknownName, BadInput: an unknown system, protocol, split or user; data that is missing or damaged.
+    """
+    retriever = load_system(plan.system, plan.seed)
+    if plan.checkpoint is not None:
+        raise BadInput(f"--checkpoint {plan.checkpoint}: {plan.system} has nothing to load, it is not trained")
+    told(f"reading {plan.data}")
+    tasks = tasks_of(plan.data, plan.protocol, plan.split)
+    pictures = pictures_of(plan, encoder, told)
+    results, shown = [], []
+    for task in tasks:
+        known = _limited(_known(task, pictures), plan.limit)
+        if not known.talks or len(known.gallery) < 2:
+            told(f"{task.title}: left out, its pictures are not here, or fewer than two of them")
+            continue
+        if known.user and plan.user is None and not (plan.data / TRUTH_FILE).is_file():
+            told(f"{task.title}: left out, a simulated user must talk, and only a world's truth makes one; see --user")
+            continue
+        told(f"{known.title}: {len(known.talks):,} talks, {len(known.gallery):,} pictures")
+        result, some = _run(known, pictures, retriever, plan)
+        results.append(result)
+        shown += some
+    if not results:
+        raise BadInput(f"{plan.data}: nothing to evaluate; the talks name pictures that are not in the folder")
+    provenance = Provenance(
+        system=plan.system,
+        data=plan.data.resolve().name,
+        encoder=encoder.version,
+        user=plan.user or "",
+        questioner=plan.questioner or "",
+        seed=plan.seed,
+    )
+    return Evaluation(Run(out, provenance, described_machine(), tuple(results)), tuple(shown))
+
+
+def _run(task: Task, pictures: Pictures, retriever: Retriever[Any], plan: Plan) -> tuple[TaskResult, list[Example]]:
+    """One task: its ranks and figures, and the first talks to look at."""
+    user = _user(task, plan)
+    if user is not None:
+        task = first_pictures(task, plan.seed) if task.user else task
+        gallery = pictures.gallery(task.gallery)
+        table, conversations = converse(task, gallery, retriever, user, questioner=plan.questioner)
+        shown = examples(task, gallery, conversations, table, pictures.files)
+    else:
+        gallery = pictures.gallery()
+        table = replay(task, gallery, retriever)
+        shown = examples(task, gallery, None, table, pictures.files, retriever)
+    return result_of(task, table, figures(task, table)), shown
+
+
+def _user(task: Task, plan: Plan) -> SimulatedUser | None:
+    """Who talks: the user that was asked for, the one that the task needs, or nobody where talks are recorded."""
+    if plan.user == "recorded":
+        return load_user(plan.user, plan.data, **plan.manners)
+    if plan.user is not None:
+        return load_user(plan.user, plan.data, **{"seed": plan.seed, **plan.manners})
+    if task.user == COMPARER:
+        # One picture is shown at a time, and the talk is over when it is the wanted one.
+        return load_user("oracle", plan.data, seed=plan.seed, policy="compares", looks_at=1)
+    return None
+
+
+def pictures_of(plan: Plan, encoder: Encoder, told: Told = lambda line: None) -> Pictures:
+    """The pictures of a data set: their vectors, cached, with what a catalogue beside them says.
+
+    Raises:
+        BadInput: no pictures there, or vectors of another width than the encoder's.
+    """
+    if plan.vectors is not None:
+        names, vectors_nd = read_vectors(plan.vectors)
+        width = encoder.words(["a picture"]).shape[1]
+        if vectors_nd.shape[1] != width:
+            raise BadInput(
+                f"{plan.vectors}: vectors of {vectors_nd.shape[1]} numbers, but words have {width} "
+                f"with {encoder.name}; name the encoder that made them with --encoder"
+            )
+        order = np.argsort(np.array(names, dtype=object))
+        return Pictures(tuple(names[at] for at in order), np.asarray(vectors_nd[order], np.float32), encoder)
+    told("vectors of its pictures")
+    cached = features(plan.data, encoder, out=plan.features)
+    if not len(cached):
+        raise BadInput(f"{plan.data}: no pictures here; give their vectors with --vectors FILE")
+    files = {key: str(plan.data / key) for key in cached.keys}
+    attributes = {} if plan.catalogue is None else _attributes(plan.catalogue, cached.keys)
+    vectors_nd = encoder.project(np.asarray(cached.raw_nd)).astype(np.float32)
+    return Pictures(cached.keys, vectors_nd, encoder, files, attributes)
+
+
+def _attributes(catalogue: Path, keys: Sequence[str]) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+    """What a catalogue says, by picture; several rows give several values."""
+    rows_of = read_catalogue(catalogue).match(map(Path, keys))
+    said: dict[str, dict[str, tuple[str, ...]]] = {}
+    for path, rows in rows_of.items():
+        values = said.setdefault(path.as_posix(), {})
+        for row in rows:
+            for column, value in row.values.items():
+                values[column] = (*values.get(column, ()), value)
+    return said
+
+
+def _known(task: Task, pictures: Pictures) -> Task:
+    """The task with the names its files use for pictures replaced by keys; what has no picture is reported."""
+    names = pictures.named(sorted(task.pictures()))
+    known = task.renamed(names)
+    lost = len(task.talks) - len(known.talks)
+    if not lost:
+        return known
+    missing = sorted(task.pictures() - set(names))
+    why = Dropped(f"{lost:,} talks", f"they name pictures that are not here, such as {missing[0] if missing else '?'}")
+    report = ReadReport(len(task.talks), len(known.talks), (why,))
+    return replace(known, reports=(*known.reports, report))
+
+
+def _limited(task: Task, limit: int | None) -> Task:
+    if limit is None or limit >= len(task.talks):
+        return task
+    chosen = np.linspace(0, len(task.talks) - 1, limit).round().astype(int)
+    return replace(task, talks=tuple(task.talks[at] for at in chosen))

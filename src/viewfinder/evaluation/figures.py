@@ -1,0 +1,170 @@
+"""From ranks to figures: every metric of the protocols as one number a talk and turn, then means with intervals.
+
+R@k            1 if the rank is below k; a target that ties across the border counts as a fraction (expected)
+Hits@k         1 if that was so at this turn or before (ChatIR: a dialogue ends at its first hit)
+rank           1-based; its mean is ATR when every dialogue goes on, "rank frozen@k" when a hit ends it
+median rank    the same, of which the median is taken
+P              1 - rank / gallery, 0-based: Fashion IQ's percentile
+BRI            PlugIR's: the mean of ln(best rank so far), trapezoidal over the turns, 1-based
+mean R@1,5     the mean of several R@k
+R_subset@k     R@k within the talk's subset (CIRR)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+import numpy as np
+from jaxtyping import Float
+
+from viewfinder.evaluation.replay import RankTable
+from viewfinder.evaluation.task import Task
+from viewfinder.measures import (
+    Interval,
+    Measure,
+    MeasureName,
+    Ties,
+    best_log_rank_integral,
+    bootstrap_interval,
+    carried,
+    chance_below,
+    frozen,
+    median_interval,
+)
+
+ValuesST = Float[np.ndarray, "s t"]
+
+WHOLE_TALK = frozenset({"BRI"})
+"""Metrics with one value a talk."""
+
+
+LAST = -1
+"""Stands for the last turn of each talk."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of a report, and which values it is the mean of.
+
+    `turn` counts from 0, `LAST` is each talk's last one, None the whole talk; `setting` is "" for all talks.
+    """
+
+    measure: Measure
+    turn: int | None
+    setting: str = ""
+
+    @property
+    def name(self) -> MeasureName:
+        """Its full name."""
+        return self.measure.name
+
+
+def figures(task: Task, table: RankTable, ties: Ties = "expected") -> list[Figure]:
+    """All figures of a task, in the order of its metrics and turns; each setting of talks also apart."""
+    settings = [talk.setting for talk in task.talks]
+    found = []
+    for setting in ("", *sorted(set(settings) - {""})):
+        for metric in task.metrics:
+            values = values_st(metric, table, ties)
+            for turn in _turns(task, metric, values.shape[1]):
+                values_s = per_talk(values, turn, setting, settings)
+                known_s = values_s[~np.isnan(values_s)]
+                if known_s.size:
+                    name = _name(task, table, metric, _at(task, turn, setting), ties)
+                    measure = Measure(name, _interval(metric, known_s), len(known_s))
+                    found.append(Figure(measure, turn, setting))
+    return found
+
+
+def per_talk(values: ValuesST, turn: int | None, setting: str, settings: Sequence[str]) -> Float[np.ndarray, " s"]:
+    """One value a talk: at a turn, at its last, or for the whole talk; NaN for talks of another setting."""
+    values_s = np.array([_last(row) for row in values]) if turn == LAST else values[:, turn or 0]
+    return np.where(np.asarray(settings) == setting, values_s, np.nan) if setting else np.asarray(values_s)
+
+
+def _turns(task: Task, metric: str, width: int) -> Sequence[int | None]:
+    if metric in WHOLE_TALK:
+        return (None,)
+    if task.last_only:
+        return (LAST,)
+    return range(width) if task.at is None else [turn - 1 for turn in task.at if turn <= width]
+
+
+def _at(task: Task, turn: int | None, setting: str) -> str:
+    if turn is None:
+        when = "whole talk"
+    elif turn == LAST:
+        when = "last turn"
+    else:
+        when = f"{'turn' if task.first_turn else 'round'} {turn + task.first_turn}"
+    return f"{when}, {setting}" if setting else when
+
+
+def _name(task: Task, table: RankTable, metric: str, at: str, ties: Ties) -> MeasureName:
+    of = ", ".join(part for part in (task.name, task.split) if part)
+    gallery = f"{of}, {table.gallery_size:,} pictures"
+    caption = task.caption or "none"
+    return MeasureName(metric=metric, at=at, gallery=gallery, split=task.split, caption=caption, ties=ties)
+
+
+def _interval(metric: str, values_s: Float[np.ndarray, " s"]) -> Interval:
+    return median_interval(values_s) if metric.startswith("median") else bootstrap_interval(values_s)
+
+
+def _last(row: Float[np.ndarray, " t"]) -> float:
+    known = row[~np.isnan(row)]
+    return float(known[-1]) if known.size else float("nan")
+
+
+def values_st(metric: str, table: RankTable, ties: Ties = "expected") -> ValuesST:  # noqa: PLR0911 (one line a metric)
+    """One value a talk and turn (a talk alone: one column); NaN where the talk has no such turn.
+
+    Raises:
+        ValueError: there is no such metric.
+    """
+    name, _, depths = metric.partition("@")
+    ks = [int(k) for k in depths.split(",")] if depths else []
+    match name:
+        case "R" | "mean R":
+            return np.asarray(np.mean([_recall(k, table.best_st, table.worst_st, ties) for k in ks], axis=0))
+        case "Hits":
+            # Not `has_hit`: with expected ties a hit may be a chance between 0 and 1.
+            return np.fmax.accumulate(_recall(ks[0], table.best_st, table.worst_st, ties), axis=1)
+        case "R_subset":
+            if table.subset_best_st is None or table.subset_worst_st is None:
+                raise ValueError("R_subset: the talks have no subsets")
+            return _recall(ks[0], table.subset_best_st, table.subset_worst_st, ties)
+        case "rank" | "median rank":
+            return _ranks(table, ties) + 1
+        case "rank frozen":
+            return frozen(ks[0], _ranks(table, ties)) + 1
+        case "P":
+            return np.asarray(1 - _ranks(table, ties) / table.gallery_size)
+        case "BRI":
+            return best_log_rank_integral(carried(_ranks(table, ties)))[:, None]
+        case _:
+            raise ValueError(f"no metric is called {metric!r}")
+
+
+def _ranks(table: RankTable, ties: Ties) -> ValuesST:
+    match ties:
+        case "expected":
+            return np.asarray((table.best_st + table.worst_st) / 2)
+        case "optimistic":
+            return table.best_st
+        case "pessimistic":
+            return table.worst_st
+        case "argsort":
+            raise ValueError("argsort has no bounds: choose expected, optimistic or pessimistic")
+        case _:
+            assert_never(ties)
+
+
+def _recall(k: int, best_st: ValuesST, worst_st: ValuesST, ties: Ties) -> ValuesST:
+    if ties == "optimistic":
+        worst_st = best_st
+    elif ties == "pessimistic":
+        best_st = worst_st
+    return chance_below(k, best_st, worst_st)

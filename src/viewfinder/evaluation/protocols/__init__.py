@@ -1,0 +1,64 @@
+"""The protocols of the five papers, by name: what they read of a folder, and the tasks they make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from viewfinder.errors import BadInput, UnknownName
+from viewfinder.evaluation.protocols import captions, chatir, chatsearch, cirr, drilldown, fashioniq, mai
+from viewfinder.evaluation.task import Task
+
+PREFERRED = ("test", "val", "all")
+"""Splits to evaluate on where none is named, the first that there is."""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """`splits` of a folder (none: it is no data for this protocol), and the `tasks` of one of them."""
+
+    splits: Callable[[Path], tuple[str, ...]]
+    tasks: Callable[[Path, str], list[Task]]
+
+
+PROTOCOLS: dict[str, Protocol] = {
+    "drilldown": Protocol(drilldown.splits, drilldown.tasks),
+    "chatir": Protocol(chatir.splits, chatir.tasks),
+    "fashioniq": Protocol(fashioniq.splits, fashioniq.tasks),
+    "chatsearch": Protocol(chatsearch.splits, chatsearch.tasks),
+    "mai": Protocol(mai.splits, mai.tasks),
+    "cirr": Protocol(cirr.splits, cirr.tasks),
+    "captions": Protocol(captions.splits, captions.tasks),
+}
+
+
+def tasks_of(folder: Path, protocol: str | None, split: str | None) -> list[Task]:
+    """The tasks of a folder: of one protocol, or of all that find their files there.
+
+    Without a split, each protocol takes its test split, else the one for validation.
+
+    Raises:
+        UnknownName: there is no such protocol, or none of them has such a split.
+        BadInput: the folder holds no data of a protocol, or damaged data.
+    """
+    if not folder.is_dir():
+        raise BadInput(f"{folder}: no such folder; name the folder of a data set")
+    if protocol is not None and protocol not in PROTOCOLS:
+        raise UnknownName(f"no protocol is called {protocol!r}; there are: {', '.join(PROTOCOLS)}")
+    names = list(PROTOCOLS) if protocol is None else [protocol]
+    splits = {name: known for name in names if (known := PROTOCOLS[name].splits(folder))}
+    if not splits:
+        asked = "any protocol" if protocol is None else protocol
+        raise BadInput(f"{folder}: no data of {asked} here; see docs/data.md for the files that each protocol reads")
+    chosen = {name: _split(known, split) for name, known in splits.items()}
+    if all(one is None for one in chosen.values()):
+        there = "; ".join(f"{name}: {', '.join(known)}" for name, known in splits.items())
+        raise UnknownName(f"{folder}: no split is called {split!r}; there are: {there}")
+    return [task for name, one in chosen.items() if one is not None for task in PROTOCOLS[name].tasks(folder, one)]
+
+
+def _split(known: tuple[str, ...], asked: str | None) -> str | None:
+    if asked is not None:
+        return asked if asked in known else None
+    return next((split for split in PREFERRED if split in known), known[0])

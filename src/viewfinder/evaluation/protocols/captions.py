@@ -1,0 +1,35 @@
+"""Captioned photos: every caption one turn, in the order of the file; the whole set is ranked.
+
+The first turn alone is text-to-image retrieval as usually reported.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from viewfinder.conversation import Say
+from viewfinder.data import CaptionedPicture, ReadReport, read_coco, read_flickr8k
+from viewfinder.evaluation.task import Talk, Task
+
+METRICS = ("R@1", "R@5", "R@10", "median rank", "rank")
+MOST_TURNS = 5
+
+
+def splits(folder: Path) -> tuple[str, ...]:
+    """These files know no splits."""
+    return ("all",) if (folder / "captions.csv").is_file() or any(folder.glob("annotations/captions_*.json")) else ()
+
+
+def tasks(folder: Path, split: str) -> list[Task]:
+    """One task over all pictures: these files know no splits."""
+    pictures, report = _read(folder)
+    talks = tuple(
+        Talk(picture.path.name, picture.path.name, tuple(map(Say, picture.captions[:MOST_TURNS])))
+        for picture in pictures
+    )
+    gallery = tuple(picture.path.name for picture in pictures)
+    return [Task("captions", "", "all", gallery, talks, METRICS, "in the order of the file", reports=(report,))]
+
+
+def _read(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
+    return read_flickr8k(folder) if (folder / "captions.csv").is_file() else read_coco(folder)

@@ -1,0 +1,59 @@
+"""ChatSearch's protocol (Zhao et al. 2024): the picture that a whole dialogue leads to, in three subtasks.
+
+tChat is words only, iChat a picture and an instruction, mChat many rounds of both. R@1, R@5 and R@10 after the last
+turn; the gallery is that of the subtask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from viewfinder.conversation import Answer, Like, Question, Say, Turn
+from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, TextItem, read_chatsearch, read_galleries
+from viewfinder.evaluation.task import Talk, Task
+
+METRICS = ("R@1", "R@5", "R@10")
+
+
+def splits(folder: Path) -> tuple[str, ...]:
+    """The splits of a folder's chat-search dialogues."""
+    return tuple(sorted({file.stem.rpartition("_")[2] for file in (folder / "chatsearch").glob("*.jsonl")}))
+
+
+def tasks(folder: Path, split: str) -> list[Task]:
+    """One task a subtask of the split."""
+    home = folder / "chatsearch"
+    galleries = read_galleries(home)
+    found = []
+    for file in sorted(home.glob(f"*_{split}.jsonl")):
+        samples, report = read_chatsearch(file, galleries=galleries)
+        if not samples:
+            continue
+        talks = tuple(Talk(sample.id, sample.target, tuple(_turns(sample))) for sample in samples)
+        subtask = samples[0].subtask
+        gallery = galleries.get(subtask) or tuple(dict.fromkeys(sample.target for sample in samples))
+        found.append(Task("chatsearch", subtask, split, gallery, talks, METRICS, last_only=True, reports=(report,)))
+    return found
+
+
+def _turns(sample: ChatSample) -> Iterator[Turn]:
+    """The user's part, with what the system said and showed before each piece of it."""
+    asked, shown = "", ""
+    for turn in sample.turns:
+        text, pictures = _content(turn)
+        if turn.role == "assistant":
+            asked, shown = text, pictures[-1] if pictures else ""
+        elif pictures or shown:
+            yield Like(pictures[-1] if pictures else shown, text)
+            asked, shown = "", ""
+        elif asked.endswith("?"):
+            yield Answer(Question(asked, by="recorded"), text)
+            asked = ""
+        else:
+            yield Say(text)
+
+
+def _content(turn: ChatTurn) -> tuple[str, list[str]]:
+    text = " ".join(item.text for item in turn.content if isinstance(item, TextItem))
+    return text, [item.image for item in turn.content if isinstance(item, ImageItem)]

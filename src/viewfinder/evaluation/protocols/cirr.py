@@ -1,0 +1,36 @@
+"""CIRR's protocol (Liu et al. 2021): a reference picture and one sentence; the reference is never ranked.
+
+R@1, R@5, R@10 and R@50 in the whole split, and R_subset@1, 2, 3 among the other five pictures of its set.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from viewfinder.conversation import Like
+from viewfinder.data.cirr import read_cirr
+from viewfinder.evaluation.task import Talk, Task
+
+METRICS = ("R@1", "R@5", "R@10", "R@50", "R_subset@1", "R_subset@2", "R_subset@3")
+
+
+def splits(folder: Path) -> tuple[str, ...]:
+    """The splits of a folder's CIRR captions."""
+    return tuple(sorted(file.name.split(".")[-2] for file in (folder / "captions").glob("cap.rc2.*.json")))
+
+
+def tasks(folder: Path, split: str) -> list[Task]:
+    """One task: the pairs of the split that have a target."""
+    read, report = read_cirr(folder, split)
+    talks = tuple(
+        Talk(
+            str(pair.pairid),
+            pair.target,
+            (Like(pair.reference, pair.caption),),
+            among=pair.candidates,
+            leaves_out=(pair.reference,),
+        )
+        for pair in read.pairs
+        if pair.target is not None
+    )
+    return [Task("cirr", "", split, read.gallery, talks, METRICS, reports=(report,))]

@@ -1,0 +1,63 @@
+"""Fashion IQ's protocols (Wu et al. 2021): one turn of relative feedback, and a dialogue of five with a simulator.
+
+One turn: a candidate and its two captions, joined as "First and second"; R@10 and R@50, both in the whole split and
+in the union of candidates and targets, which the literature often mixes up. Dialogue: every picture of the split is
+a target once, the first picture is fixed, a simulated user says how the target differs from what is shown; the
+percentile, R@10 and R@50 after turns 1, 3 and 5.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from viewfinder.conversation import Like
+from viewfinder.data import ReadReport
+from viewfinder.data.fashion_iq import FashionIQ, fashion_kinds, joined_captions, read_fashion_iq
+from viewfinder.evaluation.task import COMPARER, Talk, Task
+
+SINGLE = ("R@10", "R@50")
+DIALOGUE = ("P", "R@10", "R@50")
+
+
+def splits(folder: Path) -> tuple[str, ...]:
+    """The splits of a folder's Fashion IQ captions; CIRR's lie in files of a like name."""
+    return tuple(sorted({split for kind in _kinds(folder).values() for split in kind}))
+
+
+def tasks(folder: Path, split: str) -> list[Task]:
+    """For every kind: one turn in both galleries, and the dialogue."""
+    found: list[Task] = []
+    for kind, known in _kinds(folder).items():
+        if split in known:
+            read, report = read_fashion_iq(folder, kind, split)
+            found += [*_single(read, report), _dialogue(read, report)]
+    return found
+
+
+def _kinds(folder: Path) -> dict[str, tuple[str, ...]]:
+    files = (folder / "captions").glob("cap.*.json")
+    return fashion_kinds(folder) if any(not file.name.startswith("cap.rc2.") for file in files) else {}
+
+
+def _single(read: FashionIQ, report: ReadReport) -> list[Task]:
+    talks = tuple(
+        Talk(f"{number} {pair.candidate}", pair.target, (Like(pair.candidate, joined_captions(pair.captions)),))
+        for number, pair in enumerate(read.pairs)
+        if pair.target is not None
+    )
+    galleries = {"split": read.gallery, "union": read.union()} if talks else {}
+    return [
+        Task(
+            "fashioniq", f"{read.kind}, {name} gallery", read.split, gallery, talks, SINGLE, "first and second joined",
+            reports=(report,),
+        )
+        for name, gallery in galleries.items()
+    ]  # fmt: skip
+
+
+def _dialogue(read: FashionIQ, report: ReadReport) -> Task:
+    talks = tuple(Talk(picture, picture) for picture in read.gallery)
+    return Task(
+        "fashioniq", f"{read.kind}, dialogue", read.split, read.gallery, talks, DIALOGUE, "simulated",
+        user=COMPARER, at=(1, 3, 5), rounds=5, reports=(report,),
+    )  # fmt: skip

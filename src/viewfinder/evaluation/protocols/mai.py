@@ -1,0 +1,65 @@
+"""The protocols of multi-turn composed retrieval: FashionMT (MAI, Chen et al. 2025) and MT Fashion IQ.
+
+Every turn names a reference picture and a modification, and every turn is judged against what it leads to, where
+the papers judge the last alone. FashionMT: R@1, R@5, R@10, R@20 and their mean, rollback and combination apart.
+MT Fashion IQ: R@5, R@8 and their mean.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from viewfinder.conversation import Like
+from viewfinder.data.fashion_iq import joined_captions
+from viewfinder.data.fashionmt import Transaction, look_back, read_transactions, sources
+from viewfinder.data.mt_fashion_iq import Session, read_sessions, session_kinds
+from viewfinder.evaluation.task import Talk, Task
+
+FASHIONMT = ("R@1", "R@5", "R@10", "R@20", "mean R@1,5,10,20")
+MT_FASHION_IQ = ("R@5", "R@8", "mean R@5,8")
+
+
+def splits(folder: Path) -> tuple[str, ...]:
+    """The splits of a folder's transactions and sessions."""
+    known = (*_sources(folder).values(), *_kinds(folder).values())
+    return tuple(sorted({split for splits_of_one in known for split in splits_of_one}))
+
+
+def tasks(folder: Path, split: str) -> list[Task]:
+    """One task a source of transactions and a kind of sessions."""
+    transactions = [
+        _transactions(folder, source, split) for source, known in _sources(folder).items() if split in known
+    ]
+    return transactions + [_sessions(folder, kind, split) for kind, known in _kinds(folder).items() if split in known]
+
+
+def _sources(folder: Path) -> dict[str, tuple[str, ...]]:
+    return sources(folder) if any((folder / "modifiers").glob("*_*_cap.json")) else {}
+
+
+def _kinds(folder: Path) -> dict[str, tuple[str, ...]]:
+    return session_kinds(folder) if any((folder / "data").glob("*.*.json")) else {}
+
+
+def _transactions(folder: Path, source: str, split: str) -> Task:
+    read, report = read_transactions(folder, source, split)
+    talks = tuple(_transaction(number, one) for number, one in enumerate(read.transactions))
+    return Task("mai", source, split, read.gallery, talks, FASHIONMT, "whole modification", rounds=3, reports=(report,))
+
+
+def _transaction(number: int, one: Transaction) -> Talk:
+    turns = tuple(Like(*said) for said in zip(one.pictures[:-1], one.modifications, strict=True))
+    back = look_back(one.modifications[-1])
+    return Talk(str(number), one.targets[-1], turns, one.targets, "" if back is None else back.setting)
+
+
+def _sessions(folder: Path, kind: str, split: str) -> Task:
+    read, report = read_sessions(folder, kind, split)
+    talks = tuple(_session(number, one) for number, one in enumerate(read.sessions))
+    name = f"sessions, {kind}"
+    return Task("mai", name, split, read.gallery, talks, MT_FASHION_IQ, "all joined", last_only=True, reports=(report,))
+
+
+def _session(number: int, one: Session) -> Talk:
+    turns = tuple(Like(shown.key, joined_captions(shown.captions)) for shown in one.references)
+    return Talk(str(number), one.target, turns, one.keys[1:])

@@ -1,0 +1,175 @@
+"""Recorded talks through a retriever: the rank of every target after every turn.
+
+The way of a turn is the live one (`resolve`, `step`, `query`), only that nothing is displayed; so all queries of a
+task are known before the first is scored, and are scored in blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Float32, Int
+
+from viewfinder.conversation import BackTo, Conversation
+from viewfinder.evaluation.task import Talk, Task
+from viewfinder.gallery import Gallery, plain_sum
+from viewfinder.measures import rank_bounds, score_bounds
+from viewfinder.resolving import resolve
+from viewfinder.retrievers import Query, Retriever
+from viewfinder.session import TIE
+
+AT_ONCE = 4096
+"""Queries held in memory before they are scored."""
+
+Progress = Callable[[int], None]
+"""Called with the number of talks done."""
+
+
+@dataclass(frozen=True, eq=False)
+class RankTable:
+    """0-based ranks of the target, at best and at worst where scores tie; NaN: the talk has no such turn.
+
+    `subset_*` are the ranks within the talk's own subset, where the protocol has subsets.
+    """
+
+    best_st: Float[np.ndarray, "s t"]
+    worst_st: Float[np.ndarray, "s t"]
+    gallery_size: int
+    subset_best_st: Float[np.ndarray, "s t"] | None = None
+    subset_worst_st: Float[np.ndarray, "s t"] | None = None
+
+    def where(self, chosen_s: Sequence[int]) -> RankTable:
+        """The same for some of the talks."""
+        rows = np.asarray(chosen_s, dtype=np.int64)
+        return RankTable(
+            self.best_st[rows],
+            self.worst_st[rows],
+            self.gallery_size,
+            None if self.subset_best_st is None else self.subset_best_st[rows],
+            None if self.subset_worst_st is None else self.subset_worst_st[rows],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """One query to score: which talk and turn it belongs to, and the rows of its target and of what is left out."""
+
+    talk: int
+    turn: int
+    query: Query
+    target: int
+    without: tuple[int, ...]
+    among: tuple[int, ...]
+
+
+def replay(
+    task: Task, gallery: Gallery, retriever: Retriever[Any], progress: Progress = lambda done: None
+) -> RankTable:
+    """Says every talk of the task to the retriever and ranks the task's gallery after each turn.
+
+    `gallery` holds every picture of the task, ranked or only named. A rank counts the pictures of the task's gallery
+    that score higher; excluded pictures come last.
+    """
+    ranked_n = np.array([gallery.row(picture) for picture in task.gallery], dtype=np.int64)
+    scorer = _Scorer(gallery, ranked_n)
+    turns = max((talk.judged for talk in task.talks), default=0)
+    tables = [np.full((len(task.talks), turns), np.nan) for _ in range(4)]
+    waiting: list[_Asked] = []
+    for number, talk in enumerate(task.talks):
+        waiting += _asked(number, talk, gallery, retriever, scorer)
+        if len(waiting) >= AT_ONCE or number == len(task.talks) - 1:
+            scorer.rank(waiting, tables)
+            waiting = []
+            progress(number + 1)
+    has_subsets = any(talk.among for talk in task.talks)
+    return RankTable(tables[0], tables[1], len(ranked_n), *(tables[2:] if has_subsets else (None, None)))
+
+
+def _asked(number: int, talk: Talk, gallery: Gallery, retriever: Retriever[Any], scorer: _Scorer) -> Iterator[_Asked]:
+    without = tuple(scorer.position(picture) for picture in talk.leaves_out if scorer.ranks(picture))
+    among = tuple(scorer.position(picture) for picture in talk.among if scorer.ranks(picture))
+    for turn, query in enumerate(queries(talk, gallery, retriever)):
+        yield _Asked(number, turn, query, scorer.position(talk.target_at(turn)), without, among)
+
+
+def queries(talk: Talk, gallery: Gallery, retriever: Retriever[Any]) -> Iterator[Query]:
+    """What the retriever looks for after each turn of a talk that says something; going back only moves."""
+    conversation, states = Conversation(), [retriever.begin()]
+    for turn in talk.turns:
+        conversation = conversation.then(turn)
+        if isinstance(turn, BackTo):
+            states.append(states[turn.turn])
+            continue
+        states.append(retriever.step(states[-1], resolve(conversation, conversation.here, gallery)))
+        yield retriever.query(states[-1])
+
+
+class _Scorer:
+    """Ranks targets among some rows of a gallery."""
+
+    def __init__(self, gallery: Gallery, ranked_n: Int[np.ndarray, " n"]) -> None:
+        self._gallery = gallery
+        self._ranked_n = ranked_n
+        self._position = {int(row): position for position, row in enumerate(ranked_n)}
+        whole = len(ranked_n) == len(gallery) and bool((ranked_n == np.arange(len(gallery))).all())
+        self._matrix_nd: Float32[np.ndarray, "n d"] = (
+            gallery.snapshot.matrix_nd if whole else gallery.snapshot.matrix_nd[ranked_n]
+        )
+
+    def ranks(self, picture: str) -> bool:
+        """Whether the picture is one of those that are ranked."""
+        return self._gallery.row(picture) in self._position
+
+    def position(self, picture: str) -> int:
+        """Where the picture stands among those that are ranked."""
+        return self._position[self._gallery.row(picture)]
+
+    def rank(self, asked: Sequence[_Asked], tables: Sequence[Float[np.ndarray, "s t"]]) -> None:
+        """Fills in the ranks of these queries: best, worst, and the same within their subsets."""
+        plain: list[_Asked] = []
+        others: list[_Asked] = []
+        for one in asked:
+            (others if plain_sum(one.query).others else plain).append(one)
+        if plain:
+            best_q, worst_q = self._rank_plain(plain)
+            for one, best, worst in zip(plain, best_q, worst_q, strict=True):
+                tables[0][one.talk, one.turn], tables[1][one.talk, one.turn] = best, worst
+        for one in others:
+            bounds = self._bounds(one, self._out(one))
+            tables[0][one.talk, one.turn], tables[1][one.talk, one.turn] = bounds
+        for one in asked:
+            if one.among:
+                outside = np.setdiff1d(np.arange(len(self._ranked_n)), np.asarray(one.among))
+                bounds = self._bounds(one, outside)
+                tables[2][one.talk, one.turn], tables[3][one.talk, one.turn] = bounds
+
+    def _bounds(self, one: _Asked, out_k: Int[np.ndarray, " k"]) -> tuple[float, float]:
+        """The rank of one query's target at best and at worst, scored as a session would."""
+        scores_1n = self._gallery.scores(one.query).total_n[None, self._ranked_n]
+        best_q, worst_q = score_bounds(scores_1n, np.array([one.target]), excluded=[out_k], tie=TIE)
+        return float(best_q[0]), float(worst_q[0])
+
+    def _rank_plain(self, asked: Sequence[_Asked]) -> tuple[Float[np.ndarray, " q"], Float[np.ndarray, " q"]]:
+        width = self._matrix_nd.shape[1]
+        sums = [plain_sum(one.query) for one in asked]
+        vectors_qd = np.stack([np.zeros(width, np.float32) if s.vector_d is None else s.vector_d for s in sums])
+        centred_q = np.array([s.centred for s in sums], np.float32)
+        best_q, worst_q = rank_bounds(
+            vectors_qd,
+            self._matrix_nd,
+            np.array([one.target for one in asked]),
+            bias_n=-self._gallery.background_n[self._ranked_n] if centred_q.any() else None,
+            bias_weight_q=centred_q if centred_q.any() else None,
+            excluded=[self._out(one) for one in asked],
+            tie=TIE,
+        )
+        return best_q.astype(np.float64), worst_q.astype(np.float64)
+
+    def _out(self, one: _Asked) -> Int[np.ndarray, " k"]:
+        """Positions that come last for this query: excluded by the talk, or left out by the protocol."""
+        rows = (self._gallery.snapshot.row_of(picture) for picture in one.query.excluded)
+        excluded = {self._position[row] for row in rows if row is not None and row in self._position}
+        return np.array(sorted(excluded.union(one.without)), dtype=np.int64)

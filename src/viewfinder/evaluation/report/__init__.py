@@ -1,0 +1,16 @@
+"""A run for people: a table in the terminal, and one HTML page with plots and example talks."""
+
+from viewfinder.evaluation.report.page import write_page
+from viewfinder.evaluation.report.plots import rank_plot, recall_plot
+from viewfinder.evaluation.report.tables import FIGURE_HEAD, comparison_head, comparison_rows, figure_rows, overview
+
+__all__ = [
+    "FIGURE_HEAD",
+    "comparison_head",
+    "comparison_rows",
+    "figure_rows",
+    "overview",
+    "rank_plot",
+    "recall_plot",
+    "write_page",
+]

@@ -1,0 +1,80 @@
+"""The HTML page of a run: one file, pictures and plots inside it, so that it can be sent to somebody."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from viewfinder.errors import BadInput, PictureError
+from viewfinder.evaluation.examples import Example
+from viewfinder.evaluation.report.plots import rank_plot, recall_plot
+from viewfinder.evaluation.report.tables import FIGURE_HEAD, figure_rows, overview
+from viewfinder.evaluation.results import Run
+from viewfinder.pictures import AtMost, decode_one
+
+PAGE = "report.html"
+THUMBNAIL = 84
+
+
+def write_page(run: Run, shown: Sequence[Example] = ()) -> Path:
+    """Writes the page into the run's folder.
+
+    Raises:
+        BadInput: it cannot be written.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    template = files("viewfinder.evaluation.report").joinpath("page.html").read_text(encoding="utf-8")
+    page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    page.filters["thumbnail"] = _Thumbnails()
+    page.filters["png"] = lambda image: _inline(image, "png")
+    tasks = [
+        {
+            "title": task.title,
+            "overview": overview(task),
+            "rows": figure_rows(task),
+            "left_out": task.left_out,
+            "recall": recall_plot({run.provenance.system: task}),
+            "ranks": rank_plot(task),
+            "examples": [one for one in shown if one.task == task.title],
+        }
+        for task in run.tasks
+    ]
+    text = page.from_string(template).render(run=run, head=FIGURE_HEAD, tasks=tasks)
+    try:
+        run.folder.mkdir(parents=True, exist_ok=True)
+        (run.folder / PAGE).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"{run.folder}: cannot be written ({error.strerror}); choose another --out") from error
+    return run.folder / PAGE
+
+
+class _Thumbnails:
+    """Small copies of pictures as data URIs, each made once; "" where a file cannot be read."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, str] = {}
+
+    def __call__(self, file: str) -> str:
+        if file and file not in self._made:
+            self._made[file] = _small(Path(file))
+        return self._made.get(file, "")
+
+
+def _small(file: Path) -> str:
+    from PIL import Image
+
+    try:
+        pixels = decode_one(file, AtMost(THUMBNAIL)).pixels
+    except PictureError:
+        return ""
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "JPEG", quality=70)
+    return _inline(buffer.getvalue(), "jpeg")
+
+
+def _inline(image: bytes, kind: str) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(image).decode()}"

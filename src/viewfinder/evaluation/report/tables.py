@@ -1,0 +1,84 @@
+"""Figures as rows of plain texts, for a terminal or a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from viewfinder.evaluation.compare import Row
+from viewfinder.evaluation.figures import Figure
+from viewfinder.evaluation.results import TaskResult
+from viewfinder.measures import Interval
+
+FIGURE_HEAD = ("metric", "at", "mean", "95 % interval", "talks")
+
+
+def figure_rows(task: TaskResult) -> list[tuple[str, ...]]:
+    """One row a figure: metric, when, mean, interval, talks."""
+    return [
+        (figure.name.metric, figure.name.at, *_values(figure), f"{figure.measure.sessions:,}")
+        for figure in task.figures
+    ]
+
+
+def overview(task: TaskResult) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The means alone, a row a metric and a column a turn: head and rows."""
+    cells: dict[str, dict[str, str]] = {}
+    for figure in task.figures:
+        cells.setdefault(figure.name.metric, {})[figure.name.at] = shown(
+            figure.name.metric, figure.measure.interval.mean
+        )
+    moments = list(dict.fromkeys(figure.name.at for figure in task.figures))
+    rows = [(metric, *(means.get(at, "") for at in moments)) for metric, means in cells.items()]
+    return ("", *moments), rows
+
+
+def _values(figure: Figure) -> tuple[str, str]:
+    interval = figure.measure.interval
+    return shown(figure.name.metric, interval.mean), span(figure.name.metric, interval)
+
+
+def shown(metric: str, value: float) -> str:
+    """A figure as people read it: shares in percent, ranks as they are.
+
+    >>> shown("R@10", 0.4217), shown("median rank", 31.0)
+    ('42.2 %', '31.0')
+    """
+    return f"{100 * value:.1f} %" if is_share(metric) else f"{value:,.2f}" if metric == "BRI" else f"{value:,.1f}"
+
+
+def span(metric: str, interval: Interval) -> str:
+    """An interval as people read it."""
+    return f"{shown(metric, interval.low)} to {shown(metric, interval.high)}"
+
+
+def is_share(metric: str) -> bool:
+    """Whether a metric lies between 0 and 1."""
+    return metric == "P" or metric.partition("@")[0] in {"R", "Hits", "mean R", "R_subset"}
+
+
+def comparison_head(systems: Sequence[str]) -> tuple[str, ...]:
+    """The head of a comparison: the first system, then each other with its difference and p-value."""
+    first, *others = systems
+    return ("metric", "at", "talks", first, *(text for other in others for text in (other, "difference", "p")))
+
+
+def comparison_rows(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """One row a figure that all runs have."""
+    table = []
+    for row in rows:
+        metric = row.metric
+        cells = [metric, row.at, f"{row.talks:,}", shown(metric, row.first)]
+        for other in row.others:
+            difference = other.difference
+            cells += [
+                shown(metric, other.mean),
+                f"{_signed(metric, difference.mean)} ({_signed(metric, difference.low)} to "
+                f"{_signed(metric, difference.high)})",
+                f"{other.p_value:.4f}",
+            ]
+        table.append(tuple(cells))
+    return table
+
+
+def _signed(metric: str, value: float) -> str:
+    return f"{100 * value:+.1f}" if is_share(metric) else f"{value:+,.1f}"

@@ -1,0 +1,163 @@
+"""A run on disk: what was measured, of what, when, and every rank behind it.
+
+results.json    figures with intervals, and everything that names them: system, data, encoder, seeds, date
+ranks.npz       the ranks of every talk and turn, so that runs can be compared talk by talk
+report.html     the same for people, with plots and example talks
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from viewfinder.errors import BadInput
+from viewfinder.evaluation.figures import Figure
+from viewfinder.evaluation.replay import RankTable
+from viewfinder.evaluation.task import Task
+from viewfinder.measures import Measure
+
+SCHEMA, VERSION = "viewfinder/results", 1
+RESULTS, RANKS = "results.json", "ranks.npz"
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What a run is a run of."""
+
+    system: str
+    data: str
+    encoder: str
+    user: str
+    questioner: str
+    seed: int
+    checkpoint: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class TaskResult:
+    """One task of a run: its figures, and the ranks behind them with the ids of their talks."""
+
+    title: str
+    figures: tuple[Figure, ...]
+    talk_ids: tuple[str, ...]
+    settings: tuple[str, ...]
+    ranks: RankTable
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run as it was written."""
+
+    folder: Path
+    provenance: Provenance
+    machine: dict[str, str]
+    tasks: tuple[TaskResult, ...]
+
+
+def result_of(task: Task, table: RankTable, figures: Sequence[Figure]) -> TaskResult:
+    """A task's outcome in the form in which it is kept."""
+    return TaskResult(
+        title=task.title,
+        figures=tuple(figures),
+        talk_ids=tuple(talk.id for talk in task.talks),
+        settings=tuple(talk.setting for talk in task.talks),
+        ranks=table,
+        left_out=tuple(str(report) for report in task.reports if report.dropped),
+    )
+
+
+def described_machine() -> dict[str, str]:
+    """Where and when a run was made."""
+    return {
+        "processor": f"{platform.machine()}, {os.cpu_count()} cores",
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("viewfinder", "numpy", "onnxruntime")},
+    }
+
+
+def write_run(run: Run) -> None:
+    """Writes a run into its folder; the results come last, so that a folder with results is a whole run.
+
+    Raises:
+        BadInput: the folder cannot be written.
+    """
+    arrays: dict[str, np.ndarray] = {}
+    for number, task in enumerate(run.tasks):
+        arrays[f"best_{number}"], arrays[f"worst_{number}"] = task.ranks.best_st, task.ranks.worst_st
+        arrays[f"ids_{number}"], arrays[f"settings_{number}"] = np.array(task.talk_ids), np.array(task.settings)
+        if task.ranks.subset_best_st is not None and task.ranks.subset_worst_st is not None:
+            arrays[f"subset_best_{number}"] = task.ranks.subset_best_st
+            arrays[f"subset_worst_{number}"] = task.ranks.subset_worst_st
+    record = {
+        "schema": SCHEMA,
+        "version": VERSION,
+        **asdict(run.provenance),
+        "machine": run.machine,
+        "tasks": [_task_record(task) for task in run.tasks],
+    }
+    try:
+        run.folder.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(run.folder / RANKS, **arrays)  # type: ignore[arg-type]
+        (run.folder / RESULTS).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"{run.folder}: cannot be written ({error.strerror}); choose another --out") from error
+
+
+def _task_record(task: TaskResult) -> dict[str, Any]:
+    return {
+        "title": task.title,
+        "gallery": task.ranks.gallery_size,
+        "talks": len(task.talk_ids),
+        "left_out": list(task.left_out),
+        "figures": [
+            {**figure.measure.to_json(), "turn": figure.turn, "setting": figure.setting} for figure in task.figures
+        ],
+    }
+
+
+def read_run(folder: Path) -> Run:
+    """A run that `write_run` wrote.
+
+    Raises:
+        BadInput: there is none, or its files are damaged or of a later version.
+    """
+    file = folder / RESULTS
+    if not file.is_file():
+        raise BadInput(f"{folder}: no {RESULTS} here; name a folder that `viewfinder evaluate --out` wrote")
+    try:
+        record = dict(json.loads(file.read_text(encoding="utf-8")))
+        if record.get("schema") != SCHEMA or record.get("version") != VERSION:
+            raise BadInput(f"{file}: schema {record.get('schema')!r}, version {record.get('version')!r} is not ours")
+        with np.load(folder / RANKS) as arrays:
+            tasks = tuple(_task(record["tasks"][number], number, arrays) for number in range(len(record["tasks"])))
+        provenance = Provenance(**{name: record[name] for name in Provenance.__dataclass_fields__})
+        return Run(folder, provenance, record["machine"], tasks)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"{folder}: this run is damaged ({error}); evaluate again") from error
+
+
+def _task(record: dict[str, Any], number: int, arrays: Any) -> TaskResult:
+    ranks = RankTable(
+        arrays[f"best_{number}"],
+        arrays[f"worst_{number}"],
+        record["gallery"],
+        arrays.get(f"subset_best_{number}"),
+        arrays.get(f"subset_worst_{number}"),
+    )
+    figures = []
+    for figure in record["figures"]:
+        turn, setting = figure.pop("turn"), figure.pop("setting")
+        figures.append(Figure(Measure.from_json(figure), turn, setting))
+    ids, settings = (tuple(map(str, arrays[f"{name}_{number}"])) for name in ("ids", "settings"))
+    return TaskResult(record["title"], tuple(figures), ids, settings, ranks, tuple(record["left_out"]))

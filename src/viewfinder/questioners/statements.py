@@ -1,0 +1,43 @@
+"""What a question and its answer say together, as a statement that can be looked for in pictures."""
+
+from __future__ import annotations
+
+import re
+
+_OPENING = re.compile(
+    r"^(?:(?:and|so|ok|okay)\s+)?(?:is|are|was|were|do|does|did|can|could|has|have)\s+"
+    r"(?:(?:there|it|they|you)\s+)?(?:(?:see|tell if|tell whether)\s+)?(?:there\s+(?:is|are)\s+)?",
+    re.IGNORECASE,
+)
+_YES = re.compile(r"^(?:yes|yeah|yep|yup|sure|of course|it is|there is|there are|they are)\b[\s,.;:!-]*", re.IGNORECASE)
+_NO = re.compile(r"^(?:no|nope|nah|none|it is not|it isn't|there is not|there isn't)\b[\s,.;:!-]*", re.IGNORECASE)
+
+
+def statement(question: str, answer: str) -> str:
+    """The two as one sentence: what was asked about, if the answer is yes; its denial, if it is no.
+
+    What else an answer says stays. A question that cannot be answered by yes or no is kept beside its answer.
+
+    >>> statement("is there a computer chair?", "yes")
+    'a computer chair'
+    >>> statement("are there any people?", "no, just a dog")
+    'no people, just a dog'
+    >>> statement("what is the desk made of?", "wood")
+    'what is the desk made of: wood'
+    """
+    asked = question.strip().rstrip("?").strip()
+    if not asked:
+        return answer.strip()
+    about = _OPENING.sub("", asked, count=1)
+    if about == asked:
+        return f"{asked}: {answer.strip()}"
+    if found := _YES.match(answer.strip()):
+        return _joined(about, answer.strip()[found.end() :])
+    if found := _NO.match(answer.strip()):
+        plain = re.sub(r"^(?:any|a|an)\s+", "", about)
+        return _joined(f"no {plain}", answer.strip()[found.end() :])
+    return f"{asked}: {answer.strip()}"
+
+
+def _joined(first: str, rest: str) -> str:
+    return f"{first}, {rest}" if rest else first

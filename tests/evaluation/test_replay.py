@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from viewfinder.conversation import Answer, BackTo, Like, Question, Reject, Say, Turn
+from viewfinder.evaluation import Talk, Task, replay
+from viewfinder.evaluation.pictures import Pictures
+from viewfinder.evaluation.systems import load_system
+from viewfinder.retrievers import Retriever
+from viewfinder.session import Session, StepMemo
+from viewfinder.testing import COLOURS, ColourEncoder, halves
+
+NAMES = [f"{top}-{bottom}" for top in COLOURS for bottom in COLOURS]
+TALKS: dict[str, tuple[Turn, ...]] = {
+    "green-blue": (Say("green over blue"), Say("blue"), Say("not red")),
+    "red-red": (Say("something red"), Like("red-green", "red"), Reject(("red-blue",), "")),
+    "white-black": (Like("white-white"), Answer(Question("is it black?"), "yes"), Reject((), "green")),
+}
+
+
+def colours(copies: int = 1) -> Pictures:
+    """Every pair of colours, `copies` times under other names."""
+    encoder = ColourEncoder()
+    keys = sorted(f"{name}{'+' * copy}" for name in NAMES for copy in range(copies))
+    looks = [key.rstrip("+").split("-") for key in keys]
+    raw_nd = encoder.pictures([halves(top, bottom) for top, bottom in looks]).global_bd
+    return Pictures(tuple(keys), encoder.project(raw_nd), encoder)
+
+
+def task(gallery: tuple[str, ...], talks: dict[str, tuple[Turn, ...]] = TALKS) -> Task:
+    told = tuple(Talk(target, target, turns) for target, turns in talks.items())
+    return Task("test", "", "all", gallery, told, ("R@1",))
+
+
+def live_bounds(pictures: Pictures, retriever: Retriever[Any], talk: Talk) -> list[tuple[int, int]]:
+    """The slow, obvious way: a session as a person has it."""
+    gallery = pictures.gallery()
+    session = Session(lambda: gallery, retriever, None, memo=StepMemo(2))
+    found = []
+    for turn in talk.turns:
+        session.take(turn)
+        found.append(session.rank_bounds(talk.target))
+    return found
+
+
+@pytest.mark.parametrize("system", ["composer", "clip-t", "clip-i", "clip-ti", "random"])
+def test_replayed_ranks_are_those_of_a_live_session(system: str) -> None:
+    pictures = colours(copies=2)
+    asked = task(pictures.keys)
+    # A bare "none of these" means what was shown, and a replay shows nothing: it is not in these talks.
+    table = replay(asked, pictures.gallery(), load_system(system))
+    for row, talk in enumerate(asked.talks):
+        live = live_bounds(pictures, load_system(system), talk)
+        assert list(zip(table.best_st[row], table.worst_st[row], strict=True)) == live
+
+
+def test_only_the_tasks_gallery_is_ranked() -> None:
+    pictures = colours()
+    few = ("red-red", "green-blue", "white-black")
+    table = replay(task(few), pictures.gallery(), load_system("composer"))
+    assert table.gallery_size == 3
+    assert table.worst_st.max() <= 2
+
+
+def test_copies_of_the_target_tie_with_it() -> None:
+    table = replay(
+        task(colours(3).keys, {"red-red": (Say("red over red"),)}), colours(3).gallery(), load_system("clip-t")
+    )
+    assert (table.best_st[0, 0], table.worst_st[0, 0]) == (0, 2)
+
+
+def test_going_back_says_nothing_new_and_forgets_what_came_since() -> None:
+    turns = (Say("green over blue"), BackTo(0), Say("red over red"))
+    table = replay(task(tuple(NAMES), {"red-red": turns}), colours().gallery(), load_system("composer"))
+    alone = replay(
+        task(tuple(NAMES), {"red-red": (Say("red over red"),)}), colours().gallery(), load_system("composer")
+    )
+    assert table.best_st.shape == (1, 2)
+    assert table.best_st[0, 1] == alone.best_st[0, 0] == 0
+
+
+def test_a_shorter_talk_has_no_rank_for_turns_it_lacks() -> None:
+    talks: dict[str, tuple[Turn, ...]] = {"red-red": (Say("red"),), "green-blue": (Say("green"), Say("blue"))}
+    table = replay(task(tuple(NAMES), talks), colours().gallery(), load_system("composer"))
+    assert np.isnan(table.best_st).tolist() == [[False, True], [False, False]]
+
+
+def test_each_turn_may_have_a_target_of_its_own() -> None:
+    talk = Talk("a", "red-red", (Say("green over blue"), Say("red over red")), ("green-blue", "red-red"))
+    asked = Task("test", "", "all", tuple(NAMES), (talk,), ("R@1",))
+    table = replay(asked, colours().gallery(), load_system("clip-t"))
+    assert table.best_st[0, 0] == 0
+
+
+def test_subset_ranks_count_the_subset_alone_and_leave_the_reference_out() -> None:
+    talk = Talk("a", "red-red", (Like("red-green", "red"),), among=("red-red", "blue-blue"), leaves_out=("red-green",))
+    asked = Task("test", "", "all", tuple(NAMES), (talk,), ("R_subset@1",))
+    table = replay(asked, colours().gallery(), load_system("clip-i"))
+    assert table.subset_best_st is not None
+    assert table.subset_best_st[0, 0] == 0
+    unlike = replay(
+        Task("t", "", "all", tuple(NAMES), (Talk("a", "red-red", talk.turns),), ("R@1",)),
+        colours().gallery(),
+        load_system("clip-i"),
+    )
+    assert unlike.worst_st[0, 0] == table.worst_st[0, 0] + 1  # the reference itself came first
+
+
+def test_random_choice_finds_as_much_as_chance() -> None:
+    talks: dict[str, tuple[Turn, ...]] = {name: tuple(Say(f"turn {turn}") for turn in range(5)) for name in NAMES}
+    table = replay(task(tuple(NAMES), talks), colours().gallery(), load_system("random", seed=3))
+    assert abs(table.best_st.mean() / (len(NAMES) - 1) - 0.5) < 0.05
