@@ -1,0 +1,296 @@
+"""A catalogue of articles as files, in the formats in which real sets of them come.
+
+images/<key>.jpg                                         the pictures
+products.csv, captions.csv                               what a shop notes; three captions each, as Flickr8k has them
+captions/, image_splits/, asin2attr.*, attribute2idx     Fashion IQ: pairs of the kinds with the most pictures
+data/, attr/                                             MT Fashion IQ: sessions of two to four turns, dialogue starts
+modifiers/                                               FashionMT: sources `rollback` and `combination`
+truth.jsonl                                              what is known of every picture
+report.json                                              how much of what there is, what was left out; written last
+preview.png                                              some of it, to look at
+world.json                                               how the world was made; written first
+
+`modifiers/<source>_<split>_operations.jsonl` says, line by line, what the last turn of each transaction does.
+"""
+
+from __future__ import annotations
+
+import csv
+import errno
+import hashlib
+import io
+import json
+import os
+import random
+import re
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from viewfinder.data.fashion_iq import FashionPair, shuffled, write_fashion_iq, write_shuffled
+from viewfinder.data.fashionmt import Transaction, write_transactions
+from viewfinder.data.jsonl import write_jsonl
+from viewfinder.data.mt_fashion_iq import Session, write_sessions
+from viewfinder.data.records import write_json
+from viewfinder.data.report import Dropped
+from viewfinder.data.truth import TRUTH_FILE, to_line
+from viewfinder.data.world.catalogue.captions import CAPTIONS, captions
+from viewfinder.data.world.catalogue.garments import draw_item
+from viewfinder.data.world.catalogue.items import (
+    Item,
+    attribute_lists,
+    attribute_numbers,
+    busiest_kinds,
+    truth_of,
+)
+from viewfinder.data.world.catalogue.looks import sample_item
+from viewfinder.data.world.catalogue.pairs import references
+from viewfinder.data.world.catalogue.photos import COLUMNS, read_photos
+from viewfinder.data.world.catalogue.preview import preview
+from viewfinder.data.world.catalogue.relative import Tally, relative_captions
+from viewfinder.data.world.catalogue.sessions import CHOICES, session
+from viewfinder.data.world.catalogue.transactions import SETTINGS, Chain, Setting, in_chains, make_transactions
+from viewfinder.data.world.splits import SPLITS, Split
+from viewfinder.data.world.write import WorldReport
+from viewfinder.errors import BadInput, DiskFull
+
+KINDS = 3
+"""Fashion IQ has three kinds of articles; here those with the most pictures."""
+
+PER_PICTURE = 3
+"""Transactions for each picture, by default."""
+
+QUALITY = 90
+MOST_PICTURES = 1_000_000
+_SCHEMA, _VERSION = "viewfinder/world", 1
+
+Progress = Callable[[int], None]
+
+
+@dataclass
+class _Written:
+    """What was written so far, as report.json has it."""
+
+    tally: Tally = field(default_factory=Tally)
+    pairs: dict[str, int] = field(default_factory=dict)
+    sessions: dict[str, int] = field(default_factory=dict)
+    turns: int = 0
+    transactions: dict[str, int] = field(default_factory=dict)
+    examples: list[tuple[Chain, Transaction]] = field(default_factory=list)
+    shown: list[tuple[Item, Item, tuple[str, ...]]] = field(default_factory=list)
+
+
+def write_catalogue(
+    out: Path,
+    *,
+    count: int,
+    seed: int,
+    sprites: Path | None = None,
+    transactions: int | None = None,
+    progress: Progress = lambda written: None,
+    workers: int = 1,
+) -> WorldReport:
+    """Write a catalogue world: drawn articles, or with `sprites` the real product photos of a folder themselves.
+
+    Drawn article k depends on the seed and k alone. Of photos `count` are chosen by the seed (0: all there are, one
+    for identical files); their files are hard links where the disk allows it. The same call again (after an
+    interruption, say) writes the same bytes; a folder that holds anything else is left alone.
+
+    Args:
+        out: an empty or new folder.
+        count: how many articles.
+        seed: of everything left to chance.
+        sprites: a folder with products.csv and images/<id>.jpg.
+        transactions: FashionMT transactions in all, half of each setting; None: three a picture.
+        progress: called with the number of pictures written so far.
+        workers: unused while drawing takes about ten milliseconds an article.
+
+    Raises:
+        BadInput: a number out of range; `out` is a file, not empty, or not writable; `sprites` is no such folder.
+        DiskFull: the disk is full.
+    """
+    least = 1 if sprites is None else 0
+    if not least <= count <= MOST_PICTURES:
+        raise BadInput(f"--count {count}: ask for {least} to {MOST_PICTURES} pictures")
+    items, dropped, source = _items(count, seed, sprites)
+    wanted = PER_PICTURE * len(items) if transactions is None else transactions
+    if wanted < 0:
+        raise BadInput(f"--transactions {wanted}: ask for 0 or more")
+    made = {"schema": _SCHEMA, "version": _VERSION, "kind": "catalogue", "count": count, "seed": seed}
+    try:
+        _claim(out, {**made, "transactions": wanted, "sprites": source})
+        return _write_all(out, items, dropped, seed=seed, wanted=wanted, sprites=sprites, progress=progress)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise DiskFull(f"{out}: the disk is full; make room and repeat the command") from error
+        raise BadInput(
+            f"{error.filename or out}: cannot be written ({error.strerror}); choose another folder"
+        ) from error
+
+
+def _items(count: int, seed: int, sprites: Path | None) -> tuple[list[Item], tuple[Dropped, ...], str | None]:
+    """The articles, what was left out, and a digest of the table that they come from."""
+    if sprites is None:
+        return [sample_item(seed=seed, number=number) for number in range(1, count + 1)], (), None
+    items, dropped = read_photos(sprites)
+    if 0 < count < len(items):
+        chosen = set(random.Random(f"viewfinder/catalogue/photos/{seed}").sample(range(len(items)), count))
+        items = [item for place, item in enumerate(items) if place in chosen]
+    return items, dropped, hashlib.blake2b((sprites / "products.csv").read_bytes(), digest_size=16).hexdigest()
+
+
+def _claim(out: Path, made: dict[str, Any]) -> None:
+    """Make the folder ours, if it is empty or was begun by the same call."""
+    if out.exists() and not out.is_dir():
+        raise BadInput(f"{out}: this is a file; name a folder for the world")
+    marker = out / "world.json"
+    if out.is_dir() and any(out.iterdir()) and _made(marker) != made:
+        raise BadInput(f"{out}: this folder is not empty; name an empty or a new one")
+    (out / "images").mkdir(parents=True, exist_ok=True)
+    write_json(marker, made)
+
+
+def _made(marker: Path) -> Any:
+    try:
+        return json.loads(marker.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def _write_all(
+    out: Path,
+    items: Sequence[Item],
+    dropped: tuple[Dropped, ...],
+    *,
+    seed: int,
+    wanted: int,
+    sprites: Path | None,
+    progress: Progress,
+) -> WorldReport:
+    for number, item in enumerate(items, start=1):
+        if sprites is None:
+            draw_item(item).save(out / "images" / item.image, quality=QUALITY)
+        else:
+            _photo(sprites / "images" / item.image, out / "images" / item.image)
+        progress(number)
+    _write_tables(out, items)
+    written = _Written()
+    _write_dialogues(out, items, seed, written)
+    for setting, share in zip(SETTINGS, (wanted - wanted // 2, wanted // 2), strict=True):
+        _write_transactions(out, items, setting, share, seed, written)
+    preview(out, items, written.shown, written.examples).save(out / "preview.png")
+    write_json(out / "report.json", _account(items, dropped, written), indent=1)
+    return WorldReport(
+        out, "catalogue", seed, len(items), CAPTIONS * len(items), 0, len(items), sum(written.sessions.values())
+    )
+
+
+def _photo(source: Path, target: Path) -> None:
+    """The same file under another name, or a copy where the disk cannot do that."""
+    if target.exists() and target.samefile(source):
+        return
+    begun = target.with_name(f".{target.name}.new")
+    begun.unlink(missing_ok=True)
+    try:
+        os.link(source, begun)
+    except OSError:
+        shutil.copyfile(source, begun)
+    begun.replace(target)
+
+
+def _write_tables(out: Path, items: Sequence[Item]) -> None:
+    _write_csv(out / "products.csv", COLUMNS, ([cell for _, cell in item.row] for item in items))
+    said = ([item.image, caption] for item in items for caption in captions(item))
+    _write_csv(out / "captions.csv", ("image", "caption"), said)
+    truths = "".join(f"{to_line(truth_of(item))}\n" for item in items)
+    (out / TRUTH_FILE).write_text(truths, encoding="utf-8")
+    write_json(out / "attribute2idx.json", attribute_numbers(items))
+
+
+def _write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    path.write_bytes(text.getvalue().encode())
+
+
+def slug(kind: str) -> str:
+    """A kind of article as part of a file's name.
+
+    >>> slug("Casual Shoes")
+    'casual-shoes'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", kind.lower()).strip("-")
+
+
+def _write_dialogues(out: Path, items: Sequence[Item], seed: int, written: _Written) -> None:
+    """Fashion IQ and MT Fashion IQ, for every split of the busiest kinds; "all" has the sessions of every kind."""
+    kinds = busiest_kinds(items, KINDS)
+    for split in SPLITS:
+        everything: list[Session] = []
+        inside: list[Item] = []
+        for kind in kinds:
+            shop = [item for item in items if item.kind == kind and item.split == split]
+            everything += _write_kind(out, kind, split, shop, seed, written)
+            inside += shop
+        keys, attributes = [item.key for item in inside], {item.key: attribute_lists(item) for item in inside}
+        write_sessions(out, "all", split, everything, keys, attributes)
+
+
+def _write_kind(
+    out: Path, kind: str, split: Split, shop: Sequence[Item], seed: int, written: _Written
+) -> list[Session]:
+    rng = random.Random(f"viewfinder/pairs/{seed}/{kind}/{split}")
+    name, keys = slug(kind), [item.key for item in shop]
+    attributes = {item.key: attribute_lists(item) for item in shop}
+    likes = references(shop, most=CHOICES, rng=rng)
+    pairs: list[FashionPair] = []
+    for item in shop:
+        for reference in likes[item.key][:1]:
+            said = relative_captions(item, reference, written.tally, rng)
+            pairs.append(FashionPair(item.key, reference.key, said))
+            written.shown.append((item, reference, said))
+    talks = [talk for item in shop if (talk := session(item, likes, written.tally, rng)) is not None]
+    write_fashion_iq(out, name, split, pairs, keys, attributes)
+    write_sessions(out, name, split, talks, keys, attributes)
+    write_shuffled(out, name, split, shuffled(len(shop), seed))
+    written.pairs[f"{name}.{split}"], written.sessions[f"{name}.{split}"] = len(pairs), len(talks)
+    written.turns += sum(len(talk.references) for talk in talks)
+    return talks
+
+
+def _write_transactions(
+    out: Path, items: Sequence[Item], setting: Setting, wanted: int, seed: int, written: _Written
+) -> None:
+    """One source, its splits in proportion to their pictures; a chain never leaves its split."""
+    gallery = [f"images/{item.image}" for item in items]
+    inside = {split: [item for item in items if item.split == split] for split in SPLITS}
+    able = {split: in_chains(inside[split]) for split in SPLITS}
+    left, rest = wanted, sum(able.values())
+    for split in SPLITS:
+        share = left * able[split] // max(1, rest)
+        left, rest = left - share, rest - able[split]
+        rng = random.Random(f"viewfinder/transactions/{seed}/{setting}/{split}")
+        made = list(make_transactions(inside[split], setting, share, rng))
+        write_transactions(out, setting, split, [transaction for _, transaction in made], gallery)
+        operations = (chain.operations() for chain, _ in made)
+        write_jsonl(out / "modifiers" / f"{setting}_{split}_operations.jsonl", operations)
+        written.transactions[f"{setting}.{split}"] = len(made)
+        written.examples += made[:1] if split == "train" else []
+
+
+def _account(items: Sequence[Item], dropped: tuple[Dropped, ...], written: _Written) -> dict[str, Any]:
+    """What report.json says."""
+    return {
+        "pictures": len(items),
+        "splits": {split: sum(item.split == split for item in items) for split in SPLITS},
+        "left out": [{"record": drop.record, "reason": drop.reason} for drop in dropped],
+        "pairs": written.pairs,
+        "relative captions": {"captions": written.tally.captions, **written.tally.shares()},
+        "sessions": written.sessions,
+        "turns": written.turns,
+        "transactions": written.transactions,
+    }
