@@ -1,0 +1,307 @@
+"""Answers about captioned photographs: from what people wrote, and from COCO's boxes where there are any.
+
+It is careful. What captions do not mention may be there all the same; only a category whose boxes are annotated in
+all pictures can be denied. Captions that disagree count as "don't know".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from viewfinder.conversation import Question, is_dont_know
+from viewfinder.data.captions import read_captions_csv, read_coco, read_flickr8k
+from viewfinder.data.files import folder_at, read_json
+from viewfinder.data.world.words import listed
+from viewfinder.encoders.tags import TagGroup, tag_groups
+from viewfinder.errors import BadInput, UnknownName
+from viewfinder.users.captioned import COLOUR_NAMES, PEOPLE, Mention, mentions, same_things, singular
+from viewfinder.users.choices import SOMETHING_ELSE
+from viewfinder.users.lexicon import ARTICLES
+from viewfinder.users.text import DONT_KNOW, NONE_OF_THESE, counted, names, open_choices, plain, yes_or_no
+
+
+@dataclass(frozen=True)
+class Note:
+    """What is written about one photograph.
+
+    Attributes:
+        captions: one at least.
+        boxes: how many boxes of each category it has; None: nobody drew boxes.
+        crowds: categories of which there are more than were counted.
+        path: its file, where one was looked for.
+    """
+
+    captions: tuple[str, ...]
+    boxes: Mapping[str, int] | None = None
+    crowds: frozenset[str] = frozenset()
+    path: Path | None = None
+
+
+@dataclass(frozen=True)
+class Notes:
+    """Photographs by file name, and the categories that were annotated in all pictures that have boxes."""
+
+    pictures: Mapping[str, Note]
+    categories: frozenset[str] = frozenset()
+    _groups: tuple[TagGroup, ...] = field(default_factory=tag_groups, repr=False)
+
+    def of(self, picture: str) -> Note:
+        """What is written about a photograph.
+
+        Raises:
+            UnknownName: nothing is.
+        """
+        if picture not in self.pictures:
+            raise UnknownName(f"{picture}: nobody has captioned this picture; {len(self.pictures)} others are")
+        return self.pictures[picture]
+
+    def group(self, name: str) -> TagGroup | None:
+        """The zero-shot tags of this name, if there are any."""
+        return next((group for group in self._groups if group.name == name), None)
+
+
+def read_notes(folder: Path) -> Notes:
+    """The notes of a COCO folder (`annotations/`), of Flickr8k or of any folder with a `captions.csv`.
+
+    Raises:
+        BadInput: none of these, or a damaged file (which is named).
+    """
+    if (folder_at(folder) / "annotations").is_dir():
+        pictures, _ = read_coco(folder)
+        boxes, crowds, categories = _read_boxes(folder)
+        notes = {
+            picture.path.name: Note(
+                picture.captions,
+                dict(boxes[picture.path.name]) if picture.path.name in boxes else None,
+                frozenset(crowds.get(picture.path.name, ())),
+                picture.path,
+            )
+            for picture in pictures
+        }
+        return Notes(notes, categories)
+    if not (folder / "captions.csv").is_file():
+        raise BadInput(f"{folder}: neither annotations/ (COCO) nor captions.csv is here")
+    found, _ = read_flickr8k(folder) if (folder / "images").is_dir() else read_captions_csv(folder / "captions.csv")
+    return Notes({picture.path.name: Note(picture.captions, path=picture.path) for picture in found})
+
+
+Counts = dict[str, Counter[str]]
+
+
+def _read_boxes(folder: Path) -> tuple[Counts, dict[str, set[str]], frozenset[str]]:
+    """Boxes by picture and category, categories that come as a crowd, and all categories."""
+    counts: Counts = {}
+    crowds: dict[str, set[str]] = {}
+    categories: set[str] = set()
+    for file in sorted((folder / "annotations").glob("instances_*.json")):
+        data = read_json(file)
+        try:
+            named = {entry["id"]: entry["name"] for entry in data["categories"]}
+            pictures = {entry["id"]: entry["file_name"] for entry in data["images"]}
+            for name in pictures.values():
+                counts.setdefault(name, Counter())
+            for at, box in enumerate(data["annotations"]):
+                _count(box, pictures, named, counts, crowds, f"{file}: annotations[{at}]")
+        except (KeyError, TypeError) as error:
+            raise BadInput(f"{file}: not as COCO's own instance files are ({error!r}); fetch it again") from error
+        categories |= set(named.values())
+    return counts, crowds, frozenset(categories)
+
+
+def _count(
+    box: Mapping[str, Any],
+    pictures: Mapping[int, str],
+    named: Mapping[int, str],
+    counts: Counts,
+    crowds: dict[str, set[str]],
+    record: str,
+) -> None:
+    if box["image_id"] not in pictures or box["category_id"] not in named:
+        raise BadInput(f"{record}: its image_id or category_id is not in the file; fetch the file again")
+    picture, name = pictures[box["image_id"]], named[box["category_id"]]
+    counts[picture][name] += 1
+    if box.get("iscrowd"):
+        crowds.setdefault(picture, set()).add(name)
+
+
+@dataclass(frozen=True)
+class AnnotationAnswerer:
+    """The `Answerer` of captioned photographs."""
+
+    notes: Notes
+
+    def answer(self, question: Question, picture: str) -> str:
+        """A short answer that the annotations bear out; "don't know" where they do not.
+
+        Raises:
+            UnknownName: nothing is written about the picture.
+        """
+        view = _View(self.notes, self.notes.of(picture))
+        group = self.notes.group(question.attribute or "")
+        if group is not None:
+            return _tagged(view, group, question.choices or group.answers) or DONT_KNOW
+        said = _said(view, plain(question.text))
+        if said is None or not question.choices:
+            return said or DONT_KNOW
+        return next((choice for choice in open_choices(question.choices) if names(choice, said)), NONE_OF_THESE)
+
+
+@dataclass(frozen=True)
+class _View:
+    """One photograph's note among all notes."""
+
+    notes: Notes
+    note: Note
+
+    def mentions(self, noun: str) -> list[Mention]:
+        """Where captions say that it is there."""
+        nouns = same_things(noun) | (PEOPLE if singular(noun) == "person" else frozenset())
+        found = (mention for caption in self.note.captions for mention in mentions(nouns, caption))
+        return [mention for mention in found if not mention.denied]
+
+    def boxes(self, noun: str) -> int | None:
+        """How many boxes there are of exactly this; None where the annotators did not look for it."""
+        category = next(iter(same_things(noun) & self.notes.categories), None)
+        return None if category is None or self.note.boxes is None else self.note.boxes.get(category, 0)
+
+    def is_crowd(self, noun: str) -> bool:
+        """Whether the annotators gave up counting."""
+        return bool(same_things(noun) & self.note.crowds)
+
+    def is_ruled_out(self, noun: str) -> bool:
+        """Whether the annotators looked for it, or for what it is a kind of, and there was none."""
+        kind = "person" if singular(noun) in PEOPLE else noun
+        return self.boxes(kind) == 0
+
+
+def _said(view: _View, question: str) -> str | None:
+    for pattern, answer in _RULES:
+        if (found := pattern.fullmatch(question)) and (said := answer(view, *found.groups())) is not None:
+            return said
+    return None
+
+
+def _split(text: str) -> tuple[str, str] | None:
+    """A colour, if there is one, and a noun of one or two words; None for anything longer."""
+    words = [word for word in text.split() if word not in ARTICLES]
+    colour = words.pop(0) if len(words) > 1 and words[0] in COLOUR_NAMES else ""
+    return (colour, " ".join(words)) if 1 <= len(words) <= 2 else None
+
+
+def _exists(view: _View, what: str) -> str | None:
+    parts = _split(what)
+    if parts is None:
+        return None
+    colour, noun = parts
+    found = view.mentions(noun)
+    if any(not colour or colour in mention.colours for mention in found) or (not colour and view.boxes(noun)):
+        return "yes"
+    return "no" if not found and view.is_ruled_out(noun) else None
+
+
+def _count_of(view: _View, what: str) -> str | None:
+    """Boxes, unless captions say otherwise; without boxes what captions agree on, three at least if it is one."""
+    parts = _split(what)
+    if parts is None or parts[0]:
+        return None
+    found = view.mentions(parts[1])
+    told = [mention.number for mention in found]
+    boxes = view.boxes(parts[1])
+    if boxes is not None:
+        differ = any(number not in (None, boxes) for number in told) or (boxes == 0 and bool(found))
+        return None if differ or view.is_crowd(parts[1]) else counted(boxes)
+    numbers = [number for number in told if number is not None]
+    if len(set(numbers)) != 1 or (numbers[0] == 1 and len(numbers) < 3):
+        return None
+    return counted(numbers[0])
+
+
+def _colours(view: _View, what: str) -> tuple[str, ...]:
+    """The colours that captions give it: those of the caption that gives most, if all others agree; else none."""
+    parts = _split(what)
+    told = [set(mention.colours) for mention in view.mentions(parts[1]) if mention.colours] if parts else []
+    most = max(told, key=len, default=set())
+    return tuple(sorted(most)) if all(colours <= most for colours in told) else ()
+
+
+def _colour_of(view: _View, what: str) -> str | None:
+    colours = _colours(view, what)
+    return listed(colours) if colours else None
+
+
+def _is_coloured(view: _View, what: str, colour: str) -> str | None:
+    colours = _colours(view, what)
+    if colour not in COLOUR_NAMES or not colours:
+        return None
+    return yes_or_no(colour in colours)
+
+
+def _doing(view: _View, what: str) -> str | None:
+    parts = _split(what)
+    told = [mention.doing for mention in view.mentions(parts[1]) if mention.doing] if parts else []
+    return min(told, key=len) if told else None
+
+
+def _named(group: str) -> Callable[[_View], str | None]:
+    def answer(view: _View) -> str | None:
+        tags = view.notes.group(group)
+        return None if tags is None else _tagged(view, tags, tags.answers)
+
+    return answer
+
+
+def _inside(view: _View, said: str) -> str | None:
+    """Indoors or outdoors, as far as the place tells."""
+    place = _named("place")(view)
+    if place is None or place == "a shop":
+        return None
+    indoors = place in {"a room", "a kitchen or restaurant"}
+    if " or " in said:
+        return "indoors" if indoors else "outdoors"
+    return yes_or_no(indoors == said.startswith("in"))
+
+
+def _tagged(view: _View, group: TagGroup, choices: tuple[str, ...]) -> str | None:
+    """The answer that most captions name, as one of the choices; None where two do alike, or only one of several."""
+    votes = Counter(
+        tag.name
+        for caption in view.note.captions
+        for tag in group.tags
+        if any(names(caption, word) for word in (tag.name.removeprefix("a ").removeprefix("an "), *tag.also))
+    )
+    (first, most), (_, next_most) = [*votes.most_common(2), ("", 0), ("", 0)][:2]
+    if most == next_most or most < min(2, len(view.note.captions)):
+        return None
+    offered = [choice for choice in choices if not is_dont_know(choice)]
+    if first in offered:
+        return first
+    return SOMETHING_ELSE if SOMETHING_ELSE in offered else NONE_OF_THESE
+
+
+def _summary(view: _View) -> str:
+    return min(view.note.captions, key=lambda caption: (len(caption), caption)).strip().rstrip(" .").lower()
+
+
+_RULES: list[tuple[re.Pattern[str], Callable[..., str | None]]] = [
+    (re.compile(pattern), answer)
+    for pattern, answer in (
+        (r"(?:is|are) there (.+?)(?: there| in it)?", _exists),
+        (r"(?:do|can|could) you see (.+)", _exists),
+        (r"any (.+)", _exists),
+        (r"how many (.+?)(?: (?:are|is) there| (?:do|can) you (?:see|count)| are in it)?", _count_of),
+        (r"(?:what|which) colours? (?:is|are|does|do) (.+?)(?: have)?", _colour_of),
+        (r"what is the colour of (.+)", _colour_of),
+        (r"(?:is|was) (?:it|this) (?:taken )?(indoors|outdoors|inside|outside|indoors or outdoors)", _inside),
+        (r"(?:is|are) (.+) (\w+)", _is_coloured),
+        (r"what (?:is|are) (.+) doing", _doing),
+        (r"where (?:is|was) (?:it|this)(?: taken)?|where are we|what is (?:in )?the background", _named("place")),
+        (r"(?:what|which) (?:kind of )?animals?(?: (?:is|are) (?:it|there|in it|this))?", _named("animal")),
+        (r"who is (?:it|this|there|in it|shown)", _named("people")),
+        (r"what (?:is it|do you see|is (?:happening|going on))|what is it (?:of|about)", _summary),
+    )
+]  # fmt: skip

@@ -1,0 +1,138 @@
+"""What captions say of something: whether they name it, how many, in which colour, doing what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from viewfinder.data.world.kinds import COLOURS
+from viewfinder.users.text import NUMBER_WORDS, words_in
+
+COLOUR_NAMES = frozenset({*COLOURS, "grey", "gray", "beige", "tan", "gold", "silver", "navy", "blonde", "blond"})
+_DENIED = frozenset({"no", "not", "without", "never", "nor"})
+_REACH = 3
+"""How many words may stand between a number or "no" and its noun."""
+
+SYNONYMS: tuple[frozenset[str], ...] = tuple(
+    frozenset(words.split(","))
+    for words in (
+        "dog,puppy,pup",
+        "cat,kitten,kitty",
+        "bicycle,bike",
+        "motorcycle,motorbike",
+        "airplane,plane,aeroplane,jet",
+        "couch,sofa",
+        "tv,television",
+        "cell phone,phone,cellphone,mobile phone",
+        "car,automobile",
+        "refrigerator,fridge",
+        "donut,doughnut",
+        "dining table,table",
+        "child,kid",
+        "man,guy,gentleman",
+        "woman,lady",
+        "person,people,someone,somebody,human",
+        "photo,picture",
+    )
+)
+_PEOPLE_WORDS = "man woman boy girl child kid baby toddler guy lady player skier surfer rider couple crowd"
+PEOPLE = frozenset(_PEOPLE_WORDS.split())
+"""Every one of them is a person; not every person is one of them."""
+
+_IRREGULAR = {"men": "man", "women": "woman", "children": "child", "people": "person", "persons": "person"}
+
+
+def same_things(noun: str) -> frozenset[str]:
+    """A noun and its synonyms, in the singular.
+
+    >>> sorted(same_things("puppies"))
+    ['dog', 'pup', 'puppy']
+    """
+    own = singular(noun)
+    return next((words for words in SYNONYMS if own in words), frozenset({own}))
+
+
+def singular(noun: str) -> str:
+    """A noun in the singular.
+
+    >>> singular("traffic lights"), singular("women")
+    ('traffic light', 'woman')
+    """
+    return " ".join(words_in(" ".join(_IRREGULAR.get(word, word) for word in noun.split())))
+
+
+@dataclass(frozen=True)
+class Mention:
+    """One place where a caption names something: the words before it (nearest last), after it, and if plural."""
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    plural: bool
+
+    @property
+    def denied(self) -> bool:
+        """Whether the caption says that it is not there."""
+        return bool(_DENIED & set(self.before[-_REACH:]))
+
+    @property
+    def number(self) -> int | None:
+        """How many the caption says there are."""
+        plain_words = [word for word in self.before if word not in COLOUR_NAMES | {"and"}]
+        for word in reversed(plain_words[-_REACH:]):
+            if word in {"a", "an"} and not self.plural:
+                return 1
+            if word in NUMBER_WORDS or word.isdigit():
+                return NUMBER_WORDS[word] if word in NUMBER_WORDS else int(word)
+        return None
+
+    @cached_property
+    def colours(self) -> tuple[str, ...]:
+        """Its colours, as the caption has them: "a black and white dog", "the dog is brown"."""
+        found: list[str] = []
+        for word in reversed(self.before):
+            if word in COLOUR_NAMES:
+                found.insert(0, _spelt(word))
+            elif word != "and" or not found:
+                break
+        if not found and len(self.after) > 1 and self.after[0] in {"is", "are"} and self.after[1] in COLOUR_NAMES:
+            found.append(_spelt(self.after[1]))
+        return tuple(found)
+
+    @property
+    def doing(self) -> str:
+        """What it does, where a participle follows: "running in the snow"; else ""."""
+        rest = list(self.after[1:] if self.after[:1] in {("is",), ("are",)} else self.after)
+        if not rest or not re.fullmatch(r"\w{2,}ing", rest[0]):
+            return ""
+        ends = (at for at, word in enumerate(rest) if at and word in _CONJUNCTIONS)
+        return " ".join(rest[: next(ends, len(rest))])
+
+
+_CONJUNCTIONS = frozenset({"while", "whilst", "and", "as", "with"})
+
+
+def _spelt(colour: str) -> str:
+    return {"gray": "grey", "blond": "blonde"}.get(colour, colour)
+
+
+def mentions(nouns: frozenset[str], caption: str) -> Iterator[Mention]:
+    """Where a caption names one of these nouns (in the singular)."""
+    raw = re.findall(r"[^\W_]+", caption.lower())
+    folded = [singular(word) for word in raw]
+    for noun in nouns:
+        size = len(noun.split())
+        for at in range(len(raw) - size + 1):
+            if " ".join(folded[at : at + size]) == noun and not _is_adjective(raw, at + size):
+                last = at + size - 1
+                yield Mention(tuple(raw[:at]), tuple(raw[at + size :]), plural=raw[last] != folded[last])
+
+
+def _is_adjective(raw: Sequence[str], after: int) -> bool:
+    """Whether another noun follows that it only qualifies: a dog house is no dog."""
+    return after < len(raw) and raw[after] in _COMPOUNDS
+
+
+_COMPOUND_WORDS = "house bed food park collar toy bowl rider racer dish lane track store shop player stop station show"
+_COMPOUNDS = frozenset(_COMPOUND_WORDS.split())

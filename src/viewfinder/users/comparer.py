@@ -1,0 +1,178 @@
+"""How the wanted picture differs from one that is shown, in words, from the truth of a world.
+
+The other `Comparer` there is, Fashion IQ's relative captioner, is a trained network.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from viewfinder.data.truth import PictureTruth, ThingTruth
+from viewfinder.data.world.catalogue.statements import phrases_of
+from viewfinder.data.world.catalogue.vocabulary import COMPARISONS, FACETS
+from viewfinder.data.world.words import LIGHT_WORDS, WHERE, listed, spot_words, with_article
+from viewfinder.users.goods import head_of, kind_named, plain_attributes
+from viewfinder.users.lexicon import in_background
+from viewfinder.users.oracle import truth_of
+from viewfinder.users.text import counted
+
+_SIZES = {"small": 0, "medium": 1, "large": 2}
+_ORDINALS = {2: "second", 3: "third", 4: "fourth"}
+
+_FORMS: dict[str, str] = {
+    **dict.fromkeys(("colour", "texture", "pattern", "style", "shape", "size"), "is {}"),
+    **dict.fromkeys(("gender", "season"), "is for {}"),
+    **dict.fromkeys(("fabric", "material"), "is made of {}"),
+    "part": "has {}",
+    "usage": "is for {} use",
+}
+"""How one says that a thing has a value of an attribute that no world has, by the last word of its name."""
+
+
+@dataclass(frozen=True)
+class TruthComparer:
+    """The `Comparer` of worlds; says up to `most` differences, which ones is the seed's choice."""
+
+    truths: Mapping[str, PictureTruth]
+    seed: int = 0
+    most: int = 2
+
+    def compare(self, shown: str, wanted: str) -> str:
+        """What is different in the wanted picture: "is on the beach and has a second dog on the left".
+
+        Empty where the truth knows no difference.
+
+        Raises:
+            UnknownName: the world does not have one of the pictures.
+        """
+        said = list(differences(truth_of(self.truths, shown), truth_of(self.truths, wanted)))
+        rng = random.Random(f"viewfinder/comparer/{self.seed}/{shown}/{wanted}")
+        chosen = sorted(rng.sample(range(len(said)), min(self.most, len(said))))
+        return listed([said[at] for at in chosen]) if chosen else ""
+
+    def likeness(self, one: str, other: str) -> float:
+        """Share of what is true of either picture that is true of both, 0 to 1."""
+        ones, others = (facts_of_picture(truth_of(self.truths, picture)) for picture in (one, other))
+        return len(ones & others) / max(len(ones | others), 1)
+
+
+def facts_of_picture(truth: PictureTruth) -> frozenset[tuple[str, ...]]:
+    """What is true of a picture, as a set that can be compared."""
+    facts: set[tuple[str, ...]] = {("place", truth.place), ("light", truth.light), ("category", truth.category)}
+    for thing in truth.things:
+        looks = (thing.colour, thing.size, thing.pattern, thing.column)
+        nth = sum(other.kind == thing.kind and other.number < thing.number for other in truth.things)
+        facts.add(("kind", thing.kind, str(nth)))
+        facts |= {("look", thing.kind, look) for look in looks}
+    facts |= {("attribute", name, word) for name, words in truth.attributes.items() for word in words}
+    return frozenset(fact for fact in facts if fact[1])
+
+
+def differences(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
+    """All that can be said of `wanted` and not of `shown`, the most striking first. Every statement is true."""
+    if shown.things or wanted.things:
+        yield from _of_background(shown, wanted)
+        yield from _of_numbers(shown, wanted)
+        yield from _of_looks(shown, wanted)
+    else:
+        yield from _of_goods(shown, wanted)
+
+
+def _of_background(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
+    if wanted.place and shown.place != wanted.place:
+        here, there = (WHERE.get(truth.place, (f"at {truth.place}",))[0] for truth in (wanted, shown))
+        yield f"is {here} instead of {there}"
+    lights = wanted.light, shown.light
+    if lights[0] != lights[1] and "indoors" not in lights and all(light in LIGHT_WORDS for light in lights):
+        yield f"is {LIGHT_WORDS[wanted.light][0]} instead of {LIGHT_WORDS[shown.light][0]}"
+
+
+def _of_numbers(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
+    """Things that are there in another number; of kinds that a background may show, nothing can be said."""
+    for kind in dict.fromkeys(thing.kind for thing in (*wanted.things, *shown.things)):
+        if in_background({kind}, shown) is not False or in_background({kind}, wanted) is not False:
+            continue
+        now, before = ([thing for thing in truth.things if thing.kind == kind] for truth in (wanted, shown))
+        singular, plural = (now or before)[0].nouns[0]
+        if not now:
+            yield f"has no {singular}"
+        elif not before:
+            yield f"has {_one(now[0]) if len(now) == 1 else f'{counted(len(now))} {plural}'}"
+        elif len(now) == len(before) + 1 and len(now) in _ORDINALS:
+            yield f"has a {_ORDINALS[len(now)]} {singular} {_newest(now, before)}"
+        elif len(now) != len(before):
+            only = "only " if len(now) < len(before) else ""
+            yield f"has {only}{counted(len(now))} {plural if len(now) > 1 else singular} instead of {len(before)}"
+
+
+def _one(thing: ThingTruth) -> str:
+    return with_article(f"{thing.colour} {thing.nouns[0][0]}".strip())
+
+
+def _newest(now: list[ThingTruth], before: list[ThingTruth]) -> str:
+    """Where that one of the things is which is least like those there were."""
+
+    def familiar(thing: ThingTruth) -> int:
+        return max(
+            (thing.colour == old.colour) + (thing.column == old.column) + (thing.row == old.row) for old in before
+        )
+
+    new = min(now, key=lambda thing: (familiar(thing), thing.number))
+    return spot_words(new.column, new.row)[0]
+
+
+def _of_looks(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
+    """How things look of which there is one in both pictures."""
+    for thing in wanted.things:
+        same = [other for other in shown.things if other.kind == thing.kind]
+        if len(same) == 1 and sum(other.kind == thing.kind for other in wanted.things) == 1:
+            yield from _of_thing(same[0], thing)
+
+
+def _of_thing(before: ThingTruth, now: ThingTruth) -> Iterator[str]:
+    noun = now.nouns[0][0]
+    if now.colour != before.colour:
+        yield f"has {with_article(f'{now.colour} {noun}')} instead of a {before.colour} one"
+    if now.pattern != before.pattern and now.pattern and before.pattern:
+        yield f"has {with_article(f'{now.pattern} {noun}')}"
+    if now.size in _SIZES and before.size in _SIZES and now.size != before.size:
+        yield f"has a {'larger' if _SIZES[now.size] > _SIZES[before.size] else 'smaller'} {noun}"
+    if (now.column, now.row) != (before.column, before.row):
+        yield f"has the {noun} {spot_words(now.column, now.row)[0]}"
+    if now.faces != before.faces and now.faces and before.faces:
+        yield f"has the {noun} facing {now.faces}"
+
+
+def _of_goods(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
+    now, before = wanted.category.lower(), shown.category.lower()
+    if now and before and now != before and "kind" not in wanted.attributes:
+        yield f"is {with_article(now)} instead of {with_article(before)}"
+    known, known_before = plain_attributes(wanted), plain_attributes(shown)
+    for name in dict.fromkeys((*known, *known_before)):
+        if name not in FACETS or FACETS[name].said:
+            values = [[word.lower() for word in words.get(name, ())] for words in (known, known_before)]
+            yield from _of_attribute(name, *values)
+            yield from _compared(name, *values)
+
+
+def _of_attribute(name: str, now: list[str], before: list[str]) -> Iterator[str]:
+    """What is new, with what it takes the place of, where that is one value."""
+    new, gone = [word for word in now if word not in before], [word for word in before if word not in now]
+    facet = FACETS.get(name)
+    for word in new:
+        has = phrases_of(name, word)[0] if facet else _FORMS.get(head_of(name), f"has the {name} {{}}").format(word)
+        if len(new) == len(gone) == 1 and not (facet and gone[0] in facet.vague):
+            yield f"{has} instead of {kind_named(gone[0]) if name == 'kind' else gone[0]}"
+        else:
+            yield has
+
+
+def _compared(name: str, now: list[str], before: list[str]) -> Iterator[str]:
+    """ "Is darker", "has longer sleeves", where both have a place in the order."""
+    for order in COMPARISONS:
+        if order.facet == name and len(now) == len(before) == 1 and {*now, *before} <= set(order.levels):
+            rise = order.levels[now[0]] - order.levels[before[0]]
+            if abs(rise) >= order.margin:
+                yield (order.more if rise > 0 else order.less)[0]

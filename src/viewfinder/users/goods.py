@@ -1,0 +1,213 @@
+"""Questions about a thing in a catalogue, answered from what the catalogue holds of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from viewfinder.data.truth import PictureTruth
+from viewfinder.data.world.catalogue.statements import phrases_of
+from viewfinder.data.world.catalogue.vocabulary import FACETS, OPPOSITES, TYPES
+from viewfinder.data.world.words import listed
+from viewfinder.users.text import names, words_in, yes_or_no
+
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
+"""Words inside baseColour, base_colour, BASE-COLOUR."""
+
+_ASKED: dict[str, tuple[str, ...]] = {
+    "colour": ("colour", "color"),
+    "pattern": ("pattern", "texture", "print"),
+    "texture": ("texture", "pattern"),
+    "print": ("print", "texture", "pattern"),
+    "material": ("material", "fabric"),
+    "fabric": ("fabric", "material"),
+    "shape": ("cut", "shape", "fit"),
+    "category": ("category", "type"),
+    "type": ("type", "category"),
+    "gender": ("gender", "audience"),
+    "wearer": ("audience", "gender"),
+    "neckline": ("neck", "neckline"),
+    "collar": ("neck", "neckline"),
+    "fastening": ("closure", "fastening"),
+    "style": ("style", "usage"),
+}
+"""Which attributes a word may ask for, by the last word of their names."""
+
+_BOTH = frozenset({"unisex"})
+_PEOPLE = frozenset({"men", "women", "boys", "girls"})
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """What a catalogue says at all: the values of each attribute, and which attributes have one value at most."""
+
+    values: Mapping[str, frozenset[str]]
+    exclusive: frozenset[str]
+    categories: frozenset[str]
+
+    def rules_out(self, name: str, own: str, said: str) -> bool:
+        """Whether a value that a thing has keeps it from having another one: red is not blue, printed may be."""
+        if name not in self.exclusive or names(own, said) or names(said, own):
+            return False
+        return (name, said) in OPPOSITES or name not in FACETS or own not in FACETS[name].vague
+
+    @staticmethod
+    def of(truths: Iterable[PictureTruth]) -> Shelf:
+        """All that the pictures of one world have."""
+        values: dict[str, set[str]] = {}
+        several: set[str] = set()
+        categories: set[str] = set()
+        for truth in truths:
+            categories |= {truth.category.lower()} - {""}
+            for name, words in truth.attributes.items():
+                values.setdefault(name, set()).update(word.lower() for word in words)
+                several |= {name} if len(words) > 1 else set()
+        frozen = {name: frozenset(words) for name, words in values.items()}
+        single = {name for name in values if (FACETS[name].one if name in FACETS else name not in TYPES)}
+        return Shelf(frozen, frozenset(single - several), frozenset(categories))
+
+
+@dataclass(frozen=True)
+class Article:
+    """One thing of a catalogue, ready to be asked about."""
+
+    truth: PictureTruth
+    shelf: Shelf
+
+    def values(self, asked: str) -> tuple[str, ...]:
+        """Its values of the attribute that a word asks for; empty if there is none."""
+        wanted = _ASKED.get(asked, (asked,))
+        for head in wanted:
+            for name, words in plain_attributes(self.truth).items():
+                if words and head_of(name) == head:
+                    return tuple(words)
+        return (self.truth.category,) if self.truth.category and "category" in wanted else ()
+
+    def all_values(self) -> tuple[str, ...]:
+        """All that is said of it, in lower case, each once."""
+        return tuple(dict.fromkeys(word.lower() for words in self.truth.attributes.values() for word in words))
+
+
+def plain_attributes(truth: PictureTruth) -> Mapping[str, tuple[str, ...]]:
+    """The attributes, without the five types where finer facets say the same once more (see `catalogue.items`)."""
+    if not any(name in FACETS and name not in TYPES for name in truth.attributes):
+        return truth.attributes
+    return {name: words for name, words in truth.attributes.items() if name in FACETS or name not in TYPES}
+
+
+def kind_named(noun: str) -> str:
+    """A kind of article with its article: "a shirt", "a pair of jeans"."""
+    return phrases_of("kind", noun)[0].removeprefix("is ")
+
+
+def head_of(name: str) -> str:
+    """The word an attribute's name turns on, its last: "baseColour" -> "colour".
+
+    >>> head_of("baseColour"), head_of("article_types")
+    ('colour', 'type')
+    """
+    last = words_in(_PARTS.findall(name)[-1] if _PARTS.findall(name) else name)
+    return {"color": "colour"}.get(last[0], last[0]) if last else name
+
+
+def goods_answer(question: str, article: Article) -> str | None:
+    """The answer to a question in plain words (see `text.plain`); None where there is none to be had."""
+    for pattern, answer in _RULES:
+        if (found := pattern.fullmatch(question)) and (said := answer(article, *found.groups())) is not None:
+            return said
+    return None
+
+
+def _attribute(article: Article, asked: str) -> str | None:
+    words = words_in(asked)
+    values = article.values(words[-1]) if words else ()
+    return listed([value.lower() for value in values]) if values else None
+
+
+def _named(asked: str) -> Callable[[Article], str | None]:
+    return lambda article: _attribute(article, asked)
+
+
+def _about(article: Article, asked: str) -> str | None:
+    """ "What kind of sleeves does it have?": the values that speak of sleeves, else an attribute of that name."""
+    stem = words_in(asked)[-1]
+    found = [value for value in article.all_values() if any(word.startswith(stem) for word in words_in(value))]
+    return listed(found) if found else _attribute(article, asked)
+
+
+def _what(article: Article) -> str | None:
+    noun = _attribute(article, "kind")
+    return kind_named(noun) if noun else article.truth.category.lower() or None
+
+
+def _is_so(article: Article, said: str) -> str | None:
+    """ "Is it red?", "is it made for women or for men?" """
+    options = [_bare(option) for option in said.split(" or ")]
+    known = [_has(article, option) for option in options]
+    if len(options) == 1:
+        return yes_or_no(known[0])
+    if known.count(True) == 1:
+        return options[known.index(True)]
+    return None if None in known or any(known) else "neither"
+
+
+_LINKS = frozenset(["a", "an", "the", "any", "made", "meant", "for", "of", "in", "out", "to", "with", "has"])
+
+
+def _bare(said: str) -> str:
+    words = said.split()
+    while words and words[0] in _LINKS:
+        words = words[1:]
+    return " ".join(words)
+
+
+def _has(article: Article, said: str) -> bool | None:
+    """Whether something is true of it; False only where what is known rules it out."""
+    word, values = _many(said), article.all_values()
+    if any(names(value, word) for value in (*values, article.truth.category)):
+        return True
+    if word in _PEOPLE and _BOTH & set(values):
+        return True
+    if names(article.truth.title, word):
+        # A name may say it of something else: the band Green Day makes no shirt green.
+        return None
+    ruled_out = any(
+        _rules_out(article.shelf, name, own.lower(), word)
+        for name, words in article.truth.attributes.items()
+        if word in {_many(value) for value in article.shelf.values[name]}
+        for own in words
+    )
+    other_kind = bool(article.truth.category) and word in article.shelf.categories
+    return False if ruled_out or other_kind else None
+
+
+def _rules_out(shelf: Shelf, name: str, own: str, word: str) -> bool:
+    """By being of an attribute that has one value, or by being another one of the same: long and short sleeves."""
+    rival = words_in(own)[-1] == words_in(word)[-1] and own != word and not names(word, own)
+    return rival or shelf.rules_out(name, own, word)
+
+
+def _many(word: str) -> str:
+    return {"man": "men", "woman": "women", "boy": "boys", "girl": "girls"}.get(word, word).lower()
+
+
+_RULES: list[tuple[re.Pattern[str], Callable[..., str | None]]] = [
+    (re.compile(pattern), answer)
+    for pattern, answer in (
+        (r"(?:who|whom) is (?:it|this) (?:made |meant )?for|for (?:who|whom) is (?:it|this).*", _named("gender")),
+        (r"what is (?:it|this) (?:used )?for|what do you use it for", _named("usage")),
+        (r"(?:what is (?:it|this)|of what is it) made(?: (?:of|from|out of))?", _named("material")),
+        (r"what does it look like", _named("style")),
+        (r"what is (?:it|this)(?: called)?|what (?:kind|sort|type) of (?:thing|garment|product|item|article|clothing)"
+         r"(?: is (?:it|this))?", _what),
+        (r"(?:for|in|from|of) (?:what|which) (?:(?:kind|sort|type) of )?(.+?) is (?:it|this)(?: made)?", _attribute),
+        (r"(?:what|which) (?:kind|sort|type) of (.+?)(?: (?:is|are|does|has) (?:it|this|there)(?: (?:have|has|in))?)?",
+         _about),
+        (r"(?:what|which) (.+?) (?:is|are|does|has) (?:it|this)(?: (?:have|has|in|for))?", _about),
+        (r"(?:what|how) (?:is|are) (?:the|its) (.+?)(?: (?:of it|like))?", _about),
+        (r"(?:is|was) (?:it|this) (.+)", _is_so),
+        (r"(?:does|has) (?:it|this) (?:have |come with |feature )?(.+)", _is_so),
+        (r"(?:is|are) there (.+?)(?: on it)?", _is_so),
+    )
+]  # fmt: skip

@@ -1,0 +1,290 @@
+"""Which words mean what in a drawn scene: looks, places, hours, what backgrounds show. Only tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from viewfinder.data.truth import PictureTruth
+from viewfinder.data.world.kinds import COLOURS, KINDS, PLACES
+from viewfinder.data.world.words import (
+    COLOUR_WORDS,
+    NOUNS,
+    PATTERN_ADJECTIVES,
+    PATTERN_NOUNS,
+    PATTERN_TAILS,
+    PLACE_NOUNS,
+    PREDICATE_WORDS,
+    SIZE_WORDS,
+    WHERE,
+)
+
+Look = tuple[str, str]
+"""A property of a thing and its value: ("colour", "red"), ("column", "left")."""
+
+ARTICLES = frozenset(["a", "an", "the", "any", "some", "this", "that", "these", "those", "its"])
+
+CLASSES: dict[str, frozenset[str]] = {
+    "animal": frozenset({"bird", "butterfly", "cat", "dog", "fish"}),
+    "vehicle": frozenset({"bicycle", "boat", "bus", "car"}),
+    "building": frozenset({"house"}),
+    "fruit": frozenset({"apple"}),
+}
+"""Words for several kinds at once."""
+
+ANYTHING = frozenset({"thing", "object", "item"})
+
+
+def _by_word(words: Mapping[str, Iterable[str]], name: str) -> dict[str, Look]:
+    return {word: (name, value) for value, synonyms in words.items() for word in synonyms}
+
+
+ADJECTIVES: dict[str, Look] = {
+    **{colour: ("colour", colour) for colour in COLOURS},
+    **_by_word(COLOUR_WORDS, "colour"),
+    **_by_word(SIZE_WORDS, "size"),
+    **_by_word(PATTERN_ADJECTIVES, "pattern"),
+    "medium": ("size", "medium"),
+    "grey": ("colour", "grey"),
+}
+
+_LEFT, _RIGHT = ("left", "left-hand side"), ("right", "right-hand side")
+_VERTICAL = {"top": ("upper", "top"), "bottom": ("lower", "bottom")}
+
+TAILS: dict[str, tuple[Look, ...]] = {
+    **{tail: (("pattern", name),) for name, tails in PATTERN_TAILS.items() for tail in tails},
+    **{f"with {noun}": (("pattern", name),) for name, noun in PATTERN_NOUNS.items()},
+    **{
+        f"{preposition} the {word}{side}": (("column", column),)
+        for column in ("left", "right")
+        for preposition, word, side in (
+            ("on", column, ""),
+            ("at", column, ""),
+            ("to", column, ""),
+            ("on", column, " side"),
+            ("on", f"{column}-hand side", ""),
+            ("at", column, " side"),
+        )
+    },
+    **{
+        f"in the {word} {column}{corner}": (("row", row), ("column", column))
+        for row, words in _VERTICAL.items()
+        for word in words
+        for column in ("left", "right")
+        for corner in ("", " corner", "-hand corner")
+    },
+    **{
+        f"{preposition} the {word}": (("row", row),)
+        for row, words in {"top": ("top", "upper edge"), "bottom": ("bottom", "lower edge")}.items()
+        for preposition in ("at", "near", "towards")
+        for word in words
+    },
+    **{
+        f"in the {word}{rest}": (("spot", "middle"),)
+        for word in ("middle", "centre", "center")
+        for rest in ("", " of it")
+    },
+    **{
+        f"{verb} {side}": (("faces", side),)
+        for side in ("left", "right")
+        for verb in (
+            "facing",
+            "facing to the",
+            "facing the",
+            "turned to the",
+            "turned",
+            "looking",
+            "looking to the",
+            "looking to",
+            "that faces",
+            "that faces the",
+            "heading",
+            "pointing",
+            "pointing to the",
+        )
+    },
+}
+"""What may follow a noun, or "is": "with dots", "on the left", "facing right"."""
+
+PREDICATES: dict[str, str] = {
+    word: predicate
+    for predicate, words in PREDICATE_WORDS.items()
+    for word in (*words, *(("close by", "near", "by") if predicate == "next to" else ()))
+} | {"under": "below"}
+
+OPPOSITES = {
+    "left of": "right of",
+    "right of": "left of",
+    "above": "below",
+    "below": "above",
+    "in front of": "behind",
+    "behind": "in front of",
+    "next to": "next to",
+}
+
+
+_BEFORE_PLACES = """
+a an the in on at by along among below out deep near from of beside during taken set shot
+"""
+_WAYS_IN = frozenset(_BEFORE_PLACES.split())
+
+
+def bare(phrase: str) -> str:
+    """A place or an hour without what leads to it.
+
+    >>> bare("taken on the beach"), bare("deep in the forest"), bare("at night")
+    ('beach', 'forest', 'night')
+    """
+    words = phrase.split()
+    while len(words) > 1 and words[0] in _WAYS_IN:
+        words = words[1:]
+    return " ".join(words)
+
+
+_MORE_PLACES: dict[str, tuple[str, ...]] = {
+    "beach": ("sea", "ocean", "water", "shore", "coast", "seashore"),
+    "meadow": ("field", "fields", "grassland", "grass", "green field"),
+    "snow": ("winter", "snowy place", "winter landscape"),
+    "city": ("town", "street", "city street", "city at night", "urban area", "urban setting"),
+    "kitchen": ("room",),
+    "road": ("roadside", "country lane"),
+    "desert": ("dunes", "sand"),
+    "lake": ("lakeside", "water", "lake shore", "shore"),
+    "forest": ("wood", "woods", "woodland", "trees"),
+    "room": ("room", "parlour", "lounge"),
+    "mountains": ("mountain", "peaks", "alps"),
+    "garden": ("lawn", "yard", "backyard", "back garden"),
+}
+
+PLACE_WORDS: dict[str, frozenset[str]] = {
+    place: frozenset(
+        {
+            place,
+            *(bare(word) for word in (*PLACE_NOUNS[place], *WHERE[place]) if word != "indoors"),
+            *_MORE_PLACES[place],
+        }
+    )
+    for place in PLACE_NOUNS
+}
+"""What each background may be called."""
+
+UNSURE_PLACES: dict[str, frozenset[str]] = {
+    "street": frozenset({"road"}),
+    "road": frozenset({"city"}),
+    "sand": frozenset({"beach", "lake"}),
+    "grass": frozenset({"garden", "mountains", "road", "lake"}),
+    "field": frozenset({"road", "mountains"}),
+    "fields": frozenset({"road", "mountains"}),
+    "wood": frozenset({"snow"}),
+    "trees": frozenset({"snow"}),
+    "winter": frozenset({"mountains"}),
+    "yard": frozenset({"road"}),
+    "lawn": frozenset({"meadow"}),
+    "hills": frozenset({"mountains", "meadow", "desert"}),
+}
+"""Words that another background could be called by, too: neither yes nor no."""
+
+LIGHTS: dict[str, frozenset[str]] = {
+    "day": frozenset({"day", "daytime", "daylight", "by day", "in daylight", "bright daylight", "light"}),
+    "sunset": frozenset({"sunset", "evening", "dusk", "at sunset", "at dusk", "sunset or sunrise", "twilight"}),
+    "night": frozenset({"night", "nighttime", "night-time", "night time", "at night", "dark", "in the dark"}),
+    "indoors": frozenset({"indoors", "indoor light", "inside", "indoor"}),
+}
+UNSURE_LIGHTS: dict[str, frozenset[str]] = {
+    "dark": frozenset({"sunset"}),
+    "light": frozenset({"sunset"}),
+    "daylight": frozenset({"sunset"}),
+    "daytime": frozenset({"sunset"}),
+    "day": frozenset({"sunset"}),
+}
+
+_SKY = frozenset(place for place, about in PLACES.items() if {"sky", "night sky"} & set(about.parts))
+_ALL = frozenset(PLACES)
+
+SCENERY: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+    word: (frozenset(sure.split()), _ALL if unsure == "*" else frozenset(unsure.split()))
+    for words, sure, unsure in (
+        ("sea ocean waves", "beach", "lake"),
+        ("water", "beach lake", ""),
+        ("sand", "beach desert", "lake"),
+        ("lake", "lake", ""),
+        ("grass", "meadow road mountains garden lake", "forest"),
+        ("snow", "snow mountains", ""),
+        ("fir,firs,fir trees,trees in the background", "snow", "forest"),
+        ("skyscraper,skyscrapers,skyline,tall building,tall buildings,lit windows", "city", ""),
+        ("window,windows", "city room", "*"),
+        ("street", "city", "road"),
+        ("road", "road", "city"),
+        ("tiles,tiled wall,oven,worktop,cabinets,kitchen cabinets,shelf,jars", "kitchen", ""),
+        ("dunes,dune,sand dunes,cactus,cacti", "desert", ""),
+        ("hill,hills", "lake", "mountains meadow desert snow"),
+        ("mountain,mountains,peaks", "mountains", "lake snow"),
+        ("reeds", "lake", ""),
+        ("leaves,fallen leaves", "forest", "*"),
+        ("curtains,rug,carpet,painting,wallpaper,framed painting", "room", ""),
+        ("fence,picket fence,lawn", "garden", ""),
+        ("sky", " ".join(sorted(_SKY)), "forest"),
+    )
+    for word in (words.split(",") if "," in words else words.split())
+}
+"""What backgrounds show: word -> the places where it is to be seen for sure, and those where one may argue."""
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """The words of a world. `nouns`: word -> (kind, whether it is a plural); `adjectives`: word -> what it says."""
+
+    nouns: Mapping[str, tuple[str, bool]]
+    adjectives: Mapping[str, Look]
+
+    @staticmethod
+    def of(truths: Iterable[PictureTruth]) -> Lexicon:
+        """The package's own words, and those of the things in `truths`."""
+        nouns: dict[str, tuple[str, bool]] = {}
+        things = [thing for truth in truths for thing in truth.things]
+        for kind, pairs in (NOUNS | {thing.kind: thing.nouns for thing in things}).items():
+            for singular, plural in pairs:
+                nouns[plural] = (kind, True)
+                nouns[singular] = (kind, False)
+        colours = {thing.colour: ("colour", thing.colour) for thing in things if thing.colour}
+        return Lexicon(nouns, colours | ADJECTIVES)
+
+
+_GARMENT_WORDS = """
+shirt t-shirt top dress kurta kurti tunic sweater sweatshirt jacket blazer suit tracksuit saree skirt jeans trousers
+pants shorts capris leggings vest waistcoat camisole innerwear nightdress nightsuit bra trunks briefs boxers jumpsuit
+dungarees shrug poncho robe lehenga churidar salwar patiala rompers tee pullover undershirt
+"""
+_WORN_WORDS = """
+shoe heels sandal boot sneaker trainer flip-flop watch belt cap hat scarf stole muffler tie sunglasses shades necklace
+earring ring bracelet bangle pendant jewellery socks stockings tights gloves headband dupatta
+"""
+_GARMENTS = frozenset(_GARMENT_WORDS.split())
+_WORN = _GARMENTS | frozenset(_WORN_WORDS.split())
+
+
+def may_be_worn(kinds: Iterable[str], truth: PictureTruth) -> bool:
+    """Whether a photograph of a garment in the scene may show one of these kinds: who wears a shirt wears more."""
+    others = {word for thing in truth.things if thing.kind not in KINDS for word in thing.kind.split()}
+    return bool(others & _GARMENTS) and any(_WORN & set(kind.split()) for kind in kinds if kind not in KINDS)
+
+
+def in_background(kinds: Iterable[str], truth: PictureTruth) -> bool | None:
+    """Whether the background shows one of these kinds; None: it may (or a photograph does), or nobody knows."""
+    wanted, about = frozenset(kinds), PLACES.get(truth.place)
+    if about is None or may_be_worn(wanted, truth):
+        return None
+    painted = about.shows | (frozenset({"star"}) if truth.light == "night" else frozenset())
+    if wanted & _SURELY_PAINTED.get(truth.place, frozenset()):
+        return True
+    return None if wanted & painted else False
+
+
+_SURELY_PAINTED: dict[str, frozenset[str]] = {
+    "meadow": frozenset({"flower"}),
+    "garden": frozenset({"flower"}),
+    "snow": frozenset({"tree"}),
+    "forest": frozenset({"tree"}),
+    "city": frozenset({"house"}),
+}
+"""Kinds that one cannot but see in the background."""

@@ -1,0 +1,261 @@
+"""Noun phrases about things of a scene: "the small red car on the left", "two dogs next to a tree"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from viewfinder.data.truth import PictureTruth, ThingTruth
+from viewfinder.users.lexicon import (
+    ANYTHING,
+    ARTICLES,
+    CLASSES,
+    PREDICATES,
+    TAILS,
+    Lexicon,
+    Look,
+)
+from viewfinder.users.text import NUMBER_WORDS, names
+
+_MORE = frozenset({"another", "other", "second"})
+_LINKS = frozenset({"of", "and", "single"})
+_ALL = frozenset({"all", "both", "every", "each"})
+_EMPTY_TAILS = ("there", "here", "you see", "that you see", "you can see", "that you can see")
+_COPULAS = ("that is", "that are", "which is", "which are", "that", "which", "is", "are", "being")
+
+
+_LONGEST_TAILS = sorted(TAILS, key=len, reverse=True)
+_LONGEST_PREDICATES = sorted(PREDICATES, key=len, reverse=True)
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """What a noun phrase says of the things it means.
+
+    Attributes:
+        kinds: kinds it may be; None: of any kind.
+        plural: whether the noun is a plural.
+        number: how many there are said to be; `least`: at least how many ("another").
+        every: "all", "both".
+        looks: what they look like, where they are.
+        near: (predicate, what it relates to).
+    """
+
+    kinds: frozenset[str] | None
+    plural: bool = False
+    number: int | None = None
+    least: int = 1
+    every: bool = False
+    looks: tuple[Look, ...] = ()
+    near: tuple[str, Phrase] | None = None
+
+
+def parse_phrase(text: str, lexicon: Lexicon) -> Phrase | None:
+    """The phrase that a text is, every word of it understood; else None.
+
+    >>> parse_phrase("the small red cars on the left", Lexicon.of([])).looks
+    (('size', 'small'), ('colour', 'red'), ('column', 'left'))
+    >>> parse_phrase("the fast car", Lexicon.of([])) is None
+    True
+    """
+    words = text.split()
+    head = Phrase(None)
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if (noun := _noun(words, at, lexicon)) is not None:
+            kinds, plural, end = noun
+            return _with_tail(replace(head, kinds=kinds, plural=plural), " ".join(words[end:]), lexicon)
+        if found := _adjective(words, at, lexicon):
+            look, at = found
+            head = replace(head, looks=(*head.looks, look))
+            continue
+        if word in NUMBER_WORDS:
+            head = replace(head, number=NUMBER_WORDS[word])
+        elif word in _ALL:
+            head = replace(head, every=True)
+        elif word in _MORE:
+            head = replace(head, least=2)
+        elif word not in ARTICLES and word not in _LINKS:
+            return None
+        at += 1
+    return None
+
+
+def parse_looks(text: str, lexicon: Lexicon) -> tuple[Look, ...] | None:
+    """Properties said of something: "small and brown", "on the left", "facing right"; None if not understood.
+
+    >>> words = Lexicon.of([])
+    >>> parse_looks("small and violet", words), parse_looks("facing left", words), parse_looks("happy", words)
+    ((('size', 'small'), ('colour', 'purple')), (('faces', 'left'),), None)
+    """
+    said = text.removeprefix("a ").strip()
+    if said in TAILS:
+        return TAILS[said]
+    looks: list[Look] = []
+    words = [word for word in said.split() if word != "and"]
+    at = 0
+    while at < len(words):
+        found = _adjective(words, at, lexicon)
+        if found is None:
+            return None
+        look, at = found
+        looks.append(look)
+    return tuple(looks) or None
+
+
+def _noun(words: Sequence[str], at: int, lexicon: Lexicon) -> tuple[frozenset[str] | None, bool, int] | None:
+    """Kinds, plural, and where the noun ends; the longest noun that begins here."""
+    for length in (5, 4, 3, 2, 1):
+        word = " ".join(words[at : at + length])
+        if at + length > len(words):
+            continue
+        if word in lexicon.nouns:
+            kind, plural = lexicon.nouns[word]
+            return frozenset({kind}), plural, at + length
+        for classes in (CLASSES, dict.fromkeys(ANYTHING)):
+            for name in (word, word.removesuffix("s")):
+                if name in classes:
+                    return classes[name], name != word, at + length
+    return None
+
+
+def _adjective(words: Sequence[str], at: int, lexicon: Lexicon) -> tuple[Look, int] | None:
+    for length in (2, 1):
+        word = " ".join(words[at : at + length])
+        if word in lexicon.adjectives and at + length <= len(words):
+            return lexicon.adjectives[word], at + length
+    return None
+
+
+def _with_tail(head: Phrase, rest: str, lexicon: Lexicon) -> Phrase | None:
+    """The phrase with what follows its noun: places, patterns, relative clauses, one relation at the end."""
+    if not rest or rest in _EMPTY_TAILS:
+        return head
+    for tail in _LONGEST_TAILS:
+        if rest == tail or rest.startswith(f"{tail} "):
+            more = replace(head, looks=(*head.looks, *TAILS[tail]))
+            if (whole := _with_tail(more, rest[len(tail) :].strip(), lexicon)) is not None:
+                return whole
+    for copula in _COPULAS:
+        if rest.startswith(f"{copula} "):
+            after = rest.removeprefix(copula).strip()
+            looks = parse_looks(after, lexicon)
+            return replace(head, looks=(*head.looks, *looks)) if looks else _with_tail(head, after, lexicon)
+    for predicate, other in relations_in(rest):
+        related = parse_phrase(other, lexicon)
+        if related is not None:
+            return replace(head, near=(predicate, related))
+    return None
+
+
+def relations_in(text: str) -> Iterator[tuple[str, str]]:
+    """(predicate, the rest) for every predicate that a text may begin with, the longest first."""
+    for word in _LONGEST_PREDICATES:
+        if text.startswith(f"{word} "):
+            yield PREDICATES[word], text.removeprefix(word).strip()
+
+
+# What a phrase means in a picture
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A picture's truth, ready to be asked about."""
+
+    truth: PictureTruth
+    lexicon: Lexicon
+    related: Mapping[tuple[int, str], frozenset[int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        related: dict[tuple[int, str], set[int]] = {}
+        for subject, predicate, other in self.truth.relations:
+            related.setdefault((subject, predicate), set()).add(other)
+        object.__setattr__(self, "related", {key: frozenset(found) for key, found in related.items()})
+
+    def phrase(self, text: str) -> Phrase | None:
+        """The phrase that a text is, if it is one."""
+        return parse_phrase(text, self.lexicon)
+
+    def meant(self, phrase: Phrase) -> tuple[ThingTruth, ...] | None:
+        """The things of which the phrase is true; None where one cannot tell of some thing."""
+        fits = [(thing, self.fits(thing, phrase)) for thing in self.truth.things]
+        return None if any(fit is None for _, fit in fits) else tuple(thing for thing, fit in fits if fit)
+
+    def referred(self, phrase: Phrase) -> tuple[ThingTruth, ...] | None:
+        """As `meant`, where the question takes for granted that there is one: what alone can be meant is."""
+        if phrase.plural or phrase.every:
+            return self.meant(phrase)
+        fits = [(thing, self.fits(thing, phrase)) for thing in self.truth.things]
+        possible = [thing for thing, fit in fits if fit is not False]
+        return tuple(possible) if len(possible) == 1 else self.meant(phrase)
+
+    def fits(self, thing: ThingTruth, phrase: Phrase) -> bool | None:
+        """Whether a phrase is true of a thing."""
+        if phrase.kinds is not None and thing.kind not in phrase.kinds:
+            return False
+        known = every(has_look(thing, look) for look in phrase.looks)
+        if known is False or phrase.near is None:
+            return known
+        predicate, other = phrase.near
+        other_things = self.meant(replace(other, number=None))
+        if other_things is None:
+            return None
+        near = any_of(self.relates(thing, predicate, other) for other in other_things)
+        return every((known, near))
+
+    def relates(self, thing: ThingTruth, predicate: str, other: ThingTruth) -> bool | None:
+        """Whether a relation holds; None where it is a matter of opinion: not clearly so, nor clearly not."""
+        if other.number in self.related.get((thing.number, predicate), frozenset()):
+            return True
+        return None if thing.number != other.number and _arguable(thing, predicate, other) else False
+
+
+def has_look(thing: ThingTruth, look: Look) -> bool | None:
+    """Whether a thing looks so; None where one cannot tell."""
+    name, value = look
+    if name == "spot":
+        return _in_the_middle(thing)
+    known: str = getattr(thing, name)
+    if known == value or name != "colour":
+        return known == value if known else None
+    # Navy blue is blue; of something blue nobody knows whether it is navy.
+    return True if names(known, value) else None if names(value, known) or not known else False
+
+
+def _in_the_middle(thing: ThingTruth) -> bool | None:
+    if thing.column != "middle":
+        return False
+    return True if thing.row == "centre" else None
+
+
+def _arguable(thing: ThingTruth, predicate: str, other: ThingTruth) -> bool:
+    """Whether one might say so although the world does not: the middle is on that side, if only just."""
+    dx = thing.box[0] + thing.box[2] / 2 - other.box[0] - other.box[2] / 2
+    dy = thing.box[1] + thing.box[3] / 2 - other.box[1] - other.box[3] / 2
+    match predicate:
+        case "left of":
+            return dx < 0
+        case "right of":
+            return dx > 0
+        case "above":
+            return dy < 0
+        case "below":
+            return dy > 0
+        case "next to":
+            return abs(dx) < (thing.box[2] + other.box[2]) / 2 + 80
+        case _:
+            # In front and behind are seen only where boxes overlap; apart, what stands lower is nearer.
+            return False
+
+
+def every(known: Sequence[bool | None] | Iterator[bool | None]) -> bool | None:
+    """And, with None for "cannot tell"."""
+    values = list(known)
+    return False if False in values else None if None in values else True
+
+
+def any_of(known: Sequence[bool | None] | Iterator[bool | None]) -> bool | None:
+    """Or, with None for "cannot tell"."""
+    values = list(known)
+    return True if True in values else None if None in values else False

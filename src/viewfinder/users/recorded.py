@@ -1,0 +1,99 @@
+"""Users and answerers that repeat what was said once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from viewfinder.conversation import Answer, Question, Say, Turn
+from viewfinder.data.dialogues import Dialogue
+from viewfinder.errors import UnknownName
+from viewfinder.users.base import Screen
+from viewfinder.users.text import DONT_KNOW, plain
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class RecordedUser:
+    """Says the turns of a recorded talk one after the other, whatever is on the screen; `talks` by picture."""
+
+    talks: Mapping[str, Sequence[Turn]]
+    name: str = "recorded"
+
+    def reply(self, wanted: str, screen: Screen) -> Turn | None:
+        """The turn of this round; None after the last one.
+
+        Raises:
+            UnknownName: no talk about this picture was recorded.
+        """
+        turns = _of(self.talks, wanted)
+        return turns[screen.round] if screen.round < len(turns) else None
+
+
+@dataclass(frozen=True)
+class RecordedAnswerer:
+    """Looks up what was answered to a question; `answers`: picture -> question -> answer.
+
+    Questions are compared without capitals, punctuation and courtesies; one that was not asked then is answered
+    by "don't know", and of two answers to one question the first counts.
+    """
+
+    answers: Mapping[str, Mapping[str, str]]
+    _plain: Mapping[str, Mapping[str, str]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        folded: dict[str, dict[str, str]] = {}
+        for picture, said in self.answers.items():
+            known = folded.setdefault(picture, {})
+            for question, answer in said.items():
+                known.setdefault(plain(question), answer)
+        object.__setattr__(self, "_plain", folded)
+
+    def answer(self, question: Question, picture: str) -> str:
+        """What was answered when the same was asked about the picture.
+
+        Raises:
+            UnknownName: no talk about this picture was recorded.
+        """
+        return _of(self._plain, picture).get(plain(question.text), DONT_KNOW)
+
+
+def _of(recorded: Mapping[str, Value], picture: str) -> Value:
+    if picture not in recorded:
+        raise UnknownName(f"{picture}: no talk about this picture was recorded; there are {len(recorded)} about others")
+    return recorded[picture]
+
+
+def turns_of(talk: Dialogue) -> tuple[Turn, ...]:
+    """A recorded dialogue as turns: the caption, then each answer; of a rewritten one, each query.
+
+    A round without a question is said, one without an answer is an answer "don't know".
+    """
+    if talk.rewritten:
+        return tuple(Say(text) for text in talk.strings)
+    rounds = (
+        Answer(Question(said.question, by="recorded"), said.answer or DONT_KNOW) if said.question else Say(said.answer)
+        for said in talk.rounds
+    )
+    return (Say(talk.caption), *rounds)
+
+
+def user_of(talks: Iterable[Dialogue]) -> RecordedUser:
+    """The user that repeats these dialogues; of two about one picture, the first."""
+    turns: dict[str, Sequence[Turn]] = {}
+    for talk in talks:
+        turns.setdefault(talk.image, turns_of(talk))
+    return RecordedUser(turns)
+
+
+def answerer_of(talks: Iterable[Dialogue]) -> RecordedAnswerer:
+    """The answerer that knows the answers of these dialogues; to one question, the first."""
+    answers: dict[str, dict[str, str]] = {}
+    for talk in talks:
+        known = answers.setdefault(talk.image, {})
+        for said in talk.rounds:
+            if said.question and said.answer:
+                known.setdefault(said.question, said.answer)
+    return RecordedAnswerer(answers)

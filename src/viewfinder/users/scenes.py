@@ -1,0 +1,372 @@
+"""Questions about a drawn scene, answered from its truth.
+
+Every rule is a pattern and what to do with its parts; the first rule that understands a question answers it. What
+none understands, or what the truth does not settle, has no answer: the oracle never guesses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from viewfinder.data.truth import ThingTruth
+from viewfinder.data.world.words import SIZE_WORDS, listed, spot_words, with_article
+from viewfinder.users.backdrop import hour, it_is, light, place, scenery
+from viewfinder.users.lexicon import (
+    PREDICATES,
+    in_background,
+)
+from viewfinder.users.phrases import Phrase, Scene, any_of, every, has_look, parse_looks
+from viewfinder.users.text import counted, yes_or_no
+
+CLEARLY_LARGER = 1.6
+"""How many times the area one thing must have of another for people to agree that it is larger."""
+
+_DESCRIBED: dict[str, Callable[[ThingTruth], str]] = {
+    "colour": lambda thing: thing.colour,
+    "size": lambda thing: SIZE_WORDS.get(thing.size, (thing.size,))[0],
+    "pattern": lambda thing: thing.pattern,
+    "column": lambda thing: "in the middle" if thing.column == "middle" else f"on the {thing.column}",
+    "position": lambda thing: spot_words(thing.column, thing.row)[0],
+    "faces": lambda thing: thing.faces,
+}
+
+
+def scene_answer(question: str, scene: Scene) -> str | None:
+    """The answer to a question in plain words (see `text.plain`); None where there is none to be had."""
+    for pattern, answer in _RULES:
+        if (found := pattern.fullmatch(question)) and (said := answer(scene, *found.groups())) is not None:
+            return said
+    return None
+
+
+def main_thing(scene: Scene) -> ThingTruth | None:
+    """The thing that takes most of the picture."""
+    things = scene.truth.things
+    return max(things, key=lambda thing: (thing.box[2] * thing.box[3], -thing.number)) if things else None
+
+
+def named(thing: ThingTruth) -> str:
+    """A thing in few words: "a red car"."""
+    return with_article(f"{thing.colour} {thing.nouns[0][0]}".strip())
+
+
+def described(thing: ThingTruth) -> str:
+    """A thing with its looks: "a small red striped cup"."""
+    size = "" if thing.size == "medium" else thing.size
+    pattern = "" if thing.pattern == "plain" else thing.pattern
+    return with_article(" ".join([*filter(None, (size, thing.colour, pattern)), thing.nouns[0][0]]))
+
+
+def all_named(things: Sequence[ThingTruth]) -> str:
+    """Things by kind: "a car, two dogs and a tree"."""
+    counts = Counter(thing.nouns[0] for thing in things)
+    return listed(
+        [
+            with_article(singular) if number == 1 else f"{counted(number)} {plural}"
+            for (singular, plural), number in counts.items()
+        ]
+    )
+
+
+# Is there, how many
+
+
+def _exists(scene: Scene, what: str) -> str | None:
+    phrase = scene.phrase(what)
+    if phrase is None:
+        return scenery(scene, what)
+    fits = [scene.fits(thing, phrase) for thing in scene.truth.things]
+    sure, possible = fits.count(True), len(fits) - fits.count(False)
+    painted = in_background(phrase.kinds, scene.truth) if phrase.kinds else False
+    if painted is True and not phrase.looks and phrase.near is None and phrase.number is None:
+        return "yes"
+    if phrase.number is not None:
+        return None if painted is not False or sure != possible else _exactly(sure, phrase.number)
+    if sure >= phrase.least:
+        return "yes"
+    return None if painted is not False or possible >= phrase.least else "no"
+
+
+def _exactly(count: int, said: int) -> str:
+    return "yes" if count == said else f"no, {counted(count)}" if count else "no"
+
+
+def _several(scene: Scene, least: str, what: str) -> str | None:
+    """More than one, several: yes or no."""
+    number = _number_of(scene, what)
+    return None if number is None else yes_or_no(number > 1 if least != "only one" else number == 1)
+
+
+def _count(scene: Scene, what: str) -> str | None:
+    number = _number_of(scene, what)
+    return None if number is None else counted(number)
+
+
+def _number_of(scene: Scene, what: str) -> int | None:
+    """How many things; what the background shows of that kind is not counted, but then there is no zero."""
+    phrase = scene.phrase(what)
+    things = None if phrase is None else scene.meant(phrase)
+    if phrase is None or things is None:
+        return None
+    if not things and phrase.kinds and in_background(phrase.kinds, scene.truth) is not False:
+        return None
+    return len(things)
+
+
+# What it looks like
+
+
+def _look(scene: Scene, name: str, what: str) -> str | None:
+    return _described(scene, {"big": "size", "large": "size"}.get(name, name), what)
+
+
+def _look_after(scene: Scene, what: str, name: str) -> str | None:
+    return _look(scene, name, what)
+
+
+def _described(scene: Scene, name: str, what: str) -> str | None:
+    """What all things meant have in common, else how many look how: "one red and two blue"."""
+    phrase = scene.phrase(what)
+    things = None if phrase is None else scene.referred(phrase)
+    if phrase is None or things is None:
+        return None
+    if not things:
+        return _missing(scene, phrase, what)
+    values = Counter(_DESCRIBED[name](thing) for thing in things)
+    if "" in values:
+        return None
+    if len(values) == 1:
+        return next(iter(values))
+    return listed([f"{counted(number)} {value}" for value, number in values.items()])
+
+
+def _missing(scene: Scene, phrase: Phrase, what: str) -> str | None:
+    """The question takes for granted something that is not there."""
+    if phrase.kinds is None or in_background(phrase.kinds, scene.truth) is not False:
+        return None
+    name = re.sub(r"^(?:an?|any|the|some|that|this|all|both) ", "", what)
+    if any(thing.kind in phrase.kinds for thing in scene.truth.things):
+        return f"there is no {name}"
+    return f"there {'are' if phrase.plural else 'is'} no {name}"
+
+
+def _is_said(scene: Scene, said: str) -> str | None:
+    """ "Is <thing> <so>?": where the one ends and the other begins is found by trying."""
+    words = said.split()
+    for at in range(1, len(words)):
+        what, so = " ".join(words[:at]), " ".join(words[at:])
+        if scene.phrase(what) is None:
+            continue
+        for pattern, answer in _SO:
+            found = pattern.fullmatch(so)
+            if found and (told := answer(scene, what, *found.groups())) is not None:
+                return told
+    return None
+
+
+def _is_so(scene: Scene, what: str, said: str) -> str | None:
+    """ "Is the dog brown?", "are both cups on the left?" """
+    looks, phrase = parse_looks(said, scene.lexicon), scene.phrase(what)
+    things = None if phrase is None else scene.referred(phrase)
+    if looks is None or phrase is None or things is None:
+        return None
+    if not things:
+        return _missing(scene, phrase, what)
+    return _agreed([every(has_look(thing, look) for look in looks) for thing in things], together=phrase.every)
+
+
+def _agreed(known: Sequence[bool | None], *, together: bool = False) -> str | None:
+    """Yes or no where it holds of all or of none; else of how many."""
+    if None in known:
+        return None
+    if all(known) or not any(known):
+        return yes_or_no(all(known))
+    number = known.count(True)
+    return "no" if together else f"{counted(number)} of them {'is' if number == 1 else 'are'}"
+
+
+def _one_of_two(scene: Scene, what: str, one: str, other: str) -> str | None:
+    """ "Is the dog brown or black?" """
+    phrase = scene.phrase(what)
+    things = None if phrase is None else scene.referred(phrase)
+    asked = {said: parse_looks(said, scene.lexicon) or () for said in (one, other)}
+    names = {name for looks in asked.values() for name, _ in looks}
+    if things is None or len(names) != 1 or any(len(looks) != 1 for looks in asked.values()):
+        return None
+    for said, (look, *_) in asked.items():
+        if things and all(has_look(thing, look) for thing in things):
+            return said
+    (name,) = names
+    return _described(scene, name, what) if name in _DESCRIBED else None
+
+
+def _has_pattern(scene: Scene, what: str, said: str) -> str | None:
+    """ "Does the cup have dots?" """
+    return _is_so(scene, what, f"with {said}")
+
+
+def _patterned(scene: Scene, what: str) -> str | None:
+    found = _is_so(scene, what, "plain")
+    return {"yes": "no", "no": "yes"}.get(found or "")
+
+
+def _same(scene: Scene, what: str, name: str) -> str | None:
+    phrase = scene.phrase(what)
+    things = None if phrase is None else scene.referred(phrase)
+    if things is None or len(things) < 2:
+        return None
+    return yes_or_no(len({_DESCRIBED[name](thing) for thing in things}) == 1)
+
+
+def _all_about(scene: Scene, what: str) -> str | None:
+    """ "What does the dog look like?" """
+    phrase = scene.phrase(what)
+    things = None if phrase is None else scene.referred(phrase)
+    if phrase is None or things is None:
+        return None
+    if not things:
+        return _missing(scene, phrase, what)
+    return listed([described(thing) for thing in things])
+
+
+# How things stand to each other
+
+
+def _is_related(scene: Scene, what: str, predicate: str, other: str) -> str | None:
+    """ "Is the dog in front of the tree?" """
+    phrase, other_phrase = scene.phrase(what), scene.phrase(other)
+    things = None if phrase is None else scene.referred(phrase)
+    others = None if other_phrase is None else scene.referred(other_phrase)
+    if phrase is None or other_phrase is None or things is None or others is None:
+        return None
+    if not things:
+        return _missing(scene, phrase, what)
+    if not others:
+        return _missing(scene, other_phrase, other)
+    name = PREDICATES[predicate]
+    return _agreed([any_of(scene.relates(thing, name, other) for other in others) for thing in things])
+
+
+def _what_is(scene: Scene, predicate: str, other: str) -> str | None:
+    """ "What is left of the red car?" """
+    phrase = scene.phrase(other)
+    others = None if phrase is None else scene.referred(phrase)
+    if phrase is None or others is None:
+        return None
+    if not others:
+        return _missing(scene, phrase, other)
+    name = PREDICATES[predicate]
+    outside = [thing for thing in scene.truth.things if thing not in others]
+    known = [(thing, any_of(scene.relates(thing, name, it) for it in others)) for thing in outside]
+    found = [thing for thing, holds in known if holds]
+    if found:
+        return listed([named(thing) for thing in found])
+    return None if any(holds is None for _, holds in known) else "nothing"
+
+
+def _larger(scene: Scene, what: str, comparison: str, other: str) -> str | None:
+    phrases = scene.phrase(what), scene.phrase(other)
+    meant = [None if phrase is None else scene.referred(phrase) for phrase in phrases]
+    if any(things is None or len(things) != 1 for things in meant):
+        return None
+    first, second = (things[0].box[2] * things[0].box[3] for things in meant if things)
+    if comparison == "smaller":
+        first, second = second, first
+    return yes_or_no(True if first >= CLEARLY_LARGER * second else False if first * CLEARLY_LARGER <= second else None)
+
+
+def _which_larger(scene: Scene, comparison: str, one: str, other: str) -> str | None:
+    return {"yes": one, "no": other}.get(_larger(scene, one, comparison, other) or "")
+
+
+# The whole picture
+
+
+def _everything(scene: Scene) -> str | None:
+    return all_named(scene.truth.things) if scene.truth.things else None
+
+
+def _main(scene: Scene) -> str | None:
+    thing = main_thing(scene)
+    return None if thing is None else named(thing)
+
+
+def _of_class(scene: Scene, what: str) -> str | None:
+    """ "Which animals are there?" """
+    phrase = scene.phrase(what)
+    things = None if phrase is None else scene.meant(replace(phrase, number=None))
+    if phrase is None or phrase.kinds is None or things is None:
+        return None
+    if things:
+        return all_named(things)
+    return "none" if in_background(phrase.kinds, scene.truth) is False else None
+
+
+_X = r"(.+?)"
+_THE_PICTURE = r"(?:it|this|that|the (?:picture|photo|scene|image|setting|whole thing|place))"
+_WHICH = "|".join(sorted(PREDICATES, key=len, reverse=True))
+_LOOKS = r"(colour|size|pattern)s?"
+_THERE = r"(?:is there|are there|(?:do|can|could) you see|does it (?:have|show|contain)|is it a (?:picture|photo) of)"
+_PLACES = r"(?:place|location|setting|background|scenery|surroundings?|landscape|scene|environment)"
+
+_Answer = Callable[..., str | None]
+
+_SO: list[tuple[re.Pattern[str], _Answer]] = [
+    (re.compile(pattern), answer)
+    for pattern, answer in (
+        (r"(.+) or (.+)", _one_of_two),
+        (r"(bigger|larger|smaller) than (.+)", _larger),
+        (rf"({_WHICH}) (.+)", _is_related),
+        (r"(.+)", _is_so),
+    )
+]
+
+_RULES: list[tuple[re.Pattern[str], _Answer]] = [
+    (re.compile(pattern), answer)
+    for pattern, answer in (
+        (rf"{_THERE} (more than one|several|only one|just one|many|multiple) {_X}", _several),
+        (rf"{_THERE} {_X}", _exists),
+        (rf"any {_X}", _exists),
+        (rf"(?:is|are) {_X} (?:in it|there|present|shown|to see)", _exists),
+        (rf"how many {_X}(?: (?:are|is) (?:there|in it|shown)| (?:do|can) you (?:see|count|spot|find))?", _count),
+        (rf"how many {_X} are ((?!there).+)", lambda scene, what, so: _count(scene, f"{what} {so}")),
+        (rf"what is the number of {_X}", _count),
+        (rf"(?:is|was|are) {_THE_PICTURE} (?:taken |set |shot )?(.+)", it_is),
+        (r"are we (.+)", it_is),
+        (rf"where (?:is|was) {_THE_PICTURE}(?: taken| set| shot)?", place),
+        (rf"(?:where are we|what is (?:in )?the {_PLACES}|what can you see in the background)", place),
+        (rf"(?:what|which) (?:(?:kind|sort|type) of )?{_PLACES} (?:is|was) (?:{_THE_PICTURE}|there|shown)", place),
+        (rf"what does the {_PLACES} (?:show|look like)", place),
+        (r"(?:what|which) (?:time|hour) (?:of (?:the )?day )?is (?:it|this|shown)|when (?:is|was) .*", hour),
+        (r"what is the (?:time|hour)(?: of (?:the )?day)?", hour),
+        (r"(?:what|how) is the (?:light|lighting|daylight)(?: like)?", light),
+        (rf"(?:what|which) {_LOOKS} (?:is|are|does|do|has|have) {_X}(?: have)?", _look),
+        (rf"(?:what|which) is the {_LOOKS} of {_X}", _look),
+        (rf"how (big|large) (?:is|are) {_X}", _look),
+        (rf"(?:in|of) (?:what|which) {_LOOKS} (?:is|are) {_X}", _look),
+        (rf"(?:which|what) (?:way|direction|side) (?:is|are|does|do) {_X} (?:fac\w+|turn\w*|look\w*|head\w*|point\w*)"
+         r"(?: to| towards)?", lambda scene, what: _described(scene, "faces", what)),
+        (rf"where (?:is|are) {_X}", lambda scene, what: _described(scene, "position", what)),
+        (rf"what (?:does|do) {_X} look like|what (?:is|are) {_X} like", lambda scene, *what: _all_about(
+            scene, next(filter(None, what)))),
+        (rf"(?:is|are|do|does) {_X} (?:of |have )?the same {_LOOKS}", _same),
+        (rf"(?:does|do) {_X} (?:have|has) (?:any |a |an )?(stripes|dots|spots|checks)", _has_pattern),
+        (rf"(?:is|are) {_X} patterned|(?:does|do) {_X} have (?:a|any) patterns?",
+         lambda scene, *what: _patterned(scene, next(filter(None, what)))),
+        (r"(?:is|are) (.+)", _is_said),
+        (rf"(?:does|do) {_X} (?:face|look|point) (?:to )?(?:the )?(left) or (?:to )?(?:the )?(?:right)",
+         lambda scene, what, _: _described(scene, "faces", what)),
+        (rf"(?:what|which)(?: one)? is (bigger|larger|smaller) {_X} or {_X}", _which_larger),
+        (rf"(?:does|do) {_X} (?:face|look|point) (?:to )?(?:the )?(left|right)",
+         lambda scene, what, side: _is_so(scene, what, f"facing {side}")),
+        (rf"what (?:else )?(?:is|are|do you see|can you see)(?: there)? ({_WHICH}) {_X}", _what_is),
+        (r"what (?:things|objects|items) (?:are there|do you see|can you see)|what (?:is|do you see|can you see|does it"
+         r" show)(?: in it| there| shown)?", _everything),
+        (r"(?:what|which) is the (?:main|largest|biggest) (?:thing|object|item|subject)", _main),
+        (r"(?:what|which) (?:(?:kinds?|sorts?) of )?(animals?|vehicles?|buildings?|fruits?)"
+         r"(?: (?:is|are) (?:there|it|shown|in it)| do you see| can you see)?", _of_class),
+    )
+]  # fmt: skip

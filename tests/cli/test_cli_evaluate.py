@@ -1,0 +1,84 @@
+"""`evaluate` and `compare` as commands, on the drawn world with an encoder of colours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from viewfinder.testing import load_colours
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viewfinder.encoders.load_encoder", load_colours)
+
+
+def evaluated(viewfinder: Run, world: Path, out: Path, system: str = "clip-t", *more: str) -> Any:
+    return viewfinder(
+        "evaluate", system, "--data", str(world), "--protocol", "captions", "--out", str(out), "--features",
+        str(out.parent / "features"), "--limit", "8", *more,
+    )  # fmt: skip
+
+
+def test_evaluate_prints_a_row_a_metric_and_writes_three_files(viewfinder: Run, world: Path, tmp_path: Path) -> None:
+    outcome = evaluated(viewfinder, world, tmp_path / "run")
+    assert outcome.code == 0
+    assert "captions, all: 8 talks, 40 pictures" in outcome.out
+    assert [line.split()[0] for line in outcome.out.splitlines() if line.startswith("R@")] == ["R@1", "R@5", "R@10"]
+    assert {file.name for file in (tmp_path / "run").iterdir()} == {"results.json", "ranks.npz", "report.html"}
+
+
+def test_evaluate_as_json_names_every_figure_in_full(viewfinder: Run, world: Path, tmp_path: Path) -> None:
+    record = evaluated(viewfinder, world, tmp_path / "run", "clip-t", "--json").json
+    [task] = record["tasks"]
+    assert task["talks"] == 8
+    assert set(task["figures"][0]) >= {"metric", "at", "gallery", "split", "caption", "ties", "mean", "low", "high"}
+
+
+def test_two_runs_are_compared_figure_by_figure(viewfinder: Run, world: Path, tmp_path: Path) -> None:
+    for system in ("random", "composer"):
+        evaluated(viewfinder, world, tmp_path / system, system)
+    outcome = viewfinder("compare", str(tmp_path / "random"), str(tmp_path / "composer"))
+    assert outcome.code == 0
+    assert "difference" in outcome.out
+    rows = viewfinder("compare", str(tmp_path / "random"), str(tmp_path / "composer"), "--json").json["rows"]
+    assert 0 <= rows[0]["others"][0]["p_value"] <= 1
+
+
+def test_a_folder_that_is_no_run_is_refused_in_one_line(viewfinder: Run, tmp_path: Path) -> None:
+    outcome = viewfinder("compare", str(tmp_path), str(tmp_path))
+    assert outcome.code == 2
+    assert outcome.err.count("\n") == 1
+    assert "results.json" in outcome.err
+
+
+def test_a_user_has_the_manners_it_is_given(viewfinder: Run, world: Path, tmp_path: Path) -> None:
+    outcome = evaluated(
+        viewfinder, world, tmp_path / "run", "clip-t", "--user", "oracle", "--manner", "patience=1", "--manner",
+        "policy=describes", "--json",
+    )  # fmt: skip
+    assert outcome.code == 0
+    assert json.loads((tmp_path / "run" / "results.json").read_text())["user"] == "oracle"
+
+
+@pytest.mark.parametrize(
+    ("manner", "said"), [("patience", "write it as key=value"), ("charm=1", "no setting charm"), ("noise=1.5", "noise 1.5")]
+)
+def test_a_manner_that_makes_no_sense_is_named(
+    viewfinder: Run, world: Path, tmp_path: Path, manner: str, said: str
+) -> None:
+    outcome = evaluated(viewfinder, world, tmp_path / "run", "clip-t", "--user", "oracle", "--manner", manner)
+    assert outcome.code == 2
+    assert said in outcome.err
+
+
+def test_a_folder_without_data_is_refused(viewfinder: Run, tmp_path: Path) -> None:
+    outcome = viewfinder("evaluate", "clip-t", "--data", str(tmp_path))
+    assert outcome.code == 2
+    assert "no data of any protocol" in outcome.err
