@@ -2,8 +2,9 @@ import re
 from collections import Counter
 
 from viewfinder.data.world.kinds import HEIGHT, PLACES, WIDTH
-from viewfinder.data.world.language import absent_kinds, captions, regions
-from viewfinder.data.world.scene import Scene, holds, sample_scene
+from viewfinder.data.world.language import captions, regions
+from viewfinder.data.world.phrases import absent_kinds
+from viewfinder.data.world.scene import Scene, Thing, holds, sample_scene
 from viewfinder.data.world.words import (
     COLOUR_WORDS,
     NEGATIONS,
@@ -142,3 +143,22 @@ def test_articles_lists_and_spots_are_grammatical() -> None:
     assert listed(["a"]) == "a" and listed(["a", "b", "c"]) == "a, b and c"
     assert "in the upper left" in spot_words("left", "top")
     assert spot_words("middle", "bottom")[0] == "at the bottom"
+
+
+def test_a_bag_of_words_does_not_tell_two_scenes_apart() -> None:
+    """Two scenes with their colours exchanged: the same words are said of both, in another order."""
+
+    def scene(number: int, dog: str, car: str) -> Scene:
+        things = (
+            Thing(1, "dog", dog, "medium", "plain", "right", (40, 250, 60, 50)),
+            Thing(2, "car", car, "medium", "plain", "right", (240, 250, 110, 54)),
+        )
+        return Scene(1, number, "desert", "day", things)
+
+    one = {region.phrase for number in range(60) for region in regions(scene(number, "black", "white"))}
+    other = {region.phrase for number in range(60) for region in regions(scene(number, "white", "black"))}
+    bags = {tuple(sorted(phrase.split())): phrase for phrase in one}
+    pairs = [(bags[bag], phrase) for phrase in other if (bag := tuple(sorted(phrase.split()))) in bags]
+    exchanged = [(a, b) for a, b in pairs if {"black", "white"} <= set(a.split())]
+    assert len(exchanged) >= 10
+    assert all(a != b and a not in other and b not in one for a, b in exchanged)

@@ -50,6 +50,7 @@ class Kind:
         outdoors: whether it is never found in a room.
         near: how near it may stand, 0 (at the horizon) to 1 (at the lower rim).
         most: how many of it there can be in one scene.
+        shows: other kinds that a sprite of it may show, so that nobody may say they are not there.
     """
 
     height: int
@@ -60,6 +61,7 @@ class Kind:
     outdoors: bool = False
     near: float = 1.0
     most: int = 3
+    shows: frozenset[str] = frozenset()
 
 
 KINDS: dict[str, Kind] = {

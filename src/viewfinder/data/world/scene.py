@@ -10,11 +10,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import permutations
 from typing import Literal
 
-from viewfinder.data.world.kinds import HEIGHT, KINDS, PATTERNS, PLACES, SIZES, WIDTH, Box, Kind, Light
+from viewfinder.data.world.kinds import HEIGHT, PATTERNS, PLACES, SIZES, WIDTH, Box, Kind, Light
+from viewfinder.data.world.stock import DRAWN, Stock
 
 FAR = 0.84
 """How much smaller than a near thing one at the horizon is drawn."""
@@ -28,15 +30,19 @@ Predicate = Literal["left of", "right of", "above", "below", "next to", "in fron
 
 @dataclass(frozen=True)
 class Thing:
-    """One object: `box` is what is drawn of it, hidden parts included."""
+    """One object: `box` is what is drawn of it, hidden parts included.
+
+    Of a `product`, whose id that is, nobody knows which way it faces, and its pattern may be unknown: both are "".
+    """
 
     number: int
     kind: str
     colour: str
     size: str
     pattern: str
-    faces: Literal["left", "right"]
+    faces: Literal["left", "right", ""]
     box: Box
+    product: str = ""
 
     @property
     def bottom(self) -> int:
@@ -79,6 +85,7 @@ class Scene:
     place: str
     light: Light
     things: tuple[Thing, ...]
+    stock: Stock = field(default=DRAWN, compare=False, repr=False)
 
     def counts(self) -> Counter[str]:
         """How many there are of each kind."""
@@ -90,6 +97,10 @@ class Scene:
 
     def relations(self) -> tuple[Relation, ...]:
         """Everything that holds between two things."""
+        return self._relations
+
+    @cached_property
+    def _relations(self) -> tuple[Relation, ...]:
         true = (
             (subject, predicate, other)
             for subject, other in permutations(self.things, 2)
@@ -147,31 +158,35 @@ def overlap(a: Box, b: Box) -> int:
     return max(0, width) * max(0, height)
 
 
-def sample_scene(*, seed: int, number: int) -> Scene:
-    """Scene `number` of a world; it depends on nothing but the two numbers."""
+def sample_scene(*, seed: int, number: int, stock: Stock = DRAWN) -> Scene:
+    """Scene `number` of a world; it depends on nothing but the two numbers and what the things are taken from."""
     rng = random.Random(f"viewfinder/scene/{seed}/{number}")
     while True:
         place = rng.choice(tuple(PLACES))
         light = rng.choice(PLACES[place].lights)
-        things = _placed(list(_wishes(rng, place, light)), rng, place)
+        things = _placed(list(_wishes(rng, stock, place, light)), rng, stock, place)
         if len(things) >= 3:
-            return Scene(seed, number, place, light, things)
+            return Scene(seed, number, place, light, things, stock)
 
 
-def _wishes(rng: random.Random, place: str, light: Light) -> Iterator[Thing]:
+def _wishes(rng: random.Random, stock: Stock, place: str, light: Light) -> Iterator[Thing]:
     """Three to eight things that shall be there, in most scenes several of one kind; not yet placed."""
-    allowed = [name for name, kind in KINDS.items() if _fits(name, kind, place, light)]
+    kinds_of = stock.kinds
+    allowed = [name for name, kind in kinds_of.items() if _fits(name, kind, place, light)]
     count = rng.choices(range(3, 9), weights=(2, 4, 5, 4, 3, 2))[0]
     kinds = rng.sample(allowed, min(count, len(allowed)))
-    if "water" in PLACES[place].zones and rng.random() < 0.6:
-        afloat = rng.choice([name for name in allowed if KINDS[name].zone == "water"])
+    swimming = [name for name in allowed if kinds_of[name].zone == "water"]
+    if swimming and rng.random() < 0.6:
+        afloat = rng.choice(swimming)
         kinds = [afloat, *(kind for kind in kinds if kind != afloat)][:count]
     if rng.random() < 0.7:
-        repeated = next((kind for kind in kinds if KINDS[kind].most > 1), kinds[0])
-        times = min(rng.choice((2, 2, 3)), KINDS[repeated].most, count)
+        repeated = next((kind for kind in kinds if kinds_of[kind].most > 1), kinds[0])
+        times = min(rng.choice((2, 2, 3)), kinds_of[repeated].most, count)
         kinds = [repeated] * times + [kind for kind in kinds if kind != repeated][: count - times]
     for kind in kinds:
-        yield _look(rng, kind)
+        thing = _look(rng, stock, kind)
+        if thing is not None:
+            yield thing
 
 
 def _fits(name: str, kind: Kind, place: str, light: Light) -> bool:
@@ -182,8 +197,15 @@ def _fits(name: str, kind: Kind, place: str, light: Light) -> bool:
     return name not in {"day": {"moon"}, "sunset": {"moon"}, "night": {"sun", "star"}}[light]
 
 
-def _look(rng: random.Random, name: str) -> Thing:
-    kind = KINDS[name]
+def _look(rng: random.Random, stock: Stock, name: str) -> Thing | None:
+    """How one thing of a kind looks; None where the shop has none that can be cut out."""
+    if stock.shop is not None:
+        product = stock.shop.pick(rng, name)
+        size = rng.choices(tuple(SIZES), weights=(2, 3, 2))[0]
+        if product is None:
+            return None
+        return Thing(0, name, product.colour, size, product.pattern, "", (0, 0, 0, 0), product.id)
+    kind = stock.kinds[name]
     pattern = rng.choices(PATTERNS, weights=(5, 2, 2, 2))[0] if kind.patterned else "plain"
     return Thing(
         number=0,
@@ -196,31 +218,32 @@ def _look(rng: random.Random, name: str) -> Thing:
     )
 
 
-def _placed(wishes: list[Thing], rng: random.Random, place: str) -> tuple[Thing, ...]:
+def _placed(wishes: list[Thing], rng: random.Random, stock: Stock, place: str) -> tuple[Thing, ...]:
     """The things that found a spot, large ones first served; the furthest comes first."""
     placed: list[Thing] = []
-    for thing in sorted(wishes, key=lambda wish: -KINDS[wish.kind].height * SIZES[wish.size]):
+    for thing in sorted(wishes, key=lambda wish: -stock.kinds[wish.kind].height * SIZES[wish.size]):
         for _ in range(_TRIES):
-            box = _spot(thing, rng, place)
+            box = _spot(thing, rng, stock, place)
             if _is_free(box, placed):
                 placed.append(_at(thing, box))
                 break
-    placed.sort(key=lambda thing: (KINDS[thing.kind].zone == "ground", thing.bottom, thing.box))
+    placed.sort(key=lambda thing: (stock.kinds[thing.kind].zone == "ground", thing.bottom, thing.box))
     return tuple(_at(thing, thing.box, number) for number, thing in enumerate(placed, start=1))
 
 
 def _at(thing: Thing, box: Box, number: int = 0) -> Thing:
-    return Thing(number, thing.kind, thing.colour, thing.size, thing.pattern, thing.faces, box)
+    return replace(thing, number=number, box=box)
 
 
-def _spot(thing: Thing, rng: random.Random, place: str) -> Box:
+def _spot(thing: Thing, rng: random.Random, stock: Stock, place: str) -> Box:
     """A box of the right size somewhere in the thing's zone, wholly in the picture."""
-    kind = KINDS[thing.kind]
+    kind = stock.kinds[thing.kind]
+    medium, aspect = stock.extent(thing.kind, thing.product)
     top, bottom = PLACES[place].zones[kind.zone]
     nearness = rng.random() * kind.near
     scale = SIZES[thing.size] * (FAR + (1 - FAR) * nearness)
-    height = round(kind.height * scale)
-    width = round(height * kind.aspect)
+    height = round(medium * scale)
+    width = min(round(height * aspect), WIDTH - 2 * MARGIN)
     foot = round(top + (bottom - top) * nearness)
     if kind.zone == "air":
         foot = max(foot, height + MARGIN)

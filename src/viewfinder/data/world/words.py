@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-NOUNS: dict[str, tuple[tuple[str, str], ...]] = {
+Nouns = tuple[tuple[str, str], ...]
+"""The words for one kind, each in the singular and the plural; the usual one comes first."""
+
+NOUNS: dict[str, Nouns] = {
     "apple": (("apple", "apples"),),
     "ball": (("ball", "balls"),),
     "balloon": (("balloon", "balloons"),),
@@ -47,6 +50,39 @@ COLOUR_WORDS = {
     "red": ("red", "bright red"),
     "white": ("white", "snow-white"),
 }
+
+COLOUR_FAMILIES = {
+    "navy blue": "blue",
+    "turquoise blue": "blue",
+    "teal": "blue",
+    "maroon": "red",
+    "burgundy": "red",
+    "rust": "brown",
+    "copper": "brown",
+    "bronze": "brown",
+    "tan": "brown",
+    "coffee brown": "brown",
+    "beige": "brown",
+    "khaki": "brown",
+    "taupe": "brown",
+    "nude": "brown",
+    "olive": "green",
+    "sea green": "green",
+    "fluorescent green": "green",
+    "silver": "grey",
+    "steel": "grey",
+    "charcoal": "grey",
+    "grey melange": "grey",
+    "off white": "white",
+    "cream": "white",
+    "magenta": "pink",
+    "peach": "pink",
+    "mauve": "purple",
+    "lavender": "purple",
+    "mustard": "yellow",
+    "gold": "yellow",
+}
+"""Shades of which people would use the other name too, so that nobody may say that a thing is not of it."""
 
 PATTERN_ADJECTIVES = {
     "plain": ("plain", "single-coloured"),
@@ -163,6 +199,8 @@ PART_WORDS = {
 }
 
 NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+
+CANT_TELL = ("i can't tell", "can't tell", "i can't tell from the picture", "hard to say")
 
 NEGATIONS = ("no", "not", "without", "nowhere")
 """Every phrase that denies something has one of these words."""

@@ -3,8 +3,14 @@
 images/000000000001.jpg              the pictures
 annotations/captions_world.json      COCO captions, five a picture
 annotations/instances_world.json     COCO boxes and categories, with the looks of each thing
-rg_jsons/1.json                      Visual Genome region descriptions, one file a picture
-catalogue.csv                        what a shop or an archive would note of each picture
+rg_jsons/1.json, sg_xmls/1.xml       Visual Genome region descriptions and scene graphs, one file a picture
+caches/vg_train.txt                  which pictures are for training, validation (val) and testing, by number
+dialogues/world_train.json           a caption and ten rounds of question and answer a picture, as ChatIR has them;
+ChatIR_Protocol/Search_Space_train.json   the pictures of a split; visdial/visdial_1.0_train.json  as VisDial has them
+chatsearch/tChat_train.jsonl         chat-search dialogues (tChat, iChat, mChat), and gallery_tChat.txt to search
+truth.jsonl                          everything that is known of each picture
+preview.png                          the first pictures on a sheet
+catalogue.csv                        what a shop or an archive would note of each picture; written last
 world.json                           how the world was made; written first
 """
 
@@ -14,21 +20,35 @@ import csv
 import errno
 import io
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from viewfinder.data.world.draw import draw_scene
-from viewfinder.data.world.kinds import HEIGHT, KINDS, WIDTH, Box
-from viewfinder.data.world.language import CAPTIONS, Region, captions, regions
-from viewfinder.data.world.scene import Scene, Thing, area, sample_scene
+from viewfinder.data.chatsearch import SUBTASKS, ChatSample, ChatTurn, TextItem, write_chatsearch, write_gallery
+from viewfinder.data.dialogues import Dialogue, write_dialogues, write_pool
+from viewfinder.data.truth import TRUTH_FILE, to_line
+from viewfinder.data.world.chatsearch import Pictured, chat_samples
+from viewfinder.data.world.dialogues import visdial_record
+from viewfinder.data.world.making import FOLDERS, Made, Plan, Reword, in_other_words, make_pictures
+from viewfinder.data.world.preview import PICTURES, preview
+from viewfinder.data.world.records import (
+    caption_records,
+    catalogue_row,
+    image_path,
+    image_record,
+    instance_record,
+    picture_truth,
+)
+from viewfinder.data.world.splits import SPLITS, Split, split_of
+from viewfinder.data.world.stock import Stock, stock_of
 from viewfinder.errors import BadInput, DiskFull, UnknownName
 
-QUALITY = 88
 MOST_PICTURES = 1_000_000
 _SCHEMA = "viewfinder/world"
-_VERSION = 1
+_VERSION = 2
+_SHARED_FOLDERS = ("annotations", "caches", "dialogues", "ChatIR_Protocol", "visdial", "chatsearch")
 
 Progress = Callable[[int], None]
 """Called with the number of pictures written so far."""
@@ -36,7 +56,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class WorldReport:
-    """What was written where: numbers of pictures, captions, region phrases and things."""
+    """What was written where: numbers of pictures, captions, region phrases, things, dialogues, chat samples."""
 
     out: Path
     kind: str
@@ -45,9 +65,20 @@ class WorldReport:
     captions: int
     regions: int
     things: int
+    dialogues: int = 0
+    chats: int = 0
 
 
-def world(out: Path, *, kind: str, count: int, seed: int, progress: Progress = lambda written: None) -> WorldReport:
+def world(
+    out: Path,
+    *,
+    kind: str,
+    count: int,
+    seed: int,
+    sprites: Path | None = None,
+    workers: int = 1,
+    progress: Progress = lambda written: None,
+) -> WorldReport:
     """Write a world of the given kind (a key of `KINDS_OF_WORLD`).
 
     Raises:
@@ -56,30 +87,61 @@ def world(out: Path, *, kind: str, count: int, seed: int, progress: Progress = l
     """
     if kind not in KINDS_OF_WORLD:
         raise UnknownName(f"no kind of world is called {kind!r}; there are: {', '.join(KINDS_OF_WORLD)}")
-    return KINDS_OF_WORLD[kind](out, count=count, seed=seed, progress=progress)
+    return KINDS_OF_WORLD[kind](out, count=count, seed=seed, sprites=sprites, workers=workers, progress=progress)
 
 
-def write_scenes(out: Path, *, count: int, seed: int, progress: Progress = lambda written: None) -> WorldReport:
+def write_scenes(
+    out: Path,
+    *,
+    count: int,
+    seed: int,
+    sprites: Path | None = None,
+    workers: int = 1,
+    reword: Reword | None = None,
+    progress: Progress = lambda written: None,
+) -> WorldReport:
     """Draw `count` scenes and write them with their annotations.
 
-    Picture k depends on the seed and k alone. The same call again (after an interruption, say) writes the
-    same bytes; a folder that holds anything else is left alone.
+    Picture k depends on the seed, k and the sprites alone, not on `count` or `workers`. The same call again (after
+    an interruption, say) writes the same bytes; a folder that holds anything else is left alone.
+
+    Args:
+        out: a new or empty folder, or one begun by the same call.
+        count: how many pictures.
+        seed: the same seed draws the same pictures.
+        sprites: a folder of product photographs (see `products`) of which things are cut out; None: they are drawn.
+        workers: processes that draw. More than one start a new Python, which imports the caller's main module: a
+            script needs `if __name__ == "__main__":` then.
+        reword: says captions, phrases and what users say in other words; with it the seed alone does not tell
+            what is written.
+        progress: called after each picture.
 
     Raises:
-        BadInput: `count` is not 1 to a million, `out` is a file, not empty, or not writable.
+        BadInput: `count` is not 1 to a million, `workers` is less than 1, the sprites cannot be read, or `out` is a
+            file, not empty, or not writable.
         DiskFull: the disk is full.
     """
     if not 1 <= count <= MOST_PICTURES:
         raise BadInput(f"--count {count}: ask for 1 to {MOST_PICTURES} pictures")
+    if workers < 1:
+        raise BadInput(f"--workers {workers}: at least one process has to draw")
+    stock = stock_of(sprites)
     try:
-        _claim(out, {"schema": _SCHEMA, "version": _VERSION, "kind": "scenes", "count": count, "seed": seed})
-        return _write_all(out, count, seed, progress)
+        _claim(out, _marker(stock, count, seed, reword))
+        return _write_all(Plan(out, seed, stock, reword), count, workers, progress)
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise DiskFull(f"{out}: the disk is full; make room and repeat the command") from error
         raise BadInput(
             f"{error.filename or out}: cannot be written ({error.strerror}); choose another folder"
         ) from error
+
+
+def _marker(stock: Stock, count: int, seed: int, reword: Reword | None) -> dict[str, Any]:
+    """What world.json says. Products are named by a digest of their table: a path would differ between machines."""
+    made = {"schema": _SCHEMA, "version": _VERSION, "kind": "scenes", "count": count, "seed": seed}
+    sprites = {} if stock.shop is None else {"sprites": stock.shop.digest}
+    return made | sprites | ({} if reword is None else {"reworded": True})
 
 
 def _claim(out: Path, made: dict[str, Any]) -> None:
@@ -89,7 +151,7 @@ def _claim(out: Path, made: dict[str, Any]) -> None:
     marker = out / "world.json"
     if out.is_dir() and any(out.iterdir()) and _made(marker) != made:
         raise BadInput(f"{out}: this folder is not empty; name an empty or a new one")
-    for folder in ("images", "annotations", "rg_jsons"):
+    for folder in (*FOLDERS, *_SHARED_FOLDERS):
         (out / folder).mkdir(parents=True, exist_ok=True)
     _write_json(marker, made)
 
@@ -101,142 +163,106 @@ def _made(marker: Path) -> Any:
         return None
 
 
-def _write_all(out: Path, count: int, seed: int, progress: Progress) -> WorldReport:
-    books = _Books([], [], [], [])
-    phrases = 0
-    for number in range(1, count + 1):
-        scene = sample_scene(seed=seed, number=number)
-        draw_scene(scene).save(out / "images" / file_name(scene), quality=QUALITY)
-        said = regions(scene)
-        _write_json(out / "rg_jsons" / f"{number}.json", region_record(scene, said))
-        books.note(scene)
-        phrases += len(said)
-        progress(number)
-    _write_json(out / "annotations" / "captions_world.json", books.caption_file(seed))
-    _write_json(out / "annotations" / "instances_world.json", books.instance_file(seed))
-    (out / "catalogue.csv").write_bytes(_csv(books.catalogue).encode())
-    return WorldReport(out, "scenes", seed, count, len(books.captions), phrases, len(books.instances))
+def _write_all(plan: Plan, count: int, workers: int, progress: Progress) -> WorldReport:
+    books = _Books()
+    # Closed here and now: an interruption must not leave processes that draw behind.
+    with closing(make_pictures(plan, count, workers)) as pictures:
+        for written, made in enumerate(pictures, start=1):
+            books.note(made)
+            progress(written)
+    _write_annotations(plan, books)
+    _write_dialogues(plan.out, books.made)
+    chats = _write_chats(plan, books.made)
+    first = [(plan.out / image_path(made.scene.number), made.captions[0]) for made in books.made[:PICTURES]]
+    preview(first).save(plan.out / "preview.png")
+    # Last, so that whoever finds it knows that the world is whole.
+    (plan.out / "catalogue.csv").write_bytes(_csv([catalogue_row(made.scene) for made in books.made]).encode())
+    return WorldReport(
+        out=plan.out,
+        kind="scenes",
+        seed=plan.seed,
+        pictures=count,
+        captions=len(books.captions),
+        regions=sum(made.regions for made in books.made),
+        things=len(books.instances),
+        dialogues=len(books.made),
+        chats=chats,
+    )
 
 
 @dataclass(frozen=True)
 class _Books:
-    """Records of all scenes so far, in the form in which they are written."""
+    """What was made so far, and its records in the form in which they are written."""
 
-    images: list[dict[str, Any]]
-    captions: list[dict[str, Any]]
-    instances: list[dict[str, Any]]
-    catalogue: list[dict[str, str]]
+    made: list[Made] = field(default_factory=list)
+    images: list[dict[str, Any]] = field(default_factory=list)
+    captions: list[dict[str, Any]] = field(default_factory=list)
+    instances: list[dict[str, Any]] = field(default_factory=list)
 
-    def note(self, scene: Scene) -> None:
-        self.images.append({"id": scene.number, "file_name": file_name(scene), "width": WIDTH, "height": HEIGHT})
-        self.captions.extend(
-            {"image_id": scene.number, "id": scene.number * CAPTIONS + i, "caption": caption}
-            for i, caption in enumerate(captions(scene))
-        )
-        self.instances.extend(instance_record(scene, thing) for thing in scene.things)
-        self.catalogue.append(catalogue_row(scene))
-
-    def caption_file(self, seed: int) -> dict[str, Any]:
-        return {"info": _info(seed), "licenses": [], "images": self.images, "annotations": self.captions}
-
-    def instance_file(self, seed: int) -> dict[str, Any]:
-        categories = [
-            {"supercategory": kind.zone, "id": i, "name": name} for i, (name, kind) in enumerate(KINDS.items(), 1)
-        ]
-        return {
-            "info": _info(seed),
-            "licenses": [],
-            "images": self.images,
-            "annotations": self.instances,
-            "categories": categories,
-        }
+    def note(self, made: Made) -> None:
+        self.made.append(made)
+        self.images.append(image_record(made.scene))
+        self.captions.extend(caption_records(made.scene, made.captions))
+        self.instances.extend(instance_record(made.scene, thing) for thing in made.scene.things)
 
 
-def file_name(scene: Scene) -> str:
-    """As COCO names files: 12 digits."""
-    return f"{scene.number:012d}.jpg"
-
-
-def object_id(scene: Scene, thing: Thing) -> int:
-    """An id that is unique in the world and does not depend on the number of pictures."""
-    return scene.number * 100 + thing.number
-
-
-def instance_record(scene: Scene, thing: Thing) -> dict[str, Any]:
-    """A thing as an annotation of COCO's instances file; `attributes` is our addition."""
-    x, y, width, height = thing.box
-    return {
-        "id": object_id(scene, thing),
-        "image_id": scene.number,
-        "category_id": list(KINDS).index(thing.kind) + 1,
-        "bbox": [x, y, width, height],
-        "area": area(thing.box),
-        "segmentation": [[x, y, x + width, y, x + width, y + height, x, y + height]],
-        "iscrowd": 0,
-        "attributes": {
-            "colour": thing.colour,
-            "size": thing.size,
-            "pattern": thing.pattern,
-            "faces": thing.faces,
-        },
-    }
-
-
-def region_record(scene: Scene, said: list[Region]) -> dict[str, Any]:
-    """A picture's region descriptions as Visual Genome has them."""
-    return {
-        "id": scene.number,
-        "regions": [
-            {
-                "region_id": scene.number * 100 + position,
-                "image_id": scene.number,
-                "phrase": region.phrase,
-                **_box_fields(region.box),
-                "objects": [_object(scene, thing) for thing in region.things],
-                "relationships": _relationships(scene, region),
-            }
-            for position, region in enumerate(said, start=1)
-        ],
-    }
-
-
-def _box_fields(box: Box) -> dict[str, int]:
-    return dict(zip(("x", "y", "width", "height"), box, strict=True))
-
-
-def _object(scene: Scene, thing: Thing) -> dict[str, Any]:
-    return {"object_id": object_id(scene, thing), "name": thing.kind, **_box_fields(thing.box)}
-
-
-def _relationships(scene: Scene, region: Region) -> list[dict[str, Any]]:
-    relation = region.relation
-    if relation is None:
-        return []
-    return [
-        {
-            "relationship_id": scene.number * 1000 + relation.number,
-            "predicate": relation.predicate,
-            "subject_id": object_id(scene, relation.subject),
-            "object_id": object_id(scene, relation.object),
-        }
+def _write_annotations(plan: Plan, books: _Books) -> None:
+    """COCO's two files, the truth, and the lists of splits."""
+    shared = {"info": _info(plan.seed), "licenses": [], "images": books.images}
+    categories = [
+        {"supercategory": kind.zone, "id": i, "name": name}
+        for i, (name, kind) in enumerate(plan.stock.kinds.items(), 1)
     ]
+    instances = shared | {"annotations": books.instances, "categories": categories}
+    _write_json(plan.out / "annotations" / "captions_world.json", shared | {"annotations": books.captions})
+    _write_json(plan.out / "annotations" / "instances_world.json", instances)
+    truths = (to_line(picture_truth(made.scene)) for made in books.made)
+    _write_lines(plan.out / TRUTH_FILE, truths)
+    for split in SPLITS:
+        _write_lines(
+            plan.out / "caches" / f"vg_{split}.txt", (str(made.scene.number) for made in _of(books.made, split))
+        )
 
 
-def catalogue_row(scene: Scene) -> dict[str, str]:
-    """What the catalogue notes of a picture."""
-    main = scene.main()
-    kind, count = scene.counts().most_common(1)[0]
-    return {
-        "image": file_name(scene),
-        "background": scene.place,
-        "light": scene.light,
-        "main_object": main.kind,
-        "main_colour": main.colour,
-        "main_size": main.size,
-        "main_pattern": main.pattern,
-        "objects": str(len(scene.things)),
-        "repeated_object": kind if count > 1 else "",
-    }
+def _of(made: Sequence[Made], split: Split) -> list[Made]:
+    return [each for each in made if split_of(each.scene.number) == split]
+
+
+def _write_dialogues(out: Path, made: Sequence[Made]) -> None:
+    """Questions and answers, a file a split, in both formats, and the pictures of each split."""
+    for split in SPLITS:
+        those = _of(made, split)
+        talks: list[tuple[int, Dialogue]] = [(each.scene.number, each.dialogue) for each in those]
+        write_dialogues(out / "dialogues" / f"world_{split}.json", [talk for _, talk in talks])
+        write_pool(out / "ChatIR_Protocol" / f"Search_Space_{split}.json", [talk.image for _, talk in talks])
+        _write_json(out / "visdial" / f"visdial_1.0_{split}.json", visdial_record(split, talks))
+
+
+def _write_chats(plan: Plan, made: Sequence[Made]) -> int:
+    """Chat-search dialogues for training and testing; among all pictures for testing the targets are looked for."""
+    count = 0
+    for split in ("train", "test"):
+        pictured = [Pictured(each.scene, each.dialogue.image, each.captions[0]) for each in _of(made, split)]
+        samples = [_reworded(sample, plan.reword) for sample in chat_samples(pictured)]
+        count += len(samples)
+        for subtask in SUBTASKS:
+            own: list[ChatSample] = [sample for sample in samples if sample.subtask == subtask]
+            write_chatsearch(plan.out / "chatsearch" / f"{subtask}_{split}.jsonl", own)
+            if split == "test":
+                write_gallery(plan.out / "chatsearch", subtask, [each.image for each in pictured])
+    return count
+
+
+def _reworded(sample: ChatSample, reword: Reword | None) -> ChatSample:
+    """The sample, with what the user says in other words."""
+
+    def turned(turn: ChatTurn) -> ChatTurn:
+        said = (
+            TextItem(in_other_words(item.text, reword)) if isinstance(item, TextItem) else item for item in turn.content
+        )
+        return replace(turn, content=tuple(said)) if turn.role == "user" else turn
+
+    return replace(sample, turns=tuple(turned(turn) for turn in sample.turns))
 
 
 def _info(seed: int) -> dict[str, Any]:
@@ -261,5 +287,18 @@ def _write_json(path: Path, data: Any) -> None:
     path.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
 
 
-KINDS_OF_WORLD: dict[str, Callable[..., WorldReport]] = {"scenes": write_scenes}
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+
+
+def _write_catalogue(
+    out: Path, *, count: int, seed: int, sprites: Path | None, workers: int, progress: Progress
+) -> WorldReport:
+    """Garments and goods, one a picture."""
+    from viewfinder.data.world.catalogue import write_catalogue
+
+    return write_catalogue(out, count=count, seed=seed, sprites=sprites, workers=workers, progress=progress)
+
+
+KINDS_OF_WORLD: dict[str, Callable[..., WorldReport]] = {"scenes": write_scenes, "catalogue": _write_catalogue}
 """A kind of world and what writes it, called as `write_scenes` is."""
