@@ -1,4 +1,4 @@
-"""Writes the tables of docs/benchmarks.md and README.md from benchmarks/results/*.json; nothing is typed by hand.
+"""Writes the tables of docs and README.md from benchmarks/results/*.json; nothing is typed by hand.
 
 python benchmarks/report.py            # `--check` only says whether the pages are up to date
 """
@@ -13,6 +13,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+LABORATORY = ("evaluate", "chatir", "ranks")
 
 
 def main() -> None:
@@ -21,14 +22,19 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args().check
     quality, speed = (json.loads((RESULTS / f"{name}.json").read_text()) for name in ("quality", "speed"))
+    evaluated, chatir, kernel = (json.loads((RESULTS / f"{name}.json").read_text()) for name in LABORATORY)
     parts = {
+        "claims": claims_table(evaluated["claims"]),
+        "claims-machine": [machine_line(evaluated["machine"])],
+        "rows": rows_tables(evaluated["runs"]),
+        "chatir": chatir_table(chatir, kernel),
         "quality": quality_table(quality),
         "speed": speed_table(speed),
         "machine": machine(quality["machine"], speed["machine"]),
         "figures": short_table(quality, speed),
     }
     stale = False
-    for page in (ROOT / "docs" / "benchmarks.md", ROOT / "README.md"):
+    for page in (ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "claims.md", ROOT / "README.md"):
         before = page.read_text(encoding="utf-8")
         after = before
         for name, lines in parts.items():
@@ -39,7 +45,7 @@ def main() -> None:
         if not check:
             page.write_text(after, encoding="utf-8")
     if check and stale:
-        sys.exit("docs/benchmarks.md or README.md differs from the results: run benchmarks/report.py")
+        sys.exit("docs/benchmarks.md, docs/claims.md or README.md differs from the results: run benchmarks/report.py")
 
 
 def quality_table(quality: dict[str, Any]) -> list[str]:
@@ -117,13 +123,95 @@ def short_table(quality: dict[str, Any], speed: dict[str, Any]) -> list[str]:
     ]
 
 
+def claims_table(claims: list[dict[str, Any]]) -> list[str]:
+    """One row a claim and task it was tested on."""
+    rows = [
+        f"| {claim['paper']} | {claim['says']} | {where} | {found} | {verdict} |"
+        for claim in claims
+        for where, found, verdict in claim_cells(claim)
+    ]
+    return ["| paper | claim | tested on | difference (95 % interval), p | outcome |", "|---|---|---|---|---|", *rows]
+
+
+def claim_cells(claim: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Where a claim was tested, what was found, and what that says."""
+    if "found" not in claim:
+        return [("", "", "not measured yet")]
+    cells = []
+    for row in claim["found"]:
+        [other] = row["others"]
+        difference = other["difference"]
+        low, high = difference["low"], difference["high"]
+        verdict = "reproduced" if low > 0 else "not reproduced" if high < 0 else "undecided"
+        found = f"{points(difference['mean'])} ({points(low)} to {points(high)}), p {other['p_value']:.4f}"
+        data = claim["better"].partition("/")[0]
+        cells.append((f"{data}: {row['title']}, {row['metric']} {row['at']}, {row['talks']:,} talks", found, verdict))
+    return cells
+
+
+def rows_tables(runs: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """One table a data set: first and last turn of every task, a column a system."""
+    lines: list[str] = []
+    for data in dict.fromkeys(name.partition("/")[0] for name in runs):
+        systems = [name.partition("/")[2] for name in runs if name.startswith(f"{data}/")]
+        lines += [f"**{data}**", "", f"| task | figure | {' | '.join(systems)} |", "|---|---|" + "---|" * len(systems)]
+        found = {system: {row_key(row): row for row in runs[f"{data}/{system}"]} for system in systems}
+        for task, metric, at in ends(runs[f"{data}/{systems[0]}"]):
+            cells = [measured(found[system].get((task, metric, at))) for system in systems]
+            lines.append(f"| {task} | {metric} {at} | {' | '.join(cells)} |")
+        lines.append("")
+    return lines[:-1]
+
+
+def row_key(row: dict[str, Any]) -> tuple[str, str, str]:
+    """What tells a figure from the others of a run."""
+    return row["task"], row["metric"], row["at"]
+
+
+def ends(rows: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+    """The first and the last moment of every task and metric."""
+    moments: dict[tuple[str, str], list[str]] = {}
+    for task, metric, at in map(row_key, rows):
+        moments.setdefault((task, metric), []).append(at)
+    return [(*key, at) for key, ats in moments.items() for at in dict.fromkeys((ats[0], ats[-1]))]
+
+
+def measured(row: dict[str, Any] | None) -> str:
+    """A figure with half the width of its interval."""
+    if row is None:
+        return ""
+    scale = 1 if row["metric"] in ("BRI", "median rank", "rank") else 100
+    return f"{scale * row['mean']:.1f} ± {scale * (row['high'] - row['low']) / 2:.1f}"
+
+
+def chatir_table(chatir: dict[str, Any], kernel: dict[str, Any]) -> list[str]:
+    """Time and memory of the whole protocol, and of the kernel alone."""
+    rows = [
+        f"| {system} | {found['talks']:,} talks x 11 rounds, {found['pool']:,} pictures | {found['seconds']:.1f} s "
+        f"| {found['peak_MiB']:,} MiB |"
+        for system, found in chatir["systems"].items()
+    ]
+    whole, ratio = kernel["protocol"], kernel["kernel"]["ratio"]["ranks"]
+    size = f"the same; {ratio:.2f} x its matrix product"
+    rows.append(f"| rank kernel alone | {size} | {whole['seconds']:.1f} s | {whole['peak_MiB']:,} MiB |")
+    reach = "| reach | | < 60 s, kernel <= 1.5 x | < 1,430 MiB (1.5 GB) |"
+    return ["| system | size | time | peak memory |", "|---|---|---|---|", *rows, reach]
+
+
+def points(share: float) -> str:
+    """A difference of shares in points."""
+    return f"{100 * share:+.1f}"
+
+
 def machine(*machines: dict[str, str]) -> list[str]:
     """Where and when."""
-    return [
-        f"{found['processor']}; {found['date']}; Python {found['python']}, "
-        + ", ".join(f"{name} {found[name]}" for name in ("numpy", "onnxruntime", "lancedb", "pillow"))
-        for found in machines[:1]
-    ] + [f"(speed: {machines[1]['date']})"]
+    return [machine_line(machines[0]), f"(speed: {machines[1]['date']})"]
+
+
+def machine_line(found: dict[str, str]) -> str:
+    """One machine, with date and versions."""
+    versions = ", ".join(f"{name} {found[name]}" for name in ("numpy", "onnxruntime", "lancedb", "pillow"))
+    return f"{found['processor']}; {found['date']}; Python {found['python']}, {versions}"
 
 
 def percent(share: float) -> str:

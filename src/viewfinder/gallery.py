@@ -226,10 +226,10 @@ class PlainSum:
 def plain_sum(query: Query) -> PlainSum:
     """A query as one scan, as far as it goes."""
     weight = _positive_weight(query)
-    plain = [part for part in query.parts if part.kind in ("words", "picture") and part.vector_d is not None]
-    vector_d = np.sum([part.weight * part.vector_d for part in plain], axis=0) / weight if plain else None
+    plain = [part for part in query.parts if part.kind in ("words", "picture")]
+    vectors = [part.weight * part.vector_d for part in plain if part.vector_d is not None]
     return PlainSum(
-        vector_d=None if vector_d is None else vector_d.astype(np.float32),
+        vector_d=(np.sum(vectors, axis=0) / weight).astype(np.float32) if vectors else None,
         centred=sum((part.weight for part in plain if part.centred), 0.0) / weight,
         others=tuple(part for part in query.parts if part.kind not in ("words", "picture")),
     )

@@ -105,9 +105,9 @@ def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders that `evaluate` wrote.")],
     as_json: JsonOption = False,
 ) -> int:
-    """Set runs side by side: each against the first, on the talks that they share.
+    """Set runs side by side.
 
-    p is the chance of such a difference between equal systems (paired permutation test).
+    Each is compared with the first, on the talks that they share; p is the chance of such a difference between equal systems (paired permutation test).
     """
     from viewfinder.evaluation import compare as compared
     from viewfinder.evaluation import read_run

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +11,7 @@ import typer
 
 from viewfinder.cli.options import JsonOption
 from viewfinder.cli.output import counted, emit, say
+from viewfinder.progress import progress_bar
 
 if TYPE_CHECKING:
     from viewfinder.data.world import WorldReport
@@ -33,6 +31,10 @@ def world(
         Path | None,
         typer.Option(metavar="DIR", help="Real products to use: a folder with products.csv and images/."),
     ] = None,
+    transactions: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="FashionMT transactions. [default: 3 a picture]"),
+    ] = None,
     workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes that draw.")] = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -40,10 +42,11 @@ def world(
     from viewfinder.data import world as worlds
 
     processes = _processes(count) if workers is None else workers
-    with _progress(count, shown=not as_json) as progress:
+    with progress_bar("making pictures", count or None, shown=not as_json) as progress:
         report = worlds.world(
-            out, kind=kind, count=count, seed=seed, sprites=sprites, workers=processes, progress=progress
-        )
+            out, kind=kind, count=count, seed=seed, sprites=sprites, transactions=transactions, workers=processes,
+            progress=progress,
+        )  # fmt: skip
     if as_json:
         emit(asdict(report) | {"out": str(report.out)})
     else:
@@ -56,35 +59,26 @@ def _processes(count: int) -> int:
     return 1 if count < WORTH_PROCESSES else os.cpu_count() or 1
 
 
-@contextmanager
-def _progress(count: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr if that is a terminal."""
-    if not shown or not sys.stderr.isatty():
-        yield lambda written: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("making pictures", total=count)
-        yield lambda written: bar.update(task, completed=written)
-
-
 def _tell(report: WorldReport) -> None:
     """What was made, and what one can do with it."""
+    others = {
+        "region phrase": report.regions,
+        "dialogue": report.dialogues,
+        "chat-search sample": report.chats,
+        "pair": report.pairs,
+        "session": report.sessions,
+        "transaction": report.transactions,
+    }
     made = [
         counted(report.pictures, "picture"),
         counted(report.captions, "caption"),
-        *([counted(report.regions, "region phrase")] if report.regions else []),
-        *([counted(report.dialogues, "dialogue")] if report.dialogues else []),
-        *([counted(report.chats, "chat-search sample")] if report.chats else []),
+        *(counted(count, noun) for noun, count in others.items() if count),
     ]
     say(f"{', '.join(made[:-1])} and {made[-1]} in {report.out}")
     for what, file in (("look at them", "preview.png"), ("how it was made", "world.json")):
         if (report.out / file).is_file():
             say(f"{what}: {report.out / file}")
-    catalogue = report.out / "catalogue.csv"
-    columns = f" --catalogue {catalogue}" if catalogue.is_file() else ""
+    tables = (report.out / name for name in ("catalogue.csv", "products.csv"))
+    columns = "".join(f" --catalogue {table}" for table in tables if table.is_file())
     say(f"index them: viewfinder add {report.out / 'images'}{columns}")
     say(f"measure on them: viewfinder evaluate composer --data {report.out}")

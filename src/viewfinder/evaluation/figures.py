@@ -65,7 +65,8 @@ def figures(task: Task, table: RankTable, ties: Ties = "expected") -> list[Figur
     """All figures of a task, in the order of its metrics and turns; each setting of talks also apart."""
     settings = [talk.setting for talk in task.talks]
     found = []
-    for setting in ("", *sorted(set(settings) - {""})):
+    apart = sorted(set(settings) - {""}) if len(set(settings)) > 1 else []
+    for setting in ("", *apart):
         for metric in task.metrics:
             values = values_st(metric, table, ties)
             for turn in _turns(task, metric, values.shape[1]):

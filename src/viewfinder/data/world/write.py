@@ -17,9 +17,7 @@ world.json                           how the world was made; written first
 from __future__ import annotations
 
 import csv
-import errno
 import io
-import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -28,9 +26,11 @@ from typing import Any
 
 from viewfinder.data.chatsearch import SUBTASKS, ChatSample, ChatTurn, TextItem, write_chatsearch, write_gallery
 from viewfinder.data.dialogues import Dialogue, write_dialogues, write_pool
+from viewfinder.data.records import write_json
 from viewfinder.data.truth import TRUTH_FILE, to_line
 from viewfinder.data.world.chatsearch import Pictured, chat_samples
 from viewfinder.data.world.dialogues import visdial_record
+from viewfinder.data.world.folder import MOST_PICTURES, Progress, WorldReport, claimed
 from viewfinder.data.world.making import FOLDERS, Made, Plan, Reword, in_other_words, make_pictures
 from viewfinder.data.world.preview import PICTURES, preview
 from viewfinder.data.world.records import (
@@ -43,30 +43,11 @@ from viewfinder.data.world.records import (
 )
 from viewfinder.data.world.splits import SPLITS, Split, split_of
 from viewfinder.data.world.stock import Stock, stock_of
-from viewfinder.errors import BadInput, DiskFull, UnknownName
+from viewfinder.errors import BadInput, UnknownName
 
-MOST_PICTURES = 1_000_000
 _SCHEMA = "viewfinder/world"
 _VERSION = 2
 _SHARED_FOLDERS = ("annotations", "caches", "dialogues", "ChatIR_Protocol", "visdial", "chatsearch")
-
-Progress = Callable[[int], None]
-"""Called with the number of pictures written so far."""
-
-
-@dataclass(frozen=True)
-class WorldReport:
-    """What was written where: numbers of pictures, captions, region phrases, things, dialogues, chat samples."""
-
-    out: Path
-    kind: str
-    seed: int
-    pictures: int
-    captions: int
-    regions: int
-    things: int
-    dialogues: int = 0
-    chats: int = 0
 
 
 def world(
@@ -76,6 +57,7 @@ def world(
     count: int,
     seed: int,
     sprites: Path | None = None,
+    transactions: int | None = None,
     workers: int = 1,
     progress: Progress = lambda written: None,
 ) -> WorldReport:
@@ -83,11 +65,15 @@ def world(
 
     Raises:
         UnknownName: there is no such kind.
+        BadInput: transactions are asked for, but the kind has none.
         BadInput, DiskFull: as `write_scenes`.
     """
     if kind not in KINDS_OF_WORLD:
         raise UnknownName(f"no kind of world is called {kind!r}; there are: {', '.join(KINDS_OF_WORLD)}")
-    return KINDS_OF_WORLD[kind](out, count=count, seed=seed, sprites=sprites, workers=workers, progress=progress)
+    own = {} if transactions is None else {"transactions": transactions}
+    if own and kind != "catalogue":
+        raise BadInput(f"--transactions {transactions}: only the kind catalogue has transactions")
+    return KINDS_OF_WORLD[kind](out, count=count, seed=seed, sprites=sprites, workers=workers, progress=progress, **own)
 
 
 def write_scenes(
@@ -126,15 +112,8 @@ def write_scenes(
     if workers < 1:
         raise BadInput(f"--workers {workers}: at least one process has to draw")
     stock = stock_of(sprites)
-    try:
-        _claim(out, _marker(stock, count, seed, reword))
+    with claimed(out, _marker(stock, count, seed, reword), (*FOLDERS, *_SHARED_FOLDERS)):
         return _write_all(Plan(out, seed, stock, reword), count, workers, progress)
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise DiskFull(f"{out}: the disk is full; make room and repeat the command") from error
-        raise BadInput(
-            f"{error.filename or out}: cannot be written ({error.strerror}); choose another folder"
-        ) from error
 
 
 def _marker(stock: Stock, count: int, seed: int, reword: Reword | None) -> dict[str, Any]:
@@ -142,25 +121,6 @@ def _marker(stock: Stock, count: int, seed: int, reword: Reword | None) -> dict[
     made = {"schema": _SCHEMA, "version": _VERSION, "kind": "scenes", "count": count, "seed": seed}
     sprites = {} if stock.shop is None else {"sprites": stock.shop.digest}
     return made | sprites | ({} if reword is None else {"reworded": True})
-
-
-def _claim(out: Path, made: dict[str, Any]) -> None:
-    """Make the folder ours, if it is empty or was begun by the same call."""
-    if out.exists() and not out.is_dir():
-        raise BadInput(f"{out}: this is a file; name a folder for the world")
-    marker = out / "world.json"
-    if out.is_dir() and any(out.iterdir()) and _made(marker) != made:
-        raise BadInput(f"{out}: this folder is not empty; name an empty or a new one")
-    for folder in (*FOLDERS, *_SHARED_FOLDERS):
-        (out / folder).mkdir(parents=True, exist_ok=True)
-    _write_json(marker, made)
-
-
-def _made(marker: Path) -> Any:
-    try:
-        return json.loads(marker.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return None
 
 
 def _write_all(plan: Plan, count: int, workers: int, progress: Progress) -> WorldReport:
@@ -214,8 +174,8 @@ def _write_annotations(plan: Plan, books: _Books) -> None:
         for i, (name, kind) in enumerate(plan.stock.kinds.items(), 1)
     ]
     instances = shared | {"annotations": books.instances, "categories": categories}
-    _write_json(plan.out / "annotations" / "captions_world.json", shared | {"annotations": books.captions})
-    _write_json(plan.out / "annotations" / "instances_world.json", instances)
+    write_json(plan.out / "annotations" / "captions_world.json", shared | {"annotations": books.captions})
+    write_json(plan.out / "annotations" / "instances_world.json", instances)
     truths = (to_line(picture_truth(made.scene)) for made in books.made)
     _write_lines(plan.out / TRUTH_FILE, truths)
     for split in SPLITS:
@@ -235,7 +195,7 @@ def _write_dialogues(out: Path, made: Sequence[Made]) -> None:
         talks: list[tuple[int, Dialogue]] = [(each.scene.number, each.dialogue) for each in those]
         write_dialogues(out / "dialogues" / f"world_{split}.json", [talk for _, talk in talks])
         write_pool(out / "ChatIR_Protocol" / f"Search_Space_{split}.json", [talk.image for _, talk in talks])
-        _write_json(out / "visdial" / f"visdial_1.0_{split}.json", visdial_record(split, talks))
+        write_json(out / "visdial" / f"visdial_1.0_{split}.json", visdial_record(split, talks))
 
 
 def _write_chats(plan: Plan, made: Sequence[Made]) -> int:
@@ -283,21 +243,15 @@ def _csv(rows: list[dict[str, str]]) -> str:
     return text.getvalue()
 
 
-def _write_json(path: Path, data: Any) -> None:
-    path.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
-
-
 def _write_lines(path: Path, lines: Iterable[str]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
 
 
-def _write_catalogue(
-    out: Path, *, count: int, seed: int, sprites: Path | None, workers: int, progress: Progress
-) -> WorldReport:
+def _write_catalogue(out: Path, **asked: Any) -> WorldReport:
     """Garments and goods, one a picture."""
     from viewfinder.data.world.catalogue import write_catalogue
 
-    return write_catalogue(out, count=count, seed=seed, sprites=sprites, workers=workers, progress=progress)
+    return write_catalogue(out, **asked)
 
 
 KINDS_OF_WORLD: dict[str, Callable[..., WorldReport]] = {"scenes": write_scenes, "catalogue": _write_catalogue}

@@ -16,15 +16,13 @@ world.json                                               how the world was made;
 from __future__ import annotations
 
 import csv
-import errno
 import hashlib
 import io
-import json
 import os
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,9 +50,9 @@ from viewfinder.data.world.catalogue.preview import preview
 from viewfinder.data.world.catalogue.relative import Tally, relative_captions
 from viewfinder.data.world.catalogue.sessions import CHOICES, session
 from viewfinder.data.world.catalogue.transactions import SETTINGS, Chain, Setting, in_chains, make_transactions
+from viewfinder.data.world.folder import MOST_PICTURES, Progress, WorldReport, claimed
 from viewfinder.data.world.splits import SPLITS, Split
-from viewfinder.data.world.write import WorldReport
-from viewfinder.errors import BadInput, DiskFull
+from viewfinder.errors import BadInput
 
 KINDS = 3
 """Fashion IQ has three kinds of articles; here those with the most pictures."""
@@ -63,10 +61,7 @@ PER_PICTURE = 3
 """Transactions for each picture, by default."""
 
 QUALITY = 90
-MOST_PICTURES = 1_000_000
 _SCHEMA, _VERSION = "viewfinder/world", 1
-
-Progress = Callable[[int], None]
 
 
 @dataclass
@@ -119,15 +114,8 @@ def write_catalogue(
     if wanted < 0:
         raise BadInput(f"--transactions {wanted}: ask for 0 or more")
     made = {"schema": _SCHEMA, "version": _VERSION, "kind": "catalogue", "count": count, "seed": seed}
-    try:
-        _claim(out, {**made, "transactions": wanted, "sprites": source})
+    with claimed(out, {**made, "transactions": wanted, "sprites": source}, ("images",)):
         return _write_all(out, items, dropped, seed=seed, wanted=wanted, sprites=sprites, progress=progress)
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise DiskFull(f"{out}: the disk is full; make room and repeat the command") from error
-        raise BadInput(
-            f"{error.filename or out}: cannot be written ({error.strerror}); choose another folder"
-        ) from error
 
 
 def _items(count: int, seed: int, sprites: Path | None) -> tuple[list[Item], tuple[Dropped, ...], str | None]:
@@ -139,24 +127,6 @@ def _items(count: int, seed: int, sprites: Path | None) -> tuple[list[Item], tup
         chosen = set(random.Random(f"viewfinder/catalogue/photos/{seed}").sample(range(len(items)), count))
         items = [item for place, item in enumerate(items) if place in chosen]
     return items, dropped, hashlib.blake2b((sprites / "products.csv").read_bytes(), digest_size=16).hexdigest()
-
-
-def _claim(out: Path, made: dict[str, Any]) -> None:
-    """Make the folder ours, if it is empty or was begun by the same call."""
-    if out.exists() and not out.is_dir():
-        raise BadInput(f"{out}: this is a file; name a folder for the world")
-    marker = out / "world.json"
-    if out.is_dir() and any(out.iterdir()) and _made(marker) != made:
-        raise BadInput(f"{out}: this folder is not empty; name an empty or a new one")
-    (out / "images").mkdir(parents=True, exist_ok=True)
-    write_json(marker, made)
-
-
-def _made(marker: Path) -> Any:
-    try:
-        return json.loads(marker.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return None
 
 
 def _write_all(
@@ -183,7 +153,15 @@ def _write_all(
     preview(out, items, written.shown, written.examples).save(out / "preview.png")
     write_json(out / "report.json", _account(items, dropped, written), indent=1)
     return WorldReport(
-        out, "catalogue", seed, len(items), CAPTIONS * len(items), 0, len(items), sum(written.sessions.values())
+        out,
+        "catalogue",
+        seed,
+        pictures=len(items),
+        captions=CAPTIONS * len(items),
+        things=len(items),
+        pairs=sum(written.pairs.values()),
+        sessions=sum(written.sessions.values()),
+        transactions=sum(written.transactions.values()),
     )
 
 

@@ -1,0 +1,112 @@
+"""ChatIR's protocol at full size: 2,064 real dialogues, 11 rounds, a pool of 50,000. Writes results/chatir.json.
+
+    python benchmarks/chatir.py DATA         # DATA holds chatir/
+
+The pictures of the pool are not here, so vectors stand in for them, and for the words too (directions drawn from a
+hash): what is measured is reading, the steps of the talks, ranking and the figures with their intervals. Time and
+memory are those of a process of its own. With vectors that know nothing, Hits@10 must come out as chance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+from machine import described
+
+from viewfinder.encoders import Calibration, Encoded, Pixels, Vocabulary
+from viewfinder.pictures import Fit, Stretch
+
+WIDTH = 256
+FILE = "Human_BLIP2"
+
+
+class StandIn:
+    """An encoder that knows nothing: every text is a direction of its own."""
+
+    name = version = raw_version = "stand-in"
+    fit: Fit = Stretch(224)
+    calibration: Calibration | None = None
+    vocabulary: Vocabulary | None = None
+
+    def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
+        """Never asked for."""
+        raise AssertionError("the pool has vectors, not pictures")
+
+    def project(self, raw_nd: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n d"]:
+        """As they are."""
+        return raw_nd
+
+    def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
+        """Unit vectors drawn from a hash of each text."""
+        return np.stack([_drawn(text) for text in texts])
+
+    def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+        """Not known."""
+        return np.zeros(len(pictures_nd), np.float32)
+
+
+def _drawn(text: str) -> Float[np.ndarray, " d"]:
+    seed = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
+    drawn_d = np.random.default_rng(seed).standard_normal(WIDTH).astype(np.float32)
+    unit_d: Float[np.ndarray, " d"] = drawn_d / np.linalg.norm(drawn_d)
+    return unit_d
+
+
+def main() -> None:
+    """Measures both systems, each in a process of its own."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--system", help="measure this one here, and print its figures")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "chatir.json")
+    given = parser.parse_args()
+    if given.system:
+        print(json.dumps(measured(given.data, given.system)))
+        return
+    results = {}
+    for system in ("clip-t", "composer"):
+        command = [sys.executable, __file__, str(given.data), "--system", system]
+        results[system] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        print(system, results[system], flush=True)
+    given.out.write_text(json.dumps({"talks": FILE, "systems": results, "machine": described()}, indent=1) + "\n")
+
+
+def measured(data: Path, system: str) -> dict[str, float]:
+    """Seconds, peak memory, and Hits@10 after the last round beside what chance would have."""
+    from viewfinder.evaluation import figures, replay
+    from viewfinder.evaluation.pictures import Pictures
+    from viewfinder.evaluation.protocols import tasks_of
+    from viewfinder.evaluation.systems import load_system
+
+    started = time.perf_counter()
+    [task] = [task for task in tasks_of(data / "chatir", "chatir", "val") if task.name == FILE]
+    keys = tuple(sorted(task.gallery))
+    vectors_nd = np.random.default_rng(0).standard_normal((len(keys), WIDTH)).astype(np.float32)
+    vectors_nd /= np.linalg.norm(vectors_nd, axis=1, keepdims=True)
+    gallery = Pictures(keys, vectors_nd, StandIn()).gallery()
+    table = replay(task, gallery, load_system(system))
+    found = {(figure.name.metric, figure.name.at): figure.measure.interval for figure in figures(task, table)}
+    hits = found["Hits@10", "round 10"]
+    return {
+        "seconds": round(time.perf_counter() - started, 1),
+        "peak_MiB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "talks": len(task.talks),
+        "pool": len(keys),
+        "hits_at_10_after_round_10": hits.mean,
+        "low": hits.low,
+        "high": hits.high,
+        "of_chance": 1 - (1 - 10 / len(keys)) ** 11,
+    }
+
+
+if __name__ == "__main__":
+    main()

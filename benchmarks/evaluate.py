@@ -1,0 +1,106 @@
+"""The rows that every system must beat, on every protocol, and the papers' claims. Writes results/evaluate.json.
+
+    python benchmarks/evaluate.py DATA       # DATA holds flickr8k/ and fashion-products/
+
+Makes two worlds (drawn scenes, and FashionIQ-like data over the real product photos), evaluates what needs no training,
+and puts the claims of claims.toml to the test where both sides exist. Nothing is fitted here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tomllib
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from machine import described
+
+from viewfinder.data.world import world
+from viewfinder.encoders import load_encoder
+from viewfinder.evaluation import Plan, Run, compare, evaluate, write_run
+from viewfinder.evaluation.report import write_page
+from viewfinder.features import features
+
+HERE = Path(__file__).parent
+SYSTEMS = ("random", "clip-i", "clip-t", "clip-ti", "composer")
+SCENES, SEED = 2600, 7
+SHOWN = {"R@10", "Hits@10", "P", "BRI", "mean R@1,5,10,20", "mean R@5,8"}
+"""Figures that go into the committed file; the run folders have all."""
+
+
+def main() -> None:
+    """Make the data, run everything, write one file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--work", type=Path, default=Path("runs/benchmarks"), help="worlds, vectors and runs")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "evaluate.json")
+    given = parser.parse_args()
+    data = data_sets(given.data.resolve(), given.work)
+    for name, folder in data.items():
+        features(folder, load_encoder("starter"), out=given.work / "features" / name)
+    names = [f"{name}/{system}" for name in data for system in SYSTEMS]
+    with ProcessPoolExecutor(given.processes, mp_context=get_context("spawn")) as pool:
+        jobs = {name: pool.submit(run_one, data[name.partition("/")[0]], name, given.work) for name in names}
+        runs = {name: job.result() for name, job in jobs.items()}
+    result = {
+        "data": {"scenes": f"{SCENES} drawn scenes, seed {SEED}; test split"},
+        "runs": {name: shown(run) for name, run in runs.items()},
+        "claims": [tested(claim, runs) for claim in tomllib.loads((HERE / "claims.toml").read_text())["claim"]],
+        "machine": described(),
+    }
+    given.out.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def run_one(folder: Path, name: str, work: Path) -> Run:
+    """One system on one data set: "scenes/clip-t"."""
+    data, _, system = name.partition("/")
+    plan = Plan(system=system, data=folder, features=work / "features" / data)
+    done = evaluate(
+        plan, load_encoder("starter"), work / "runs" / name, told=lambda line: print(name, line, flush=True)
+    )
+    write_run(done.run)
+    write_page(done.run, done.examples)
+    return done.run
+
+
+def data_sets(data: Path, work: Path) -> dict[str, Path]:
+    """The folders to evaluate on; worlds are made (or found whole from the last time)."""
+    scenes, products = work / "scenes", work / "products"
+    world(scenes, kind="scenes", count=SCENES, seed=SEED)
+    world(products, kind="catalogue", count=0, seed=SEED, sprites=data / "fashion-products")
+    return {"scenes": scenes, "products": products, "flickr8k": data / "flickr8k"}
+
+
+def shown(run: Run) -> list[dict[str, Any]]:
+    """The figures of a run that are shown, rounded: the file is read by people too."""
+    return [
+        {"task": task.title}
+        | {key: round(value, 4) if isinstance(value, float) else value for key, value in record.items()}
+        for task in run.tasks
+        for figure in task.figures
+        if figure.name.metric in SHOWN and not figure.setting
+        for record in [figure.measure.to_json()]
+    ]
+
+
+def tested(claim: Mapping[str, str], runs: Mapping[str, Run]) -> dict[str, Any]:
+    """A claim with the paired difference that speaks for or against it; without, where a side does not exist yet."""
+    if "better" not in claim:
+        return dict(claim)
+    rows = [
+        row
+        for row in compare([runs[claim["than"]], runs[claim["better"]]])
+        if row.title.startswith(claim["protocol"]) and claim["task"] in row.title
+        if (row.metric, row.at) == (claim["metric"], claim["at"])
+    ]
+    return {**claim, "found": [asdict(row) for row in rows]}
+
+
+if __name__ == "__main__":
+    main()
