@@ -28,7 +28,10 @@ from viewfinder.features import features
 
 HERE = Path(__file__).parent
 SYSTEMS = ("random", "clip-i", "clip-t", "clip-ti", "composer")
-SCENES, SEED = 2600, 7
+TALKING = ("composer+oracle", "composer+oracle+information_gain")
+"""System, simulated user and what asks: on the scenes, by ChatIR's protocol."""
+
+SCENES, SEED, MOST_TALKS = 2600, 7, 2000
 SHOWN = {"R@10", "Hits@10", "P", "BRI", "mean R@1,5,10,20", "mean R@5,8"}
 """Figures that go into the committed file; the run folders have all."""
 
@@ -44,7 +47,7 @@ def main() -> None:
     data = data_sets(given.data.resolve(), given.work)
     for name, folder in data.items():
         features(folder, load_encoder("starter"), out=given.work / "features" / name)
-    names = [f"{name}/{system}" for name in data for system in SYSTEMS]
+    names = [f"{name}/{system}" for name in data for system in SYSTEMS] + [f"scenes/{system}" for system in TALKING]
     with ProcessPoolExecutor(given.processes, mp_context=get_context("spawn")) as pool:
         jobs = {name: pool.submit(run_one, data[name.partition("/")[0]], name, given.work) for name in names}
         runs = {name: job.result() for name, job in jobs.items()}
@@ -58,9 +61,14 @@ def main() -> None:
 
 
 def run_one(folder: Path, name: str, work: Path) -> Run:
-    """One system on one data set: "scenes/clip-t"."""
-    data, _, system = name.partition("/")
-    plan = Plan(system=system, data=folder, features=work / "features" / data)
+    """One system on one data set: "scenes/clip-t", or with a user who talks: "scenes/composer+oracle"."""
+    data, _, told = name.partition("/")
+    system, user, questioner = (*told.split("+"), None, None)[:3]
+    protocol = None if user is None else "chatir"
+    plan = Plan(
+        system=str(system), data=folder, protocol=protocol, user=user, questioner=questioner, limit=MOST_TALKS,
+        features=work / "features" / data,
+    )  # fmt: skip
     done = evaluate(
         plan, load_encoder("starter"), work / "runs" / name, told=lambda line: print(name, line, flush=True)
     )

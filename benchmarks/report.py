@@ -13,7 +13,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-LABORATORY = ("evaluate", "chatir", "ranks")
+LABORATORY = ("evaluate", "chatir", "ranks", "worlds")
 
 
 def main() -> None:
@@ -22,12 +22,13 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args().check
     quality, speed = (json.loads((RESULTS / f"{name}.json").read_text()) for name in ("quality", "speed"))
-    evaluated, chatir, kernel = (json.loads((RESULTS / f"{name}.json").read_text()) for name in LABORATORY)
+    evaluated, chatir, kernel, worlds = (json.loads((RESULTS / f"{name}.json").read_text()) for name in LABORATORY)
     parts = {
         "claims": claims_table(evaluated["claims"]),
         "claims-machine": [machine_line(evaluated["machine"])],
         "rows": rows_tables(evaluated["runs"]),
         "chatir": chatir_table(chatir, kernel),
+        "worlds": worlds_table(worlds["worlds"]),
         "quality": quality_table(quality),
         "speed": speed_table(speed),
         "machine": machine(quality["machine"], speed["machine"]),
@@ -196,6 +197,15 @@ def chatir_table(chatir: dict[str, Any], kernel: dict[str, Any]) -> list[str]:
     rows.append(f"| rank kernel alone | {size} | {whole['seconds']:.1f} s | {whole['peak_MiB']:,} MiB |")
     reach = "| reach | | < 60 s, kernel <= 1.5 x | < 1,430 MiB (1.5 GB) |"
     return ["| system | size | time | peak memory |", "|---|---|---|---|", *rows, reach]
+
+
+def worlds_table(worlds: dict[str, dict[str, float]]) -> list[str]:
+    """Time of making a world with all its files."""
+    rows = [
+        f"| {name} | {found['seconds']:.0f} s | {1000 * found['cpu_seconds'] / found['pictures']:.0f} ms |"
+        for name, found in worlds.items()
+    ]
+    return ["| world | time | processors, a picture |", "|---|---|---|", *rows]
 
 
 def points(share: float) -> str:

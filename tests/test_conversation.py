@@ -242,7 +242,11 @@ def test_what_was_shown_is_part_of_the_key_of_what_comes_next() -> None:
     assert seen[0] != seen[1]
 
 
-@pytest.mark.parametrize("text", ["don't know", "Don't know.", " no idea!", "?", "", "  ", "Skip"])
+@pytest.mark.parametrize(
+    "text",
+    ["don't know", "Don't know.", " no idea!", "?", "", "  ", "Skip", "don’t know", "I can't tell from the picture",
+     "hard to say", "not sure", "it is unknown", "no i can't tell"],
+)  # fmt: skip
 def test_not_knowing_is_understood(text: str) -> None:
     assert is_dont_know(text)
 

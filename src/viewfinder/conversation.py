@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -93,12 +94,26 @@ class BackTo:
 
 Turn = Say | Answer | Like | Show | Keep | Reject | BackTo
 
-DONT_KNOW = frozenset({"don't know", "dont know", "don’t know", "do not know", "i don't know", "no idea", "skip", "?"})
+_DONT_KNOW = re.compile(
+    r"(?:(?:no|sorry),?\s+)?(?:(?:i|it is|it's|i'm|i am|that is|that's)\s+)?"
+    r"(?:(?:can't|cant|cannot|can not|unable to|not able to|hard to|difficult to|impossible to)\s+(?:really\s+)?"
+    r"(?:tell|say|know|be sure)(?:\s+(?:from|that|if|whether|for sure|in|by)\b.*)?"
+    r"|(?:can't|cannot)\s+see\s+(?:it|that)"
+    r"|(?:not\s+|un)(?:sure|clear|known)(?:\s+(?:from|that|if|whether|about|in)\b.*)?"
+    r"|(?:don't|dont|do not|wouldn't)\s+know(?:\s+(?:that|if|whether)\b.*)?"
+    r"|no idea|skip|\?)",
+    re.IGNORECASE,
+)
 
 
 def is_dont_know(text: str) -> bool:
-    """Whether an answer says that the user cannot tell (or would rather not)."""
-    return text.strip().strip(".!").lower() in DONT_KNOW or not text.strip()
+    """Whether an answer says that the user cannot tell (or would rather not), and nothing else.
+
+    >>> [is_dont_know(text) for text in ("I can't tell from here.", "not sure, maybe two", "don't know", "")]
+    [True, False, True, True]
+    """
+    plain = " ".join(text.replace("\u2019", "'").split()).rstrip(".!")
+    return not plain or _DONT_KNOW.fullmatch(plain) is not None
 
 
 @dataclass(frozen=True)

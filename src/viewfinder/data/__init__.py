@@ -1,4 +1,14 @@
-"""Readers of the published data formats; `viewfinder.data.world` writes some of them."""
+"""Readers of the published data formats; `viewfinder.data.world` writes many of them.
+
+What every library needs (captions, catalogues, matching names with files) is imported here. The readers of one data
+set are modules of their own, so that a search does not load them:
+
+visual_genome   regions, scene graphs, splits, detector features; Drill-down's vocabulary and negation mode
+dialogues       VisDial, ChatIR's released dialogues and pool, PlugIR's captions and rewritten dialogues
+fashion_iq, mt_fashion_iq, fashionmt, cirr      composed retrieval, of one turn and of several
+chatsearch, llava, instruct_pix2pix, cc3m, mmc4     what ChatSearcher is trained and judged with
+truth           what a world knows of its pictures
+"""
 
 from viewfinder.data.captions import CaptionedPicture, read_captions_csv, read_coco, read_flickr8k
 from viewfinder.data.catalogue import Catalogue, CatalogueRow, read_catalogue, read_products

@@ -92,7 +92,7 @@ def write_run(run: Run) -> None:
     Raises:
         BadInput: the folder cannot be written.
     """
-    arrays: dict[str, np.ndarray] = {}
+    arrays: dict[str, Any] = {}
     for number, task in enumerate(run.tasks):
         arrays[f"best_{number}"], arrays[f"worst_{number}"] = task.ranks.best_st, task.ranks.worst_st
         arrays[f"ids_{number}"], arrays[f"settings_{number}"] = np.array(task.talk_ids), np.array(task.settings)
@@ -108,7 +108,7 @@ def write_run(run: Run) -> None:
     }
     try:
         run.folder.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(run.folder / RANKS, **arrays)  # type: ignore[arg-type]
+        np.savez_compressed(run.folder / RANKS, **arrays)
         (run.folder / RESULTS).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise BadInput(f"{run.folder}: cannot be written ({error.strerror}); choose another --out") from error
