@@ -107,7 +107,8 @@ def compare(
 ) -> int:
     """Set runs side by side.
 
-    Each is compared with the first, on the talks that they share; p is the chance of such a difference between equal systems (paired permutation test).
+    Each is compared with the first, on the talks that they share; p is the chance
+    of such a difference between equal systems (paired permutation test).
     """
     from viewfinder.evaluation import compare as compared
     from viewfinder.evaluation import read_run
@@ -139,12 +140,15 @@ def _say_run(run: Run) -> None:
             say(f"  left out: {line}")
         show_table(*overview(task))
         say()
+    for line in run.skipped:
+        say(f"not run: {line}")
 
 
 def _record(run: Run) -> dict[str, Any]:
     return {
         **asdict(run.provenance),
         "out": str(run.folder),
+        "skipped": list(run.skipped),
         "tasks": [
             {
                 "title": task.title,

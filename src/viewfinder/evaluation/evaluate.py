@@ -83,30 +83,43 @@ def evaluate(plan: Plan, encoder: Encoder, out: Path, told: Told = lambda line: 
     told(f"reading {plan.data}")
     tasks = tasks_of(plan.data, plan.protocol, plan.split)
     pictures = pictures_of(plan, encoder, told)
-    results, shown = [], []
+    results, shown, skipped = [], [], []
     for task in tasks:
         known = _limited(_known(task, pictures), plan.limit)
-        if not known.talks or len(known.gallery) < 2:
-            told(f"{task.title}: left out, its pictures are not here, or fewer than two of them")
-            continue
-        if known.user and plan.user is None and not (plan.data / TRUTH_FILE).is_file():
-            told(f"{task.title}: left out, a simulated user must talk, and only a world's truth makes one; see --user")
+        if (why := _not_possible(known, plan)) is not None:
+            skipped.append(f"{task.title}: {why}")
             continue
         told(f"{known.title}: {len(known.talks):,} talks, {len(known.gallery):,} pictures")
         result, some = _run(known, pictures, retriever, plan)
         results.append(result)
         shown += some
     if not results:
-        raise BadInput(f"{plan.data}: nothing to evaluate; the talks name pictures that are not in the folder")
-    provenance = Provenance(
+        raise BadInput(f"{plan.data}: nothing to evaluate; {skipped[0] if skipped else 'its files hold no talk'}")
+    run = Run(out, _provenance(plan, encoder), described_machine(), tuple(results), tuple(skipped))
+    return Evaluation(run, tuple(shown))
+
+
+def _not_possible(task: Task, plan: Plan) -> str | None:
+    """Why a task cannot be run, if so."""
+    if not task.talks or len(task.gallery) < 2:
+        return "fewer than two of the pictures that its talks name are here"
+    if task.user and plan.user is None and not (plan.data / TRUTH_FILE).is_file():
+        return "a simulated user must talk, and there is no world's truth to make one of; see --user"
+    return None
+
+
+def _provenance(plan: Plan, encoder: Encoder) -> Provenance:
+    """What a run says of its plan; options are named where they are not as usual."""
+    options = {"limit": plan.limit, "catalogue": plan.catalogue and plan.catalogue.name, **plan.manners}
+    return Provenance(
         system=plan.system,
         data=plan.data.resolve().name,
         encoder=encoder.version,
         user=plan.user or "",
         questioner=plan.questioner or "",
         seed=plan.seed,
+        options={name: str(value) for name, value in options.items() if value is not None},
     )
-    return Evaluation(Run(out, provenance, described_machine(), tuple(results)), tuple(shown))
 
 
 def _run(task: Task, pictures: Pictures, retriever: Retriever[Any], plan: Plan) -> tuple[TaskResult, list[Example]]:
@@ -153,9 +166,10 @@ def pictures_of(plan: Plan, encoder: Encoder, told: Told = lambda line: None) ->
         order = np.argsort(np.array(names, dtype=object))
         return Pictures(tuple(names[at] for at in order), np.asarray(vectors_nd[order], np.float32), encoder)
     told("vectors of its pictures")
-    cached = features(plan.data, encoder, out=plan.features)
-    if not len(cached):
-        raise BadInput(f"{plan.data}: no pictures here; give their vectors with --vectors FILE")
+    try:
+        cached = features(plan.data, encoder, out=plan.features)
+    except BadInput as error:
+        raise BadInput(f"{error}; or give the pictures' vectors with --vectors FILE") from error
     files = {key: str(plan.data / key) for key in cached.keys}
     attributes = {} if plan.catalogue is None else _attributes(plan.catalogue, cached.keys)
     vectors_nd = encoder.project(np.asarray(cached.raw_nd)).astype(np.float32)

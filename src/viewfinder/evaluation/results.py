@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -39,7 +39,7 @@ class Provenance:
     user: str
     questioner: str
     seed: int
-    checkpoint: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +56,13 @@ class TaskResult:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run as it was written."""
+    """A run as it was written; `skipped` says which tasks of the data were not possible, and why."""
 
     folder: Path
     provenance: Provenance
     machine: dict[str, str]
     tasks: tuple[TaskResult, ...]
+    skipped: tuple[str, ...] = ()
 
 
 def result_of(task: Task, table: RankTable, figures: Sequence[Figure]) -> TaskResult:
@@ -104,6 +105,7 @@ def write_run(run: Run) -> None:
         "version": VERSION,
         **asdict(run.provenance),
         "machine": run.machine,
+        "skipped": list(run.skipped),
         "tasks": [_task_record(task) for task in run.tasks],
     }
     try:
@@ -142,7 +144,7 @@ def read_run(folder: Path) -> Run:
         with np.load(folder / RANKS) as arrays:
             tasks = tuple(_task(record["tasks"][number], number, arrays) for number in range(len(record["tasks"])))
         provenance = Provenance(**{name: record[name] for name in Provenance.__dataclass_fields__})
-        return Run(folder, provenance, record["machine"], tasks)
+        return Run(folder, provenance, record["machine"], tasks, tuple(record["skipped"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{folder}: this run is damaged ({error}); evaluate again") from error
 
