@@ -68,7 +68,8 @@ def test_a_user_has_the_manners_it_is_given(viewfinder: Run, world: Path, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("manner", "said"), [("patience", "write it as key=value"), ("charm=1", "no setting charm"), ("noise=1.5", "noise 1.5")]
+    ("manner", "said"),
+    [("patience", "write it as key=value"), ("charm=1", "no setting charm"), ("noise=1.5", "noise 1.5")],
 )
 def test_a_manner_that_makes_no_sense_is_named(
     viewfinder: Run, world: Path, tmp_path: Path, manner: str, said: str
