@@ -231,7 +231,7 @@ class PlainClip:
 
 
 def _as_said(turn: ResolvedTurn) -> str:
-    """A turn's words as they were said: "but ..." knows nothing of values, an open question stands before its answer."""
+    """A turn's words as they were said: no values for "but ...", an open question before its answer."""
     match turn.turn:
         case Like(text=text) | Show(text=text):
             return text
