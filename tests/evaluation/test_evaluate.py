@@ -106,3 +106,14 @@ def test_results_are_plain_json(scenes: Path, tmp_path: Path) -> None:
     record = json.loads((tmp_path / "results.json").read_text())
     assert record["schema"] == "viewfinder/results"
     assert record["tasks"][0]["figures"][0]["metric"] == "R@1"
+
+
+def test_figures_follow_the_tie_rule_and_say_so(scenes: Path, tmp_path: Path) -> None:
+    # A talk of words alone leaves all 39 pictures equal for CLIP-i, which reads pictures.
+    plan = {"system": "clip-i", "protocol": "captions", "limit": 2}
+    means = {}
+    for ties in ("optimistic", "expected", "pessimistic"):
+        figure = done(scenes, tmp_path, ties=ties, **plan).run.tasks[0].figures[2]
+        assert (figure.name.metric, figure.name.at, figure.name.ties) == ("R@1", "turn 3", ties)
+        means[ties] = figure.measure.interval.mean
+    assert means == {"optimistic": 1.0, "expected": pytest.approx(1 / 39), "pessimistic": 0.0}

@@ -58,3 +58,7 @@ def test_no_bytes_upset_the_signatures(data: bytes) -> None:
     format_of(data)
     webp_canvas(data)
     assert opening(data).isprintable()
+
+
+def test_a_line_break_at_the_start_of_a_file_breaks_no_message() -> None:
+    assert opening(b"!\r\n!") == "'! !'"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -15,6 +15,7 @@ from viewfinder.cli.output import emit, note, say, show_table
 
 if TYPE_CHECKING:
     from viewfinder.evaluation import Row, Run
+    from viewfinder.measures import Ties
 
 RUNS = Path("runs/evaluate")
 
@@ -52,6 +53,7 @@ def evaluate(
         Path | None, typer.Option(metavar="DIR", help="Where the pictures' vectors are kept. [default: with the data]")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Talks a task, taken evenly.")] = None,
+    ties: Annotated[str, typer.Option(metavar="RULE", help="expected, optimistic or pessimistic.")] = "expected",
     seed: Annotated[int, typer.Option(metavar="S", help="Of draws and simulated users.")] = 0,
     as_json: JsonOption = False,
 ) -> int:
@@ -66,8 +68,8 @@ def evaluate(
 
     plan = Plan(
         system=system, data=data, protocol=protocol, split=split, user=user, manners=manners(manner or ()),
-        questioner=questioner,
-        catalogue=catalogue, vectors=vectors, features=features, limit=limit, seed=seed, checkpoint=checkpoint,
+        questioner=questioner, catalogue=catalogue, vectors=vectors, features=features, ties=cast("Ties", ties),
+        limit=limit, seed=seed, checkpoint=checkpoint,
     )  # fmt: skip
     folder = out or RUNS / "-".join(part for part in (system, data.resolve().name, user or "") if part)
     evaluation = run(plan, load_encoder(encoder), folder, told=(lambda line: None) if as_json else note)

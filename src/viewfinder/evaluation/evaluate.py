@@ -12,7 +12,7 @@ import numpy as np
 from viewfinder.data import Dropped, ReadReport, read_catalogue
 from viewfinder.data.truth import TRUTH_FILE
 from viewfinder.encoders import Encoder
-from viewfinder.errors import BadInput
+from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.conversing import converse, first_pictures
 from viewfinder.evaluation.examples import Example, examples
 from viewfinder.evaluation.figures import figures
@@ -23,8 +23,12 @@ from viewfinder.evaluation.results import Provenance, Run, TaskResult, described
 from viewfinder.evaluation.systems import load_system
 from viewfinder.evaluation.task import COMPARER, Task
 from viewfinder.features import features, read_vectors
+from viewfinder.measures import Ties
 from viewfinder.retrievers import Retriever
 from viewfinder.users import SimulatedUser, load_user
+
+TIES: tuple[Ties, ...] = ("expected", "optimistic", "pessimistic")
+"""Rules that the bounds of a rank tell; argsort is a draw, which they do not."""
 
 Told = Callable[[str], None]
 """Called with a line whenever a stage is reached."""
@@ -44,6 +48,7 @@ class Plan:
         vectors: a file of image vectors to use in place of the data set's own pictures.
         catalogue: a table whose columns the system may use; None: it sees pixels alone.
         features: where the vectors of the data set's pictures are kept; None: beside the data.
+        ties: the rule for equal scores: expected, optimistic (Fashion IQ's own) or pessimistic.
         limit: talks a task, taken evenly; None: all.
         checkpoint: a system's trained weights.
     """
@@ -58,6 +63,7 @@ class Plan:
     vectors: Path | None = None
     catalogue: Path | None = None
     features: Path | None = None
+    ties: Ties = "expected"
     limit: int | None = None
     seed: int = 0
     checkpoint: Path | None = None
@@ -78,6 +84,8 @@ def evaluate(plan: Plan, encoder: Encoder, out: Path, told: Told = lambda line: 
         UnknownName, BadInput: an unknown system, protocol, split or user; data that is missing or damaged.
     """
     retriever = load_system(plan.system, plan.seed)
+    if plan.ties not in TIES:
+        raise UnknownName(f"no tie rule is called {plan.ties!r}; there are: {', '.join(TIES)}")
     if plan.checkpoint is not None:
         raise BadInput(f"--checkpoint {plan.checkpoint}: {plan.system} has nothing to load, it is not trained")
     told(f"reading {plan.data}")
@@ -134,7 +142,7 @@ def _run(task: Task, pictures: Pictures, retriever: Retriever[Any], plan: Plan) 
         gallery = pictures.gallery()
         table = replay(task, gallery, retriever)
         shown = examples(task, gallery, None, table, pictures.files, retriever)
-    return result_of(task, table, figures(task, table)), shown
+    return result_of(task, table, figures(task, table, plan.ties)), shown
 
 
 def _user(task: Task, plan: Plan) -> SimulatedUser | None:

@@ -62,7 +62,7 @@ def opening(data: bytes) -> str:
     """The first bytes as something a person can read in a message."""
     start = data[:16]
     if all(32 <= byte < 127 or byte in b"\r\n\t" for byte in start):
-        return f"'{start.decode('ascii').strip()}'"
+        return f"'{' '.join(start.decode('ascii').split())}'"
     return f"the bytes {start[:6].hex(' ')}"
 
 
