@@ -50,16 +50,12 @@ def test_a_catalogue_serves_fashion_iq_and_transactions(goods: Path) -> None:
     assert {"fashioniq", "mai"} <= set(names)
 
 
-def test_fashion_iq_has_both_galleries_and_the_dialogue(goods: Path) -> None:
+def test_fashion_iq_is_one_turn_and_the_dialogue(goods: Path) -> None:
     tasks = {task.name: task for task in tasks_of(goods, "fashioniq", "train")}
-    split, union, dialogue = (tasks[f"dresses, {gallery}"] for gallery in GALLERIES)
-    assert set(union.gallery) <= set(split.gallery)
-    assert [talk.target for talk in dialogue.talks] == list(dialogue.gallery)
+    split, dialogue = (tasks[f"dresses, {gallery}"] for gallery in ("split gallery", "dialogue"))
+    assert [talk.target for talk in dialogue.talks] == list(dialogue.gallery) == list(split.gallery)
     assert dialogue.user
     assert dialogue.at == (1, 3, 5)
-
-
-GALLERIES = ("split gallery", "union gallery", "dialogue")
 
 
 def test_a_transaction_wants_another_picture_every_turn(goods: Path) -> None:

@@ -45,13 +45,16 @@ def _single(read: FashionIQ, report: ReadReport) -> list[Task]:
         for number, pair in enumerate(read.pairs)
         if pair.target is not None
     )
-    galleries = {"split": read.gallery, "union": read.union()} if talks else {}
+    galleries = {"split": read.gallery}
+    if (union := read.union()) != read.gallery:  # where every picture is somebody's target, the two are one
+        galleries["union"] = union
     return [
         Task(
             "fashioniq", f"{read.kind}, {name} gallery", read.split, gallery, talks, SINGLE, "first and second joined",
             reports=(report,),
         )
         for name, gallery in galleries.items()
+        if talks
     ]  # fmt: skip
 
 

@@ -46,7 +46,8 @@ def rank_plot(task: TaskResult) -> bytes:
     figure, axes = _axes()
     ranks_st = (task.ranks.best_st + task.ranks.worst_st) / 2 + 1
     last_s = np.array([row[~np.isnan(row)][-1] for row in ranks_st if not np.isnan(row).all()])
-    for label, ranks_s in (("first turn", ranks_st[:, 0]), ("last turn", last_s)):
+    curves = {"first turn": ranks_st[:, 0], "last turn": last_s} if ranks_st.shape[1] > 1 else {"all talks": last_s}
+    for label, ranks_s in curves.items():
         known_s = np.sort(ranks_s[~np.isnan(ranks_s)])
         axes.step(known_s, 100 * np.arange(1, len(known_s) + 1) / max(len(known_s), 1), where="post", label=label)
     axes.set_xscale("log")
