@@ -76,6 +76,24 @@ def test_an_unknown_system_is_named(scenes: Path, tmp_path: Path) -> None:
         done(scenes, tmp_path, system="bm25")
 
 
+@pytest.mark.parametrize("plan", [{"manners": {"noise": 0.1}}, {"questioner": "information_gain"}])
+def test_what_only_a_user_can_do_is_refused_without_one(scenes: Path, tmp_path: Path, plan: dict[str, object]) -> None:
+    with pytest.raises(BadInput, match="name one, for example --user oracle"):
+        done(scenes, tmp_path, **plan)
+
+
+def test_unknown_users_and_questioners_are_named_before_anything_is_read(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="no simulated user is called 'martian'"):
+        done(tmp_path, tmp_path, user="martian")
+    with pytest.raises(UnknownName, match="no questioner is called 'q'"):
+        done(tmp_path, tmp_path, user="oracle", questioner="q")
+
+
+def test_a_user_who_answers_by_a_model_needs_one(scenes: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="'vqa' needs a model"):
+        done(scenes, tmp_path, user="vqa")
+
+
 def test_a_checkpoint_for_what_is_not_trained_is_refused(scenes: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="composer has nothing to load"):
         done(scenes, tmp_path, checkpoint=tmp_path / "x.safetensors")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,13 @@ def test_a_difference_on_eight_talks_has_its_exact_p_value(tmp_path: Path) -> No
 def test_runs_without_a_common_figure_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no figure in common"):
         compare([run(tmp_path, "random", [[5]]), run(tmp_path, "composer", [[0]], ids="z")])
+
+
+def test_runs_of_one_system_are_told_apart_by_who_talked_and_asked(tmp_path: Path) -> None:
+    plain = run(tmp_path, "composer", [[0]])
+    asked = replace(plain, provenance=replace(plain.provenance, user="oracle", questioner="information_gain"))
+    [row, *_] = compare([plain, asked])
+    assert row.others[0].run == "composer + oracle + information_gain"
 
 
 def test_one_run_alone_cannot_be_compared(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from viewfinder.cli.add import note_preparation
 from viewfinder.cli.options import JsonOption
 from viewfinder.cli.output import emit, note, say, show_table
 
@@ -72,7 +73,9 @@ def evaluate(
         limit=limit, seed=seed, checkpoint=checkpoint,
     )  # fmt: skip
     folder = out or RUNS / "-".join(part for part in (system, data.resolve().name, user or "") if part)
-    evaluation = run(plan, load_encoder(encoder), folder, told=(lambda line: None) if as_json else note)
+    model = load_encoder(encoder)
+    note_preparation(model)
+    evaluation = run(plan, model, folder, told=(lambda line: None) if as_json else note)
     write_run(evaluation.run)
     page = write_page(evaluation.run, evaluation.examples)
     if as_json:
@@ -121,7 +124,7 @@ def compare(
     if as_json:
         emit({"runs": [str(run) for run in runs], "rows": [asdict(row) for row in rows]})
         return 0
-    head = comparison_head([run.provenance.system for run in read])
+    head = comparison_head([run.provenance.label for run in read])
     for title in dict.fromkeys(row.title for row in rows):
         say(title)
         show_table(head, comparison_rows(_of(rows, title)))

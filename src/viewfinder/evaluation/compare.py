@@ -66,7 +66,7 @@ def _rows(task: TaskResult, runs: Sequence[Run]) -> list[Row]:
         if not known_s.any():
             continue  # none of the talks that are shared is of this setting
         compared = [
-            _difference(run.provenance.system, own_s, _shared(other, figure, "", shared))
+            _difference(run.provenance.label, own_s, _shared(other, figure, "", shared))
             for run, other in zip(runs[1:], others, strict=True)
             if other is not None
         ]

@@ -24,6 +24,7 @@ from viewfinder.evaluation.systems import load_system
 from viewfinder.evaluation.task import COMPARER, Task
 from viewfinder.features import features, read_vectors
 from viewfinder.measures import Ties
+from viewfinder.questioners import load_questioner
 from viewfinder.retrievers import Retriever
 from viewfinder.users import SimulatedUser, load_user
 
@@ -88,6 +89,7 @@ def evaluate(plan: Plan, encoder: Encoder, out: Path, told: Told = lambda line: 
         raise UnknownName(f"no tie rule is called {plan.ties!r}; there are: {', '.join(TIES)}")
     if plan.checkpoint is not None:
         raise BadInput(f"--checkpoint {plan.checkpoint}: {plan.system} has nothing to load, it is not trained")
+    user = _user(plan)
     told(f"reading {plan.data}")
     tasks = tasks_of(plan.data, plan.protocol, plan.split)
     pictures = pictures_of(plan, encoder, told)
@@ -98,7 +100,7 @@ def evaluate(plan: Plan, encoder: Encoder, out: Path, told: Told = lambda line: 
             skipped.append(f"{task.title}: {why}")
             continue
         told(f"{known.title}: {len(known.talks):,} talks, {len(known.gallery):,} pictures")
-        result, some = _run(known, pictures, retriever, plan)
+        result, some = _run(known, pictures, retriever, plan, user or _needed_user(known, plan))
         results.append(result)
         shown += some
     if not results:
@@ -130,9 +132,10 @@ def _provenance(plan: Plan, encoder: Encoder) -> Provenance:
     )
 
 
-def _run(task: Task, pictures: Pictures, retriever: Retriever[Any], plan: Plan) -> tuple[TaskResult, list[Example]]:
+def _run(
+    task: Task, pictures: Pictures, retriever: Retriever[Any], plan: Plan, user: SimulatedUser | None
+) -> tuple[TaskResult, list[Example]]:
     """One task: its ranks and figures, and the first talks to look at."""
-    user = _user(task, plan)
     if user is not None:
         task = first_pictures(task, plan.seed) if task.user else task
         gallery = pictures.gallery(task.gallery)
@@ -145,14 +148,26 @@ def _run(task: Task, pictures: Pictures, retriever: Retriever[Any], plan: Plan) 
     return result_of(task, table, figures(task, table, plan.ties)), shown
 
 
-def _user(task: Task, plan: Plan) -> SimulatedUser | None:
-    """Who talks: the user that was asked for, the one that the task needs, or nobody where talks are recorded."""
-    if plan.user == "recorded":
-        return load_user(plan.user, plan.data, **plan.manners)
-    if plan.user is not None:
-        return load_user(plan.user, plan.data, **{"seed": plan.seed, **plan.manners})
+def _user(plan: Plan) -> SimulatedUser | None:
+    """The user that the plan asks for, before anything long begins.
+
+    Raises:
+        UnknownName: there is no such user or questioner.
+        BadInput: what only a user can do is asked for, but no user.
+    """
+    if plan.questioner is not None:
+        load_questioner(plan.questioner)
+    if plan.user is None:
+        if plan.manners or plan.questioner is not None:
+            raise BadInput("manners and a questioner are for a simulated user: name one, for example --user oracle")
+        return None
+    settings = plan.manners if plan.user == "recorded" else {"seed": plan.seed, **plan.manners}
+    return load_user(plan.user, plan.data, **settings)
+
+
+def _needed_user(task: Task, plan: Plan) -> SimulatedUser | None:
+    """Who talks where nothing is recorded: one picture is shown at a time, until it is the wanted one."""
     if task.user == COMPARER:
-        # One picture is shown at a time, and the talk is over when it is the wanted one.
         return load_user("oracle", plan.data, seed=plan.seed, policy="compares", looks_at=1)
     return None
 

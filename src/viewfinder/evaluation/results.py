@@ -41,6 +41,11 @@ class Provenance:
     seed: int
     options: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def label(self) -> str:
+        """What tells the run from others on the same data: system, user, and what asks."""
+        return " + ".join(part for part in (self.system, self.user, self.questioner) if part)
+
 
 @dataclass(frozen=True, eq=False)
 class TaskResult:

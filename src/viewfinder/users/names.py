@@ -63,8 +63,14 @@ def annotations_user(folder: Path, **settings: Any) -> Person:
     )
 
 
-def vqa_user(folder: Path, *, model: str, device: str = "cpu", **settings: Any) -> Person:
-    """Describes by captions, and answers by looking at the picture with a model."""
+def vqa_user(folder: Path, *, model: str = "", device: str = "cpu", **settings: Any) -> Person:
+    """Describes by captions, and answers by looking at the picture with a model.
+
+    Raises:
+        BadInput: no model was named.
+    """
+    if not model:
+        raise BadInput("the user 'vqa' needs a model that answers: set model to a hub name or a folder")
     from viewfinder.users.vqa import load_vqa
 
     manners = manners_of("vqa", settings)
