@@ -45,6 +45,13 @@ def test_a_simulated_user_talks_to_the_live_system(scenes: Path, tmp_path: Path)
     assert said  # what the user said is there to be looked at
 
 
+@pytest.mark.parametrize("user", ["annotations", "recorded"])
+def test_users_know_pictures_by_the_names_of_their_files(scenes: Path, tmp_path: Path, user: str) -> None:
+    evaluation = done(scenes, tmp_path, protocol="chatir", user=user, split="val")
+    assert all(turn.said for example in evaluation.examples for turn in example.turns)
+    assert evaluation.run.tasks[0].ranks.best_st.shape[1] == 11
+
+
 def test_the_fashion_dialogue_starts_from_a_fixed_other_picture(goods: Path, tmp_path: Path) -> None:
     first, second = (done(goods, tmp_path, protocol="fashioniq", system=system) for system in ("clip-i", "clip-t"))
     dialogues = [

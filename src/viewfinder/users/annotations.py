@@ -22,6 +22,7 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.users.captioned import COLOUR_NAMES, PEOPLE, Mention, mentions, same_things, singular
 from viewfinder.users.choices import SOMETHING_ELSE
 from viewfinder.users.lexicon import ARTICLES
+from viewfinder.users.naming import known_of
 from viewfinder.users.text import DONT_KNOW, NONE_OF_THESE, counted, names, open_choices, plain, yes_or_no
 
 
@@ -56,9 +57,10 @@ class Notes:
         Raises:
             UnknownName: nothing is.
         """
-        if picture not in self.pictures:
+        note = known_of(self.pictures, picture)
+        if note is None:
             raise UnknownName(f"{picture}: nobody has captioned this picture; {len(self.pictures)} others are")
-        return self.pictures[picture]
+        return note
 
     def group(self, name: str) -> TagGroup | None:
         """The zero-shot tags of this name, if there are any."""

@@ -13,6 +13,7 @@ from viewfinder.data.world.words import LIGHT_WORDS, WHERE, listed, spot_words, 
 from viewfinder.errors import UnknownName
 from viewfinder.users.backdrop import place_named
 from viewfinder.users.goods import head_of, plain_attributes
+from viewfinder.users.naming import known_of
 from viewfinder.users.oracle import truth_of
 from viewfinder.users.scenes import all_named, described
 from viewfinder.users.text import counted
@@ -43,9 +44,10 @@ def caption_sayings(captions: Mapping[str, Sequence[str]], *, seed: int = 0) -> 
     """
 
     def sayings(picture: str) -> Sequence[str]:
-        if not captions.get(picture):
+        said = known_of(captions, picture)
+        if not said:
             raise UnknownName(f"{picture}: nobody has captioned this picture; {len(captions)} others have captions")
-        return _shuffled(captions[picture], f"{seed}/{picture}")
+        return _shuffled(said, f"{seed}/{picture}")
 
     return sayings
 

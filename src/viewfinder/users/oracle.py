@@ -16,6 +16,7 @@ from viewfinder.errors import UnknownName
 from viewfinder.users.choices import choice_answer, choose
 from viewfinder.users.goods import Article, Shelf, goods_answer
 from viewfinder.users.lexicon import Lexicon
+from viewfinder.users.naming import known_of
 from viewfinder.users.phrases import Scene
 from viewfinder.users.scenes import scene_answer
 from viewfinder.users.text import DONT_KNOW, plain
@@ -68,7 +69,7 @@ def truth_of(truths: Mapping[str, PictureTruth], picture: str) -> PictureTruth:
     Raises:
         UnknownName: there is none.
     """
-    found = truths.get(picture) or truths.get(picture.rsplit("/", 1)[-1])
+    found = known_of(truths, picture)
     if found is None:
         raise UnknownName(f"{picture}: this world has no such picture; it has {len(truths)}, named as in images/")
     return found

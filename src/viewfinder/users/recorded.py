@@ -10,6 +10,7 @@ from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.data.dialogues import Dialogue
 from viewfinder.errors import UnknownName
 from viewfinder.users.base import Screen
+from viewfinder.users.naming import known_of
 from viewfinder.users.text import DONT_KNOW, plain
 
 Value = TypeVar("Value")
@@ -61,9 +62,10 @@ class RecordedAnswerer:
 
 
 def _of(recorded: Mapping[str, Value], picture: str) -> Value:
-    if picture not in recorded:
+    found = known_of(recorded, picture)
+    if found is None:
         raise UnknownName(f"{picture}: no talk about this picture was recorded; there are {len(recorded)} about others")
-    return recorded[picture]
+    return found
 
 
 def turns_of(talk: Dialogue) -> tuple[Turn, ...]:

@@ -37,7 +37,7 @@ def write_page(run: Run, shown: Sequence[Example] = ()) -> Path:
             "overview": overview(task),
             "rows": figure_rows(task),
             "left_out": task.left_out,
-            "recall": recall_plot({run.provenance.system: task}),
+            "recall": recall_plot(task),
             "ranks": rank_plot(task),
             "examples": [one for one in shown if one.task == task.title],
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,24 +15,19 @@ INCHES = (6.4, 3.6)
 DOTS = 110
 
 
-def recall_plot(tasks: Mapping[str, TaskResult]) -> bytes | None:
-    """Shares by turn, one line a metric and system, the interval as a band; None where turns are fewer than two."""
-    lines = [
-        (f"{figures[0].name.metric}" if len(tasks) == 1 else f"{system}, {figures[0].name.metric}", figures)
-        for system, task in tasks.items()
-        for figures in _by_metric(task)
-        if len(figures) > 1
-    ]
+def recall_plot(task: TaskResult) -> bytes | None:
+    """Shares by turn, one line a metric, the interval as a band; None where turns are fewer than two."""
+    lines = [figures for figures in _by_metric(task) if len(figures) > 1]
     if not lines:
         return None
     figure, axes = _axes()
-    for label, figures in lines:
+    for figures in lines:
         turns = [one.turn for one in figures]
         means, lows, highs = (
             [100 * getattr(one.measure.interval, name) for one in figures] for name in ("mean", "low", "high")
         )
         labels = [one.name.at for one in figures]
-        (line,) = axes.plot(turns, means, marker="o", markersize=3, label=label)
+        (line,) = axes.plot(turns, means, marker="o", markersize=3, label=figures[0].name.metric)
         axes.fill_between(turns, lows, highs, alpha=0.18, color=line.get_color(), linewidth=0)
         axes.set_xticks(turns, labels, rotation=30 if len(labels) > 6 else 0, fontsize=8)
     axes.set_ylabel("%")
