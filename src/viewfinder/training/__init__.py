@@ -33,7 +33,7 @@ the same rows as with one process, and only the main process writes.
 """
 
 from viewfinder.training.batches import Batches, shuffled
-from viewfinder.training.checkpoints import Card, load_network, read_card, save_network
+from viewfinder.training.checkpoints import load_network, save_network
 from viewfinder.training.gather import gather_with_gradient, processes
 from viewfinder.training.job import Fitted, Job
 from viewfinder.training.logs import Record, read_log
@@ -50,6 +50,7 @@ from viewfinder.training.settings import (
     Training,
     WarmupCosine,
 )
+from viewfinder.weights import Card, read_card
 
 __all__ = [
     "Batches",

@@ -8,9 +8,8 @@ from __future__ import annotations
 import errno
 import json
 import os
-import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,26 +18,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from viewfinder.errors import BadInput, DiskFull, EncoderMismatch, NewerLibrary
+from viewfinder.errors import BadInput, DiskFull
+from viewfinder.weights import NETWORK, VERSION, Card, card_of, check_card, checksum, damaged, read_record
 
-NETWORK = "viewfinder/network"
 CHECKPOINT = "viewfinder/checkpoint"
-VERSION = 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class Card:
-    """What a trained network is.
-
-    `encoder` is the `raw_version` of the encoder on whose vectors it was trained. `settings` is whatever JSON is
-    needed to build the network again (the preset's `asdict`, a vocabulary); `figures` what was measured with it.
-    """
-
-    system: str
-    preset: str
-    encoder: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    figures: Mapping[str, float] = field(default_factory=dict)
 
 
 def save_network(path: Path, network: nn.Module, card: Card) -> None:
@@ -50,15 +33,6 @@ def save_network(path: Path, network: nn.Module, card: Card) -> None:
     write_tensors(path, network.state_dict(), asdict(card), schema=NETWORK)
 
 
-def read_card(path: Path) -> Card:
-    """The card of a network, without its weights.
-
-    Raises:
-        BadInput, NewerLibrary: as `read_tensors`.
-    """
-    return _card(path, _record(path, NETWORK)[0])
-
-
 def load_network(path: Path, network: nn.Module, *, system: str, encoder: str) -> Card:
     """Fill `network` from a file of `save_network`, every name and shape or none; its card.
 
@@ -67,25 +41,10 @@ def load_network(path: Path, network: nn.Module, *, system: str, encoder: str) -
         BadInput: it belongs to another system, has other weights than `network`, or as `read_tensors`.
     """
     tensors, record = read_tensors(path, schema=NETWORK)
-    card = _card(path, record)
+    card = card_of(path, record)
     check_card(path, card, system=system, encoder=encoder)
     fill(path, network, tensors)
     return card
-
-
-def check_card(path: Path, card: Card, *, system: str, encoder: str) -> None:
-    """Refuse what was trained for something else.
-
-    Raises:
-        BadInput, EncoderMismatch: as `load_network`.
-    """
-    if card.system != system:
-        raise BadInput(f"{path}: this is a network of {card.system}, not of {system}; name another file")
-    if card.encoder != encoder:
-        raise EncoderMismatch(
-            f"{path}: trained on vectors of the encoder {card.encoder!r}, not {encoder!r}; "
-            "use that encoder, or train again with this one"
-        )
 
 
 def fill(path: Path, network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
@@ -144,45 +103,15 @@ def read_tensors(path: Path, *, schema: str) -> tuple[dict[str, Tensor], dict[st
         BadInput: the file is missing, damaged, or something else.
         NewerLibrary: written by a later version.
     """
-    record, checksum = _record(path, schema)
+    record, checksum = read_record(path, schema)
     try:
         with safe_open(str(path), framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
     except (OSError, SafetensorError) as error:
-        raise _damaged(path, str(error)) from error
+        raise damaged(path, str(error)) from error
     if _checksum(tensors) != checksum:
-        raise _damaged(path, "its checksum differs")
+        raise damaged(path, "its checksum differs")
     return tensors, record
-
-
-def _record(path: Path, schema: str) -> tuple[dict[str, Any], int]:
-    """The JSON record of a file, and the checksum of its tensors."""
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file")
-    try:
-        with safe_open(str(path), framework="pt") as file:
-            metadata = file.metadata() or {}
-    except (OSError, SafetensorError) as error:
-        raise _damaged(path, str(error)) from error
-    if metadata.get("schema") != schema:
-        kind = schema.partition("/")[2]
-        raise BadInput(f"{path}: this is no {kind} of viewfinder; name a file that `viewfinder train` wrote")
-    try:
-        if int(metadata["version"]) > VERSION:
-            raise NewerLibrary(f"{path}: written by a later version of viewfinder; update viewfinder")
-        return json.loads(metadata["record"]), int(metadata["crc32"])
-    except (KeyError, ValueError) as error:
-        raise _damaged(path, f"metadata: {error}") from error
-
-
-def _card(path: Path, record: Mapping[str, Any]) -> Card:
-    if record.keys() != {item.name for item in fields(Card)}:
-        raise _damaged(path, f"a card of {', '.join(record)}")
-    return Card(**record)
-
-
-def _damaged(path: Path, reason: str) -> BadInput:
-    return BadInput(f"{path}: damaged ({reason}); delete it and use another copy, or train again")
 
 
 def _separate(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -198,12 +127,7 @@ def _separate(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _checksum(tensors: Mapping[str, Tensor]) -> int:
-    """CRC-32 over names and bytes; safetensors checks lengths only."""
-    total = 0
-    for name in sorted(tensors):
-        total = zlib.crc32(name.encode(), total)
-        total = zlib.crc32(tensors[name].reshape(-1).view(torch.uint8).numpy().data, total)
-    return total
+    return checksum((name, tensor.reshape(-1).view(torch.uint8).numpy().data) for name, tensor in tensors.items())
 
 
 def _sync(path: Path) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 from torch import Tensor, nn
 
 from viewfinder.errors import BadInput
-from viewfinder.training.checkpoints import Card
 from viewfinder.training.settings import Training
+from viewfinder.weights import Card
 
 Figures = Mapping[str, Tensor | float | int]
 Loss = Callable[[nn.Module, Any], tuple[Tensor, Figures]]

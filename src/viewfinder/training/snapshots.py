@@ -13,12 +13,13 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from viewfinder.errors import BadInput
-from viewfinder.training.checkpoints import CHECKPOINT, Card, check_card, fill, read_tensors, write_tensors
+from viewfinder.training.checkpoints import CHECKPOINT, fill, read_tensors, write_tensors
 from viewfinder.training.job import Job
 from viewfinder.training.optimisers import optimiser_state, set_optimiser_state
 from viewfinder.training.schedules import ByTorch, Plateau
 from viewfinder.training.seeds import random_state, set_random_state
 from viewfinder.training.settings import OneCycle, Training, WarmupCosine
+from viewfinder.weights import Card, check_card
 
 FREE = {"patience", "log_every", "save_every", "keep", "validate_epochs", "validate_steps"}
 """Settings that a resumed training may change."""

@@ -1,0 +1,141 @@
+"""Trained networks on disk, read without torch: what a search needs. `training.checkpoints` writes these files.
+
+One safetensors file a network; what is no tensor stands as JSON in its metadata.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from viewfinder.errors import BadInput, EncoderMismatch, NewerLibrary
+
+NETWORK = "viewfinder/network"
+VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """What a trained network is.
+
+    `encoder` is the `raw_version` of the encoder on whose vectors it was trained. `settings` is whatever JSON is
+    needed to build the network again (the preset's `asdict`, a vocabulary); `figures` what was measured with it.
+    """
+
+    system: str
+    preset: str
+    encoder: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """The arrays of a network by name, its card, and a mark that changes with every number in it."""
+
+    arrays: Mapping[str, np.ndarray]
+    card: Card
+    fingerprint: str
+
+
+def read_weights(path: Path) -> Weights:
+    """A network's weights, in single precision where they are stored in half.
+
+    Raises:
+        BadInput: the file is missing, damaged, or something else.
+        NewerLibrary: written by a later version.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    record, known = read_record(path, NETWORK)
+    try:
+        arrays = load_file(str(path))
+    except (OSError, SafetensorError) as error:
+        raise damaged(path, str(error)) from error
+    found = checksum((name, array.reshape(-1).view(np.uint8).data) for name, array in arrays.items())
+    if found != known:
+        raise damaged(path, "its checksum differs")
+    wide = {name: array.astype(np.float32) if array.dtype == np.float16 else array for name, array in arrays.items()}
+    return Weights(wide, card_of(path, record), f"{found:08x}")
+
+
+def read_card(path: Path) -> Card:
+    """The card of a network, without its weights.
+
+    Raises:
+        BadInput, NewerLibrary: as `read_weights`.
+    """
+    return card_of(path, read_record(path, NETWORK)[0])
+
+
+def check_card(path: Path, card: Card, *, system: str, encoder: str | None = None) -> None:
+    """Refuse what was trained for something else; `encoder` is a `raw_version`.
+
+    Raises:
+        BadInput: it belongs to another system.
+        EncoderMismatch: it was trained on the vectors of another encoder.
+    """
+    if card.system != system:
+        raise BadInput(f"{path}: this is a network of {card.system}, not of {system}; name another file")
+    if encoder is not None and card.encoder != encoder:
+        raise EncoderMismatch(
+            f"{path}: trained on vectors of the encoder {card.encoder!r}, not {encoder!r}; "
+            "use that encoder, or train again with this one"
+        )
+
+
+def read_record(path: Path, schema: str) -> tuple[dict[str, Any], int]:
+    """The JSON record of a file, and the checksum of its tensors.
+
+    Raises:
+        BadInput, NewerLibrary: as `read_weights`.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file")
+    try:
+        with safe_open(str(path), framework="np") as file:
+            metadata = file.metadata() or {}
+    except (OSError, SafetensorError) as error:
+        raise damaged(path, str(error)) from error
+    if metadata.get("schema") != schema:
+        kind = schema.partition("/")[2]
+        raise BadInput(f"{path}: this is no {kind} of viewfinder; name a file that `viewfinder train` wrote")
+    try:
+        if int(metadata["version"]) > VERSION:
+            raise NewerLibrary(f"{path}: written by a later version of viewfinder; update viewfinder")
+        return json.loads(metadata["record"]), int(metadata["crc32"])
+    except (KeyError, ValueError) as error:
+        raise damaged(path, f"metadata: {error}") from error
+
+
+def card_of(path: Path, record: Mapping[str, Any]) -> Card:
+    """The card that a record holds.
+
+    Raises:
+        BadInput: it has other fields.
+    """
+    if record.keys() != {item.name for item in fields(Card)}:
+        raise damaged(path, f"a card of {', '.join(record)}")
+    return Card(**record)
+
+
+def checksum(named: Iterable[tuple[str, Any]]) -> int:
+    """CRC-32 over names and bytes, by name; safetensors checks lengths only."""
+    total = 0
+    for name, data in sorted(named, key=lambda pair: pair[0]):
+        total = zlib.crc32(data, zlib.crc32(name.encode(), total))
+    return total
+
+
+def damaged(path: Path, reason: str) -> BadInput:
+    """What to tell a user about a file that cannot be read."""
+    return BadInput(f"{path}: damaged ({reason}); delete it and use another copy, or train again")
