@@ -233,7 +233,7 @@ def test_an_array_of_the_wrong_width_is_named(pictures: Path) -> None:
 def test_a_damaged_manifest_is_named(pictures: Path, text: str) -> None:
     folder = compute(pictures).folder
     (folder / "manifest.json").write_text(text)
-    with pytest.raises(BadInput, match=r"manifest\.json: damaged .*; delete .* and repeat `viewfinder features`"):
+    with pytest.raises(BadInput, match=r"manifest\.json: damaged .*; delete .* and repeat the command"):
         compute(pictures)
 
 

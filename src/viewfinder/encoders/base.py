@@ -97,6 +97,19 @@ class Encoder(Protocol):
         """Unit vectors of texts in the shared space."""
         ...
 
+    @property
+    def sentences_version(self) -> str:
+        """Which numbers `sentences` gives."""
+        ...
+
+    def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
+        """Unit sentence vectors that no head has touched: what systems are trained on."""
+        ...
+
+    def region_boxes(self, width: int, height: int) -> Float[np.ndarray, "r 4"]:
+        """Boxes (x0, y0, x1, y1) of a picture's regions, in its upright pixels."""
+        ...
+
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """How well each picture answers anything at all; zeros where that is not known."""
         ...

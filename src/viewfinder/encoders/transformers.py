@@ -63,6 +63,7 @@ class TransformersEncoder:
         self.name: str = checkpoint.name
         self.version: str = checkpoint.version
         self.raw_version: str = checkpoint.version
+        self.sentences_version: str = checkpoint.version
         self.width: int = checkpoint.family.width(checkpoint.config)
         self.fit: Fit = AtMost(LONGEST_SIDE)
         self.calibration: Calibration | None = None
@@ -94,6 +95,10 @@ class TransformersEncoder:
         for rows in _batches(len(texts)):
             words_nd[rows] = self._read(texts[rows])
         return words_nd
+
+    def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
+        """The same as `words`: there is no head here."""
+        return self.words(texts)
 
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """Zeros: no bank of captions was measured for these models."""

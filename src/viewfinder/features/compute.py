@@ -12,28 +12,23 @@ result has the same bytes. Pictures that did not change since are not read again
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import io
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path, PurePosixPath
 
 import numpy as np
-from filelock import FileLock, Timeout
 
 from viewfinder.encoders.base import Encoder
-from viewfinder.errors import BadInput, DiskFull, LibraryBusy
+from viewfinder.errors import BadInput
 from viewfinder.features.chunks import WORK, Block, Progress, Run, work
 from viewfinder.features.lookup import IMAGES, Features, NoFeatures, Source
 from viewfinder.features.manifest import MANIFEST, Array, Manifest, manifest_text, mapped, read_manifest, repair, write
+from viewfinder.features.places import claimed, is_writable, places_of
 from viewfinder.pictures import scan
-from viewfinder.stores.names import to_file_name
-
-FOLDER = ".viewfinder-features"
 
 
 def features(
@@ -65,19 +60,19 @@ def features(
         DiskFull: what was acknowledged is kept.
     """
     found, unreadable = _pictures(dataset)
-    places = [out] if out is not None else _places(dataset, encoder.raw_version)
+    places = [out] if out is not None else places_of(dataset, encoder.raw_version)
     for place in places:
         before = read_manifest(place, encoder.raw_version)
         if before is not None and _serves(before, found, unreadable, regions=regions):
-            return _opened(place, dataset, before, regions=regions)
-    folder = next((place for place in places if _writable(place)), places[-1])
-    with _claimed(folder):
+            return opened(place, dataset, before, regions=regions)
+    folder = next((place for place in places if is_writable(place)), places[-1])
+    with claimed(folder):
         before = read_manifest(folder, encoder.raw_version)
         if before is not None and regions and before.regions is None:
             before = None  # every picture is read again, for its regions
         kept = regions or (before is not None and before.regions is not None)
         run = Run(dataset, folder, encoder, kept, workers or os.cpu_count() or 1, progress)
-        return _opened(folder, dataset, _update(run, before, found, unreadable), regions=regions)
+        return opened(folder, dataset, _update(run, before, found, unreadable), regions=regions)
 
 
 def _pictures(dataset: Path) -> tuple[tuple[Source, ...], tuple[NoFeatures, ...]]:
@@ -98,40 +93,6 @@ def _pictures(dataset: Path) -> tuple[tuple[Source, ...], tuple[NoFeatures, ...]
     return tuple(sources), tuple(unreadable)
 
 
-def _places(dataset: Path, raw_version: str) -> list[Path]:
-    """Where the files may lie, the preferred place first."""
-    from platformdirs import user_cache_path
-
-    name = to_file_name(raw_version)
-    mark = hashlib.blake2b(os.fsencode(dataset.resolve()), digest_size=16).hexdigest()
-    return [dataset / FOLDER / name, user_cache_path("viewfinder") / "features" / mark / name]
-
-
-def _writable(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return False
-    return os.access(folder, os.W_OK)
-
-
-@contextmanager
-def _claimed(folder: Path) -> Iterator[None]:
-    """Nobody else computes in `folder` meanwhile; errors of the disk become ours."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / "writing.lock", blocking=False):
-            yield
-    except Timeout as error:
-        raise LibraryBusy(f"{folder}: another process computes these features; wait for it to finish") from error
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull(f"{folder}: the disk is full; make room and repeat the command, it goes on") from error
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
-            raise BadInput(f"{folder}: cannot be written ({error.strerror}); name another folder (--out)") from error
-        raise
-
-
 def _serves(manifest: Manifest, found: Sequence[Source], unreadable: Sequence[NoFeatures], *, regions: bool) -> bool:
     """Whether nothing is to be done."""
     if regions and manifest.regions is None:
@@ -140,7 +101,8 @@ def _serves(manifest: Manifest, found: Sequence[Source], unreadable: Sequence[No
     return known == {*found, *(bad.source for bad in unreadable)}
 
 
-def _opened(folder: Path, dataset: Path, manifest: Manifest, *, regions: bool) -> Features:
+def opened(folder: Path, dataset: Path, manifest: Manifest, *, regions: bool) -> Features:
+    """What a manifest lists, mapped into memory."""
     return Features(
         dataset=dataset,
         keys=tuple(source.key for source in manifest.sources),
@@ -149,6 +111,7 @@ def _opened(folder: Path, dataset: Path, manifest: Manifest, *, regions: bool) -
         raw_version=manifest.raw_version,
         dropped=manifest.dropped,
         folder=folder,
+        boxes_nr4=mapped(folder, manifest.boxes) if regions and manifest.boxes else None,
     )
 
 

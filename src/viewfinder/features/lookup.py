@@ -45,6 +45,7 @@ class Features:
         raw_version: the encoder's; vectors of another version cannot be compared with these.
         dropped: files that did not become a picture.
         folder: where the vectors lie.
+        boxes_nr4: where a detector's regions lie, (left, top, right, bottom) in pixels; None: a grid (see `Encoder`).
     """
 
     dataset: Path
@@ -54,6 +55,7 @@ class Features:
     raw_version: str
     dropped: tuple[NoFeatures, ...]
     folder: Path
+    boxes_nr4: Float32[np.ndarray, "n r 4"] | None = None
 
     def __len__(self) -> int:
         return len(self.keys)

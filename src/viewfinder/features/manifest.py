@@ -36,6 +36,7 @@ class Manifest:
     dropped: tuple[NoFeatures, ...]
     raw: Array
     regions: Array | None
+    boxes: Array | None = None
 
 
 def read_manifest(folder: Path, raw_version: str) -> Manifest | None:
@@ -58,6 +59,7 @@ def read_manifest(folder: Path, raw_version: str) -> Manifest | None:
                 tuple(NoFeatures(Source(*item), reason) for *item, reason in data["dropped"]),
                 _array(data["global"]),
                 _array(data["regions"]) if data["regions"] else None,
+                _array(data["boxes"]) if data.get("boxes") else None,
             )
     except (ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{file}: damaged ({error!r:.80}); {repair(folder)}") from error
@@ -72,7 +74,7 @@ def _array(data: dict[str, Any]) -> Array:
 
 def repair(folder: Path) -> str:
     """What to do about damage, as the end of a message."""
-    return f"delete {folder} and repeat `viewfinder features`"
+    return f"delete {folder} and repeat the command"
 
 
 def mapped(folder: Path, array: Array) -> np.ndarray:
@@ -102,6 +104,7 @@ def manifest_text(manifest: Manifest, encoder: str) -> str:
         "raw_version": manifest.raw_version,
         "global": asdict(manifest.raw),
         "regions": None if manifest.regions is None else asdict(manifest.regions),
+        "boxes": None if manifest.boxes is None else asdict(manifest.boxes),
         "dropped": [(*astuple(bad.source), bad.reason) for bad in manifest.dropped],
         "pictures": [astuple(source) for source in manifest.sources],
     }

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from viewfinder.data.chatsearch import ChatSample, ImageItem, TextItem
+from viewfinder.data.splits import split_of
 from viewfinder.data.world.changes import changes, instruction
 from viewfinder.data.world.chatsearch import Pictured, chat_samples
 from viewfinder.data.world.kinds import Light
 from viewfinder.data.world.likeness import likeness, neighbours
 from viewfinder.data.world.phrases import talk_about
 from viewfinder.data.world.scene import Scene, Thing, sample_scene
-from viewfinder.data.world.splits import split_of
 
 SCENES = [sample_scene(seed=7, number=number) for number in range(1, 61)]
 PICTURED = [Pictured(scene, f"images/{scene.number}.jpg", f"caption {scene.number}") for scene in SCENES]

@@ -68,7 +68,7 @@ def read_visual_genome(folder: Path, split: str, *, fewest: int = TURNS) -> tupl
         UnknownName: no such split.
     """
     layout = layout_at(folder)
-    ids = _read_ids(layout.split(split))
+    ids = read_ids(layout.split(split))
     reading = _Reading(layout, _object_list(layout), layout.scene_graphs.is_dir(), layout.pictures(), fewest)
     notes = list(reading.notes())
     notes += [Dropped(f"{split}: picture {picture}", "listed twice") for picture, n in Counter(ids).items() if n > 1]
@@ -209,8 +209,12 @@ def _object_list(layout: Layout) -> frozenset[str] | None:
     return frozenset(read_classes(file)) if file.is_file() else None
 
 
-def _read_ids(file: Path) -> list[int]:
-    """One picture id a line."""
+def read_ids(file: Path) -> list[int]:
+    """The list of a split: one picture id a line.
+
+    Raises:
+        BadInput: the list is missing, or a line is no id (it is named).
+    """
     ids = []
     for line, text in enumerate(read_text(file).splitlines(), start=1):
         if text.strip():

@@ -27,6 +27,7 @@ from typing import Any
 from viewfinder.data.chatsearch import SUBTASKS, ChatSample, ChatTurn, TextItem, write_chatsearch, write_gallery
 from viewfinder.data.dialogues import Dialogue, write_dialogues, write_pool
 from viewfinder.data.records import write_json
+from viewfinder.data.splits import SPLITS, Split, split_of
 from viewfinder.data.truth import TRUTH_FILE, to_line
 from viewfinder.data.world.chatsearch import Pictured, chat_samples
 from viewfinder.data.world.dialogues import visdial_record
@@ -41,7 +42,6 @@ from viewfinder.data.world.records import (
     instance_record,
     picture_truth,
 )
-from viewfinder.data.world.splits import SPLITS, Split, split_of
 from viewfinder.data.world.stock import Stock, stock_of
 from viewfinder.errors import BadInput, UnknownName
 

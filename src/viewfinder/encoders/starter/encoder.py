@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary
+from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary, grid_boxes
 from viewfinder.encoders.starter.head import Head, load_head
 from viewfinder.encoders.starter.layout import RAW_VERSION, RAW_WIDTH, SIDE
 from viewfinder.encoders.starter.network import PictureNetwork, exported_file, onnx_file
-from viewfinder.encoders.starter.words import SentenceEncoder
+from viewfinder.encoders.starter.words import SENTENCES_VERSION, SentenceEncoder
 from viewfinder.pictures import Fit, Stretch
 
 SHIPPED_HEAD = Path(__file__).with_name("head.safetensors")
@@ -27,6 +27,7 @@ class StarterEncoder:
 
     name = "starter"
     raw_version = RAW_VERSION
+    sentences_version = SENTENCES_VERSION
 
     def __init__(self, head_file: Path | None = None, *, threads: int | None = None) -> None:
         self._head_file = head_file or SHIPPED_HEAD
@@ -38,13 +39,12 @@ class StarterEncoder:
         return load_head(self._head_file)
 
     @cached_property
-    def sentences(self) -> SentenceEncoder:
-        """The sentence encoder, loaded on first use."""
+    def _sentence_encoder(self) -> SentenceEncoder:
         return SentenceEncoder()
 
     @cached_property
     def _network(self) -> PictureNetwork:
-        return PictureNetwork(onnx_file(cache_folder(), self.sentences))
+        return PictureNetwork(onnx_file(cache_folder(), self._sentence_encoder))
 
     @cached_property
     def version(self) -> str:
@@ -95,6 +95,14 @@ class StarterEncoder:
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
         """Unit vectors of texts in the shared space."""
         return self.head.sentences(self.sentences(texts))
+
+    def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
+        """Unit sentence vectors of MiniLM."""
+        return self._sentence_encoder(texts)
+
+    def region_boxes(self, width: int, height: int) -> Float[np.ndarray, "r 4"]:
+        """A grid of 6 x 6: the whole picture is stretched into the network's input."""
+        return grid_boxes(width, height)
 
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """How well each picture answers anything at all; see `head.background`."""

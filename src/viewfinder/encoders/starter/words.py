@@ -12,6 +12,7 @@ from jaxtyping import Float
 
 from viewfinder.onnx import inference_session
 
+SENTENCES_VERSION = "minilm-l6-v2-int8-1"
 SENTENCE_WIDTH = 384
 LONGEST = 256
 """Tokens of a text that are read; what comes after is left out."""

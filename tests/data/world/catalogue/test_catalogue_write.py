@@ -14,11 +14,11 @@ from viewfinder.data.fashion_iq import fashion_kinds, read_attribute_index, read
 from viewfinder.data.fashionmt import look_back, read_transactions
 from viewfinder.data.jsonl import read_jsonl
 from viewfinder.data.mt_fashion_iq import read_sessions
+from viewfinder.data.splits import SPLITS
 from viewfinder.data.truth import read_truth
 from viewfinder.data.world.catalogue import write_catalogue
 from viewfinder.data.world.catalogue.items import split_of_key
 from viewfinder.data.world.catalogue.photos import COLUMNS
-from viewfinder.data.world.splits import SPLITS
 from viewfinder.errors import BadInput
 
 COUNT = 150

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from viewfinder.data.splits import Split, split_of
 from viewfinder.data.truth import PictureTruth
 from viewfinder.data.world.catalogue.vocabulary import FACETS, TYPES
-from viewfinder.data.world.splits import Split, split_of
 
 Word = tuple[str, str]
 """A facet and one word of it: ("colour", "red")."""

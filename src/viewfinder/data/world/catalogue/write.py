@@ -33,6 +33,7 @@ from viewfinder.data.jsonl import write_jsonl
 from viewfinder.data.mt_fashion_iq import Session, write_sessions
 from viewfinder.data.records import write_json
 from viewfinder.data.report import Dropped
+from viewfinder.data.splits import SPLITS, Split
 from viewfinder.data.truth import TRUTH_FILE, to_line
 from viewfinder.data.world.catalogue.captions import CAPTIONS, captions
 from viewfinder.data.world.catalogue.garments import draw_item
@@ -51,7 +52,6 @@ from viewfinder.data.world.catalogue.relative import Tally, relative_captions
 from viewfinder.data.world.catalogue.sessions import CHOICES, session
 from viewfinder.data.world.catalogue.transactions import SETTINGS, Chain, Setting, in_chains, make_transactions
 from viewfinder.data.world.folder import MOST_PICTURES, Progress, WorldReport, claimed
-from viewfinder.data.world.splits import SPLITS, Split
 from viewfinder.errors import BadInput
 
 KINDS = 3
