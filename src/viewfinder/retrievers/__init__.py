@@ -1,10 +1,11 @@
 """Conversation to query to scores: the contract, and the retrievers by name."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from viewfinder.errors import UnknownName
-from viewfinder.retrievers.base import Change, Part, Picture, Query, ResolvedTurn, Retriever
+from viewfinder.errors import BadInput, UnknownName
+from viewfinder.retrievers.base import Change, Part, Picture, Query, RegionSpace, ResolvedTurn, Retriever, Sentences
 from viewfinder.retrievers.composer import Composer, PlainClip
 
 __all__ = [
@@ -14,25 +15,61 @@ __all__ = [
     "Part",
     "Picture",
     "Query",
+    "RegionSpace",
     "ResolvedTurn",
     "Retriever",
+    "Sentences",
     "load_retriever",
 ]
 
-RETRIEVERS: dict[str, Callable[[], Retriever[Any]]] = {
-    "composer": Composer,
-    "clip-t": lambda: PlainClip("clip-t", text=True, image=False),
-    "clip-i": lambda: PlainClip("clip-i", text=False, image=True),
-    "clip-ti": lambda: PlainClip("clip-ti", text=True, image=True),
+Maker = Callable[[Path | None], Retriever[Any]]
+"""Makes a retriever, from trained weights if it has any; None: those in the box."""
+
+
+def _untrained(name: str, make: Callable[[], Retriever[Any]]) -> Maker:
+    def maker(checkpoint: Path | None) -> Retriever[Any]:
+        if checkpoint is not None:
+            raise BadInput(f"--checkpoint {checkpoint}: {name} has nothing to load, it is not trained")
+        return make()
+
+    return maker
+
+
+def _drilldown(checkpoint: Path | None) -> Retriever[Any]:
+    from viewfinder.retrievers.drilldown import load
+
+    return load(checkpoint)
+
+
+def _baseline(name: str) -> Maker:
+    def maker(checkpoint: Path | None) -> Retriever[Any]:
+        from viewfinder.retrievers.baselines import load
+
+        return load(name, checkpoint)
+
+    return maker
+
+
+RETRIEVERS: dict[str, Maker] = {
+    "composer": _untrained("composer", Composer),
+    "clip-t": _untrained("clip-t", lambda: PlainClip("clip-t", text=True, image=False)),
+    "clip-i": _untrained("clip-i", lambda: PlainClip("clip-i", text=False, image=True)),
+    "clip-ti": _untrained("clip-ti", lambda: PlainClip("clip-ti", text=True, image=True)),
+    "drilldown": _drilldown,
+    "hre": _baseline("hre"),
+    "r-hre": _baseline("r-hre"),
+    "r-re": _baseline("r-re"),
+    "r-rankfusion": _baseline("r-rankfusion"),
 }
 
 
-def load_retriever(name: str) -> Retriever[Any]:
-    """The retriever of this name.
+def load_retriever(name: str, checkpoint: Path | None = None) -> Retriever[Any]:
+    """The retriever of this name, with weights of one's own where it has weights.
 
     Raises:
         UnknownName: there is none; the message lists those there are.
+        BadInput: the checkpoint is missing, damaged or of another system; or none is in the box and none is given.
     """
     if name not in RETRIEVERS:
         raise UnknownName(f"no retriever is called {name!r}; there are: {', '.join(sorted(RETRIEVERS))}")
-    return RETRIEVERS[name]()
+    return RETRIEVERS[name](checkpoint)

@@ -7,13 +7,21 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Float32
 
 from viewfinder.conversation import PictureId, Turn
 
 State = TypeVar("State")
 Words = Callable[[Sequence[str]], Float[np.ndarray, "n d"]]
 """Texts to unit vectors in the retriever's space."""
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Texts to the frozen sentence vectors that systems are trained on; `version` says which numbers they are."""
+
+    version: str
+    encode: Words
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +54,7 @@ class ResolvedTurn:
     are those the turn names, in its order (for `Keep`: those on the screen after the turn it names); `shown` what
     was on the screen when the user spoke; `attribute_values` what an answer or a kept attribute comes to in the
     catalogue: column -> values; `changes` what a "but ..." names by value, and then `text` is the rest of it.
+    `words` gives vectors in the space of the global picture vectors, `sentences` those no head has touched.
     """
 
     turn: Turn
@@ -57,20 +66,54 @@ class ResolvedTurn:
     attribute_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
     vocabulary: tuple[str, ...] = ()
+    sentences: Sentences | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RegionSpace:
+    """Every picture as k vectors of d numbers, which a trained system makes from an encoder's raw vectors.
+
+    Attributes:
+        name: says all that the vectors depend on besides the pictures: the system, a fingerprint of all its weights.
+            What is computed is kept under it, the vectors of pictures beside a library and a session's states alike.
+        raw_version: of the raw vectors that `project` reads.
+        project: raw regions (n r e) in half precision, raw global vectors (n g) -> (n k d), each vector of length 1;
+            a region that is missing is a vector of zeros. Where `reads_regions` is False, the first argument is None.
+        regions: k, the vectors of one picture.
+        width: d.
+        temperature: of the softmax over a picture's regions; it is multiplied.
+        reads_regions: whether raw regions are needed at all.
+        has_whole: whether the last of the k vectors is of the whole picture rather than of a region.
+    """
+
+    name: str
+    raw_version: str
+    project: Callable[[Float[np.ndarray, "n r e"] | None, Float[np.ndarray, "n g"]], Float32[np.ndarray, "n k d"]]
+    regions: int
+    width: int
+    temperature: float = 9.0
+    reads_regions: bool = True
+    has_whole: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
     """One ingredient of a query: what it is like, how much it counts, and the turn it came from.
 
+    `turn` and `label` are shown to people: `Hit.why` says what each turn adds and, of parts of kind "regions", where
+    in the picture each looks; there `label` is what the slot holds, `turn` the last that was written into it, and
+    `weight` is not negative.
+
     words, picture   likeness: dot product of `vector_d`; a `centred` part's counts from the picture's background:
                      how well that picture answers anything at all
     value            likeness: 1 if the picture has the catalogue column and value `value`, else 0
     vocabulary       likeness: what the encoder's vocabulary says of a picture, compared with `vector_d`, over words
     contrast         likeness: log-probability of `vector_d` against its `rivals_rd` (itself among them)
+    regions          likeness: with c the dot products of `vector_d` and a picture's vectors in the query's
+                     `RegionSpace`, sum_k softmax_k(temperature * c) c (Tan et al. 2019, Eq. 4, as in their code)
     """
 
-    kind: Literal["words", "picture", "value", "vocabulary", "contrast"]
+    kind: Literal["words", "picture", "value", "vocabulary", "contrast", "regions"]
     turn: int
     label: str
     weight: float
@@ -82,15 +125,20 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """What is compared with pictures: a picture's score is the weighted sum of its likeness to the parts.
+    """What is compared with pictures, and how.
 
-    `excluded` pictures come last, whatever their score. `adapters` says which turns were not taken as they were
-    given, and what was done instead.
+    dot                every part in the space "global": a picture's score is the weighted mean of its likeness to them
+    late_interaction   every part of kind "regions", in a `RegionSpace`: likewise
+    rank_fusion        every part of kind "regions": the pictures are ranked by each part alone, and the score is
+                       minus their mean rank as a share of the gallery (R-RankFusion; `weight` plays no role)
+
+    A query without parts still names its space, from the very first state on. `excluded` pictures come last, whatever
+    their score. `adapters` says which turns were not taken as they were given, and what was done instead.
     """
 
     parts: tuple[Part, ...]
-    space: Literal["global"] = "global"
-    compare: Literal["dot"] = "dot"
+    space: Literal["global"] | RegionSpace = "global"
+    compare: Literal["dot", "late_interaction", "rank_fusion"] = "dot"
     excluded: frozenset[PictureId] = frozenset()
     adapters: tuple[str, ...] = ()
 

@@ -1,0 +1,129 @@
+"""The baselines of Drill-down as retrievers: what `network` trained, at work on one conversation.
+
+Numpy only. A turn that is no description goes through the adapters of `blocks.spoken`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Float32
+
+from viewfinder.conversation import PictureId
+from viewfinder.data.visual_genome import Vocabulary
+from viewfinder.errors import BadInput
+from viewfinder.retrievers.base import Part, Query, RegionSpace, ResolvedTurn
+from viewfinder.retrievers.baselines.settings import ModelSettings
+from viewfinder.retrievers.blocks.forward import Arrays, projected, read_words, unit, updated
+from viewfinder.retrievers.blocks.spoken import spoken
+from viewfinder.training.presets import build
+from viewfinder.weights import Weights, check_card, read_weights
+
+JOINT = ";"
+"""What R-RE has between sentences."""
+
+Said = tuple[int, str]
+"""A turn's number and a sentence of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class BaselineState:
+    """What was said, the vectors that pictures are compared with (r-rankfusion: one a sentence), and what goes on.
+
+    `memory_d` is the context of hre and r-hre, and of r-re what its GRU has read up to the last joint.
+    """
+
+    memory_d: Float32[np.ndarray, " d"]
+    said: tuple[Said, ...] = ()
+    vectors: tuple[Float32[np.ndarray, " d"], ...] = ()
+    excluded: frozenset[PictureId] = frozenset()
+    adapters: tuple[str, ...] = ()
+
+
+class Baseline:
+    """A trained baseline at work; its name is one of `settings.SYSTEMS`."""
+
+    def __init__(self, weights: Weights) -> None:
+        card = weights.card
+        self.name = card.system
+        self.settings = build(ModelSettings, card.settings["model"])
+        self._arrays: Arrays = weights.arrays
+        self._vocabulary = Vocabulary(tuple(card.settings["words"]))
+        self._joint = joint_of(self._vocabulary)
+        whole = self.name == "hre"
+        self.needs: tuple[str, ...] = ("global",) if whole else ("regions",)
+        self.space = RegionSpace(
+            name=f"{self.name}-{weights.fingerprint}",
+            raw_version=card.encoder,
+            project=self._project,
+            regions=1 if whole else card.settings["regions"],
+            width=self.settings.width,
+            temperature=self.settings.factor,
+            reads_regions=not whole,
+            has_whole=whole,
+        )
+
+    def begin(self) -> BaselineState:
+        """Nothing said."""
+        return BaselineState(np.zeros(self.settings.width, np.float32))
+
+    def step(self, state: BaselineState, turn: ResolvedTurn) -> BaselineState:
+        """The state with the turn's sentences read."""
+        heard = spoken(turn)
+        for sentence in heard.sentences:
+            state = self._read(replace(state, said=(*state.said, (turn.number, sentence))), sentence)
+        return replace(state, excluded=heard.after(state.excluded), adapters=(*state.adapters, *heard.adapters))
+
+    def query(self, state: BaselineState) -> Query:
+        """One part for all that was said; for r-rankfusion one a sentence."""
+        alone = self.name == "r-rankfusion"
+        groups = [(said,) for said in state.said] if alone else [state.said] * bool(state.said)
+        parts = tuple(
+            Part("regions", said[-1][0], "; ".join(sentence for _, sentence in said), 1.0, unit(vector_d))
+            for said, vector_d in zip(groups, state.vectors, strict=True)
+        )
+        return Query(parts, self.space, "rank_fusion" if alone else "late_interaction", state.excluded, state.adapters)
+
+    # -- inside
+
+    def _read(self, state: BaselineState, sentence: str) -> BaselineState:
+        """As `network.Baseline.converse`, a sentence at a time."""
+        numbers = self._vocabulary.encode(sentence)
+        if self.name == "r-re":
+            vector_d = read_words(self._arrays, "read_words", numbers, state.memory_d)
+            so_far_d = read_words(self._arrays, "read_words", [*numbers[:-1], self._joint], state.memory_d)
+            return replace(state, memory_d=so_far_d, vectors=(vector_d,))
+        query_d = read_words(self._arrays, "read_words", numbers)
+        if self.name == "r-rankfusion":
+            return replace(state, vectors=(*state.vectors, query_d))
+        context_d = updated(self._arrays, "update", query_d, state.memory_d)
+        return replace(state, memory_d=context_d, vectors=(context_d,))
+
+    def _project(
+        self, regions_nre: Float[np.ndarray, "n r e"] | None, whole_ng: Float[np.ndarray, "n g"]
+    ) -> Float32[np.ndarray, "n k d"]:
+        raw_nke = whole_ng[:, None] if regions_nre is None else regions_nre
+        sees = "regions" if self.space.reads_regions else "whole"
+        return projected(self._arrays, "project", raw_nke, scaled_by=sees if self.settings.standardised else None)
+
+
+def joint_of(vocabulary: Vocabulary) -> int:
+    """The number of the joint among these words; that of unknown words, if it is none of them."""
+    return vocabulary.encode(JOINT)[0]
+
+
+def load(name: str, checkpoint: Path | None = None) -> Baseline:
+    """The baseline of this name with these weights.
+
+    Raises:
+        BadInput: none are given; or no such file, or it is damaged or of another system.
+    """
+    if checkpoint is None:
+        raise BadInput(
+            f"{name}: none is in the box; train one (`viewfinder train {name}`) and name its weights (--checkpoint)"
+        )
+    weights = read_weights(checkpoint)
+    check_card(checkpoint, weights.card, system=name)
+    return Baseline(weights)

@@ -1,0 +1,89 @@
+"""What a baseline is, and how it is trained: the tables of presets.toml. No torch here.
+
+Every default is what the published code does; where the paper says otherwise, the paper's way is an option.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from viewfinder.errors import BadInput
+from viewfinder.training.settings import Training
+
+System = Literal["hre", "r-hre", "r-re", "r-rankfusion"]
+
+SYSTEMS: tuple[System, ...] = get_args(System)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """The network of any of the four.
+
+    Attributes:
+        width: D, numbers of the state vector.
+        word_width: numbers of a word vector.
+        temperature: of the softmax over regions; `divides` as the paper has it, else multiplied.
+        share_of_regions: the paper's 1/N in the score.
+        standardised: whether raw vectors are brought to mean 0 and deviation 1 by numbers of the training set.
+    """
+
+    width: int = 1280
+    word_width: int = 300
+    temperature: float = 9.0
+    divides: bool = False
+    share_of_regions: bool = False
+    standardised: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("width", "word_width"):
+            if getattr(self, name) < 1:
+                raise BadInput(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if not self.temperature > 0:
+            raise BadInput(f"temperature is {self.temperature}; it must be above 0")
+
+    @property
+    def factor(self) -> float:
+        """What cosines are multiplied by under the softmax."""
+        return 1 / self.temperature if self.divides else self.temperature
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossSettings:
+    """What is minimised.
+
+    Attributes:
+        kind: the hardest decoy of the batch (published), or every decoy.
+        margin: by which the right picture must be ahead of a decoy.
+    """
+
+    kind: Literal["hardest", "every"] = "hardest"
+    margin: float = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """A table of presets.toml.
+
+    Attributes:
+        batch: dialogues a step.
+        turns: sentences of a dialogue; 0: as many as the data's protocol has.
+        selects: the validation figure by which the best weights are chosen.
+        fewest: how often a word must occur to have a vector.
+        negated: whether dialogues also ask for things that are not there, and take that back.
+    """
+
+    model: ModelSettings
+    loss: LossSettings
+    training: Training
+    batch: int = 128
+    turns: int = 0
+    selects: Literal["loss", "recall"] = "loss"
+    fewest: int = 10
+    negated: bool = False
+
+    def __post_init__(self) -> None:
+        if self.batch < 2:
+            raise BadInput(f"batch is {self.batch}; a dialogue needs another one to be told from")
+        if self.turns < 0:
+            raise BadInput(f"turns is {self.turns}; it must be at least 1, or 0 for as many as the data has")

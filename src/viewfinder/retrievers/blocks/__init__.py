@@ -1,0 +1,1 @@
+"""What several systems are built of; systems import nothing from one another."""

@@ -1,0 +1,159 @@
+"""Every kind of turn as sentences, for systems that read nothing else.
+
+What a system of sentences cannot take as it was given goes through an adapter, which is named:
+
+caption      a picture becomes the words that describe it
+verbalise    a choice or a refusal becomes a sentence
+drop         something could not be said in words, and plays no role
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show, is_dont_know
+from viewfinder.retrievers.base import Picture, ResolvedTurn
+from viewfinder.retrievers.clauses import split
+
+MOST_WORDS = 3
+"""Words that stand for a picture."""
+
+TELLING, CERTAIN = 10.0, 0.5
+"""A word tells something of a picture if it is this many times as likely as if all words were alike, or this likely."""
+
+_ARTICLE = re.compile(r"^(?:a|an|any|the|some|those|these)\s+", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """A turn in words.
+
+    Attributes:
+        sentences: what it says, each for a turn of its own in a system that takes one sentence a turn; often one.
+        adapters: what was not taken as it was given, and what became of it; a line each.
+        excluded: pictures that it rules out.
+        readmitted: pictures that may be the one after all, whatever ruled them out before.
+    """
+
+    sentences: tuple[str, ...] = ()
+    adapters: tuple[str, ...] = ()
+    excluded: frozenset[PictureId] = frozenset()
+    readmitted: frozenset[PictureId] = frozenset()
+
+    def after(self, excluded: frozenset[PictureId]) -> frozenset[PictureId]:
+        """The pictures that are ruled out after this turn, `excluded` those before it."""
+        return (excluded | self.excluded) - self.readmitted
+
+
+def spoken(turn: ResolvedTurn) -> Spoken:
+    """The turn as sentences; nothing of it is left out without a line in `adapters`."""
+    match turn.turn:
+        case Say(text):
+            return Spoken(_sentence(text))
+        case Answer(_, text):
+            return Spoken() if is_dont_know(text) else _answered(turn, text)
+        case Like() | Show():
+            return _picked(turn, turn.turn)
+        case Keep(attribute, _):
+            return _kept(turn, attribute)
+        case Reject():
+            return _rejected(turn)
+        case BackTo():
+            raise AssertionError("the session moves; a retriever never sees BackTo")
+
+
+def _answered(turn: ResolvedTurn, answer: str) -> Spoken:
+    said = _sentence(turn.text)
+    return Spoken(said) if said else Spoken(adapters=(f"drop: the answer {answer!r} names nothing that one can see",))
+
+
+def _picked(turn: ResolvedTurn, picked: Like | Show) -> Spoken:
+    """A picture in words, then what was said with it; with words another picture is wanted, without it may be the one.
+
+    The text is as it was said: it has the values in it that `turn.changes` names. What these deny is not said of the
+    picture.
+    """
+    void = {rival.lower() for change in turn.changes for rival in change.rivals}
+    described = [words for picture in turn.pictures if (words := description(picture, turn.vocabulary, void))]
+    adapters = [f'caption: the picture is taken as "{words}"' for words in described]
+    if len(described) < len(turn.pictures) or not turn.pictures:
+        adapters.append("drop: no word says enough of the picture")
+    if isinstance(picked, Like) and picked.turn is not None:
+        adapters.append(f"drop: what was said after turn {picked.turn} stays, words cannot be taken back")
+    said = _sentence(picked.text)
+    named = frozenset(picture.id for picture in turn.pictures if picture.id is not None)
+    return Spoken(
+        (*described, *said),
+        tuple(adapters),
+        excluded=named if said else frozenset(),
+        readmitted=frozenset() if said else named,
+    )
+
+
+def _kept(turn: ResolvedTurn, attribute: str) -> Spoken:
+    values = ", ".join(value for known in turn.attribute_values.values() for value in known)
+    said = _sentence(turn.text or values)
+    if not said:
+        return Spoken(adapters=(f"drop: the {attribute} to keep has no name",))
+    return Spoken(said, (f'verbalise: the {attribute} to keep is said as "{said[0]}"',))
+
+
+def _rejected(turn: ResolvedTurn) -> Spoken:
+    """What is not wanted as "there is no ...", as people said it to Drill-down; pictures are ruled out.
+
+    A bare "none of these" takes all that was shown.
+    """
+    pictures = turn.pictures or (() if turn.text.strip() else turn.shown)
+    gone = frozenset(picture.id for picture in pictures if picture.id is not None)
+    adapters = ["drop: rejected pictures are left out, but their like is not"] if pictures else []
+    clauses = split(turn.text)
+    unwanted = [_ARTICLE.sub("", piece) for piece in (clauses.wanted, *clauses.unwanted) if piece]
+    if not unwanted:
+        return Spoken(adapters=tuple(adapters), excluded=gone)
+    sentence = "there is no " + " and no ".join(unwanted)
+    return Spoken((sentence,), (*adapters, f'verbalise: what is not wanted is said as "{sentence}"'), gone)
+
+
+def description(picture: Picture, vocabulary: Sequence[str], void: Iterable[str] = ()) -> str:
+    """A picture in a few words: what the encoder's vocabulary says of it, then what its catalogue does.
+
+    Words in `void`, and those that say little, are left out; "" if none remains.
+    """
+    left_out = {word.lower() for word in void}
+    found: list[str] = []
+    for word in (*_seen(picture, vocabulary), *_noted(picture)):
+        if word.lower() not in left_out and not any(_alike(word, other) for other in found):
+            found.append(word)
+    return ", ".join(islice(found, MOST_WORDS))
+
+
+def _seen(picture: Picture, vocabulary: Sequence[str]) -> list[str]:
+    """The words that tell something of the picture, the likeliest first."""
+    roots_l = picture.vectors.get("vocabulary")
+    if roots_l is None or not vocabulary:
+        return []
+    chances_l = np.square(roots_l)
+    telling = np.flatnonzero(chances_l >= min(TELLING / len(vocabulary), CERTAIN))
+    return [vocabulary[at] for at in telling[np.argsort(-chances_l[telling], kind="stable")]]
+
+
+def _noted(picture: Picture) -> list[str]:
+    """Values of a catalogue that are words: no numbers, no sentences."""
+    values = [value for known in picture.attributes.values() for value in known]
+    return [value for value in values if 0 < len(value.split()) <= MOST_WORDS and not re.search(r"\d", value)]
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether one of two words begins with the other: "dog" and "dogs"."""
+    one, other = one.lower(), other.lower()
+    return one.startswith(other) or other.startswith(one)
+
+
+def _sentence(text: str) -> tuple[str, ...]:
+    said = " ".join(text.split())
+    return (said,) if said else ()

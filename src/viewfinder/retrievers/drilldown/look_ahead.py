@@ -1,0 +1,60 @@
+"""The policy's teacher: which slot, if this query went there, would serve the rest of the dialogue best.
+
+Tan et al. 2019, Section 3.3: the value of writing into a slot is the sum of rewards until the end of the dialogue,
+when later slots are drawn from the present policy; one draw an action. Nothing here has a gradient.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from viewfinder.retrievers.blocks.regions import EPS, own_similarity
+from viewfinder.retrievers.drilldown.network import Drilldown
+from viewfinder.retrievers.drilldown.settings import LossSettings
+
+
+@torch.no_grad()
+def values(
+    network: Drilldown,
+    loss: LossSettings,
+    states_bmd: Float[Tensor, "b m d"],
+    queries_btd: Float[Tensor, "b t d"],
+    vectors_bkd: Float[Tensor, "b k d"],
+    turn: int,
+) -> Float[Tensor, "b m"]:
+    """The value of writing the query of `turn` into each slot; `vectors_bkd` are the wanted pictures' regions.
+
+    The sum, over this turn and all that follow, of the gain in similarity over the states before the turn. All slots
+    count, empty ones too. The m alternatives of a dialogue are rolled out side by side.
+    """
+    dialogues, slots, width = states_bmd.shape
+    temperature = network.settings.factor
+
+    def reward(alternatives_bamd: Tensor) -> Tensor:
+        if loss.reward == "cosine":
+            alternatives_bamd = normalize(alternatives_bamd, dim=-1, eps=EPS)
+        return own_similarity(vectors_bkd, alternatives_bamd, temperature)
+
+    base_b1 = reward(states_bmd[:, None])
+    written_bmd = network.update(queries_btd[:, turn, None].expand(states_bmd.shape), states_bmd)
+    alternatives_bamd = states_bmd[:, None].expand(dialogues, slots, slots, width).clone()
+    every_a = torch.arange(slots, device=states_bmd.device)
+    alternatives_bamd[:, every_a, every_a] = written_bmd
+    value_ba = reward(alternatives_bamd) - base_b1
+    flat_nmd = alternatives_bamd.view(dialogues * slots, slots, width)
+    rows_n = torch.arange(len(flat_nmd), device=states_bmd.device)
+    for later in range(turn + 1, queries_btd.shape[1]):
+        query_nd = queries_btd[:, later, None].expand(dialogues, slots, width).reshape(-1, width)
+        chances_nm = torch.softmax(network.logits(query_nd, flat_nmd), dim=-1)
+        slot_n = torch.multinomial(chances_nm, 1).squeeze(-1)
+        flat_nmd[rows_n, slot_n] = network.update(query_nd, flat_nmd[rows_n, slot_n])
+        value_ba += reward(alternatives_bamd) - base_b1
+    return value_ba
+
+
+def best(value_ba: Float[Tensor, "b m"]) -> Int[Tensor, " b"]:
+    """The slot of the highest value."""
+    return value_ba.argmax(dim=-1)

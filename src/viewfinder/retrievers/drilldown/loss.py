@@ -1,0 +1,75 @@
+"""Drill-down's losses over a batch of dialogues: finding the pictures, and choosing the slots."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from viewfinder.retrievers.blocks.dialogues import Batch
+from viewfinder.retrievers.blocks.losses import contrastive, every_triplet, hardest_triplet
+from viewfinder.retrievers.blocks.regions import similarity
+from viewfinder.retrievers.drilldown.look_ahead import best, values
+from viewfinder.retrievers.drilldown.network import Drilldown, Slots
+from viewfinder.retrievers.drilldown.settings import LossSettings
+
+
+def scores(network: Drilldown, slots: Slots, vectors_nkd: Float[Tensor, "n k d"]) -> Float[Tensor, "n b"]:
+    """The score of every picture for every dialogue."""
+    settings, (states_bmd, counts_bm) = network.settings, network.scored(slots)
+    found_nb = similarity(vectors_nkd, states_bmd, counts_bm, settings.factor)
+    return found_nb / vectors_nkd.shape[1] if settings.share_of_regions else found_nb
+
+
+def finding(
+    network: Drilldown, loss: LossSettings, after: list[Slots], vectors_bkd: Float[Tensor, "b k d"]
+) -> Float[Tensor, ""]:
+    """The mean over turns, summed over the batch, of how badly pictures and dialogues find one another."""
+    turns = []
+    for slots in after:
+        scores_bb = scores(network, slots, vectors_bkd)
+        if loss.kind == "contrastive":
+            turns.append(contrastive(scores_bb, network.log_scale.exp()).sum())
+        else:
+            triplet = hardest_triplet if loss.kind == "hardest" else every_triplet
+            turns.append(triplet(scores_bb, loss.margin).sum())
+    return torch.stack(turns).mean()
+
+
+def fixed(network: Drilldown, loss: LossSettings, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+    """The loss of the first stage: slots are taken in turn (or written softly)."""
+    vectors_bkd = network.look(batch.regions_bke, batch.whole_bg)
+    after = network.converse(network.read(batch.said, batch.lengths_bt))
+    return finding(network, loss, after, vectors_bkd), {}
+
+
+def learned(network: Drilldown, loss: LossSettings, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+    """The loss of the second stage: the look-ahead says which slot is best, and the policy learns to say so too."""
+    vectors_bkd = network.look(batch.regions_bke, batch.whole_bg)
+    queries_btd = network.read(batch.said, batch.lengths_bt)
+    slots, after, choosing, agrees = network.begin(len(queries_btd), queries_btd.device), [], [], []
+    for turn, query_bd in enumerate(queries_btd.unbind(dim=1)):
+        full = turn >= network.settings.slots
+        chosen_b = None if full else network.empty(slots, turn)
+        if full or loss.policy_turns == "all":
+            # The policy learns from states it does not shape: what it reads is detached.
+            logits_bm = network.logits(query_bd.detach(), slots.states_bmd.detach())
+            best_b = best(values(network, loss, slots.states_bmd.detach(), queries_btd, vectors_bkd, turn))
+            choosing.append(cross_entropy(logits_bm, best_b, reduction="sum"))
+            agrees.append((logits_bm.argmax(dim=-1) == best_b).float().mean())
+            if full:
+                chosen_b = best_b if loss.executes == "look_ahead" else _drawn(logits_bm)
+        assert chosen_b is not None
+        slots = network.write(slots, query_bd, chosen_b)
+        after.append(slots)
+    found = finding(network, loss, after, vectors_bkd)
+    if not choosing:  # as many slots as turns: nothing is ever chosen
+        return found, {"finding": found.detach()}
+    chosen = torch.stack(choosing).mean()
+    figures = {"finding": found.detach(), "choosing": chosen.detach(), "agrees": torch.stack(agrees).mean()}
+    return found + loss.policy_weight * chosen, figures
+
+
+def _drawn(logits_bm: Float[Tensor, "b m"]) -> Int[Tensor, " b"]:
+    return torch.multinomial(torch.softmax(logits_bm.detach(), dim=-1), 1).squeeze(-1)

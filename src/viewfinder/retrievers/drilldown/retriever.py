@@ -1,0 +1,176 @@
+"""Drill-down as a retriever: one sentence a turn goes into the state vectors, and they look at the pictures' regions.
+
+Numpy only; `network` is what was trained. A turn that is no description goes through the adapters of `blocks.spoken`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Float, Float32
+
+from viewfinder.conversation import PictureId
+from viewfinder.data.visual_genome import Vocabulary
+from viewfinder.retrievers.base import Part, Query, RegionSpace, ResolvedTurn
+from viewfinder.retrievers.blocks.forward import Arrays, Reader, linear, projected, unit, updated
+from viewfinder.retrievers.blocks.spoken import spoken
+from viewfinder.retrievers.drilldown.settings import ModelSettings
+from viewfinder.training.presets import build
+from viewfinder.weights import Weights, check_card, read_weights
+
+SYSTEM = "drilldown"
+SHIPPED = Path(__file__).with_name("modern.safetensors")
+
+
+@dataclass(frozen=True, eq=False)
+class DrilldownState:
+    """The state vectors, how much of each was written, and which turns are in which slot.
+
+    `said_m` holds (turn, sentence) pairs by slot; where writing is soft, by the slot that took most of it. `written_m`
+    is 0 for an empty slot and 1 for a full one.
+    """
+
+    states_md: Float32[np.ndarray, "m d"]
+    written_m: Float32[np.ndarray, " m"]
+    said_m: tuple[tuple[tuple[int, str], ...], ...]
+    sentences: int = 0
+    excluded: frozenset[PictureId] = frozenset()
+    adapters: tuple[str, ...] = ()
+
+
+class Drilldown:
+    """A trained Drill-down network at work."""
+
+    name: ClassVar[str] = SYSTEM
+    needs: ClassVar[tuple[str, ...]] = ("regions",)
+
+    def __init__(self, weights: Weights) -> None:
+        card = weights.card
+        self.settings = build(ModelSettings, card.settings["model"])
+        self._arrays: Arrays = weights.arrays
+        self._read = Reader(
+            weights.arrays, Vocabulary(tuple(card.settings["words"])), card.settings["sentences_version"]
+        )
+        self.space = RegionSpace(
+            name=f"{SYSTEM}-{weights.fingerprint}",
+            raw_version=card.encoder,
+            project=self._project,
+            regions=card.settings["regions"] + self.settings.whole,
+            width=self.settings.width,
+            temperature=self.settings.factor,
+            has_whole=self.settings.whole,
+        )
+
+    def begin(self) -> DrilldownState:
+        """Empty slots."""
+        slots, width = self.settings.slots, self.settings.width
+        return DrilldownState(np.zeros((slots, width), np.float32), np.zeros(slots, np.float32), ((),) * slots)
+
+    def step(self, state: DrilldownState, turn: ResolvedTurn) -> DrilldownState:
+        """The state with the turn's sentences written."""
+        heard = spoken(turn)
+        for sentence in heard.sentences:
+            query_d = self._read(sentence, turn.sentences)
+            said = (turn.number, sentence)
+            state = (
+                self._softly(state, query_d, said)
+                if self.settings.write == "soft"
+                else self._into_one(state, query_d, said)
+            )
+        return replace(state, excluded=heard.after(state.excluded), adapters=(*state.adapters, *heard.adapters))
+
+    def query(self, state: DrilldownState) -> Query:
+        """A part a written slot."""
+        latest = max((turn for said in state.said_m for turn, _ in said), default=0)
+        parts = tuple(
+            Part(
+                "regions",
+                said[-1][0] if said else latest,
+                "; ".join(text for _, text in said) or "what the other slots hold",
+                1.0 if self.settings.mean_over == "all" else float(written),
+                unit(state_d),
+            )
+            for state_d, written, said in zip(state.states_md, state.written_m, state.said_m, strict=True)
+            if written > 0
+        )
+        return Query(parts, self.space, "late_interaction", state.excluded, state.adapters)
+
+    # -- inside
+
+    def _into_one(
+        self, state: DrilldownState, query_d: Float[np.ndarray, " d"], said: tuple[int, str]
+    ) -> DrilldownState:
+        slot = self._choose(state, query_d)
+        states_md, written_m = state.states_md.copy(), state.written_m.copy()
+        states_md[slot] = updated(self._arrays, "update", query_d, states_md[slot])
+        written_m[slot] = 1.0
+        return _noted(replace(state, states_md=states_md, written_m=written_m), slot, said)
+
+    def _softly(self, state: DrilldownState, query_d: Float[np.ndarray, " d"], said: tuple[int, str]) -> DrilldownState:
+        logits_m = self._logits(state, query_d).copy()
+        logits_m[state.sentences % self.settings.slots] += self.settings.own_slot
+        gate_m = np.exp(logits_m - logits_m.max())
+        gate_m = np.asarray(gate_m / gate_m.sum(), np.float32)
+        queries_md = np.broadcast_to(query_d, state.states_md.shape)
+        new_md = updated(self._arrays, "update", queries_md, state.states_md)
+        states_md = state.states_md + gate_m[:, None] * (new_md - state.states_md)
+        written_m = 1 - (1 - state.written_m) * (1 - gate_m)
+        return _noted(replace(state, states_md=states_md, written_m=written_m), int(gate_m.argmax()), said)
+
+    def _choose(self, state: DrilldownState, query_d: Float[np.ndarray, " d"]) -> int:
+        """As `network.Drilldown.choose`; which of the empty slots is taken makes no difference to the scores."""
+        settings, sentences = self.settings, state.sentences
+        if settings.choice == "first":
+            return 0
+        if settings.choice == "circular" or sentences < settings.slots:
+            return sentences % settings.slots
+        if settings.choice == "learned":
+            return int(self._logits(state, query_d).argmax())
+        # A draw that is the same whenever the same is said again: `step` is pure.
+        rng = np.random.default_rng(zlib.crc32(query_d.tobytes(), sentences))
+        if settings.choice == "random":
+            return int(rng.integers(settings.slots))
+        logits_m = self._logits(state, query_d).astype(np.float64)
+        chances_m = np.exp(logits_m - logits_m.max())
+        return int(rng.choice(settings.slots, p=chances_m / chances_m.sum()))
+
+    def _logits(self, state: DrilldownState, query_d: Float[np.ndarray, " d"]) -> Float[np.ndarray, " m"]:
+        queries_md = np.broadcast_to(query_d, state.states_md.shape)
+        pair = (queries_md, state.states_md)
+        rows = np.concatenate(pair if self.settings.policy_reads == "query_state" else pair[::-1], axis=-1)
+        for layer in ("policy.0", "policy.2"):
+            rows = np.maximum(linear(self._arrays, layer, rows), 0.0)
+        logits_m = linear(self._arrays, "policy.4", rows)[:, 0]
+        return np.maximum(logits_m, 0.0) if self.settings.policy_relu else logits_m
+
+    def _project(
+        self, regions_nre: Float[np.ndarray, "n r e"] | None, whole_ng: Float[np.ndarray, "n g"]
+    ) -> Float32[np.ndarray, "n k d"]:
+        assert regions_nre is not None
+        scaled = self.settings.standardised
+        vectors_nkd = projected(self._arrays, "project", regions_nre, scaled_by="regions" if scaled else None)
+        if not self.settings.whole:
+            return vectors_nkd
+        whole_n1d = projected(self._arrays, "project_whole", whole_ng[:, None], scaled_by="whole" if scaled else None)
+        return np.concatenate([vectors_nkd, whole_n1d], axis=1)
+
+
+def _noted(state: DrilldownState, slot: int, said: tuple[int, str]) -> DrilldownState:
+    said_m = tuple((*old, said) if number == slot else old for number, old in enumerate(state.said_m))
+    return replace(state, said_m=said_m, sentences=state.sentences + 1)
+
+
+def load(checkpoint: Path | None = None) -> Drilldown:
+    """The retriever with these weights; None: those in the box.
+
+    Raises:
+        BadInput: no such file, or it is damaged or of another system.
+    """
+    path = checkpoint or SHIPPED
+    weights = read_weights(path)
+    check_card(path, weights.card, system=SYSTEM)
+    return Drilldown(weights)

@@ -1,0 +1,114 @@
+"""The systems that can be trained, by name, and what a training is asked to do. No torch until one begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from viewfinder.encoders.base import Encoder
+from viewfinder.errors import BadInput, UnknownName
+from viewfinder.features.places import is_writable, places_of
+from viewfinder.retrievers.blocks.described import Described, read_described
+from viewfinder.retrievers.blocks.sentences import SentenceVectors
+
+if TYPE_CHECKING:
+    from viewfinder.training import Fitted
+
+SENTENCES = "sentences"
+"""The folder of sentence vectors, among those of the pictures' vectors."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainPlan:
+    """What to train, on what, and how.
+
+    Attributes:
+        system: one of `TRAINERS`.
+        data: folders of data sets; what they hold for training is learnt from, what for validation is measured on.
+        preset: a table of the system's presets.toml; `overrides` are settings in place of its own, "key=value".
+        out: where the training goes.
+        encoder: what reads pictures and sentences.
+        resume: whether to go on with the training that is in `out`.
+        seed: of all draws.
+        features: where vectors are kept, for several data sets in a folder each, by its name; None: beside the data.
+        start: weights to begin with.
+        shown, tensorboard: a progress bar; a log for TensorBoard.
+        told: called with a line at every stage.
+        should_stop: asked after every step; a training that is stopped leaves a checkpoint.
+    """
+
+    system: str
+    data: tuple[Path, ...]
+    preset: str
+    out: Path
+    encoder: Encoder
+    resume: bool = False
+    overrides: tuple[str, ...] = ()
+    seed: int = 0
+    features: Path | None = None
+    start: Path | None = None
+    shown: bool = True
+    tensorboard: bool = True
+    told: Callable[[str], None] = lambda line: None
+    should_stop: Callable[[], bool] = lambda: False
+
+    def read(self, folder: Path, split: str, *, whole: bool = False, negated: bool = False) -> Described:
+        """The pictures of a split of one of the data sets; see `read_described`."""
+        place = self.features_of(folder)
+        return read_described(
+            folder, split, self.encoder, features_folder=place, whole=whole, negated=negated, told=self.told
+        )
+
+    def features_of(self, folder: Path) -> Path | None:
+        """Where the vectors of one of the data sets are kept; None: beside it."""
+        if self.features is None or len(self.data) == 1:
+            return self.features
+        return self.features / folder.resolve().name
+
+    def sentences(self, texts: Sequence[str]) -> SentenceVectors:
+        """The encoder's vectors of sentences, computed where they are not there yet."""
+        places = places_of(self.data[0], SENTENCES) if self.features is None else [self.features / SENTENCES]
+        place = next((place for place in places if is_writable(place)), places[-1])
+        return SentenceVectors.of(texts, self.encoder, place, self.told)
+
+
+def _drilldown(plan: TrainPlan) -> Fitted:
+    from viewfinder.retrievers.drilldown.train import train
+
+    return train(plan)
+
+
+def _baseline(plan: TrainPlan) -> Fitted:
+    from viewfinder.retrievers.baselines.train import train
+
+    return train(plan)
+
+
+TRAINERS: dict[str, Callable[[TrainPlan], Fitted]] = {
+    "drilldown": _drilldown,
+    "hre": _baseline,
+    "r-hre": _baseline,
+    "r-re": _baseline,
+    "r-rankfusion": _baseline,
+}
+
+
+def train(plan: TrainPlan) -> Fitted:
+    """Train a system as planned.
+
+    Raises:
+        UnknownName: no such system, or no such preset.
+        BadInput: data that is missing or damaged, settings that do not go, or `out` holds a training already.
+        EncoderMismatch: `out` or `start` was trained on vectors of another encoder.
+    """
+    if plan.system not in TRAINERS:
+        raise UnknownName(f"no system is called {plan.system!r}; there are: {', '.join(TRAINERS)}")
+    for folder in plan.data:
+        if not folder.is_dir():
+            raise BadInput(f"{folder}: no such folder; name the folder of a data set (--data)")
+    # `fit` would say the same, but only once the data is read.
+    if not plan.resume and any(plan.out.glob("**/checkpoints/*.safetensors")):
+        raise BadInput(f"{plan.out}: holds a training already; go on with it (--resume) or name another folder (--out)")
+    return TRAINERS[plan.system](plan)
