@@ -1,4 +1,4 @@
-"""Property tests draw the same examples every time, so that a run can be repeated.
+"""A retriever for tests that need regions; and property tests that can be repeated: they draw the same every time.
 
 `HYPOTHESIS_PROFILE=explore make test` draws new ones.
 """
@@ -6,9 +6,68 @@
 from __future__ import annotations
 
 import os
+import zlib
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+import pytest
 from hypothesis import settings
+
+from viewfinder.conversation import Say
+from viewfinder.encoders.base import REGIONS
+from viewfinder.retrievers import Part, Query, RegionSpace, ResolvedTurn
+from viewfinder.testing import COLOURS
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=500, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+class LooksAtRegions:
+    """A retriever that turns what was said and the pictures' regions at random, alike, and compares them.
+
+    What is said stands for the mean colour it names (of `ColourEncoder`), or for a direction of its own. It takes no
+    other turns and says so.
+    """
+
+    name = "looks-at-regions"
+    needs = ("regions",)
+
+    def __init__(self, raw_version: str, width: int) -> None:
+        self._turn_ed = np.random.default_rng(5).standard_normal((width, 16)).astype(np.float32)
+        self.space = RegionSpace(f"turned-{width}", raw_version, self.project, REGIONS, 16)
+
+    def project(self, regions_nre: Array | None, global_ng: Array) -> Array:
+        assert regions_nre is not None
+        return self.turned(regions_nre)
+
+    def turned(self, vectors: Array) -> Array:
+        turned = np.asarray(vectors, np.float32) @ self._turn_ed
+        lengths = np.linalg.norm(turned, axis=-1, keepdims=True)
+        return np.asarray(turned / np.maximum(lengths, 1e-9), np.float32)
+
+    def begin(self) -> tuple[ResolvedTurn, ...]:
+        return ()
+
+    def step(self, state: tuple[ResolvedTurn, ...], turn: ResolvedTurn) -> tuple[ResolvedTurn, ...]:
+        return (*state, turn)
+
+    def query(self, state: tuple[ResolvedTurn, ...]) -> Query:
+        heard = [turn for turn in state if isinstance(turn.turn, Say)]
+        others = tuple(f"drop: turn {turn.number}" for turn in state if turn not in heard)
+        parts = tuple(Part("regions", turn.number, turn.text, 1.0, self._meant(turn.text)) for turn in heard)
+        return Query(parts, self.space, "late_interaction", adapters=others)
+
+    def _meant(self, text: str) -> Array:
+        if text in COLOURS and len(self._turn_ed) == 3:
+            return self.turned(np.array(COLOURS[text]) / 255 - 0.5)
+        return self.turned(np.random.default_rng(zlib.crc32(text.encode())).standard_normal(len(self._turn_ed)))
+
+
+@pytest.fixture
+def looks_at_regions() -> Callable[[str, int], LooksAtRegions]:
+    """Makes such a retriever, for raw vectors of a version and regions of so many numbers."""
+    return LooksAtRegions

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from viewfinder.encoders.base import REGIONS, Encoder
-from viewfinder.testing import COLOURS, ColourEncoder, halves, load_colours, tiny_pictures
+from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, halves, load_colours, tiny_pictures
 
 
 def test_the_colour_encoder_is_an_encoder() -> None:
@@ -62,3 +62,16 @@ def test_tiny_pictures_are_all_different_and_always_the_same(tmp_path: Path) -> 
     with Image.open(first[5].path) as picture:
         assert picture.getpixel((12, 2)) == COLOURS[first[5].top]
         assert picture.getpixel((12, 14)) == COLOURS[first[5].bottom]
+
+
+def test_tiny_raw_vectors_are_those_the_encoder_gives_in_any_order_of_pictures() -> None:
+    looks = [("red", "blue"), ("white", "black"), ("green", "red")]
+    raw = TinyRaw(looks, without=frozenset({"p002"}), batch=2)
+    batches = list(raw.batches(["p001", "p002", "p000"], regions=True))
+    seen = ColourEncoder().pictures([halves(*looks[1]), halves(*looks[0])], regions=True)
+    assert [len(global_bg) for global_bg, _ in batches] == raw.reads == [2, 1]
+    regions_nre = np.concatenate([regions_bre for _, regions_bre in batches if regions_bre is not None])
+    assert seen.regions_brd is not None
+    np.testing.assert_allclose(regions_nre[[0, 2]], seen.regions_brd, atol=1e-3)
+    assert not regions_nre[1].any()
+    assert next(iter(raw.batches(["p000"], regions=False)))[1] is None

@@ -23,7 +23,7 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.gallery import Gallery
 from viewfinder.pictures import decode_one
 from viewfinder.questioners import statement, values_meant
-from viewfinder.retrievers import Change, Picture, ResolvedTurn
+from viewfinder.retrievers import Change, Picture, ResolvedTurn, Sentences
 from viewfinder.retrievers.changes import Family, named_changes
 
 FACTS = frozenset({"format", "year", "month", "camera", "folder"})
@@ -81,6 +81,7 @@ def resolve(talk: Conversation, node: Node, gallery: Gallery) -> ResolvedTurn:
         values,
         changes,
         vocabulary.words if vocabulary is not None else (),
+        Sentences(gallery.encoder.sentences_version, gallery.encoder.sentences),
     )
 
 

@@ -34,10 +34,10 @@ from viewfinder.conversation import (
     is_dont_know,
 )
 from viewfinder.errors import BadInput, EmptyQuery
-from viewfinder.gallery import Gallery, Match, Scores, Verdict, explained, match_of, verdict_of
+from viewfinder.gallery import Gallery, Match, Scores, Verdict, match_of, verdict_of
 from viewfinder.questioners import Candidates, Questioner, load_questioner
 from viewfinder.resolving import resolve
-from viewfinder.retrievers import Query, Retriever
+from viewfinder.retrievers import Query, RegionSpace, Retriever
 
 CANDIDATES = 1000
 """The likeliest pictures, which a question is about."""
@@ -51,7 +51,19 @@ TIE = 1e-6
 
 @dataclass(frozen=True)
 class Hit:
-    """One result: `rank` from 1, `path` the first file that exists, `why` each turn's share of the score."""
+    """One result: `rank` from 1, `path` the first file that exists, `why` the score comes to this, as JSON.
+
+        {"turns": [{"turn": 1, "parts": ["a red car"], "adds": 0.31, "share": 1.0}],
+         "regions": {"boxes": [[0.0, 0.0, 0.167, 0.167], ...],
+                     "slots": [{"said": "a red car", "turn": 1, "weights": [0.004, ...], "adds": 0.31}]}}
+
+    `turns`: what each turn adds to the score, and its share of all that is added or taken away.
+
+    `regions`, from retrievers that compare with many vectors a picture (`RegionSpace`): `boxes` are where these
+    lie, [x0, y0, x1, y1] as shares of width and height (an empty list where that is not known), and each of `slots`
+    is one vector of the query: what it holds in words, the turn that was last written into it, how much it looks at
+    each box (the weights add up to 1), and what it adds to the score.
+    """
 
     rank: int
     id: PictureId
@@ -135,6 +147,7 @@ class Session:
     ) -> None:
         self._gallery_now = gallery
         self._retriever = retriever
+        self._weights = _weights_of(retriever)
         self._questioner_name = questioner
         self._questioner: Questioner | None = None
         self._n = n
@@ -184,6 +197,7 @@ class Session:
 
         Raises:
             BadInput: it refers to a turn, picture, attribute or file that does not exist, or says nothing.
+            EncoderMismatch: the retriever was trained on vectors of another encoder.
         """
         started = time.perf_counter()
         _check_says_something(turn)
@@ -194,7 +208,7 @@ class Session:
         gallery = self._gallery_now()
         self._lost = {}
         query = self._retriever.query(self._state(talk, talk.here, gallery))
-        scores = gallery.scores(query)
+        scores = gallery.scores(query, allowed_n=self._allowed(gallery))
         hits = self._hits(gallery, query, scores)
         # Going back brings back what was asked there, not the next best question.
         question = talk.pending if isinstance(turn, BackTo) else self._ask(talk, gallery, scores) if hits else None
@@ -227,7 +241,8 @@ class Session:
         """The 0-based rank of a picture, at best and at worst where scores tie."""
         gallery = self._gallery_now()
         row = gallery.row(_id(picture))
-        scores = gallery.scores(self._retriever.query(self._state(self.conversation, self.conversation.here, gallery)))
+        query = self._retriever.query(self._state(self.conversation, self.conversation.here, gallery))
+        scores = gallery.scores(query, exact=True)
         open_n = ~scores.excluded_n
         if not open_n[row]:
             return len(gallery) - 1, len(gallery) - 1
@@ -268,13 +283,13 @@ class Session:
     def _memo_key(self, node: Node, gallery: Gallery) -> tuple[str, ...]:
         """What a turn comes to may depend on the catalogue, so another state of the library is another state here."""
         snapshot = gallery.snapshot
-        return self._retriever.name, gallery.encoder.version, str(snapshot.folder), snapshot.generation, node.key
+        library = (gallery.encoder.version, str(snapshot.folder), snapshot.generation)
+        return self._retriever.name, self._weights, *library, node.key
 
     def _hits(self, gallery: Gallery, query: Query, scores: Scores) -> list[Hit]:
         if not query.parts:
             return []
         rows_k = gallery.best(scores, self._n, self._allowed(gallery))
-        shares_kp = gallery.shares(query, rows_k)
         return [
             Hit(
                 rank=rank,
@@ -282,9 +297,11 @@ class Session:
                 path=_existing(gallery.snapshot.paths(row)),
                 score=round(float(scores.total_n[row]), 4),
                 match=match_of(scores.chance_of(float(scores.total_n[row]))),
-                why=explained(query, shares_p),
+                why=why,
             )
-            for rank, (row, shares_p) in enumerate(zip(rows_k.tolist(), shares_kp, strict=True), start=1)
+            for rank, (row, why) in enumerate(
+                zip(rows_k.tolist(), gallery.why(query, rows_k, scores), strict=True), start=1
+            )
         ]
 
     def _allowed(self, gallery: Gallery) -> Bool[np.ndarray, " n"] | None:
@@ -314,6 +331,12 @@ class Session:
 
 def _id(picture: Hit | PictureId) -> PictureId:
     return picture.id if isinstance(picture, Hit) else picture
+
+
+def _weights_of(retriever: Retriever[Any]) -> str:
+    """Tells retrievers of one name and different weights apart: their states are not each other's."""
+    space = retriever.query(retriever.begin()).space
+    return space.name if isinstance(space, RegionSpace) else space
 
 
 def _check_says_something(turn: Turn) -> None:

@@ -9,16 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Float16
 from PIL import Image
 
-from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary
+from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary, grid_boxes
 from viewfinder.pictures import Fit, Stretch, picture_id
 from viewfinder.stores import FileRecord, PictureRow, Snapshot
 
@@ -47,6 +47,7 @@ class ColourEncoder:
     calibration: Calibration | None = None
     vocabulary: Vocabulary | None = None
     raw_version: str = "colours-raw-1"
+    sentences_version: str = "colours-said-1"
     fit: Fit = Stretch(FINE)  # noqa: RUF009 (frozen)
 
     @property
@@ -68,6 +69,14 @@ class ColourEncoder:
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
         """What a picture of the named colours would have; a text that names none points in a direction of its own."""
         return self.project(np.array([_said(text) for text in texts], np.float32).reshape(-1, RAW_WIDTH))
+
+    def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
+        """`words` with all channels weighed alike."""
+        return _unit(np.array([_said(text) for text in texts], np.float32).reshape(-1, RAW_WIDTH))
+
+    def region_boxes(self, width: int, height: int) -> Float[np.ndarray, "r 4"]:
+        """A grid of 6 x 6."""
+        return grid_boxes(width, height)
 
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """The mean likeness to all colours there are."""
@@ -144,6 +153,35 @@ def tiny_snapshot(
     mark = picture_id(json.dumps([looks, known, encoder.version]).encode())
     table, columns = pictures_to_arrow(rows), columns_of(rows)
     return Snapshot(matrix_nd, table, columns, space=encoder.version, generation=mark, folder=None)
+
+
+@dataclass(frozen=True)
+class TinyRaw:
+    """The raw vectors of `tiny_snapshot(looks)`, regions and all, a few pictures a batch; `without` have none: zeros.
+
+    `reads` lists the size of every batch that was asked for.
+    """
+
+    looks: Sequence[tuple[str, str]]
+    without: frozenset[str] = frozenset()
+    raw_version: str = ColourEncoder.raw_version
+    batch: int = 5
+    reads: list[int] = field(default_factory=list, compare=False)
+
+    def batches(
+        self, ids: Sequence[str], *, regions: bool
+    ) -> Iterator[tuple[Float[np.ndarray, "b g"], Float16[np.ndarray, "b r e"] | None]]:
+        """Mean colours of a 4 x 4 grid (b 48), and if asked for of a 6 x 6 grid (b 36 3)."""
+        for start in range(0, len(ids), self.batch):
+            some = ids[start : start + self.batch]
+            self.reads.append(len(some))
+            seen = ColourEncoder().pictures([halves(*self.looks[int(name[1:])]) for name in some], regions=regions)
+            known_b = np.array([name not in self.without for name in some], np.float32)
+            global_bg = seen.global_bd * known_b[:, None]
+            if seen.regions_brd is None:
+                yield global_bg, None
+            else:
+                yield global_bg, (seen.regions_brd * known_b[:, None, None]).astype(np.float16)
 
 
 def _mean_colours(pixels: Pixels, side: int) -> Float[np.ndarray, "cells 3"]:

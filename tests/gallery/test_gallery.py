@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from viewfinder.encoders.base import Calibration
 from viewfinder.errors import UnknownName
-from viewfinder.gallery import LIKELY, MAYBE, ChanceOf, Gallery, explained, match_of, verdict_of
+from viewfinder.gallery import Gallery
 from viewfinder.retrievers import Part, Query
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 
@@ -132,35 +132,8 @@ def test_a_gallery_without_pictures_answers_with_none() -> None:
     assert len(empty.tags.phrases_td) > 0
 
 
-def test_the_chance_of_a_score_is_the_logistic_curve() -> None:
-    chance_of = ChanceOf(mean=0.1, deviation=0.2, score_weight=2.0, outlier_weight=3.0, bias=-4.0)
-    # (0.5 - 0.1) / 0.2 = 2 deviations: 2 x 0.5 + 3 x 2 - 4 = 3
-    assert chance_of(0.5) == pytest.approx(1 / (1 + np.exp(-3)))
-
-
 def test_a_calibration_counts_only_for_words() -> None:
     encoder = ColourEncoder(calibration=Calibration(10.0, 0.0, 0.0))
     gallery = Gallery(GALLERY.snapshot, encoder)
     assert gallery.scores(Query((part("words", "red"),))).chance_of.score_weight == 10.0
     assert gallery.scores(Query((part("words", "red"), part("picture", "red")))).chance_of.score_weight == 0.0
-
-
-def test_words_for_chances() -> None:
-    assert [match_of(chance) for chance in (LIKELY, MAYBE, MAYBE - 0.01)] == ["likely", "maybe", "unlikely"]
-    assert [verdict_of(chance) for chance in (LIKELY, MAYBE, MAYBE - 0.01, None)] == [
-        "found",
-        "unsure",
-        "nothing",
-        "nothing",
-    ]
-
-
-def test_why_joins_the_parts_of_a_turn_and_shares_sum_to_one() -> None:
-    asked = Query((part("words", "red", turn=1), part("value", "red", turn=1), part("words", "blue", -0.5, turn=3)))
-    why = explained(asked, np.array([0.3, 0.1, -0.1]))
-    assert why == {
-        "turns": [
-            {"turn": 1, "parts": ["red", "top: red"], "adds": 0.4, "share": 0.8},
-            {"turn": 3, "parts": ["blue"], "adds": -0.1, "share": -0.2},
-        ]
-    }

@@ -1,0 +1,20 @@
+"""What a turn refers to, looked up (what comes of it is tested through sessions)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from viewfinder.conversation import Conversation, Say
+from viewfinder.gallery import Gallery
+from viewfinder.resolving import resolve
+from viewfinder.testing import ColourEncoder, tiny_snapshot
+
+
+def test_a_turn_brings_words_of_the_head_and_sentences_that_no_head_has_touched() -> None:
+    tuned = ColourEncoder(channels=(1.0, 0.5, 0.0))
+    talk = Conversation().then(Say("red over blue"))
+    turn = resolve(talk, talk.here, Gallery(tiny_snapshot([("red", "blue")], encoder=tuned), tuned))
+    assert turn.sentences is not None
+    assert turn.sentences.version == tuned.sentences_version
+    np.testing.assert_array_equal(turn.sentences.encode(["red"]), ColourEncoder().words(["red"]))
+    assert not np.allclose(turn.words(["red"]), ColourEncoder().words(["red"]))

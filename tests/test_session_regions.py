@@ -1,0 +1,192 @@
+"""Live searches with a retriever that compares with many vectors a picture: what a turn shows, says and costs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jaxtyping import Float, Float32
+
+from viewfinder.conversation import Reject, Say
+from viewfinder.errors import EncoderMismatch
+from viewfinder.gallery import Gallery
+from viewfinder.gallery import regions as region_scores
+from viewfinder.retrievers import Composer, Part, Query, RegionSpace, ResolvedTurn, Retriever
+from viewfinder.session import Hits, Session, StepMemo
+from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
+
+Array = Float[np.ndarray, "..."]
+
+NAMES = list(COLOURS)
+LOOKS = [(top, bottom) for top in NAMES for bottom in NAMES]
+ENCODER = ColourEncoder()
+
+
+def as_units(regions_nre: Array | None, global_ng: Array) -> Float32[np.ndarray, "n k d"]:
+    assert regions_nre is not None
+    long_nre = regions_nre.astype(np.float32)
+    return np.asarray(long_nre / np.maximum(np.linalg.norm(long_nre, axis=-1, keepdims=True), 1e-6))
+
+
+COLOUR = RegionSpace("colour", ENCODER.raw_version, as_units, regions=36, width=3)
+
+
+@dataclass(frozen=True)
+class Looking:
+    """Every sentence is a slot that looks for its colour anywhere; rejected pictures go, other turns are dropped."""
+
+    space: RegionSpace = COLOUR
+    compare: Literal["late_interaction", "rank_fusion"] = "late_interaction"
+    factor: float = 1.0
+    name: str = "looking"
+    needs: tuple[str, ...] = ("regions",)
+
+    def begin(self) -> Query:
+        return Query((), self.space, self.compare)
+
+    def step(self, state: Query, turn: ResolvedTurn) -> Query:
+        match turn.turn:
+            case Say(text):
+                assert turn.sentences is not None
+                mean_3 = turn.sentences.encode([text])[0].reshape(-1, 3).mean(axis=0)
+                slot = Part("regions", turn.number, text, 1.0, self.factor * mean_3 / np.linalg.norm(mean_3))
+                return replace(state, parts=(*state.parts, slot))
+            case Reject(pictures):
+                return replace(state, excluded=state.excluded | set(pictures))
+        return replace(state, adapters=(*state.adapters, f"drop: turn {turn.number}"))
+
+    def query(self, state: Query) -> Query:
+        return state
+
+
+def gallery_of(looks: Sequence[tuple[str, str]] = LOOKS, attributes: bool = False) -> Gallery:
+    known = [{"top": (top,)} for top, _ in looks] if attributes else None
+    return Gallery(tiny_snapshot(looks, known), ENCODER, TinyRaw(looks))
+
+
+GALLERY = gallery_of(attributes=True)
+
+
+def session(retriever: Retriever[Any] | None = None, gallery: Gallery = GALLERY, **kwargs: Any) -> Session:
+    return Session(lambda: gallery, retriever or Looking(), None, **{"memo": StepMemo(), **kwargs})
+
+
+def ids(hits: Hits) -> list[str]:
+    return [hit.id for hit in hits]
+
+
+def test_the_looking_retriever_is_a_retriever() -> None:
+    assert isinstance(Looking(), Retriever)
+
+
+def test_every_slot_is_shown_on_the_regions_it_looks_at() -> None:
+    live = session()
+    live.say("green")
+    hit = live.say("purple")[0]
+    assert set(LOOKS[int(hit.id[1:])]) == {"green", "purple"}
+    regions = json.loads(json.dumps(hit.why))["regions"]
+    assert regions["boxes"][0] == [0, 0, 0.167, 0.167]
+    assert [(slot["said"], slot["turn"]) for slot in regions["slots"]] == [("green", 1), ("purple", 2)]
+    upper = [sum(slot["weights"][:18]) for slot in regions["slots"]]
+    assert (upper[0] > 0.9) == (LOOKS[int(hit.id[1:])][0] == "green")
+    assert abs(upper[0] - upper[1]) > 0.8  # the two look at different halves
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.lists(st.sampled_from(NAMES), min_size=1, max_size=4), st.sampled_from(["late_interaction", "rank_fusion"]))
+def test_slots_and_turns_add_up_to_the_score(said: list[str], compare: Any) -> None:
+    live = session(Looking(compare=compare), n=3)
+    for text in said[:-1]:
+        live.say(text)
+    for hit in live.say(said[-1]):
+        slots = hit.why["regions"]["slots"]
+        assert sum(slot["adds"] for slot in slots) == pytest.approx(hit.score, abs=5e-4)
+        assert sum(turn["adds"] for turn in hit.why["turns"]) == pytest.approx(hit.score, abs=5e-4)
+        assert all(sum(slot["weights"]) == pytest.approx(1, abs=1e-9) for slot in slots)
+
+
+def test_hits_of_one_vector_a_picture_have_no_regions() -> None:
+    assert set(session(Composer()).say("red")[0].why) == {"turns"}
+
+
+def test_pictures_that_were_rejected_go_and_filters_fill_the_page() -> None:
+    live = session(where={"top": "blue"}, n=8)
+    first = live.say("blue")
+    assert [LOOKS[int(hit.id[1:])][0] for hit in first] == ["blue"] * 8
+    hits = live.reject(first[0])
+    assert first[0].id not in ids(hits)
+    assert len(hits) == 7
+    assert live.rank_of(first[0]) == len(LOOKS) - 1
+
+
+def test_a_turn_that_was_not_taken_as_given_is_said() -> None:
+    live = session()
+    live.say("red")
+    live.like("p001")
+    assert live.adapters == ("drop: turn 2",)
+
+
+def test_ranks_are_exact_where_scores_on_screen_need_not_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    gallery = gallery_of([LOOKS[at % 64] for at in range(300)])
+    exact, near = (session(gallery=gallery) for _ in range(2))
+    exact.say("red")
+    shown = exact.say("purple")
+    monkeypatch.setattr(region_scores, "MANY", 100)
+    near.say("red")
+    assert ids(near.say("purple")) == ids(shown)
+    names = gallery.snapshot.ids[::23]
+    monkeypatch.undo()
+    expected = [exact.rank_bounds(name) for name in names]
+    monkeypatch.setattr(region_scores, "MANY", 100)
+    assert [near.rank_bounds(name) for name in names] == expected
+
+
+@pytest.mark.parametrize("compare", ["late_interaction", "rank_fusion"])
+def test_copies_tie_at_best_and_at_worst(compare: Any) -> None:
+    live = session(Looking(compare=compare), gallery_of([*LOOKS[:8], *LOOKS[:8]]))
+    live.say("red")  # the first picture is red all over, and its copy
+    assert [live.rank_bounds(name) for name in ("p000", "p008")] == [(0, 1), (0, 1)]
+
+
+def test_going_back_to_the_start_finds_nothing_and_back_again_the_same() -> None:
+    live = session()
+    live.say("green")
+    hits = live.say("blue")
+    assert list(live.back_to(0)) == []
+    assert ids(live.back_to(2)) == ids(hits)
+
+
+def test_retrievers_of_one_name_and_other_weights_do_not_share_their_states() -> None:
+    memo = StepMemo()
+    other = Looking(replace(COLOUR, name="anti-colour"), factor=-1.0)
+    first, second, alone = session(memo=memo), session(other, memo=memo), session(other)
+    first.say("red")
+    assert ids(second.say("red")) == ids(alone.say("red"))
+    assert ids(second.back_to(1)) != ids(first.back_to(1))
+
+
+def test_a_system_of_another_encoder_is_refused_and_the_talk_stays_as_it_was() -> None:
+    live = session(Looking(replace(COLOUR, raw_version="photographs-3")))
+    with pytest.raises(EncoderMismatch, match="trained on photographs-3"):
+        live.say("red")
+    assert len(live.conversation) == 0
+
+
+def test_questions_go_by_the_scores_of_regions() -> None:
+    live = Session(lambda: GALLERY, Looking(), "information_gain", memo=StepMemo())
+    live.say("something green")
+    assert live.question is not None
+    assert live.question.choices
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_collection_of_no_picture_or_one_is_searched_without_a_warning(count: int) -> None:
+    hits = session(gallery=gallery_of(LOOKS[:count])).say("red")
+    assert len(hits) == count
+    assert hits.verdict == "nothing"
