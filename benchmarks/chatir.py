@@ -33,7 +33,7 @@ FILE = "Human_BLIP2"
 class StandIn:
     """An encoder that knows nothing: every text is a direction of its own."""
 
-    name = version = raw_version = "stand-in"
+    name = version = raw_version = sentences_version = "stand-in"
     fit: Fit = Stretch(224)
     calibration: Calibration | None = None
     vocabulary: Vocabulary | None = None
@@ -49,6 +49,14 @@ class StandIn:
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
         """Unit vectors drawn from a hash of each text."""
         return np.stack([_drawn(text) for text in texts])
+
+    def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
+        """The same as `words`."""
+        return self.words(texts)
+
+    def region_boxes(self, width: int, height: int) -> Float[np.ndarray, "r 4"]:
+        """Never asked for."""
+        raise AssertionError("the pool has vectors, not pictures")
 
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """Not known."""

@@ -41,6 +41,15 @@ def test_evaluate_as_json_names_every_figure_in_full(viewfinder: Run, world: Pat
     assert set(task["figures"][0]) >= {"metric", "at", "gallery", "split", "caption", "ties", "mean", "low", "high"}
 
 
+def test_a_checkpoint_for_what_is_not_trained_is_refused_in_one_line(
+    viewfinder: Run, world: Path, tmp_path: Path
+) -> None:
+    outcome = evaluated(viewfinder, world, tmp_path / "run", "clip-t", "--checkpoint", str(tmp_path / "w.safetensors"))
+    assert outcome.code == 2
+    assert outcome.err.count("\n") == 1
+    assert "clip-t has nothing to load" in outcome.err
+
+
 def test_two_runs_are_compared_figure_by_figure(viewfinder: Run, world: Path, tmp_path: Path) -> None:
     for system in ("random", "composer"):
         evaluated(viewfinder, world, tmp_path / system, system)

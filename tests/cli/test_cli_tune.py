@@ -1,4 +1,4 @@
-"""`viewfinder tune` and `viewfinder train`."""
+"""`viewfinder tune`."""
 
 from __future__ import annotations
 
@@ -43,16 +43,3 @@ def test_a_table_about_other_pictures_is_refused(viewfinder: Run, library: Path,
     outcome = viewfinder("tune", "--captions", tmp_path / "other.csv", "--library", library)
     assert outcome.code == 2
     assert outcome.err.count("\n") == 1
-
-
-def test_an_unknown_system_lists_what_there_is(viewfinder: Run, tmp_path: Path) -> None:
-    outcome = viewfinder("train", "nobody", "--data", tmp_path)
-    assert outcome.code == 2
-    assert "there are: starter" in outcome.err
-
-
-@pytest.mark.parametrize("folder", ["none", "."])
-def test_train_without_data_is_wrong_use(folder: str, viewfinder: Run, tmp_path: Path) -> None:
-    outcome = viewfinder("train", "starter", "--data", tmp_path / folder, "--out", tmp_path / "out")
-    assert outcome.code == 2
-    assert str(tmp_path) in outcome.err

@@ -1,12 +1,21 @@
-"""Two small worlds, made once, and an encoder that tells colours apart."""
+"""Two small worlds, made once, and a small system that looks at regions."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, Literal
 
+import numpy as np
 import pytest
+from jaxtyping import Float, Float32
+
+from viewfinder.conversation import Reject
+from viewfinder.retrievers import Part, Query, RegionSpace, ResolvedTurn
+from viewfinder.testing import ColourEncoder
 
 PROGRAM = (sys.executable, "-c", "from viewfinder.cli import main; main()")
 
@@ -27,3 +36,79 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def goods(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A drawn catalogue."""
     return made(tmp_path_factory.mktemp("evaluation") / "goods", "--kind", "catalogue", "--count", "120")
+
+
+Said = tuple[tuple[int, str, Float32[np.ndarray, " d"]], ...]
+"""Turn, text and vector of every sentence so far."""
+
+
+@dataclass(frozen=True)
+class Looking:
+    """Every sentence is the colour it names, and the last `slots` of them look at the colours of the regions.
+
+    Older sentences count less. `projected` notes how many pictures were projected at a time.
+    """
+
+    compare: Literal["late_interaction", "rank_fusion"] = "late_interaction"
+    slots: int = 3
+    raw_version: str = ColourEncoder.raw_version
+    needs: tuple[str, ...] = ("regions",)
+    projected: list[int] = field(default_factory=list, compare=False)
+
+    @property
+    def name(self) -> str:
+        return f"looking-{self.compare}-{self.slots}"
+
+    @property
+    def space(self) -> RegionSpace:
+        return RegionSpace(self.name, self.raw_version, self._project, regions=36, width=3)
+
+    def begin(self) -> tuple[Said, frozenset[str]]:
+        return (), frozenset()
+
+    def step(self, state: tuple[Said, frozenset[str]], turn: ResolvedTurn) -> tuple[Said, frozenset[str]]:
+        said, excluded = state
+        if isinstance(turn.turn, Reject):
+            return said, excluded | set(turn.turn.pictures)
+        assert turn.sentences is not None
+        grid_163 = turn.sentences.encode([turn.text])[0].reshape(16, 3)
+        return (*said, (turn.number, turn.text, unit(grid_163.mean(axis=0)))), excluded
+
+    def query(self, state: tuple[Said, frozenset[str]]) -> Query:
+        said, excluded = state
+        kept = list(reversed(said[-self.slots :]))
+        parts = (Part("regions", turn, text, 1 / age, vector_3) for age, (turn, text, vector_3) in enumerate(kept, 1))
+        return Query(tuple(parts), self.space, self.compare, excluded)
+
+    def _project(
+        self, regions_nre: Float[np.ndarray, "n r e"] | None, whole_ng: Float[np.ndarray, "n g"]
+    ) -> Float32[np.ndarray, "n k d"]:
+        assert regions_nre is not None
+        self.projected.append(len(regions_nre))
+        return unit(regions_nre[:, :, :3])
+
+
+def unit(vectors: Float[np.ndarray, "*n d"]) -> Float32[np.ndarray, "*n d"]:
+    """Vectors of length 1."""
+    wide = np.asarray(vectors, np.float32)
+    return np.asarray(wide / np.maximum(np.linalg.norm(wide, axis=-1, keepdims=True), 1e-12), np.float32)
+
+
+@pytest.fixture
+def looking() -> Callable[..., Looking]:
+    """Makes the small system, with other settings where some are given."""
+    return lambda **settings: replace(Looking(projected=[]), **settings)
+
+
+@pytest.fixture
+def looking_by_name(monkeypatch: pytest.MonkeyPatch) -> Looking:
+    """The small system under the name "looking"; a checkpoint is a file with the number of its slots."""
+    import viewfinder.retrievers
+
+    system = Looking(projected=[])
+
+    def load(checkpoint: Path | None) -> Any:
+        return system if checkpoint is None else replace(system, slots=int(checkpoint.read_text()))
+
+    monkeypatch.setitem(viewfinder.retrievers.RETRIEVERS, "looking", load)
+    return system

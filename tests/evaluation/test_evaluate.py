@@ -1,14 +1,20 @@
 from __future__ import annotations
 
 import json
+import pickle
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from viewfinder.errors import BadInput, UnknownName
+import viewfinder.retrievers
+from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.evaluation import Evaluation, Plan, evaluate, read_run, write_run
 from viewfinder.evaluation.report import write_page
+from viewfinder.retrievers.blocks.detector import DETECTOR_VERSION
 from viewfinder.testing import ColourEncoder
 
 
@@ -101,9 +107,101 @@ def test_a_user_who_answers_by_a_model_needs_one(scenes: Path, tmp_path: Path) -
         done(scenes, tmp_path, user="vqa")
 
 
-def test_a_checkpoint_for_what_is_not_trained_is_refused(scenes: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="composer has nothing to load"):
-        done(scenes, tmp_path, checkpoint=tmp_path / "x.safetensors")
+@pytest.mark.parametrize("system", ["composer", "random"])
+def test_a_checkpoint_for_what_is_not_trained_is_refused(scenes: Path, tmp_path: Path, system: str) -> None:
+    with pytest.raises(BadInput, match=f"{system} has nothing to load"):
+        done(scenes, tmp_path, system=system, checkpoint=tmp_path / "x.safetensors")
+
+
+def test_a_trained_system_ranks_and_projects_the_pictures_of_the_task_alone(
+    scenes: Path, tmp_path: Path, looking_by_name: Any
+) -> None:
+    evaluation = done(scenes, tmp_path / "run", system="looking", protocol="drilldown")
+    [task] = evaluation.run.tasks
+    assert (task.ranks.gallery_size, sum(looking_by_name.projected)) == (6, 6)  # of 39
+    assert not np.isnan(task.ranks.best_st).any()
+
+
+def test_two_checkpoints_are_two_runs_with_names_of_their_own(
+    scenes: Path, tmp_path: Path, looking_by_name: Any
+) -> None:
+    labels = []
+    for slots in (1, 2):
+        file = tmp_path / str(slots) / "weights.safetensors"
+        file.parent.mkdir()
+        file.write_text(str(slots))
+        evaluation = done(scenes, tmp_path / "run", system="looking", protocol="drilldown", checkpoint=file)
+        write_run(evaluation.run)
+        labels.append(read_run(tmp_path / "run").provenance.label)
+    assert labels[0] != labels[1]
+    assert all(label.startswith("looking (weights.safetensors ") for label in labels)
+
+
+def test_what_its_vectors_look_at_is_drawn_for_every_example(
+    scenes: Path, tmp_path: Path, looking_by_name: Any
+) -> None:
+    evaluation = done(scenes, tmp_path / "run", system="looking", protocol="drilldown", limit=2)
+    turns = evaluation.examples[0].turns
+    assert [len(turn.looks.slots) for turn in turns if turn.looks is not None] == [1, 2, *[3] * 8]
+    assert all([look.fresh for look in turn.looks.slots].count(True) == 1 for turn in turns if turn.looks)
+    page = write_page(evaluation.run, evaluation.examples).read_text(encoding="utf-8")
+    assert page.count('class="looks"') == 2
+    assert len(list((tmp_path / "run" / "attention").glob("*.png"))) == 2
+    write_page(evaluation.run)  # without examples: the drawings of the run before go
+    assert not (tmp_path / "run" / "attention").exists()
+
+
+def test_a_simulated_users_talk_is_drawn_too(scenes: Path, tmp_path: Path, looking_by_name: Any) -> None:
+    plan = {"protocol": "chatir", "user": "oracle", "manners": {"policy": "describes"}, "split": "val", "limit": 1}
+    evaluation = done(scenes, tmp_path, system="looking", **plan)
+    [example] = evaluation.examples
+    assert all(turn.looks is not None for turn in example.turns)
+
+
+def test_regions_cannot_be_seen_in_vectors_that_are_brought(scenes: Path, tmp_path: Path, looking_by_name: Any) -> None:
+    with pytest.raises(BadInput, match="one vector a picture, but looking looks at regions"):
+        done(scenes, tmp_path, system="looking", vectors=tmp_path / "v.npz")
+
+
+def test_a_system_trained_on_other_vectors_is_refused(
+    scenes: Path, tmp_path: Path, looking_by_name: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = replace(looking_by_name, raw_version="elsewhere-1")
+    monkeypatch.setitem(viewfinder.retrievers.RETRIEVERS, "looking", lambda checkpoint: other)
+    with pytest.raises(EncoderMismatch, match="looking was trained on vectors of elsewhere-1, not colours-raw-1"):
+        done(scenes, tmp_path, system="looking")
+
+
+def test_a_system_trained_on_a_detectors_regions_sees_those_of_the_data(
+    scenes: Path, tmp_path: Path, looking_by_name: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    detecting = replace(looking_by_name, raw_version=DETECTOR_VERSION)
+    monkeypatch.setitem(viewfinder.retrievers.RETRIEVERS, "looking", lambda checkpoint: detecting)
+    home = with_detector(scenes, tmp_path / "vg")
+    evaluation = done(home, tmp_path / "run", system="looking", protocol="drilldown")
+    [task] = evaluation.run.tasks
+    assert task.ranks.gallery_size == len(task.talk_ids) == 6
+    looks = evaluation.examples[0].turns[0].looks
+    assert looks is not None
+    np.testing.assert_allclose(looks.boxes_r4[0], [0, 0, 0.5, 0.5])
+
+
+def with_detector(scenes: Path, home: Path) -> Path:
+    """A world with detector features of its test pictures: every box is the upper left quarter."""
+    home.mkdir()
+    for part in ("rg_jsons", "caches", "images", "sg_xmls"):
+        (home / part).symlink_to(scenes / part)
+    (home / "region_36_final").mkdir()
+    for number in map(int, (scenes / "caches" / "vg_test.txt").read_text().split()):
+        with Image.open(home / "images" / f"{number:012}.jpg") as image:
+            width, height = image.size
+        record = {
+            "region_boxes": np.tile(np.array([0, 0, width / 2, height / 2], np.float32), (36, 1)),
+            "region_feats": np.random.default_rng(number).standard_normal((36, 2048)).astype(np.float32),
+            "region_clses": np.zeros(36, np.int32),
+        }
+        (home / "region_36_final" / f"{number:012}.npy").write_bytes(pickle.dumps(record, 2))
+    return home
 
 
 def test_the_page_holds_every_task_and_its_pictures(scenes: Path, tmp_path: Path) -> None:

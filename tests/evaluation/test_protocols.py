@@ -96,6 +96,40 @@ def test_captions_are_said_in_the_order_of_the_file(tmp_path: Path) -> None:
     assert task.talks[0].turns == (Say("a dog"), Say("in the snow"))
 
 
+def captioned(folder: Path, count: int) -> Path:
+    """A folder in Flickr8k's form: p00.jpg, p01.jpg ... with three captions each, two of them alike."""
+    (folder / "images").mkdir()
+    names = [f"p{number:02}.jpg" for number in range(count)]
+    for name in names:
+        (folder / "images" / name).write_bytes(b"")
+    rows = [f"{name},{caption}" for name in names for caption in (f"A dog of {name}", "Snow", "snow")]
+    (folder / "captions.csv").write_text("\n".join(["image,caption", *rows]) + "\n")
+    return folder
+
+
+def test_captions_are_turns_of_drilldown_split_by_their_place(tmp_path: Path) -> None:
+    # Of 13 in a row, places 3 and 9 are for testing and 6 for validation.
+    home = captioned(tmp_path, 26)
+    [test], [val], [train] = (tasks_of(home, "drilldown", split) for split in ("test", "val", "train"))
+    assert test.gallery == ("p03.jpg", "p09.jpg", "p16.jpg", "p22.jpg")
+    assert val.gallery == ("p06.jpg", "p19.jpg")
+    assert len(train.gallery) == 20
+    assert test.talks[0].turns == (Say("a dog of p03.jpg"), Say("snow"))
+
+
+def test_captioned_pictures_serve_both_protocols(tmp_path: Path) -> None:
+    titles = [task.title for task in tasks_of(captioned(tmp_path, 26), None, None)]
+    assert titles == ["drilldown, test", "captions, all"]
+
+
+@needs_data
+@pytest.mark.data
+def test_flickr8k_is_five_turns_in_three_parts() -> None:
+    tasks = {split: tasks_of(SHARED / "flickr8k", "drilldown", split)[0] for split in ("train", "val", "test")}
+    assert {split: len(task.talks) for split, task in tasks.items()} == {"train": 515, "val": 51, "test": 103}
+    assert {talk.judged for talk in tasks["test"].talks} <= {4, 5}
+
+
 def test_a_split_that_is_not_there_is_named_with_those_that_are(scenes: Path) -> None:
     with pytest.raises(UnknownName, match=r"no split is called 'dev'; there are: drilldown: train, val, test"):
         tasks_of(scenes, "drilldown", "dev")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from viewfinder.conversation import Answer, BackTo, Like, Question, Reject, Say, Turn
 from viewfinder.evaluation import Talk, Task, replay
 from viewfinder.evaluation.pictures import Pictures
+from viewfinder.evaluation.raw import MappedVectors
 from viewfinder.evaluation.systems import load_system
 from viewfinder.retrievers import Retriever
 from viewfinder.session import Session, StepMemo
@@ -26,8 +28,11 @@ def colours(copies: int = 1) -> Pictures:
     encoder = ColourEncoder()
     keys = sorted(f"{name}{'+' * copy}" for name in NAMES for copy in range(copies))
     looks = [key.rstrip("+").split("-") for key in keys]
-    raw_nd = encoder.pictures([halves(top, bottom) for top, bottom in looks]).global_bd
-    return Pictures(tuple(keys), encoder.project(raw_nd), encoder)
+    seen = encoder.pictures([halves(top, bottom) for top, bottom in looks], regions=True)
+    assert seen.regions_brd is not None
+    rows = {key: row for row, key in enumerate(keys)}
+    raw = MappedVectors(encoder.raw_version, rows, seen.global_bd, seen.regions_brd.astype(np.float16))
+    return Pictures(tuple(keys), encoder.project(seen.global_bd), encoder, raw=raw)
 
 
 def task(gallery: tuple[str, ...], talks: dict[str, tuple[Turn, ...]] = TALKS) -> Task:
@@ -42,7 +47,8 @@ def live_bounds(pictures: Pictures, retriever: Retriever[Any], talk: Talk) -> li
     found = []
     for turn in talk.turns:
         session.take(turn)
-        found.append(session.rank_bounds(talk.target))
+        if not isinstance(turn, BackTo):  # going back has no rank
+            found.append(session.rank_bounds(talk.target))
     return found
 
 
@@ -55,6 +61,38 @@ def test_replayed_ranks_are_those_of_a_live_session(system: str) -> None:
     for row, talk in enumerate(asked.talks):
         live = live_bounds(pictures, load_system(system), talk)
         assert list(zip(table.best_st[row], table.worst_st[row], strict=True)) == live
+
+
+@pytest.mark.parametrize("compare", ["late_interaction", "rank_fusion"])
+def test_replayed_ranks_of_region_queries_are_those_of_a_live_session(
+    looking: Callable[..., Retriever[Any]], compare: str
+) -> None:
+    pictures, retriever = colours(copies=2), looking(compare=compare)
+    asked = task(pictures.keys, {**TALKS, "blue-white": (Say("blue"), BackTo(0), Say("blue over white"))})
+    table = replay(asked, pictures.gallery(), retriever)
+    for row, talk in enumerate(asked.talks):
+        live = live_bounds(pictures, retriever, talk)
+        judged = ~np.isnan(table.best_st[row])
+        assert list(zip(table.best_st[row, judged], table.worst_st[row, judged], strict=True)) == live
+
+
+def test_ranks_are_fused_among_the_tasks_gallery_alone(looking: Callable[..., Retriever[Any]]) -> None:
+    few = ("blue-blue", "green-green", "green-red", "red-red")
+    talks: dict[str, tuple[Turn, ...]] = {"green-red": (Say("red"), Say("green"))}
+    retriever = looking(compare="rank_fusion")
+    among_all = replay(task(few, talks), colours().gallery(), retriever)
+    alone = replay(task(few, talks), colours().gallery(few), retriever)
+    # By "red": red-red, green-red, then the others; by "green": green-green, green-red, then the others: 2 + 2 against
+    # 1 + 3 or more, so the picture of both colours comes first or ties.
+    assert (among_all.best_st[0, 1], among_all.worst_st[0, 1]) == (alone.best_st[0, 1], alone.worst_st[0, 1])
+    assert among_all.best_st[0, 1] == 0
+
+
+def test_subset_ranks_of_region_queries_count_the_subset_alone(looking: Callable[..., Retriever[Any]]) -> None:
+    talk = Talk("a", "red-red", (Say("red"),), among=("red-red", "blue-blue"), leaves_out=("red-green",))
+    table = replay(Task("t", "", "all", tuple(NAMES), (talk,), ("R@1",)), colours().gallery(), looking())
+    assert table.subset_best_st is not None
+    assert (table.subset_best_st[0, 0], table.best_st[0, 0]) == (0, 0)
 
 
 def test_only_the_tasks_gallery_is_ranked() -> None:

@@ -23,7 +23,8 @@ from viewfinder.cli.failing import FAILED, INTERRUPTED, WRONG_USE, debugging, re
 from viewfinder.cli.features import features
 from viewfinder.cli.find import find
 from viewfinder.cli.status import failures, prune, status, verify
-from viewfinder.cli.tune import train, tune
+from viewfinder.cli.train import train
+from viewfinder.cli.tune import tune
 from viewfinder.cli.world import world
 
 app = typer.Typer(

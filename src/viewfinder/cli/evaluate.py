@@ -34,7 +34,9 @@ def evaluate(
         str | None, typer.Option(metavar="NAME", help="Which part of the data. [default: test, else val]")
     ] = None,
     encoder: Annotated[str, typer.Option(metavar="NAME|PATH", help="What reads pictures and words.")] = "starter",
-    checkpoint: Annotated[Path | None, typer.Option(metavar="F", help="The system's trained weights.")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="F", help="The system's trained weights. [default: those in the box]")
+    ] = None,
     user: Annotated[
         str | None, typer.Option(metavar="NAME", help="A simulated user that talks in place of what is recorded.")
     ] = None,
@@ -60,19 +62,20 @@ def evaluate(
 ) -> int:
     """Measure a system on a data set by the protocols of the papers.
 
-    Writes results.json, ranks.npz and report.html.
+    Writes results.json, ranks.npz and report.html; where a system looks at regions, drawings of what it looks at too.
     """
     from viewfinder.encoders import load_encoder
     from viewfinder.evaluation import Plan, write_run
     from viewfinder.evaluation import evaluate as run
-    from viewfinder.evaluation.report import write_page
+    from viewfinder.evaluation.report import ATTENTION, write_page
 
     plan = Plan(
         system=system, data=data, protocol=protocol, split=split, user=user, manners=manners(manner or ()),
         questioner=questioner, catalogue=catalogue, vectors=vectors, features=features, ties=cast("Ties", ties),
         limit=limit, seed=seed, checkpoint=checkpoint,
     )  # fmt: skip
-    folder = out or RUNS / "-".join(part for part in (system, data.resolve().name, user or "") if part)
+    weights = checkpoint.stem if checkpoint is not None else ""
+    folder = out or RUNS / "-".join(part for part in (system, weights, data.resolve().name, user or "") if part)
     model = load_encoder(encoder)
     note_preparation(model)
     evaluation = run(plan, model, folder, told=(lambda line: None) if as_json else note)
@@ -83,6 +86,8 @@ def evaluate(
     else:
         _say_run(evaluation.run)
         say(f"intervals, plots and talks to look at: {page}")
+        if (folder / ATTENTION).is_dir():
+            say(f"what the state vectors look at: {folder / ATTENTION}")
     return 0
 
 

@@ -1,13 +1,15 @@
 """Protocols of the papers, run over data sets: recorded talks and simulated users, figures, runs side by side.
 
-The way of a run: `protocols` read a folder into tasks, `pictures` are their vectors, `replay` (recorded talks) or
-`conversing` (a simulated user in live sessions) gives the rank of every target after every turn, `figures` are made
-of the ranks, `results` keeps both, `report` shows them and `compare` sets runs side by side.
+The way of a run: a `plan` says what to do, `protocols` read a folder into tasks, `vectors` finds those of their
+`pictures`, `replay` (recorded talks) or `conversing` (a simulated user in live sessions) gives the rank of every
+target after every turn, `figures` are made of the ranks, `results` keeps both, `report` shows them and `compare` sets
+runs side by side.
 """
 
 from viewfinder.evaluation.compare import Difference, Row, compare
-from viewfinder.evaluation.evaluate import Evaluation, Plan, evaluate
+from viewfinder.evaluation.evaluate import Evaluation, evaluate
 from viewfinder.evaluation.figures import Figure, figures
+from viewfinder.evaluation.plan import Plan
 from viewfinder.evaluation.protocols import PROTOCOLS
 from viewfinder.evaluation.replay import RankTable, replay
 from viewfinder.evaluation.results import Run, TaskResult, read_run, write_run

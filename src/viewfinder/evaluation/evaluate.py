@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from viewfinder.data import Dropped, ReadReport, read_catalogue
+from viewfinder.data import Dropped, ReadReport
 from viewfinder.data.truth import TRUTH_FILE
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
@@ -17,12 +16,13 @@ from viewfinder.evaluation.conversing import converse, first_pictures
 from viewfinder.evaluation.examples import Example, examples
 from viewfinder.evaluation.figures import figures
 from viewfinder.evaluation.pictures import Pictures
+from viewfinder.evaluation.plan import Plan, Told
 from viewfinder.evaluation.protocols import tasks_of
 from viewfinder.evaluation.replay import replay
-from viewfinder.evaluation.results import Provenance, Run, TaskResult, described_machine, result_of
-from viewfinder.evaluation.systems import load_system
+from viewfinder.evaluation.results import CHECKPOINT, Provenance, Run, TaskResult, described_machine, result_of
+from viewfinder.evaluation.systems import load_system, weights_mark
 from viewfinder.evaluation.task import COMPARER, Task
-from viewfinder.features import features, read_vectors
+from viewfinder.evaluation.vectors import pictures_of
 from viewfinder.measures import Ties
 from viewfinder.questioners import load_questioner
 from viewfinder.retrievers import Retriever
@@ -30,44 +30,6 @@ from viewfinder.users import SimulatedUser, load_user
 
 TIES: tuple[Ties, ...] = ("expected", "optimistic", "pessimistic")
 """Rules that the bounds of a rank tell; argsort is a draw, which they do not."""
-
-Told = Callable[[str], None]
-"""Called with a line whenever a stage is reached."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What to evaluate and how.
-
-    Attributes:
-        system: a retriever, or "random".
-        data: the folder of the data set.
-        protocol, split: None: all protocols that find their files there; the test split, or else validation.
-        user: a simulated user that talks in place of what is recorded; None: only where a task needs one.
-        manners: settings of the user, see `users.Manners`.
-        questioner: what the system asks with, when a user talks.
-        vectors: a file of image vectors to use in place of the data set's own pictures.
-        catalogue: a table whose columns the system may use; None: it sees pixels alone.
-        features: where the vectors of the data set's pictures are kept; None: beside the data.
-        ties: the rule for equal scores: expected, optimistic (Fashion IQ's own) or pessimistic.
-        limit: talks a task, taken evenly; None: all.
-        checkpoint: a system's trained weights.
-    """
-
-    system: str
-    data: Path
-    protocol: str | None = None
-    split: str | None = None
-    user: str | None = None
-    manners: Mapping[str, Any] = field(default_factory=dict)
-    questioner: str | None = None
-    vectors: Path | None = None
-    catalogue: Path | None = None
-    features: Path | None = None
-    ties: Ties = "expected"
-    limit: int | None = None
-    seed: int = 0
-    checkpoint: Path | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +46,14 @@ def evaluate(plan: Plan, encoder: Encoder, out: Path, told: Told = lambda line: 
     Raises:
         UnknownName, BadInput: an unknown system, protocol, split or user; data that is missing or damaged.
     """
-    retriever = load_system(plan.system, plan.seed)
+    retriever = load_system(plan.system, plan.seed, plan.checkpoint)
     if plan.ties not in TIES:
         raise UnknownName(f"no tie rule is called {plan.ties!r}; there are: {', '.join(TIES)}")
-    if plan.checkpoint is not None:
-        raise BadInput(f"--checkpoint {plan.checkpoint}: {plan.system} has nothing to load, it is not trained")
     user = _user(plan)
     told(f"reading {plan.data}")
     tasks = tasks_of(plan.data, plan.protocol, plan.split)
-    pictures = pictures_of(plan, encoder, told)
+    split = next((task.split for task in tasks if task.protocol == "drilldown"), None)
+    pictures = pictures_of(plan, encoder, retriever, split, told)
     results, shown, skipped = [], [], []
     for task in tasks:
         known = _limited(_known(task, pictures), plan.limit)
@@ -120,7 +81,12 @@ def _not_possible(task: Task, plan: Plan) -> str | None:
 
 def _provenance(plan: Plan, encoder: Encoder) -> Provenance:
     """What a run says of its plan; options are named where they are not as usual."""
-    options = {"limit": plan.limit, "catalogue": plan.catalogue and plan.catalogue.name, **plan.manners}
+    options = {
+        CHECKPOINT: plan.checkpoint and weights_mark(plan.checkpoint),
+        "limit": plan.limit,
+        "catalogue": plan.catalogue and plan.catalogue.name,
+        **plan.manners,
+    }
     return Provenance(
         system=plan.system,
         data=plan.data.resolve().name,
@@ -140,11 +106,11 @@ def _run(
         task = first_pictures(task, plan.seed) if task.user else task
         gallery = pictures.gallery(task.gallery)
         table, conversations = converse(task, gallery, retriever, user, questioner=plan.questioner)
-        shown = examples(task, gallery, conversations, table, pictures.files)
     else:
-        gallery = pictures.gallery()
+        gallery = pictures.gallery(tuple(task.pictures()))
         table = replay(task, gallery, retriever)
-        shown = examples(task, gallery, None, table, pictures.files, retriever)
+        conversations = None
+    shown = examples(task, gallery, retriever, conversations, table, pictures.files)
     return result_of(task, table, figures(task, table, plan.ties)), shown
 
 
@@ -170,45 +136,6 @@ def _needed_user(task: Task, plan: Plan) -> SimulatedUser | None:
     if task.user == COMPARER:
         return load_user("oracle", plan.data, seed=plan.seed, policy="compares", looks_at=1)
     return None
-
-
-def pictures_of(plan: Plan, encoder: Encoder, told: Told = lambda line: None) -> Pictures:
-    """The pictures of a data set: their vectors, cached, with what a catalogue beside them says.
-
-    Raises:
-        BadInput: no pictures there, or vectors of another width than the encoder's.
-    """
-    if plan.vectors is not None:
-        names, vectors_nd = read_vectors(plan.vectors)
-        width = encoder.words(["a picture"]).shape[1]
-        if vectors_nd.shape[1] != width:
-            raise BadInput(
-                f"{plan.vectors}: vectors of {vectors_nd.shape[1]} numbers, but words have {width} "
-                f"with {encoder.name}; name the encoder that made them with --encoder"
-            )
-        order = np.argsort(np.array(names, dtype=object))
-        return Pictures(tuple(names[at] for at in order), np.asarray(vectors_nd[order], np.float32), encoder)
-    told("vectors of its pictures")
-    try:
-        cached = features(plan.data, encoder, out=plan.features)
-    except BadInput as error:
-        raise BadInput(f"{error}; or give the pictures' vectors with --vectors FILE") from error
-    files = {key: str(plan.data / key) for key in cached.keys}
-    attributes = {} if plan.catalogue is None else _attributes(plan.catalogue, cached.keys)
-    vectors_nd = encoder.project(np.asarray(cached.raw_nd)).astype(np.float32)
-    return Pictures(cached.keys, vectors_nd, encoder, files, attributes)
-
-
-def _attributes(catalogue: Path, keys: Sequence[str]) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-    """What a catalogue says, by picture; several rows give several values."""
-    rows_of = read_catalogue(catalogue).match(map(Path, keys))
-    said: dict[str, dict[str, tuple[str, ...]]] = {}
-    for path, rows in rows_of.items():
-        values = said.setdefault(path.as_posix(), {})
-        for row in rows:
-            for column, value in row.values.items():
-                values[column] = (*values.get(column, ()), value)
-    return said
 
 
 def _known(task: Task, pictures: Pictures) -> Task:

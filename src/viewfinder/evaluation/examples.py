@@ -1,4 +1,8 @@
-"""A few talks of a run as a reader wants to see them: what was said, what was on the screen, where the target was."""
+"""A few talks of a run as a reader wants to see them: what was said, what was on the screen, where the target was.
+
+For systems that look at regions also where in the wanted picture each of their vectors looked (figure 4 of Tan et al.
+2019).
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from viewfinder.conversation import Answer, BackTo, Conversation, Like, Turn
-from viewfinder.evaluation.replay import RankTable, queries
+import numpy as np
+from jaxtyping import Float, Float32
+
+from viewfinder.conversation import Answer, Conversation, Like, Node, Turn
+from viewfinder.evaluation.replay import RankTable, asked_for, conversation_of
 from viewfinder.evaluation.task import Talk, Task
 from viewfinder.gallery import Gallery
-from viewfinder.retrievers import Retriever
+from viewfinder.retrievers import Query, RegionSpace, Retriever
 
 TALKS = 4
 """Talks shown of a task, taken evenly."""
@@ -19,18 +26,38 @@ PICTURES = 6
 """Results shown of a turn."""
 
 
-Told = list[tuple[Turn, tuple[str, ...]]]
-"""Turns, and what was on the screen after each."""
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What one vector of a query looks at in the wanted picture: a weight a region, which add up to 1.
+
+    `said` is what the vector holds; `fresh` says that the turn just said went into it.
+    """
+
+    said: str
+    fresh: bool
+    weights_r: Float32[np.ndarray, " r"]
+
+
+@dataclass(frozen=True, eq=False)
+class Looks:
+    """All vectors of a query, and where the regions lie: (x0, y0, x1, y1) as shares of width and height."""
+
+    boxes_r4: Float[np.ndarray, "r 4"]
+    slots: tuple[Look, ...]
 
 
 @dataclass(frozen=True)
 class ExampleTurn:
-    """One turn: the words, the picture they go with (a file), the results (files), and the target's place from 1."""
+    """One turn: the words, the picture they go with (a file), the results (files), and the target's place from 1.
+
+    `looks` is None for systems that look at whole pictures only.
+    """
 
     said: str
     picture: str
     shown: tuple[str, ...]
     place: float
+    looks: Looks | None = None
 
 
 @dataclass(frozen=True)
@@ -46,26 +73,33 @@ class Example:
 def examples(
     task: Task,
     gallery: Gallery,
+    retriever: Retriever[Any],
     conversations: Sequence[Conversation] | None,
     table: RankTable,
     files: Mapping[str, str],
-    retriever: Retriever[Any] | None = None,
 ) -> list[Example]:
-    """Some talks of a task: as they were held, or (recorded ones) said to the retriever once more."""
+    """Some talks of a task: as they were held, or (recorded ones, None) said to the retriever once more."""
     step = max(1, len(task.talks) // TALKS)
     found = []
     for number in range(0, len(task.talks), step)[:TALKS]:
         talk = task.talks[number]
-        if conversations is not None:
-            told = _held(conversations[number])
-        else:
-            told = _replayed(task, talk, gallery, retriever) if retriever is not None else []
+        held = conversations[number] if conversations is not None else None
+        turns = []
         places = (table.best_st[number] + table.worst_st[number]) / 2 + 1
-        turns = tuple(
-            ExampleTurn(words(turn), _picture(turn, files), tuple(files.get(one, "") for one in shown), float(place))
-            for (turn, shown), place in zip(told, places, strict=False)
-        )
-        found.append(Example(task.title, talk.id, files.get(talk.target, ""), turns))
+        asked = asked_for(conversation_of(talk) if held is None else held, gallery, retriever)
+        for (node, query), place in zip(asked, places, strict=False):
+            assert node.turn is not None
+            shown = _results(task, gallery, query) if held is None else node.shown[:PICTURES]
+            turns.append(
+                ExampleTurn(
+                    words(node.turn),
+                    _picture(node.turn, files),
+                    tuple(files.get(one, "") for one in shown),
+                    float(place),
+                    _looks(node, query, gallery, talk),
+                )
+            )
+        found.append(Example(task.title, talk.id, files.get(talk.target, ""), tuple(turns)))
     return found
 
 
@@ -80,21 +114,26 @@ def words(turn: Turn) -> str:
             return str(getattr(turn, "text", ""))
 
 
-def _held(talk: Conversation) -> Told:
-    nodes = [node for node in talk.nodes if node.turn is not None and not isinstance(node.turn, BackTo)]
-    return [(node.turn, node.shown[:PICTURES]) for node in nodes if node.turn is not None]
-
-
-def _replayed(task: Task, talk: Talk, gallery: Gallery, retriever: Retriever[Any]) -> Told:
-    """The turns of a recorded talk, and what a person would have seen of the task's gallery after each."""
+def _results(task: Task, gallery: Gallery, query: Query) -> tuple[str, ...]:
+    """What a person would have seen of the task's gallery."""
     ranked = frozenset(task.gallery)
-    said = [turn for turn in talk.turns if not isinstance(turn, BackTo)]
-    told: Told = []
-    for turn, query in zip(said, queries(talk, gallery, retriever), strict=True):
-        best = gallery.best(gallery.scores(query), len(gallery)).tolist()
-        ids = (gallery.snapshot.ids[row] for row in best)
-        told.append((turn, tuple(one for one in ids if one in ranked)[:PICTURES]))
-    return told
+    ids = (gallery.snapshot.ids[row] for row in gallery.best(gallery.scores(query), len(gallery)).tolist())
+    return tuple(one for one in ids if one in ranked)[:PICTURES]
+
+
+def _looks(node: Node, query: Query, gallery: Gallery, talk: Talk) -> Looks | None:
+    """What the query's vectors look at in the wanted picture; None where there are no regions to look at."""
+    if not isinstance(query.space, RegionSpace) or not query.parts:
+        return None
+    row = gallery.row(talk.target)
+    boxes_r4 = gallery.boxes(row, query.space)
+    if len(boxes_r4) < 2:
+        return None
+    [attention_pr] = gallery.attention(query, np.array([row]))
+    slots = (
+        Look(part.label, part.turn == node.number, w_r) for part, w_r in zip(query.parts, attention_pr, strict=True)
+    )
+    return Looks(boxes_r4, tuple(slots))
 
 
 def _picture(turn: Turn, files: Mapping[str, str]) -> str:

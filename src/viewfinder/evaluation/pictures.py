@@ -13,7 +13,7 @@ from jaxtyping import Float32
 from viewfinder.data import match_keys
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput
-from viewfinder.gallery import Gallery
+from viewfinder.gallery import Gallery, RawVectors
 from viewfinder.stores import FileRecord, PictureRow, Snapshot
 
 
@@ -21,7 +21,8 @@ from viewfinder.stores import FileRecord, PictureRow, Snapshot
 class Pictures:
     """Pictures by key, in key order, with their vectors in the encoder's space and what a catalogue says of them.
 
-    `files` says where a picture lies, for reports; a picture without a file is a vector only.
+    `files` says where a picture lies, for reports; a picture without a file is a vector only. `raw` is where raw
+    vectors come from, for systems that make spaces of their own of them.
     """
 
     keys: tuple[str, ...]
@@ -29,6 +30,7 @@ class Pictures:
     encoder: Encoder
     files: Mapping[str, str] = field(default_factory=dict)
     attributes: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    raw: RawVectors | None = None
 
     def __post_init__(self) -> None:
         if list(self.keys) != sorted(set(self.keys)):
@@ -40,7 +42,7 @@ class Pictures:
         """All pictures, or those with these keys, as something to search in."""
         chosen = None if keys is None else frozenset(keys)
         rows = [row for row, key in enumerate(self.keys) if chosen is None or key in chosen]
-        return Gallery(self._snapshot(rows), self.encoder)
+        return Gallery(self._snapshot(rows), self.encoder, self.raw)
 
     def named(self, names: Sequence[str]) -> dict[str, str]:
         """Keys by the names that a data set's files use: whole keys, ends of them, or file names without suffix."""

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
-from viewfinder.conversation import BackTo, Conversation
+from viewfinder.conversation import BackTo, Conversation, Node
+from viewfinder.evaluation.region_scores import RegionScorer
 from viewfinder.evaluation.task import Talk, Task
 from viewfinder.gallery import Gallery, plain_sum
 from viewfinder.measures import rank_bounds, score_bounds
 from viewfinder.resolving import resolve
-from viewfinder.retrievers import Query, Retriever
+from viewfinder.retrievers import Query, RegionSpace, Retriever
 from viewfinder.session import TIE
 
 AT_ONCE = 4096
@@ -73,7 +74,7 @@ def replay(
     `gallery` holds every picture of the task, ranked or only named. A rank counts the pictures of the task's gallery
     that score higher; excluded pictures come last.
     """
-    ranked_n = np.array([gallery.row(picture) for picture in task.gallery], dtype=np.int64)
+    ranked_n = np.sort(np.array([gallery.row(picture) for picture in task.gallery], dtype=np.int64))
     scorer = _Scorer(gallery, ranked_n)
     turns = max((talk.judged for talk in task.talks), default=0)
     tables = [np.full((len(task.talks), turns), np.nan) for _ in range(4)]
@@ -97,14 +98,28 @@ def _asked(number: int, talk: Talk, gallery: Gallery, retriever: Retriever[Any],
 
 def queries(talk: Talk, gallery: Gallery, retriever: Retriever[Any]) -> Iterator[Query]:
     """What the retriever looks for after each turn of a talk that says something; going back only moves."""
-    conversation, states = Conversation(), [retriever.begin()]
+    return (query for _, query in asked_for(conversation_of(talk), gallery, retriever))
+
+
+def conversation_of(talk: Talk) -> Conversation:
+    """A recorded talk as a conversation in which nothing was displayed."""
+    conversation = Conversation()
     for turn in talk.turns:
         conversation = conversation.then(turn)
-        if isinstance(turn, BackTo):
-            states.append(states[turn.turn])
-            continue
-        states.append(retriever.step(states[-1], resolve(conversation, conversation.here, gallery)))
-        yield retriever.query(states[-1])
+    return conversation
+
+
+def asked_for(conversation: Conversation, gallery: Gallery, retriever: Retriever[Any]) -> Iterator[tuple[Node, Query]]:
+    """The nodes of a conversation that say something, and what the retriever looks for at each."""
+    states: list[Any] = []
+    for node in conversation.nodes:
+        if node.turn is None:
+            states.append(retriever.begin())
+        elif isinstance(node.turn, BackTo):
+            states.append(states[node.parent])
+        else:
+            states.append(retriever.step(states[node.parent], resolve(conversation, node, gallery)))
+            yield node, retriever.query(states[-1])
 
 
 class _Scorer:
@@ -114,6 +129,7 @@ class _Scorer:
         self._gallery = gallery
         self._ranked_n = ranked_n
         self._position = {int(row): position for position, row in enumerate(ranked_n)}
+        self._of_regions: dict[str, RegionScorer] = {}
         whole = len(ranked_n) == len(gallery) and bool((ranked_n == np.arange(len(gallery))).all())
         self._matrix_nd: Float32[np.ndarray, "n d"] = (
             gallery.snapshot.matrix_nd if whole else gallery.snapshot.matrix_nd[ranked_n]
@@ -129,28 +145,32 @@ class _Scorer:
 
     def rank(self, asked: Sequence[_Asked], tables: Sequence[Float[np.ndarray, "s t"]]) -> None:
         """Fills in the ranks of these queries: best, worst, and the same within their subsets."""
-        plain: list[_Asked] = []
-        others: list[_Asked] = []
-        for one in asked:
-            (others if plain_sum(one.query).others else plain).append(one)
+        plain = [one for one in asked if _is_plain(one.query)]
         if plain:
             best_q, worst_q = self._rank_plain(plain)
             for one, best, worst in zip(plain, best_q, worst_q, strict=True):
                 tables[0][one.talk, one.turn], tables[1][one.talk, one.turn] = best, worst
-        for one in others:
-            bounds = self._bounds(one, self._out(one))
-            tables[0][one.talk, one.turn], tables[1][one.talk, one.turn] = bounds
-        for one in asked:
+        for one, scores_n in self._scored([one for one in asked if one.among or not _is_plain(one.query)]):
+            if not _is_plain(one.query):
+                tables[0][one.talk, one.turn], tables[1][one.talk, one.turn] = _bounds(one, scores_n, self._out(one))
             if one.among:
                 outside = np.setdiff1d(np.arange(len(self._ranked_n)), np.asarray(one.among))
-                bounds = self._bounds(one, outside)
-                tables[2][one.talk, one.turn], tables[3][one.talk, one.turn] = bounds
+                tables[2][one.talk, one.turn], tables[3][one.talk, one.turn] = _bounds(one, scores_n, outside)
 
-    def _bounds(self, one: _Asked, out_k: Int[np.ndarray, " k"]) -> tuple[float, float]:
-        """The rank of one query's target at best and at worst, scored as a session would."""
-        scores_1n = self._gallery.scores(one.query).total_n[None, self._ranked_n]
-        best_q, worst_q = score_bounds(scores_1n, np.array([one.target]), excluded=[out_k], tie=TIE)
-        return float(best_q[0]), float(worst_q[0])
+    def _scored(self, asked: Sequence[_Asked]) -> Iterator[tuple[_Asked, Float32[np.ndarray, " n"]]]:
+        """The queries with the scores of all pictures that are ranked: region queries together, others as live."""
+        in_space: dict[str, tuple[RegionSpace, list[_Asked]]] = {}
+        for one in asked:
+            space = one.query.space
+            if isinstance(space, RegionSpace) and one.query.parts:
+                in_space.setdefault(space.name, (space, []))[1].append(one)
+            else:
+                yield one, self._gallery.scores(one.query).total_n[self._ranked_n]
+        for name, (space, alike) in in_space.items():
+            if name not in self._of_regions:
+                self._of_regions[name] = RegionScorer(self._gallery, space, self._ranked_n)
+            scores = self._of_regions[name].scores([one.query for one in alike])
+            yield from zip(alike, scores, strict=True)
 
     def _rank_plain(self, asked: Sequence[_Asked]) -> tuple[Float[np.ndarray, " q"], Float[np.ndarray, " q"]]:
         width = self._matrix_nd.shape[1]
@@ -173,3 +193,14 @@ class _Scorer:
         rows = (self._gallery.snapshot.row_of(picture) for picture in one.query.excluded)
         excluded = {self._position[row] for row in rows if row is not None and row in self._position}
         return np.array(sorted(excluded.union(one.without)), dtype=np.int64)
+
+
+def _is_plain(query: Query) -> bool:
+    """Whether its score is one dot product; a query that says nothing is, of zeros."""
+    return not plain_sum(query).others
+
+
+def _bounds(one: _Asked, scores_n: Float[np.ndarray, " n"], out_k: Int[np.ndarray, " k"]) -> tuple[float, float]:
+    """The rank of one query's target at best and at worst."""
+    best_q, worst_q = score_bounds(scores_n[None], np.array([one.target]), excluded=[out_k], tie=TIE)
+    return float(best_q[0]), float(worst_q[0])

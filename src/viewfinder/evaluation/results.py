@@ -28,6 +28,9 @@ from viewfinder.measures import Measure
 SCHEMA, VERSION = "viewfinder/results", 1
 RESULTS, RANKS = "results.json", "ranks.npz"
 
+CHECKPOINT = "checkpoint"
+"""The option of a run that says which weights its system had."""
+
 
 @dataclass(frozen=True)
 class Provenance:
@@ -43,8 +46,10 @@ class Provenance:
 
     @property
     def label(self) -> str:
-        """What tells the run from others on the same data: system, user, and what asks."""
-        return " + ".join(part for part in (self.system, self.user, self.questioner) if part)
+        """What tells the run from others on the same data: system and its weights, user, and what asks."""
+        weights = self.options.get(CHECKPOINT)
+        system = f"{self.system} ({weights})" if weights else self.system
+        return " + ".join(part for part in (system, self.user, self.questioner) if part)
 
 
 @dataclass(frozen=True, eq=False)

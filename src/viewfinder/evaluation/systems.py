@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from viewfinder.errors import UnknownName
-from viewfinder.retrievers import RETRIEVERS, Part, Query, ResolvedTurn, Retriever, load_retriever
+from viewfinder.errors import BadInput, UnknownName
+from viewfinder.retrievers import RETRIEVERS, Part, Query, RegionSpace, ResolvedTurn, Retriever, load_retriever
 
 RANDOM = "random"
 
@@ -40,14 +41,29 @@ class RandomChoice:
         return Query(state)
 
 
-def load_system(name: str, seed: int = 0) -> Retriever[Any]:
-    """The retriever of this name, or random choice.
+def load_system(name: str, seed: int = 0, checkpoint: Path | None = None) -> Retriever[Any]:
+    """The retriever of this name, with weights of one's own where it has weights; or random choice.
 
     Raises:
         UnknownName: there is none; the message lists those there are.
+        BadInput: the checkpoint cannot be used, as `load_retriever` says.
     """
     if name == RANDOM:
+        if checkpoint is not None:
+            raise BadInput(f"--checkpoint {checkpoint}: {name} has nothing to load, it is not trained")
         return RandomChoice(seed)
     if name not in RETRIEVERS:
         raise UnknownName(f"no system is called {name!r}; there are: {', '.join(sorted((*RETRIEVERS, RANDOM)))}")
-    return load_retriever(name)
+    return load_retriever(name, checkpoint)
+
+
+def space_of(retriever: Retriever[Any]) -> RegionSpace | None:
+    """The space that a trained system looks in; None for those that compare one vector a picture of the encoder's."""
+    space = retriever.query(retriever.begin()).space
+    return space if isinstance(space, RegionSpace) else None
+
+
+def weights_mark(checkpoint: Path) -> str:
+    """Which weights these are, for people and for telling runs apart: the file's name and eight digits of its hash."""
+    with checkpoint.open("rb") as file:
+        return f"{checkpoint.name} {hashlib.file_digest(file, 'blake2b').hexdigest()[:8]}"

@@ -17,12 +17,12 @@ MOST_TURNS = 5
 
 def splits(folder: Path) -> tuple[str, ...]:
     """These files know no splits."""
-    return ("all",) if (folder / "captions.csv").is_file() or any(folder.glob("annotations/captions_*.json")) else ()
+    return ("all",) if has_captions(folder) else ()
 
 
 def tasks(folder: Path, split: str) -> list[Task]:
     """One task over all pictures: these files know no splits."""
-    pictures, report = _read(folder)
+    pictures, report = read_captioned(folder)
     talks = tuple(
         Talk(picture.path.name, picture.path.name, tuple(map(Say, picture.captions[:MOST_TURNS])))
         for picture in pictures
@@ -31,5 +31,11 @@ def tasks(folder: Path, split: str) -> list[Task]:
     return [Task("captions", "", "all", gallery, talks, METRICS, "in the order of the file", reports=(report,))]
 
 
-def _read(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
+def has_captions(folder: Path) -> bool:
+    """Whether a folder holds captions as Flickr8k's or COCO's."""
+    return (folder / "captions.csv").is_file() or any(folder.glob("annotations/captions_*.json"))
+
+
+def read_captioned(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
+    """The captioned pictures of a folder, in the order of its files."""
     return read_flickr8k(folder) if (folder / "captions.csv").is_file() else read_coco(folder)

@@ -1,6 +1,8 @@
 """Drill-down's protocol (Tan et al. 2019): ten region descriptions as ten turns, every picture of the split ranked.
 
-R@1, R@5, R@10, median and mean rank after every turn; no early stopping, so nothing accumulates.
+R@1, R@5, R@10, median and mean rank after every turn; no early stopping, so nothing accumulates. Captioned pictures
+(Flickr8k, COCO) serve too: their captions, five as a rule, are the turns, and they are split by their place in the
+file, as for training.
 """
 
 from __future__ import annotations
@@ -8,24 +10,41 @@ from __future__ import annotations
 from pathlib import Path
 
 from viewfinder.conversation import Say
+from viewfinder.data.splits import SPLITS, split_of
 from viewfinder.data.visual_genome import RegionPicture, read_visual_genome, split_names, ten_captions
+from viewfinder.evaluation.protocols.captions import MOST_TURNS, has_captions, read_captioned
 from viewfinder.evaluation.task import Talk, Task
 
 METRICS = ("R@1", "R@5", "R@10", "median rank", "rank")
 
 
 def splits(folder: Path) -> tuple[str, ...]:
-    """The splits of a folder with region descriptions as Visual Genome's; none elsewhere."""
-    return split_names(folder)
+    """The splits of a folder with region descriptions as Visual Genome's, or with captions; none elsewhere."""
+    return split_names(folder) or (SPLITS if has_captions(folder) else ())
 
 
 def tasks(folder: Path, split: str) -> list[Task]:
-    """One task: the split's pictures, ten captions each."""
+    """One task: the split's pictures, ten region descriptions or five captions each."""
+    return [_regions(folder, split) if split_names(folder) else _captions(folder, split)]
+
+
+def _regions(folder: Path, split: str) -> Task:
     pictures, report = read_visual_genome(folder, split)
     talks = tuple(Talk(str(picture.id), _key(picture), tuple(map(Say, ten_captions(picture)))) for picture in pictures)
     gallery = tuple(_key(picture) for picture in pictures)
     caption = "first ten regions by id"
-    return [Task("drilldown", "", split, gallery, talks, METRICS, caption, rounds=10, reports=(report,))]
+    return Task("drilldown", "", split, gallery, talks, METRICS, caption, rounds=10, reports=(report,))
+
+
+def _captions(folder: Path, split: str) -> Task:
+    """Captions lower-case and each once, as the published loader has region descriptions."""
+    pictures, report = read_captioned(folder)
+    chosen = [picture for place, picture in enumerate(pictures) if split_of(place) == split]
+    said = [tuple(dict.fromkeys(map(str.lower, picture.captions)))[:MOST_TURNS] for picture in chosen]
+    gallery = tuple(picture.path.name for picture in chosen)
+    talks = tuple(Talk(name, name, tuple(map(Say, captions))) for name, captions in zip(gallery, said, strict=True))
+    caption = "in the order of the file"
+    return Task("drilldown", "", split, gallery, talks, METRICS, caption, rounds=MOST_TURNS, reports=(report,))
 
 
 def _key(picture: RegionPicture) -> str:

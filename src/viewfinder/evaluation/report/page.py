@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 
 from viewfinder.errors import BadInput, PictureError
 from viewfinder.evaluation.examples import Example
+from viewfinder.evaluation.report.attention import attention_plot
 from viewfinder.evaluation.report.plots import rank_plot, recall_plot
 from viewfinder.evaluation.report.tables import FIGURE_HEAD, figure_rows, overview
 from viewfinder.evaluation.results import Run
 from viewfinder.pictures import AtMost, decode_one
 
 PAGE = "report.html"
+ATTENTION = "attention"
+"""The folder beside the page with the drawings of what state vectors look at."""
+
 THUMBNAIL = 84
 
 
@@ -31,6 +37,7 @@ def write_page(run: Run, shown: Sequence[Example] = ()) -> Path:
     page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     page.filters["thumbnail"] = _Thumbnails()
     page.filters["png"] = lambda image: _inline(image, "png")
+    drawn = {one: plot for one in shown if (plot := attention_plot(one)) is not None}
     tasks = [
         {
             "title": task.title,
@@ -39,7 +46,7 @@ def write_page(run: Run, shown: Sequence[Example] = ()) -> Path:
             "left_out": task.left_out,
             "recall": recall_plot(task),
             "ranks": rank_plot(task),
-            "examples": [one for one in shown if one.task == task.title],
+            "examples": [(one, drawn.get(one)) for one in shown if one.task == task.title],
         }
         for task in run.tasks
     ]
@@ -47,9 +54,23 @@ def write_page(run: Run, shown: Sequence[Example] = ()) -> Path:
     try:
         run.folder.mkdir(parents=True, exist_ok=True)
         (run.folder / PAGE).write_text(text, encoding="utf-8")
+        _write_drawings(run.folder / ATTENTION, drawn)
     except OSError as error:
         raise BadInput(f"{run.folder}: cannot be written ({error.strerror}); choose another --out") from error
     return run.folder / PAGE
+
+
+def _write_drawings(folder: Path, drawn: Mapping[Example, bytes]) -> None:
+    """One PNG a talk, to be looked at without the page; those of an earlier run go."""
+    for old in folder.glob("*.png"):
+        old.unlink()
+    if not drawn:
+        with suppress(OSError):  # there is none, or something else lies in it
+            folder.rmdir()
+    for number, (example, plot) in enumerate(drawn.items(), start=1):
+        folder.mkdir(exist_ok=True)
+        name = re.sub(r"\W+", "-", f"{number} {example.task} {example.talk}")
+        (folder / f"{name[:100]}.png").write_bytes(plot)
 
 
 class _Thumbnails:

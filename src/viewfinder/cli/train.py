@@ -1,0 +1,154 @@
+"""`viewfinder train`: a system learns from data on disk."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from viewfinder.cli.add import note_preparation
+from viewfinder.cli.failing import FAILED
+from viewfinder.cli.interrupts import Interrupts
+from viewfinder.cli.options import JsonOption
+from viewfinder.cli.output import counted, emit, note, say
+from viewfinder.cli.tune import say_figures, told
+from viewfinder.errors import BadInput, UnknownName
+
+if TYPE_CHECKING:
+    from viewfinder.retrievers.trainers import TrainPlan
+    from viewfinder.training import Fitted
+
+RUNS = Path("runs/train")
+STARTER = "starter"
+STARTER_RUN = Path("runs/starter")
+PRESET = "lab"
+
+
+def train(
+    system: Annotated[str, typer.Argument(metavar="SYSTEM", help="A retriever that can be trained, or starter.")],
+    data: Annotated[list[Path], typer.Option(metavar="DIR", help="The folder of a data set; repeatable.")],
+    preset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="How: lab, paper or another of its presets. [default: lab]")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where it goes. [default: runs/train/SYSTEM-PRESET]")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where the training there was stopped.")] = False,
+    encoder: Annotated[str | None, typer.Option(metavar="NAME|PATH", help="What reads pictures and words.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Such as training.epochs=3, over the preset's; repeatable."),
+    ] = None,
+    start: Annotated[Path | None, typer.Option(metavar="F", help="Trained weights to begin with.")] = None,
+    features: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the pictures' vectors are kept. [default: with the data]")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="S", help="Of all draws.")] = 0,
+    as_json: JsonOption = False,
+) -> int:
+    """Train a system on data on disk.
+
+    Ctrl-C stops after a step and leaves a checkpoint; `--resume` goes on from it.
+    """
+    from viewfinder.encoders import load_encoder
+    from viewfinder.retrievers.trainers import TRAINERS, TrainPlan
+    from viewfinder.retrievers.trainers import train as run
+
+    if system == STARTER:
+        others = {
+            "--preset": preset, "--resume": resume, "--encoder": encoder, "--set": settings, "--start": start,
+            "--features": features, "--seed": seed,
+        }  # fmt: skip
+        return _train_starter(data, out or STARTER_RUN, [name for name, given in others.items() if given], as_json)
+    if system not in TRAINERS:
+        raise UnknownName(f"no system is called {system!r}; there are: {', '.join((STARTER, *TRAINERS))}")
+    for folder in data:
+        if not folder.is_dir():
+            raise BadInput(f"{folder}: no such folder; name the folder of a data set")
+    model = load_encoder(encoder or "starter")
+    note_preparation(model)
+    with ExitStack() as stack:
+        plan = TrainPlan(
+            system=system, data=tuple(data), preset=preset or PRESET, out=out or RUNS / f"{system}-{preset or PRESET}",
+            encoder=model, resume=resume, overrides=tuple(settings or ()), seed=seed, features=features, start=start,
+            shown=not as_json, told=told(as_json), should_stop=_Stop(stack),
+        )  # fmt: skip
+        fitted = run(plan)
+    emit(_record(plan, fitted)) if as_json else _say_done(plan, fitted)
+    if fitted.ended == "asked":
+        note(f"viewfinder: stopped after a whole step; nothing is lost, --resume goes on from {plan.out}")
+        return FAILED
+    return 0
+
+
+class _Stop:
+    """What Ctrl-C means: before the first step of the training it ends the program, as ever; then it asks for an end.
+
+    Vectors that are computed before are kept as they come, so there is nothing to wait for.
+    """
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._interrupts: Interrupts | None = None
+
+    def __call__(self) -> bool:
+        if self._interrupts is None:
+            self._interrupts = self._stack.enter_context(Interrupts())
+        return self._interrupts()
+
+
+def _record(plan: TrainPlan, fitted: Fitted) -> dict[str, Any]:
+    return {
+        "system": plan.system,
+        "preset": plan.preset,
+        "data": [str(folder) for folder in plan.data],
+        "encoder": plan.encoder.name,
+        "seed": plan.seed,
+        "out": str(plan.out),
+        "ended": fitted.ended,
+        "step": fitted.step,
+        "epoch": fitted.epoch,
+        "checkpoint": str(fitted.best) if fitted.best.is_file() else None,
+        "best_step": fitted.best_step,
+        "figures": dict(fitted.figures),
+    }
+
+
+def _say_done(plan: TrainPlan, fitted: Fitted) -> None:
+    say(f"{plan.system}, preset {plan.preset}: {counted(fitted.step, 'step')}, {counted(fitted.epoch, 'epoch')}")
+    if fitted.best.is_file():
+        say(f"checkpoint: {fitted.best}, of step {fitted.best_step:,}")
+        say_figures(fitted.figures)
+        say(f"next: {shlex.join(_evaluation(plan, fitted))}")
+
+
+def _evaluation(plan: TrainPlan, fitted: Fitted) -> list[str]:
+    """The command that measures what was trained."""
+    data = plan.data[0]
+    command = ["viewfinder", "evaluate", plan.system, "--data", str(data), "--checkpoint", str(fitted.best)]
+    if plan.encoder.name != STARTER:
+        command += ["--encoder", plan.encoder.name]
+    if (kept := plan.features_of(data)) is not None:
+        command += ["--features", str(kept)]
+    return command
+
+
+def _train_starter(data: list[Path], out: Path, others: list[str], as_json: bool) -> int:
+    """The head of the encoder in the box: the one that is no retriever."""
+    from viewfinder.tuning import train_starter
+
+    if others:
+        raise BadInput(f"{others[0]} is for retrievers; the starter has --data and --out")
+    if len(data) > 1 or not data[0].is_dir():
+        raise BadInput(f"{data[-1]}: the starter needs one --data, the folder that holds the data sets")
+    report = train_starter(data[0], out, told(as_json))
+    if as_json:
+        emit(asdict(report) | {"head": str(report.head), "card": str(report.card)})
+    else:
+        say(f"{report.head}, trained on {counted(report.pictures, 'picture')}; its card is {report.card}")
+        say_figures(report.figures)
+    return 0

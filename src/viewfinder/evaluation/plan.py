@@ -1,0 +1,48 @@
+"""What to evaluate and how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from viewfinder.measures import Ties
+
+Told = Callable[[str], None]
+"""Called with a line whenever a stage is reached."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What to evaluate and how.
+
+    Attributes:
+        system: a retriever, or "random".
+        data: the folder of the data set.
+        protocol, split: None: all protocols that find their files there; the test split, or else validation.
+        user: a simulated user that talks in place of what is recorded; None: only where a task needs one.
+        manners: settings of the user, see `users.Manners`.
+        questioner: what the system asks with, when a user talks.
+        vectors: a file of image vectors to use in place of the data set's own pictures.
+        catalogue: a table whose columns the system may use; None: it sees pixels alone.
+        features: where the vectors of the data set's pictures are kept; None: beside the data.
+        ties: the rule for equal scores: expected, optimistic (Fashion IQ's own) or pessimistic.
+        limit: talks a task, taken evenly; None: all.
+        checkpoint: a system's trained weights; None: those in the box.
+    """
+
+    system: str
+    data: Path
+    protocol: str | None = None
+    split: str | None = None
+    user: str | None = None
+    manners: Mapping[str, Any] = field(default_factory=dict)
+    questioner: str | None = None
+    vectors: Path | None = None
+    catalogue: Path | None = None
+    features: Path | None = None
+    ties: Ties = "expected"
+    limit: int | None = None
+    seed: int = 0
+    checkpoint: Path | None = None

@@ -1,0 +1,128 @@
+"""`viewfinder train`: what it refuses at once, and a small training from end to end."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from viewfinder import encoders
+from viewfinder.testing import load_colours
+from viewfinder.training import read_card, read_log
+
+Run = Callable[..., Any]
+Program = Callable[..., "subprocess.Popen[str]"]
+
+SMALL = ("--set", "batch=8", "--set", "training.epochs=2", "--set", "training.validate_epochs=1")
+
+
+@pytest.fixture
+def colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No network is loaded: what fails before that must not need one."""
+    monkeypatch.setattr(encoders, "load_encoder", load_colours)
+
+
+def test_an_unknown_system_lists_what_there_is(viewfinder: Run, tmp_path: Path) -> None:
+    outcome = viewfinder("train", "nobody", "--data", tmp_path)
+    assert outcome.code == 2
+    assert "there are: starter, drilldown, hre, r-hre, r-re, r-rankfusion" in outcome.err
+
+
+@pytest.mark.parametrize("system", ["starter", "drilldown", "r-hre"])
+@pytest.mark.parametrize("folder", ["none", "."])
+def test_train_without_data_is_wrong_use(
+    system: str, folder: str, viewfinder: Run, tmp_path: Path, colours: None
+) -> None:
+    outcome = viewfinder("train", system, "--data", tmp_path / folder, "--out", tmp_path / "out")
+    assert outcome.code == 2
+    assert str(tmp_path) in outcome.err.splitlines()[-1]
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--preset", "huge"), "no preset is called 'huge'; there are: paper, printed, lab, modern"),
+        (("--set", "batchsize=3"), "batchsize: no such key"),
+        (("--set", "batch"), "a setting is written key=value"),
+        (("--start", "nowhere.safetensors"), "nowhere.safetensors"),
+    ],
+)
+def test_what_cannot_be_meant_is_said_before_anything_is_computed(
+    options: tuple[str, ...], reason: str, viewfinder: Run, world: Path, colours: None, tmp_path: Path
+) -> None:
+    outcome = viewfinder("train", "drilldown", "--data", world, "--out", tmp_path / "out", *options)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.count("\n") == 1 and reason in outcome.err
+
+
+@pytest.mark.parametrize(
+    "options", [("--preset", "lab"), ("--resume",), ("--seed", "2"), ("--set", "a=1"), ("--data", ".")]
+)
+def test_the_starter_has_no_such_options(options: tuple[str, ...], viewfinder: Run, tmp_path: Path) -> None:
+    outcome = viewfinder("train", "starter", "--data", tmp_path, *options)
+    assert outcome.code == 2
+    assert "starter" in outcome.err and outcome.err.count("\n") == 1
+
+
+def test_a_training_is_not_overwritten(viewfinder: Run, world: Path, colours: None, tmp_path: Path) -> None:
+    earlier = tmp_path / "out" / "fixed" / "checkpoints"
+    earlier.mkdir(parents=True)
+    (earlier / "00000010.safetensors").write_bytes(b"")
+    outcome = viewfinder("train", "drilldown", "--data", world, "--out", tmp_path / "out")
+    assert outcome.code == 2
+    assert outcome.err.count("\n") == 1 and "--resume" in outcome.err
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=300)
+    return process.returncode, out, err
+
+
+@pytest.mark.slow
+def test_a_trained_system_is_measured_by_the_command_that_is_named_next(
+    program: Program, world: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    code, said, err = ended(
+        program("train", "drilldown", "--data", world, "--out", out, *SMALL, "--set", "learned.epochs=1", "--seed", 4)
+    )
+    assert (code, err.count("Traceback")) == (0, 0), err
+    lines = said.splitlines()
+    assert lines[0] == "drilldown, preset lab: 3 steps, 1 epoch"  # 31 scenes are three batches of 8
+    card = read_card(out / "best.safetensors")
+    assert (card.system, card.preset) == ("drilldown", "lab")
+    assert f"  recall: {card.figures['recall']:.4f}" in lines
+    *_, last = lines
+    assert last == f"next: viewfinder evaluate drilldown --data {world} --checkpoint {out / 'best.safetensors'}"
+    command = last.removeprefix("next: viewfinder ").split()
+    code, said, err = ended(program(*command, "--protocol", "drilldown", "--out", tmp_path / "run", "--json"))
+    assert code == 0, err
+    assert json.loads(said)["tasks"][0]["talks"] == 6
+
+
+@pytest.mark.slow
+def test_ctrl_c_stops_after_a_step_and_resume_goes_on(program: Program, world: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    settings = ("--set", "training.epochs=60", "--set", "batch=8", "--set", "training.log_every=1")
+    arguments = ("train", "r-hre", "--data", world, "--out", out, *settings)
+    log = out / "log.jsonl"
+    process = program(*arguments)
+    while process.poll() is None and not (log.is_file() and len(read_log(log)) > 1):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    code, _, err = ended(process)
+    assert code == 1 and f"--resume goes on from {out}" in err
+    stopped = read_log(log)[-1].step
+    assert 0 < stopped < 180  # 60 epochs of three steps
+    code, said, err = ended(program(*arguments, "--resume", "--json"))
+    assert code == 0, err
+    assert (json.loads(said)["ended"], json.loads(said)["step"]) == ("epochs", 180)
+    trained = [record.step for record in read_log(log) if record.kind == "train"]
+    assert trained == list(range(1, 181))
