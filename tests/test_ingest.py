@@ -14,6 +14,7 @@ from PIL import Image
 from viewfinder import ingest
 from viewfinder.errors import BadInput
 from viewfinder.ingest import AddReport, Ingest, describe
+from viewfinder.pictures import pacing
 from viewfinder.stores import PictureRow, Store
 from viewfinder.testing import ColourEncoder, halves, tiny_pictures
 
@@ -234,8 +235,8 @@ def test_an_interrupted_run_keeps_its_batches_and_the_next_goes_on(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny_pictures(bench.folder, 10)
-    monkeypatch.setattr(ingest, "BATCH", 4)
-    monkeypatch.setattr(ingest, "MOST", 4)
+    for name, value in (("FIRST", 4), ("MOST", 4), ("SECONDS", 1e6)):
+        monkeypatch.setattr(pacing, name, value)
     seen: list[tuple[int, int]] = []
     run = Ingest(bench.store, ENCODER, workers=1)
     report = run.run([bench.folder], progress=lambda *at: seen.append(at), should_stop=lambda: len(seen) == 2)
@@ -247,7 +248,7 @@ def test_an_interrupted_run_keeps_its_batches_and_the_next_goes_on(
 
 def test_a_crash_between_batches_loses_nothing_acknowledged(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny_pictures(bench.folder, 10)
-    monkeypatch.setattr(ingest, "BATCH", 4)
+    monkeypatch.setattr(pacing, "FIRST", 4)
 
     def crash(done: int, total: int) -> None:
         raise RuntimeError("the power is gone")

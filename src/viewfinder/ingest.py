@@ -7,25 +7,19 @@ same folder again goes on from it, because a file whose size and time of change 
 from __future__ import annotations
 
 import os
-import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from viewfinder.encoders.base import Encoder
 from viewfinder.errors import BadInput
 from viewfinder.pictures import Bad, Decoders, Found, Outcome, Read, Scan, scan
+from viewfinder.pictures.pacing import paced
 from viewfinder.stores import Failure, FileRecord, PictureRow, Store
-
-BATCH, MOST = 64, 256
-"""Pictures in the first commit, and at most in one."""
-
-SECONDS = 1.5
-"""Work between two commits, as far as that can be foretold: what a crash can cost, against some 60 ms a commit."""
 
 
 @dataclass
@@ -101,13 +95,9 @@ class Ingest:
         self._report.quarantined += len(still_failed)
         done = 0
         with Decoders(self._workers, fit=self._encoder.fit) as decoders:
-            outcomes = decoders.decode(file.path for file in plan.to_read)
-            size, started = BATCH, time.monotonic()
-            while batch := list(islice(outcomes, size)):
+            for batch in paced(decoders.decode(file.path for file in plan.to_read)):
                 self._take(batch)
                 done += len(batch)
-                size = _next_size(len(batch), time.monotonic() - started)
-                started = time.monotonic()
                 if progress is not None:
                     progress(done, len(plan.to_read))
                 if should_stop() and done < len(plan.to_read):
@@ -238,6 +228,45 @@ def describe(
     return len(changed)
 
 
+@dataclass(frozen=True)
+class Described:
+    """Captions and catalogue rows as read, to be matched with the library's files."""
+
+    captions: Sequence[Any]
+    catalogue: Any
+
+    @staticmethod
+    def read(captions: str | Path | None, catalogue: str | Path | None) -> Described | None:
+        """Reads the tables, before anything is added: a damaged one should be said at once."""
+        if captions is None and catalogue is None:
+            return None
+        from viewfinder.data import read_captions_csv, read_catalogue
+
+        said = [] if captions is None else read_captions_csv(Path(captions))[0]
+        return Described(said, None if catalogue is None else read_catalogue(Path(catalogue)))
+
+    def apply(self, store: Store) -> tuple[int, list[str]]:
+        """Notes them with the pictures they are about; gives how many, and what could not be matched."""
+        from viewfinder.data import match_keys
+
+        paths = [Path(file.path) for row in store.rows() for file in row.files]
+        notes = []
+        captions: dict[Path, list[str]] = {}
+        if self.captions:
+            found = match_keys([str(picture.path) for picture in self.captions], paths)
+            for path, positions in found.files.items():
+                captions[path] = [text for position in positions for text in self.captions[position].captions]
+            if found.unmatched:
+                notes.append(f"{len(found.unmatched)} captioned pictures are not in the library")
+        rows: dict[Path, list[Mapping[str, str]]] = {}
+        if self.catalogue is not None:
+            matches = self.catalogue.matches(paths)
+            rows = {path: [row.values for row in found] for path, found in matches.rows.items()}
+            if matches.unmatched:
+                notes.append(f"{len(matches.unmatched)} catalogue rows are about no picture in the library")
+        return describe(store, captions, rows), notes
+
+
 def _scanned(roots: Sequence[Path]) -> Scan:
     found = scan(roots)
     if not found.files and not found.unreadable:
@@ -254,8 +283,3 @@ def _row(picture: Read) -> PictureRow:
     return PictureRow(
         picture.id, (), facts.width, facts.height, facts.format, picture.size, facts.captured, facts.camera
     )
-
-
-def _next_size(done: int, seconds: float) -> int:
-    """Pictures in the next batch, at the speed of the last one; a large model gets small batches."""
-    return int(min(max(done * SECONDS / max(seconds, 1e-3), BATCH / 8), MOST))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,9 +21,12 @@ from viewfinder.conversation import Conversation, PictureId, Reject, Say, Show
 from viewfinder.encoders import Encoder, load_encoder
 from viewfinder.encoders.starter.head import Head
 from viewfinder.errors import BadInput, EmptyQuery, EncoderMismatch, NewerLibrary, NotALibrary
+from viewfinder.filling import Filled, StoredVectors
 from viewfinder.gallery import Gallery
-from viewfinder.ingest import AddReport, Ingest, Progress, describe
-from viewfinder.retrievers import Composer, load_retriever
+from viewfinder.gallery.regions import check_fits
+from viewfinder.ingest import AddReport, Described, Ingest, Progress
+from viewfinder.pictures import Bad
+from viewfinder.retrievers import Composer, RegionSpace, Retriever, load_retriever
 from viewfinder.session import Hit, Hits, Session
 from viewfinder.stores import Failure, Store, generation, load
 
@@ -51,6 +54,8 @@ class Library:
         self._settings = settings
         self._settings_mark = (0, 0)  # of the file that was read last; none was seen being read yet
         self._gallery: Gallery | None = None
+        self.left_out: tuple[Bad, ...] = ()
+        """Pictures that the last `prepare` could do nothing for: a file of each, and the reason."""
 
     @staticmethod
     def open(folder: Path, *, encoder: str | None = None, create: bool = True) -> Library:
@@ -103,7 +108,7 @@ class Library:
         roots = [Path(path) for path in paths]
         if dry_run:
             return Ingest(self._store, self.encoder).plan(roots)
-        tables = _Tables.read(captions, catalogue)
+        tables = Described.read(captions, catalogue)
         self._prepare_encoder()
         with self._store.writing():
             self._refresh_settings()
@@ -152,6 +157,7 @@ class Library:
         for space in {self.encoder.raw_version, self.encoder.version} if ids else ():
             missing = ids - set(self._store.read_vectors(space)[0])
             problems += [f"no vector in {space}: {picture}" for picture in sorted(missing)]
+        self._store.pictures_with_regions()  # can they be read? Missing ones are made when they are needed
         return problems
 
     def status(self) -> dict[str, Any]:
@@ -163,6 +169,7 @@ class Library:
             "files": sum(len(row.files) for row in rows),
             "missing": sum(not os.path.lexists(file.path) for row in rows for file in row.files),
             "with_captions": sum(bool(row.captions) for row in rows),
+            "with_regions": len(self._store.pictures_with_regions()),
             "catalogue_columns": sorted({name for row in rows for name in row.attributes}),
             "failures": len(self._store.failures()),
             "encoder": self._settings.encoder,
@@ -192,15 +199,52 @@ class Library:
 
     def chat(
         self,
-        retriever: str = "composer",
+        retriever: str | Retriever[Any] = "composer",
         questioner: str | None = "information_gain",
         *,
+        checkpoint: str | Path | None = None,
         n: int = 10,
         where: Mapping[str, str] | None = None,
         conversation: Conversation | None = None,
+        progress: Progress | None = None,
     ) -> Session:
-        """A talk over this library."""
-        return Session(self.gallery, load_retriever(retriever), questioner, n=n, where=where, conversation=conversation)
+        """A talk over this library.
+
+        Args:
+            retriever: by name (with weights of your own from `checkpoint`), or one that is loaded already.
+            questioner: who asks back; None: nobody.
+            checkpoint: trained weights, where the retriever has any; by default those in the box.
+            n: how many results a turn has.
+            where: catalogue columns to filter by.
+            conversation: an earlier talk to go on with.
+            progress: told how far `prepare` is, which may take minutes the first time.
+
+        Raises:
+            EncoderMismatch: the weights were trained on the vectors of another encoder than this library's.
+        """
+        weights = None if checkpoint is None else Path(checkpoint)
+        found = load_retriever(retriever, weights) if isinstance(retriever, str) else retriever
+        gallery = self._prepared_for(found, progress)
+        return Session(gallery, found, questioner, n=n, where=where, conversation=conversation)
+
+    def prepare(self, retriever: Retriever[Any], progress: Progress | None = None) -> Filled:
+        """Makes what a retriever reads of the pictures and nobody needed before: their regions.
+
+        That takes as long as adding the pictures did. What is made is kept, and the next call goes on from there;
+        it also looks again for pictures whose files cannot be read now, and are left out.
+
+        Raises:
+            EncoderMismatch: the retriever was trained on the vectors of another encoder.
+        """
+        filled = Filled()
+        space = retriever.query(retriever.begin()).space
+        if isinstance(space, RegionSpace):
+            check_fits(space, self.gallery().raw)
+        if "regions" in retriever.needs:
+            filled = self._raw.fill(self.gallery().snapshot, progress)
+            self._raw.has_regions(self.gallery().snapshot)  # noted for the next talk
+        self.left_out = filled.left_out
+        return filled
 
     def gallery(self) -> Gallery:
         """The pictures as they are now; the same object until the library changes."""
@@ -209,7 +253,7 @@ class Library:
         if space is None:
             raise BadInput(f"{self.folder} holds no pictures yet: add some with `viewfinder add FOLDER`")
         if self._gallery is None or self._gallery.snapshot.generation != generation(self.folder, space):
-            self._gallery = Gallery(load(self.folder, space), self.encoder)
+            self._gallery = Gallery(load(self.folder, space), self.encoder, self._raw)
         return self._gallery
 
     @cached_property
@@ -260,6 +304,25 @@ class Library:
     def _store(self) -> Store:
         return Store.open(self.folder)
 
+    @cached_property
+    def _raw(self) -> StoredVectors:
+        """Raw vectors, which no head changes."""
+        return StoredVectors(self._store, self.encoder)
+
+    def _prepared_for(self, retriever: Retriever[Any], progress: Progress | None) -> Callable[[], Gallery]:
+        """`gallery`, for a talk: prepared now, and again at any turn before which pictures were added."""
+        self.prepare(retriever, progress)
+        last = self._gallery
+
+        def prepared() -> Gallery:
+            nonlocal last
+            if last is None or self.gallery() is not last:
+                self.prepare(retriever)
+                last = self.gallery()
+            return last
+
+        return prepared
+
     def _prepare_encoder(self) -> None:
         """The first use of an encoder may export or load a network; that should not happen under the lock."""
         self.encoder.pictures([])
@@ -297,45 +360,6 @@ class Library:
         self._settings = settings
         self._settings_mark = _mark(file)
         self._gallery = None
-
-
-@dataclass(frozen=True)
-class _Tables:
-    """Captions and catalogue rows as read, to be matched with the library's files."""
-
-    captions: Sequence[Any]
-    catalogue: Any
-
-    @staticmethod
-    def read(captions: str | Path | None, catalogue: str | Path | None) -> _Tables | None:
-        """Reads the tables, before anything is added: a damaged one should be said at once."""
-        if captions is None and catalogue is None:
-            return None
-        from viewfinder.data import read_captions_csv, read_catalogue
-
-        said = [] if captions is None else read_captions_csv(Path(captions))[0]
-        return _Tables(said, None if catalogue is None else read_catalogue(Path(catalogue)))
-
-    def apply(self, store: Store) -> tuple[int, list[str]]:
-        """Notes them with the pictures they are about; gives how many, and what could not be matched."""
-        from viewfinder.data import match_keys
-
-        paths = [Path(file.path) for row in store.rows() for file in row.files]
-        notes = []
-        captions: dict[Path, list[str]] = {}
-        if self.captions:
-            found = match_keys([str(picture.path) for picture in self.captions], paths)
-            for path, positions in found.files.items():
-                captions[path] = [text for position in positions for text in self.captions[position].captions]
-            if found.unmatched:
-                notes.append(f"{len(found.unmatched)} captioned pictures are not in the library")
-        rows: dict[Path, list[Mapping[str, str]]] = {}
-        if self.catalogue is not None:
-            matches = self.catalogue.matches(paths)
-            rows = {path: [row.values for row in found] for path, found in matches.rows.items()}
-            if matches.unmatched:
-                notes.append(f"{len(matches.unmatched)} catalogue rows are about no picture in the library")
-        return describe(store, captions, rows), notes
 
 
 def _is_free(folder: Path) -> bool:

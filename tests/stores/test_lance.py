@@ -39,7 +39,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def raw_ids(store: Store, table: str) -> list[str]:
-    return sorted(store._column(table, "id"))
+    return sorted(store._tables.column(table, "id"))
 
 
 def test_a_new_store_is_empty(store: Store) -> None:
@@ -210,13 +210,13 @@ def test_compacting_joins_files_and_keeps_everything(store: Store) -> None:
     store.compact(keep=timedelta(minutes=1))
     assert store.rows() == before
     np.testing.assert_array_equal(store.read_vectors("s")[1], vectors(*range(8)))
-    assert store._table("pictures").stats()["fragment_stats"]["num_fragments"] == 1
+    assert store._tables.open("pictures").stats()["fragment_stats"]["num_fragments"] == 1
 
 
 def test_a_reader_may_go_on_with_a_version_that_was_compacted_meanwhile(store: Store) -> None:
     for number in range(4):
         store.add([picture(f"p{number}")], {"s": vectors(number)})
-    held = store._table("pictures")
+    held = store._tables.open("pictures")
     store.compact()
     store.delete(["p0"])
     assert held.to_arrow().num_rows == 4

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from viewfinder.cli.options import CountOption, JsonOption, LibraryOption, open_library
-from viewfinder.cli.output import say
+from viewfinder.cli.output import counted, note, say
+from viewfinder.progress import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from viewfinder.pictures import Bad
 
 
 def chat(
     *,
     retriever: Annotated[str, typer.Option(metavar="NAME", help="How turns become a query.")] = "composer",
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="F", help="Weights of your own for the retriever. [default: in the box]")
+    ] = None,
     questioner: Annotated[
         str, typer.Option(metavar="NAME", help='Who asks back; "none": nobody.')
     ] = "information_gain",
@@ -31,10 +40,14 @@ def chat(
     """
     from viewfinder.cli.turns import Teller
     from viewfinder.questioners import load_questioner
+    from viewfinder.retrievers import load_retriever
 
     load_questioner(questioner)  # a misspelt name is better said now than after the first turn
+    found = load_retriever(retriever, checkpoint)
     collection = open_library(library)
-    session = collection.chat(retriever, questioner, n=n)
+    with progress_bar("reading the regions of the pictures, once", shown=not as_json) as progress:
+        session = collection.chat(found, questioner, n=n, progress=progress)
+    _note_left_out(collection.left_out)
     teller = Teller(as_json, preview and not as_json)
     if script is not None:
         from viewfinder.cli.script import play
@@ -46,4 +59,13 @@ def chat(
         return 0
     from viewfinder.cli.terminal import Terminal
 
-    return Terminal(collection, session, teller, retriever=retriever, questioner=questioner, n=n).run()
+    return Terminal(collection, session, teller, retriever=found, questioner=questioner, n=n).run()
+
+
+def _note_left_out(left_out: Sequence[Bad]) -> None:
+    if left_out:
+        first = left_out[0]
+        note(
+            f"viewfinder: {counted(len(left_out), 'picture')} cannot be searched here, the first is {first.path} "
+            f"({first.reason}): `viewfinder add` takes in what changed, `viewfinder prune` forgets what is gone"
+        )

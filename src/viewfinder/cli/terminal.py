@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from viewfinder.cli.failing import explained
 from viewfinder.cli.output import counted, emit, note, say, show_table
@@ -18,6 +18,7 @@ from viewfinder.errors import BadInput, ViewfinderError
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
+    from viewfinder.retrievers import Retriever
     from viewfinder.session import Hits, Session
 
 PROMPT = "> "
@@ -29,7 +30,7 @@ class Terminal:
     """One talk with a person. A turn that cannot be taken is said in a line, and the talk goes on."""
 
     def __init__(
-        self, library: Library, session: Session, teller: Teller, *, retriever: str, questioner: str, n: int
+        self, library: Library, session: Session, teller: Teller, *, retriever: Retriever[Any], questioner: str, n: int
     ) -> None:
         self._library, self._session, self._teller = library, session, teller
         self._retriever, self._questioner, self._n = retriever, questioner, n

@@ -4,6 +4,7 @@
     <library>/tables/vectors.<space>.lance     id and float16 vector, one table a space
     <library>/tables/spaces.lance              which vector tables are complete, and may be read
     <library>/tables/failures.lance            files that could not become pictures
+    <library>/tables/regions.<raw>.lance       region vectors, as far as they were needed (see `region_table`)
     <library>/writing.lock                     held by the one process that writes
 
 Each commit to a table is atomic. Vectors are written first, the pictures' rows last in one commit: that
@@ -14,21 +15,20 @@ what has vectors, so they see complete pictures only, while another process writ
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from filelock import FileLock, Timeout
+from filelock import FileLock
 from jaxtyping import Float, Float16
 
-from viewfinder.errors import DiskFull, LibraryBusy, LibraryError, NotALibrary, UnknownName
+from viewfinder.errors import NotALibrary, UnknownName
 from viewfinder.stores.names import to_file_name
+from viewfinder.stores.region_table import RegionTable, region_tables
 from viewfinder.stores.rows import (
     Failure,
     PictureRow,
@@ -40,9 +40,9 @@ from viewfinder.stores.rows import (
     pictures_schema,
     pictures_to_arrow,
 )
-from viewfinder.stores.vectors import sorted_vectors, vectors_schema, vectors_to_arrow
+from viewfinder.stores.tables import TABLES, Tables, check_ids, clauses, held
+from viewfinder.stores.vectors import VectorReader, sorted_vectors, vectors_schema, vectors_to_arrow
 
-TABLES = "tables"
 PICTURES = "pictures"
 SPACES = "spaces"
 FAILURES = "failures"
@@ -53,15 +53,13 @@ PATIENCE_S = 60.0
 KEEP_VERSIONS = timedelta(minutes=30)
 """Readers may hold a version this long; `compact` leaves younger ones alone."""
 
-BATCH = 500
-"""Names in one SQL filter."""
-
 
 class Store:
     """The pictures, vectors and failures of one library folder. Cheap to make; opens tables when asked."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._tables = Tables(folder)
         self._lock = FileLock(folder / "writing.lock")
 
     @staticmethod
@@ -72,12 +70,12 @@ class Store:
             DiskFull, LibraryError: it cannot be written there.
         """
         store = Store(folder)
-        with store._guarded():
+        with store._tables.guarded():
             folder.mkdir(parents=True, exist_ok=True)
         with store._write():
-            store._make(SPACES, _spaces_schema())
-            store._make(FAILURES, failures_schema())
-            store._make(PICTURES, pictures_schema())  # last: `open` looks for this one
+            store._tables.make(SPACES, _spaces_schema())
+            store._tables.make(FAILURES, failures_schema())
+            store._tables.make(PICTURES, pictures_schema())  # last: `open` looks for this one
         return store
 
     @staticmethod
@@ -87,7 +85,7 @@ class Store:
         Raises:
             NotALibrary: there is none.
         """
-        if not _is_table(folder, PICTURES):
+        if not Tables(folder).has(PICTURES):
             raise NotALibrary(f"{folder} holds no library: check the path, or make one there with `viewfinder add`")
         return Store(folder)
 
@@ -98,19 +96,8 @@ class Store:
         Raises:
             LibraryBusy: another process still writes after `timeout` seconds.
         """
-        try:
-            self._lock.acquire(timeout=timeout)
-        except Timeout:
-            raise LibraryBusy(
-                f"another process is writing to {self.folder} and did not finish within {timeout:g} s: "
-                "wait for it, then try again"
-            ) from None
-        except OSError as error:
-            raise _translated(error, self.folder) from error
-        try:
+        with held(self._lock, self.folder, timeout, f"writing to {self.folder}"):
             yield
-        finally:
-            self._lock.release()
 
     # -- pictures
 
@@ -122,7 +109,7 @@ class Store:
             DiskFull, LibraryBusy, LibraryError: nothing of these rows is acknowledged.
         """
         ids = [row.id for row in rows]
-        _check_ids(ids)
+        check_ids(ids)
         if not ids:
             return
         with self._write():
@@ -132,19 +119,19 @@ class Store:
 
     def replace(self, rows: Sequence[PictureRow]) -> None:
         """New files, captions or attributes of pictures whose vectors stay; unknown ids are not added."""
-        _check_ids([row.id for row in rows])
+        check_ids([row.id for row in rows])
         if not rows:
             return
         with self._write():
-            table = self._table(PICTURES)
+            table = self._tables.open(PICTURES)
             table.merge_insert("id").when_matched_update_all().execute(pictures_to_arrow(rows))
 
     def delete(self, ids: Iterable[str]) -> None:
-        """Pictures and their vectors in all spaces go; unknown ids do no harm."""
+        """Pictures and their vectors in all spaces go, and their regions; unknown ids do no harm."""
         names = list(ids)
         with self._write():
-            for table in (PICTURES, *(name for name, _ in self._spaces().values())):
-                self._delete_where(table, "id", names)
+            for table in (PICTURES, *self._vector_tables()):
+                self._tables.delete_where(table, "id", names)
 
     def rows(self) -> list[PictureRow]:
         """All pictures in id order."""
@@ -152,13 +139,13 @@ class Store:
 
     def arrow(self) -> Any:
         """All pictures as an Arrow table (`rows.pictures_schema`), in no order."""
-        with self._guarded():
-            return self._table(PICTURES).to_arrow()
+        with self._tables.guarded():
+            return self._tables.open(PICTURES).to_arrow()
 
     def ids(self) -> list[str]:
         """Ids of all pictures, sorted."""
-        with self._guarded():
-            return sorted(self._column(PICTURES, "id"))
+        with self._tables.guarded():
+            return sorted(self._tables.column(PICTURES, "id"))
 
     # -- failures
 
@@ -172,19 +159,19 @@ class Store:
 
     def failures(self) -> list[Failure]:
         """All files in quarantine, by path."""
-        with self._guarded():
-            return failures_from_arrow(self._table(FAILURES).to_arrow())
+        with self._tables.guarded():
+            return failures_from_arrow(self._tables.open(FAILURES).to_arrow())
 
     def forget_failures(self, paths: Iterable[str]) -> None:
         """These files are no longer in quarantine."""
         with self._write():
-            self._delete_where(FAILURES, "path", [pack_text(path) for path in paths])
+            self._tables.delete_where(FAILURES, "path", [pack_text(path) for path in paths])
 
     # -- spaces
 
     def spaces(self) -> dict[str, int]:
         """Name and vector width of each complete space."""
-        with self._guarded():
+        with self._tables.guarded():
             return {space: width for space, (_, width) in sorted(self._spaces().items())}
 
     def read_vectors(self, space: str) -> tuple[list[str], Float16[np.ndarray, "n d"]]:
@@ -193,10 +180,10 @@ class Store:
         Raises:
             UnknownName: there is no such space.
         """
-        with self._guarded():
-            known = set(self._column(PICTURES, "id"))  # before the vectors: these were written first
+        with self._tables.guarded():
+            known = set(self._tables.column(PICTURES, "id"))  # before the vectors: these were written first
             name, width = self._space(space)
-            return sorted_vectors(self._table(name).to_arrow(), width, known)
+            return sorted_vectors(self._tables.open(name).to_arrow(), width, known)
 
     def read_vectors_of(self, space: str, ids: Sequence[str]) -> Float16[np.ndarray, "n d"]:
         """Vectors of these pictures in the order asked for.
@@ -205,10 +192,10 @@ class Store:
             UnknownName: no such space, or a picture without a vector in it.
         """
         wanted = set(ids)
-        with self._guarded():
+        with self._tables.guarded():
             name, width = self._space(space)
-            search = self._table(name).search
-            parts = [search().where(clause).limit(None).to_arrow() for clause in _clauses("id", sorted(wanted))]
+            search = self._tables.open(name).search
+            parts = [search().where(clause).limit(None).to_arrow() for clause in clauses("id", sorted(wanted))]
         found: dict[str, Float16[np.ndarray, " d"]] = {}
         for part in parts:
             found.update(zip(*sorted_vectors(part, width, wanted), strict=True))
@@ -216,6 +203,25 @@ class Store:
         if missing:
             raise UnknownName(f"picture {missing[0]!r} has no vector in the space {space!r} of {self.folder}")
         return np.array([found[name] for name in ids], dtype=np.float16).reshape(len(ids), width)
+
+    def reader(self, space: str) -> VectorReader:
+        """The vectors of a space, to be read a few at a time, as long as it is not replaced or dropped.
+
+        Raises:
+            UnknownName: there is no such space.
+        """
+        with self._tables.guarded():
+            return VectorReader(self._tables, self._space(space)[0])
+
+    def regions(self, raw_version: str) -> RegionTable:
+        """The region vectors of this version; there may be none yet."""
+        return RegionTable(self.folder, raw_version)
+
+    def pictures_with_regions(self) -> set[str]:
+        """The pictures that have region vectors, of any version of raw vectors (as a rule there is one)."""
+        with self._tables.guarded():
+            found = {name for table in region_tables(self._tables) for name in self._tables.column(table, "id")}
+            return found.intersection(self._tables.column(PICTURES, "id"))
 
     def write_space(self, space: str, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]) -> None:
         """A whole space, built beside the others: nobody sees it before it is complete.
@@ -237,7 +243,7 @@ class Store:
             replaced = self._spaces().get(space)
             self._register(space, name, width)
             if replaced is not None:
-                self._connection.drop_table(replaced[0], ignore_missing=True)
+                self._tables.connection.drop_table(replaced[0], ignore_missing=True)
 
     def drop_space(self, space: str) -> None:
         """The space and its vectors go.
@@ -247,8 +253,8 @@ class Store:
         """
         with self._write():
             name, _ = self._space(space)
-            self._delete_where(SPACES, "space", [space])
-            self._connection.drop_table(name, ignore_missing=True)
+            self._tables.delete_where(SPACES, "space", [space])
+            self._tables.connection.drop_table(name, ignore_missing=True)
 
     def compact(self, *, keep: timedelta = KEEP_VERSIONS) -> None:
         """Joins the small files of many commits; removes what killed writers left, and old versions.
@@ -256,45 +262,26 @@ class Store:
         Versions younger than `keep` stay, because readers in other processes may hold them.
         """
         with self._write():
-            known = set(self._column(PICTURES, "id"))
-            tables = [name for name, _ in self._spaces().values()]
+            known = set(self._tables.column(PICTURES, "id"))
+            tables = self._vector_tables()
             self._drop_unregistered(tables)
             for name in tables:
-                self._delete_where(name, "id", sorted(set(self._column(name, "id")) - known))
+                self._tables.delete_where(name, "id", sorted(set(self._tables.column(name, "id")) - known))
             for name in (PICTURES, SPACES, FAILURES, *tables):
-                self._table(name).optimize(cleanup_older_than=keep)
+                self._tables.open(name).optimize(cleanup_older_than=keep)
 
     # -- inside
 
-    @cached_property
-    def _connection(self) -> Any:
-        import lancedb
-
-        return lancedb.connect(self.folder / TABLES)
-
-    def _table(self, name: str) -> Any:
-        """A table's newest version: opened each time (2 ms), so that other processes' writes are seen."""
-        return self._connection.open_table(name)
-
-    def _make(self, name: str, schema: Any) -> None:
-        if not _is_table(self.folder, name):
-            self._connection.create_table(name, schema=schema)
-
     def _merge(self, name: str, key: str, rows: Any) -> None:
-        merge = self._table(name).merge_insert(key)
+        merge = self._tables.open(name).merge_insert(key)
         merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
 
-    def _column(self, name: str, column: str) -> list[str]:
-        found = self._table(name).search().select([column]).limit(None).to_arrow()
-        return list(found[column].to_pylist())
-
-    def _delete_where(self, name: str, column: str, values: Sequence[str]) -> None:
-        for clause in _clauses(column, values):
-            self._table(name).delete(clause)
-
     def _spaces(self) -> dict[str, tuple[str, int]]:
-        items = self._table(SPACES).to_arrow().to_pylist()
+        items = self._tables.open(SPACES).to_arrow().to_pylist()
         return {item["space"]: (item["table"], item["width"]) for item in items}
+
+    def _vector_tables(self) -> list[str]:
+        return [*(name for name, _ in self._spaces().values()), *region_tables(self._tables)]
 
     def _space(self, space: str) -> tuple[str, int]:
         spaces = self._spaces()
@@ -315,11 +302,11 @@ class Store:
 
     def _fill(self, name: str, width: int, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]) -> None:
         """A table of vectors that is not registered yet; what an interrupted attempt left is dropped."""
-        self._connection.drop_table(name, ignore_missing=True)
-        table = self._connection.create_table(name, schema=vectors_schema(width))
+        self._tables.connection.drop_table(name, ignore_missing=True)
+        table = self._tables.connection.create_table(name, schema=vectors_schema(width))
         seen: set[str] = set()
         for ids, matrix_bd in batches:
-            _check_ids(ids)
+            check_ids(ids)
             if not seen.isdisjoint(ids):
                 raise ValueError(f"picture {sorted(seen.intersection(ids))[0]!r} comes in two batches")
             seen.update(ids)
@@ -328,7 +315,7 @@ class Store:
     def _drop_unregistered(self, tables: Sequence[str]) -> None:
         for name in sorted(path.stem for path in (self.folder / TABLES).glob("vectors.*.lance")):
             if name not in tables:
-                self._connection.drop_table(name, ignore_missing=True)
+                self._tables.connection.drop_table(name, ignore_missing=True)
 
     def _register(self, space: str, table: str, width: int) -> None:
         import pyarrow as pa
@@ -343,55 +330,11 @@ class Store:
 
     @contextmanager
     def _write(self) -> Iterator[None]:
-        with self.writing(), self._guarded():
+        with self.writing(), self._tables.guarded():
             yield
-
-    @contextmanager
-    def _guarded(self) -> Iterator[None]:
-        """Errors of Lance and of the disk, as one line for a user."""
-        try:
-            yield
-        except (OSError, RuntimeError) as error:
-            raise _translated(error, self.folder) from error
-        except ValueError as error:
-            if "was not found" in str(error) or "LanceError" in str(error):
-                raise _translated(error, self.folder) from error
-            raise
-
-
-def _translated(error: Exception, folder: Path) -> LibraryError:
-    """What to tell a user about an error of Lance, of Arrow, or of the operating system."""
-    text = " ".join(str(error).split())
-    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-    if full or "no space left" in text.lower() or "os error 28" in text or "disk quota" in text.lower():
-        return DiskFull(f"the disk is full at {folder}: free some space and try again; nothing acknowledged is lost")
-    return LibraryError(f"the library in {folder} cannot be read or written: {text[:300]}")
-
-
-def versions_folder(folder: Path, name: str) -> Path:
-    """Where Lance keeps the manifests of a table: one file a version."""
-    return folder / TABLES / f"{name}.lance" / "_versions"
-
-
-def _is_table(folder: Path, name: str) -> bool:
-    """Whether the table has a first version (a writer may have been killed before it)."""
-    return any(versions_folder(folder, name).glob("*.manifest"))
 
 
 def _spaces_schema() -> Any:
     import pyarrow as pa
 
     return pa.schema([("space", pa.string()), ("table", pa.string()), ("width", pa.int32())])
-
-
-def _check_ids(ids: Sequence[str]) -> None:
-    if len(set(ids)) < len(ids):
-        twice = sorted(name for name in set(ids) if list(ids).count(name) > 1)
-        raise ValueError(f"picture {twice[0]!r} comes twice in one batch")
-
-
-def _clauses(column: str, values: Sequence[str]) -> Iterator[str]:
-    """SQL filters `column IN (...)`, `BATCH` values at a time."""
-    for start in range(0, len(values), BATCH):
-        literals = ", ".join("'" + value.replace("'", "''") + "'" for value in values[start : start + BATCH])
-        yield f"{column} IN ({literals})"

@@ -38,9 +38,11 @@ from viewfinder.stores.columns import (
     save_columns,
     year_and_month,
 )
-from viewfinder.stores.lance import PICTURES, SPACES, Store, versions_folder
+from viewfinder.stores.lance import PICTURES, SPACES, Store
 from viewfinder.stores.names import to_file_name
+from viewfinder.stores.region_table import filled_mark
 from viewfinder.stores.rows import PictureRow, pictures_from_arrow, unpack_text
+from viewfinder.stores.tables import versions_folder
 
 FORMAT = 1
 """Raised when the files of a snapshot change their meaning: older ones are then rebuilt."""
@@ -164,7 +166,7 @@ def generation(folder: Path, space: str) -> str:
     """Which state of the tables on disk a snapshot of this space must show; changes with every write. 0.1 ms.
 
     The vectors' own table is left out on purpose: each write to it is followed by one to `pictures` or
-    `spaces`.
+    `spaces`. Regions count once a filling is done: what is derived from them lies with the snapshot.
 
     Raises:
         NotALibrary: there are no tables.
@@ -172,12 +174,12 @@ def generation(folder: Path, space: str) -> str:
     marks = [_newest_version(versions_folder(folder, table)) for table in (PICTURES, SPACES)]
     if None in marks:
         raise NotALibrary(f"{folder} holds no library: check the path, or make one there with `viewfinder add`")
-    return f"{FORMAT}:{':'.join(map(str, marks))}:{space}"
+    return f"{FORMAT}:{':'.join(map(str, marks))}:{filled_mark(folder)}:{space}"
 
 
 def _folder_name(mark: str) -> str:
     """`<tables>-<space>`, hashed: snapshots of one state of the tables share the first half."""
-    *tables, space = mark.split(":", 3)
+    *tables, space = mark.split(":", 4)
     texts = (":".join(tables), space)
     halves = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8) for text in texts)
     return "-".join(half.hexdigest() for half in halves)
