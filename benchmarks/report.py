@@ -23,8 +23,14 @@ def main() -> None:
     check = parser.parse_args().check
     quality, speed = (json.loads((RESULTS / f"{name}.json").read_text()) for name in ("quality", "speed"))
     evaluated, chatir, kernel, worlds = (json.loads((RESULTS / f"{name}.json").read_text()) for name in LABORATORY)
+    drilldown = json.loads((RESULTS / "drilldown.json").read_text())
+    claims = [claim for claim in evaluated["claims"] if claim["paper"] != "Drill-down"]
     parts = {
-        "claims": claims_table(evaluated["claims"]),
+        "claims": claims_table([*drilldown["claims"], *claims]),
+        "drilldown-rows": drilldown_table(drilldown["rows"]),
+        "drilldown-turns": turns_table(drilldown["rows"]),
+        "drilldown-claims": claims_table(drilldown["claims"]),
+        "drilldown-machine": [f"{drilldown['data']}. {machine_line(drilldown['machine'])}"],
         "claims-machine": [machine_line(evaluated["machine"])],
         "rows": rows_tables(evaluated["runs"]),
         "chatir": chatir_table(chatir, kernel),
@@ -35,7 +41,8 @@ def main() -> None:
         "figures": short_table(quality, speed),
     }
     stale = False
-    for page in (ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "claims.md", ROOT / "README.md"):
+    docs = ("benchmarks.md", "claims.md", "systems/drilldown.md")
+    for page in (*(ROOT / "docs" / name for name in docs), ROOT / "README.md"):
         before = page.read_text(encoding="utf-8")
         after = before
         for name, lines in parts.items():
@@ -46,7 +53,7 @@ def main() -> None:
         if not check:
             page.write_text(after, encoding="utf-8")
     if check and stale:
-        sys.exit("docs/benchmarks.md, docs/claims.md or README.md differs from the results: run benchmarks/report.py")
+        sys.exit("docs or README.md differ from the results: run benchmarks/report.py")
 
 
 def quality_table(quality: dict[str, Any]) -> list[str]:
@@ -136,6 +143,8 @@ def claims_table(claims: list[dict[str, Any]]) -> list[str]:
 
 def claim_cells(claim: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Where a claim was tested, what was found, and what that says."""
+    if "rows" in claim:
+        return [rows_cell(claim)]
     if "found" not in claim:
         return [("", "", "not measured yet")]
     cells = []
@@ -148,6 +157,49 @@ def claim_cells(claim: dict[str, Any]) -> list[tuple[str, str, str]]:
         data = claim["better"].partition("/")[0]
         cells.append((f"{data}: {row['title']}, {row['metric']} {row['at']}, {row['talks']:,} talks", found, verdict))
     return cells
+
+
+def rows_cell(claim: dict[str, Any]) -> tuple[str, str, str]:
+    """A claim about two rows of `drilldown.py`."""
+    better, than = claim["rows"]
+    counted = "R@10, mean of all turns"
+    if "gain" in claim:
+        counted = f"R@10 gained from turn {claim['gain'][0]} to {claim['gain'][1]}"
+    if "difference" not in claim:
+        return f"{better} - {than}", "", "not measured yet"
+    found, low, high = (claim["difference"][name] for name in ("mean", "low", "high"))
+    verdict = "reproduced" if low > 0 else "not reproduced" if high < 0 else "undecided"
+    seeds = "1 seed" if claim["seeds"] == 1 else f"{claim['seeds']} seeds"
+    text = f"{points(found)} ({points(low)} to {points(high)}), p {claim['p_value']:.4f}"
+    return f"{better} - {than}: {counted}, {seeds}", text, verdict
+
+
+def drilldown_table(rows: dict[str, Any]) -> list[str]:
+    """One row a trained network: its size, how long it took, what it finds."""
+    lines = [
+        "| | numbers of a query | parameters | minutes of training | R@1 | R@5 | R@10 |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, row in rows.items():
+        found = " | ".join(interval(row["mean"][metric]) for metric in ("R@1", "R@5", "R@10"))
+        minutes = ", ".join(f"{value:.1f}" for value in row["minutes"] if value) or "as above"
+        lines.append(f"| {name} | {row['query_numbers']} | {row['parameters']:,} | {minutes} | {found} |")
+    return lines
+
+
+def turns_table(rows: dict[str, Any]) -> list[str]:
+    """R@10 after some of the turns."""
+    turns = (1, 2, 3, 5, 7, 10)
+    lines = ["| | " + " | ".join(f"turn {turn}" for turn in turns) + " |", "|---|" + "---|" * len(turns)]
+    for name, row in rows.items():
+        found = [row["by turn"]["R@10"][turn - 1]["mean"] for turn in turns]
+        lines.append(f"| {name} | " + " | ".join(percent(value) for value in found) + " |")
+    return lines
+
+
+def interval(found: dict[str, float]) -> str:
+    """A share with its interval."""
+    return f"{percent(found['mean'])} ({100 * found['low']:.1f} to {100 * found['high']:.1f})"
 
 
 def rows_tables(runs: dict[str, list[dict[str, Any]]]) -> list[str]:

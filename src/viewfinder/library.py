@@ -22,8 +22,7 @@ from viewfinder.encoders import Encoder, load_encoder
 from viewfinder.encoders.starter.head import Head
 from viewfinder.errors import BadInput, EmptyQuery, EncoderMismatch, NewerLibrary, NotALibrary
 from viewfinder.filling import Filled, StoredVectors
-from viewfinder.gallery import Gallery
-from viewfinder.gallery.regions import check_fits
+from viewfinder.gallery import Gallery, check_fits
 from viewfinder.ingest import AddReport, Described, Ingest, Progress
 from viewfinder.pictures import Bad
 from viewfinder.retrievers import Composer, RegionSpace, Retriever, load_retriever

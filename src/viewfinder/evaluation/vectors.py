@@ -96,7 +96,7 @@ def _detected(plan: Plan, encoder: Encoder, space: RegionSpace, split: str | Non
     if split is None:
         raise BadInput(f"{plan.data}: {plan.system} reads the regions of Visual Genome's detector: there are none here")
     told(f"regions of its {split} pictures, as the detector found them")
-    whole = space.has_whole or not space.reads_regions
+    whole = not space.reads_regions or (space.has_whole and space.regions > 1)
     found: Features = detector_features(plan.data, split, whole=whole, out=plan.features, progress=by_tenths(told))
     files = {key: str(file) for key in found.keys if (file := plan.data / key).is_file()}
     blank_nd = np.zeros((len(found), encoder.words(["a picture"]).shape[1]), np.float32)

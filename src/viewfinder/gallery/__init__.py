@@ -10,7 +10,7 @@ why      what each turn adds, and what each slot looks at, as JSON
 from viewfinder.gallery.chances import LIKELY, MAYBE, ChanceOf, Match, Verdict, match_of, verdict_of
 from viewfinder.gallery.gallery import Gallery, Scores
 from viewfinder.gallery.plain import PlainSum, contrast, plain_sum, said_of
-from viewfinder.gallery.regions import Boxed, RawVectors
+from viewfinder.gallery.regions import Boxed, RawVectors, check_fits
 from viewfinder.gallery.why import explained
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "RawVectors",
     "Scores",
     "Verdict",
+    "check_fits",
     "contrast",
     "explained",
     "match_of",

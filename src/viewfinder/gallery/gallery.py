@@ -206,11 +206,12 @@ class Gallery:
     def boxes(self, row: int, space: RegionSpace | None = None) -> Float[np.ndarray, "_boxes 4"]:
         """Where a picture's regions lie: (x0, y0, x1, y1) as shares of its width and height.
 
-        With a `space`, one box for each of its vectors: the whole picture last if it `has_whole`, and alone if it
-        reads no regions. No boxes at all where it is not known where regions lie.
+        With a `space`, one box for each of its vectors: the whole picture last if it `has_whole`, and alone if there
+        is one vector only. No boxes at all where it is not known where regions lie.
         """
-        boxes_r4 = np.zeros((0, 4), np.float32) if space and not space.reads_regions else self._region_boxes(row)
-        if space and (space.has_whole or not space.reads_regions):
+        alone = space is not None and space.regions == 1
+        boxes_r4 = np.zeros((0, 4), np.float32) if alone else self._region_boxes(row)
+        if space and (space.has_whole or alone):
             boxes_r4 = np.concatenate([boxes_r4, np.array([WHOLE], np.float32)])
         return boxes_r4 if space is None or len(boxes_r4) == space.regions else np.zeros((0, 4), np.float32)
 

@@ -15,7 +15,8 @@ def explained(query: Query, shares_p: Float[np.ndarray, " parts"]) -> dict[str, 
     turns: dict[int, dict[str, Any]] = {}
     for part, share in zip(query.parts, shares_p, strict=True):
         entry = turns.setdefault(part.turn, {"turn": part.turn, "parts": [], "adds": 0.0})
-        entry["parts"].append(part.label)
+        if part.label not in entry["parts"]:  # several slots may hold a little of the same
+            entry["parts"].append(part.label)
         entry["adds"] += float(share)
     whole = sum(abs(entry["adds"]) for entry in turns.values()) or 1.0
     return {

@@ -3,6 +3,8 @@
 exact     the scoring kernels of one vector a picture: dot products, the best k (numpy)
 regions   `RegionBlock`: many vectors a picture, laid out for scoring
 interaction   the scoring kernels over them: late interaction, rank fusion (numpy, ONNX Runtime)
+tables    opening Lance tables, and its errors as ours
+region_table  raw region vectors, in a table of their own
 lance     `Store`, the store of record: Lance tables inside a library folder (imports Lance when first used)
 rows      what the store knows of a picture besides its vectors
 snapshot  what searching reads: one space of a library as memory-mapped files

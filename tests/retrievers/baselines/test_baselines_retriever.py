@@ -25,6 +25,7 @@ from viewfinder.retrievers.baselines.network import Baseline as Network
 from viewfinder.retrievers.baselines.retriever import JOINT, joint_of
 from viewfinder.retrievers.baselines.settings import SYSTEMS, ModelSettings, System
 from viewfinder.retrievers.blocks.dialogues import WordSpeech
+from viewfinder.retrievers.blocks.forward import projected
 from viewfinder.retrievers.blocks.inputs import Inputs
 from viewfinder.stores import RegionBlock, late_interaction, likeness, rank_fusion
 from viewfinder.testing import ColourEncoder
@@ -37,7 +38,11 @@ VOCABULARY = build_vocabulary((*SAID[:4], "one; two"), fewest=1)
 PICTURES, REGIONS = 6, 4
 
 each = pytest.mark.parametrize("system", SYSTEMS)
-ways = pytest.mark.parametrize("way", [{}, {"standardised": True}, {"temperature": 2.0, "divides": True}], ids=str)
+ways = pytest.mark.parametrize(
+    "way",
+    [{}, {"standardised": True}, {"standardised": True, "pooled": True}, {"temperature": 2.0, "divides": True}],
+    ids=str,
+)
 
 
 def network(system: System, **settings: Any) -> Network:
@@ -135,6 +140,14 @@ def test_one_part_holds_all_that_was_said_but_for_rank_fusion_each_sentence_is_o
         else:
             assert labels == [(2, "a red boat; blue over white")]
             assert query.compare == "late_interaction"
+
+
+def test_hre_may_see_the_mean_of_the_regions_instead() -> None:
+    model = network("hre", pooled=True)
+    regions_1ke = np.array([[[2.0, 0.0, 0.0], [0.0, 2.0, 4.0]]], np.float32)
+    mean_1ke = np.array([[[1.0, 1.0, 2.0]]], np.float32)
+    vectors_1kd = retriever(model).space.project(regions_1ke, np.zeros((1, 7), np.float32))
+    np.testing.assert_array_equal(vectors_1kd, projected(retriever(model)._arrays, "project", mean_1ke))
 
 
 def test_only_hre_sees_the_whole_picture_alone() -> None:

@@ -34,8 +34,8 @@ class Baseline(nn.Module):
         super().__init__()
         width = settings.width
         self.system, self.settings, self.joint = system, settings, joint
-        self.sees = "whole" if system == "hre" else "regions"
-        seen = inputs.whole if system == "hre" else inputs.regions
+        self.sees = "whole" if system == "hre" and not settings.pooled else "regions"
+        seen = inputs.whole if self.sees == "whole" else inputs.regions
         self.read_words = WordReader(inputs.words, settings.word_width, width)
         self.project = RegionProjection(seen, width)
         self.update = UpdateCell(width)
@@ -45,7 +45,9 @@ class Baseline(nn.Module):
 
     def look(self, regions_bke: Float[Tensor, "b k e"], whole_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b seen d"]:
         """Pictures as unit vectors: of their regions, for hre one of the whole."""
-        raw = whole_bg[:, None] if self.system == "hre" else regions_bke
+        raw = whole_bg[:, None] if self.sees == "whole" else regions_bke
+        if self.system == "hre" and self.settings.pooled:
+            raw = raw.mean(dim=1, keepdim=True)
         vectors_bkd: Tensor = self.project(scaled(self, self.sees, raw) if self.settings.standardised else raw)
         return vectors_bkd
 

@@ -53,7 +53,8 @@ class Baseline:
         self._vocabulary = Vocabulary(tuple(card.settings["words"]))
         self._joint = joint_of(self._vocabulary)
         whole = self.name == "hre"
-        self.needs: tuple[str, ...] = ("global",) if whole else ("regions",)
+        self._sees = "whole" if whole and not self.settings.pooled else "regions"
+        self.needs: tuple[str, ...] = ("global",) if self._sees == "whole" else ("regions",)
         self.space = RegionSpace(
             name=f"{self.name}-{weights.fingerprint}",
             raw_version=card.encoder,
@@ -61,7 +62,7 @@ class Baseline:
             regions=1 if whole else card.settings["regions"],
             width=self.settings.width,
             temperature=self.settings.factor,
-            reads_regions=not whole,
+            reads_regions=self._sees == "regions",
             has_whole=whole,
         )
 
@@ -105,8 +106,10 @@ class Baseline:
         self, regions_nre: Float[np.ndarray, "n r e"] | None, whole_ng: Float[np.ndarray, "n g"]
     ) -> Float32[np.ndarray, "n k d"]:
         raw_nke = whole_ng[:, None] if regions_nre is None else regions_nre
-        sees = "regions" if self.space.reads_regions else "whole"
-        return projected(self._arrays, "project", raw_nke, scaled_by=sees if self.settings.standardised else None)
+        if self.name == "hre" and self.settings.pooled:
+            raw_nke = np.asarray(raw_nke, np.float32).mean(axis=1, keepdims=True)
+        scale = self._sees if self.settings.standardised else None
+        return projected(self._arrays, "project", raw_nke, scaled_by=scale)
 
 
 def joint_of(vocabulary: Vocabulary) -> int:

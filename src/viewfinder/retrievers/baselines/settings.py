@@ -26,6 +26,8 @@ class ModelSettings:
         temperature: of the softmax over regions; `divides` as the paper has it, else multiplied.
         share_of_regions: the paper's 1/N in the score.
         standardised: whether raw vectors are brought to mean 0 and deviation 1 by numbers of the training set.
+        pooled: whether hre looks at the mean of a picture's regions rather than at the vector of the whole: so it sees
+            what the others see, where an encoder says more of the whole.
     """
 
     width: int = 1280
@@ -34,6 +36,7 @@ class ModelSettings:
     divides: bool = False
     share_of_regions: bool = False
     standardised: bool = False
+    pooled: bool = False
 
     def __post_init__(self) -> None:
         for name in ("width", "word_width"):

@@ -39,8 +39,8 @@ def train(plan: TrainPlan) -> Fitted:
         turns=preset.turns,
         fewest=preset.fewest,
         negated=preset.negated,
-        whole=plan.system == "hre",
-        regions=plan.system != "hre",
+        whole=plan.system == "hre" and not preset.model.pooled,
+        regions=plan.system != "hre" or preset.model.pooled,
         start=start,
     )
     network = _network(plan, preset, material)

@@ -1,0 +1,274 @@
+"""Drill-down, its baselines and its ablations, trained and measured; writes results/drilldown.json.
+
+    python benchmarks/drilldown.py DATA      # holds fashion-products/ and flickr8k/; what is done is not done again
+
+Trains every row on a world of 6,500 scenes of product photos (5,000 to learn from, 500 to choose by) with the presets
+`lab` and `modern`, one processor a training, and ranks the 1,000 test scenes by ten descriptions each. The main chain
+has three seeds, all else one. The same on real photos: the five captions of flickr8k as five turns, 515 photos to learn
+from, 103 to test on. `--only chain` leaves the rest out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from machine import described
+
+from viewfinder.evaluation import read_run
+from viewfinder.measures import permutation_test, seeded_interval
+from viewfinder.retrievers.drilldown.retriever import SHIPPED
+from viewfinder.weights import read_weights
+
+HERE = Path(__file__).parent
+COUNT, WORLD_SEED = 6500, 5
+SEEDS = (0, 1, 2)
+ONE = (0,)
+DEPTHS = (1, 5, 10)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table: how it is trained.
+
+    `start` names a row whose first stage it goes on from; `first_of` one whose first stage it is, with no training of
+    its own. Without a preset it is the network in the box.
+    """
+
+    name: str
+    system: str
+    preset: str = "lab"
+    settings: tuple[str, ...] = ()
+    start: str = ""
+    first_of: str = ""
+    seeds: tuple[int, ...] = SEEDS
+    numbers: int = 96
+    data: str = "scenes"
+
+
+def slots(count: int, width: int) -> tuple[str, ...]:
+    """The settings of M slots of D numbers, trained with slots taken in turn."""
+    return (f"model.slots={count}", f"model.width={width}", "learned=none")
+
+
+# "fixed" is the first stage of "learned" taken further with the second stage's rate and length, slots still in turn:
+# so both have seen the same.
+ON = ("learned=none", "training.learning_rate=3e-4", "training.epochs=4")
+CHAIN = (
+    Row("learned 3x32", "drilldown"),
+    Row("fixed 3x32", "drilldown", settings=ON, start="learned 3x32"),
+    Row("R-HRE 96", "r-hre"),
+    Row("R-RE 96", "r-re"),
+    Row("HRE 96", "hre"),
+    Row("R-RankFusion 96", "r-rankfusion"),
+    Row("modern 3x32", "drilldown", "modern", ("model.width=32",)),
+    Row("fixed 3x32, first stage", "drilldown", first_of="learned 3x32"),
+)
+CONTROL = (
+    Row("in the box, 3x128", "drilldown", "", seeds=ONE, numbers=384),
+    # An encoder may say more of the whole picture than of its regions; here both see the same numbers.
+    Row("HRE 96, mean of regions", "hre", settings=("model.pooled=true",), seeds=ONE),
+)
+GRID = tuple(
+    Row(f"fixed {m}x{d}, first stage", "drilldown", settings=slots(m, d), seeds=ONE, numbers=m * d)
+    for m, d in ((1, 32), (5, 32), (10, 32), (1, 160), (1, 320))
+)
+STRICT = (
+    Row(
+        "fixed 3x32, published loss", "drilldown",
+        settings=("learned=none", "loss.kind=hardest", "model.standardised=false", "training.learning_rate=2e-4"),
+        seeds=ONE,
+    ),
+)  # fmt: skip
+
+
+SMALL = ("training.epochs=60", "training.validate_epochs=5")
+WORDS = (*SMALL, "fewest=2")
+PHOTOS = (
+    Row("photos: fixed 3x32", "drilldown", settings=(*WORDS, "learned=none"), seeds=ONE, data="flickr8k"),
+    Row("photos: R-HRE 96", "r-hre", settings=WORDS, seeds=ONE, data="flickr8k"),
+    Row("photos: in the box, 3x128", "drilldown", "", seeds=ONE, numbers=384, data="flickr8k"),
+    Row("photos: modern 3x32", "drilldown", "modern", ("model.width=32", *SMALL), seeds=ONE, data="flickr8k"),
+)
+
+
+def main() -> None:
+    """Train, evaluate, write one file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--work", type=Path, default=Path("runs/drilldown"), help="the world, vectors and runs")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--only", choices=("chain", "grid", "photos"))
+    parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, help="train these only; the file has all done")
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "drilldown.json")
+    given = parser.parse_args()
+    data = {"scenes": make_world(given.data.resolve(), given.work), "flickr8k": given.data.resolve() / "flickr8k"}
+    rows = {"chain": CHAIN, "grid": (*CONTROL, *GRID, *STRICT), "photos": PHOTOS}
+    wanted = [row for part, some in rows.items() if given.only in (None, part) for row in some]
+    with ThreadPoolExecutor(given.processes) as pool:
+        for depends in (False, True):
+            jobs = [
+                pool.submit(one, row, seed, data[row.data], given.work)
+                for seed in given.seeds
+                for row in wanted
+                if seed in row.seeds and bool(row.start or row.first_of) == depends
+            ]
+            for job in jobs:
+                job.result()
+    done = [row for some in rows.values() for row in some if all(is_done(row, s, given.work) for s in row.seeds)]
+    ranks = {row.name: np.stack([ranks_of(row, seed, given.work) for seed in row.seeds]) for row in done}
+    claims = [claim for claim in tomllib.loads((HERE / "claims.toml").read_text())["claim"] if "rows" in claim]
+    result = {
+        "data": f"{COUNT} scenes of product photos, seed {WORLD_SEED}: 1,000 test scenes, 10 turns; "
+        "flickr8k: 103 test photos, 5 turns",
+        "rows": {row.name: figures(row, ranks[row.name], given.work) for row in done},
+        "claims": [tested(claim, ranks) for claim in claims],
+        "machine": described(),
+    }
+    given.out.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def make_world(data: Path, work: Path) -> Path:
+    """The scenes, made or found whole from the last time, and their vectors."""
+    scenes = work / "scenes"
+    if not (scenes / "world.json").is_file():
+        run(
+            "world", str(scenes), "--kind", "scenes", "--count", str(COUNT), "--seed", str(WORLD_SEED),
+            "--sprites", str(data / "fashion-products"),
+        )  # fmt: skip
+    for folder in (scenes, data / "flickr8k"):
+        run("features", str(folder), "--regions", "--out", str(work / "features" / folder.name))
+    return scenes
+
+
+def one(row: Row, seed: int, data: Path, work: Path) -> None:
+    """Train a row and evaluate it, as far as that is not done."""
+    if is_done(row, seed, work):
+        return
+    out = folder(row, seed, work)
+    settings = [part for setting in row.settings for part in ("--set", setting)]
+    start = ["--start", str(first_stage(row.start, seed, work))] if row.start else []
+    features = ["--features", str(work / "features" / row.data)]
+    began = time.monotonic()
+    if row.preset and not row.first_of:
+        run(
+            "train", row.system, "--data", str(data), *features, "--preset", row.preset, "--seed", str(seed),
+            "--out", str(out), "--resume", *settings, *start, log=out.with_suffix(".log"),
+        )  # fmt: skip
+    run(
+        "evaluate", row.system, "--data", str(data), *features, "--protocol", "drilldown", "--split", "test",
+        "--checkpoint", str(checkpoint(row, seed, work)), "--out", str(out / "test"), log=out.with_suffix(".log"),
+    )  # fmt: skip
+    print(f"{row.name}, seed {seed}: {time.monotonic() - began:.0f} s", flush=True)
+
+
+def run(*command: str, log: Path | None = None) -> None:
+    """A verb of the command line, on one processor."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    if log is not None:
+        log.parent.mkdir(parents=True, exist_ok=True)
+    with (log or Path(os.devnull)).open("a") as told:
+        subprocess.run(
+            [str(Path(sys.executable).with_name("viewfinder")), *command],
+            check=True,
+            env=environment,
+            stdout=told,
+            stderr=told,
+        )
+
+
+def folder(row: Row, seed: int, work: Path) -> Path:
+    """Where a training lies."""
+    return work / "runs" / f"{row.name.replace(' ', '-').replace(',', '')}-{seed}"
+
+
+def checkpoint(row: Row, seed: int, work: Path) -> Path:
+    """The network that a row measures."""
+    if not row.preset:
+        return SHIPPED
+    return first_stage(row.first_of, seed, work) if row.first_of else folder(row, seed, work) / "best.safetensors"
+
+
+def first_stage(name: str, seed: int, work: Path) -> Path:
+    """The network of a row of the chain after its first stage."""
+    row = next(row for row in CHAIN if row.name == name)
+    return folder(row, seed, work) / "fixed" / "best.safetensors"
+
+
+def is_done(row: Row, seed: int, work: Path) -> bool:
+    """Whether a row was measured."""
+    return (folder(row, seed, work) / "test" / "results.json").is_file()
+
+
+def ranks_of(row: Row, seed: int, work: Path) -> Float[np.ndarray, "s t"]:
+    """The 0-based ranks of all talks after all turns, ties halved."""
+    [task] = read_run(folder(row, seed, work) / "test").tasks
+    return np.asarray((task.ranks.best_st + task.ranks.worst_st) / 2)
+
+
+def figures(row: Row, ranks_est: Float[np.ndarray, "e s t"], work: Path) -> dict[str, Any]:
+    """What is shown of a row: R@1, R@5, R@10 over all turns, R@10 and the median rank by turn."""
+    weights = [read_weights(checkpoint(row, seed, work)) for seed in row.seeds]
+    trained = [name for name in weights[0].arrays if not name.endswith(("_mean", "_deviation"))]
+    found_10 = (ranks_est < 10).astype(np.float64)
+    return {
+        "seeds": list(row.seeds),
+        "parameters": int(sum(weights[0].arrays[name].size for name in trained)),
+        "query_numbers": row.numbers,
+        "minutes": [round(minutes(row, seed, work), 1) for seed in row.seeds],
+        "mean": {f"R@{depth}": measured((ranks_est < depth).astype(np.float64).mean(axis=2)) for depth in DEPTHS},
+        "by turn": {
+            "R@10": [measured(found_10[:, :, turn]) for turn in range(ranks_est.shape[2])],
+            "median rank": [float(np.median(ranks_est[:, :, turn])) + 1 for turn in range(ranks_est.shape[2])],
+        },
+    }
+
+
+def minutes(row: Row, seed: int, work: Path) -> float:
+    """How long the training took by the clock, both stages; the first stage of another row is not counted."""
+    seconds = 0.0
+    for log in folder(row, seed, work).glob("**/log.jsonl"):
+        lines = log.read_text(encoding="utf-8").splitlines()
+        seconds += json.loads(lines[-1])["seconds"] if lines else 0.0
+    return seconds / 60
+
+
+def measured(values_es: Float[np.ndarray, "e s"]) -> dict[str, float]:
+    """Mean and 95 % interval over seeds and talks."""
+    return {name: round(float(value), 4) for name, value in asdict(seeded_interval(values_es)).items()}
+
+
+def tested(claim: Mapping[str, Any], ranks: Mapping[str, Float[np.ndarray, "e s t"]]) -> dict[str, Any]:
+    """A claim "the first row finds more than the second", paired by seed and talk; without, where a row is missing."""
+    better, than = claim["rows"]
+    if better not in ranks or than not in ranks:
+        return dict(claim)
+    seeds = min(len(ranks[better]), len(ranks[than]))
+    values = [claimed(claim, ranks[name][:seeds]) for name in (better, than)]
+    p_value = permutation_test(values[0].mean(axis=0), values[1].mean(axis=0))
+    return {**claim, "seeds": seeds, "difference": measured(values[0] - values[1]), "p_value": round(p_value, 5)}
+
+
+def claimed(claim: Mapping[str, Any], ranks_est: Float[np.ndarray, "e s t"]) -> Float[np.ndarray, "e s"]:
+    """What a claim counts: the share of turns with the target among ten; or what later turns add to that of one."""
+    found = (ranks_est < 10).astype(np.float64)
+    if "gain" not in claim:
+        return np.asarray(found.mean(axis=2))
+    early, late = claim["gain"]
+    return found[:, :, late - 1] - found[:, :, early - 1]
+
+
+if __name__ == "__main__":
+    main()
