@@ -78,6 +78,7 @@ CHAIN = (
 )
 CONTROL = (
     Row("in the box, 3x128", "drilldown", "", seeds=ONE, numbers=384),
+    Row("composer, not trained on this", "composer", "", seeds=ONE, numbers=256),
     # An encoder may say more of the whole picture than of its regions; here both see the same numbers.
     Row("HRE 96, mean of regions", "hre", settings=("model.pooled=true",), seeds=ONE),
 )
@@ -88,7 +89,8 @@ GRID = tuple(
 STRICT = (
     Row(
         "fixed 3x32, published loss", "drilldown",
-        settings=("learned=none", "loss.kind=hardest", "model.standardised=false", "training.learning_rate=2e-4"),
+        settings=("learned=none", "loss.kind=hardest", "model.standardised=false", "training.learning_rate=2e-4",
+                  "training.epochs=6"),
         seeds=ONE,
     ),
 )  # fmt: skip
@@ -111,12 +113,14 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("runs/drilldown"), help="the world, vectors and runs")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--only", choices=("chain", "grid", "photos"))
-    parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, help="train these only; the file has all done")
+    parser.add_argument("--rows", nargs="*", help="train these only; the file has all done")
+    parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, help="likewise")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "drilldown.json")
     given = parser.parse_args()
     data = {"scenes": make_world(given.data.resolve(), given.work), "flickr8k": given.data.resolve() / "flickr8k"}
     rows = {"chain": CHAIN, "grid": (*CONTROL, *GRID, *STRICT), "photos": PHOTOS}
     wanted = [row for part, some in rows.items() if given.only in (None, part) for row in some]
+    wanted = [row for row in wanted if not given.rows or row.name in given.rows]
     with ThreadPoolExecutor(given.processes) as pool:
         for depends in (False, True):
             jobs = [
@@ -167,9 +171,10 @@ def one(row: Row, seed: int, data: Path, work: Path) -> None:
             "train", row.system, "--data", str(data), *features, "--preset", row.preset, "--seed", str(seed),
             "--out", str(out), "--resume", *settings, *start, log=out.with_suffix(".log"),
         )  # fmt: skip
+    weights = [] if row.system == "composer" else ["--checkpoint", str(checkpoint(row, seed, work))]
     run(
         "evaluate", row.system, "--data", str(data), *features, "--protocol", "drilldown", "--split", "test",
-        "--checkpoint", str(checkpoint(row, seed, work)), "--out", str(out / "test"), log=out.with_suffix(".log"),
+        *weights, "--out", str(out / "test"), log=out.with_suffix(".log"),
     )  # fmt: skip
     print(f"{row.name}, seed {seed}: {time.monotonic() - began:.0f} s", flush=True)
 
@@ -220,12 +225,10 @@ def ranks_of(row: Row, seed: int, work: Path) -> Float[np.ndarray, "s t"]:
 
 def figures(row: Row, ranks_est: Float[np.ndarray, "e s t"], work: Path) -> dict[str, Any]:
     """What is shown of a row: R@1, R@5, R@10 over all turns, R@10 and the median rank by turn."""
-    weights = [read_weights(checkpoint(row, seed, work)) for seed in row.seeds]
-    trained = [name for name in weights[0].arrays if not name.endswith(("_mean", "_deviation"))]
     found_10 = (ranks_est < 10).astype(np.float64)
     return {
         "seeds": list(row.seeds),
-        "parameters": int(sum(weights[0].arrays[name].size for name in trained)),
+        "parameters": 0 if row.system == "composer" else parameters(checkpoint(row, row.seeds[0], work)),
         "query_numbers": row.numbers,
         "minutes": [round(minutes(row, seed, work), 1) for seed in row.seeds],
         "mean": {f"R@{depth}": measured((ranks_est < depth).astype(np.float64).mean(axis=2)) for depth in DEPTHS},
@@ -234,6 +237,12 @@ def figures(row: Row, ranks_est: Float[np.ndarray, "e s t"], work: Path) -> dict
             "median rank": [float(np.median(ranks_est[:, :, turn])) + 1 for turn in range(ranks_est.shape[2])],
         },
     }
+
+
+def parameters(file: Path) -> int:
+    """Numbers that were trained, without what was measured of the data."""
+    arrays = read_weights(file).arrays
+    return int(sum(array.size for name, array in arrays.items() if not name.endswith(("_mean", "_deviation"))))
 
 
 def minutes(row: Row, seed: int, work: Path) -> float:

@@ -1,120 +1,372 @@
-"""Late interaction at 10,000 pictures x 36 regions x 128 numbers and 6 query vectors, measured side by side.
+"""Late interaction: how fast, and what the shortcuts lose. Prints the figures and writes results/late_interaction.json.
 
-    python benchmarks/late_interaction.py [--pictures N] [--repeats N] [--json]
+    python benchmarks/late_interaction.py FEATURES [--only product large million step] [--checkpoint FILE ...]
 
-Prints the median of each way in milliseconds, its ratio to the bare matrix product of the same run, and how
-many of the exact best ten it finds. All ways take turns, so that a busy machine slows all of them alike.
+FEATURES is a folder with regions that `viewfinder features` wrote; collections are grown from it (`grown_regions`).
+
+product  10,000 pictures x 36 regions: exact scores over the bare matrix product, fastest of three ways to write it
+large    50,000 pictures: the time of a query, and how many of the ten that the definition finds are found
+million  1,000,448 pictures in 8 bits (8 GB of memory, 10 minutes): the same of several shortcuts
+step     what a sentence costs in the state of a trained model
+
+All ways take turns in one process with as many threads each, so that a busy machine slows all of them alike.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float32
+from grown_regions import Grown, unit
+from jaxtyping import Float32, Int64, UInt8
+from machine import described
 
-from viewfinder.stores.exact import RegionBlock, late_interaction, late_interaction_top, top_k
+from viewfinder.conversation import Say
+from viewfinder.encoders.starter import StarterEncoder
+from viewfinder.retrievers import ResolvedTurn, Sentences, load_retriever
+from viewfinder.stores import (
+    RegionBlock,
+    RegionCodes,
+    laid_out,
+    late_interaction,
+    late_interaction_coarse,
+    late_interaction_near,
+    likeness,
+    top_k,
+)
+from viewfinder.stores.regions import CODED
 
-REGIONS, WIDTH, QUERIES = 36, 128, 6
-
-
-def unit(seed: int, *shape: int) -> Float32[np.ndarray, ...]:
-    """Random vectors of unit length along the last axis."""
-    vectors = np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
-    vectors /= np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return vectors
-
-
-def naive(
-    regions_nrd: Float32[np.ndarray, "n r d"], queries_md: Float32[np.ndarray, "m d"]
-) -> Float32[np.ndarray, " n"]:
-    """The definition, written down as it reads: einsum, softmax with max-subtraction, mean."""
-    cosines = np.einsum("nrd,md->nmr", regions_nrd, queries_md, optimize=True)
-    weights = np.exp(9 * (cosines - cosines.max(-1, keepdims=True)))
-    weights /= weights.sum(-1, keepdims=True)
-    return np.asarray((weights * cosines).sum(-1).mean(-1))
-
-
-def measure(ways: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """Median milliseconds of each way; the ways take turns."""
-    taken: dict[str, list[float]] = {name: [] for name in ways}
-    for way in ways.values():
-        way()
-    for _ in range(repeats):
-        for name, way in ways.items():
-            start = time.perf_counter()
-            way()
-            taken[name].append((time.perf_counter() - start) * 1000)
-    return {name: float(np.median(times)) for name, times in taken.items()}
-
-
-def compare(pictures: int, repeats: int) -> dict[str, Any]:
-    """Times, ratios and overlaps as one JSON object."""
-    regions_nrd = unit(0, pictures, REGIONS, WIDTH)
-    queries_md = unit(1, QUERIES, WIDTH)
-    block = RegionBlock.of(regions_nrd)
-    flat = regions_nrd.reshape(-1, WIDTH)
-    milliseconds = measure(
-        {
-            "one read of the memory": flat.sum,
-            "bare matrix product": lambda: flat @ queries_md.T,
-            "naive einsum": lambda: naive(regions_nrd, queries_md),
-            "ours, float32": lambda: top_k(late_interaction(block, queries_md), 10),
-            "ours, 8 bits then 100 exactly": lambda: late_interaction_top(block, queries_md, 10),
-        },
-        repeats,
-    )
-    bare = milliseconds["bare matrix product"]
-    return {
-        "pictures": pictures,
-        "regions": REGIONS,
-        "width": WIDTH,
-        "queries": QUERIES,
-        "machine": platform.processor() or platform.machine(),
-        "milliseconds": milliseconds,
-        "ratio_to_bare_product": {name: taken / bare for name, taken in milliseconds.items()},
-        "overlap_at_10": overlaps(regions_nrd, block, trials=10),
-    }
-
-
-def overlaps(regions_nrd: Float32[np.ndarray, "n r d"], block: RegionBlock, trials: int) -> dict[str, float]:
-    """Share of the naive best ten that each way finds, mean over `trials` sets of query vectors."""
-    found: dict[str, list[float]] = {"ours, float32": [], "ours, 8 bits then 100 exactly": []}
-    for trial in range(trials):
-        queries_md = unit(100 + trial, QUERIES, WIDTH)
-        truth = set(top_k(naive(regions_nrd, queries_md), 10).tolist())
-        exact = top_k(late_interaction(block, queries_md), 10)
-        coarse, _ = late_interaction_top(block, queries_md, 10)
-        for name, rows in zip(found, (exact, coarse), strict=True):
-            found[name].append(len(truth & set(rows.tolist())) / len(truth))
-    return {name: float(np.mean(values)) for name, values in found.items()}
+K = 10
+VECTORS = (3, 5, 10)
+CENTROIDS = 4
+Rows = Int64[np.ndarray, " k"]
+Queries = Sequence[Float32[np.ndarray, "m d"]]
 
 
 def main() -> None:
-    """Reads the arguments, measures, prints."""
+    """Run every part, or those named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pictures", type=int, default=10_000)
-    parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
-    result = compare(arguments.pictures, arguments.repeats)
-    if arguments.json:
-        print(json.dumps(result))
-        return
-    print(f"{result['pictures']} x {REGIONS} x {WIDTH}, {QUERIES} query vectors, on {result['machine']}")
-    for name, taken in result["milliseconds"].items():
-        ratio = result["ratio_to_bare_product"][name]
-        overlap = result["overlap_at_10"].get(name)
-        print(
-            f"  {name:32} {taken:7.1f} ms   x {ratio:5.2f}"
-            + ("" if overlap is None else f"   overlap@10 {overlap:.3f}")
-        )
+    parser.add_argument("features", type=Path)
+    parser.add_argument("--only", nargs="*", choices=sorted(PARTS), default=list(PARTS))
+    parser.add_argument(
+        "--checkpoint", type=Path, nargs="*", default=[None], help="of Drill-down; else the one shipped"
+    )
+    parser.add_argument("--million", type=int, default=1954 * CODED, help="pictures of that part, whole parts of 512")
+    parser.add_argument("--repeats", type=int, default=40)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "late_interaction.json")
+    given = parser.parse_args()
+    results: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {}
+    for name in given.only:
+        results[name] = PARTS[name](given)
+        results["machine"] = described()
+        print(name, json.dumps(results[name], indent=1), flush=True)
+        given.out.write_text(json.dumps(results, indent=1) + "\n")
 
+
+# -- 10,000 pictures: over the bare product
+
+
+def product(given: argparse.Namespace) -> list[dict[str, Any]]:
+    """Exact scores over the fastest bare product of all regions with the queries, for each width and count."""
+    rows = []
+    for width in (128, 256):
+        grown = Grown.of(given.features, width, 10_000)
+        block = block_of(grown)
+        flat_fd = block.vectors(np.arange(grown.pictures)).reshape(-1, width)
+        for vectors in VECTORS:
+            [query_md] = grown.queries(1, vectors, 0)
+            query_dm = np.ascontiguousarray(query_md.T)
+            orders: dict[str, Callable[[], object]] = {
+                "regions @ queries.T": partial(np.matmul, flat_fd, query_md.T),
+                "regions @ queries, transposed in memory": partial(np.matmul, flat_fd, query_dm),
+                "queries @ regions.T": partial(np.matmul, query_md, flat_fd.T),
+            }
+            scores = {"exact scores": partial(late_interaction, block, query_md)}
+            spent = median_ms(orders | scores, given.repeats)
+            ours = spent.pop("exact scores")
+            rows.append(
+                {
+                    "pictures": len(block),
+                    "width": width,
+                    "vectors": vectors,
+                    "ratio": round(ours / min(spent.values()), 3),
+                    "ours_ms": round(ours, 2),
+                    "bare_ms": {order: round(taken, 2) for order, taken in spent.items()},
+                }
+            )
+    return rows
+
+
+def median_ms(ways: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Median milliseconds of each way; the ways take turns, after one round to warm up."""
+    taken: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(repeats + 1):
+        for name, way in ways.items():
+            taken[name].append(timed(way)[1])
+    return {name: float(np.median(times[1:])) for name, times in taken.items()}
+
+
+def timed(way: Callable[[], Any]) -> tuple[Any, float]:
+    """A result, and the milliseconds it took."""
+    started = time.perf_counter()
+    result = way()
+    return result, (time.perf_counter() - started) * 1000
+
+
+def block_of(grown: Grown) -> RegionBlock:
+    """The whole collection in memory."""
+    pieces = (piece_nrd for _, piece_nrd in grown.pieces())
+    return RegionBlock.mapped(laid_out(pieces, grown.pictures, grown.regions, grown.width), grown.regions)
+
+
+# -- 50,000 pictures: time, and what is found
+
+
+def large(given: argparse.Namespace) -> list[dict[str, Any]]:
+    """Ways to the best ten of 50,000 pictures; the truth is the definition, written down as it reads."""
+    grown = Grown.of(given.features, 128, 50_000)
+    block = block_of(grown)
+    len(block.codes)  # made on first use
+    ways: dict[str, Callable[[Float32[np.ndarray, "m d"]], Rows]] = {
+        "exact": lambda query_md: top_k(late_interaction(block, query_md), K)
+    } | {f"8 bits, then {candidates} exactly": partial(nearly, block, candidates) for candidates in (10, 20, 100)}
+    rows = []
+    for vectors in VECTORS:
+        queries = grown.queries(given.repeats, vectors, 1)
+        truth = [top_k(scores_n, K) for scores_n in defined(grown, queries)]
+        rows += [{"pictures": len(block), "vectors": vectors, **row} for row in curve(ways, queries, truth)]
+    return rows
+
+
+def nearly(block: RegionBlock, candidates: int, query_md: Float32[np.ndarray, "m d"]) -> Rows:
+    """The best ten with so many candidates."""
+    return top_k(late_interaction_near(block, query_md, candidates=candidates), K)
+
+
+def defined(grown: Grown, queries: Queries) -> Float32[np.ndarray, "q n"]:
+    """The definition as it reads: all cosines, softmax with max-subtraction, mean over query vectors."""
+    scores_qn = np.empty((len(queries), grown.pictures), np.float32)
+    for start, piece_nrd in grown.pieces():
+        for query_md, scores_n in zip(queries, scores_qn, strict=True):
+            cosines_nmr = np.einsum("nrd,md->nmr", piece_nrd, query_md, optimize=True)
+            weights_nmr = np.exp(9 * (cosines_nmr - cosines_nmr.max(-1, keepdims=True)))
+            weights_nmr /= weights_nmr.sum(-1, keepdims=True)
+            scores_n[start : start + len(piece_nrd)] = (weights_nmr * cosines_nmr).sum(-1).mean(-1)
+    return scores_qn
+
+
+def curve(
+    ways: Mapping[str, Callable[[Float32[np.ndarray, "m d"]], Rows]], queries: Queries, truth: Sequence[Rows]
+) -> Iterator[dict[str, Any]]:
+    """p50 of the time and mean overlap with the true best ten, a row a way; the ways take turns on every query."""
+    spent: dict[str, list[float]] = {name: [] for name in ways}
+    shared: dict[str, list[float]] = {name: [] for name in ways}
+    for name, way in ways.items():
+        way(queries[0])
+        del name
+    for query_md, best_k in zip(queries, truth, strict=True):
+        for name, way in ways.items():
+            found_k, taken = timed(partial(way, query_md))
+            spent[name].append(taken)
+            shared[name].append(len(np.intersect1d(found_k, best_k)) / len(best_k))
+    for name in ways:
+        yield {
+            "way": name,
+            "p50_ms": round(float(np.median(spent[name])), 2),
+            "overlap_at_10": round(float(np.mean(shared[name])), 4),
+            "queries": len(queries),
+        }
+
+
+# -- a million pictures: shortcuts
+
+
+@dataclass(frozen=True)
+class Million:
+    """A collection in 8 bits: its regions, four centroids a picture, the mean of its regions."""
+
+    all_prbd: UInt8[np.ndarray, "p r b d"]
+    regions: RegionCodes
+    centroids: RegionCodes
+    means: RegionCodes
+
+    def at(self, rows_k: Rows) -> RegionCodes:
+        """Some pictures only (copies)."""
+        part_k, place_k = np.divmod(rows_k, CODED)
+        chosen_rkd = np.ascontiguousarray(self.all_prbd[part_k, :, place_k].transpose(1, 0, 2))
+        return RegionCodes((chosen_rkd,), self.regions.step, len(rows_k))
+
+
+def million(given: argparse.Namespace) -> dict[str, Any]:
+    """Shortcuts to the best ten of a million pictures; the truth is exact, found while the pictures pass by."""
+    grown = Grown.of(given.features, 128, given.million // CODED * CODED)
+    queries = grown.queries(given.repeats, 3, 2)
+    stored, truth = coded(grown, queries)
+    finders = candidate_finders(stored)
+    wanted = np.unique(np.concatenate([find(query_md) for query_md in queries for find in finders.values()]))
+    kept = RegionBlock.of(grown.of_rows(wanted))
+
+    def best(find: Callable[[Float32[np.ndarray, "m d"]], Rows], query_md: Float32[np.ndarray, "m d"]) -> Rows:
+        found_k = np.sort(find(query_md))
+        exact_k = late_interaction(kept.at(np.searchsorted(wanted, found_k)), query_md)
+        best_k: Rows = found_k[top_k(exact_k, K)]
+        return best_k
+
+    ways = {name: partial(best, find) for name, find in finders.items()}
+    return {
+        "pictures": grown.pictures,
+        "vectors": 3,
+        "GB_in_8_bits": round(stored.all_prbd.nbytes / 1e9, 2),
+        "ways": list(curve(ways, queries, truth)),
+    }
+
+
+def candidate_finders(stored: Million) -> dict[str, Callable[[Float32[np.ndarray, "m d"]], Rows]]:
+    """Ways to the rows that are then scored exactly."""
+
+    def all_in_8_bits(candidates: int, query_md: Float32[np.ndarray, "m d"]) -> Rows:
+        return top_k(late_interaction_coarse(stored.regions, query_md), candidates)
+
+    def centroids(candidates: int, query_md: Float32[np.ndarray, "m d"]) -> Rows:
+        return top_k(late_interaction_coarse(stored.centroids, query_md), candidates)
+
+    def means(candidates: int, query_md: Float32[np.ndarray, "m d"]) -> Rows:
+        return top_k(late_interaction_coarse(stored.means, unit(query_md.mean(axis=0, keepdims=True))), candidates)
+
+    def first(
+        find: Callable[[int, Float32[np.ndarray, "m d"]], Rows], many: int, query_md: Float32[np.ndarray, "m d"]
+    ) -> Rows:
+        rows_k = np.sort(find(many, query_md))
+        best_k: Rows = rows_k[top_k(late_interaction_coarse(stored.at(rows_k), query_md), 100)]
+        return best_k
+
+    return (
+        {f"8 bits, then {many} exactly": partial(all_in_8_bits, many) for many in (10, 30, 100, 300)}
+        | {f"{CENTROIDS} centroids, then {many} exactly": partial(centroids, many) for many in (100, 1000)}
+        | {
+            f"{name}, then {many:,} in 8 bits, then 100 exactly": partial(first, find, many)
+            for name, find in ((f"{CENTROIDS} centroids", centroids), ("mean vector", means))
+            for many in (1_000, 10_000, 30_000)
+        }
+    )
+
+
+def coded(grown: Grown, queries: Queries) -> tuple[Million, list[Rows]]:
+    """The collection in 8 bits, and the true best ten of every query, in one pass over its pieces."""
+    all_prbd = np.empty((grown.pictures // CODED, grown.regions, CODED, grown.width), np.uint8)
+    steps: list[float] = []
+    centroids: list[UInt8[np.ndarray, "c b d"]] = []
+    means: list[UInt8[np.ndarray, "1 b d"]] = []
+    best = [(np.empty(0, np.int64), np.empty(0, np.float32))] * len(queries)
+    vectors_md = np.concatenate(queries)
+    for start, piece_nrd in grown.pieces():
+        block = RegionBlock.of(piece_nrd)
+        small = RegionBlock.of(centroids_of(piece_nrd)), RegionBlock.of(piece_nrd.mean(axis=1, keepdims=True))
+        steps = steps or [one.codes.step for one in (block, *small)]
+        codes, *smaller = (RegionCodes.of(one, step) for one, step in zip((block, *small), steps, strict=True))
+        all_prbd[start // CODED : start // CODED + len(codes.parts)] = codes.parts
+        centroids += smaller[0].parts
+        means += smaller[1].parts
+        scores_qn = likeness(block, vectors_md).reshape(len(queries), -1, len(piece_nrd)).mean(axis=1)
+        best = [merged(known, start, scores_n) for known, scores_n in zip(best, scores_qn, strict=True)]
+    sets = ((tuple(all_prbd), steps[0]), (tuple(centroids), steps[1]), (tuple(means), steps[2]))
+    stored = (RegionCodes(parts, step, grown.pictures) for parts, step in sets)
+    return Million(all_prbd, *stored), [rows_k for rows_k, _ in best]
+
+
+def merged(
+    known: tuple[Rows, Float32[np.ndarray, " k"]], start: int, scores_n: Float32[np.ndarray, " n"]
+) -> tuple[Rows, Float32[np.ndarray, " k"]]:
+    """The best ten so far and the pictures from row `start` on: the best ten of both."""
+    new_k = top_k(scores_n, K)
+    rows = np.concatenate([known[0], new_k + start])
+    scores = np.concatenate([known[1], scores_n[new_k]])
+    kept = top_k(scores, K)
+    return rows[kept], scores[kept]
+
+
+def centroids_of(piece_nrd: Float32[np.ndarray, "n r d"], rounds: int = 3) -> Float32[np.ndarray, "n c d"]:
+    """Means of the regions of each picture in four groups (k-means, from regions evenly apart)."""
+    centres_ncd = piece_nrd[:, np.linspace(0, piece_nrd.shape[1] - 1, CENTROIDS).astype(int)]
+    for _ in range(rounds):
+        group_nr = np.matmul(piece_nrd, centres_ncd.transpose(0, 2, 1)).argmax(axis=2)
+        member_ncr = (group_nr[:, None] == np.arange(CENTROIDS)[:, None]).astype(np.float32)
+        centres_ncd = np.matmul(member_ncr, piece_nrd) / np.maximum(member_ncr.sum(axis=2, keepdims=True), 1)
+    return centres_ncd
+
+
+# -- a sentence
+
+
+def step(given: argparse.Namespace) -> list[dict[str, Any]]:
+    """Milliseconds of a step with a sentence of 5 to 10 words, without and with the sentence's encoding."""
+    encoder = StarterEncoder()
+    rows = []
+    for path in given.checkpoint:
+        retriever = load_retriever("drilldown", path)
+        steps, whole = [], []
+        for talk in range(21):
+            texts = sentences(talk)
+            known = dict(zip(texts, encoder.sentences(texts), strict=True))
+            steps += talk_ms(retriever, texts, Sentences(encoder.sentences_version, partial(looked_up, known)))
+            fresh = sentences(talk, "then")  # the encoder remembers texts
+            whole += talk_ms(retriever, fresh, Sentences(encoder.sentences_version, encoder.sentences))
+        rows.append(
+            {
+                "checkpoint": "shipped" if path is None else str(path),
+                "step_ms": percentiles(steps[10:]),
+                "step_and_sentence_ms": percentiles(whole[10:]),
+            }
+        )
+    return rows
+
+
+def talk_ms(retriever: Any, texts: Sequence[str], vectors: Sentences) -> list[float]:
+    """Milliseconds of each step of a talk."""
+    state, spent = retriever.begin(), []
+    for number, text in enumerate(texts, start=1):
+        turn = ResolvedTurn(Say(text), number, no_words, text, sentences=vectors)
+        state, taken = timed(partial(retriever.step, state, turn))
+        spent.append(taken)
+    return spent
+
+
+def looked_up(known: Mapping[str, Float32[np.ndarray, " d"]], texts: Sequence[str]) -> Float32[np.ndarray, "n d"]:
+    """Sentence vectors that are there already."""
+    return np.stack([known[text] for text in texts])
+
+
+def no_words(texts: Sequence[str]) -> Float32[np.ndarray, "n d"]:
+    """Drill-down compares nothing with the words' space."""
+    raise AssertionError(f"asked for vectors of {texts}")
+
+
+def sentences(talk: int, more: str = "") -> list[str]:
+    """Ten different sentences of 5 to 10 words."""
+    things = ("a red shoe", "two black bags", "a striped shirt", "a small watch", "the long blue dress")
+    places = ("at the top left", "near the middle of it", "beside a tree", "in front of the house", "under a lamp")
+    turns = range(10 * talk, 10 * talk + 10)
+    return [" ".join(f"{things[turn % 5]} {places[turn // 5 % 5]} {more} {turn}".split()) for turn in turns]
+
+
+def percentiles(spent: Sequence[float]) -> dict[str, float]:
+    """p50 and p95."""
+    return {"p50": round(float(np.percentile(spent, 50)), 3), "p95": round(float(np.percentile(spent, 95)), 3)}
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], Any]] = {
+    "product": product,
+    "large": large,
+    "million": million,
+    "step": step,
+}
 
 if __name__ == "__main__":
     main()

@@ -35,6 +35,7 @@ def main() -> None:
         "rows": rows_tables(evaluated["runs"]),
         "chatir": chatir_table(chatir, kernel),
         "worlds": worlds_table(worlds["worlds"]),
+        "late-interaction": late_interaction_tables(json.loads((RESULTS / "late_interaction.json").read_text())),
         "quality": quality_table(quality),
         "speed": speed_table(speed),
         "machine": machine(quality["machine"], speed["machine"]),
@@ -258,6 +259,35 @@ def worlds_table(worlds: dict[str, dict[str, float]]) -> list[str]:
         for name, found in worlds.items()
     ]
     return ["| world | time | processors, a picture |", "|---|---|---|", *rows]
+
+
+def late_interaction_tables(found: dict[str, Any]) -> list[str]:
+    """Exact scores over the bare product; what 50,000 and a million pictures cost, and what shortcuts lose; a step."""
+    lines = [
+        "| exact scores of 10,000 pictures x 36 regions | bare product | its fastest order | ours | reach: <= 2 x |",
+        "|---|---|---|---|---|",
+    ]
+    for row in found["product"]:
+        order, bare = min(row["bare_ms"].items(), key=lambda item: item[1])
+        what = f"{row['width']} numbers, {row['vectors']} query vectors"
+        lines.append(f"| {what} | {bare:.1f} ms | `{order}` | {row['ours_ms']:.1f} ms | {row['ratio']:.2f} |")
+    whole = found["million"]
+    lines += ["", "| 50,000 pictures, 128 numbers: way | query vectors | p50, reach: <= 80 ms | overlap@10, >= 0.99 |"]
+    lines += ["|---|---|---|---|", *(way_line(row, row["vectors"]) for row in found["large"])]
+    lines += ["", f"| {whole['pictures']:,} pictures ({whole['GB_in_8_bits']} GB in 8 bits): way | p50 | overlap@10 |"]
+    lines += ["|---|---|---|", *(way_line(row) for row in whole["ways"])]
+    lines += ["", "| a sentence: model | a step, p50 (p95), reach: <= 2 ms | with the sentence's encoding |"]
+    lines += ["|---|---|---|"]
+    for row in found["step"]:
+        cells = (f"{row[part]['p50']:.2f} ({row[part]['p95']:.2f}) ms" for part in ("step_ms", "step_and_sentence_ms"))
+        lines.append(f"| {row['checkpoint']} | {' | '.join(cells)} |")
+    return [*lines, "", machine_line(found["machine"])]
+
+
+def way_line(row: dict[str, Any], *between: object) -> str:
+    """One way to the best ten."""
+    cells = (row["way"], *between, f"{row['p50_ms']:.1f} ms", f"{row['overlap_at_10']:.3f}")
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def points(share: float) -> str:

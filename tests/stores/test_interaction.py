@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import Float32
 
@@ -59,6 +59,14 @@ def test_parts_are_scored_as_one_picture_at_a_time_would_be(monkeypatch: pytest.
     for threads in ("1", "3"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
         np.testing.assert_allclose(late_interaction(RegionBlock.of(regions_nrd), queries_md), singly, atol=1e-6)
+
+
+@given(st.integers(1, 10), st.integers(1, 40), st.integers(1, 70), st.integers(65, 200))
+@settings(max_examples=30)
+def test_equal_pictures_score_equally_wherever_they_lie(m: int, r: int, d: int, n: int) -> None:
+    block, queries_md = RegionBlock.of(np.repeat(unit(n, 1, r, d), n, axis=0)), unit(m, m, d)
+    for scores_n in (late_interaction(block, queries_md), late_interaction_coarse(block.codes, queries_md)):
+        assert len(scores_n) == n and len(set(scores_n.tolist())) == 1
 
 
 def test_many_query_vectors_are_taken_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,6 +138,7 @@ def test_the_8_bit_pass_loses_none_of_the_best_ten(seed: int) -> None:
 
 
 @given(st.integers(0, 100), st.integers(0, 25))
+@settings(max_examples=25)
 def test_no_other_picture_comes_before_a_candidate(seed: int, candidates: int) -> None:
     block, queries_md = RegionBlock.of(unit(seed, 20, 3, 4)), unit(seed + 1, 2, 4)
     coarse_n = late_interaction_coarse(block.codes, queries_md)

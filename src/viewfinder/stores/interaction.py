@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float, Float32, UInt8
 
 from viewfinder.onnx import inference_session
 from viewfinder.stores.exact import top_k
-from viewfinder.stores.regions import TILE, RegionBlock, RegionCodes, Tiles
+from viewfinder.stores.regions import RegionBlock, RegionCodes, Tiles
 
 CACHED = 2**16
 """Similarities looked at together: these and their exponentials (512 KB) stay in a core's cache."""
@@ -47,7 +47,7 @@ def late_interaction(
         ValueError: no query vector, or weights that do not add up to more than 0.
     """
     shares_m = _shares(len(queries_md), weights_m)
-    return np.asarray(shares_m @ likeness(block, queries_md, temperature=temperature))
+    return _weighed(shares_m, likeness(block, queries_md, temperature=temperature))
 
 
 def likeness(
@@ -55,19 +55,19 @@ def likeness(
 ) -> Float32[np.ndarray, "m n"]:
     """s_i of every picture, for each query vector apart."""
     queries = np.ascontiguousarray(queries_md, dtype=np.float32)
-    likeness_mn = np.empty((len(queries), len(block)), dtype=np.float32)
-    together = max(1, SMALL_PRODUCT // (TILE * max(queries.shape[1], 1)))
+    likeness_mn = np.empty((len(queries), block.tile * sum(map(len, block.parts))), dtype=np.float32)
+    together = max(1, SMALL_PRODUCT // (block.tile * max(queries.shape[1], 1)))
 
     def look(tiles: tuple[int, Tiles]) -> None:
         start, tiles_trdb = tiles
-        pictures = slice(start, start + tiles_trdb.shape[0] * tiles_trdb.shape[3])
+        pictures = slice(start, start + len(tiles_trdb) * block.tile)
         for first in range(0, len(queries), together):
             rows = slice(first, first + together)
             likeness_tmb = _attend(np.matmul(queries[rows], tiles_trdb), temperature)
             likeness_mn[rows, pictures] = likeness_tmb.transpose(1, 0, 2).reshape(likeness_tmb.shape[1], -1)
 
     _share_out(look, _groups(block, min(len(queries), together)))
-    return likeness_mn
+    return likeness_mn[:, : len(block)]
 
 
 def attention(
@@ -131,7 +131,7 @@ def late_interaction_coarse(
     codes_dm = np.ascontiguousarray(np.rint(queries / steps_m[:, None]).astype(np.int8).T)
     worth_m = (steps_m * codes.step).astype(np.float32)
     product = _integer_product()
-    scores_n = np.empty(len(codes), dtype=np.float32)
+    scores_n = np.empty(sum(part.shape[1] for part in codes.parts), dtype=np.float32)
 
     def look(part: tuple[int, UInt8[np.ndarray, "r b d"]]) -> None:
         start, codes_rbd = part
@@ -140,11 +140,11 @@ def late_interaction_coarse(
         cosines = product.run(None, given)[0].astype(np.float32)
         cosines *= worth_m
         likeness_bm = _attend(cosines.reshape(1, regions, size, len(queries)), temperature)[0]
-        scores_n[start : start + size] = likeness_bm @ shares_m
+        scores_n[start : start + size] = _weighed(shares_m, likeness_bm.T)
 
     starts = np.cumsum([0, *(part.shape[1] for part in codes.parts)]).tolist()
     _share_out(look, zip(starts, codes.parts, strict=False))
-    return scores_n
+    return scores_n[: len(codes)]
 
 
 def rank_fusion(likeness_mn: Float[np.ndarray, "m n"]) -> Float32[np.ndarray, " n"]:
@@ -205,22 +205,29 @@ def _shares(count: int, weights_m: Float[np.ndarray, " m"] | None) -> Float32[np
     return np.asarray(weights / weights.sum(), dtype=np.float32)
 
 
+def _weighed(shares_m: Float32[np.ndarray, " m"], likeness_mn: Float32[np.ndarray, "m n"]) -> Float32[np.ndarray, " n"]:
+    """The weighted sum; a product of matrices would round equal columns differently."""
+    scores_n = np.zeros(likeness_mn.shape[1], np.float32)
+    for share, likeness_n in zip(shares_m, likeness_mn, strict=True):
+        scores_n += share * likeness_n
+    return scores_n
+
+
 def _groups(block: RegionBlock, queries: int) -> Iterator[tuple[int, Tiles]]:
     """Tiles whose similarities fit into the cache, with the row of their first picture."""
     start = 0
     for part_trdb in block.parts:
-        _, regions, _, size = part_trdb.shape
-        step = max(1, CACHED // max(regions * queries * size, 1))
+        step = max(1, CACHED // max(part_trdb.shape[1] * queries * block.tile, 1))
         for at in range(0, len(part_trdb), step):
             group_trdb = part_trdb[at : at + step]
             yield start, group_trdb
-            start += len(group_trdb) * size
+            start += len(group_trdb) * block.tile
 
 
 def _share_out(work: Callable[[Task], None], tasks: Iterable[Task]) -> None:
-    """Does the tasks on all cores (as many threads as OMP_NUM_THREADS, if it is set): numpy lets go of the lock."""
+    """Does the tasks in as many threads as a product would: numpy and ONNX Runtime let go of the lock."""
     listed = list(tasks)
-    threads = min(len(listed), int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1))
+    threads = min(len(listed), _threads())
     if threads <= 1:
         for task in listed:
             work(task)
@@ -228,6 +235,12 @@ def _share_out(work: Callable[[Task], None], tasks: Iterable[Task]) -> None:
     with ThreadPoolExecutor(threads) as pool:
         for _ in pool.map(work, listed):
             pass
+
+
+def _threads() -> int:
+    """OMP_NUM_THREADS where it is set, else one a core."""
+    told = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    return int(told) if told.isdecimal() else os.cpu_count() or 1
 
 
 @cache

@@ -67,12 +67,13 @@ class RegionBlock:
     """Region vectors of a collection, float32, in tiles of `TILE` pictures; each tile is region by region (r d b).
 
     So the product with a few query vectors streams through memory (with 64 columns, 3 times as fast as that with a
-    matrix of a row a region), and the softmax over a picture's regions adds whole rows. `parts` are the full tiles and
-    a last one, which may be empty. Vectors are expected at unit length; a missing region is a vector of zeros, as in
-    Drill-down's padding.
+    matrix of a row a region), and the softmax over a picture's regions adds whole rows. `parts` are the full tiles, and
+    one with the pictures left over, filled up with zeros, so that equal pictures score equally wherever they lie.
+    Vectors are expected at unit length; a missing region is a vector of zeros, as in Drill-down's padding.
     """
 
     parts: tuple[Tiles, Tiles]
+    pictures: int
 
     @staticmethod
     def of(regions_nrd: Float[np.ndarray, "n r d"]) -> RegionBlock:
@@ -81,24 +82,33 @@ class RegionBlock:
 
     @staticmethod
     def mapped(flat_fd: Float32[np.ndarray, "f d"], regions: int) -> RegionBlock:
-        """The block over what `region_major` made, say a memory-mapped file of it (views, no copies).
+        """The block over what `region_major` made, say a memory-mapped file of it (views, but for the last tile).
 
         Raises:
             ValueError: the rows are not whole pictures.
         """
-        return RegionBlock(_tiles(flat_fd, regions))
+        full, rest = _tiles(flat_fd, regions)
+        left = rest.shape[3]
+        filled_up = np.zeros((1 if left else 0, *rest.shape[1:3], TILE), np.float32)
+        filled_up[..., :left] = rest[: len(filled_up)]
+        return RegionBlock((full, filled_up), len(flat_fd) // regions)
 
     def __len__(self) -> int:
-        return sum(part.shape[0] * part.shape[3] for part in self.parts)
+        return self.pictures
+
+    @property
+    def tile(self) -> int:
+        """Pictures of a tile."""
+        return int(self.parts[0].shape[3])
 
     def vectors(self, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k r d"]:
         """The vectors of some pictures (copies)."""
-        full, rest = self.parts
+        full, last = self.parts
         chosen_krd = np.empty((len(rows_k), *full.shape[1:3]), dtype=np.float32)
         number_k, place_k = np.divmod(rows_k, TILE)
         inside_k = number_k < len(full)
         chosen_krd[inside_k] = full[number_k[inside_k], :, :, place_k[inside_k]]
-        chosen_krd[~inside_k] = rest[0, :, :, place_k[~inside_k]]
+        chosen_krd[~inside_k] = last[number_k[~inside_k] - len(full), :, :, place_k[~inside_k]]
         return chosen_krd
 
     def at(self, rows_k: Int[np.ndarray, " k"]) -> RegionBlock:
@@ -113,10 +123,14 @@ class RegionBlock:
 
 @dataclass(frozen=True)
 class RegionCodes:
-    """Region vectors in 8 bits, 128 + x / step, in parts of `CODED` pictures; each part is region-major (r b d)."""
+    """Region vectors in 8 bits, 128 + x / step, in parts of `CODED` pictures; each part is region-major (r b d).
+
+    What the last part has beyond `pictures` are zeros, as in `RegionBlock`.
+    """
 
     parts: tuple[UInt8[np.ndarray, "r _ d"], ...]
     step: float
+    pictures: int
 
     @staticmethod
     def of(block: RegionBlock, step: float | None = None) -> RegionCodes:
@@ -125,10 +139,10 @@ class RegionCodes:
         step = step or 1.0
         size = CODED // TILE
         pieces = (part[at : at + size] for part in block.parts for at in range(0, len(part), size))
-        return RegionCodes(tuple(_coded(piece, step) for piece in pieces if piece.size), step)
+        return RegionCodes(tuple(_coded(piece, step) for piece in pieces), step, len(block))
 
     def __len__(self) -> int:
-        return sum(part.shape[1] for part in self.parts)
+        return self.pictures
 
 
 def _coded(tiles_trdb: Tiles, step: float) -> UInt8[np.ndarray, "r _ d"]:
