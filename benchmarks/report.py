@@ -183,7 +183,7 @@ def drilldown_table(rows: dict[str, Any]) -> list[str]:
     ]
     for name, row in rows.items():
         found = " | ".join(interval(row["mean"][metric]) for metric in ("R@1", "R@5", "R@10"))
-        minutes = ", ".join(f"{value:.1f}" for value in row["minutes"] if value) or "as above"
+        minutes = ", ".join(f"{value:.1f}" for value in row["minutes"] if value)
         lines.append(f"| {name} | {row['query_numbers']} | {row['parameters']:,} | {minutes} | {found} |")
     return lines
 
@@ -193,8 +193,9 @@ def turns_table(rows: dict[str, Any]) -> list[str]:
     turns = (1, 2, 3, 5, 7, 10)
     lines = ["| | " + " | ".join(f"turn {turn}" for turn in turns) + " |", "|---|" + "---|" * len(turns)]
     for name, row in rows.items():
-        found = [row["by turn"]["R@10"][turn - 1]["mean"] for turn in turns]
-        lines.append(f"| {name} | " + " | ".join(percent(value) for value in found) + " |")
+        means = [found["mean"] for found in row["by turn"]["R@10"]]
+        cells = [percent(means[turn - 1]) if turn <= len(means) else "" for turn in turns]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
 
 
