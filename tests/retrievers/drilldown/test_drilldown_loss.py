@@ -74,7 +74,7 @@ def test_the_contrastive_loss_has_a_scale_that_is_learnt() -> None:
     model = network(write="soft", learned_scale=True)
     pictures, after = normalize(torch.randn(B, 3, 4), dim=-1), model.converse(torch.randn(B, T, 4))
     found = finding(model, LossSettings(kind="contrastive"), after, pictures)
-    by_turn = [contrastive(scores(model, slots, pictures), torch.tensor(3.0).exp()).sum() for slots in after]
+    by_turn = [contrastive(scores(model, slots, pictures), torch.tensor(2.0).exp()).sum() for slots in after]
     torch.testing.assert_close(found, torch.stack(by_turn).mean())
 
 
