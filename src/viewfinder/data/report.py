@@ -29,5 +29,6 @@ class ReadReport:
 
     def __str__(self) -> str:
         of = "" if self.expected is None else f" of {self.expected}"
-        why = "" if not self.dropped else f", {len(self.dropped)} left out (first: {self.dropped[0].record}: "
+        what = "noted" if self.found == self.expected else "left out"  # a whole reading may have remarks
+        why = "" if not self.dropped else f", {len(self.dropped)} {what} (first: {self.dropped[0].record}: "
         return f"{self.found}{of} found" + (f"{why}{self.dropped[0].reason})" if why else "")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from viewfinder.errors import BadInput
+from viewfinder.retrievers.blocks.settings import LookingSettings
 from viewfinder.training.settings import Training
 
 System = Literal["hre", "r-hre", "r-re", "r-rankfusion"]
@@ -17,38 +18,16 @@ SYSTEMS: tuple[System, ...] = get_args(System)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelSettings:
+class ModelSettings(LookingSettings):
     """The network of any of the four.
 
     Attributes:
-        width: D, numbers of the state vector.
-        word_width: numbers of a word vector.
-        temperature: of the softmax over regions; `divides` as the paper has it, else multiplied.
-        share_of_regions: the paper's 1/N in the score.
-        standardised: whether raw vectors are brought to mean 0 and deviation 1 by numbers of the training set.
         pooled: whether hre looks at the mean of a picture's regions rather than at the vector of the whole: so it sees
             what the others see, where an encoder says more of the whole.
     """
 
     width: int = 1280
-    word_width: int = 300
-    temperature: float = 9.0
-    divides: bool = False
-    share_of_regions: bool = False
-    standardised: bool = False
     pooled: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("width", "word_width"):
-            if getattr(self, name) < 1:
-                raise BadInput(f"{name} is {getattr(self, name)}; it must be at least 1")
-        if not self.temperature > 0:
-            raise BadInput(f"temperature is {self.temperature}; it must be above 0")
-
-    @property
-    def factor(self) -> float:
-        """What cosines are multiplied by under the softmax."""
-        return 1 / self.temperature if self.divides else self.temperature
 
 
 @dataclass(frozen=True, kw_only=True)

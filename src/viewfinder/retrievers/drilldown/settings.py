@@ -9,22 +9,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from viewfinder.errors import BadInput
+from viewfinder.retrievers.blocks.settings import LookingSettings, at_least_one
 from viewfinder.training.settings import Training
 
 Choice = Literal["circular", "learned", "sampled", "first", "random"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelSettings:
+class ModelSettings(LookingSettings):
     """The network and how it writes and is read.
 
     Attributes:
-        slots, width: M state vectors of D numbers.
+        slots: M, the number of state vectors.
         reads: a table of words and a GRU, trained here; or an encoder's frozen sentence vectors.
-        word_width: numbers of a word vector.
         sentence_hidden: between a frozen sentence vector and a query vector.
-        temperature: of the softmax over regions; `divides` as the paper has it, else multiplied.
-        share_of_regions: the paper's 1/N in the score.
         mean_over: only slots that were written count (code), or all M from the start (paper).
         write: into one slot, or into every slot as far as the policy says.
         own_slot: how much more, as a logit, soft writing has for the slot whose turn it is: so slots become different.
@@ -34,7 +32,6 @@ class ModelSettings:
         empty: which slot while some are empty: the next, or any of them (paper).
         policy_relu: whether logits are cut at zero (code), so that a slot may never be learnt to be chosen.
         policy_reads: the order of query and state in the policy's input.
-        standardised: whether raw vectors are brought to mean 0 and deviation 1 by numbers of the training set.
         whole: whether the picture as a whole is one more region.
         dropout: share of the numbers that come in (raw vectors, sentence vectors) that training hides.
     """
@@ -42,11 +39,7 @@ class ModelSettings:
     slots: int = 3
     width: int = 128
     reads: Literal["words", "sentences"] = "words"
-    word_width: int = 300
     sentence_hidden: int = 256
-    temperature: float = 9.0
-    divides: bool = False
-    share_of_regions: bool = False
     mean_over: Literal["written", "all"] = "written"
     write: Literal["one", "soft"] = "one"
     own_slot: float = 3.0
@@ -55,23 +48,14 @@ class ModelSettings:
     empty: Literal["next", "any"] = "next"
     policy_relu: bool = True
     policy_reads: Literal["query_state", "state_query"] = "query_state"
-    standardised: bool = False
     whole: bool = False
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("slots", "width", "word_width", "sentence_hidden"):
-            if getattr(self, name) < 1:
-                raise BadInput(f"{name} is {getattr(self, name)}; it must be at least 1")
+        super().__post_init__()
+        at_least_one(self, "slots", "sentence_hidden")
         if not 0 <= self.dropout < 1:
             raise BadInput(f"dropout is {self.dropout}; it must be at least 0 and below 1")
-        if not self.temperature > 0:
-            raise BadInput(f"temperature is {self.temperature}; it must be above 0")
-
-    @property
-    def factor(self) -> float:
-        """What cosines are multiplied by under the softmax."""
-        return 1 / self.temperature if self.divides else self.temperature
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,51 @@
+"""What all systems over regions can set: the part of their presets that is the same. No torch here.
+
+Every default is what the published code does; where the paper says otherwise, the paper's way is an option.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viewfinder.errors import BadInput
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookingSettings:
+    """How vectors of a talk look at those of a picture.
+
+    Attributes:
+        width: D, numbers of a vector.
+        word_width: numbers of a word vector.
+        temperature: of the softmax over regions; `divides` as the paper has it, else multiplied.
+        share_of_regions: the paper's 1/N in the score.
+        standardised: whether raw vectors are brought to mean 0 and deviation 1 by numbers of the training set.
+    """
+
+    width: int
+    word_width: int = 300
+    temperature: float = 9.0
+    divides: bool = False
+    share_of_regions: bool = False
+    standardised: bool = False
+
+    def __post_init__(self) -> None:
+        at_least_one(self, "width", "word_width")
+        if not self.temperature > 0:
+            raise BadInput(f"temperature is {self.temperature}; it must be above 0")
+
+    @property
+    def factor(self) -> float:
+        """What cosines are multiplied by under the softmax."""
+        return 1 / self.temperature if self.divides else self.temperature
+
+
+def at_least_one(settings: object, *names: str) -> None:
+    """Checks that these counts are counts.
+
+    Raises:
+        BadInput: one is below 1; it is named.
+    """
+    for name in names:
+        if getattr(settings, name) < 1:
+            raise BadInput(f"{name} is {getattr(settings, name)}; it must be at least 1")
