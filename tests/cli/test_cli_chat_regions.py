@@ -74,6 +74,14 @@ def test_turns_that_went_through_an_adapter_are_said_to_people_and_programs(
     assert viewfinder(*arguments).out.count("note: drop: turn 2\n") == 1
 
 
+def test_a_note_of_an_earlier_turn_is_not_told_again(viewfinder: Run, library: Path, script: Path) -> None:
+    with script.open("a") as turns:
+        turns.write('{"say": "a house"}\n')
+    arguments = ("chat", "--retriever", "regions", "--questioner", "none", "--script", script, "--library", library)
+    assert viewfinder(*arguments, "--json").lines[2]["adapters"] == ["drop: turn 2"]
+    assert viewfinder(*arguments).out.count("note: ") == 1
+
+
 def test_weights_for_another_encoder_are_refused_in_one_line(
     viewfinder: Run, library: Path, script: Path, tmp_path: Path
 ) -> None:

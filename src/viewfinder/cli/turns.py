@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import takewhile
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
@@ -32,12 +33,13 @@ PREVIEWED = 4
 """Results that are shown as pictures."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Teller:
-    """How turns are told."""
+    """How turns are told; a note that was told at an earlier turn is not told again."""
 
     as_json: bool = False
     preview: bool = False
+    _noted: tuple[str, ...] = ()
 
     def tell(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
         """What a turn came to; `echo` repeats the turn itself, which a script's reader has not typed."""
@@ -49,8 +51,12 @@ class Teller:
             before = session.conversation.nodes[here.number - 1].shown
             say(f"{here.number}  {described(here.turn, before)}")
         show_hits(hits)
-        for line in session.adapters:
+        told = sum(
+            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._noted, session.adapters, strict=False))
+        )
+        for line in session.adapters[told:]:
             say(f"note: {line}")
+        self._noted = session.adapters
         if self.preview:
             from viewfinder.cli.preview import preview
 
