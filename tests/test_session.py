@@ -12,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from viewfinder.conversation import Answer, BackTo, Conversation, Keep, Like, Question, Say, turn_from_json
+from viewfinder.conversation import Answer, BackTo, Conversation, Keep, Like, Question, Say, Show, turn_from_json
 from viewfinder.errors import BadInput, EmptyQuery, UnknownName
 from viewfinder.gallery import Gallery
+from viewfinder.memo import StepMemo
+from viewfinder.results import Hits
 from viewfinder.retrievers import Composer, Query, load_retriever
-from viewfinder.session import Hits, Session, StepMemo
+from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, halves, tiny_snapshot
 
 NAMES = list(COLOURS)
@@ -139,7 +141,7 @@ def test_branches_do_not_disturb_each_other(
 @PATIENT
 @given(SCRIPTS)
 def test_the_size_of_the_memo_changes_nothing(script: list[tuple[str, int, str]]) -> None:
-    large, one, none = (session(StepMemo(size)) for size in (4096, 1, 0))
+    large, one, none = (session(StepMemo(size)) for size in (1 << 20, 5000, 0))
     for drawn in script:
         for live in (large, one, none):
             take(live, line(live.conversation, *drawn))
@@ -397,13 +399,58 @@ def test_ten_thousand_words_are_read() -> None:
     assert len(session().say("red " * 10_000)) == 10
 
 
-def test_the_least_recently_used_state_goes_first() -> None:
-    memo = StepMemo(2)
-    memo.put(("a",), 1)
-    memo.put(("b",), 2)
-    assert memo.get(("a",)) == 1
-    memo.put(("c",), 3)
-    assert [memo.get((key,)) for key in "abc"] == [1, None, 3]
+def test_results_come_before_the_question_and_both_are_those_of_a_whole_turn() -> None:
+    whole, halves = session(), session()
+    taken = whole.say("red")
+    found = halves.search(Say("red"))
+    assert list(found) == list(taken)
+    assert halves.question is None and all(hit.why == {} for hit in found)
+    assert halves.follow_up() == whole.question is not None
+    assert halves.view().why([hit.id for hit in found]) == {hit.id: hit.why for hit in taken}
+    assert halves.conversation == whole.conversation
+
+
+def test_a_question_is_chosen_once() -> None:
+    live = session()
+    live.search(Say("red"))
+    question = live.follow_up()
+    live.back_to(0)
+    assert live.follow_up() is None
+    live.back_to(1)
+    assert live.follow_up() == question
+
+
+def test_any_turn_can_be_looked_at_page_by_page_without_going_there() -> None:
+    live = session()
+    first = live.say("red")
+    live.say("green")
+    before = state(live)
+    view = live.view(1)
+    assert [hit.id for hit in view.hits(10)] == [hit.id for hit in first]
+    pages = [*view.hits(7), *view.hits(7, start=7)]
+    assert pages == list(view.hits(14))
+    assert [hit.rank for hit in pages] == list(range(1, 15))
+    assert view.total == len(GALLERY)
+    assert state(live) == before
+
+
+def test_a_view_counts_what_filters_and_rejections_leave() -> None:
+    live = session(where={"bottom colour": "blue"})
+    hits = live.say("red")
+    total = live.view().total
+    assert total == sum("blue" in GALLERY.snapshot.attributes(row)["Bottom colour"] for row in range(len(GALLERY)))
+    live.reject(hits[0])
+    assert live.view().total == total - 1
+    assert hits[0].id not in [hit.id for hit in live.view().hits(total)]
+
+
+def test_the_image_of_a_turn_is_found_by_its_name(tmp_path: Path) -> None:
+    Image.fromarray(halves("red", "blue")).save(tmp_path / "7.png")
+    live = session(image_file=lambda name: tmp_path / f"{name}.png")
+    live.show("7")
+    assert live.conversation.here.turn == Show("7")
+    with pytest.raises(BadInput, match=r"no such image: .*8\.png"):
+        live.show("8")
 
 
 def test_scores_shown_are_those_of_the_gallery() -> None:

@@ -17,8 +17,10 @@ from viewfinder.conversation import Reject, Say
 from viewfinder.errors import EncoderMismatch
 from viewfinder.gallery import Gallery
 from viewfinder.gallery import regions as region_scores
+from viewfinder.memo import StepMemo
+from viewfinder.results import Hits
 from viewfinder.retrievers import Composer, Part, Query, RegionSpace, ResolvedTurn, Retriever
-from viewfinder.session import Hits, Session, StepMemo
+from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 
 Array = Float[np.ndarray, "..."]

@@ -10,6 +10,7 @@ ViewfinderError                 what, where, what to do, in one line
 │   ├── EncoderMismatch         the library (or checkpoint) was made with another encoder or version
 │   ├── LibraryBusy             another process is writing and did not finish in time
 │   └── DiskFull                nothing of what was acknowledged is lost
+├── DatabaseError               the server's database cannot be reached, read or brought up to date
 └── PictureError                one file cannot become a picture; it is quarantined with this reason
 
 The command line turns them into messages and exit codes in one place (`cli/`).
@@ -58,6 +59,10 @@ class LibraryBusy(LibraryError):
 
 class DiskFull(LibraryError):
     """The disk is full; what was acknowledged before is kept."""
+
+
+class DatabaseError(ViewfinderError):
+    """The server's database cannot be reached, read or brought up to date."""
 
 
 class PictureError(ViewfinderError):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from viewfinder.conversation import Conversation, PictureId, Reject, Say, Show
 from viewfinder.encoders import Encoder, load_encoder
@@ -25,9 +25,10 @@ from viewfinder.filling import Filled, StoredVectors
 from viewfinder.gallery import Gallery, check_fits
 from viewfinder.ingest import AddReport, Described, Ingest, Progress
 from viewfinder.pictures import Bad
+from viewfinder.results import Hit, Hits
 from viewfinder.retrievers import Composer, RegionSpace, Retriever, load_retriever
-from viewfinder.session import Hit, Hits, Session
-from viewfinder.stores import Failure, Store, generation, load
+from viewfinder.session import Session
+from viewfinder.stores import Failure, Snapshot, Store, generation, load
 
 SCHEMA = "viewfinder/library"
 FORMAT = 1
@@ -56,8 +57,8 @@ class Library:
         self.left_out: tuple[Bad, ...] = ()
         """Pictures that the last `prepare` could do nothing for: a file of each, and the reason."""
 
-    @staticmethod
-    def open(folder: Path, *, encoder: str | None = None, create: bool = True) -> Library:
+    @classmethod
+    def open(cls, folder: Path, *, encoder: str | None = None, create: bool = True) -> Self:
         """The library in `folder`, made there if it is absent and `create` allows.
 
         Raises:
@@ -73,7 +74,7 @@ class Library:
                     f"{folder} was made with the encoder {settings.encoder!r}, not {encoder!r}: "
                     f"leave --encoder out, or make another library with --library"
                 )
-            return Library(folder, settings)
+            return cls(folder, settings)
         if not create:
             raise NotALibrary(f"there is no library in {folder}: make one with `viewfinder add FOLDER`")
         if folder.exists() and not _is_free(folder):
@@ -82,8 +83,8 @@ class Library:
         load_encoder(settings.encoder)  # a misspelt name is said before anything is written
         with Store.create(folder).writing():
             if file.exists():  # another process was making it at the same time
-                return Library.open(folder, encoder=encoder)
-            library = Library(folder, settings)
+                return cls.open(folder, encoder=encoder)
+            library = cls(folder, settings)
             library._save(settings)
         return library
 
@@ -252,8 +253,12 @@ class Library:
         if space is None:
             raise BadInput(f"{self.folder} holds no pictures yet: add some with `viewfinder add FOLDER`")
         if self._gallery is None or self._gallery.snapshot.generation != generation(self.folder, space):
-            self._gallery = Gallery(load(self.folder, space), self.encoder, self._raw)
+            self._gallery = self.gallery_of(load(self.folder, space))
         return self._gallery
+
+    def gallery_of(self, snapshot: Snapshot) -> Gallery:
+        """A snapshot of the active space, now or as it was, seen through the encoder."""
+        return Gallery(snapshot, self.encoder, self._raw)
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -291,6 +296,11 @@ class Library:
             current = self._settings
             previous = None if current.space is None else (current.space, current.head)
             self._save(replace(current, space=space, head=head, previous=previous))
+
+    @property
+    def settings(self) -> Settings:
+        """What `library.json` said when it was last read."""
+        return self._settings
 
     @property
     def store(self) -> Store:

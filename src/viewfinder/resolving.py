@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +39,11 @@ KEPT_FROM = 5
 """Pictures from the top of the screen whose attribute `Keep` keeps, when none was picked there."""
 
 
-def resolve(talk: Conversation, node: Node, gallery: Gallery) -> ResolvedTurn:
+ImageFile = Callable[[str], Path]
+"""The file of an image that a `Show` names."""
+
+
+def resolve(talk: Conversation, node: Node, gallery: Gallery, image_file: ImageFile = Path) -> ResolvedTurn:
     """The turn of a node with everything it refers to looked up.
 
     Raises:
@@ -55,11 +59,11 @@ def resolve(talk: Conversation, node: Node, gallery: Gallery) -> ResolvedTurn:
         case Like(picture):
             pictures = (gallery.picture(picture),)
         case Show(pixels_ref):
-            pictures = (_own_picture(pixels_ref, gallery),)
+            pictures = (_own_picture(image_file(pixels_ref), gallery),)
         case Reject(named):
             pictures = tuple(gallery.picture(picture) for picture in named)
         case Keep(attribute, at):
-            pictures = _on_screen(talk.node(at), talk, gallery)
+            pictures = _on_screen(talk.node(at), talk, gallery, image_file)
             values, text = _kept(attribute, pictures, gallery)
         case Answer(question, answer):
             values, text = _answered(question, answer, gallery)
@@ -85,20 +89,19 @@ def resolve(talk: Conversation, node: Node, gallery: Gallery) -> ResolvedTurn:
     )
 
 
-def _own_picture(file: str, gallery: Gallery) -> Picture:
-    path = Path(file)
+def _own_picture(path: Path, gallery: Gallery) -> Picture:
     if not path.is_file():
         raise BadInput(f"no such image: {path}")
     raw_1r = gallery.encoder.pictures([decode_one(path, gallery.encoder.fit).pixels]).global_bd
     return Picture(None, gallery.vectors_of(gallery.encoder.project(raw_1r)[0]))
 
 
-def _on_screen(node: Node, talk: Conversation, gallery: Gallery) -> tuple[Picture, ...]:
+def _on_screen(node: Node, talk: Conversation, gallery: Gallery, image_file: ImageFile) -> tuple[Picture, ...]:
     """What the user means by "what was there after that turn": the picture picked, else the top of the results."""
     while isinstance(node.turn, BackTo):
         node = talk.node(node.parent)
     if isinstance(node.turn, Show):
-        return (_own_picture(node.turn.pixels_ref, gallery),)
+        return (_own_picture(image_file(node.turn.pixels_ref), gallery),)
     ids = (node.turn.picture,) if isinstance(node.turn, Like) else node.shown[:KEPT_FROM]
     if not ids:
         raise BadInput(f"nothing was on the screen after turn {node.number}: keep something of a later turn")

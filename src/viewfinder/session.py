@@ -1,19 +1,17 @@
 """A live search: a gallery, a retriever, a questioner and the conversation so far.
 
-The way of a turn: `take` appends it to the conversation, `_resolve` looks up what it refers to, the retriever
-makes one step, the gallery scores the query, the questioner looks at the likeliest candidates, and what was
-shown and asked is recorded in the conversation.
+The way of a turn: `take` appends it to the conversation, `resolve` looks up what it refers to, the retriever makes one
+step, the gallery scores the query (a `View`), the questioner looks at the likeliest candidates, and what was shown and
+asked is recorded in the conversation. `search` gives the results of a turn at once, `follow_up` the question after it.
 """
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool
@@ -34,105 +32,26 @@ from viewfinder.conversation import (
     is_dont_know,
 )
 from viewfinder.errors import BadInput, EmptyQuery
-from viewfinder.gallery import Gallery, Match, Scores, Verdict, match_of, verdict_of
+from viewfinder.gallery import Gallery
+from viewfinder.memo import MEMO, StepMemo
 from viewfinder.questioners import Candidates, Questioner, load_questioner
 from viewfinder.resolving import resolve
-from viewfinder.retrievers import Query, RegionSpace, Retriever
+from viewfinder.results import AT_LEAST, Hit, Hits, View
+from viewfinder.retrievers import RegionSpace, Retriever
 
-CANDIDATES = 1000
+CANDIDATES = AT_LEAST
 """The likeliest pictures, which a question is about."""
 
 SHARPNESS = 20.0
 """Turns scores into chances for questions: a lead of 0.05 makes a picture e times as likely."""
 
-TIE = 1e-6
-"""Scores that differ by less are equal: a matrix product gives equal vectors scores a few float32 steps apart."""
-
-
-@dataclass(frozen=True)
-class Hit:
-    """One result: `rank` from 1, `path` the first file that exists, `why` the score comes to this, as JSON.
-
-        {"turns": [{"turn": 1, "parts": ["a red car"], "adds": 0.31, "share": 1.0}],
-         "regions": {"boxes": [[0.0, 0.0, 0.167, 0.167], ...],
-                     "slots": [{"said": "a red car", "turn": 1, "weights": [0.004, ...], "adds": 0.31}]}}
-
-    `turns`: what each turn adds to the score, and its share of all that is added or taken away.
-
-    `regions`, from retrievers that compare with many vectors a picture (`RegionSpace`): `boxes` are where these
-    lie, [x0, y0, x1, y1] as shares of width and height (an empty list where that is not known), and each of `slots`
-    is one vector of the query: what it holds in words, the turn that was last written into it, how much it looks at
-    each box (the weights add up to 1), and what it adds to the score.
-    """
-
-    rank: int
-    id: PictureId
-    path: str
-    score: float
-    match: Match
-    why: dict[str, Any] = field(default_factory=dict, compare=False)
-
-
-class Hits(Sequence[Hit]):
-    """Results, best first, with the verdict on the whole: is what was asked for here at all?"""
-
-    def __init__(self, hits: Sequence[Hit], verdict: Verdict, elapsed_ms: float) -> None:
-        self._hits = tuple(hits)
-        self.verdict = verdict
-        self.elapsed_ms = elapsed_ms
-
-    @overload
-    def __getitem__(self, index: int) -> Hit: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
-    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
-        return self._hits[index]
-
-    def __len__(self) -> int:
-        return len(self._hits)
-
-    def __repr__(self) -> str:
-        return f"Hits({self.verdict}, {list(self._hits)!r})"
-
-    def to_json(self) -> dict[str, Any]:
-        """Verdict, results and time, as the command line prints them."""
-        return {
-            "verdict": self.verdict,
-            "results": [asdict(hit) for hit in self._hits],
-            "elapsed_ms": round(self.elapsed_ms, 2),
-        }
-
-
-class StepMemo:
-    """States after turns, by retriever and node key; the least recently used go first. For all threads."""
-
-    def __init__(self, size: int = 4096) -> None:
-        self._size = size
-        self._states: OrderedDict[tuple[str, ...], Any] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: tuple[str, ...]) -> Any | None:
-        """The state, or None where it must be computed."""
-        with self._lock:
-            if key in self._states:
-                self._states.move_to_end(key)
-            return self._states.get(key)
-
-    def put(self, key: tuple[str, ...], state: Any) -> None:
-        """Keeps a state."""
-        with self._lock:
-            self._states[key] = state
-            self._states.move_to_end(key)
-            while len(self._states) > self._size:
-                self._states.popitem(last=False)
-
-
-MEMO = StepMemo()
-"""The one cache of the process: a turn costs one step however long the talk, and going back costs nothing."""
-
 
 class Session:
-    """One talk. `gallery` is asked at every turn, so that a library that grows is seen."""
+    """One talk, for one thread at a time. `gallery` is asked at every turn, so that a library that grows is seen.
+
+    `image_file` finds the file of an image that a `Show` names. `adapters` says which turns so far the retriever could
+    not take as given, and what was done instead.
+    """
 
     def __init__(
         self,
@@ -144,6 +63,7 @@ class Session:
         where: Mapping[str, str] | None = None,
         conversation: Conversation | None = None,
         memo: StepMemo = MEMO,
+        image_file: Callable[[str], Path] = Path,
     ) -> None:
         self._gallery_now = gallery
         self._retriever = retriever
@@ -154,8 +74,10 @@ class Session:
         self._where = dict(where or {})
         self._memo = memo
         self.conversation = conversation or Conversation()
-        self.last_query = Query(())
-        self._lost: dict[int, str] = {}
+        self.last_query = retriever.query(retriever.begin())
+        self.adapters: tuple[str, ...] = ()
+        self._image_file = image_file
+        self._unasked: View | None = None
         if self._where:
             gallery().snapshot.where(self._where)  # an unknown column is better said now than after the first turn
 
@@ -200,23 +122,39 @@ class Session:
             EncoderMismatch: the retriever was trained on vectors of another encoder.
         """
         started = time.perf_counter()
-        _check_says_something(turn)
-        try:
-            talk = self.conversation.then(turn)
-        except ValueError as error:
-            raise BadInput(str(error)) from error
-        gallery = self._gallery_now()
-        self._lost = {}
-        query = self._retriever.query(self._state(talk, talk.here, gallery))
-        scores = gallery.scores(query, allowed_n=self._allowed(gallery))
-        hits = self._hits(gallery, query, scores)
-        # Going back brings back what was asked there, not the next best question.
-        question = talk.pending if isinstance(turn, BackTo) else self._ask(talk, gallery, scores) if hits else None
-        self.last_query = query
-        self.conversation = talk.recorded(shown=tuple(hit.id for hit in hits), asked=question)
-        return Hits(
-            hits, verdict_of(scores.chance_of(hits[0].score) if hits else None), (time.perf_counter() - started) * 1000
-        )
+        hits, view = self._searched(turn)
+        why = view.why([hit.id for hit in hits])
+        self.follow_up()
+        explained = [replace(hit, why=why[hit.id]) for hit in hits]
+        return Hits(explained, view.verdict, (time.perf_counter() - started) * 1000)
+
+    def search(self, turn: Turn) -> Hits:
+        """One turn, and its results at once: without reasons (`view` gives them), and nothing is asked before
+        `follow_up`.
+
+        Raises:
+            As `take`.
+        """
+        started = time.perf_counter()
+        hits, view = self._searched(turn)
+        return Hits(hits, view.verdict, (time.perf_counter() - started) * 1000)
+
+    def follow_up(self) -> Question | None:
+        """Chooses what to ask after the newest turn, once; gives the question that is open now."""
+        view, self._unasked = self._unasked, None
+        if view is not None:
+            question = self._ask(self.conversation, view)
+            self.conversation = self.conversation.recorded(shown=self.conversation.here.shown, asked=question)
+        return self.question
+
+    def view(self, number: int | None = None) -> View:
+        """The collection as it is now, seen from a node of the talk (by default, where it stands); changes nothing.
+
+        Raises:
+            ValueError: there is no such node.
+        """
+        talk = self.conversation
+        return self._seen_from(talk.here if number is None else talk.node(number), talk, self._gallery_now())
 
     # -- the present
 
@@ -224,11 +162,6 @@ class Session:
     def question(self) -> Question | None:
         """The question that waits for an answer, if any."""
         return self.conversation.pending
-
-    @property
-    def adapters(self) -> tuple[str, ...]:
-        """Which turns the retriever could not take as given, and what was done instead."""
-        return (*self.last_query.adapters, *self._lost.values())
 
     def rank_of(self, picture: Hit | PictureId) -> int:
         """0-based rank of a picture in the whole collection after this turn, pessimistic on ties.
@@ -239,20 +172,35 @@ class Session:
 
     def rank_bounds(self, picture: Hit | PictureId) -> tuple[int, int]:
         """The 0-based rank of a picture, at best and at worst where scores tie."""
-        gallery = self._gallery_now()
-        row = gallery.row(_id(picture))
-        query = self._retriever.query(self._state(self.conversation, self.conversation.here, gallery))
-        scores = gallery.scores(query, exact=True)
-        open_n = ~scores.excluded_n
-        if not open_n[row]:
-            return len(gallery) - 1, len(gallery) - 1
-        lead_k = scores.total_n[open_n] - scores.total_n[row]
-        return int((lead_k > TIE).sum()), int((lead_k >= -TIE).sum()) - 1
+        return self.view().rank_bounds(_id(picture))
 
     # -- inside
 
-    def _state(self, talk: Conversation, node: Node, gallery: Gallery) -> Any:
+    def _searched(self, turn: Turn) -> tuple[tuple[Hit, ...], View]:
+        _check_says_something(turn)
+        try:
+            talk = self.conversation.then(turn)
+        except ValueError as error:
+            raise BadInput(str(error)) from error
+        view = self._seen_from(talk.here, talk, self._gallery_now(), new=True)
+        hits = view.hits(self._n)
+        # Going back brings back what was asked there, not the next best question.
+        asked = talk.pending if isinstance(turn, BackTo) else None
+        self.conversation = talk.recorded(shown=tuple(hit.id for hit in hits), asked=asked)
+        self._unasked = view if hits and not isinstance(turn, BackTo) else None
+        self.last_query, self.adapters = view.query, view.adapters
+        return hits, view
+
+    def _seen_from(self, node: Node, talk: Conversation, gallery: Gallery, *, new: bool = False) -> View:
+        """`new`: the node's turn was just said, so what it names must be there."""
+        lost: list[str] = []
+        state = self._state(talk, node, gallery, lost, new=new)
+        query = self._retriever.query(state)
+        return View(gallery, query, self._allowed(gallery), (*query.adapters, *lost))
+
+    def _state(self, talk: Conversation, node: Node, gallery: Gallery, lost: list[str], *, new: bool) -> Any:
         """The retriever's state at a node: from the memo, or by one step from each node after the last in it."""
+        newest = node if new else None
         ahead: list[Node] = []
         state = None
         while state is None:
@@ -263,21 +211,17 @@ class Session:
                 ahead.append(node)
                 node = talk.node(node.parent)
         for later in reversed(ahead):
-            state = self._stepped(state, talk, later, gallery)
-        return state
-
-    def _stepped(self, before: Any, talk: Conversation, node: Node, gallery: Gallery) -> Any:
-        try:
-            resolved = resolve(talk, node, gallery)
-        except BadInput as error:
-            if node is talk.here:
-                raise
-            # It was taken when it was said: what it named has gone since, and the talk goes on without it.
-            self._lost[node.number] = f"drop: turn {node.number}: {error}"
-            return before
-        state = self._retriever.step(before, resolved)
-        if not self._lost:  # a memoised state would hide the loss
-            self._memo.put(self._memo_key(node, gallery), state)
+            try:
+                resolved = resolve(talk, later, gallery, self._image_file)
+            except BadInput as error:
+                if later is newest:
+                    raise
+                # It was taken when it was said: what it named has gone since, and the talk goes on without it.
+                lost.append(f"drop: turn {later.number}: {error}")
+                continue
+            state = self._retriever.step(state, resolved)
+            if not lost:  # a memoised state would hide the loss
+                self._memo.put(self._memo_key(later, gallery), state)
         return state
 
     def _memo_key(self, node: Node, gallery: Gallery) -> tuple[str, ...]:
@@ -286,35 +230,18 @@ class Session:
         library = (gallery.encoder.version, str(snapshot.folder), snapshot.generation)
         return self._retriever.name, self._weights, *library, node.key
 
-    def _hits(self, gallery: Gallery, query: Query, scores: Scores) -> list[Hit]:
-        if not query.parts:
-            return []
-        rows_k = gallery.best(scores, self._n, self._allowed(gallery))
-        return [
-            Hit(
-                rank=rank,
-                id=gallery.snapshot.ids[row],
-                path=_existing(gallery.snapshot.paths(row)),
-                score=round(float(scores.total_n[row]), 4),
-                match=match_of(scores.chance_of(float(scores.total_n[row]))),
-                why=why,
-            )
-            for rank, (row, why) in enumerate(
-                zip(rows_k.tolist(), gallery.why(query, rows_k, scores), strict=True), start=1
-            )
-        ]
-
     def _allowed(self, gallery: Gallery) -> Bool[np.ndarray, " n"] | None:
         return gallery.snapshot.where(self._where) if self._where else None
 
-    def _ask(self, talk: Conversation, gallery: Gallery, scores: Scores) -> Question | None:
+    def _ask(self, talk: Conversation, view: View) -> Question | None:
+        gallery = view.gallery
         if self._questioner_name is None:
             return None
         if self._questioner is None:
             self._questioner = load_questioner(self._questioner_name, tags=gallery.tags)
-        rows_c = gallery.best(scores, CANDIDATES, self._allowed(gallery))
-        logits_c = SHARPNESS * (scores.total_n[rows_c] - scores.total_n[rows_c].max())
-        chances_c = np.exp(logits_c.astype(np.float64))
+        rows_c = view.best(CANDIDATES)
+        total_c = view.scores.total_n[rows_c]
+        chances_c = np.exp((SHARPNESS * (total_c - total_c.max())).astype(np.float64))
         columns = (gallery.snapshot.column(name) for name in gallery.snapshot.columns())
         path = talk.path()
         return self._questioner.ask(
@@ -355,7 +282,3 @@ def _settled(path: Sequence[Node]) -> frozenset[str]:
             case _:
                 pass
     return frozenset(names)
-
-
-def _existing(paths: Sequence[str]) -> str:
-    return next((path for path in paths if Path(path).exists()), paths[0])

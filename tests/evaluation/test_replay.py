@@ -11,8 +11,9 @@ from viewfinder.evaluation import Talk, Task, replay
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.raw import MappedVectors
 from viewfinder.evaluation.systems import load_system
+from viewfinder.memo import StepMemo
 from viewfinder.retrievers import Retriever
-from viewfinder.session import Session, StepMemo
+from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, halves
 
 NAMES = [f"{top}-{bottom}" for top in COLOURS for bottom in COLOURS]

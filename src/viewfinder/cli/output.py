@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from viewfinder.session import Hit, Hits
+    from viewfinder.results import Hit, Hits
 
 VERDICTS = {
     "found": "",

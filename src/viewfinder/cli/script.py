@@ -17,7 +17,8 @@ from viewfinder.conversation import Conversation, Turn, turn_from_json
 from viewfinder.errors import BadInput, ViewfinderError
 
 if TYPE_CHECKING:
-    from viewfinder.session import Hits, Session
+    from viewfinder.results import Hits
+    from viewfinder.session import Session
 
 
 def play(session: Session, script: Path) -> Iterator[tuple[Turn, Hits]]:

@@ -18,8 +18,9 @@ from viewfinder.errors import BadInput, ViewfinderError
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
+    from viewfinder.results import Hits
     from viewfinder.retrievers import Retriever
-    from viewfinder.session import Hits, Session
+    from viewfinder.session import Session
 
 PROMPT = "> "
 REMEMBERED = 1000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import takewhile
 from string import ascii_lowercase
@@ -11,23 +10,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from viewfinder.cli.output import emit, plain, say, show, show_hits
-from viewfinder.conversation import (
-    Answer,
-    BackTo,
-    Conversation,
-    Keep,
-    Like,
-    Node,
-    PictureId,
-    Question,
-    Reject,
-    Say,
-    Show,
-    Turn,
-)
+from viewfinder.conversation import Conversation, Node, Question
+from viewfinder.telling import described
 
 if TYPE_CHECKING:
-    from viewfinder.session import Hits, Session
+    from viewfinder.results import Hits
+    from viewfinder.session import Session
 
 PREVIEWED = 4
 """Results that are shown as pictures."""
@@ -82,41 +70,6 @@ def say_question(question: Question) -> None:
     if question.choices:
         choices = zip(ascii_lowercase, question.choices, strict=False)
         say("  " + "   ".join(f"{letter}) {choice}" for letter, choice in choices))
-
-
-def described(turn: Turn, shown: Sequence[PictureId] = ()) -> str:  # noqa: PLR0911 (one line a kind of turn)
-    """A turn in a few words; `shown` is what was on the screen when it was said.
-
-    >>> described(Reject(("4f2a",), "stripes"))
-    'not 4f2a, not "stripes"'
-    """
-    match turn:
-        case Say(text):
-            return f'"{text}"'
-        case Answer(question, text):
-            return f'answer "{text}"' + (f" to: {question.text}" if question.text else "")
-        case Like(picture, text, at):
-            return f"like {_named(picture, shown)}" + (f" of turn {at}" if at is not None else "") + _but(text)
-        case Show(pixels_ref, text):
-            return f"show {pixels_ref}{_but(text)}"
-        case Keep(attribute, at):
-            return f"keep {attribute} of turn {at}"
-        case Reject(pictures, text):
-            parts = [*(f"not {_named(picture, shown)}" for picture in pictures), *([f'not "{text}"'] if text else [])]
-            return ", ".join(parts) or "none of these"
-        case BackTo(at):
-            return f"back to {at}"
-
-
-def _named(picture: PictureId, shown: Sequence[PictureId]) -> str:
-    """The number under which a picture was shown, else the first letters of its id."""
-    if picture in shown:
-        return f"result {shown.index(picture) + 1}"
-    return picture if len(picture) <= 10 else f"{picture[:8]}…"
-
-
-def _but(text: str) -> str:
-    return f' but "{text}"' if text else ""
 
 
 def show_tree(talk: Conversation) -> None:

@@ -15,8 +15,9 @@ from viewfinder.evaluation.replay import Progress, RankTable
 from viewfinder.evaluation.task import Talk, Task
 from viewfinder.gallery import Gallery
 from viewfinder.measures import carried
+from viewfinder.memo import StepMemo
 from viewfinder.retrievers import Retriever
-from viewfinder.session import Session, StepMemo
+from viewfinder.session import Session
 from viewfinder.users.base import Screen, SimulatedUser
 
 LOOKS_AT = 10
@@ -41,7 +42,7 @@ def converse(
     best_st[:, 0], worst_st[:, 0] = 0.0, float(len(gallery) - 1)
     conversations = []
     for number, talk in enumerate(task.talks):
-        session = Session(lambda: gallery, retriever, questioner, n=LOOKS_AT, memo=StepMemo(2))
+        session = Session(lambda: gallery, retriever, questioner, n=LOOKS_AT, memo=StepMemo(0))
         for turn, (best, worst) in enumerate(_turns(session, talk, user, task.rounds)):
             best_st[number, turn:], worst_st[number, turn:] = float(best), float(worst)
         conversations.append(session.conversation)

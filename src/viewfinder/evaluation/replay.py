@@ -19,8 +19,8 @@ from viewfinder.evaluation.task import Talk, Task
 from viewfinder.gallery import Gallery, plain_sum
 from viewfinder.measures import rank_bounds, score_bounds
 from viewfinder.resolving import resolve
+from viewfinder.results import TIE
 from viewfinder.retrievers import Query, RegionSpace, Retriever
-from viewfinder.session import TIE
 
 AT_ONCE = 4096
 """Queries held in memory before they are scored."""

@@ -24,7 +24,7 @@ from viewfinder.stores.interaction import (
 from viewfinder.stores.lance import Store
 from viewfinder.stores.regions import RegionBlock, RegionCodes, laid_out, region_major
 from viewfinder.stores.rows import Failure, FileRecord, PictureRow
-from viewfinder.stores.snapshot import Snapshot, generation, load
+from viewfinder.stores.snapshot import Snapshot, generation, load, load_built
 
 __all__ = [
     "AttributeColumn",
@@ -44,6 +44,7 @@ __all__ = [
     "late_interaction_near",
     "likeness",
     "load",
+    "load_built",
     "rank_fusion",
     "region_major",
     "top_k",

@@ -85,6 +85,11 @@ class Snapshot:
         row = bisect_left(self.ids, picture_id)
         return row if row < len(self.ids) and self.ids[row] == picture_id else None
 
+    @property
+    def table(self) -> Any:
+        """All that is known of the pictures, as an Arrow table: for who reads one column of many rows."""
+        return self._table
+
     def paths(self, row: int) -> tuple[str, ...]:
         """The files that hold the picture."""
         return tuple(unpack_text(file["path"]) for file in self._table["files"][row].as_py())
@@ -210,6 +215,14 @@ def load(folder: Path, space: str) -> Snapshot:
     except (OSError, ValueError, KeyError):  # read-only, full, or swept away by another process
         columns = columns_of(contents.rows)
         return Snapshot(contents.matrix_nd, contents.table, columns, space=space, generation=mark, folder=None)
+
+
+def load_built(folder: Path, mark: str) -> Snapshot | None:
+    """The snapshot of this generation, now or as it was; None where there is none (any more)."""
+    try:
+        return _open(folder / "snapshots" / _folder_name(mark), mark.split(":", 4)[4], mark)
+    except (OSError, ValueError, KeyError):
+        return None
 
 
 def _newest_version(versions: Path) -> str | None:
