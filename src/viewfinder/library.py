@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from viewfinder.conversation import Conversation, PictureId, Reject, Say, Show
 from viewfinder.encoders import Encoder, load_encoder
@@ -57,8 +57,8 @@ class Library:
         self.left_out: tuple[Bad, ...] = ()
         """Pictures that the last `prepare` could do nothing for: a file of each, and the reason."""
 
-    @classmethod
-    def open(cls, folder: Path, *, encoder: str | None = None, create: bool = True) -> Self:
+    @staticmethod
+    def open(folder: Path, *, encoder: str | None = None, create: bool = True) -> Library:
         """The library in `folder`, made there if it is absent and `create` allows.
 
         Raises:
@@ -74,7 +74,7 @@ class Library:
                     f"{folder} was made with the encoder {settings.encoder!r}, not {encoder!r}: "
                     f"leave --encoder out, or make another library with --library"
                 )
-            return cls(folder, settings)
+            return Library(folder, settings)
         if not create:
             raise NotALibrary(f"there is no library in {folder}: make one with `viewfinder add FOLDER`")
         if folder.exists() and not _is_free(folder):
@@ -83,8 +83,8 @@ class Library:
         load_encoder(settings.encoder)  # a misspelt name is said before anything is written
         with Store.create(folder).writing():
             if file.exists():  # another process was making it at the same time
-                return cls.open(folder, encoder=encoder)
-            library = cls(folder, settings)
+                return Library.open(folder, encoder=encoder)
+            library = Library(folder, settings)
             library._save(settings)
         return library
 

@@ -1,0 +1,140 @@
+"""A library that is served: turns see the pictures as of a moment ago and never wait for a snapshot to be made.
+
+While pictures come in, every batch makes another state of the tables. Making a snapshot of it takes seconds; that is
+done by a process of its own, and the next turn maps what it made.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from viewfinder.errors import BadInput, ViewfinderError
+from viewfinder.gallery import Gallery
+from viewfinder.library import Library, Settings
+from viewfinder.stores import generation, load_built
+
+LOOK_S = 1.0
+"""How often the tables are looked at; a look takes 0.1 ms."""
+
+REST_S = 5.0
+"""Between two snapshots: making them should not take a core for itself while pictures come in."""
+
+_LOG = logging.getLogger("viewfinder.server")
+
+
+class LiveLibrary(Library):
+    """`gallery` gives the newest pictures of which a snapshot is there; `start` begins to keep it up to date."""
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        super().__init__(folder, settings)
+        self._served: Gallery | None = None
+        self._first = threading.Lock()
+        self._ending = threading.Event()
+        self._look_now = threading.Event()
+        self._keeper: threading.Thread | None = None
+        self._maker: subprocess.Popen[str] | None = None
+
+    def gallery(self) -> Gallery:
+        """As `Library.gallery`, but of a moment ago.
+
+        Raises:
+            BadInput: there are no pictures yet.
+        """
+        if self._served is None:
+            with self._first:
+                if self._served is None:
+                    self._served = _warmed(super().gallery())
+        return self._served
+
+    @staticmethod
+    def of(library: Library) -> LiveLibrary:
+        """The same library, to be served."""
+        return LiveLibrary(library.folder, library.settings)
+
+    def start(self) -> None:
+        """Keeps the gallery fresh, in a thread."""
+        self._ending.clear()
+        self._keeper = threading.Thread(target=self._keep, name="snapshots", daemon=True)
+        self._keeper.start()
+
+    def stop(self) -> None:
+        """Ends that, and a snapshot that is being made."""
+        self._ending.set()
+        self._look_now.set()
+        if self._maker is not None:
+            self._maker.terminate()
+        if self._keeper is not None:
+            self._keeper.join()
+            self._keeper = None
+
+    def look_now(self) -> None:
+        """The tables have changed: do not wait for the next look."""
+        self._look_now.set()
+
+    def _keep(self) -> None:
+        while not self._ending.is_set():
+            try:
+                made = self._refresh()
+            except Exception:  # the next look may find things in order again
+                _LOG.exception("the pictures could not be looked at again")
+                made = False
+            hurried = self._look_now.wait(REST_S if made else LOOK_S)
+            if hurried:
+                self._look_now.clear()
+
+    def _refresh(self) -> bool:
+        """Serves the present pictures if they are not those served; whether a snapshot was made for it."""
+        if self._served is None:
+            with suppress(BadInput):  # no pictures yet
+                self.gallery()  # the first search should not be the one that waits
+            return False
+        self._refresh_settings()
+        space = self._settings.space
+        if space is None or self._served.snapshot.generation == generation(self.folder, space):
+            return False
+        snapshot = load_built(self.folder, generation(self.folder, space))
+        made = snapshot is None
+        if snapshot is None and (mark := self._make_snapshot()):
+            snapshot = load_built(self.folder, mark)
+        if not self._ending.is_set():
+            self._served = _warmed(super().gallery() if snapshot is None else self.gallery_of(snapshot))
+        return made
+
+    def _make_snapshot(self) -> str | None:
+        """Makes one in a process of its own, at low priority; gives its generation, None if it could not be made."""
+        command = [sys.executable, "-m", "viewfinder.server.live_library", str(self.folder)]
+        self._maker = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
+        )
+        said, complaint = self._maker.communicate()
+        if self._maker.returncode and not self._ending.is_set():
+            _LOG.warning("a snapshot could not be made: %s", complaint.strip().rpartition("\n")[2])
+        return said.strip() or None
+
+
+def _warmed(gallery: Gallery) -> Gallery:
+    """With all that the first search would have to compute."""
+    gallery.background_n  # noqa: B018 (computed on first use)
+    if gallery.encoder.vocabulary is not None:
+        gallery.vocabulary_nl  # noqa: B018
+    gallery.tags  # noqa: B018
+    return gallery
+
+
+def main() -> None:
+    """Makes the present snapshot of a library and says which generation that is."""
+    os.nice(10)
+    try:
+        sys.stdout.write(_warmed(Library.open(Path(sys.argv[1]), create=False).gallery()).snapshot.generation)
+    except ViewfinderError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()
