@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 ARGS ?=
 
-.PHONY: setup demo test check clean
+.PHONY: setup demo test check system clean
 
 setup: .venv/ready
 
@@ -24,7 +24,15 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: check
+# The page is tested in a browser, the server's tables on PostgreSQL as well: Debian has both. Where they cannot be
+# installed, those tests are skipped with a reason.
+system:
+	@if ! { command -v chromium && ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1; then \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium postgresql; } \
+	    >/dev/null 2>&1 || echo "chromium and postgresql could not be installed: some tests will be skipped"; \
+	fi
+
+test: check system
 	$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
 
 clean:

@@ -1,0 +1,181 @@
+"""Where the server keeps what it must not forget: SQLite in the library's folder, or PostgreSQL by URL.
+
+Stores work inside `reading()` or `writing()`. A writing transaction begins with the lock of the database (SQLite) or
+takes the row locks it needs itself (PostgreSQL), so that what it reads stays true until it commits, also beside other
+threads and server processes.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.exc import ArgumentError, DataError, IntegrityError, SQLAlchemyError
+
+from viewfinder.errors import BadInput, DatabaseError
+from viewfinder.server.database import migrating
+
+BUSY_S = 30
+"""How long a SQLite transaction waits for one of another process, and how long a PostgreSQL server may be silent."""
+
+PATIENCE = {"connect_timeout": str(BUSY_S), "keepalives_idle": str(BUSY_S), "tcp_user_timeout": str(BUSY_S * 1000)}
+"""The same in the words of PostgreSQL's client; by default a lost network would be waited for for hours."""
+
+_LOG = logging.getLogger("viewfinder.server")
+
+
+class Database:
+    """One open database, at the newest schema; for all threads."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._writer = engine.execution_options(writes=True)
+        # SQLite has one writer at a time and lets others ask again and again; in one process they stand in line.
+        self._line: AbstractContextManager[Any] = (
+            threading.RLock() if engine.dialect.name == "sqlite" else nullcontext()
+        )
+
+    @staticmethod
+    def open(url: str) -> Database:
+        """Opens a database and brings its schema up to date; of two processes that do so at once, one waits.
+
+        `url`: `sqlite:///FILE` (the folder is made) or `postgresql://user:password@host/name`.
+
+        Raises:
+            DatabaseError: it cannot be reached, is no database, or was written by a later viewfinder. The one line
+                never holds a password.
+        """
+        parsed = _parsed(url)
+        try:
+            database = Database(_engine(parsed))
+        except (SQLAlchemyError, ImportError) as error:
+            raise _unopened(parsed, error) from error
+        try:
+            with _alone(parsed):
+                database._make_ready()
+        except (SQLAlchemyError, sqlite3.Error, OSError, migrating.UnknownRevision) as error:
+            database.close()
+            raise _unopened(parsed, error) from error
+        return database
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """A transaction that only reads, and waits for nobody who writes."""
+        return _told(self.engine)
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that writes; committed at the end, or undone by an error. Keep it short."""
+        with self._line, _told(self._writer) as connection:
+            yield connection
+
+    def check(self) -> None:
+        """Whether the database answers.
+
+        Raises:
+            DatabaseError: it does not.
+        """
+        with self.reading() as connection:
+            connection.execute(text("SELECT 1"))
+
+    def close(self) -> None:
+        """Lets all connections go."""
+        self.engine.dispose()
+
+    def _make_ready(self) -> None:
+        if self.engine.dialect.name == "sqlite":
+            # Outside any transaction; stays with the file. Readers then never wait for the one who writes.
+            with closing(self.engine.raw_connection()) as connection:
+                connection.cursor().execute("PRAGMA journal_mode=WAL")
+        with self._writer.begin() as connection:
+            migrating.upgrade(connection)
+
+
+@contextmanager
+def _told(engine: Engine) -> Iterator[Connection]:
+    """A transaction whose failures are ours: said without the path, host or values that the driver's words hold."""
+    try:
+        with engine.begin() as connection:
+            yield connection
+    except (DataError, UnicodeEncodeError, OverflowError) as error:
+        raise BadInput("this cannot be stored: a text with a character that is none, or a number too large") from error
+    except IntegrityError:
+        raise  # what it means, the store knows
+    except SQLAlchemyError as error:
+        _LOG.error("database: %s", _in_one_line(error))
+        raise DatabaseError("the server's database does not answer; try again, the server's log says why") from error
+
+
+def _parsed(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise DatabaseError("this is no database URL: write sqlite:///FILE or postgresql://USER@HOST/NAME") from error
+    if parsed.drivername in ("postgresql", "postgres"):
+        return parsed.set(drivername="postgresql+psycopg")
+    if parsed.drivername not in ("sqlite", "postgresql+psycopg"):
+        raise DatabaseError(f"a {parsed.drivername} database is not supported: take sqlite:///FILE or postgresql://...")
+    if parsed.drivername == "sqlite" and parsed.database in (None, "", ":memory:"):
+        raise DatabaseError("a server's database must be a file, not in memory: write sqlite:///FILE")
+    return parsed
+
+
+def _engine(url: URL) -> Engine:
+    if url.drivername != "sqlite":
+        # A connection that died while it lay idle is noticed before it is used, and made again.
+        return create_engine(url.update_query_dict(PATIENCE | dict(url.query)), pool_pre_ping=True)
+    engine = create_engine(url, connect_args={"timeout": BUSY_S})
+    event.listen(engine, "connect", _sqlite_connects)
+    event.listen(engine, "begin", _sqlite_begins)
+    return engine
+
+
+def _sqlite_connects(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # the driver begins no transactions behind our back
+    connection.execute("PRAGMA foreign_keys=ON")
+    # With WAL: what was committed outlives a killed process; a power cut may take the last moments, never the rest.
+    connection.execute("PRAGMA synchronous=NORMAL")
+
+
+def _sqlite_begins(connection: Connection) -> None:
+    """A transaction that reads first and writes later could not get the lock any more: it takes it at once."""
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def _alone(url: URL) -> Iterator[None]:
+    """While a SQLite file is made ready, no other process does so; PostgreSQL has a lock for that (`migrating`)."""
+    if url.drivername != "sqlite":
+        yield
+        return
+    assert url.database is not None
+    file = Path(url.database)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch(mode=0o600)  # talks and token hashes are nobody else's to read
+    with FileLock(f"{file}.lock", timeout=BUSY_S):
+        yield
+
+
+def _unopened(url: URL, error: Exception) -> DatabaseError:
+    place = url.database if url.drivername == "sqlite" else f"postgresql://{url.host or ''}/{url.database or ''}"
+    if isinstance(error, migrating.UnknownRevision):
+        return DatabaseError(f"{place} was written by a later viewfinder: upgrade viewfinder to open it")
+    if isinstance(error, ImportError):
+        return DatabaseError("PostgreSQL is reached through psycopg, which is missing: pip install psycopg[binary]")
+    secrets = {url.password, *(value for key, value in url.query.items() if "password" in key)}
+    said = _in_one_line(error)
+    for secret in secrets:
+        said = said.replace(str(secret), "***") if secret else said
+    return DatabaseError(f"the database {place} cannot be opened: {said}")
+
+
+def _in_one_line(error: Exception) -> str:
+    cause = getattr(error, "orig", None) or error
+    return " ".join(str(cause).split())

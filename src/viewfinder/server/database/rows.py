@@ -1,0 +1,35 @@
+"""Rows of the tables as frozen dataclasses, which have the columns as fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Executable, Table
+
+Row = TypeVar("Row")
+
+
+def insert(connection: Connection, table: Table, *rows: Any) -> None:
+    """Writes rows; fields that are no columns (counts, say) are left out."""
+    if rows:
+        connection.execute(
+            table.insert(), [{name: value for name, value in vars(row).items() if name in table.c} for row in rows]
+        )
+
+
+def every(connection: Connection, kind: type[Row], query: Executable) -> list[Row]:
+    """All rows that a query finds."""
+    return [kind(**found) for found in connection.execute(query).mappings()]
+
+
+def first(connection: Connection, kind: type[Row], query: Executable) -> Row | None:
+    """The first row that a query finds, if any."""
+    found = connection.execute(query).mappings().first()
+    return None if found is None else kind(**found)
+
+
+def update(connection: Connection, table: Table, id: str, fields: Mapping[str, Any]) -> None:
+    """Sets columns of one row; where there is no such row, nothing happens."""
+    if fields:
+        connection.execute(table.update().where(table.c.id == id).values(fields))

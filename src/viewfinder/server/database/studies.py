@@ -1,0 +1,139 @@
+"""Studies with people: plans, participants and their trials."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, select
+
+from viewfinder.errors import BadInput, UnknownName
+from viewfinder.server.database import rows
+from viewfinder.server.database.engine import Database
+from viewfinder.server.database.tables import PARTICIPANTS, STUDIES, TRIALS
+
+
+@dataclass(frozen=True)
+class StudyRow:
+    """One study; `open`: whether people may take part."""
+
+    id: str
+    name: str
+    plan: Mapping[str, Any]
+    open: bool
+    created: float
+
+
+@dataclass(frozen=True)
+class ParticipantRow:
+    """One who takes part: the `number` (1, 2, 3 ...) and the text that was agreed to."""
+
+    id: str
+    study: str
+    number: int
+    consent: str
+    at: float
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """One search for one target; `ranks`: [best, worst] after each round."""
+
+    id: str
+    participant: str
+    number: int
+    arm: int
+    target: str
+    session: str | None = None
+    outcome: str | None = None
+    started: float | None = None
+    ended: float | None = None
+    ranks: Sequence[Sequence[int]] = ()
+
+
+class StudyRows:
+    """The studies in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(self, row: StudyRow) -> None:
+        """A new study."""
+        with self._database.writing() as connection:
+            rows.insert(connection, STUDIES, row)
+
+    def get(self, id: str) -> StudyRow | None:
+        """One study."""
+        with self._database.reading() as connection:
+            return rows.first(connection, StudyRow, select(STUDIES).where(STUDIES.c.id == id))
+
+    def all(self) -> list[StudyRow]:
+        """All studies, newest first."""
+        with self._database.reading() as connection:
+            query = select(STUDIES).order_by(STUDIES.c.created.desc(), STUDIES.c.id.desc())
+            return rows.every(connection, StudyRow, query)
+
+    def close(self, id: str) -> bool:
+        """Lets nobody else take part; whether there is such a study."""
+        with self._database.writing() as connection:
+            return connection.execute(STUDIES.update().where(STUDIES.c.id == id).values(open=False)).rowcount > 0
+
+    def add_participant(self, study: str, consent: str, at: float) -> ParticipantRow:
+        """One more, with the next number: none is left out or given twice, however many come at once.
+
+        Raises:
+            UnknownName: there is no such study.
+            BadInput: the study is closed.
+        """
+        with self._database.writing() as connection:
+            # Holds the study's row, so that those who come at the same time are numbered one after another.
+            is_open = connection.scalar(select(STUDIES.c.open).where(STUDIES.c.id == study).with_for_update())
+            if is_open is None:
+                raise UnknownName(f"there is no study {study}")
+            if not is_open:
+                raise BadInput("this study is closed: nobody else can take part")
+            so_far = connection.scalar(select(func.count()).where(PARTICIPANTS.c.study == study)) or 0
+            row = ParticipantRow(str(uuid.uuid4()), study, so_far + 1, consent, at)
+            rows.insert(connection, PARTICIPANTS, row)
+        return row
+
+    def participant(self, id: str) -> ParticipantRow | None:
+        """One who takes part."""
+        with self._database.reading() as connection:
+            return rows.first(connection, ParticipantRow, select(PARTICIPANTS).where(PARTICIPANTS.c.id == id))
+
+    def participants(self, study: str) -> list[ParticipantRow]:
+        """All who take part, by number."""
+        query = select(PARTICIPANTS).where(PARTICIPANTS.c.study == study).order_by(PARTICIPANTS.c.number)
+        with self._database.reading() as connection:
+            return rows.every(connection, ParticipantRow, query)
+
+    def add_trials(self, trials: Sequence[TrialRow]) -> None:
+        """New trials: all of them or none."""
+        with self._database.writing() as connection:
+            rows.insert(connection, TRIALS, *trials)
+
+    def trial(self, id: str) -> TrialRow | None:
+        """One trial."""
+        with self._database.reading() as connection:
+            return rows.first(connection, TrialRow, select(TRIALS).where(TRIALS.c.id == id))
+
+    def trials(self, participant: str) -> list[TrialRow]:
+        """The trials of one participant, in order."""
+        query = select(TRIALS).where(TRIALS.c.participant == participant).order_by(TRIALS.c.number)
+        with self._database.reading() as connection:
+            return rows.every(connection, TrialRow, query)
+
+    def change_trial(self, id: str, /, **fields: Any) -> TrialRow | None:
+        """Sets columns; gives the trial as it is then, or None where there is none."""
+        with self._database.writing() as connection:
+            rows.update(connection, TRIALS, id, fields)
+            return rows.first(connection, TrialRow, select(TRIALS).where(TRIALS.c.id == id))
+
+    def trials_of(self, study: str) -> list[TrialRow]:
+        """All trials of a study, by participant and number."""
+        of_study = select(TRIALS).join(PARTICIPANTS).where(PARTICIPANTS.c.study == study)
+        with self._database.reading() as connection:
+            return rows.every(connection, TrialRow, of_study.order_by(PARTICIPANTS.c.number, TRIALS.c.number))

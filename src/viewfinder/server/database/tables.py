@@ -1,0 +1,143 @@
+"""The tables of a server: talks, jobs, tokens, uploads, feedback, studies. Times are seconds since 1970, UTC."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+METADATA = MetaData()
+
+_ID = String(36)
+_DOCUMENT = JSON(none_as_null=True)  # nothing is NULL, not the JSON text "null"
+
+SESSIONS = Table(
+    "sessions",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("owner", _ID, nullable=True),  # the token that made it; null: this machine
+    Column("name", Text, nullable=False),
+    Column("retriever", Text, nullable=False),
+    Column("questioner", Text, nullable=False),
+    Column("where", _DOCUMENT, nullable=False),
+    Column("n", Integer, nullable=False),
+    Column("created", Float, nullable=False),
+    Column("updated", Float, nullable=False),
+    Column("hidden", Boolean, nullable=False),  # of a study: not listed, and its retriever is not told
+    Index("sessions_by_time", "updated", "id"),
+)
+
+NODES = Table(
+    "nodes",
+    METADATA,
+    Column("session", _ID, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),  # from 1; the root is not stored
+    Column("parent", Integer, nullable=False),
+    Column("turn", _DOCUMENT, nullable=False),
+    Column("shown", _DOCUMENT, nullable=False),
+    Column("asked", _DOCUMENT, nullable=True),
+    Column("elapsed_ms", Float, nullable=False),
+    Column("at", Float, nullable=False),
+)
+
+UPLOADS = Table(
+    "uploads",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("owner", _ID, nullable=True),
+    Column("picture", _ID, nullable=False),  # the hash of the content: two uploads of one file share it
+    Column("bytes", Integer, nullable=False),
+    Column("width", Integer, nullable=False),
+    Column("height", Integer, nullable=False),
+    Column("created", Float, nullable=False),
+)
+
+JOBS = Table(
+    "jobs",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("kind", Text, nullable=False),  # add, prepare
+    Column("what", _DOCUMENT, nullable=False),  # {"root": 0, "folder": "2019/summer"}, {"retriever": "drilldown"} ...
+    Column("state", Text, nullable=False),  # queued, running, paused, done, failed, cancelled
+    Column("done", Integer, nullable=False),
+    Column("total", Integer, nullable=True),
+    Column("report", _DOCUMENT, nullable=True),
+    Column("error", Text, nullable=True),
+    Column("created", Float, nullable=False),
+    Column("started", Float, nullable=True),
+    Column("ended", Float, nullable=True),
+)
+
+TOKENS = Table(
+    "tokens",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("scopes", _DOCUMENT, nullable=False),
+    Column("created", Float, nullable=False),
+    Column("expires", Float, nullable=True),
+    Column("revoked", Boolean, nullable=False),
+)
+
+FEEDBACK = Table(
+    "feedback",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("owner", _ID, nullable=True),
+    Column("session", _ID, nullable=False),  # may be deleted later: the talk is kept here as it was
+    Column("node", Integer, nullable=False),
+    Column("picture", _ID, nullable=False),
+    Column("rank", Integer, nullable=True),
+    Column("retriever", Text, nullable=False),
+    Column("conversation", _DOCUMENT, nullable=False),
+    Column("at", Float, nullable=False),
+)
+
+STUDIES = Table(
+    "studies",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("plan", _DOCUMENT, nullable=False),
+    Column("open", Boolean, nullable=False),
+    Column("created", Float, nullable=False),
+)
+
+PARTICIPANTS = Table(
+    "participants",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("study", _ID, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
+    Column("number", Integer, nullable=False),  # 1, 2, 3 ... : decides the order of arms and targets
+    Column("consent", Text, nullable=False),  # the text that was agreed to
+    Column("at", Float, nullable=False),
+    UniqueConstraint("study", "number"),
+)
+
+TRIALS = Table(
+    "trials",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("participant", _ID, ForeignKey("participants.id", ondelete="CASCADE"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("arm", Integer, nullable=False),  # which of the plan's retrievers
+    Column("target", _ID, nullable=False),
+    Column("session", _ID, nullable=True),
+    Column("outcome", Text, nullable=True),  # found, given up, rounds over; null: not ended
+    Column("started", Float, nullable=True),
+    Column("ended", Float, nullable=True),
+    Column("ranks", _DOCUMENT, nullable=False),  # one [best, worst] a round
+    UniqueConstraint("participant", "number"),
+)

@@ -1,0 +1,134 @@
+"""What can go wrong over HTTP, as problem documents (RFC 9457): the one place where errors become answers."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict
+from starlette.exceptions import HTTPException
+
+from viewfinder.errors import (
+    BadInput,
+    DatabaseError,
+    DiskFull,
+    EmptyQuery,
+    LibraryBusy,
+    LibraryError,
+    PictureError,
+    UnknownName,
+    ViewfinderError,
+)
+
+MEDIA_TYPE = "application/problem+json"
+_LOG = logging.getLogger("viewfinder.server")
+
+
+class ProblemDocument(BaseModel):
+    """What went wrong: `type` names the kind for programs, `detail` is one line for people."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str | None = None
+
+
+class Problem(Exception):
+    """An answer that is a problem: `kind` is the last part of its type, `more` joins the document."""
+
+    def __init__(
+        self, status: int, kind: str, detail: str, *, headers: dict[str, str] | None = None, **more: Any
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.kind, self.detail = status, kind, detail
+        self.headers, self.more = headers or {}, more
+
+
+def not_found(what: str, name: str) -> Problem:
+    """404: there is no such session, picture, job ..."""
+    return Problem(404, "not-found", f"there is no {what} {name}")
+
+
+def answer(problem: Problem, instance: str | None = None) -> Response:
+    """The problem as a response."""
+    document = {
+        "type": f"urn:viewfinder:problem:{problem.kind}",
+        "title": problem.kind.replace("-", " "),
+        "status": problem.status,
+        "detail": problem.detail,
+        **({} if instance is None else {"instance": instance}),
+        **problem.more,
+    }
+    return JSONResponse(document, problem.status, problem.headers, MEDIA_TYPE)
+
+
+KINDS: dict[type[ViewfinderError], tuple[int, str]] = {
+    UnknownName: (422, "unknown-name"),
+    EmptyQuery: (422, "empty-query"),
+    BadInput: (422, "bad-input"),
+    LibraryBusy: (503, "library-busy"),
+    DiskFull: (507, "disk-full"),
+    LibraryError: (503, "library-error"),
+    DatabaseError: (503, "database-error"),
+    PictureError: (422, "not-a-picture"),
+    ViewfinderError: (500, "failed"),
+}
+"""The most particular kind first."""
+
+
+def of_error(error: ViewfinderError) -> Problem:
+    """An error of the engine as a problem."""
+    status, kind = next(found for known, found in KINDS.items() if isinstance(error, known))
+    return Problem(status, kind, " ".join(str(error).split()))
+
+
+def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """For `responses=` of a route: these statuses are problem documents; 401, 403, 422, 429 and 503 always are."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
+    return {
+        status: {"description": HTTPStatus(status).phrase, "content": content}
+        for status in sorted({*statuses, 400, 401, 403, 408, 413, 422, 429, 500, 503, 507})
+    }
+
+
+def install(app: FastAPI) -> None:
+    """Makes every failure a problem document."""
+
+    async def problem(request: Request, error: Exception) -> Response:
+        assert isinstance(error, Problem)
+        return answer(error, request.url.path)
+
+    async def engine(request: Request, error: Exception) -> Response:
+        assert isinstance(error, ViewfinderError)
+        return answer(of_error(error), request.url.path)
+
+    async def invalid(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        errors = [{"where": [str(part) for part in it["loc"]], "message": it["msg"]} for it in error.errors()]
+        return answer(Problem(422, "invalid", f"{where}: {first['msg']}", errors=errors), request.url.path)
+
+    async def http(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        kind = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
+        headers = dict(error.headers or {})
+        return answer(Problem(error.status_code, kind, str(error.detail), headers=headers), request.url.path)
+
+    async def unforeseen(request: Request, error: Exception) -> Response:
+        _LOG.exception("unforeseen error at %s", request.url.path, exc_info=error)
+        detail = "something unforeseen happened; the server's log says what"
+        return answer(Problem(500, "unforeseen", detail), request.url.path)
+
+    app.add_exception_handler(Problem, problem)
+    app.add_exception_handler(ViewfinderError, engine)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(Exception, unforeseen)

@@ -1,0 +1,54 @@
+"""What a server may be told: by the command line, or by environment variables that begin with VIEWFINDER_."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+MB = 1 << 20
+
+
+class ServerSettings(BaseSettings):
+    """Every setting with its default; `VIEWFINDER_DATABASE_URL` and so on set them from outside.
+
+    `database_url`: None: SQLite in the library's folder. `roots`: folders below which pictures may be added over
+    HTTP (in the environment a JSON list). `originals`: whether the files themselves may be fetched, not only small
+    copies. `origins`: other origins whose pages may call the API (CORS); none by default.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="VIEWFINDER_", extra="ignore", frozen=True)
+
+    host: str = "127.0.0.1"
+    port: int = Field(8008, ge=0, le=65535)
+    database_url: str | None = None
+    roots: tuple[Path, ...] = ()
+    originals: bool = False
+    origins: tuple[str, ...] = ()
+
+    threads: int = Field(4, ge=1, description="requests that search at the same time; others wait their turn")
+    deadline_s: float = Field(30.0, gt=0, description="after which a request is answered with 503")
+    idle_s: float = Field(15.0, gt=0, description="how long a client may be silent while it sends a body")
+    shutdown_s: float = Field(10.0, gt=0, description="how long running turns may take when the server ends")
+    requests_per_s: float = Field(50.0, gt=0, description="of one token, over time")
+    requests_burst: int = Field(400, ge=1, description="of one token, at once")
+
+    body_bytes: int = Field(1 * MB, ge=1024, description="largest JSON body")
+    upload_bytes: int = Field(50 * MB, ge=1024, description="largest picture that is uploaded")
+    upload_pixels: int = Field(100_000_000, ge=1, description="most pixels of a picture that is uploaded")
+    uploads_per_session: int = Field(500, ge=1, description="images of one's own that are kept; the oldest go first")
+
+    sessions_in_memory: int = Field(256, ge=1, description="open talks; the least recently used are read again")
+    states_bytes: int = Field(256 * MB, ge=MB, description="retriever states of the process; others are recomputed")
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach the server."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
