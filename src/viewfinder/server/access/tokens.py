@@ -1,0 +1,137 @@
+"""Tokens: made once and shown once; only their hashes are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from viewfinder.errors import BadInput
+from viewfinder.server.access.caller import SCOPES, Caller
+
+if TYPE_CHECKING:
+    from viewfinder.server.database import TokenRow, TokenRows
+    from viewfinder.server.settings import ServerSettings
+
+PREFIX = "vf_"
+RANDOM_BYTES = 32
+LENGTH = len(PREFIX) + 43
+"""43 letters hold 32 bytes."""
+
+REMEMBERED_S = 5.0
+"""Seconds for which a token is not looked up again: how long one that another process revoked may still be used."""
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,99}$"
+"""Names go into addresses and tables."""
+
+DAY_S = 86_400.0
+MOST_DAYS = 36_500.0
+
+
+@dataclass(frozen=True)
+class NewToken:
+    """A token just made: its row, and the secret, which is kept nowhere."""
+
+    row: TokenRow
+    secret: str
+
+
+class Tokens:
+    """The tokens of a server. `clock` gives seconds since 1970."""
+
+    def __init__(self, rows: TokenRows, settings: ServerSettings, clock: Callable[[], float] = time.time) -> None:
+        self._rows, self._clock = rows, clock
+        self._remembered: dict[str, tuple[Caller, float]] = {}  # hash -> caller, until when
+        self.needed = not settings.is_loopback
+        """Whether a request needs a token: as soon as other machines can reach the server."""
+
+    def create(self, name: str, scopes: Iterable[str], days: float | None = None) -> NewToken:
+        """A new token, good for `days` (None: until it is revoked).
+
+        Raises:
+            NameTaken: there is, or was, one of this name.
+            BadInput: the name cannot be one, there is no scope or an unknown one, or no days.
+        """
+        given = set(scopes)
+        _check(name, given, days)
+        secret = PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
+        now = self._clock()
+        row = _row(name, hashed(secret), sorted(given, key=SCOPES.index), now, days)
+        try:
+            self._rows.create(row)
+        except BadInput as error:  # all else was checked
+            raise NameTaken(str(error)) from error
+        return NewToken(row, secret)
+
+    def caller(self, secret: str) -> Caller | None:
+        """Whose token it is; None if it is unknown, revoked or expired. Reads the database."""
+        if len(secret) != LENGTH or not secret.startswith(PREFIX):
+            return None
+        digest = hashed(secret)
+        row, now = self._rows.by_hash(digest), self._clock()
+        if row is None or not hmac.compare_digest(row.hash, digest) or not is_live(row, now):
+            return None
+        caller = Caller(row.id, frozenset(scope for scope in SCOPES if scope in row.scopes))
+        self._remembered[digest] = caller, min(now + REMEMBERED_S, row.expires or now + REMEMBERED_S)
+        return caller
+
+    def remembered(self, secret: str) -> Caller | None:
+        """The same without the database, for a token that was looked up some seconds ago; None: look it up."""
+        caller, until = self._remembered.get(hashed(secret), (None, 0.0))
+        return caller if self._clock() < until else None
+
+    def name_of(self, caller: Caller) -> str | None:
+        """What a caller's token is called; None for this machine."""
+        return next((row.name for row in self._rows.all() if row.id == caller.token), None)
+
+    def all(self) -> list[TokenRow]:
+        """All that were ever made, in the order of their names."""
+        return sorted(self._rows.all(), key=lambda row: row.name)
+
+    def revoke(self, name: str) -> bool:
+        """From now on it is good for nothing; False: there is no live one of that name."""
+        revoked = self._rows.revoke(name)
+        self._remembered.clear()
+        return revoked
+
+
+class NameTaken(BadInput):
+    """Another token has, or had, this name."""
+
+
+def hashed(secret: str) -> str:
+    """What is stored. Tokens are 256 random bits: no salt and no slow hash is needed."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def is_live(row: TokenRow, now: float) -> bool:
+    """Whether it is good for anything at that time."""
+    return not row.revoked and (row.expires is None or now < row.expires)
+
+
+def _check(name: str, scopes: set[str], days: float | None) -> None:
+    if not re.fullmatch(NAME, name):
+        raise BadInput(
+            f"token name {name[:100]!r}: write at most 100 letters, digits and . _ @ - (a letter or digit first)"
+        )
+    unknown = sorted(scopes - set(SCOPES))
+    if unknown or not scopes:
+        what = f"unknown scope {unknown[0]!r}" if unknown else "no scope"
+        raise BadInput(f"{what}: a token has one or more of {', '.join(SCOPES)}")
+    if days is not None and not 0 < days <= MOST_DAYS:
+        raise BadInput(f"days {days:g}: a token is good for more than 0 and at most {MOST_DAYS:g} days")
+
+
+def _row(name: str, digest: str, scopes: list[str], now: float, days: float | None) -> TokenRow:
+    from viewfinder.server.database import TokenRow
+
+    expires = None if days is None else now + days * DAY_S
+    return TokenRow(
+        id=str(uuid.uuid4()), name=name, hash=digest, scopes=scopes, created=now, expires=expires, revoked=False
+    )

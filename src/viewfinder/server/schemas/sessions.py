@@ -1,0 +1,255 @@
+"""Talks over HTTP: turns in, results out. The turn JSON is that of scripts; `show` names an upload, never a path."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+NO_NUL = r"^[^\x00]*$"
+"""PostgreSQL keeps no NUL in a text."""
+
+Text = Annotated[str, StringConstraints(max_length=2000, pattern=NO_NUL)]
+Name = Annotated[str, StringConstraints(max_length=200, pattern=NO_NUL)]
+Id = Annotated[str, StringConstraints(max_length=64, pattern=NO_NUL)]
+Number = Annotated[int, Field(ge=0, le=1_000_000)]
+Filters = Annotated[dict[Name, Name], Field(max_length=50)]
+"""Catalogue columns and the value that pictures must have there."""
+
+
+class Strict(BaseModel):
+    """A body that knows all its fields."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Question(Strict):
+    """What was asked, by which questioner and why; `choices` may be empty for a free answer."""
+
+    text: Text
+    choices: Annotated[list[Text], Field(max_length=100, default_factory=list)]
+    by: Name = ""
+    why: Text = ""
+    attribute: Name | None = None
+
+
+class SayTurn(Strict):
+    """Describe the picture, or go on describing it."""
+
+    say: Text
+
+
+class AnswerTurn(Strict):
+    """Answer the question that is open (or the one given); "don't know" is an answer too."""
+
+    answer: Text
+    question: Question | None = None
+
+
+class LikeTurn(Strict):
+    """Pick a picture; `but` says how the wanted one differs, `turn` goes on from what was shown back then."""
+
+    like: Id
+    but: Text = ""
+    turn: Number | None = None
+
+
+class ShowTurn(Strict):
+    """Show an image of one's own: the id of an upload."""
+
+    show: Id
+    but: Text = ""
+
+
+class RejectTurn(Strict):
+    """Reject pictures, or what `text` says; with neither, all that is shown."""
+
+    reject: Annotated[list[Id], Field(max_length=1000)]
+    text: Text = ""
+
+
+class KeepTurn(Strict):
+    """Keep an attribute of what was on the screen after `turn`."""
+
+    keep: Name
+    turn: Number
+
+
+class BackToTurn(Strict):
+    """Go on from an earlier turn; 0 is the start."""
+
+    back_to: Number
+
+
+TurnIn = SayTurn | AnswerTurn | LikeTurn | ShowTurn | RejectTurn | KeepTurn | BackToTurn
+
+
+class SessionIn(Strict):
+    """A new talk."""
+
+    name: Name = ""
+    retriever: Name = "composer"
+    questioner: Name = "information_gain"
+    where: Filters = Field(default_factory=dict)
+    n: Annotated[int, Field(ge=1, le=500)] = 50
+
+
+class SessionChange(Strict):
+    """What is to be another way from now on; what is left out stays."""
+
+    name: Name | None = None
+    retriever: Name | None = None
+    questioner: Name | None = None
+    where: Filters | None = None
+
+
+class Session(BaseModel):
+    """A talk. In a blind study `retriever` is null."""
+
+    id: str
+    name: str
+    retriever: str | None
+    questioner: str
+    where: dict[str, str]
+    n: int
+    created: datetime
+    updated: datetime
+    turns: int = Field(description="how many turns there are; the newest is where the talk stands")
+
+
+class TreeNode(BaseModel):
+    """One turn in the tree. `told` is the turn in a few words; `first` the best result it had."""
+
+    number: int
+    parent: int
+    turn: dict[str, Any] | None = Field(description="as it was given; null for the root")
+    told: str
+    shown: int
+    first: str | None
+    asked: Question | None
+    at: datetime | None
+
+
+class SessionTree(Session):
+    """A talk with all its branches. `tree[k]` is node k; node 0 is the empty root; `path` leads to the present."""
+
+    tree: list[TreeNode]
+    path: list[int]
+
+
+class SessionPage(BaseModel):
+    """Talks, the last one used first."""
+
+    sessions: list[Session]
+    next: str | None = Field(description="give it as `cursor` for more; null: no more")
+
+
+class Hit(BaseModel):
+    """One result. `name` is the file's last name, `caption` what was written about it (for alternative texts).
+
+    Its pictures are at /api/v1/pictures/{id}/thumbnail; `why` comes by events, or at once from `search`.
+    """
+
+    rank: int
+    id: str
+    score: float
+    match: Literal["likely", "maybe", "unlikely"]
+    name: str
+    caption: str | None
+    width: int
+    height: int
+    why: dict[str, Any] | None = None
+
+
+class Belief(BaseModel):
+    """Something the system takes the user to want now. To take it back: put `without` in the place of the turn, or
+    delete the turn where that is null."""
+
+    turn: int
+    label: str
+    kind: str
+    weight: float
+    without: dict[str, Any] | None
+
+
+class Results(BaseModel):
+    """What a turn came to, or a later page of it.
+
+    `question` is what was asked then; where `asking` is true, it is still being chosen and comes by events.
+    """
+
+    turn: int
+    verdict: Literal["found", "unsure", "nothing"]
+    results: list[Hit]
+    total: int = Field(description="pictures that are ranked (filters and rejections taken out)")
+    next: str | None = Field(description="give it as `cursor` for more; null: no more")
+    beliefs: list[Belief]
+    adapters: list[str] = Field(description="turns that the retriever could not take as given, and what was done")
+    question: Question | None
+    asking: bool
+    elapsed_ms: float
+
+
+class Replay(BaseModel):
+    """After an edit: where the new branch begins and ends, and what it came to."""
+
+    numbers: dict[int, int] = Field(description="old turn -> new turn, for all that were said again")
+    left_out: list[str] = Field(description="turns that make no sense any more, and why")
+    results: Results
+
+
+class Exported(BaseModel):
+    """A talk as a document: how it was set, and the conversation (schema viewfinder/conversation)."""
+
+    schema_: Literal["viewfinder/session"] = Field("viewfinder/session", alias="schema")
+    version: Literal[1] = 1
+    name: Name = ""
+    retriever: Name | None = None
+    questioner: Name = "none"
+    where: Filters = Field(default_factory=dict)
+    n: Annotated[int, Field(ge=1, le=500)] = 50
+    conversation: dict[str, Any]
+
+    model_config = ConfigDict(populate_by_name=True, extra="forbid")
+
+
+class Found(Strict):
+    """This is the picture that was meant. `turn`: after which turn (by default, the newest)."""
+
+    picture: Id
+    turn: Number | None = None
+
+
+class FoundAnswer(BaseModel):
+    """Noted. `rank` is 1-based: where the picture stood."""
+
+    id: str
+    picture: str
+    turn: int
+    rank: int
+
+
+class SearchIn(Strict):
+    """One search without a talk: words, or a picture of the library (`like`), or an upload (`show`), or a mixture."""
+
+    text: Text = ""
+    like: Id | None = None
+    show: Id | None = None
+    without: Text = ""
+    where: Filters = Field(default_factory=dict)
+    retriever: Name = "composer"
+    n: Annotated[int, Field(ge=1, le=500)] = 50
+    cursor: Annotated[str, StringConstraints(max_length=200)] | None = None
+    why: bool = True
+
+
+class SearchResults(BaseModel):
+    """The best pictures."""
+
+    verdict: Literal["found", "unsure", "nothing"]
+    results: list[Hit]
+    total: int
+    next: str | None
+    adapters: list[str]
+    elapsed_ms: float

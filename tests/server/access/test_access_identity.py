@@ -1,0 +1,116 @@
+"""Who calls: bearer tokens, the page's cookie, this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from viewfinder.errors import DatabaseError
+from viewfinder.server.access import Caller, Tokens
+from viewfinder.server.access.identity import Identity
+from viewfinder.server.access.rates import Buckets
+from viewfinder.server.database import TokenRows
+from viewfinder.server.services import Pool
+from viewfinder.server.settings import ServerSettings
+
+Clients = Callable[..., Any]
+
+
+async def who(scope: Scope, receive: Receive, send: Send) -> None:
+    caller: Caller | None = scope["state"]["caller"]
+    found = None if caller is None else {"token": caller.token, "scopes": sorted(caller.scopes)}
+    await JSONResponse(found)(scope, receive, send)
+
+
+@pytest.fixture
+def far(tokens: Tokens, pool: Pool, clock: Any) -> ASGIApp:
+    """On a server that other machines can reach."""
+    return Identity(who, tokens, pool, Buckets(1.0, 5, clock))
+
+
+@pytest.fixture
+def near(token_rows: TokenRows, pool: Pool, clock: Any) -> ASGIApp:
+    """On a server that only this machine can reach."""
+    return Identity(who, Tokens(token_rows, ServerSettings.model_validate({}), clock), pool, Buckets(1.0, 5, clock))
+
+
+def test_a_bearer_token_says_who_calls(client_of: Clients, far: ASGIApp, tokens: Tokens) -> None:
+    made = tokens.create("laptop", ["read"])
+    for scheme in ("Bearer", "bearer", "BEARER"):
+        answer = client_of(far).ask("GET", "/", headers={"authorization": f"{scheme} {made.secret}"})
+        assert answer.json() == {"token": made.row.id, "scopes": ["read"]}
+
+
+def test_so_does_the_cookie_of_the_page(client_of: Clients, far: ASGIApp, tokens: Tokens) -> None:
+    made = tokens.create("laptop", ["read"])
+    answer = client_of(far).ask("GET", "/", headers={"cookie": f"theme=dark; viewfinder_token={made.secret}"})
+    assert answer.json()["token"] == made.row.id
+
+
+def test_the_bearer_comes_before_the_cookie(client_of: Clients, far: ASGIApp, tokens: Tokens) -> None:
+    one, two = tokens.create("one", ["read"]), tokens.create("two", ["read"])
+    headers = {"authorization": f"Bearer {one.secret}", "cookie": f"viewfinder_token={two.secret}"}
+    assert client_of(far).ask("GET", "/", headers=headers).json()["token"] == one.row.id
+
+
+@pytest.mark.parametrize("secret", ["", "vf_x", "vf_" + 43 * "A", "vf_" + 43 * "é"])
+def test_a_bearer_token_that_is_not_good_is_refused_at_once(client_of: Clients, near: ASGIApp, secret: str) -> None:
+    headers = {"authorization": f"Bearer {secret}".encode("latin-1")}
+    refused = client_of(near).ask("GET", "/", headers=headers)
+    assert (refused.status_code, refused.json()["title"]) == (401, "unauthorized")
+    assert refused.headers["www-authenticate"] == 'Bearer error="invalid_token"'
+    assert secret == "" or secret not in refused.text
+
+
+def test_a_cookie_that_is_not_good_counts_as_none(client_of: Clients, near: ASGIApp, far: ASGIApp) -> None:
+    headers = {"cookie": "viewfinder_token=vf_old"}
+    assert client_of(far).ask("GET", "/", headers=headers).json() is None
+    assert client_of(near).ask("GET", "/", headers=headers).json() == {
+        "token": None,
+        "scopes": ["admin", "read", "write"],
+    }
+
+
+def test_this_machine_needs_no_token_and_others_do(client_of: Clients, near: ASGIApp, far: ASGIApp) -> None:
+    assert client_of(near).ask("GET", "/").json()["scopes"] == ["admin", "read", "write"]
+    assert client_of(far).ask("GET", "/").json() is None
+
+
+def test_whom_a_proxy_asks_for_is_another_machine(client_of: Clients, near: ASGIApp) -> None:
+    """The server behind a proxy is told the address of the proxy's client."""
+    assert client_of(near, address="::1").ask("GET", "/").json() is not None
+    assert client_of(near, address="203.0.113.9").ask("GET", "/").json() is None
+
+
+def test_on_this_machine_a_token_still_limits(client_of: Clients, near: ASGIApp, tokens: Tokens) -> None:
+    secret = tokens.create("careful", ["read"]).secret
+    answer = client_of(near).ask("GET", "/", headers={"authorization": f"Bearer {secret}"})
+    assert answer.json()["scopes"] == ["read"]
+
+
+def test_guessing_is_bounded_and_does_not_lock_others_out(client_of: Clients, far: ASGIApp, tokens: Tokens) -> None:
+    good = {"authorization": f"Bearer {tokens.create('laptop', ['read']).secret}"}
+    client = client_of(far)
+    assert client.ask("GET", "/", headers=good).status_code == 200  # looked up: 4 of 5 look-ups are left
+    guesses = [client.ask("GET", "/", headers={"authorization": f"Bearer vf_{number}"}) for number in range(6)]
+    assert [guess.status_code for guess in guesses] == [401] * 4 + [429] * 2
+    assert guesses[-1].headers["retry-after"] == "1"
+    assert client.ask("GET", "/", headers=good).status_code == 200  # remembered
+    other = client_of(far, address="10.0.0.2")
+    assert other.ask("GET", "/", headers={"authorization": "Bearer vf_1"}).status_code == 401
+
+
+def test_a_database_that_does_not_answer_is_a_problem_document(client_of: Clients, pool: Pool) -> None:
+    class Gone:
+        def by_hash(self, digest: str) -> Any:
+            raise DatabaseError("the server's database does not answer")
+
+    rows: Any = Gone()
+    app = Identity(who, Tokens(rows, ServerSettings.model_validate({})), pool, Buckets(1.0, 5))
+    failed = client_of(app).ask("GET", "/", headers={"authorization": f"Bearer vf_{43 * 'A'}"})
+    assert failed.status_code == 503
+    assert failed.json()["detail"] == "the server's database does not answer"

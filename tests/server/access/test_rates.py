@@ -1,0 +1,115 @@
+"""Buckets of requests, by a clock that the tests turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from viewfinder.server.access import LOCAL, Caller
+from viewfinder.server.access.rates import MOST, Buckets, Rates
+
+Clients = Callable[..., Any]
+
+
+class Hand:
+    """A clock that is set by hand."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def answer_nothing(scope: Scope, receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body"})
+
+
+def called_by(caller: Caller | None, app: ASGIApp) -> ASGIApp:
+    async def identified(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["state"] = {"caller": caller}
+        await app(scope, receive, send)
+
+    return identified
+
+
+def test_a_burst_is_allowed_and_then_so_many_a_second() -> None:
+    clock = Hand()
+    buckets = Buckets(2.0, 3, clock)
+    assert [buckets.take("me") for _ in range(5)] == [0.0, 0.0, 0.0, 0.5, 0.5]  # 3 at once; the next in 1/2 s
+    clock.now = 0.5
+    assert [buckets.take("me"), buckets.take("me")] == [0.0, 0.5]
+    clock.now = 100.0  # never more than a burst
+    assert [buckets.take("me") > 0 for _ in range(4)] == [False, False, False, True]
+
+
+def test_who_waits_as_told_is_let_in() -> None:
+    clock = Hand()
+    buckets = Buckets(0.25, 1, clock)
+    assert buckets.take("me") == 0.0
+    clock.now = 1.0
+    waiting = buckets.take("me")
+    assert waiting == 3.0  # a quarter came back in one second, three quarters are missing
+    clock.now += waiting
+    assert buckets.take("me") == 0.0
+
+
+def test_one_key_does_not_use_up_another() -> None:
+    buckets = Buckets(1.0, 1, Hand())
+    assert (buckets.take("a"), buckets.take("a"), buckets.take("b")) == (0.0, 1.0, 0.0)
+
+
+@given(st.lists(st.sampled_from([0.0, 0.125, 0.5, 2.0]), max_size=60), st.integers(1, 5))
+def test_no_stretch_of_time_lets_more_through_than_a_burst_and_its_refill(pauses: list[float], burst: int) -> None:
+    clock = Hand()
+    buckets = Buckets(1.0, burst, clock)
+    passed = []
+    for pause in pauses:
+        clock.now += pause
+        if not buckets.take("me"):
+            passed.append(clock.now)
+    for first, since in enumerate(passed):
+        for last, until in enumerate(passed[first:], first):
+            assert last - first + 1 <= burst + (until - since)
+
+
+def test_the_buckets_of_many_addresses_do_not_fill_the_memory() -> None:
+    buckets = Buckets(1.0, 1, Hand())
+    for number in range(MOST + 10):
+        buckets.take(str(number))
+    assert len(buckets._levels) == MOST
+    assert buckets.take(str(MOST + 9)) > 0  # the newest are still known
+
+
+def test_a_token_that_asks_too_much_is_told_how_long_to_wait(client_of: Clients) -> None:
+    caller = Caller("token-1", frozenset({"read"}))
+    clock = Hand()
+    client = client_of(called_by(caller, Rates(answer_nothing, Buckets(0.4, 2, clock))))
+    assert [client.ask("GET", "/").status_code for _ in range(3)] == [204, 204, 429]
+    refused = client.ask("GET", "/")
+    assert refused.headers["retry-after"] == "3"  # 1 / 0.4 = 2.5 s
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert refused.json()["type"] == "urn:viewfinder:problem:too-many-requests"
+    clock.now = 3.0
+    assert client.ask("GET", "/").status_code == 204
+
+
+def test_two_tokens_are_counted_apart_from_one_address(client_of: Clients) -> None:
+    buckets = Buckets(1.0, 1, Hand())
+    clients = [client_of(called_by(Caller(name, frozenset()), Rates(answer_nothing, buckets))) for name in "ab"]
+    assert [client.ask("GET", "/").status_code for client in (*clients, *clients)] == [204, 204, 429, 429]
+
+
+def test_who_has_no_token_is_counted_by_address(client_of: Clients) -> None:
+    app = called_by(None, Rates(answer_nothing, Buckets(1.0, 1, Hand())))
+    one, other = client_of(app, address="10.0.0.1"), client_of(app, address="10.0.0.2")
+    assert [client.ask("GET", "/").status_code for client in (one, one, other)] == [204, 429, 204]
+
+
+def test_this_machine_is_not_counted(client_of: Clients) -> None:
+    client = client_of(called_by(LOCAL, Rates(answer_nothing, Buckets(1.0, 1, Hand()))))
+    assert {client.ask("GET", "/").status_code for _ in range(5)} == {204}

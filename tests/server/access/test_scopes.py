@@ -1,0 +1,93 @@
+"""Every operation of the real server against every scope, and against none."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from viewfinder.library import Library
+from viewfinder.server.access import SCOPES
+from viewfinder.server.app import create_app
+from viewfinder.server.settings import ServerSettings
+
+OPEN = {"log_in", "log_out", "who_am_i", "live", "ready", "version"}
+ADMIN = {
+    *("feedback", "add_picture", "add_folder", "prepare_retriever", "pause_job", "resume_job", "cancel_job"),
+    *("list_tokens", "add_token", "revoke_token", "list_studies", "create_study", "close_study"),
+    *("study_figures", "export_study", "export_study_runs"),
+}
+WRITE = {
+    *("create_session", "import_session", "change_session", "delete_session", "take_turn", "edit_turn", "delete_turn"),
+    *("found_it", "upload", "delete_upload", "join_study", "start_trial", "take_trial_turn", "end_trial"),
+}
+"""All others want the scope read."""
+
+Answers = dict[str, dict[str, int]]
+"""Operation -> scope of the token ("" for no token) -> status."""
+
+
+def operations(app: FastAPI) -> list[tuple[str, str, str]]:
+    """Method, path and name; whatever the path names does not exist."""
+    found = []
+    for path, methods in app.openapi()["paths"].items():
+        for method, operation in methods.items():
+            found.append((method.upper(), re.sub(r"\{number\}", "1", path), operation["operationId"]))
+    return [(method, re.sub(r"\{\w+\}", "nobody", path), name) for method, path, name in found]
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    """What a server that other machines can reach says to each."""
+    settings = ServerSettings.model_validate({"host": "0.0.0.0", "originals": True, "requests_burst": 10_000})
+    app = create_app(Library.open(tmp_path_factory.mktemp("scopes") / "library"), settings)
+    return asyncio.run(_asked(app))
+
+
+async def _asked(app: FastAPI) -> Answers:
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://pictures.example") as client,
+    ):
+        tokens = app.state.services.tokens
+        headers: dict[str, dict[str, str]] = {
+            scope: {"authorization": f"Bearer {tokens.create(scope, [scope]).secret}"} for scope in SCOPES
+        }
+        return {
+            name: {
+                scope: (await client.request(method, path, headers=headers.get(scope))).status_code
+                for scope in ("", *SCOPES)
+            }
+            for method, path, name in operations(app)
+        }
+
+
+def test_the_lists_name_what_there_is(answers: Answers) -> None:
+    assert len(answers) > 50
+    assert set(answers) >= OPEN | ADMIN | WRITE
+
+
+def test_each_operation_wants_its_own_scope_and_no_other_will_do(answers: Answers) -> None:
+    def needed(name: str) -> str:
+        return "admin" if name in ADMIN else "write" if name in WRITE else "read"
+
+    wrong = {
+        (name, scope): status
+        for name, by_scope in answers.items()
+        for scope, status in by_scope.items()
+        if name not in OPEN and scope and (status == 403) != (scope != needed(name))
+    }
+    assert wrong == {}
+
+
+def test_without_a_token_only_what_is_open_answers(answers: Answers) -> None:
+    closed = {name for name, by_scope in answers.items() if by_scope[""] == 401}
+    assert closed == set(answers) - OPEN
+
+
+def test_nothing_breaks_when_what_is_named_does_not_exist(answers: Answers) -> None:
+    assert {(name, status) for name, by in answers.items() for status in by.values() if status >= 500} == set()
