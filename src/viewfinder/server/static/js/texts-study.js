@@ -1,0 +1,62 @@
+/** English texts of the page of studies. A function makes its plural. */
+
+const plural = (n, one) => `${n} ${one}${n === 1 ? "" : "s"}`;
+
+export const TEXTS = {
+  "study.gone": "There is no such study. Please check the address.",
+  "study.closed": "This study is over. Thank you for your interest.",
+  "study.what": ({ trials, rounds }) =>
+    `You will look for ${plural(trials, "picture")}, one after another. For each you have up to ${plural(rounds, "round")}.`,
+  "study.what.shown": "The picture stays in view while you look for it.",
+  "study.what.remembered": ({ seconds }) => `The picture is shown for ${plural(seconds, "second")}; then you look for it from memory.`,
+  "study.what.describe": "In each round you describe the picture in your own words, and see what the search finds.",
+  "study.what.answer": "First you describe the picture in your own words; then the search asks questions, and you answer them.",
+  "study.what.feedback": "In each round you say how the picture you look for differs from what the search shows.",
+  "study.consent": "Consent",
+  "study.agree": "I have read this and agree to take part",
+  "study.join": "Take part",
+
+  "study.picture": ({ number, of }) => `Picture ${number} of ${of}`,
+  "study.ready": "Look at the picture closely: you will look for this very one among many.",
+  "study.ready.remembered": ({ seconds }) => `It will be in view for ${plural(seconds, "second")}, and then no more.`,
+  "study.show": "Show me the picture",
+  "study.target": "The picture to find",
+  "study.left": ({ seconds }) => `${plural(seconds, "second")} left`,
+  "study.hide": "I have it in mind",
+  "study.hidden": "You have seen the picture. Now look for it from memory.",
+
+  "study.round": ({ round, rounds }) => `Round ${round} of ${rounds}`,
+  "study.say.first": "Describe the picture",
+  "study.say.more": "What else? Say more, or say it in another way",
+  "study.say.but": "How does the picture you look for differ?",
+  "study.answer": "Your answer",
+  "study.send": "Search",
+  "study.dont-know": "don't know",
+  "study.said": "What you said so far",
+  "study.said.like": "like this one",
+  "study.said.reject": ({ n }) => (n ? "not this one" : "none of these"),
+  "study.results": "What the search found, the likeliest first",
+  "study.results.none": "The search found nothing.",
+  "study.result": ({ n }) => `Result ${n}`,
+  "study.pick": ({ n }) => `Result ${n}: look closer`,
+  "study.hint": "Is it here? Choose it. Otherwise go on.",
+  "study.none": "None of these",
+  "study.give-up": "I give up on this picture",
+  "study.give-up.sure": "Give up on this picture? There is no way back to it.",
+  "study.last": "That was the last round. If the picture is among the results, choose it; otherwise go on.",
+  "study.next": "It is not here: go on",
+
+  "study.closer": "Is this the picture you look for?",
+  "study.yes": "Yes, this is it",
+  "study.like": "Like this, but …",
+  "study.unpin": "Not like that one after all",
+  "study.not": "Not like this",
+  "study.back": "Back",
+
+  "study.thanks": "Thank you",
+  "study.thanks.text": "That was all. What you did is saved, and you may close this page.",
+  "study.again": "Another person takes part",
+  "study.offline": "The server cannot be reached.",
+  "study.retry": "Try again",
+  "study.live": ({ n, left }) => `${plural(n, "result")}. ${left ? `${plural(left, "round")} left.` : "No rounds left."}`,
+};

@@ -1,0 +1,232 @@
+"""What a study came to, by the same measures as simulated users: ranks into the tables that `evaluation` reads.
+
+Two trials are a pair where one picture was looked for under the same conditions with either retriever; retrievers are
+compared on pairs. With `best`, of all trials of a picture with a retriever only the best counts, as in the user study
+of Drill-down (Tan et al. 2019, section 4.2); a picture is then the pair.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from viewfinder.evaluation import RankTable, Run, Task, compare, figures
+from viewfinder.evaluation.results import Provenance, described_machine, result_of
+from viewfinder.evaluation.task import Talk
+from viewfinder.measures import Interval, bootstrap_interval, carried, difference_interval, permutation_test
+from viewfinder.server.schemas.studies import ArmFigures, DifferenceOut, FigureOut, StudyFigures
+from viewfinder.server.studies.plan import Settled
+
+Count = Literal["every", "best"]
+
+FOUND, MISTAKEN, GIVEN_UP, ROUNDS_OVER = "found", "mistaken", "given up", "rounds over"
+"""How a trial ends. Mistaken: the participant took another picture for the one to find."""
+
+GONE = "picture gone"
+"""The picture to find left the library meanwhile: such a trial is in no figure."""
+
+AT_MOST = 11
+"""Rounds that figures are given for; of longer studies some are left out."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A trial that has ended: 0-based ranks of its target after each round, at best and at worst."""
+
+    pair: str
+    target: str
+    arm: int
+    outcome: str
+    ranks: tuple[tuple[int, int], ...]
+    seconds: float
+
+    @property
+    def found_after(self) -> float:
+        """Rounds until the participant found it; infinite if that never happened."""
+        return float(len(self.ranks)) if self.outcome == FOUND else float("inf")
+
+
+def counted(trials: Sequence[Ended], count: Count) -> list[Ended]:
+    """The trials that count: every one, or of each target and retriever the best."""
+    if count == "every":
+        return list(trials)
+    best: dict[tuple[str, int], Ended] = {}
+    for trial in trials:
+        key = (trial.target, trial.arm)
+        if key not in best or _standing(trial) < _standing(best[key]):
+            best[key] = replace(trial, pair=trial.target)
+    return list(best.values())
+
+
+def _standing(trial: Ended) -> tuple[float, float]:
+    """Less is better: rounds until it was found, then the best mean rank that it ever had."""
+    return trial.found_after, min((sum(bounds) / 2 for bounds in trial.ranks), default=float("inf"))
+
+
+def rank_table(trials: Sequence[Ended], rounds: int, pictures: int) -> RankTable:
+    """The ranks of these trials, as simulated users get theirs (`evaluation.conversing`).
+
+    A trial that ended early keeps its last rank for the rounds that are left; one that never began has the rank of a
+    draw.
+    """
+    best_st, worst_st = (np.full((len(trials), rounds), np.nan) for _ in range(2))
+    best_st[:, 0], worst_st[:, 0] = 0.0, float(pictures - 1)
+    for row, trial in enumerate(trials):
+        for turn, (best, worst) in enumerate(trial.ranks):
+            best_st[row, turn], worst_st[row, turn] = float(best), float(worst)
+    return RankTable(carried(best_st), carried(worst_st), pictures)
+
+
+def found_by(trials: Sequence[Ended], rounds: int) -> Float[np.ndarray, "s t"]:
+    """1 where the participant had found the picture at this round or before, else 0."""
+    return np.array([[float(trial.found_after <= turn + 1) for turn in range(rounds)] for trial in trials])
+
+
+def runs_of(settled: Settled, trials: Sequence[Ended]) -> list[Run]:
+    """One run a retriever that has any trial, like those that `viewfinder evaluate` writes."""
+    runs = []
+    for arm, retriever in enumerate(settled.plan.retrievers):
+        own = [trial for trial in trials if trial.arm == arm]
+        if own:
+            task = _task(settled, own)
+            table = rank_table(own, settled.plan.rounds, settled.pictures)
+            runs.append(
+                Run(
+                    folder=Path(f"{arm + 1}-{retriever}"),
+                    provenance=_provenance(settled, retriever),
+                    machine=described_machine(),
+                    tasks=(result_of(task, table, figures(task, table)),),
+                )
+            )
+    return runs
+
+
+def study_figures(settled: Settled, trials: Sequence[Ended], count: Count) -> StudyFigures:
+    """All figures of a study so far."""
+    trials = counted(trials, count)
+    runs = {run.provenance.system: run for run in runs_of(settled, trials)}
+    return StudyFigures(
+        name=settled.plan.name,
+        count=count,
+        pictures=settled.pictures,
+        arms=[
+            _arm(settled, retriever, runs.get(retriever), [trial for trial in trials if trial.arm == arm])
+            for arm, retriever in enumerate(settled.plan.retrievers)
+        ],
+        differences=_differences(settled, list(runs.values()), trials) if len(runs) == 2 else [],
+    )
+
+
+def _arm(settled: Settled, retriever: str, run: Run | None, trials: Sequence[Ended]) -> ArmFigures:
+    measured = [] if run is None else [figure.measure for task in run.tasks for figure in task.figures]
+    return ArmFigures(
+        retriever=retriever,
+        trials=len(trials),
+        outcomes=dict(Counter(trial.outcome for trial in trials)),
+        median_seconds=median(trial.seconds for trial in trials) if trials else None,
+        figures=[
+            *_found_figures(settled, trials),
+            *(_figure(one.name.metric, one.name.at, one.interval, one.sessions) for one in measured),
+        ],
+    )
+
+
+def _found_figures(settled: Settled, trials: Sequence[Ended]) -> list[FigureOut]:
+    if not trials:
+        return []
+    found_st = found_by(trials, settled.plan.rounds)
+    return [
+        _figure(FOUND, _at(settled, turn), bootstrap_interval(found_st[:, turn]), len(trials))
+        for turn in _rounds(settled)
+    ]
+
+
+def _figure(metric: str, at: str, interval: Interval, trials: int) -> FigureOut:
+    return FigureOut(metric=metric, at=at, mean=interval.mean, low=interval.low, high=interval.high, trials=trials)
+
+
+def _differences(settled: Settled, runs: Sequence[Run], trials: Sequence[Ended]) -> list[DifferenceOut]:
+    """The second retriever beside the first, on whole pairs; found by people first, then by ranks."""
+    first, second = ({trial.pair: trial for trial in trials if trial.arm == arm} for arm in (0, 1))
+    pairs = [pair for pair in first if pair in second]
+    if not pairs:
+        return []
+    found = _found_differences(settled, [first[pair] for pair in pairs], [second[pair] for pair in pairs])
+    ranked = [
+        _difference(row.metric, row.at, row.talks, (row.first, other.mean), other.difference, other.p_value)
+        for row in compare(runs)
+        for other in row.others
+    ]
+    return [*found, *ranked]
+
+
+def _found_differences(settled: Settled, first: Sequence[Ended], second: Sequence[Ended]) -> list[DifferenceOut]:
+    first_pt, second_pt = found_by(first, settled.plan.rounds), found_by(second, settled.plan.rounds)
+    found = []
+    for turn in _rounds(settled):
+        first_p, second_p = first_pt[:, turn], second_pt[:, turn]
+        means = (float(first_p.mean()), float(second_p.mean()))
+        interval, p_value = difference_interval(second_p, first_p), permutation_test(second_p, first_p)
+        found.append(_difference(FOUND, _at(settled, turn), len(first), means, interval, p_value))
+    return found
+
+
+def _difference(
+    metric: str, at: str, pairs: int, means: tuple[float, float], interval: Interval, p_value: float
+) -> DifferenceOut:
+    return DifferenceOut(
+        metric=metric,
+        at=at,
+        pairs=pairs,
+        first=means[0],
+        second=means[1],
+        difference=interval.mean,
+        low=interval.low,
+        high=interval.high,
+        p_value=p_value,
+    )
+
+
+def _task(settled: Settled, trials: Sequence[Ended]) -> Task:
+    plan = settled.plan
+    depths = sorted({1, 5, 10, plan.n})
+    return Task(
+        protocol="study",
+        name=plan.name,
+        split="people",
+        gallery=(),  # the ranks are known; its size stands in their table
+        talks=tuple(Talk(trial.pair, trial.target) for trial in trials),
+        metrics=(*(f"R@{k}" for k in depths), *(f"Hits@{k}" for k in sorted({10, plan.n})), "rank", "median rank"),
+        at=tuple(turn + 1 for turn in _rounds(settled)),
+        first_turn=_first(settled),
+        rounds=plan.rounds,
+    )
+
+
+def _provenance(settled: Settled, retriever: str) -> Provenance:
+    asks = "" if settled.plan.asks == "none" else settled.plan.asks
+    return Provenance(
+        system=retriever, data=settled.plan.name, encoder=settled.encoder, user="people", questioner=asks, seed=0
+    )
+
+
+def _rounds(settled: Settled) -> list[int]:
+    """The rounds that figures are given for, from 0: all, or some of a long study, first and last among them."""
+    rounds = settled.plan.rounds
+    return [int(turn) for turn in np.linspace(0, rounds - 1, min(rounds, AT_MOST)).round()]
+
+
+def _first(settled: Settled) -> int:
+    """The number of the first round: a description before any question is round 0, as ChatIR counts."""
+    return 0 if settled.plan.task == "answer" else 1
+
+
+def _at(settled: Settled, turn: int) -> str:
+    return f"round {turn}" if _first(settled) == 0 else f"turn {turn + 1}"

@@ -1,0 +1,319 @@
+"""Studies with people: created, taken part in, exported; a study's talks belong to it and are in no list.
+
+The way of a participant: `join` (the consent is kept), then for each trial `start` (the picture comes into view),
+`take` a turn as often as there are rounds, and `end`. Where a trial stands is read from its talk, so a page that is
+loaded again, or a server that was started again, goes on where it was.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from viewfinder.conversation import Conversation
+from viewfinder.server.access.caller import Caller
+from viewfinder.server.database import StudyRow, StudyRows, TrialRow
+from viewfinder.server.problems import Problem, not_found
+from viewfinder.server.schemas.sessions import SessionIn, TurnIn
+from viewfinder.server.schemas.studies import (
+    Drawn,
+    Participation,
+    PublicStudy,
+    Study,
+    StudyCounts,
+    StudyFigures,
+    StudyPlan,
+    Trial,
+)
+from viewfinder.server.studies.export import as_archive, as_lines
+from viewfinder.server.studies.figures import (
+    FOUND,
+    GIVEN_UP,
+    GONE,
+    MISTAKEN,
+    ROUNDS_OVER,
+    Count,
+    Ended,
+    counted,
+    runs_of,
+    study_figures,
+)
+from viewfinder.server.studies.plan import Settled, assigned, drawn, group_of
+from viewfinder.server.studies.rules import Course, allowed
+from viewfinder.server.studies.showing import shown_trial
+
+if TYPE_CHECKING:
+    from viewfinder.library import Library
+    from viewfinder.server.talks.talks import Talks
+
+_ID = re.compile(r"[0-9a-f-]{36}")
+
+LOCKS = 64
+"""Trials that are worked on at a time; two requests of one trial wait for each other."""
+
+
+class Studies:
+    """All studies of a server."""
+
+    def __init__(self, rows: StudyRows, talks: Talks, library: Library) -> None:
+        self._rows = rows
+        self._talks = talks
+        self._library = library
+        self._locks = [threading.Lock() for _ in range(LOCKS)]
+        self._figures: dict[tuple[str, Count], tuple[int, StudyFigures]] = {}
+
+    # -- for those who run a study
+
+    def create(self, plan: StudyPlan) -> Study:
+        """A study, open at once.
+
+        Raises:
+            UnknownName, BadInput: there is no such picture, retriever or questioner; or too few pictures.
+            Problem: a retriever has yet to be prepared.
+        """
+        gallery = self._library.gallery()
+        targets = drawn(gallery.snapshot.ids, plan.targets) if isinstance(plan.targets, Drawn) else plan.targets
+        for target in targets:
+            gallery.row(target)
+        study = str(uuid.uuid4())
+        for arm in range(len(plan.retrievers)):
+            self._talks.delete(_owner(study), self._talk(study, plan, arm))  # what cannot be is said now
+        settled = Settled(plan=plan, targets=targets, pictures=len(gallery), encoder=gallery.encoder.version)
+        row = StudyRow(study, plan.name, settled.model_dump(mode="json"), True, time.time())
+        self._rows.create(row)
+        return self._study(row)
+
+    def all(self) -> list[Study]:
+        """Every study, the newest first."""
+        return [self._study(row) for row in self._rows.all()]
+
+    def close(self, study: str) -> Study:
+        """From now on nobody joins; who takes part may go on to the end."""
+        self._row(study)
+        self._rows.close(study)
+        return self._study(self._row(study))
+
+    def figures(self, study: str, count: Count) -> StudyFigures:
+        """What it came to so far; a large study takes seconds, so the last answer is kept until a trial ends."""
+        row = self._row(study)
+        ended = self._ended(row)
+        known = self._figures.get((study, count))
+        if known is None or known[0] != len(ended):  # a trial that has ended does not change any more
+            known = len(ended), study_figures(_settled(row), ended, count)
+            self._figures[study, count] = known
+        return known[1]
+
+    def lines(self, study: str) -> Iterator[str]:
+        """All of it as JSON lines: the study, then a line a participant with trials, talks and ranks."""
+        row = self._row(study)
+        return as_lines(row, self._rows, lambda session: self._talks.export(_owner(study), session).conversation)
+
+    def archive(self, study: str, count: Count) -> bytes:
+        """A run folder for each retriever, zipped, as `viewfinder compare` reads them."""
+        row = self._row(study)
+        runs = runs_of(_settled(row), counted(self._ended(row), count))
+        if not runs:
+            raise Problem(409, "no-trials", f"no trial of the study {row.name!r} has ended yet")
+        return as_archive(runs)
+
+    # -- for participants
+
+    def public(self, study: str) -> PublicStudy:
+        """What one may know before taking part."""
+        row = self._row(study)
+        settled = _settled(row)
+        plan = settled.plan
+        return PublicStudy(
+            id=row.id,
+            name=row.name,
+            consent=plan.consent,
+            instructions=plan.instructions,
+            task=plan.task,
+            target=plan.target,
+            seconds=plan.seconds if plan.target == "remembered" else None,
+            rounds=plan.rounds,
+            trials=len(assigned(settled, 1)),
+            open=row.open,
+            participants=len(self._rows.participants(study)),
+        )
+
+    def join(self, study: str) -> Participation:
+        """A new participant, who has agreed to the consent text.
+
+        Raises:
+            Problem: the study is closed.
+        """
+        row = self._row(study)
+        if not row.open:
+            raise Problem(409, "study-closed", f"the study {row.name!r} takes no more participants")
+        settled = _settled(row)
+        participant = self._rows.add_participant(study, settled.plan.consent, time.time())
+        self._rows.add_trials(
+            [
+                TrialRow(str(uuid.uuid4()), participant.id, trial.number, trial.arm, trial.target)
+                for trial in assigned(settled, participant.number)
+            ]
+        )
+        return self.participation(study, participant.id)
+
+    def participation(self, study: str, participant: str) -> Participation:
+        """How far a participant is, and the trial that is next or under way."""
+        row = self._row(study)
+        self._check_takes_part(study, participant)
+        trials = self._rows.trials(participant)
+        done = sum(trial.outcome is not None for trial in trials)
+        waiting = next((trial for trial in trials if trial.outcome is None), None)
+        trial = None if waiting is None else self._shown(study, _settled(row).plan, waiting)
+        return Participation(id=participant, done=done, of=len(trials), trial=trial)
+
+    def start(self, study: str, participant: str, trial: str) -> Participation:
+        """The picture comes into view, and the clock runs; starting again changes nothing."""
+        with self._lock(trial):
+            plan, row = self._under_way(study, participant, trial)
+            if row.started is None:
+                session = self._talk(study, plan, row.arm)
+                self._rows.change_trial(trial, session=session, started=time.time())
+        return self.participation(study, participant)
+
+    def take(self, study: str, participant: str, trial: str, turn: TurnIn) -> Participation:
+        """One round; where the plan asks, the next question is chosen as well.
+
+        Raises:
+            Problem: the trial has not started, has ended or has no rounds left; the study has no such turn.
+        """
+        with self._lock(trial):
+            plan, row = self._under_way(study, participant, trial)
+            course = self._course(study, row)
+            if row.session is None:
+                raise Problem(409, "not-started", "this trial has not started yet")
+            if course.rounds >= plan.rounds:
+                raise Problem(409, "rounds-over", f"all {plan.rounds} rounds of this trial were taken")
+            if self._is_gone(row):
+                raise Problem(409, "picture-gone", "the picture to find has left the library: go on to the next one")
+            number = self._talks.take(_owner(study), row.session, allowed(plan.task, turn, course)).turn
+            self._talks.follow_up(row.session, number)
+            self._rows.change_trial(trial, ranks=self._ranks(row, number))
+        return self.participation(study, participant)
+
+    def end(self, study: str, participant: str, trial: str, found: str | None) -> Participation:
+        """The trial is over: a picture was found, the rounds were not enough, or the participant gave up.
+
+        Raises:
+            Problem: it has not started or has ended; `found` was not among the results.
+        """
+        with self._lock(trial):
+            plan, row = self._under_way(study, participant, trial)
+            if row.session is None:
+                raise Problem(409, "not-started", "this trial has not started yet")
+            course = self._course(study, row)
+            if found is not None and found not in course.seen:
+                raise Problem(422, "not-shown", f"{found} was not among the results of this trial")
+            if self._is_gone(row):
+                outcome, ranks = GONE, list(row.ranks)
+            else:
+                outcome = _outcome(found, row.target, course.rounds >= plan.rounds)
+                ranks = self._ranks(row, course.rounds)
+            self._rows.change_trial(trial, outcome=outcome, ranks=ranks, ended=time.time())
+        return self.participation(study, participant)
+
+    # -- inside
+
+    def _lock(self, trial: str) -> threading.Lock:
+        return self._locks[hash(trial) % LOCKS]
+
+    def _row(self, study: str) -> StudyRow:
+        row = self._rows.get(study) if _ID.fullmatch(study) else None
+        if row is None:
+            raise not_found("study", study)
+        return row
+
+    def _check_takes_part(self, study: str, participant: str) -> None:
+        found = self._rows.participant(participant) if _ID.fullmatch(participant) else None
+        if found is None or found.study != study:
+            raise not_found("participant", participant)
+
+    def _under_way(self, study: str, participant: str, trial: str) -> tuple[StudyPlan, TrialRow]:
+        """The plan and a trial of this participant that has not ended; trials are taken in their order."""
+        plan = _settled(self._row(study)).plan
+        self._check_takes_part(study, participant)
+        trials = self._rows.trials(participant)
+        row = next((one for one in trials if one.id == trial), None)
+        if row is None:
+            raise not_found("trial", trial)
+        if row.outcome is not None:
+            raise Problem(409, "trial-over", "this trial has ended")
+        if any(one.outcome is None for one in trials[: trials.index(row)]):
+            raise Problem(409, "not-yet", "another trial comes before this one")
+        return plan, row
+
+    def _talk(self, study: str, plan: StudyPlan, arm: int) -> str:
+        given = SessionIn(name=plan.name, retriever=plan.retrievers[arm], questioner=plan.asks, n=plan.n)
+        return self._talks.create(_owner(study), given, hidden=True).id
+
+    def _course(self, study: str, row: TrialRow) -> Course:
+        if row.session is None:
+            return Course()
+        return Course(Conversation.from_json(self._talks.export(_owner(study), row.session).conversation))
+
+    def _is_gone(self, row: TrialRow) -> bool:
+        return self._library.gallery().snapshot.row_of(row.target) is None
+
+    def _ranks(self, row: TrialRow, rounds: int) -> list[Sequence[int]]:
+        """The ranks after each round; a server may have ended between a turn and its rank, so all that are missing."""
+        assert row.session is not None
+        missing = range(len(row.ranks) + 1, rounds + 1)
+        return [*row.ranks, *(list(self._talks.rank_bounds(row.session, row.target, at)) for at in missing)]
+
+    def _shown(self, study: str, plan: StudyPlan, row: TrialRow) -> Trial:
+        return shown_trial(plan, row, self._course(study, row), self._library.gallery().snapshot, time.time())
+
+    def _study(self, row: StudyRow) -> Study:
+        settled = _settled(row)
+        trials = self._rows.trials_of(row.id)
+        ended = sum(trial.outcome is not None for trial in trials)
+        participants = len(self._rows.participants(row.id))
+        return Study(
+            id=row.id,
+            plan=settled.plan,
+            targets=settled.targets,
+            pictures=settled.pictures,
+            open=row.open,
+            created=datetime.fromtimestamp(row.created, UTC),
+            counts=StudyCounts(participants=participants, trials=ended, unfinished=len(trials) - ended),
+        )
+
+    def _ended(self, row: StudyRow) -> list[Ended]:
+        settled = _settled(row)
+        groups = {one.id: group_of(settled, one.number) for one in self._rows.participants(row.id)}
+        return [
+            Ended(
+                pair=f"{groups[trial.participant]}/{trial.target}",
+                target=trial.target,
+                arm=trial.arm,
+                outcome=str(trial.outcome),
+                ranks=tuple((best, worst) for best, worst in trial.ranks),
+                seconds=trial.ended - trial.started,
+            )
+            for trial in self._rows.trials_of(row.id)
+            if trial.outcome not in (None, GONE) and trial.ended is not None and trial.started is not None
+        ]
+
+
+def _owner(study: str) -> Caller:
+    """Whose talks they are: the study's own, so that no participant finds, or goes on with, a talk elsewhere."""
+    return Caller(study, frozenset({"read", "write"}))
+
+
+def _settled(row: StudyRow) -> Settled:
+    return Settled.model_validate(row.plan)
+
+
+def _outcome(found: str | None, target: str, rounds_over: bool) -> str:
+    if found is not None:
+        return FOUND if found == target else MISTAKEN
+    return ROUNDS_OVER if rounds_over else GIVEN_UP

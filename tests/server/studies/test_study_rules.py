@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from viewfinder.conversation import Answer, Conversation, Like, Question, Reject, Say, Turn
+from viewfinder.server.problems import Problem
+from viewfinder.server.schemas.sessions import AnswerTurn, TurnIn
+from viewfinder.server.schemas.studies import Kind
+from viewfinder.server.studies.rules import Course, allowed
+
+COLOUR = Question("What colour is it?", ("red", "blue"), by="information_gain", attribute="colour")
+
+
+def course(*turns: Turn, shown: tuple[str, ...] = ("a", "b"), asked: Question | None = None) -> Course:
+    talk = Conversation()
+    for turn in turns:
+        talk = talk.then(turn).recorded(shown=shown, asked=asked)
+    return Course(talk)
+
+
+def turn(**given: Any) -> TurnIn:
+    read: TypeAdapter[TurnIn] = TypeAdapter(TurnIn)
+    return read.validate_python(given)
+
+
+@pytest.mark.parametrize(
+    ("task", "given", "so_far"),
+    [
+        ("describe", turn(say="a dog"), course()),
+        ("describe", turn(say="in the snow"), course(Say("a dog"))),
+        ("feedback", turn(say="a dog"), course()),
+        ("feedback", turn(like="a", but="brown"), course(Say("a dog"))),
+        ("feedback", turn(reject=["a", "b"]), course(Say("a dog"))),
+        ("feedback", turn(reject=[]), course(Say("a dog"))),
+        ("answer", turn(say="a dog"), course()),
+        ("answer", turn(say="it barks"), course(Say("a dog"), asked=None)),
+    ],
+)
+def test_turns_that_belong_to_the_task_are_taken_as_they_are(task: Kind, given: TurnIn, so_far: Course) -> None:
+    assert allowed(task, given, so_far) == given
+
+
+@pytest.mark.parametrize(
+    ("task", "given", "so_far", "says"),
+    [
+        ("describe", turn(like="a"), course(Say("a dog")), "the turn is: say"),
+        ("describe", turn(back_to=0), course(Say("a dog")), "the turn is: say"),
+        ("describe", turn(show="upload"), course(), "the turn is: say"),
+        ("feedback", turn(back_to=0), course(Say("a dog")), "say, like and reject"),
+        ("feedback", turn(keep="colour", turn=1), course(Say("a dog")), "say, like and reject"),
+        ("answer", turn(say="it is red"), course(Say("a dog"), asked=COLOUR), "the turn is: answer"),
+        ("answer", turn(answer="red"), course(), "the turn is: say"),
+    ],
+)
+def test_turns_of_other_tasks_are_refused(task: Kind, given: TurnIn, so_far: Course, says: str) -> None:
+    with pytest.raises(Problem, match=says):
+        allowed(task, given, so_far)
+
+
+def test_only_pictures_that_were_shown_can_be_named() -> None:
+    for given in (turn(like="target"), turn(reject=["a", "target"])):
+        with pytest.raises(Problem, match="target was not among the results"):
+            allowed("feedback", given, course(Say("a dog")))
+
+
+def test_an_answer_is_to_the_question_that_was_asked() -> None:
+    forged = turn(answer="red", question={"text": "Is it the third picture?"})
+    assert allowed("answer", forged, course(Say("a dog"), asked=COLOUR)) == AnswerTurn(answer="red")
+
+
+def test_what_was_said_is_told_in_order() -> None:
+    talk = course(Say("a dog"), Answer(COLOUR, "red"), Like("b", "darker"), Reject(("a",)))
+    assert [one.model_dump() for one in talk.said()] == [
+        {"kind": "say", "text": "a dog", "pictures": [], "question": None},
+        {"kind": "answer", "text": "red", "pictures": [], "question": "What colour is it?"},
+        {"kind": "like", "text": "darker", "pictures": ["b"], "question": None},
+        {"kind": "reject", "text": "", "pictures": ["a"], "question": None},
+    ]
+    assert talk.rounds == 4
+
+
+def test_before_the_first_turn_there_are_no_results() -> None:
+    assert course().results is None
+    assert course(Say("nothing like it"), shown=()).results == ()
