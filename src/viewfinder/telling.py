@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show, Turn
 
+MOST_NAMED = 5
+"""Rejected pictures that are told one by one; more are only counted."""
+
 
 def described(  # noqa: PLR0911 (one line a kind of turn)
     turn: Turn, shown: Sequence[PictureId] = (), *, own_image: str | None = None
@@ -29,7 +32,9 @@ def described(  # noqa: PLR0911 (one line a kind of turn)
         case Keep(attribute, at):
             return f"keep {attribute} of turn {at}"
         case Reject(pictures, text):
-            parts = [*(f"not {_named(picture, shown)}" for picture in pictures), *([f'not "{text}"'] if text else [])]
+            named = [f"not {_named(picture, shown)}" for picture in pictures]
+            some = named if len(named) <= MOST_NAMED else [f"not these {len(named)} pictures"]
+            parts = [*some, *([f'not "{text}"'] if text else [])]
             return ", ".join(parts) or "none of these"
         case BackTo(at):
             return f"back to {at}"

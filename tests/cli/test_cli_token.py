@@ -12,7 +12,7 @@ from viewfinder.cli.serve import settings_of
 from viewfinder.library import Library
 from viewfinder.server.access import Tokens
 from viewfinder.server.database import Database, TokenRows
-from viewfinder.server.running import database_url
+from viewfinder.server.settings import database_url
 
 Run = Callable[..., Any]
 

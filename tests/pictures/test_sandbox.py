@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -377,6 +378,28 @@ def test_one_picture_that_hangs_is_given_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jpg")
     with pytest.raises(PictureError, match=r"took longer than 0\.5 s"):
         decode_one(tmp_path / "pipe.jpg", SMALL, Limits(seconds=0.5))
+
+
+def end_of(pipe: Path) -> None:
+    """Lets whoever waits to read the pipe find it empty."""
+    for _ in range(3000):
+        try:
+            os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+            return
+        except OSError:  # nobody reads yet
+            time.sleep(0.01)
+
+
+def test_one_picture_that_hangs_keeps_no_other_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jpg")
+    (place,) = photos(tmp_path, 1)
+    with ThreadPoolExecutor(2) as threads:
+        hanging = threads.submit(decode_one, tmp_path / "pipe.jpg", SMALL, Limits(seconds=60.0))
+        assert threads.submit(decode_one, place, SMALL).result(timeout=30).pixels.shape == (16, 16, 3)
+        assert not hanging.done()
+        end_of(tmp_path / "pipe.jpg")
+        with pytest.raises(PictureError, match=r"^empty file$"):
+            hanging.result(timeout=60)
 
 
 PRICE = """

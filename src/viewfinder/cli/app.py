@@ -22,7 +22,9 @@ from viewfinder.cli.evaluate import compare, evaluate
 from viewfinder.cli.failing import FAILED, INTERRUPTED, WRONG_USE, debugging, report_failure, silence_stdout
 from viewfinder.cli.features import features
 from viewfinder.cli.find import find
+from viewfinder.cli.serve import serve
 from viewfinder.cli.status import failures, prune, status, verify
+from viewfinder.cli.token import token
 from viewfinder.cli.train import train
 from viewfinder.cli.tune import tune
 from viewfinder.cli.world import world
@@ -35,8 +37,8 @@ app = typer.Typer(
 )
 
 VERBS = (
-    add, find, chat, status, failures, prune, verify, doctor, demo, world, features, tune, train, evaluate, compare,
-    bench,
+    add, find, chat, serve, status, failures, prune, verify, doctor, demo, token, world, features, tune, train,
+    evaluate, compare, bench,
 )  # fmt: skip
 
 for verb in VERBS:

@@ -1,4 +1,4 @@
-"""`viewfinder demo`: a drawn world, a library of it, and a talk of five turns that finds one picture."""
+"""`viewfinder demo`: a drawn world, a library of it, a talk of five turns that finds one picture, and the page."""
 
 from __future__ import annotations
 
@@ -39,11 +39,13 @@ class Demo:
 
 
 def demo(
-    no_serve: Annotated[bool, typer.Option("--no-serve", help="Stop after the talk.")] = False,
+    no_serve: Annotated[
+        bool, typer.Option("--no-serve", help="Stop after the talk (as with --json), rather than serve the page.")
+    ] = False,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the world and its library go.")] = Path("demo"),
     as_json: JsonOption = False,
 ) -> int:
-    """Draw pictures, and find one in a talk of five turns."""
+    """Draw pictures, find one in a talk of five turns, and serve the page to go on."""
     from viewfinder.cli.turns import Teller
 
     plan = Demo.read()
@@ -59,7 +61,21 @@ def demo(
     else:
         say(f"After {counted(len(told), 'turn')} it is number {told[-1]['target_rank']} of {plan.pictures}.")
         say(f"Go on yourself: viewfinder chat --library {library.folder}")
-    return 0
+    return 0 if no_serve or as_json else _serve(library.folder)
+
+
+def _serve(folder: Path) -> int:
+    """The page over the demo's library; on another port where a server runs already."""
+    from viewfinder.cli.serve import serve_library, settings_of
+    from viewfinder.errors import BadInput
+    from viewfinder.server.running import listening
+
+    settings = settings_of({})
+    try:
+        listening(settings.host, settings.port).close()
+    except BadInput:
+        settings = settings_of({"port": 0})
+    return serve_library(folder, settings)
 
 
 def _prepared(plan: Demo, out: Path, *, quiet: bool) -> Library:

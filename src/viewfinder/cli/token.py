@@ -73,7 +73,7 @@ def _tokens(library: Path | None) -> Iterator[Tokens]:
     """The tokens of the server over a library (or of the database that VIEWFINDER_DATABASE_URL names)."""
     from viewfinder.server.access.tokens import Tokens
     from viewfinder.server.database import Database, TokenRows
-    from viewfinder.server.running import database_url
+    from viewfinder.server.settings import database_url
 
     settings = settings_of({})
     folder = library_folder(library) if settings.database_url else open_library(library).folder

@@ -22,6 +22,7 @@ from functools import lru_cache
 from itertools import islice
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from queue import LifoQueue
 from types import TracebackType
 from typing import Any
 
@@ -34,6 +35,9 @@ from viewfinder.pictures.worker import READY, request
 
 IN_FLIGHT = 4
 """Pictures that a worker holds at once: read ahead, being decoded, or waiting to be taken."""
+
+KEPT = 3
+"""Pictures that `decode_one` decodes at the same time; further callers wait."""
 
 _START_SECONDS = 60.0
 _FAILED_STARTS = 3
@@ -205,25 +209,34 @@ class Decoders:
 
 
 def decode_one(path: Path, fit: Fit, limits: Limits = Limits()) -> Read:  # noqa: B008 (frozen)
-    """One picture, through a worker that is kept for the next call; safe to call from several threads.
+    """One picture, through a worker that is kept for later calls; for several threads at the same time.
 
     Raises:
         PictureError: the file is not a picture within the limits, or cannot be read.
     """
-    turn, decoders = _kept(os.getpid())
-    with turn:
+    idle = _kept(os.getpid())
+    decoders = idle.get()
+    try:
         (outcome,) = decoders._decode([path], fit, limits)
+    finally:
+        idle.put(decoders)
     if isinstance(outcome, Bad):
         raise PictureError(outcome.reason)
     return outcome
 
 
 @lru_cache(maxsize=1)
-def _kept(process: int) -> tuple[threading.Lock, Decoders]:
-    """The worker of `decode_one`, one for each process that asks (a fork must not share its parent's)."""
-    decoders = Decoders(1, fit=Stretch())
-    atexit.register(decoders.close)
-    return threading.Lock(), decoders
+def _kept(process: int) -> LifoQueue[Decoders]:
+    """The workers of `decode_one`, for each process its own (a fork must not share its parent's).
+
+    The last one put back is the next one taken: a second one is started only when the first is busy.
+    """
+    idle: LifoQueue[Decoders] = LifoQueue()
+    for _ in range(KEPT):
+        decoders = Decoders(1, fit=Stretch())
+        atexit.register(decoders.close)
+        idle.put(decoders)
+    return idle
 
 
 @dataclass(eq=False)

@@ -1,43 +1,82 @@
-"""Small JPEG copies of pictures, made when first asked for and kept in a cache folder."""
+"""Small copies of pictures, made when first asked for and kept in a cache folder: JPEG, and tiny WebP placeholders."""
 
 from __future__ import annotations
 
-import errno
 import tempfile
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 
 from PIL import Image
 
-from viewfinder.errors import DiskFull, PictureError
+from viewfinder.errors import PictureError
 from viewfinder.pictures.decode import AtMost
-from viewfinder.pictures.sandbox import decode_one
+from viewfinder.pictures.sandbox import Read, decode_one
+from viewfinder.pictures.scan import printable
+
+PLACEHOLDER = 16
+"""The size of the copy that stands for a picture while it is being loaded."""
+
+SIZES = (PLACEHOLDER, 160, 320, 640, 1280)
+"""Pixels of the longer side."""
 
 _QUALITY = 85
+_PLACEHOLDER_QUALITY = 50
 
 
-def thumbnail(path: Path, picture_id: str, cache: Path, *, longest: int = 320) -> Path:
-    """The cached thumbnail of a picture, its longer side at most `longest` pixels.
+def thumbnail(path: Path, picture_id: str, cache: Path, *, longest: int = 320) -> bytes:
+    """The file of a picture's copy, its longer side at most `longest` pixels, from the cache or made now.
+
+    What is made is kept with a placeholder, if there is room for them: a full disk hides no pictures.
 
     Raises:
         PictureError: the file is no longer there, is no picture, or is another picture by now.
-        DiskFull: there is no room for it.
     """
-    place = cache / picture_id[:2] / f"{picture_id}-{longest}.jpg"
-    if place.exists():
-        return place
+    place = place_of(cache, picture_id, longest)
+    with suppress(OSError):
+        return place.read_bytes()
     picture = decode_one(path, AtMost(longest))
     if picture.id != picture_id:
-        raise PictureError(f"{path} has changed since it was added: add it again")
-    jpeg = BytesIO()
-    Image.fromarray(picture.pixels).save(jpeg, "JPEG", quality=_QUALITY)
-    try:
-        _write_whole(place, jpeg.getvalue())
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull(f"no room for a thumbnail in {cache}: free some space and try again") from error
-        raise
-    return place
+        raise PictureError(f"{printable(path.name)} has changed since it was added: add it again")
+    keep_copies(picture, cache, sizes=(longest, PLACEHOLDER))
+    return small_copy(picture, longest)
+
+
+def keep_copies(picture: Read, cache: Path, *, sizes: tuple[int, ...]) -> None:
+    """Puts copies of a decoded picture into the cache, where there is room and no such copy."""
+    for longest in sizes:
+        place = place_of(cache, picture.id, longest)
+        if not place.exists():
+            with suppress(OSError):
+                _write_whole(place, small_copy(picture, longest))
+
+
+def small_copy(picture: Read, longest: int) -> bytes:
+    """A picture that was decoded at this size or a larger one, as a file: JPEG, or WebP if it is a placeholder."""
+    height, width, _ = picture.pixels.shape
+    small = Image.fromarray(picture.pixels).resize(AtMost(longest).target(width, height), Image.Resampling.BICUBIC)
+    copy = BytesIO()
+    if longest == PLACEHOLDER:
+        small.save(copy, "WEBP", quality=_PLACEHOLDER_QUALITY)  # a third of a JPEG, which is all header at this size
+    else:
+        small.save(copy, "JPEG", quality=_QUALITY)
+    return copy.getvalue()
+
+
+def place_of(cache: Path, picture_id: str, longest: int) -> Path:
+    """Where a picture's copy of this size is kept."""
+    kind = "webp" if longest == PLACEHOLDER else "jpg"
+    return cache / picture_id[:2] / f"{picture_id}-{longest}.{kind}"
+
+
+def size_for(asked: int, longest: int) -> int:
+    """The size whose copy serves one that was asked for: no copy is larger than the picture.
+
+    >>> size_for(1280, longest=224), size_for(160, longest=224)
+    (320, 160)
+    """
+    enough = [size for size in SIZES if size >= longest and size != PLACEHOLDER]
+    return min(asked, enough[0]) if enough else asked
 
 
 def _write_whole(place: Path, content: bytes) -> None:

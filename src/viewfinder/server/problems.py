@@ -23,6 +23,7 @@ from viewfinder.errors import (
     UnknownName,
     ViewfinderError,
 )
+from viewfinder.server.discreet import readable, without_paths
 
 MEDIA_TYPE = "application/problem+json"
 _LOG = logging.getLogger("viewfinder.server")
@@ -84,9 +85,9 @@ KINDS: dict[type[ViewfinderError], tuple[int, str]] = {
 
 
 def of_error(error: ViewfinderError) -> Problem:
-    """An error of the engine as a problem."""
+    """An error of the engine as a problem; what it says of folders of this machine stays here."""
     status, kind = next(found for known, found in KINDS.items() if isinstance(error, known))
-    return Problem(status, kind, " ".join(str(error).split()))
+    return Problem(status, kind, readable(without_paths(str(error))))
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -52,3 +52,8 @@ class ServerSettings(BaseSettings):
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+
+def database_url(library_folder: Path, settings: ServerSettings) -> str:
+    """Where talks, jobs and tokens are kept: as set, else in a file of the library."""
+    return settings.database_url or f"sqlite:///{library_folder / 'server' / 'server.sqlite3'}"

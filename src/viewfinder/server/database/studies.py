@@ -48,6 +48,7 @@ class TrialRow:
     target: str
     session: str | None = None
     outcome: str | None = None
+    chosen: str | None = None
     started: float | None = None
     ended: float | None = None
     ranks: Sequence[Sequence[int]] = ()

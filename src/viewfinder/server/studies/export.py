@@ -44,6 +44,7 @@ def _trial(row: TrialRow, retrievers: Sequence[str], talk_of: TalkOf) -> dict[st
         "retriever": retrievers[row.arm],
         "target": row.target,
         "outcome": row.outcome,
+        "chosen": row.chosen,
         "started": _time(row.started),
         "ended": _time(row.ended),
         "ranks": [list(bounds) for bounds in row.ranks],

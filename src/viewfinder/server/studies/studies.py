@@ -218,7 +218,7 @@ class Studies:
             else:
                 outcome = _outcome(found, row.target, course.rounds >= plan.rounds)
                 ranks = self._ranks(row, course.rounds)
-            self._rows.change_trial(trial, outcome=outcome, ranks=ranks, ended=time.time())
+            self._rows.change_trial(trial, outcome=outcome, chosen=found, ranks=ranks, ended=time.time())
         return self.participation(study, participant)
 
     # -- inside

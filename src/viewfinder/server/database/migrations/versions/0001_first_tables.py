@@ -129,6 +129,7 @@ def _studies() -> None:
         sa.Column("target", sa.String(36), nullable=False),
         sa.Column("session", sa.String(36), nullable=True),
         sa.Column("outcome", sa.Text, nullable=True),
+        sa.Column("chosen", sa.String(36), nullable=True),
         sa.Column("started", sa.Float, nullable=True),
         sa.Column("ended", sa.Float, nullable=True),
         sa.Column("ranks", sa.JSON, nullable=False),

@@ -1,0 +1,401 @@
+"""What the server costs beyond the engine, and what many people at once do to it; writes results/serving.json.
+
+    python benchmarks/serving.py PICTURES          # a folder of at least 600 photos
+
+The server is `viewfinder serve` in a process of its own, spoken to over loopback. Where a figure is a ratio, both sides
+were measured in turn, in one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+from machine import described
+from speed import SIZE, library_of_vectors, phrases
+
+import viewfinder
+from viewfinder.conversation import Say
+from viewfinder.library import Library
+
+PEOPLE = 32
+SECONDS = 60
+SHOWN = 50
+"""Results of a turn: what the page asks for."""
+
+PROGRAM = str(Path(sys.executable).with_name("viewfinder"))
+
+
+def main() -> None:
+    """Run every part, or those named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pictures", type=Path)
+    parser.add_argument("--only", nargs="*", choices=sorted(PARTS), default=list(PARTS))
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "serving.json")
+    given = parser.parse_args()
+    results: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {}
+    for name in given.only:
+        results[name] = PARTS[name](sorted(given.pictures.resolve().glob("*.jpg")))
+        print(name, json.dumps(results[name], indent=1), flush=True)
+    results["machine"] = described()
+    given.out.write_text(json.dumps(results, indent=1) + "\n")
+
+
+# -- one person
+
+
+def turns(files: Sequence[Path]) -> dict[str, Any]:
+    """Text to first results over HTTP, over the same turn of a session in process; in turn, on different words."""
+    del files
+    with library_of_vectors(SIZE) as library, served(library.folder) as server:
+        client = Client(server.port)
+        talk, chat = client.talk(), library.chat(n=SHOWN)
+        over_http, in_process = [], []
+        for at, text in enumerate(phrases(260)):
+            if at % 10 == 0:  # talks of ten turns
+                talk, chat = client.talk(), library.chat(n=SHOWN)
+            over_http.append(client.say(talk, f"{text} please"))
+            client.events(talk, at % 10 + 1)  # the question is there before the next turn is said
+            started = time.perf_counter()
+            chat.search(Say(text))
+            in_process.append((time.perf_counter() - started) * 1000)
+            chat.follow_up()
+        over_http, in_process = over_http[20:], in_process[20:]
+        p50, p99 = percentiles(over_http, 50, 99)
+        return {
+            "pictures": SIZE,
+            "turns": len(over_http),
+            "ratio": round(p50 / statistics.median(in_process), 3),
+            "p50_ms": round(p50, 2),
+            "p99_ms": round(p99, 2),
+            "p99_over_p50": round(p99 / p50, 2),
+            "engine_ms": round(statistics.median(in_process), 2),
+        }
+
+
+# -- many people
+
+
+def crowd(files: Sequence[Path]) -> dict[str, Any]:
+    """32 people who talk without a pause for a minute, over the same turns of sessions in one process."""
+    del files
+    with library_of_vectors(SIZE) as library:
+        with served(library.folder) as server:
+            client = Client(server.port)
+            talk = client.talk()
+            alone = [client.say(talk, f"{text} alone") for text in phrases(40)][10:]
+            measured = _locust(server.port)
+        engine = _engine_throughput(library)
+    p50 = statistics.median(alone)
+    return {
+        "people": PEOPLE,
+        "seconds": SECONDS,
+        "turns": measured["turns"],
+        "errors": measured["errors"],
+        "single_p50_ms": round(p50, 2),
+        "p95_ms": round(measured["p95_ms"], 1),
+        "p95_over_single_p50": round(measured["p95_ms"] / p50, 1),
+        "turns_per_s": round(measured["turns"] / SECONDS, 1),
+        "engine_turns_per_s": round(engine, 1),
+        "throughput_ratio": round(measured["turns"] / SECONDS / engine, 3),
+    }
+
+
+def _locust(port: int) -> dict[str, Any]:
+    """A minute of locust; every turn's time, measured by each of its people."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "turns.json"
+        command = [
+            sys.executable, "-m", "locust", "--headless", "--only-summary", "--users", str(PEOPLE), "--spawn-rate",
+            str(PEOPLE), "--run-time", f"{SECONDS}s", "--host", f"http://127.0.0.1:{port}", "--locustfile",
+            str(Path(__file__).with_name("people.py")),
+        ]  # fmt: skip
+        done = subprocess.run(command, env={**os.environ, "TURNS_OUT": str(out)}, capture_output=True, check=False)
+        if not out.exists():
+            sys.exit(done.stderr.decode())
+        said = json.loads(out.read_text())
+    return {"turns": said["turns"], "errors": said["errors"], "p95_ms": said["p95_ms"]}
+
+
+def _engine_throughput(library: Library) -> float:
+    """Turns a second of as many threads as the machine has cores, each with talks of its own, questions included."""
+    ended = time.monotonic() + 20
+    counts = [0] * (os.cpu_count() or 1)
+
+    def talk(number: int) -> None:
+        texts, at = phrases(80), 0
+        while time.monotonic() < ended:
+            chat = library.chat(n=SHOWN)
+            for turn in range(10):
+                chat.search(Say(f"{texts[at % 80]} {number} {at} {turn}"))
+                chat.follow_up()
+                at += 1
+                counts[number] += 1
+
+    threads = [threading.Thread(target=talk, args=(number,)) for number in range(len(counts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sum(counts) / 20
+
+
+# -- while pictures come in
+
+
+def indexing(files: Sequence[Path]) -> dict[str, Any]:
+    """Turns of one person at 50,000 pictures, while a folder of photos is being added and while none is."""
+    with library_of_vectors(SIZE) as library, tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "photos"
+        root.mkdir()
+        for copy in range(6):
+            for file in files[:600]:  # a few bytes after the end of a JPEG make it another picture
+                (root / f"{copy}-{file.name}").write_bytes(file.read_bytes() + bytes([copy]))
+        with served(library.folder, "--root", str(root)) as server:
+            client = Client(server.port)
+            idle = _paced_turns(client, "idle", 150)
+            job = client.post("/collection/folders", {"root": 0, "folder": ""})
+            client.until(lambda: client.get(f"/collection/jobs/{job['id']}")["done"] > 0)
+            busy = _paced_turns(client, "busy", 150)
+            ended = client.get(f"/collection/jobs/{job['id']}")
+    (idle_p95,), (busy_p95,) = percentiles(idle, 95), percentiles(busy, 95)
+    return {
+        "pictures": SIZE,
+        "added_meanwhile": ended["done"],
+        "still_running": ended["state"] == "running",
+        "idle_p50_ms": round(statistics.median(idle), 2),
+        "busy_p50_ms": round(statistics.median(busy), 2),
+        "idle_p95_ms": round(idle_p95, 2),
+        "busy_p95_ms": round(busy_p95, 2),
+        "ratio": round(busy_p95 / idle_p95, 2),
+    }
+
+
+def _paced_turns(client: Client, word: str, count: int) -> list[float]:
+    """One person, ten turns a talk, a tenth of a second between them: long enough to see many batches."""
+    spent = []
+    for at, text in enumerate(phrases(count)):
+        if at % 10 == 0:
+            talk = client.talk()
+        spent.append(client.say(talk, f"{text} {word}"))
+        time.sleep(0.1)
+    return spent
+
+
+# -- memory
+
+
+def memory(files: Sequence[Path]) -> dict[str, Any]:
+    """What an open talk of ten turns costs a server beyond the states of its retriever, which are bounded."""
+    del files
+    sessions = 200
+    with library_of_vectors(SIZE) as library, served(library.folder) as server:
+        client = Client(server.port)
+        texts = phrases(80)
+        for number in range(20):  # warmed up: threads, buffers, the memory of the encoder
+            _talk_of_ten(client, texts, f"warm {number}")
+        before, states_before = server.memory(), client.states_bytes()
+        for number in range(sessions):
+            _talk_of_ten(client, texts, f"talk {number}")
+        after, states = server.memory(), client.states_bytes()
+    return {
+        "sessions": sessions,
+        "turns_each": 10,
+        "kb_per_session": round((after - before - (states - states_before)) / sessions / 1024, 1),
+        "states_mb": round(states / 2**20, 1),
+        "states_limit_mb": 256,
+    }
+
+
+def _talk_of_ten(client: Client, texts: Sequence[str], word: str) -> None:
+    talk = client.talk()
+    for at in range(10):
+        client.say(talk, f"{texts[at * 7 % 80]} {word}")
+
+
+# -- the page
+
+
+def paint(files: Sequence[Path]) -> dict[str, Any]:
+    """From the click on a link to a talk with 200 results to the first paint, and to all pictures on the screen."""
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as folder:
+        library = viewfinder.open(Path(folder) / "library")
+        library.add(*files[:700])
+        with served(library.folder) as server, sync_playwright() as playwright:
+            client = Client(server.port)
+            talk = client.talk(n=200)
+            client.say(talk, "a dog in the snow")
+            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+            address = f"http://127.0.0.1:{server.port}/talk/{talk}/1"
+            rows = []
+            for number in range(6):  # the first fills the thumbnails' cache on the server
+                context = browser.new_context(viewport={"width": 2560, "height": 1440})
+                page = context.new_page()
+                page.goto(address)
+                page.wait_for_function(SEEN, timeout=60_000)
+                rows.append(page.evaluate(TIMES))
+                if number == 0:
+                    page.wait_for_timeout(3000)
+                context.close()
+            browser.close()
+    static = Path(viewfinder.__file__).parent / "server" / "static"
+    sizes = {kind: sum(file.stat().st_size for file in static.rglob(f"*.{kind}")) for kind in ("js", "css")}
+    return {
+        "results": 200,
+        "pictures_on_screen": rows[-1]["pictures"],
+        "first_paint_s": round(statistics.median(row["paint"] for row in rows[1:]) / 1000, 3),
+        "all_on_screen_s": round(statistics.median(row["all"] for row in rows[1:]) / 1000, 3),
+        "script_and_style_kb": round(sum(sizes.values()) / 1000, 1),
+    }
+
+
+FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+
+SEEN = """() => {
+  const images = [...document.querySelectorAll('vf-grid img')].filter((image) => {
+    const box = image.getBoundingClientRect();
+    return box.bottom > 0 && box.top < innerHeight;
+  });
+  if (images.length < 20 || !images.every((image) => image.complete && image.naturalWidth)) return false;
+  window.seenAt ??= performance.now();
+  window.seenImages = images.length;
+  return true;
+}"""
+
+TIMES = """() => ({
+  paint: performance.getEntriesByName('first-contentful-paint')[0].startTime,
+  all: window.seenAt,
+  pictures: window.seenImages,
+})"""
+
+
+# -- a server, and someone who talks to it
+
+
+class Server:
+    """A running `viewfinder serve`."""
+
+    def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
+        self.process, self.port = process, port
+
+    def memory(self) -> int:
+        """Bytes that the server has to itself (what it maps of the library is shared with the disk's cache)."""
+        return int(psutil.Process(self.process.pid).memory_full_info().uss)
+
+
+@contextmanager
+def served(library: Path, *options: str) -> Iterator[Server]:
+    """A server over a library, on a free port, ready."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [PROGRAM, "serve", "--library", str(library), "--port", str(port), *options]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        client = Client(port)
+        client.until(lambda: client.get("/health/ready")["ok"])
+        yield Server(process, port)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+
+
+class Client:
+    """One person with one connection, kept open."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._connection = http.client.HTTPConnection("127.0.0.1", port)
+
+    def get(self, path: str) -> Any:
+        """JSON of a GET."""
+        return self._asked("GET", path)
+
+    def post(self, path: str, body: Any) -> Any:
+        """JSON of a POST."""
+        return self._asked("POST", path, json.dumps(body))
+
+    def talk(self, n: int = SHOWN) -> str:
+        """A new talk's id."""
+        return str(self.post("/sessions", {"n": n})["id"])
+
+    def say(self, talk: str, text: str) -> float:
+        """One turn; the milliseconds until its results were read."""
+        body = json.dumps({"say": text})
+        started = time.perf_counter()
+        self._bytes("POST", f"/sessions/{talk}/turns", body)
+        return (time.perf_counter() - started) * 1000
+
+    def events(self, talk: str, number: int) -> str:
+        """Waits for the question and the reasons."""
+        return self._bytes("GET", f"/sessions/{talk}/turns/{number}/events").decode()
+
+    def states_bytes(self) -> int:
+        """What the retrievers' states take, by the server's own metrics."""
+        [found] = re.findall(r"^viewfinder_state_bytes ([\d.e+]+)$", self._bytes("GET", "/metrics").decode(), re.M)
+        return int(float(found))
+
+    def until(self, ready: Callable[[], bool], seconds: float = 120) -> None:
+        """Waits until something is so."""
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                if ready():
+                    return
+            except (OSError, http.client.HTTPException, RuntimeError):
+                self._connection = http.client.HTTPConnection("127.0.0.1", self._port)
+            if time.monotonic() > end:
+                sys.exit("the server was not ready in time")
+            time.sleep(0.1)
+
+    def _asked(self, method: str, path: str, body: str | None = None) -> Any:
+        return json.loads(self._bytes(method, path, body))
+
+    def _bytes(self, method: str, path: str, body: str | None = None) -> bytes:
+        headers = {"Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"}
+        self._connection.request(method, f"/api/v1{path}", body, headers)
+        answer = self._connection.getresponse()
+        data = answer.read()
+        if answer.status >= 400:
+            raise RuntimeError(f"{method} {path}: {answer.status} {data.decode()}")
+        return data
+
+
+def percentiles(numbers: Sequence[float], *which: float) -> tuple[float, ...]:
+    """Percentiles of some numbers."""
+    return tuple(float(found) for found in np.percentile(numbers, which))
+
+
+PARTS: dict[str, Callable[[Sequence[Path]], dict[str, Any]]] = {
+    "turns": turns,
+    "crowd": crowd,
+    "indexing": indexing,
+    "memory": memory,
+    "paint": paint,
+}
+
+if __name__ == "__main__":
+    main()

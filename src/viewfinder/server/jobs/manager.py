@@ -1,0 +1,330 @@
+"""Jobs: kept in the database, done one at a time by a worker process, watched by whoever wants to.
+
+A job's state in the database is what is wished: who pauses or cancels a job writes that down, in whichever server
+process, and the one that runs it follows within a batch. What a batch has acknowledged stays, whatever dies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+import uuid
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from filelock import FileLock, Timeout
+
+from viewfinder.errors import DatabaseError, ViewfinderError
+from viewfinder.server.database import JobRow, JobRows
+from viewfinder.server.jobs.eta import Eta
+from viewfinder.server.jobs.folders import folder_below
+from viewfinder.server.jobs.process import Worker
+from viewfinder.server.jobs.telling import joined
+from viewfinder.server.live_library import LiveLibrary
+from viewfinder.server.problems import Problem, not_found
+
+if TYPE_CHECKING:
+    from viewfinder.library import Library
+    from viewfinder.server.settings import ServerSettings
+
+ENDED = ("done", "failed", "cancelled")
+
+LOOK_S = 0.5
+"""How often wishes and progress that came through another server process are looked for."""
+
+RETRY_S = 5.0
+"""Between two tries where the database is away, or no process can be started."""
+
+PATIENCE_S = 20.0
+"""How long a worker may take to end after it was asked to, before it is ended; a batch takes a second or two."""
+
+DEATHS = 3
+"""A job fails when its worker has died this often without getting on."""
+
+MOST_UPLOADS = 200
+"""Uploaded pictures that one job takes in."""
+
+_LOG = logging.getLogger("viewfinder.server.jobs")
+
+
+class Jobs:
+    """The jobs of one library. `submit` and so on may be called from any thread, once started or not."""
+
+    def __init__(self, library: Library, rows: JobRows, settings: ServerSettings) -> None:
+        self._library, self._rows, self._settings = library, rows, settings
+        self._submitting = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._news = asyncio.Event()  # set, and replaced by a new one, whenever a job has changed
+        self._work: asyncio.Task[None] | None = None
+        self._stopping = False
+        self._alone = FileLock(library.folder / "server" / "jobs.lock")
+        self._sure = False  # that no job is said to be running which nobody runs: one who did may have died
+        self._eta: tuple[str, Eta] | None = None
+
+    # -- from start to end
+
+    async def start(self) -> None:
+        """Begins with what is queued, and with what a server that died was running."""
+        self._loop = asyncio.get_running_loop()
+        self._stopping = False
+        # Has Lance imported, which takes two seconds, before anybody asks for the collection.
+        await asyncio.to_thread(self._library.failures)
+        self._work = asyncio.create_task(self._run_all())
+
+    async def stop(self) -> None:
+        """The job that runs is stopped after its batch, and queued again."""
+        self._stopping = True
+        self._tell()
+        if self._work is not None:
+            await self._work
+            self._work = None
+        self._alone.release()
+
+    # -- wishes
+
+    def submit(self, kind: Literal["add", "prepare"], what: Mapping[str, Any]) -> JobRow:
+        """A new job, queued: {"root": 0, "folder": "2019"}, {"uploaded": file name} or {"retriever": name}.
+
+        Uploaded pictures that wait are taken in by one job.
+
+        Raises:
+            Problem: the folder is not there, or not below the root.
+            UnknownName: no such retriever.
+        """
+        self._job_of(kind, what)
+        with self._submitting:
+            row = self._joined(what) if "uploaded" in what else None
+            if row is None:
+                what = {"uploaded": [what["uploaded"]]} if "uploaded" in what else dict(what)
+                row = JobRow(str(uuid.uuid4()), kind, what, "queued", time.time())
+                self._rows.create(row)
+        self._tell()
+        return row
+
+    def get(self, id: str) -> JobRow:
+        """One job.
+
+        Raises:
+            Problem: 404, there is none of that id.
+        """
+        row = self._rows.get(id)
+        if row is None:
+            raise not_found("job", id)
+        return row
+
+    def page(self, count: int) -> list[JobRow]:
+        """The newest jobs first."""
+        return self._rows.page(count)
+
+    def unfinished(self) -> list[JobRow]:
+        """Those that wait, run or are paused, the oldest first."""
+        return self._rows.unfinished()
+
+    def waiting(self) -> int:
+        """How many jobs wait or run."""
+        return sum(row.state in ("queued", "running") for row in self.unfinished())
+
+    def pause(self, id: str) -> JobRow:
+        """Stops it after the batch that is under way, until `resume`."""
+        return self._wish(id, "paused", of=("queued", "running"))
+
+    def resume(self, id: str) -> JobRow:
+        """Goes on with a job that was paused, or tries one again that failed."""
+        return self._wish(id, "queued", of=("paused", "failed"), fine=("running",), error=None, ended=None)
+
+    def cancel(self, id: str) -> JobRow:
+        """Ends it after the batch that is under way; what is in the library by then stays."""
+        return self._wish(id, "cancelled", of=("queued", "running", "paused"), ended=time.time())
+
+    def eta_s(self, id: str) -> float | None:
+        """Seconds that a running job will still take, by its speed; None while that is not known."""
+        eta = self._eta
+        return eta[1].left_s(time.monotonic()) if eta is not None and eta[0] == id else None
+
+    async def watch(self, id: str, gone: Callable[[], bool] = lambda: False) -> AsyncGenerator[JobRow]:
+        """The job as it is, and again whenever it has changed, until it has ended (or its watcher is `gone`)."""
+        seen = None
+        while not gone():
+            news = self._news
+            row = await asyncio.to_thread(self._rows.get, id)
+            if row is None:
+                return
+            if row != seen:
+                yield row
+            if row.state in ENDED:
+                return
+            seen = row
+            await _at_most(news, LOOK_S)
+
+    # -- inside: wishes
+
+    def _wish(self, id: str, state: str, *, of: tuple[str, ...], fine: tuple[str, ...] = (), **fields: Any) -> JobRow:
+        row = self._rows.change(id, only_if=of, state=state, **fields)
+        if row is None:
+            raise not_found("job", id)
+        if row.state != state and row.state not in fine:
+            raise Problem(409, "job-ended", f"this job is {row.state}: it cannot become {state} any more")
+        self._tell()
+        return row
+
+    def _joined(self, what: Mapping[str, Any]) -> JobRow | None:
+        """The job that waits to take in uploaded pictures, with this one too."""
+        for row in self._rows.unfinished():
+            names = row.what.get("uploaded", ())
+            if row.state == "queued" and 0 < len(names) < MOST_UPLOADS:
+                more = {"uploaded": list(dict.fromkeys([*names, what["uploaded"]]))}
+                changed = self._rows.change(row.id, only_if=("queued",), what=more)
+                if changed is not None and changed.what == more:
+                    return changed
+        return None
+
+    def _job_of(self, kind: str, what: Mapping[str, Any]) -> dict[str, Any]:
+        """What the worker is told; absolute paths stay between it and us."""
+        folder = self._library.folder.resolve()
+        job: dict[str, Any] = {"library": str(folder), "kind": kind, "names": {str(folder): "the library"}}
+        if kind == "prepare":
+            from viewfinder.retrievers import RETRIEVERS, load_retriever
+
+            if what["retriever"] not in RETRIEVERS:
+                load_retriever(what["retriever"])  # says which there are
+            return {**job, "retriever": what["retriever"]}
+        if "uploaded" in what:
+            names = [what["uploaded"]] if isinstance(what["uploaded"], str) else what["uploaded"]
+            return {**job, "paths": [str(folder / "pictures" / Path(name).name) for name in names]}
+        place = folder_below(what["root"], what["folder"], self._settings.roots)
+        name = "/".join(filter(None, (self._settings.roots[what["root"]].name, what["folder"])))
+        return {**job, "paths": [str(place)], "names": {**job["names"], str(place): name}}
+
+    def _tell(self) -> None:
+        """Wakes the runner and all who watch; from any thread."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
+    # -- inside: the runner
+
+    async def _run_all(self) -> None:
+        deaths: dict[str, int] = {}
+        while not self._stopping:
+            news, pause_s = self._news, LOOK_S
+            try:
+                row = await self._next()
+                if row is not None:
+                    self._wake()
+                    await self._run(row, deaths)
+                    continue
+            except Exception:  # the database is away, say: jobs wait for it
+                self._sure, pause_s = False, RETRY_S
+                _LOG.exception("a job could not be run; trying again")
+            await _at_most(news, pause_s)
+
+    async def _next(self) -> JobRow | None:
+        """The next job, now running; None while there is none, or another process of this library runs jobs."""
+        if not self._alone.is_locked:
+            try:
+                Path(self._alone.lock_file).parent.mkdir(parents=True, exist_ok=True)
+                self._alone.acquire(timeout=0)
+            except Timeout:
+                return None
+        return await asyncio.to_thread(self._take_next)
+
+    def _take_next(self) -> JobRow | None:
+        """Looks before it takes, so that an idle server never holds the database for writing."""
+        unfinished = self._rows.unfinished()
+        if not self._sure:
+            for row in unfinished:
+                self._rows.change(row.id, only_if=("running",), state="queued")
+            self._sure = True
+        elif not any(row.state == "queued" for row in unfinished):
+            return None
+        return self._rows.take_next(time.time())
+
+    async def _run(self, row: JobRow, deaths: dict[str, int]) -> None:
+        """One job, until it has ended or is not wished to run any more."""
+        try:
+            job = await asyncio.to_thread(self._job_of, row.kind, row.what)
+        except (Problem, ViewfinderError) as error:
+            await self._change(row.id, state="failed", error=str(error), ended=time.time())
+            return
+        worker = await Worker.start(job)
+        obeying = asyncio.create_task(self._obey(row.id, worker))
+        try:
+            last, got_on = await self._listen(row, worker)
+            await worker.ended()
+        finally:
+            obeying.cancel()
+            worker.kill()
+            self._eta = None
+        deaths[row.id] = 0 if got_on or last is not None else deaths.get(row.id, 0) + 1
+        await self._settle(row.id, last, hopeless=deaths[row.id] >= DEATHS)
+
+    async def _listen(self, row: JobRow, worker: Worker) -> tuple[dict[str, Any] | None, bool]:
+        """Notes progress; gives the worker's last word (None: it died without one), and whether it got on."""
+        eta, got_on = Eta(), False
+        self._eta = (row.id, eta)
+        async for told in worker.told():
+            if "done" not in told:
+                return told, got_on
+            eta.note(told["done"], told["total"], time.monotonic())
+            got_on = got_on or told["done"] > 0
+            await self._change(row.id, done=row.done + told["done"], total=row.done + told["total"])
+        return None, got_on
+
+    async def _obey(self, id: str, worker: Worker) -> None:
+        """Stops the worker when its job is not to run any more."""
+        while True:
+            news = self._news
+            try:
+                row = await asyncio.to_thread(self._rows.get, id)
+                wanted = row is not None and row.state == "running"
+            except DatabaseError:  # nobody's wish can be read: work goes on
+                wanted = True
+            if self._stopping or not wanted:
+                await worker.stop(min(PATIENCE_S, self._settings.shutdown_s) if self._stopping else PATIENCE_S)
+                return
+            await _at_most(news, LOOK_S)
+
+    async def _settle(self, id: str, last: Mapping[str, Any] | None, *, hopeless: bool) -> None:
+        """Writes down what came of a run; a wish that comes in between is looked at too."""
+        while (now := await asyncio.to_thread(self._rows.get, id)) is not None:
+            fields = settled(now, last, hopeless=hopeless, at=time.time())
+            row = await asyncio.to_thread(self._rows.change, id, only_if=(now.state,), **fields)
+            if row is None or row.state == fields.get("state", now.state):
+                break
+        if isinstance(self._library, LiveLibrary):
+            self._library.look_now()
+        self._wake()
+
+    async def _change(self, id: str, **fields: Any) -> None:
+        await asyncio.to_thread(self._rows.change, id, **fields)
+        self._wake()
+
+
+def settled(now: JobRow, last: Mapping[str, Any] | None, *, hopeless: bool, at: float) -> dict[str, Any]:
+    """What to write down of a job after a run: `last` is the worker's last word, None if it died without one."""
+    fields: dict[str, Any] = {}
+    if last is not None and "report" in last:
+        fields["report"] = joined(now.report, last["report"])
+    if last is not None and last.get("stopped") is False and now.state != "cancelled":
+        whole = now.done if now.total is None else now.total  # perhaps it ended before it could be stopped
+        return {**fields, "state": "done", "done": whole, "total": whole, "ended": at}
+    if now.state != "running":
+        return fields
+    if last is not None and "error" in last:
+        return {**fields, "state": "failed", "error": last["error"], "ended": at}
+    if last is None and hopeless:
+        died = f"the worker died {DEATHS} times without getting on, perhaps for want of memory"
+        return {**fields, "state": "failed", "error": died, "ended": at}
+    return {**fields, "state": "queued"}
+
+
+async def _at_most(event: asyncio.Event, seconds: float) -> None:
+    with suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)

@@ -1,0 +1,58 @@
+"""What a job tells of itself: reports and errors, in which no folder of this machine is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from viewfinder.server.discreet import readable, without_paths
+
+if TYPE_CHECKING:
+    from viewfinder.filling import Filled
+    from viewfinder.ingest import AddReport
+
+LISTED = 10
+"""Failures that a report names; all are at /collection/failures."""
+
+SUMMED = ("added", "changed", "moved", "duplicates", "described", "made")
+"""What several runs of one job add up to; of everything else the last run knows best."""
+
+
+def failed_file(path: str | Path, reason: str) -> dict[str, str]:
+    """A file by its last name, and why it could not be read."""
+    return {"name": readable(Path(path).name), "reason": readable(without_paths(reason))}
+
+
+def report_of_adding(report: AddReport) -> dict[str, Any]:
+    """Counts, notes, and the first failures."""
+    counts = ("found", "added", "changed", "moved", "unchanged", "duplicates", "quarantined", "described")
+    return {
+        **{name: getattr(report, name) for name in counts},
+        "notes": [without_paths(line) for line in report.notes],
+        "failures": _first((failure.path, failure.reason) for failure in report.failures),
+    }
+
+
+def report_of_filling(filled: Filled) -> dict[str, Any]:
+    """How many pictures got regions, how many could not, and the first of those."""
+    left_out = filled.left_out
+    return {
+        "made": filled.made,
+        "left_out": len(left_out),
+        "failures": _first((bad.path, bad.reason) for bad in left_out),
+    }
+
+
+def joined(before: Mapping[str, Any] | None, last: Mapping[str, Any]) -> dict[str, Any]:
+    """The report of a job that ran several times. What an earlier run took in, the last one found unchanged."""
+    if before is None:
+        return dict(last)
+    sums = {name: before.get(name, 0) + last[name] for name in SUMMED if name in last}
+    taken = sum(before.get(name, 0) for name in ("added", "changed", "moved", "duplicates"))
+    known = {"unchanged": max(last["unchanged"] - taken, 0)} if "unchanged" in last else {}
+    return {**last, **sums, **known}
+
+
+def _first(failures: Iterable[tuple[str | Path, str]]) -> list[dict[str, str]]:
+    return [failed_file(path, reason) for path, reason in list(failures)[:LISTED]]

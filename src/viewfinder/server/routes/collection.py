@@ -1,0 +1,172 @@
+"""The collection: what is in it, jobs that change it, filters with counts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import anyio
+from fastapi import APIRouter, Path, Query
+from sse_starlette import EventSourceResponse
+
+from viewfinder.server.access.caller import Admin, Reader
+from viewfinder.server.database import JobRow
+from viewfinder.server.jobs import collection
+from viewfinder.server.problems import responses
+from viewfinder.server.schemas.collection import (
+    AddFolder,
+    Collection,
+    Facets,
+    FacetsIn,
+    Failures,
+    Job,
+    JobPage,
+    PrepareIn,
+)
+from viewfinder.server.services import Served, Services
+
+router = APIRouter(prefix="/api/v1", tags=["collection"])
+
+FAREWELL_S = 1.0
+"""How long a stream of events may take to end when the server does."""
+
+Id = Annotated[str, Path(max_length=64, description="the id of a job")]
+
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Events: `job`, the job as it is and whenever it has changed, until it has ended.",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+}
+
+
+@router.get("/collection", operation_id="collection", summary="What the library holds", responses=responses())
+async def get_collection(caller: Reader, services: Served) -> Collection:
+    """Numbers, columns to filter by, and the folders below which pictures may be added."""
+    return await services.pool.run(_summary, services)
+
+
+@router.post(
+    "/collection/folders",
+    status_code=202,
+    operation_id="add_folder",
+    summary="Add a folder of the server",
+    responses=responses(),
+)
+async def add_folder(given: AddFolder, caller: Admin, services: Served) -> Job:
+    """Only below one of the roots that the server was started with. A job adds what is new or changed."""
+    return _told(services, await services.pool.run(services.jobs.submit, "add", given.model_dump()))
+
+
+@router.post(
+    "/collection/prepare",
+    status_code=202,
+    operation_id="prepare_retriever",
+    summary="Make what a retriever reads of the pictures",
+    responses=responses(),
+)
+async def prepare_retriever(given: PrepareIn, caller: Admin, services: Served) -> Job:
+    """Regions, for those that look at them; that takes as long as adding the pictures did."""
+    return _told(services, await services.pool.run(services.jobs.submit, "prepare", given.model_dump()))
+
+
+@router.get("/collection/jobs", operation_id="list_jobs", summary="Jobs, the newest first", responses=responses())
+async def list_jobs(caller: Reader, services: Served, n: Annotated[int, Query(ge=1, le=200)] = 50) -> JobPage:
+    """Those that wait and run, and those that have ended."""
+    rows = await services.pool.run(services.jobs.page, n)
+    return JobPage(jobs=[_told(services, row) for row in rows])
+
+
+@router.get("/collection/jobs/{id}", operation_id="get_job", summary="One job", responses=responses(404))
+async def get_job(id: Id, caller: Reader, services: Served) -> Job:
+    """How far it is, and what came of it."""
+    return _told(services, await services.pool.run(services.jobs.get, id))
+
+
+@router.get(
+    "/collection/jobs/{id}/events",
+    operation_id="job_events",
+    summary="A job as it goes on",
+    response_class=EventSourceResponse,
+    responses=_EVENTS | responses(404),
+)
+async def job_events(id: Id, caller: Reader, services: Served) -> EventSourceResponse:
+    """`job`: as `GET /collection/jobs/{id}` gives it."""
+    await services.pool.run(services.jobs.get, id)
+    ending = anyio.Event()
+    return EventSourceResponse(_events(services, id, ending), shutdown_event=ending, shutdown_grace_period=FAREWELL_S)
+
+
+@router.post(
+    "/collection/jobs/{id}/pause", operation_id="pause_job", summary="Pause a job", responses=responses(404, 409)
+)
+async def pause_job(id: Id, caller: Admin, services: Served) -> Job:
+    """After the batch that is under way, a second or two."""
+    return _told(services, await services.pool.run(services.jobs.pause, id))
+
+
+@router.post(
+    "/collection/jobs/{id}/resume", operation_id="resume_job", summary="Go on with a job", responses=responses(404, 409)
+)
+async def resume_job(id: Id, caller: Admin, services: Served) -> Job:
+    """One that was paused goes on where it stopped; one that failed is tried again."""
+    return _told(services, await services.pool.run(services.jobs.resume, id))
+
+
+@router.post(
+    "/collection/jobs/{id}/cancel", operation_id="cancel_job", summary="End a job", responses=responses(404, 409)
+)
+async def cancel_job(id: Id, caller: Admin, services: Served) -> Job:
+    """What it has added by then stays."""
+    return _told(services, await services.pool.run(services.jobs.cancel, id))
+
+
+@router.get(
+    "/collection/failures",
+    operation_id="list_failures",
+    summary="Files that could not become pictures",
+    responses=responses(),
+)
+async def list_failures(
+    caller: Reader,
+    services: Served,
+    n: Annotated[int, Query(ge=1, le=500)] = 50,
+    cursor: Annotated[str | None, Query(max_length=200, description="the `next` of the page before")] = None,
+) -> Failures:
+    """By their last names, each with the reason."""
+    return await services.pool.run(collection.failures, services.library, n, cursor)
+
+
+@router.post("/collection/facets", operation_id="facets", summary="Filters with counts", responses=responses())
+async def get_facets(given: FacetsIn, caller: Reader, services: Served) -> Facets:
+    """The counts of a column are those under the filters of all other columns: what one would get by choosing it."""
+    return await services.pool.run(collection.facets, services.library, given.where)
+
+
+def _summary(services: Services) -> Collection:
+    return collection.summary(services.library, services.settings, jobs=services.jobs.waiting())
+
+
+async def _events(services: Services, id: str, ending: anyio.Event) -> AsyncIterator[dict[str, str]]:
+    async with aclosing(services.jobs.watch(id, ending.is_set)) as rows:
+        async for row in rows:
+            yield {"event": "job", "data": _told(services, row).model_dump_json()}
+
+
+def _told(services: Services, row: JobRow) -> Job:
+    """A job as it is shown; one that runs with the time it will still take."""
+    return Job.model_validate(
+        {
+            **{
+                name: getattr(row, name) for name in ("id", "kind", "what", "state", "done", "total", "report", "error")
+            },
+            "eta_s": services.jobs.eta_s(row.id) if row.state == "running" else None,
+            **{name: _time(getattr(row, name)) for name in ("created", "started", "ended")},
+        }
+    )
+
+
+def _time(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)

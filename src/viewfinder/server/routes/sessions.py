@@ -1,0 +1,236 @@
+"""Talks: turns in, results out; questions and reasons as server-sent events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, BackgroundTasks, Path, Query, Response
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
+from sse_starlette import EventSourceResponse
+
+from viewfinder.server.access.caller import Admin, Caller, Reader, Writer
+from viewfinder.server.problems import responses
+from viewfinder.server.schemas.sessions import (
+    Exported,
+    Found,
+    FoundAnswer,
+    Replay,
+    Results,
+    Session,
+    SessionChange,
+    SessionIn,
+    SessionPage,
+    SessionTree,
+    TurnIn,
+)
+from viewfinder.server.services import Served, Services
+from viewfinder.server.talks.turns import question_of
+
+router = APIRouter(prefix="/api/v1", tags=["sessions"])
+
+REASONS_AT_ONCE = 12
+"""Pictures whose reasons are one event: a row of the grid or two."""
+
+Id = Annotated[str, Path(max_length=64, description="the id of a session")]
+Turn = Annotated[int, Path(ge=0, le=1_000_000, description="the number of a turn; 0 is the start")]
+Cursor = Annotated[str | None, Query(max_length=200, description="the `next` of the page before")]
+
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Events: `question`, then `why` a few times, then `done`.",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+}
+_LINES: dict[int | str, dict[str, Any]] = {
+    200: {"description": "JSON lines", "content": {"application/jsonl": {"schema": {"type": "string"}}}}
+}
+
+
+@router.get("/sessions", operation_id="list_sessions", summary="Talks, the last used first", responses=responses())
+async def list_sessions(
+    caller: Reader, services: Served, n: Annotated[int, Query(ge=1, le=200)] = 50, cursor: Cursor = None
+) -> SessionPage:
+    """One's own; all of them with the scope admin."""
+    return await services.pool.run(services.talks.page, caller, n, cursor)
+
+
+@router.post(
+    "/sessions", status_code=201, operation_id="create_session", summary="Begin a talk", responses=responses(409)
+)
+async def create_session(given: SessionIn, caller: Writer, services: Served) -> Session:
+    """A new talk; without a name, it is called what is said first."""
+    return await services.pool.run(services.talks.create, caller, given)
+
+
+@router.post(
+    "/sessions/import",
+    status_code=201,
+    operation_id="import_session",
+    summary="Go on with an exported talk",
+    responses=responses(409),
+)
+async def import_session(document: Exported, caller: Writer, services: Served) -> SessionTree:
+    """A new talk, as the document says it went."""
+    return await services.pool.run(services.talks.import_, caller, document)
+
+
+@router.get("/sessions/{id}", operation_id="get_session", summary="A talk and its turns", responses=responses(404))
+async def get_session(id: Id, caller: Reader, services: Served) -> SessionTree:
+    """All branches."""
+    return await services.pool.run(services.talks.tree, caller, id)
+
+
+@router.patch("/sessions/{id}", operation_id="change_session", summary="Change a talk", responses=responses(404, 409))
+async def change_session(id: Id, change: SessionChange, caller: Writer, services: Served) -> Session:
+    """Another name; or another retriever, questioner or filter from now on."""
+    return await services.pool.run(services.talks.change, caller, id, change, public=True)
+
+
+@router.delete(
+    "/sessions/{id}", status_code=204, operation_id="delete_session", summary="Forget a talk", responses=responses(404)
+)
+async def delete_session(id: Id, caller: Writer, services: Served) -> None:
+    """With all that was said in it; what was marked as found is kept."""
+    await services.pool.run(services.talks.delete, caller, id, public=True)
+
+
+@router.get(
+    "/sessions/{id}/export", operation_id="export_session", summary="A talk as a document", responses=responses(404)
+)
+async def export_session(id: Id, caller: Reader, services: Served) -> Exported:
+    """What `POST /sessions/import` takes."""
+    return await services.pool.run(services.talks.export, caller, id)
+
+
+@router.post(
+    "/sessions/{id}/turns",
+    status_code=201,
+    operation_id="take_turn",
+    summary="Say something",
+    response_model=Results,
+    responses=responses(404, 409),
+)
+async def take_turn(id: Id, turn: TurnIn, caller: Writer, services: Served, later: BackgroundTasks) -> Response:
+    """The results at once; the question after it is chosen while they travel, and comes by events."""
+    results = await services.pool.run(services.talks.take, caller, id, turn, public=True)
+    later.add_task(services.pool.run, services.talks.follow_up, id, results.turn)
+    return _json(results, 201, later)
+
+
+@router.get(
+    "/sessions/{id}/turns/{number}",
+    operation_id="get_turn",
+    summary="What a turn comes to",
+    response_model=Results,
+    responses=responses(404, 409),
+)
+async def get_turn(
+    id: Id,
+    number: Turn,
+    caller: Reader,
+    services: Served,
+    n: Annotated[int | None, Query(ge=1, le=500, description="results; by default as many as the talk has")] = None,
+    cursor: Cursor = None,
+    retriever: Annotated[str | None, Query(max_length=200, description="as another one would have it")] = None,
+) -> Response:
+    """In the collection as it is now, a page at a time."""
+    results = await services.pool.run(
+        services.talks.results, caller, id, number, n=n, cursor=cursor, retriever=retriever
+    )
+    return _json(results)
+
+
+@router.put(
+    "/sessions/{id}/turns/{number}",
+    operation_id="edit_turn",
+    summary="Say something else instead",
+    response_model=Replay,
+    responses=responses(404, 409),
+)
+async def edit_turn(
+    id: Id, number: Turn, turn: TurnIn, caller: Writer, services: Served, later: BackgroundTasks
+) -> Response:
+    """On a branch of its own, where all that followed is said again; the old branch stays."""
+    return await _edited(id, number, turn, caller, services, later)
+
+
+@router.delete(
+    "/sessions/{id}/turns/{number}",
+    operation_id="delete_turn",
+    summary="Take something back",
+    response_model=Replay,
+    responses=responses(404, 409),
+)
+async def delete_turn(id: Id, number: Turn, caller: Writer, services: Served, later: BackgroundTasks) -> Response:
+    """On a branch of its own, where all that followed is said again; the old branch stays."""
+    return await _edited(id, number, None, caller, services, later)
+
+
+@router.get(
+    "/sessions/{id}/turns/{number}/events",
+    operation_id="turn_events",
+    summary="The question after a turn, and why its results are results",
+    response_class=EventSourceResponse,
+    responses=_EVENTS | responses(404, 409),
+)
+async def turn_events(id: Id, number: Turn, caller: Reader, services: Served) -> EventSourceResponse:
+    """`question` {"question": Question or null}; `why` {"why": {picture: reasons}}, in a few batches; `done` {}."""
+    shown = await services.pool.run(services.talks.shown, caller, id, number)
+    return EventSourceResponse(_events(services, caller, id, number, shown))
+
+
+@router.post(
+    "/sessions/{id}/found",
+    status_code=201,
+    operation_id="found_it",
+    summary="This is the one",
+    responses=responses(404, 409),
+)
+async def found_it(id: Id, given: Found, caller: Writer, services: Served) -> FoundAnswer:
+    """Noted with the talk as it was, as data to learn from."""
+    return await services.pool.run(services.talks.found, caller, id, given, public=True)
+
+
+@router.get(
+    "/feedback",
+    operation_id="feedback",
+    summary="All that was found",
+    response_class=StreamingResponse,
+    responses=_LINES | responses(),
+)
+async def feedback(caller: Admin, services: Served) -> StreamingResponse:
+    """A line each: the picture, its rank, and the talk that led there."""
+    return StreamingResponse(services.talks.feedback_lines(), media_type="application/jsonl")
+
+
+def _json(answer: BaseModel, status: int = 200, later: BackgroundTasks | None = None) -> Response:
+    """Checked already; FastAPI would check and copy it again."""
+    return Response(answer.model_dump_json(), status, media_type="application/json", background=later)
+
+
+async def _edited(
+    id: str, number: int, turn: TurnIn | None, caller: Caller, services: Services, later: BackgroundTasks
+) -> Response:
+    replay = await services.pool.run(services.talks.edit, caller, id, number, turn, public=True)
+    later.add_task(services.pool.run, services.talks.follow_up, id, replay.results.turn)
+    return _json(replay, later=later)
+
+
+async def _events(
+    services: Services, caller: Caller, id: str, number: int, shown: tuple[str, ...]
+) -> AsyncIterator[dict[str, str]]:
+    question = question_of(await services.pool.run(services.talks.question, id, number))
+    yield _event("question", {"question": None if question is None else question.model_dump()})
+    if shown:
+        view = await services.pool.run(services.talks.view, caller, id, number)
+        here = [picture for picture in shown if view.gallery.snapshot.row_of(picture) is not None]
+        for start in range(0, len(here), REASONS_AT_ONCE):
+            yield _event("why", {"why": await services.pool.run(view.why, here[start : start + REASONS_AT_ONCE])})
+    yield _event("done", {})
+
+
+def _event(name: str, data: dict[str, Any]) -> dict[str, str]:
+    return {"event": name, "data": json.dumps(data)}

@@ -1,0 +1,157 @@
+"""From settings to a server that answers, and back: sockets, signals, an orderly end."""
+
+from __future__ import annotations
+
+import errno
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from viewfinder.errors import BadInput, ViewfinderError
+from viewfinder.library import Library
+from viewfinder.server import logs
+from viewfinder.server.access.connections import connections
+from viewfinder.server.settings import ServerSettings, database_url
+
+BACKLOG = 2048
+"""Connections that may wait to be accepted."""
+
+
+def run(library_folder: Path, settings: ServerSettings, *, ready: Callable[[str], None] = lambda address: None) -> int:
+    """Serves a library until SIGTERM or Ctrl-C, then ends in order; the library is made if it is absent.
+
+    `ready` is told the address once requests are answered. A second Ctrl-C ends at once.
+
+    Raises:
+        BadInput: the port is in use or not ours to have, or another machine could reach the server without a token.
+        LibraryError, DatabaseError: what is served cannot be opened.
+    """
+    logs.configure()
+    with listening(settings.host, settings.port) as listener:
+        library = Library.open(library_folder)
+        check_guarded(library_folder, settings)
+        from viewfinder.server.app import create_app
+
+        app = _Started(logs.RequestLog(create_app(library, settings)))
+        server = _Server(_config(app, settings), lambda: ready(address_of(settings.host, listener)))
+        try:
+            server.run(sockets=[listener])
+        except SystemExit as ending:  # how uvicorn says that the app did not start
+            raise app.failure or ViewfinderError("the server did not start; its log says why") from ending
+    return 0
+
+
+def check_guarded(library_folder: Path, settings: ServerSettings) -> None:
+    """A server that other machines can reach needs a token before it starts.
+
+    Raises:
+        BadInput: there is none that is still good.
+    """
+    if settings.is_loopback:
+        return
+    from viewfinder.server.database import Database, TokenRows
+
+    database = Database.open(database_url(library_folder, settings))
+    try:
+        if not TokenRows(database).any_live(time.time()):
+            raise BadInput(
+                f"--host {settings.host} can be reached from other machines, and there is no token yet: "
+                "make one with `viewfinder token add NAME --scope read --scope write`, or serve on 127.0.0.1"
+            )
+    finally:
+        database.close()
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket bound to the first address that `host` has; port 0 takes any free one.
+
+    Raises:
+        BadInput: the name has no address, or the port cannot be had.
+    """
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise BadInput(f"--host {host}: no address of this machine has that name ({error.strerror})") from error
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(place)
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            message = f"port {port} of {host} is in use: another server runs there, choose another with --port"
+        else:
+            message = f"port {port} of {host} cannot be had ({(error.strerror or str(error)).lower()}): choose another"
+        raise BadInput(message) from error
+    return listener
+
+
+def address_of(host: str, listener: socket.socket) -> str:
+    """Where to point a browser: as the user named the host, with the port that it came to."""
+    port = listener.getsockname()[1]
+    everywhere = host in ("", "0.0.0.0", "::")
+    shown = socket.gethostname() if everywhere else f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{port}/"
+
+
+def _config(app: ASGIApp, settings: ServerSettings) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=connections(settings.idle_s),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=max(1, round(settings.shutdown_s)),
+    )
+
+
+class _Server(uvicorn.Server):
+    """Tells when it is ready, and ends of its own accord when asked, rather than by the signal."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
+
+
+class _Started:
+    """ASGI: keeps the error that an app could not start with, for a better telling than a traceback."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.failure: Exception | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes everything on, but for the traceback."""
+        if scope["type"] != "lifespan":
+            await self.app(scope, receive, send)
+            return
+
+        async def told(message: Message) -> None:
+            failed = message["type"] == "lifespan.startup.failed"
+            await send({**message, "message": ""} if failed else message)
+
+        try:
+            await self.app(scope, receive, told)
+        except Exception as error:
+            self.failure = error
+            raise

@@ -1,0 +1,136 @@
+"""The retrievers of a server: each loaded once, and over pictures that it can read.
+
+A retriever that reads regions needs them of every picture, which takes as long as adding the pictures did. Nobody waits
+for that in a talk: such a retriever is refused until a job has made them. While pictures are added, it goes on with
+those that it has seen.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from viewfinder.errors import BadInput, EncoderMismatch, LibraryError, ViewfinderError
+from viewfinder.filling import StoredVectors
+from viewfinder.gallery import Gallery, check_fits
+from viewfinder.retrievers import RETRIEVERS, RegionSpace, Retriever, load_retriever
+from viewfinder.server.problems import Problem
+from viewfinder.server.schemas.collection import RetrieverInfo, Retrievers
+
+if TYPE_CHECKING:
+    from viewfinder.library import Library
+
+DEFAULT = "composer"
+
+AT_ONCE = 32
+"""Pictures without regions that a turn makes itself, rather than refuse: about a second."""
+
+
+WAIT_S = 5.0
+"""How long a turn waits for another that makes a retriever's vectors of all pictures; there are few threads."""
+
+
+class Engines:
+    """Retrievers by name, for all threads."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._loading, self._counting, self._making = threading.Lock(), threading.Lock(), threading.Lock()
+        self._loaded: dict[str, Retriever[Any]] = {}
+        self._prepared: dict[str, Gallery] = {}
+        self._missing: tuple[str, int] | None = None
+
+    def retriever(self, name: str) -> Retriever[Any]:
+        """The retriever of this name.
+
+        Raises:
+            UnknownName, BadInput: there is none, or it has no weights here.
+        """
+        if name not in self._loaded:
+            with self._loading:
+                if name not in self._loaded:
+                    self._loaded[name] = load_retriever(name)
+        return self._loaded[name]
+
+    def gallery(self, name: str) -> Gallery:
+        """The pictures as they are, or as this retriever could read them last.
+
+        Raises:
+            Problem: there are no pictures, they are of another encoder, or their regions have yet to be made.
+        """
+        retriever, gallery = self.retriever(name), self._present()
+        space = retriever.query(retriever.begin()).space
+        if not isinstance(space, RegionSpace) or self._prepared.get(name) is gallery:
+            return gallery
+        try:
+            check_fits(space, gallery.raw)
+        except EncoderMismatch as error:
+            raise Problem(409, "encoder-mismatch", str(error)) from error
+        before = self._prepared.get(name)
+        if before is not None and before.snapshot.space != gallery.snapshot.space:
+            before = None
+        missing = self.missing(gallery) if "regions" in retriever.needs else 0
+        if missing > AT_ONCE:
+            if before is None:
+                detail = f"{name} reads regions of pictures, and {missing} pictures have none yet: prepare it first"
+                raise Problem(409, "not-prepared", detail, retriever=name, missing=missing)
+            return before
+        return self._with_block(name, gallery, space, before)
+
+    def _with_block(self, name: str, gallery: Gallery, space: RegionSpace, before: Gallery | None) -> Gallery:
+        """The pictures, once they are in the retriever's space; one thread sees to that, others do not wait long."""
+        if not self._making.acquire(timeout=0 if before is not None else WAIT_S):
+            if before is not None:
+                return before
+            detail = f"{name} is looking at the pictures for the first time: try again in a while"
+            raise Problem(503, "getting-ready", detail, headers={"Retry-After": "5"})
+        try:
+            gallery.block(space)
+            self._prepared[name] = gallery
+            return gallery
+        finally:
+            self._making.release()
+
+    def missing(self, gallery: Gallery) -> int:
+        """How many of these pictures have no regions, but a file that they can be made from."""
+        snapshot = gallery.snapshot
+        with self._counting:
+            if self._missing is None or self._missing[0] != snapshot.generation:
+                assert isinstance(gallery.raw, StoredVectors), "the pictures of a library"
+                rows = np.flatnonzero(~gallery.raw.has_regions(snapshot)).tolist()
+                count = sum(any(Path(path).exists() for path in snapshot.paths(row)) for row in rows)
+                self._missing = snapshot.generation, count
+            return self._missing[1]
+
+    def listed(self) -> Retrievers:
+        """All there are, with what stands in the way of using them."""
+        try:
+            gallery: Gallery | None = self._present()
+        except Problem:
+            gallery = None
+        return Retrievers(retrievers=[self._info(name, gallery) for name in RETRIEVERS], default=DEFAULT)
+
+    def _info(self, name: str, gallery: Gallery | None) -> RetrieverInfo:
+        missing, problem, needs = 0, None, []
+        try:
+            retriever = self.retriever(name)
+            needs = list(retriever.needs)
+            space = retriever.query(retriever.begin()).space
+            if gallery is not None and isinstance(space, RegionSpace):
+                check_fits(space, gallery.raw)
+                missing = self.missing(gallery) if "regions" in needs else 0
+        except ViewfinderError as error:
+            problem = " ".join(str(error).split())
+        ready = problem is None and missing <= AT_ONCE
+        return RetrieverInfo(name=name, needs=needs, ready=ready, missing=missing, problem=problem)
+
+    def _present(self) -> Gallery:
+        try:
+            return self._library.gallery()
+        except LibraryError:
+            raise
+        except BadInput as error:
+            raise Problem(409, "no-pictures", "there are no pictures yet: add some first") from error

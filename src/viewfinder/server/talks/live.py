@@ -1,0 +1,69 @@
+"""Talks that are open: the last used stay in memory, any other is read again from the database."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from viewfinder.gallery import Gallery
+from viewfinder.server.database import SessionRow
+from viewfinder.session import Session
+
+
+@dataclass
+class Live:
+    """One talk in memory, for one thread at a time.
+
+    `row` is as it was when `session` was made; `unasked` the turn whose follow-up question is still to be chosen;
+    `seen` the pictures that the session looked at last.
+    """
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    users: int = 0
+    row: SessionRow | None = None
+    session: Session | None = None
+    unasked: int | None = None
+    seen: Gallery | None = None
+
+    def forget(self) -> None:
+        """The next who needs the talk reads it again."""
+        self.row = self.session = self.unasked = self.seen = None
+
+
+class OpenTalks:
+    """At most `size` talks, and those being used."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._lock = threading.Lock()
+        self._talks: OrderedDict[str, Live] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._talks)
+
+    @contextmanager
+    def held(self, id: str) -> Iterator[Live]:
+        """The talk, for this thread alone."""
+        with self._lock:
+            live = self._talks.setdefault(id, Live())
+            self._talks.move_to_end(id)
+            live.users += 1
+        try:
+            with live.lock:
+                yield live
+        finally:
+            with self._lock:
+                live.users -= 1
+                if live.session is None and not live.users:
+                    del self._talks[id]
+                self._shrink()
+
+    def _shrink(self) -> None:
+        """The least recently used go first; one that somebody holds stays, lest there be two locks for it."""
+        if len(self._talks) > self._size:
+            idle = [id for id, live in self._talks.items() if not live.users]
+            for id in idle[: len(self._talks) - self._size]:
+                del self._talks[id]

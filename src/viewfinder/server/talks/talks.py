@@ -1,0 +1,402 @@
+"""All talks of a server. Every method is for any thread; one talk is one thread's at a time.
+
+Methods with a `public` refuse to change talks that belong to a study, if it is True: those are changed by the study.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from viewfinder.conversation import BackTo, Conversation, Node, PictureId, Question
+from viewfinder.errors import UnknownName
+from viewfinder.gallery import Gallery
+from viewfinder.questioners import load_questioner
+from viewfinder.results import View
+from viewfinder.server.database import FeedbackRow, SessionRow, TurnTaken
+from viewfinder.server.problems import Problem, not_found
+from viewfinder.server.schemas import sessions as schemas
+from viewfinder.server.talks.answers import Page, first_page, milliseconds_since, page_of, start_of
+from viewfinder.server.talks.beliefs import beliefs
+from viewfinder.server.talks.documents import conversation_of, feedback_line, with_shared_ids
+from viewfinder.server.talks.editing import say_again
+from viewfinder.server.talks.engines import DEFAULT, Engines
+from viewfinder.server.talks.live import Live, OpenTalks
+from viewfinder.server.talks.rows import is_same, name_of, new_row
+from viewfinder.server.talks.searching import search
+from viewfinder.server.talks.turns import image_of, question_of, session_of, tree_of, turn_of
+from viewfinder.session import Session
+
+if TYPE_CHECKING:
+    from viewfinder.library import Library
+    from viewfinder.server.access.caller import Caller
+    from viewfinder.server.database import FeedbackRows, Sessions
+    from viewfinder.server.images.uploads import Uploads
+    from viewfinder.server.settings import ServerSettings
+
+_ID = re.compile(r"[0-9a-f-]{36}")
+
+
+class Talks:
+    """Talks kept in the database, the last used of them open in memory."""
+
+    def __init__(
+        self, library: Library, sessions: Sessions, feedback: FeedbackRows, uploads: Uploads, settings: ServerSettings
+    ) -> None:
+        self.engines = Engines(library)
+        self._sessions = sessions
+        self._feedback = feedback
+        self._uploads = uploads
+        self._open = OpenTalks(settings.sessions_in_memory)
+
+    def __len__(self) -> int:
+        """How many talks are open."""
+        return len(self._open)
+
+    # -- talks as a whole
+
+    def create(self, caller: Caller, given: schemas.SessionIn, *, hidden: bool = False) -> schemas.Session:
+        """A new talk.
+
+        Raises:
+            UnknownName, BadInput: there is no such retriever, questioner, column or value.
+            Problem: 409, the retriever has yet to be prepared, or there are no pictures.
+        """
+        self._check(given.retriever, given.questioner, given.where)
+        row = new_row(caller, given, hidden=hidden)
+        self._sessions.create(row)
+        return session_of(row)
+
+    def page(self, caller: Caller, count: int, cursor: str | None) -> schemas.SessionPage:
+        """The caller's talks, the last used first."""
+        everyone = "admin" in caller.scopes
+        rows, following = self._sessions.page(owner=caller.token, everyone=everyone, count=count, cursor=cursor)
+        return schemas.SessionPage(sessions=[session_of(row) for row in rows], next=following)
+
+    def tree(self, caller: Caller, id: str) -> schemas.SessionTree:
+        """A talk with all its branches."""
+        row = self._row(caller, id)
+        return tree_of(row, self._sessions.conversation(id), self._sessions.times(id))
+
+    def change(self, caller: Caller, id: str, given: schemas.SessionChange, *, public: bool = False) -> schemas.Session:
+        """Another name, retriever, questioner or filter from now on.
+
+        Raises:
+            UnknownName, BadInput, Problem: as `create`.
+        """
+        self._row(caller, id, public=public)
+        self._check(given.retriever, given.questioner, given.where)
+        changed = self._sessions.change(id, **given.model_dump(), at=time.time())
+        if changed is None:
+            raise not_found("session", id)
+        return session_of(changed)
+
+    def delete(self, caller: Caller, id: str, *, public: bool = False) -> None:
+        """Forgets a talk."""
+        self._row(caller, id, public=public)
+        with self._open.held(id) as live:
+            live.forget()
+            self._sessions.delete(id)
+
+    def export(self, caller: Caller, id: str) -> schemas.Exported:
+        """A talk as a document."""
+        row = self._row(caller, id)
+        return schemas.Exported(
+            name=row.name,
+            retriever=None if row.hidden else row.retriever,
+            questioner=row.questioner,
+            where=dict(row.where),
+            n=row.n,
+            conversation=self._sessions.conversation(id).to_json(),
+        )
+
+    def import_(self, caller: Caller, document: schemas.Exported) -> schemas.SessionTree:
+        """A new talk, as a document says it went.
+
+        Raises:
+            UnknownName, BadInput: it is no talk, or says what is not here.
+        """
+        talk = conversation_of(document.conversation)
+        kept = document.model_dump(include={"name", "questioner", "where", "n"})
+        given = schemas.SessionIn(retriever=document.retriever or DEFAULT, **kept)
+        self.engines.retriever(given.retriever)  # it may have yet to be prepared
+        self._check(None, given.questioner, given.where)
+        row = new_row(caller, given, hidden=False)
+        self._sessions.create(row)
+        try:
+            for node in talk.nodes[1:]:
+                self._sessions.append(row.id, node, elapsed_ms=0.0, at=row.created)
+        except BaseException:
+            self._sessions.delete(row.id)
+            raise
+        return self.tree(caller, row.id)
+
+    # -- turns
+
+    def take(self, caller: Caller, id: str, turn: schemas.TurnIn, *, public: bool = False) -> schemas.Results:
+        """One turn, and its results at once; `follow_up` then chooses the question, at the latest before the next turn.
+
+        Raises:
+            BadInput, UnknownName: the turn cannot be taken; the talk stays as it was.
+            Problem: 404; 409, somebody else has taken a turn in the meantime, or the retriever is not prepared.
+        """
+        started = time.perf_counter()
+        with self._held(caller, id, public=public) as (live, row, session):
+            self._ask(live)
+            before = session.conversation
+            hits = session.search(turn_of(turn, session.question))
+            self._keep(live, len(before.nodes), milliseconds_since(started))
+            assert live.seen is not None, "the search saw a gallery"
+            page = first_page(live.seen, hits, session.last_query, session.adapters, row.where)
+            return self._results(live, session.conversation.here.number, page, started)
+
+    def follow_up(self, id: str, number: int) -> Question | None:
+        """The question that was asked after a turn; it is chosen now, if that has not been done.
+
+        A talk without a name gets one on this occasion.
+        """
+        with self._open.held(id) as live:
+            if live.session is None:
+                talk = self._sessions.conversation(id)
+            else:
+                self._ask(live)
+                talk = live.session.conversation
+            return talk.nodes[number].asked if number < len(talk.nodes) else None
+
+    question = follow_up
+
+    def results(
+        self, caller: Caller, id: str, number: int, *, n: int | None = None, cursor: str | None = None,
+        retriever: str | None = None,
+    ) -> schemas.Results:  # fmt: skip
+        """What a turn comes to in the present collection, `n` results from where the cursor says.
+
+        `retriever`: as another one would have it, from the same talk.
+        """
+        started, start = time.perf_counter(), start_of(cursor)
+        with self._held(caller, id) as (live, row, session):
+            view = self._view(row, session, number, retriever)
+            return self._results(live, number, page_of(view, n or row.n, start), started)
+
+    def why(
+        self, caller: Caller, id: str, number: int, ids: Sequence[PictureId], retriever: str | None = None
+    ) -> dict[PictureId, dict[str, Any]]:
+        """Why these pictures stand where they stand after a turn.
+
+        Raises:
+            UnknownName: one of them is not in this library.
+        """
+        return self.view(caller, id, number, retriever).why(ids)
+
+    def view(self, caller: Caller, id: str, number: int, retriever: str | None = None) -> View:
+        """The collection as a turn leaves it: for the moment, it is large."""
+        with self._held(caller, id) as (_, row, session):
+            return self._view(row, session, number, retriever)
+
+    def shown(self, caller: Caller, id: str, number: int) -> tuple[PictureId, ...]:
+        """The first page of a turn's results, as it was then.
+
+        Raises:
+            Problem: 404, there is no such talk or turn.
+        """
+        with self._held(caller, id) as (_, _, session):
+            return _node(session.conversation, number).shown
+
+    def edit(
+        self, caller: Caller, id: str, number: int, turn: schemas.TurnIn | None, *, public: bool = False
+    ) -> schemas.Replay:
+        """Another turn in the place of one (None: no turn), on a branch of its own where all that followed is repeated.
+
+        Raises:
+            BadInput, UnknownName: there is nothing to change, or the new turn cannot be taken; all stays as it was.
+        """
+        started = time.perf_counter()
+        with self._held(caller, id, public=public) as (live, row, session):
+            self._ask(live)
+            _node(session.conversation, number)
+            scratch = self._session(live, row, session.conversation)
+            snapshot = self.engines.gallery(row.retriever).snapshot
+            again = say_again(
+                scratch,
+                number,
+                None if turn is None else partial(turn_of, turn),
+                lambda picture: snapshot.row_of(picture) is not None,
+            )
+            live.session = scratch
+            self._keep(live, len(session.conversation.nodes), milliseconds_since(started))
+            here = scratch.conversation.here.number
+            results = self._results(live, here, page_of(scratch.view(), row.n, 0), started)
+            return schemas.Replay(numbers=again.numbers, left_out=again.left_out, results=results)
+
+    # -- found
+
+    def found(self, caller: Caller, id: str, given: schemas.Found, *, public: bool = False) -> schemas.FoundAnswer:
+        """Notes which picture was meant.
+
+        Raises:
+            UnknownName: it is not in this library.
+        """
+        with self._held(caller, id, public=public) as (_, row, session):
+            talk = session.conversation
+            node = talk.here if given.turn is None else _node(talk, given.turn)
+            bounds = self._view(row, session, node.number).rank_bounds(given.picture)
+            rank = node.shown.index(given.picture) if given.picture in node.shown else bounds[1]
+            noted = FeedbackRow(
+                id=str(uuid.uuid4()),
+                owner=caller.token,
+                session=id,
+                node=node.number,
+                picture=given.picture,
+                rank=rank + 1,
+                retriever=row.retriever,
+                conversation=talk.to_json(),
+                at=time.time(),
+            )
+        self._feedback.create(noted)
+        return schemas.FoundAnswer(id=noted.id, picture=noted.picture, turn=noted.node, rank=rank + 1)
+
+    def feedback_lines(self) -> Iterator[str]:
+        """All that was found, as JSON lines."""
+        return map(feedback_line, self._feedback.all())
+
+    def rank_bounds(self, id: str, picture: PictureId, number: int | None = None) -> tuple[int, int]:
+        """The 0-based rank of a picture after a turn (by default, the newest), at best and at worst."""
+        with self._open.held(id) as live:
+            row = self._sessions.get(id)
+            if row is None:
+                raise not_found("session", id)
+            session = self._loaded(live, row)
+            at = len(session.conversation) if number is None else number
+            return self._view(row, session, at).rank_bounds(picture)
+
+    # -- without a talk
+
+    def search(self, caller: Caller, given: schemas.SearchIn) -> schemas.SearchResults:
+        """One search.
+
+        Raises:
+            EmptyQuery, UnknownName, BadInput, Problem: as turns.
+        """
+        del caller  # whoever may read may search
+        return search(self.engines, self._uploads, given)
+
+    # -- inside
+
+    def _check(self, retriever: str | None, questioner: str | None, where: Mapping[str, str] | None) -> None:
+        if questioner is not None:
+            load_questioner(questioner)
+        if retriever is not None:
+            self.engines.gallery(retriever)
+        if where:
+            self.engines.gallery(DEFAULT).snapshot.where(where)
+
+    def _row(self, caller: Caller, id: str, *, public: bool = False) -> SessionRow:
+        row = self._sessions.get(id) if _ID.fullmatch(id) else None
+        if row is None or not caller.may_see(row.owner):
+            raise not_found("session", id)
+        if public and row.hidden:
+            raise Problem(403, "in-a-study", "this talk belongs to a study: it goes on there")
+        return row
+
+    @contextmanager
+    def _held(self, caller: Caller, id: str, *, public: bool = False) -> Iterator[tuple[Live, SessionRow, Session]]:
+        """A talk for this thread alone, as the database has it now."""
+        with self._open.held(id) as live:
+            row = self._row(caller, id, public=public)
+            yield live, row, self._loaded(live, row)
+
+    def _loaded(self, live: Live, row: SessionRow) -> Session:
+        """The session in memory, unless another process has changed the talk since."""
+        if live.session is None or live.row is None or not is_same(live.row, row, live.session.conversation):
+            self._ask(live)  # as the talk was set when the turn was said
+            live.forget()
+            live.session = self._session(live, row, with_shared_ids(self._sessions.conversation(row.id)))
+        live.row = row
+        return live.session
+
+    def _session(self, live: Live, row: SessionRow, talk: Conversation, retriever: str | None = None) -> Session:
+        name = retriever or row.retriever
+
+        def gallery() -> Gallery:
+            live.seen = self.engines.gallery(name)
+            return live.seen
+
+        return Session(
+            gallery,
+            self.engines.retriever(name),
+            row.questioner,
+            n=row.n,
+            where=row.where,
+            conversation=talk,
+            image_file=partial(image_of, self._uploads),
+        )
+
+    def _view(self, row: SessionRow, session: Session, number: int, retriever: str | None = None) -> View:
+        _node(session.conversation, number)
+        if retriever is None or retriever == row.retriever:
+            return session.view(number)
+        if row.hidden:
+            raise Problem(403, "in-a-study", "this talk belongs to a study: its retriever stays")
+        return self._session(Live(), row, session.conversation, retriever).view(number)
+
+    def _keep(self, live: Live, known: int, elapsed_ms: float) -> None:
+        """Records the nodes from number `known` on; if that fails, the talk is read again by the next who needs it."""
+        assert live.session is not None and live.row is not None
+        id, talk = live.row.id, live.session.conversation
+        try:
+            for node in talk.nodes[known:]:
+                self._sessions.append(id, node, elapsed_ms=elapsed_ms, at=time.time())
+        except BaseException as error:
+            live.forget()
+            if isinstance(error, TurnTaken):
+                raise Problem(409, "conflict", str(error), turn=error.number) from error
+            if isinstance(error, UnknownName):
+                raise not_found("session", id) from error
+            raise
+        waits = talk.here.shown and live.row.questioner != "none" and not isinstance(talk.here.turn, BackTo)
+        live.unasked = talk.here.number if waits else None
+
+    def _ask(self, live: Live) -> None:
+        """What can wait until the results are out: the question after the newest turn, and a talk's name."""
+        number, live.unasked = live.unasked, None
+        if live.session is None or live.row is None:
+            return
+        question = None if number is None else live.session.follow_up()
+        if number is not None and question is not None:
+            self._sessions.note_question(live.row.id, number, question)
+        if not live.row.name and not live.row.hidden:
+            live.row = self._named(live.row, live.session.conversation)
+
+    def _named(self, row: SessionRow, talk: Conversation) -> SessionRow:
+        """A talk with its name, as the database has it: somebody may have given it one since."""
+        now = self._sessions.get(row.id)
+        if now is not None and not now.name and (name := name_of(talk)):
+            now = self._sessions.change(row.id, name=name, at=time.time())
+        return now or row
+
+    def _results(self, live: Live, number: int, page: Page, started: float) -> schemas.Results:
+        assert live.session is not None and live.row is not None
+        talk = live.session.conversation
+        return schemas.Results(
+            turn=number,
+            verdict=page.verdict,
+            results=page.hits,
+            total=page.total,
+            next=page.next,
+            beliefs=beliefs(page.query, talk, talk.path(number)),
+            adapters=[] if live.row.hidden else list(page.adapters),  # they would name the retriever
+            question=question_of(talk.node(number).asked),
+            asking=live.unasked == number,
+            elapsed_ms=milliseconds_since(started),
+        )
+
+
+def _node(talk: Conversation, number: int) -> Node:
+    if not 0 <= number < len(talk.nodes):
+        raise not_found("turn", str(number))
+    return talk.nodes[number]

@@ -1,0 +1,226 @@
+"""`viewfinder serve`: what it refuses, and a server that is started, asked, and ended as people do."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from viewfinder.cli import serve as verb
+from viewfinder.errors import BadInput
+from viewfinder.server import running
+from viewfinder.server.logs import LEVEL
+from viewfinder.server.settings import ServerSettings
+
+Start = Callable[..., subprocess.Popen[str]]
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    """A port of this machine on which somebody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield int(listener.getsockname()[1])
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    """Where a server that was started says it is; it answers from then on."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    found = re.search(r"http://[\w.:\[\]-]+/", line)
+    assert found, f"{line!r}, then {process.communicate()}"
+    return found[0]
+
+
+def _ended(process: subprocess.Popen[str], by: int) -> tuple[int, str, str]:
+    process.send_signal(by)
+    out, complaints = process.communicate(timeout=40)
+    return process.returncode, out, complaints
+
+
+def test_a_port_in_use_is_said_in_one_line(taken: int) -> None:
+    with pytest.raises(BadInput, match=f"port {taken} of 127.0.0.1 is in use"):
+        running.listening("127.0.0.1", taken)
+
+
+def test_a_name_of_no_address_is_refused() -> None:
+    with pytest.raises(BadInput, match="no address of this machine has that name"):
+        running.listening("nowhere.invalid", 0)
+
+
+def test_an_address_of_another_machine_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"port 0 of 192\.0\.2\.1 cannot be had"):
+        running.listening("192.0.2.1", 0)
+
+
+@pytest.mark.parametrize(
+    ("host", "begins"),
+    [("127.0.0.1", "http://127.0.0.1:"), ("localhost", "http://localhost:"), ("::1", "http://[::1]:")],
+)
+def test_the_address_is_what_one_types_into_a_browser(host: str, begins: str) -> None:
+    try:
+        listener = running.listening(host, 0)
+    except BadInput:
+        pytest.skip(f"this machine has no {host}")
+    with listener:
+        address = running.address_of(host, listener)
+    assert address == f"{begins}{address[len(begins) : -1]}/"
+    assert int(address[len(begins) : -1]) > 0
+
+
+def test_another_host_than_this_machine_is_refused_until_there_is_a_token(viewfinder: Run, tmp_path: Path) -> None:
+    library, database = tmp_path / "library", f"sqlite:///{tmp_path / 'tokens.sqlite3'}"
+    settings = ServerSettings(host="0.0.0.0", database_url=database, _env_file=None)
+    with pytest.raises(BadInput, match="viewfinder token add NAME --scope"):
+        running.check_guarded(library, settings)
+    from viewfinder.server.access import Tokens
+    from viewfinder.server.database import Database, TokenRows
+
+    opened = Database.open(database)
+    Tokens(TokenRows(opened), settings).create("phone", ["read"])
+    opened.close()
+    running.check_guarded(library, settings)
+
+
+def test_settings_come_from_options_first_then_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIEWFINDER_PORT", "9001")
+    monkeypatch.setenv("VIEWFINDER_THREADS", "3")
+    settings = verb.settings_of({"port": 9002})
+    assert (settings.port, settings.threads, settings.host) == (9002, 3, "127.0.0.1")
+
+
+def test_a_setting_that_cannot_be_is_named_by_where_it_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadInput, match=r"^--port: input should be less than or equal to 65535, not 99999$"):
+        verb.settings_of({"port": 99999})
+    monkeypatch.setenv("VIEWFINDER_DEADLINE_S", "soon")
+    with pytest.raises(BadInput, match=r"^the environment variable VIEWFINDER_DEADLINE_S: "):
+        verb.settings_of({})
+
+
+def test_a_root_that_is_no_folder_is_refused(tmp_path: Path) -> None:
+    assert verb.checked_roots([tmp_path / "."]) == [tmp_path]
+    with pytest.raises(BadInput, match="there is no such folder"):
+        verb.checked_roots([tmp_path / "no"])
+
+
+@pytest.mark.slow
+def test_a_first_start_makes_the_library_and_serves_it_empty(program: Start, tmp_path: Path) -> None:
+    process = program("serve", "--library", tmp_path / "new.vf", "--port", "0", "--json")
+    told = json.loads(process.stdout.readline() if process.stdout else "")
+    assert told["library"] == str(tmp_path / "new.vf")
+    page = httpx.get(told["address"])
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "server" not in page.headers
+    assert "date" in page.headers
+    assert httpx.get(f"{told['address']}api/v1/collection").json()["pictures"] == 0
+    code, out, complaints = _ended(process, signal.SIGTERM)
+    assert (code, out, complaints) == (0, "", "")
+
+
+SLOW = """
+import sys, time
+from viewfinder.cli.app import run
+from viewfinder.session import Session
+
+search = Session.search
+def slow(self, turn):
+    time.sleep(1.5)
+    return search(self, turn)
+Session.search = slow
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def _sent(address: str, request: str) -> socket.socket:
+    """A request on a connection of its own, of which the answer is still to be read."""
+    host, port = address.removeprefix("http://").rstrip("/").rsplit(":", 1)
+    connection = socket.create_connection((host, int(port)), timeout=30)
+    connection.sendall(request.replace("\n", "\r\n").encode())
+    return connection
+
+
+def _answer(connection: socket.socket) -> str:
+    """All that comes until the server closes."""
+    with connection, connection.makefile("rb") as file:
+        return file.read().decode()
+
+
+@pytest.mark.slow
+def test_sigterm_finishes_running_turns_and_ends_streams(indexed: Path, tmp_path: Path) -> None:
+    database = {"VIEWFINDER_DATABASE_URL": f"sqlite:///{tmp_path / 'server.sqlite3'}", LEVEL: "info"}
+    arguments = ["serve", "--library", str(indexed), "--port", "0", "--root", str(tmp_path)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **database},
+    )
+    try:
+        address = _address(process)
+        session = httpx.post(f"{address}api/v1/sessions", json={"questioner": "none"}).json()["id"]
+        job = httpx.post(f"{address}api/v1/collection/prepare", json={"retriever": "drilldown"}).json()["id"]
+        httpx.post(f"{address}api/v1/collection/jobs/{job}/pause")
+        stream = _sent(address, f"GET /api/v1/collection/jobs/{job}/events HTTP/1.1\nHost: localhost\n\n")
+        body = json.dumps({"say": "a very secret thing"})
+        turn = _sent(
+            address,
+            f"POST /api/v1/sessions/{session}/turns HTTP/1.1\nHost: localhost\nContent-Type: application/json\n"
+            f"Content-Length: {len(body)}\n\n{body}",
+        )
+        time.sleep(0.5)  # the turn has begun, and takes a second more
+        process.send_signal(signal.SIGTERM)
+        turned, streamed = _answer(turn), _answer(stream)
+        code, _, log = _ended(process, signal.SIGTERM)
+    finally:
+        process.kill()
+        process.communicate()
+    assert turned.startswith("HTTP/1.1 201 ")
+    assert json.loads(turned.split("\r\n\r\n", 1)[1])["results"]
+    assert "event: job" in streamed
+    assert streamed.endswith("0\r\n\r\n")  # ended, not cut off
+    assert code == 0
+    assert {"POST", "GET"} == {json.loads(line)["method"] for line in log.splitlines() if line.startswith("{")}
+    assert "secret" not in log
+    assert session not in log
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_it_as_asked(program: Start, library: Path) -> None:
+    process = program("serve", "--library", library, "--port", "0")
+    _address(process)
+    code, _, complaints = _ended(process, signal.SIGINT)
+    assert (code, complaints) == (0, "viewfinder: stopped\n")
+
+
+@pytest.mark.slow
+def test_a_server_that_cannot_start_says_why_in_one_line(viewfinder: Run, taken: int, tmp_path: Path) -> None:
+    ended = viewfinder("serve", "--library", tmp_path / "new.vf", "--port", taken)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"viewfinder: port {taken} of 127.0.0.1 is in use")
+    assert ended.err.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_the_demo_ends_by_serving_its_library(
+    program: Start, taken: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIEWFINDER_PORT", str(taken))  # so it has to take another
+    process = program("demo", "--out", tmp_path / "demo")
+    assert process.stdout is not None
+    line = next(line for line in process.stdout if line.startswith("Serving "))
+    address = line.split(" at ")[1].split()[0]
+    assert str(taken) not in address
+    assert httpx.get(f"{address}api/v1/collection").json()["pictures"] > 100
+    assert _ended(process, signal.SIGTERM)[0] == 0

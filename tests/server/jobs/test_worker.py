@@ -1,0 +1,89 @@
+"""A worker: what it says, when it stops, and that it outlives no server."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import viewfinder.library
+import viewfinder.retrievers
+from viewfinder.library import Library
+from viewfinder.server.jobs.worker import do
+from viewfinder.testing import ColourEncoder, load_colours, tiny_pictures
+
+WORKER = [sys.executable, "-m", "viewfinder.server.jobs.worker"]
+PICTURES = 100  # two batches: the first is of 64
+
+
+@pytest.fixture
+def colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks_at_regions: Callable[..., Any]) -> Library:
+    """A library whose pictures have no regions yet, and a retriever `looks-at-regions` that needs them."""
+    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colours)
+    retriever = looks_at_regions(ColourEncoder.raw_version, 3)
+    monkeypatch.setitem(viewfinder.retrievers.RETRIEVERS, "looks-at-regions", lambda checkpoint: retriever)
+    tiny_pictures(tmp_path / "pictures", PICTURES)
+    library = Library.open(tmp_path / "library")
+    library.add(tmp_path / "pictures", workers=1)
+    return library
+
+
+def _job(library: Library, **more: Any) -> dict[str, Any]:
+    return {"library": str(library.folder), **more}
+
+
+def test_preparing_stops_after_a_batch_and_goes_on_from_there(colours: Library) -> None:
+    job = _job(colours, kind="prepare", retriever="looks-at-regions")
+    told: list[Any] = []
+    assert do(job, told.append, lambda: bool(told) and told[-1]["done"] > 0) == {"stopped": True}
+    kept = len(colours.store.pictures_with_regions())
+    assert told == [{"done": 0, "total": PICTURES}, {"done": kept, "total": PICTURES}]
+    assert 0 < kept < PICTURES
+    again = do(job, told.append, lambda: False)
+    assert again["report"] == {"made": PICTURES - kept, "left_out": 0, "failures": []}
+    assert len(colours.store.pictures_with_regions()) == PICTURES
+
+
+def test_after_preparing_nothing_is_left_to_compute_for_the_first_search(colours: Library) -> None:
+    do(_job(colours, kind="prepare", retriever="looks-at-regions"), lambda told: None, lambda: False)
+    gallery = Library.open(colours.folder).gallery()
+    assert gallery.snapshot.folder is not None
+    derived = [file.name for file in gallery.snapshot.folder.iterdir() if file.name.startswith("derived-")]
+    assert any("background" in name for name in derived)
+    assert any("turned-3" in name for name in derived)  # the retriever's space
+
+
+def test_a_worker_asked_to_stop_before_it_began_does_nothing(colours: Library) -> None:
+    assert do(_job(colours, kind="add", paths=["/nowhere"]), lambda told: None, lambda: True) == {"stopped": True}
+
+
+def _ran(job: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a worker says whose server closes the connection at once."""
+    ended = subprocess.run(WORKER, input=json.dumps(job) + "\n", capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in ended.stdout.splitlines()]
+
+
+def test_an_error_is_told_without_naming_a_folder_of_this_machine(tmp_path: Path) -> None:
+    missing = tmp_path / "nothing.vf"
+    (told,) = _ran({"library": str(missing), "kind": "add", "paths": [], "names": {str(missing): "the library"}})
+    assert told == {"error": "there is no library in the library: make one with `viewfinder add FOLDER`"}
+
+
+@pytest.mark.slow
+def test_a_worker_whose_server_is_gone_ends_after_a_batch_and_keeps_it(empty: Library, many: Path) -> None:
+    worker = subprocess.Popen(WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    worker.stdin.write(json.dumps(_job(empty, kind="add", paths=[str(many / "drawn")])) + "\n")
+    worker.stdin.flush()
+    first = json.loads(worker.stdout.readline())
+    worker.stdin.close()
+    worker.stdout.close()
+    assert worker.wait(timeout=60) == 0
+    kept = len(empty.store.ids())
+    assert first["done"] <= kept < first["total"]

@@ -1,0 +1,149 @@
+"""Chips: what they say, and that taking one back leaves exactly the others."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from viewfinder.conversation import Answer, BackTo, Conversation, Like, Question, Reject, Say, Turn, turn_from_json
+from viewfinder.gallery import Gallery
+from viewfinder.memo import StepMemo
+from viewfinder.retrievers import Part, Query, RegionSpace, load_retriever
+from viewfinder.server.schemas.sessions import Belief
+from viewfinder.server.talks.beliefs import beliefs, text_without
+from viewfinder.session import Session
+from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
+
+LOOKS = [(top, bottom) for top in COLOURS for bottom in COLOURS]
+KNOWN = [{"top": (top,), "bottom": (bottom,)} for top, bottom in LOOKS]
+GALLERY = Gallery(tiny_snapshot(LOOKS, KNOWN), ColourEncoder())
+WHICH_TOP = Question("What colour is the top?", ("red", "blue"), attribute="top")
+
+
+def chips(*turns: Turn, retriever: str = "composer") -> list[Belief]:
+    session = Session(lambda: GALLERY, load_retriever(retriever), None, memo=StepMemo())
+    for turn in turns:
+        session.search(turn)
+    return beliefs(session.last_query, session.conversation, session.conversation.path())
+
+
+def labels(found: list[Belief]) -> list[tuple[int, str, str]]:
+    return [(chip.turn, chip.label, chip.kind) for chip in found]
+
+
+def test_every_clause_is_a_chip_that_can_be_taken_out_alone() -> None:
+    found = chips(Say("a dog without a collar, no people"))
+    assert labels(found) == [(1, "a dog", "words"), (1, "not collar", "words"), (1, "not people", "words")]
+    assert [chip.without for chip in found] == [
+        {"say": "no collar, no people"},
+        {"say": "a dog, no people"},
+        {"say": "a dog, no collar"},
+    ]
+
+
+def test_the_only_chip_of_a_turn_goes_with_the_turn() -> None:
+    assert [chip.without for chip in chips(Say("a dog"))] == [None]
+
+
+def test_what_follows_a_clause_is_told_without_a_hole() -> None:
+    found = chips(Say("a dog without a collar, in the snow"))
+    assert [(chip.label, chip.without) for chip in found] == [
+        ("a dog, in the snow", {"say": "no collar"}),
+        ("not collar", {"say": "a dog, in the snow"}),
+    ]
+
+
+@pytest.mark.parametrize("label", ["a cat", "not tail", "not a dog"])
+def test_what_no_clause_says_cannot_be_taken_out(label: str) -> None:
+    assert text_without("a dog without a collar", label) is None
+
+
+def test_a_value_and_the_words_for_it_are_one_chip() -> None:
+    found = chips(Say("something"), Answer(WHICH_TOP, "red"))
+    assert labels(found) == [(1, "something", "words"), (2, "top: red", "value")]
+    assert found[1].weight == pytest.approx(0.3 + 1.0)
+
+
+def test_a_liked_picture_and_what_was_said_with_it_go_one_by_one() -> None:
+    found = chips(Like("p010", "striped"))
+    assert labels(found) == [(1, "this picture", "picture"), (1, "striped", "words")]
+    assert [chip.without for chip in found] == [{"say": "striped"}, {"like": "p010"}]
+
+
+def test_a_changed_value_is_one_chip() -> None:
+    # As the composer puts "but blue", where the encoder has a vocabulary.
+    talk = Conversation().then(Like("p010", "blue", 0))
+    parts = (
+        Part("vocabulary", 1, "this picture, in words", 1.0),
+        Part("contrast", 1, "blue", 0.15),
+        Part("value", 1, "top: Blue", 0.3, value=("top", "Blue")),
+    )
+    found = beliefs(Query(parts), talk, talk.path())
+    assert labels(found) == [(1, "this picture", "vocabulary"), (1, "top: Blue", "value")]
+    assert [chip.weight for chip in found] == [1.0, 0.45]
+    assert [chip.without for chip in found] == [{"say": "blue"}, {"like": "p010", "turn": 0}]
+
+
+def test_rejected_pictures_are_one_chip_a_turn() -> None:
+    found = chips(Say("red"), Reject(("p000", "p001")), Reject(("p002",), "stripes"))
+    assert labels(found)[1:] == [
+        (2, "not these 2 pictures", "rejected"),
+        (3, "not stripes", "words"),
+        (3, "not this picture", "rejected"),
+    ]
+    assert [chip.without for chip in found] == [
+        None,
+        None,
+        {"reject": ["p002"]},
+        {"reject": [], "text": "stripes"},
+    ]
+
+
+def test_none_of_these_counts_all_that_was_shown() -> None:
+    assert labels(chips(Say("red"), Reject()))[1] == (2, "not these 10 pictures", "rejected")
+
+
+def test_a_picture_that_is_liked_after_all_is_no_longer_rejected() -> None:
+    assert "rejected" not in {chip.kind for chip in chips(Say("red"), Reject(("p000",)), Like("p000"))}
+
+
+def test_what_was_said_on_another_branch_is_no_belief() -> None:
+    assert labels(chips(Say("red"), Say("blue"), BackTo(1), Say("green"))) == [
+        (1, "red", "words"),
+        (4, "green", "words"),
+    ]
+
+
+def test_all_that_was_said_in_one_part_is_taken_apart_by_turns() -> None:
+    found = chips(Say("red, or so"), Answer(Question("is there blue?"), "yes"), Say("green"), retriever="clip-t")
+    assert labels(found) == [(1, "red, or so", "words"), (2, "is there blue? yes", "words"), (3, "green", "words")]
+
+
+def test_slots_of_a_trained_system_are_taken_apart_by_turns() -> None:
+    talk = Conversation().then(Say("a dog")).then(Say("in the snow")).then(Say("a sledge"))
+    space = RegionSpace("r", "raw", lambda regions, whole: whole[:, None], 1, 2)
+    parts = (Part("regions", 3, "a dog; a sledge", 1.0), Part("regions", 2, "in the snow", 0.5))
+    query = Query((*parts, Part("regions", 3, "what the other slots hold", 0.2)), space, "late_interaction")
+    assert labels(beliefs(query, talk, talk.path())) == [
+        (1, "a dog", "regions"),
+        (2, "in the snow", "regions"),
+        (3, "a sledge", "regions"),
+    ]
+
+
+CLAUSES = st.lists(st.sampled_from(["red", "blue over red", "no green", "not yellow", "without white"]), min_size=1)
+
+
+@settings(max_examples=25)
+@given(CLAUSES, st.sampled_from(["say", "but", "reject"]))
+def test_taking_a_chip_back_leaves_exactly_the_others(clauses: list[str], kind: str) -> None:
+    text = ", ".join(clauses)
+    turns: dict[str, Turn] = {"say": Say(text), "but": Like("p010", text), "reject": Reject(("p001",), text)}
+    turn = turns[kind]
+    found = chips(Say("purple"), turn)
+    for chip in found:
+        if chip.turn == 2 and chip.without is not None:
+            left = chips(Say("purple"), turn_from_json(chip.without))
+            others = [other.label for other in found if other is not chip]
+            assert sorted(other.label for other in left) == sorted(others)

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+
+from viewfinder.library import Library, Settings
+from viewfinder.server.app import create_app
+from viewfinder.server.openapi import METHODS, document, page
+from viewfinder.server.settings import ServerSettings
+
+ROOT = Path(__file__).resolve().parents[2]
+OPEN = {"live", "ready", "version", "login", "logout", "me"}
+"""What may be asked without a token, by the last part of the path."""
+
+
+@pytest.fixture(scope="module")
+def app() -> FastAPI:
+    return create_app(Library(Path("nowhere"), Settings("starter")), ServerSettings.model_validate({}))
+
+
+@pytest.fixture(scope="module")
+def made(app: FastAPI) -> dict[str, Any]:
+    return document(app)
+
+
+def operations(made: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    return [
+        (method, path, methods[method])
+        for path, methods in made["paths"].items()
+        for method in METHODS
+        if method in methods
+    ]
+
+
+def test_making_an_app_opens_nothing(app: FastAPI) -> None:
+    assert not Path("nowhere").exists()
+    assert not hasattr(app.state, "services")
+
+
+def test_the_document_is_openapi_3_1_and_every_reference_in_it_leads_somewhere(made: dict[str, Any]) -> None:
+    assert made["openapi"].startswith("3.1")
+    for reference in re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(made)):
+        assert reference in made["components"]["schemas"]
+
+
+def test_every_operation_lies_below_the_version_and_has_a_name_of_its_own(made: dict[str, Any]) -> None:
+    names = [operation["operationId"] for _, _, operation in operations(made)]
+    assert len(set(names)) == len(names) > 50
+    assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", name) for name in names)
+    assert all(path.startswith("/api/v1/") for _, path, _ in operations(made))
+
+
+def test_every_operation_but_the_open_ones_asks_for_a_scope(made: dict[str, Any]) -> None:
+    free = {path.rsplit("/", 1)[-1] for _, path, operation in operations(made) if not operation.get("security")}
+    assert free <= OPEN
+
+
+def test_what_changes_the_collection_is_for_the_scope_admin(made: dict[str, Any]) -> None:
+    for method, path, operation in operations(made):
+        if path.startswith("/api/v1/collection/") and method != "get" and not path.endswith("facets"):
+            assert operation["security"] == [{"token": ["admin"]}], path
+
+
+def test_failures_are_problem_documents_everywhere(made: dict[str, Any]) -> None:
+    for _, path, operation in operations(made):
+        for status, answer in operation["responses"].items():
+            if status >= "400" and status != "416" and "ready" not in path:  # 416: of a file, by its server
+                assert list(answer["content"]) == ["application/problem+json"], (path, status)
+
+
+def test_the_page_of_the_api_is_that_of_the_code(made: dict[str, Any]) -> None:
+    written = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    assert written == page(made), "run `python -m viewfinder.server.openapi > docs/api.md`"
