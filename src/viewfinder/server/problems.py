@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from viewfinder.errors import (
     BadInput,
@@ -26,6 +27,7 @@ from viewfinder.errors import (
 from viewfinder.server.discreet import readable, without_paths
 
 MEDIA_TYPE = "application/problem+json"
+METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 _LOG = logging.getLogger("viewfinder.server")
 
 
@@ -99,6 +101,16 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
+def _allowed(request: Request) -> list[str]:
+    """What may be done at an address; the framework would name the methods of one of the routes there only."""
+
+    def fits(method: str) -> bool:
+        asked = {**request.scope, "method": method}
+        return any(route.matches(asked)[0] is Match.FULL for route in request.app.routes)
+
+    return [method for method in METHODS if fits(method)] or ["GET", "HEAD"]  # of files that are served as they are
+
+
 def install(app: FastAPI) -> None:
     """Makes every failure a problem document."""
 
@@ -121,6 +133,8 @@ def install(app: FastAPI) -> None:
         assert isinstance(error, HTTPException)
         kind = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
         headers = dict(error.headers or {})
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            headers["Allow"] = ", ".join(_allowed(request))
         return answer(Problem(error.status_code, kind, str(error.detail), headers=headers), request.url.path)
 
     async def unforeseen(request: Request, error: Exception) -> Response:

@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
+import anyio
 from fastapi import APIRouter, BackgroundTasks, Path, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
@@ -179,7 +180,11 @@ async def delete_turn(id: Id, number: Turn, caller: Writer, services: Served, la
 async def turn_events(id: Id, number: Turn, caller: Reader, services: Served) -> EventSourceResponse:
     """`question` {"question": Question or null}; `why` {"why": {picture: reasons}}, in a few batches; `done` {}."""
     shown = await services.pool.run(services.talks.shown, caller, id, number)
-    return EventSourceResponse(_events(services, caller, id, number, shown))
+    events = _events(services, caller, id, number, shown)
+    # They end by themselves: a server that ends lets them.
+    return EventSourceResponse(
+        events, shutdown_event=anyio.Event(), shutdown_grace_period=services.settings.shutdown_s / 2
+    )
 
 
 @router.post(

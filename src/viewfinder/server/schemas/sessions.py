@@ -19,9 +19,9 @@ Filters = Annotated[dict[Name, Name], Field(max_length=50)]
 
 
 class Strict(BaseModel):
-    """A body that knows all its fields."""
+    """A body that knows all its fields, and takes nothing for what it is not (`false` for 0, "5" for 5)."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Question(Strict):
@@ -211,7 +211,7 @@ class Exported(BaseModel):
     n: Annotated[int, Field(ge=1, le=500)] = 50
     conversation: dict[str, Any]
 
-    model_config = ConfigDict(populate_by_name=True, extra="forbid")
+    model_config = ConfigDict(populate_by_name=True, extra="forbid", strict=True)
 
 
 class Found(Strict):

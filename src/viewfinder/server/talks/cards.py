@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from viewfinder.gallery import Match
+from viewfinder.server.discreet import readable
 from viewfinder.server.schemas.sessions import Hit
 from viewfinder.stores import Snapshot
 from viewfinder.stores.rows import unpack_text
@@ -65,4 +66,4 @@ def _first(offsets: np.ndarray, texts: Any, row: int) -> str | None:
     start, end = offsets[row], offsets[row + 1]
     if start == end:
         return None
-    return unpack_text(texts[int(start)].as_py()).encode("utf-8", "replace").decode("utf-8")
+    return readable(unpack_text(texts[int(start)].as_py()))

@@ -1,0 +1,147 @@
+// @ts-check
+/** The public API, and nothing else, is how the page reaches the server. */
+
+import { store } from "./store.js";
+
+const BASE = "/api/v1";
+const PROBE_MS = 2500;
+
+/** An answer that says what went wrong (RFC 9457): `kind` is the last part of its type, `more` the whole document. */
+export class Problem extends Error {
+  /** @param {number} status @param {any} document_ */
+  constructor(status, document_) {
+    super(document_.detail ?? document_.title ?? `HTTP ${status}`);
+    this.status = status;
+    this.kind = String(document_.type ?? "").split(":").at(-1);
+    this.detail = this.message;
+    this.more = document_;
+  }
+}
+
+/** The server could not be reached. */
+export class Unreachable extends Error {}
+
+/** @type {() => Promise<void>} */
+let login = () => Promise.reject(new Error("no login"));
+
+/** Says how to get a token from the user when one is wanted; the request is then made again.
+ * @param {() => Promise<void>} ask */
+export function onUnauthorized(ask) {
+  login = ask;
+}
+
+/** @typedef {{body?: any, query?: Record<string, any>, signal?: AbortSignal, form?: FormData}} Given */
+
+/** The JSON of an answer (null where there is none). Throws Problem, Unreachable, or an AbortError.
+ * @param {string} method @param {string} path below /api/v1 @param {Given} [given] @returns {Promise<any>} */
+export async function request(method, path, given = {}) {
+  const response = await reach(address(path, given.query), {
+    method,
+    signal: given.signal,
+    headers: given.body === undefined ? {} : { "content-type": "application/json" },
+    body: given.form ?? (given.body === undefined ? undefined : JSON.stringify(given.body)),
+  });
+  if (response.status === 401 && path !== "/login") {
+    await login();
+    return request(method, path, given);
+  }
+  const text = await response.text();
+  const json = (response.headers.get("content-type") ?? "").includes("json");
+  const answer = text && json ? JSON.parse(text) : null;
+  if (!response.ok) throw new Problem(response.status, answer ?? { detail: `${response.status} ${response.statusText}` });
+  return answer;
+}
+
+/** @param {string} path @param {Record<string, any>} [query] @param {AbortSignal} [signal] */
+export const get = (path, query, signal) => request("GET", path, { query, signal });
+/** @param {string} path @param {any} [body] @param {AbortSignal} [signal] */
+export const post = (path, body, signal) => request("POST", path, { body, signal });
+/** @param {string} path @param {any} body */
+export const put = (path, body) => request("PUT", path, { body });
+/** @param {string} path @param {any} body */
+export const patch = (path, body) => request("PATCH", path, { body });
+/** @param {string} path */
+export const remove = (path) => request("DELETE", path);
+
+/** Sends a file in the form field `file`. @param {string} path @param {Blob} file */
+export function upload(path, file) {
+  const form = new FormData();
+  form.append("file", file);
+  return request("POST", path, { form });
+}
+
+/** Listens to a stream of events until one named `done` comes, the stream fails, or the given function is called.
+ * Each handler gets the event's JSON; `failed` (not an event's name) is called when the stream breaks off.
+ * @param {string} path below /api/v1 @param {Record<string, (data: any) => void>} handlers @returns {() => void} */
+export function events(path, handlers) {
+  const source = new EventSource(address(path));
+  const { failed, done, ...named } = handlers;
+  for (const [name, handler] of Object.entries(named)) {
+    source.addEventListener(name, (event) => handler(JSON.parse(/** @type {MessageEvent} */ (event).data || "{}")));
+  }
+  source.addEventListener("done", (event) => {
+    source.close();
+    done?.(JSON.parse(/** @type {MessageEvent} */ (event).data || "{}"));
+  });
+  source.addEventListener("error", () => {
+    // The browser would ask again and again; what is shown does not depend on it.
+    source.close();
+    failed?.(null);
+  });
+  return () => source.close();
+}
+
+const segment = encodeURIComponent;
+
+/** The sizes that the server makes: the longer side in pixels. */
+const SIZES = [160, 320, 640, 1280];
+
+/** The smallest size that fills `pixels` on this screen. @param {number} pixels */
+export function sizeFor(pixels) {
+  const wanted = pixels * Math.min(globalThis.devicePixelRatio || 1, 2);
+  // A little smaller than wanted is not seen, and costs a quarter.
+  return SIZES.find((size) => size >= wanted * 0.85) ?? 1280;
+}
+
+/** @param {string} id @param {number} [size] */
+export const thumbnail = (id, size = 320) => `${BASE}/pictures/${segment(id)}/thumbnail?size=${size}`;
+/** @param {string} id @param {number} [size] */
+export const uploadThumbnail = (id, size = 160) => `${BASE}/uploads/${segment(id)}/thumbnail?size=${size}`;
+/** @param {string} id */
+export const original = (id) => `${BASE}/pictures/${segment(id)}/original`;
+
+/** @param {string} path @param {Record<string, any>} [query] */
+export function address(path, query = {}) {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const each of [value].flat()) if (each !== undefined && each !== null) search.append(name, String(each));
+  }
+  const text = search.toString();
+  return `${BASE}${path}${text ? `?${text}` : ""}`;
+}
+
+/** @param {string} url @param {RequestInit} given @returns {Promise<Response>} */
+async function reach(url, given) {
+  try {
+    const response = await fetch(url, { credentials: "same-origin", ...given });
+    store.set({ online: true });
+    return response;
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    if (store.state.online) {
+      store.set({ online: false });
+      setTimeout(probe, PROBE_MS);
+    }
+    throw new Unreachable(String(error));
+  }
+}
+
+/** Asks now and then whether the server is back. */
+async function probe() {
+  try {
+    await fetch(`${BASE}/health/live`, { cache: "no-store" });
+    store.set({ online: true });
+  } catch {
+    setTimeout(probe, PROBE_MS);
+  }
+}

@@ -1,0 +1,85 @@
+/** What the search takes the user to want now: chips, each of which can be taken back. */
+
+import * as actions from "./actions.js";
+import { thumbnail, uploadThumbnail } from "./api.js";
+import { element, icon } from "./dom.js";
+import { holding } from "./overlay.js";
+import { store } from "./store.js";
+import { refill } from "./talk-parts.js";
+import { readable } from "./talk-shapes.js";
+import { t } from "./texts.js";
+
+/** @typedef {import("./store.js").Belief} Belief */
+
+class Beliefs extends HTMLElement {
+  connectedCallback() {
+    this.addEventListener("keydown", (event) => this.#key(event));
+    store.on(["results", "session", "where", "turn", "previewing"], () => this.#render());
+    this.#render();
+  }
+
+  #render() {
+    const { results, where, previewing } = store.state;
+    const beliefs = previewing ? [] : (results?.beliefs ?? []);
+    const filters = Object.entries(where);
+    this.hidden = beliefs.length + filters.length === 0;
+    const chips = [...beliefs.map((belief, index) => this.#belief(belief, index)), ...filters.map(([column, value]) => this.#filter(column, value))];
+    refill(this, element("ul", { class: "beliefs", role: "list", "aria-label": t("beliefs.title") }, ...chips));
+  }
+
+  /** @param {Belief} belief @param {number} index */
+  #belief(belief, index) {
+    const { label, turn, weight } = belief;
+    const source = imageOf(belief);
+    const face = [source && element("img", { src: source, alt: "", class: "mini", width: 24, height: 24 }), element("span", {}, label)];
+    // A picture has no words to look for: its chip shows what was said with it.
+    const hover = source ? { turn } : { label: label.replace(/^not /, ""), turn };
+    const given = { type: "button", class: "chip-face", title: t("beliefs.from", { turn }), "data-key": `belief-${turn}-${label}` };
+    const show = element("button", { ...given, ...holding(hover) }, ...face);
+    const negative = weight < 0 || belief.kind === "rejected";
+    return this.#chip(show, t("beliefs.remove", { label }), () => actions.removeBelief(belief), `belief-x-${index}`, negative ? "negative" : "");
+  }
+
+  /** @param {string} column @param {string} value */
+  #filter(column, value) {
+    const without = () => actions.setWhere(Object.fromEntries(Object.entries(store.state.where).filter(([name]) => name !== column)));
+    const face = element("span", { class: "chip-face" }, icon("filter"), `${readable(column)}: ${value}`);
+    return this.#chip(face, t("filters.unset", { column, value }), without, `filter-x-${column}`);
+  }
+
+  /** @param {HTMLElement} face @param {string} label @param {() => void} onclick @param {string} key @param {string} [more] */
+  #chip(face, label, onclick, key, more = "") {
+    const remove = element("button", { type: "button", class: "chip-x", "aria-label": label, title: label, onclick, "data-key": key }, icon("close"));
+    return element("li", { class: `chip belief ${more}` }, face, remove);
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    const chip = event.target.closest("li.chip");
+    const chips = [...this.querySelectorAll("li.chip")];
+    const at = chips.indexOf(chip);
+    const go = (to) => to?.querySelector("button")?.focus();
+    /** @type {Record<string, () => void>} */
+    const keys = {
+      Delete: () => chip?.querySelector(".chip-x").click(),
+      Backspace: () => chip?.querySelector(".chip-x").click(),
+      ArrowRight: () => go(chips[at + 1]),
+      ArrowLeft: () => go(chips[at - 1]),
+    };
+    if (at < 0 || !(event.key in keys)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    keys[event.key]();
+  }
+}
+
+/** The address of the picture that a belief is about, if it is about one. @param {Belief} belief */
+function imageOf({ kind, turn }) {
+  const said = store.state.session?.tree[turn]?.turn;
+  if (!["picture", "vocabulary", "rejected"].includes(kind) || !said) return null;
+  if (said.show) return uploadThumbnail(said.show);
+  const id = said.like ?? said.reject?.[0];
+  return id ? thumbnail(id, 160) : null;
+}
+
+customElements.define("vf-beliefs", Beliefs);

@@ -1,0 +1,99 @@
+/** Filters by the columns of the catalogue, with counts of what each would leave. */
+
+import { setWhere } from "./actions.js";
+import { element, icon } from "./dom.js";
+import { announce } from "./live.js";
+import { store } from "./store.js";
+import { refill } from "./talk-parts.js";
+import { readable } from "./talk-shapes.js";
+import { refreshFacets } from "./talk-actions.js";
+import { number, t } from "./texts.js";
+
+/** @typedef {{column: string, values: {value: string, count: number}[], more: number}} Facet */
+
+const FEW = 6;
+
+class Filters extends HTMLElement {
+  /** Columns of which all values are shown. */
+  #opened = new Set();
+  #wanted = false;
+
+  connectedCallback() {
+    store.on(["facets", "collection"], () => this.#render());
+    store.on(["where", "collection"], () => this.#refresh());
+    // The shell folds this panel away: counts are asked for once it can be seen.
+    new IntersectionObserver(([{ isIntersecting }]) => {
+      if (isIntersecting && !store.state.facets) this.#refresh();
+    }).observe(this);
+    this.#render();
+  }
+
+  /** Several changes in one moment ask once. */
+  #refresh() {
+    if (this.#wanted || !store.state.collection || (!store.state.facets && !this.offsetParent)) return;
+    this.#wanted = true;
+    queueMicrotask(() => {
+      this.#wanted = false;
+      refreshFacets();
+    });
+  }
+
+  #render() {
+    const { facets, where, collection } = store.state;
+    // A column that says the same of every picture divides nothing, nor does one that names each alone.
+    const divides = ({ column, values: [first] }) => column in where || (first?.count > 1 && first.count < facets.total);
+    const columns = (facets?.facets ?? []).filter(divides);
+    const clear = Object.keys(where).length > 0 && element("button", { type: "button", class: "link", "data-key": "clear", onclick: () => setWhere({}) }, t("filters.clear"));
+    const none = collection?.columns.length === 0 || (facets && columns.length === 0);
+    refill(
+      this,
+      element("h2", { class: "side-title" }, t("filters.title"), clear),
+      none ? element("p", { class: "quiet" }, t("filters.none")) : element("div", { class: "facets" }, ...columns.map((facet) => this.#facet(facet, where[facet.column]))),
+    );
+  }
+
+  /** @param {Facet} facet @param {string | undefined} chosen */
+  #facet(facet, chosen) {
+    const { column, values, more } = facet;
+    const opened = this.#opened.has(column);
+    const most = Math.max(1, ...values.map(({ count }) => count));
+    const shown = opened ? values : values.filter(({ value }, at) => at < FEW || value === chosen);
+    const toggle = () => {
+      if (!this.#opened.delete(column)) this.#opened.add(column);
+      this.#render();
+    };
+    const label = opened ? t("filters.fewer") : t("filters.all", { n: values.length });
+    const expand = values.length > FEW && element("button", { type: "button", class: "link", "aria-expanded": String(opened), "data-key": `more-${column}`, onclick: toggle }, label);
+    const items = shown.map(({ value, count }) => element("li", {}, this.#value(column, value, count, count / most, value === chosen)));
+    return element(
+      "section",
+      { class: "facet", "aria-label": readable(column) },
+      element("h3", {}, readable(column)),
+      element("ul", { role: "list" }, ...items),
+      element("div", { class: "facet-more" }, expand, more > 0 && (opened || values.length <= FEW) && this.#rarer(facet)),
+    );
+  }
+
+  /** @param {string} column @param {string} value @param {number} count @param {number} share @param {boolean} pressed */
+  #value(column, value, count, share, pressed) {
+    const choose = () => {
+      const { [column]: _, ...others } = store.state.where;
+      setWhere(pressed ? others : { ...others, [column]: value });
+      announce(t(pressed ? "filters.unset" : "filters.set", { column, value }));
+    };
+    const given = { type: "button", class: "facet-value", "aria-pressed": String(pressed), "aria-label": t("filters.value", { value, n: count }), "data-key": `${column}-${value}`, onclick: choose, style: { "--share": String(share) } };
+    return element("button", given, element("span", { class: "value" }, value), pressed ? icon("close") : element("span", { class: "quiet" }, number(count)));
+  }
+
+  /** A line for a value that is too rare to be listed. @param {Facet} facet */
+  #rarer({ column, more }) {
+    const input = element("input", { type: "text", maxlength: 200, "aria-label": t("filters.other", { column }), placeholder: t("filters.more", { n: more }), "data-key": `rarer-${column}` });
+    const onsubmit = (event) => {
+      event.preventDefault();
+      if (input.value.trim()) setWhere({ ...store.state.where, [column]: input.value.trim() });
+    };
+    return element("form", { class: "line-form", onsubmit }, input);
+  }
+}
+
+customElements.define("vf-filters", Filters);

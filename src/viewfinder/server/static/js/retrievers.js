@@ -1,0 +1,99 @@
+/** Which retriever reads the talk, and who asks back; both can be changed in the middle of it. */
+
+import { setTo, switchQuestioner, switchRetriever } from "./actions.js";
+import { element, icon } from "./dom.js";
+import { announce } from "./live.js";
+import { store } from "./store.js";
+import { catchUp, isLive, prepare } from "./talk-actions.js";
+import { panel, refill } from "./talk-parts.js";
+import { t } from "./texts.js";
+
+class Retrievers extends HTMLElement {
+  connectedCallback() {
+    const { button, panel: made } = panel("retrievers-panel", t("retrievers.title"), () => this.#fill());
+    [this.button, this.panel] = [button, made];
+    this.append(button, made);
+    store.on(["session", "retrievers", "questioners", "jobs", "busy"], () => this.#render());
+    // What is missing, and what can be chosen instead, is all in the panel.
+    const offer = () => store.state.problem?.kind === "not-prepared" && this.panel.showPopover();
+    store.on(["problem"], offer);
+    this.#render();
+    offer();
+  }
+
+  #render() {
+    const { retriever } = setTo();
+    const { retrievers, session } = store.state;
+    // In a blind study nobody is told.
+    this.hidden = !retrievers || (session !== null && session.retriever === null);
+    if (this.hidden) return;
+    const title = t("retrievers.title");
+    this.button?.setAttribute("aria-label", `${title}: ${retriever}`);
+    this.button?.setAttribute("title", title);
+    this.button?.replaceChildren(element("span", { class: "panel-label" }, retriever ?? ""), icon("down"));
+    if (this.panel?.matches(":popover-open")) this.#fill();
+  }
+
+  #fill() {
+    const { retrievers, questioners } = store.state;
+    const chosen = setTo();
+    const names = questioners?.questioners ?? [];
+    const all = retrievers?.retrievers ?? [];
+    const row = (each) => this.#retriever(each, each.name === chosen.retriever);
+    const usable = all.filter((each) => !each.problem || each.name === chosen.retriever);
+    const folded = all.filter((each) => !usable.includes(each));
+    const open = this.panel.querySelector("details")?.open ?? false;
+    const others = element("details", { open }, element("summary", { "data-key": "others" }, t("retrievers.others", { n: folded.length })), ...folded.map(row));
+    refill(
+      this.panel,
+      element("fieldset", {}, element("legend", {}, t("retrievers.reader")), ...usable.map(row), folded.length > 0 && others),
+      element("fieldset", {}, element("legend", {}, t("retrievers.asker")), ...names.map((name) => this.#questioner(name, name === chosen.questioner))),
+    );
+  }
+
+  /** @param {any} info @param {boolean} checked */
+  #retriever({ name, ready, missing, problem }, checked) {
+    const job = store.state.jobs.find((each) => each.kind === "prepare" && each.what.retriever === name && isLive(each));
+    const usable = ready && !problem;
+    const choose = async () => {
+      await switchRetriever(name);
+      catchUp();
+      if (setTo().retriever === name) announce(t("retrievers.switched", { name }));
+      this.#render();
+    };
+    const about = problem ?? (ready ? aboutOf(name) : t("retrievers.missing", { n: missing }));
+    const percent = job?.total ? Math.round((100 * job.done) / job.total) : 0;
+    const offer = !ready && !problem && !job && element("button", { type: "button", class: "small", "data-key": `prepare-${name}`, onclick: () => prepare(name) }, t("retrievers.prepare"));
+    return element(
+      "div",
+      { class: "option-row" },
+      option("retriever", name, name, checked, !usable && !checked, choose, job ? t("retrievers.preparing", { percent }) : about),
+      offer,
+      job && element("progress", { max: 100, value: percent, "aria-label": t("retrievers.preparing", { percent }) }),
+    );
+  }
+
+  /** @param {string} name @param {boolean} checked */
+  #questioner(name, checked) {
+    const shown = name === "none" ? t("retrievers.nobody") : name.replaceAll("_", " ");
+    const choose = async () => {
+      await switchQuestioner(name);
+      this.#render();
+    };
+    return element("div", { class: "option-row" }, option("questioner", name, shown, checked, false, choose, aboutOf(name)));
+  }
+}
+
+/** What a known retriever or questioner does; one of somebody's own has no text. @param {string} name */
+const aboutOf = (name) => [t(`about.${name}`)].find((text) => text !== `about.${name}`) ?? "";
+
+/** @param {string} group @param {string} name @param {string} shown @param {boolean} checked @param {boolean} disabled
+ * @param {() => void} onchange @param {string} about */
+function option(group, name, shown, checked, disabled, onchange, about) {
+  const id = `${group}-${name}`;
+  const radio = element("input", { type: "radio", name: group, id, value: name, checked, disabled, onchange, "data-key": id, "aria-describedby": about && `${id}-about` });
+  const words = element("span", {}, shown, about && element("span", { class: "quiet about", id: `${id}-about` }, about));
+  return element("label", { class: `option ${disabled ? "off" : ""}`, for: id }, radio, words);
+}
+
+customElements.define("vf-retrievers", Retrievers);

@@ -1,0 +1,158 @@
+// @ts-check
+/** vf-say: the one text box. Words, a picture that is picked ("like this, but ..."), or an image of one's own, which may
+ * be chosen, pasted, or dropped anywhere on the page. Before a talk has begun, results come while one types. */
+
+import * as actions from "./actions.js";
+import { element, fill, icon, iconButton } from "./dom.js";
+import { store } from "./store.js";
+import { t } from "./texts.js";
+
+const PAUSE_MS = 250;
+
+class Say extends HTMLElement {
+  connectedCallback() {
+    this.box = element("textarea", {
+      rows: "1", "aria-label": t("say.label"), maxlength: "2000", autocomplete: "off", enterkeyhint: "send",
+      oninput: () => this.typed(), onkeydown: (event) => this.pressed(event),
+    });
+    this.file = element("input", { type: "file", accept: "image/*,.heic,.avif,.dng", class: "unseen", tabindex: "-1", "aria-label": t("say.attach"),
+      onchange: () => this.show(this.file.files) });
+    this.pill = element("div", { class: "pill" });
+    this.send = iconButton("send", t("say.send"), () => this.say(), { class: "primary" });
+    const attach = iconButton("image", t("say.attach"), () => this.file.click());
+    const form = element("form", { class: "say", onsubmit: (event) => event.preventDefault() }, this.pill,
+      element("div", { class: "line" }, attach, this.file, this.box, this.send));
+    fill(this, form);
+    store.on(["pinned", "session", "turn"], () => this.render());
+    store.on(["pinned"], () => this.picked());
+    this.takeFiles();
+    this.render();
+    if (matchMedia("(hover: hover)").matches) this.box.focus();
+  }
+
+  render() {
+    const { pinned, session, turn } = store.state;
+    this.box.placeholder = t(pinned ? "say.but" : session && turn > 0 ? "say.more" : "say.start");
+    fill(this.pill, ...(this.uploading ? [element("span", { class: "quiet" }, t("say.uploading"))] : pinned ? pillOf(pinned) : []));
+    this.enable();
+  }
+
+  /** The next words are about the picture. */
+  picked() {
+    if (!store.state.pinned) return;
+    this.box.focus({ preventScroll: true });
+    if (!store.state.session) void actions.preview(this.box.value);
+  }
+
+  enable() {
+    this.send.disabled = !this.box.value.trim() && !store.state.pinned;
+    // As high as what is written, up to a few lines.
+    this.box.style.height = "auto";
+    this.box.style.height = `${Math.min(this.box.scrollHeight, 140)}px`;
+  }
+
+  typed() {
+    this.enable();
+    clearTimeout(this.pause);
+    this.pause = setTimeout(() => actions.preview(this.box.value), PAUSE_MS);
+  }
+
+  /** @param {KeyboardEvent} event */
+  pressed(event) {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      void this.say();
+    } else if (event.key === "Escape") {
+      event.stopPropagation();
+      if (store.state.pinned) actions.unpin();
+      else if (this.box.value) this.clear();
+      else this.box.blur();
+    } else if (event.key === "Backspace" && !this.box.value) actions.unpin();
+    else if (event.key === "ArrowUp" && !this.box.value) {
+      event.preventDefault();
+      /** @type {HTMLElement | null} */ (document.querySelector("vf-grid .pick[tabindex='0']"))?.focus();
+    }
+  }
+
+  clear() {
+    this.box.value = "";
+    clearTimeout(this.pause);
+    this.enable();
+  }
+
+  /** What was typed, and empties the box: it becomes part of something else. */
+  taken() {
+    const text = this.box.value.trim();
+    this.clear();
+    return text;
+  }
+
+  async say() {
+    const { pinned } = store.state;
+    const given = this.taken();
+    // The box says "but ..." already.
+    const text = pinned ? given.replace(/^but\b[\s,]*/i, "") : given;
+    if (!text && !pinned) return;
+    await (pinned ? actions[pinned.kind](pinned.id, text) : actions.say(text));
+    // Words are not lost when they could not be taken; while the server is away, they wait to be said.
+    if (store.state.problem && !this.box.value) {
+      this.box.value = text;
+      this.enable();
+    }
+  }
+
+  /** @param {FileList | File[] | null | undefined} files */
+  async show(files) {
+    const file = [...(files ?? [])].find((each) => each.type.startsWith("image/") || /\.(heic|heif|avif|dng|tiff?)$/i.test(each.name));
+    this.file.value = "";
+    if (!file) {
+      if (files?.length) store.set({ problem: { detail: t("say.notpicture") } });
+      return;
+    }
+    this.uploading = true;
+    this.render();
+    await actions.pinUpload(file);
+    this.uploading = false;
+    this.render();
+  }
+
+  /** Pictures come by paste and by drop, wherever on the page. */
+  takeFiles() {
+    let depth = 0;
+    const carries = (event) => event.dataTransfer?.types.includes("Files");
+    const over = (is) => document.body.classList.toggle("dropping", is);
+    document.body.dataset.drop = t("say.drop");
+    addEventListener("paste", (event) => {
+      if (!event.clipboardData?.files.length) return;
+      event.preventDefault();
+      void this.show(event.clipboardData.files);
+    });
+    addEventListener("dragenter", (event) => {
+      if (carries(event)) over((depth += 1) > 0);
+    });
+    addEventListener("dragleave", (event) => {
+      if (carries(event)) over((depth -= 1) > 0);
+    });
+    addEventListener("dragover", (event) => {
+      if (carries(event)) event.preventDefault();
+    });
+    addEventListener("drop", (event) => {
+      if (!carries(event)) return;
+      event.preventDefault();
+      over((depth = 0) > 0);
+      void this.show(event.dataTransfer?.files);
+    });
+  }
+}
+
+/** @param {import("./store.js").Pinned} pinned */
+function pillOf(pinned) {
+  return [
+    element("span", { class: "pinned-pill" },
+      element("img", { src: pinned.thumbnail, alt: pinned.name, width: "40", height: "40" }),
+      element("b", {}, t(`say.pinned.${pinned.kind}`)),
+      iconButton("close", t("say.unpin"), () => actions.unpin())),
+  ];
+}
+
+customElements.define("vf-say", Say);

@@ -1,0 +1,188 @@
+/** The talk: what was said on the way to what is shown, the question that is open, and what the search makes of it. */
+
+import * as actions from "./actions.js";
+import { thumbnail, uploadThumbnail } from "./api.js";
+import { element, iconButton } from "./dom.js";
+import { holding, looking } from "./overlay.js";
+import { store } from "./store.js";
+import { leadOf, oneTabStop, refill, toldOf } from "./talk-parts.js";
+import { childrenOf, origin, pathTo, pieces, textOf, withText } from "./talk-shapes.js";
+import { t } from "./texts.js";
+
+/** @typedef {import("./store.js").TreeNode} TreeNode */
+
+const PICTURES = 4;
+/** What the search understands as no answer, in the language it is talked to in. */
+const DONT_KNOW = "don't know";
+
+/** The pictures that a turn is about. @param {any} turn */
+function pictures(turn) {
+  const sources = turn.like ? [thumbnail(turn.like, 160)] : turn.show ? [uploadThumbnail(turn.show)] : (turn.reject ?? []).map((id) => thumbnail(id, 160));
+  if (!sources.length) return null;
+  const image = (src) => element("img", { src, alt: t("talk.picture"), class: "mini", width: 44, height: 44 });
+  const rest = sources.length - PICTURES;
+  return element("span", { class: `pictures ${turn.reject ? "rejected" : ""}` }, sources.slice(0, PICTURES).map(image), rest > 0 && element("span", { class: "quiet" }, `+${rest}`));
+}
+
+/** The words of a turn; each that may be in a picture is a button which shows where. @param {TreeNode} node */
+function words({ number, turn }) {
+  const text = turn.keep ? "" : textOf(turn);
+  if (!text) return null;
+  const word = (piece, index) =>
+    piece.word
+      ? element("button", { type: "button", class: "spot", "data-key": `word-${number}-${index}`, ...holding({ text: piece.text, turn: number }) }, piece.text)
+      : piece.text;
+  const group = element("span", { role: "group", class: "words", "aria-label": `${text}; ${t("talk.words")}` }, ...pieces(text).map(word));
+  oneTabStop(group, ".spot");
+  return group;
+}
+
+class Talk extends HTMLElement {
+  /** The turn whose words are being changed, and the form for it. @type {{number: number, form: HTMLFormElement} | null} */
+  #editing = null;
+  /** The form for an answer that is none of the choices. @type {HTMLFormElement | null} */
+  #other = null;
+  /** What was shown last: the list is scrolled to its end when that changes. */
+  #shown = "";
+
+  connectedCallback() {
+    store.on(["session", "turn", "results", "question", "asking", "busy"], () => this.#render());
+    store.on(["question"], () => void (this.#other = null));
+    store.on(["turn"], () => void (this.#editing = null));
+    this.#render();
+  }
+
+  #render() {
+    const { session, turn } = store.state;
+    const path = pathTo(session, turn);
+    this.hidden = !session || path.length === 0;
+    this.toggleAttribute("aria-busy", store.state.busy);
+    if (this.hidden || !session) return;
+    const turns = element("ol", { class: "turns", role: "list", "aria-label": t("talk.turns"), tabindex: -1 }, ...path.map((node) => this.#turn(node, turn)));
+    const before = this.querySelector(".turns")?.scrollTop ?? 0;
+    refill(this, element("h2", { class: "unseen" }, t("talk.title")), turns, this.#later(), ...this.#notes(), this.#question());
+    const shown = `${session.id} ${turn}`;
+    turns.scrollTop = shown === this.#shown ? before : turns.scrollHeight;
+    this.#shown = shown;
+  }
+
+  /** @param {TreeNode} node @param {number} shown */
+  #turn(node, shown) {
+    const { number, turn } = node;
+    const asked = turn.answer !== undefined ? (turn.question ?? store.state.session?.tree[node.parent]?.asked) : null;
+    const editing = this.#editing?.number === number;
+    const bubble = element("div", { class: "bubble", ...looking({ turn: number }) }, pictures(turn), element("span", { class: "said" }, leadOf(turn), " ", words(node)));
+    const item = { class: "turn", "aria-current": number === shown && "step", "data-turn": number };
+    return element("li", item, asked?.text && element("p", { class: "asked" }, asked.text), editing ? this.#editing?.form : [bubble, this.#tools(node, shown)]);
+  }
+
+  /** @param {TreeNode} node @param {number} shown */
+  #tools({ number, turn }, shown) {
+    const told = toldOf(turn);
+    const key = (name) => ({ "data-key": `${name}-${number}` });
+    return element(
+      "div",
+      { class: "turn-tools" },
+      number !== shown && iconButton("back", t("talk.look", { told }), () => actions.goTo(number), key("look")),
+      !turn.keep && iconButton("edit", t("talk.edit", { told }), () => this.#edit(number, turn), key("edit")),
+      iconButton("trash", t("talk.remove", { told }), () => actions.deleteTurn(number), key("remove")),
+    );
+  }
+
+  /** @param {number} number @param {any} turn */
+  #edit(number, turn) {
+    const choices = turn.question?.choices ?? [];
+    const done = (text) => {
+      this.#editing = null;
+      this.#render();
+      this.querySelector(`[data-key="edit-${number}"]`)?.focus();
+      if (text === null || text.trim() === textOf(turn)) return;
+      const changed = withText(turn, text);
+      if (changed) actions.editTurn(number, changed);
+      else actions.deleteTurn(number);
+    };
+    this.#editing = { number, form: inputForm(`edit-input-${number}`, t("talk.edit-text"), t("talk.save"), textOf(turn), choices, done) };
+    this.#render();
+    this.#editing.form.querySelector("input")?.select();
+  }
+
+  /** Whether this branch goes on beyond what is shown. */
+  #later() {
+    const { session, turn } = store.state;
+    const children = childrenOf(session?.tree ?? []);
+    let [count, last] = [0, origin(session?.tree, turn)];
+    for (; children[last]?.length; count += 1) last = children[last].at(-1);
+    if (!count) return null;
+    const button = element("button", { type: "button", class: "link", "data-key": "latest", onclick: () => actions.goTo(last) }, t("talk.latest"));
+    return element("p", { class: "quiet later" }, t("talk.later", { n: count }), " · ", button);
+  }
+
+  /** What the search makes of the talk: nothing alike, or turns that it took another way. */
+  #notes() {
+    const { results } = store.state;
+    const adapters = (results?.adapters ?? []).map((name) => element("li", {}, t("talk.adapter", { name })));
+    return [
+      results?.verdict === "nothing" && results.results.length > 0 && element("p", { class: "verdict" }, t("talk.nothing")),
+      adapters.length > 0 && element("ul", { class: "adapters quiet", role: "list" }, ...adapters),
+    ];
+  }
+
+  #question() {
+    const { question, asking } = store.state;
+    if (asking && !question) return element("div", { class: "question waiting" }, element("p", { class: "quiet" }, t("talk.asking")));
+    if (!question) return null;
+    const choice = (text, index) => this.#chip(text, () => actions.answer(text), `choice-${index}`);
+    const chips = element(
+      "div",
+      { class: "chips", role: "group", "aria-label": t("talk.choices") },
+      ...question.choices.filter((text) => text !== DONT_KNOW).map(choice),
+      this.#chip(t("talk.dont-know"), () => actions.answer(DONT_KNOW), "dont-know", "quiet-chip"),
+      !this.#other && this.#chip(t("talk.other"), () => this.#free(), "other", "quiet-chip"),
+      this.#chip(t("talk.skip"), () => this.#skip(), "skip", "quiet-chip"),
+    );
+    const why = element("details", {}, element("summary", {}, t("talk.why")), t("talk.because", question));
+    return element("section", { class: "question", "aria-label": t("talk.question") }, element("p", { class: "ask" }, question.text), chips, this.#other, question.by && why);
+  }
+
+  /** @param {string} text @param {() => void} onclick @param {string} key @param {string} [more] */
+  #chip(text, onclick, key, more = "") {
+    return element("button", { type: "button", class: `chip ${more}`, onclick, disabled: store.state.busy, "data-key": key }, text);
+  }
+
+  #free() {
+    const done = (text) => {
+      this.#other = null;
+      this.#render();
+      if (text?.trim()) actions.answer(text.trim());
+    };
+    this.#other = inputForm("other-input", t("talk.other-label"), t("talk.send"), "", [], done);
+    this.#render();
+    this.#other.querySelector("input")?.focus();
+  }
+
+  /** Leaves the question open in the talk, and goes on in one's own words. */
+  #skip() {
+    store.set({ question: null });
+    document.querySelector("vf-say textarea")?.focus();
+  }
+}
+
+/**
+ * A line to write in, with what may be chosen: Enter gives it, Escape null.
+ * @param {string} key @param {string} label @param {string} send @param {string} value @param {string[]} choices
+ * @param {(text: string | null) => void} done @returns {HTMLFormElement}
+ */
+function inputForm(key, label, send, value, choices, done) {
+  const input = element("input", { type: "text", value, maxlength: 2000, "aria-label": label, "data-key": key, list: choices.length > 0 && `${key}-list`, autocomplete: "off" });
+  const onsubmit = (event) => (event.preventDefault(), done(input.value));
+  const onkeydown = (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    done(null);
+  };
+  const options = element("datalist", { id: `${key}-list` }, ...choices.map((choice) => element("option", { value: choice })));
+  const cancel = iconButton("close", t("talk.cancel"), () => done(null), { "data-key": `${key}-cancel` });
+  return element("form", { class: "line-form", onsubmit, onkeydown }, input, choices.length > 0 && options, element("button", { type: "submit", class: "primary", "data-key": `${key}-send` }, send), cancel);
+}
+
+customElements.define("vf-talk", Talk);
