@@ -355,7 +355,7 @@ class Client:
 
     def states_bytes(self) -> int:
         """What the retrievers' states take, by the server's own metrics."""
-        [found] = re.findall(r"^viewfinder_state_bytes ([\d.e+]+)$", self._bytes("GET", "/metrics").decode(), re.M)
+        [found] = re.findall(r"^viewfinder_states_bytes ([\d.e+]+)$", self._bytes("GET", "/metrics").decode(), re.M)
         return int(float(found))
 
     def until(self, ready: Callable[[], bool], seconds: float = 120) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.gallery import Gallery
 from viewfinder.library import Library, Settings
+from viewfinder.server.problems import Problem
 from viewfinder.stores import generation, load_built
 
 LOOK_S = 1.0
@@ -116,6 +117,18 @@ class LiveLibrary(Library):
         if self._maker.returncode and not self._ending.is_set():
             _LOG.warning("a snapshot could not be made: %s", complaint.strip().rpartition("\n")[2])
         return said.strip() or None
+
+
+def present_gallery(library: Library) -> Gallery:
+    """The pictures of a library that is served.
+
+    Raises:
+        Problem: 409, there are none yet.
+    """
+    try:
+        return library.gallery()
+    except BadInput as error:
+        raise Problem(409, "no-pictures", "there are no pictures yet: add some first") from error
 
 
 def _warmed(gallery: Gallery) -> Gallery:

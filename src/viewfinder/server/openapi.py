@@ -17,6 +17,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from viewfinder.server.access import caller
+from viewfinder.server.links import METHODS, add_links
 from viewfinder.server.problems import ProblemDocument
 from viewfinder.server.routes import ROUTERS
 
@@ -24,7 +25,6 @@ Document = dict[str, Any]
 
 SCOPE_OF = {caller._reader: "read", caller._writer: "write", caller._admin: "admin"}
 TOKEN = {"type": "http", "scheme": "bearer", "description": "Not needed on loopback; made by `viewfinder token add`."}
-METHODS = ("get", "post", "put", "patch", "delete")
 
 
 def document(app: FastAPI) -> Document:
@@ -36,12 +36,25 @@ def document(app: FastAPI) -> Document:
         for unused in ("HTTPValidationError", "ValidationError"):
             shapes.pop(unused, None)
         made["components"]["securitySchemes"] = {"token": TOKEN}
+        for methods in made["paths"].values():
+            for operation in methods.values():
+                _leave_out_impossible(operation)
+        add_links(made)
         for route in (route for router in ROUTERS for route in router.routes):
             if isinstance(route, APIRoute) and route.include_in_schema and (scope := _scope(route.dependant)):
                 for method in route.methods or ():
                     made["paths"][route.path_format][method.lower()]["security"] = [{"token": [scope]}]
         app.openapi_schema = made
     return app.openapi_schema
+
+
+def _leave_out_impossible(operation: Document) -> None:
+    """Takes out what `problems.responses` says of every operation and this one never answers."""
+    without_body = () if "requestBody" in operation else ("400", "408", "413")
+    without_words = () if "requestBody" in operation or "parameters" in operation else ("422",)
+    without_files = ("507",) if {"access", "health"} & set(operation["tags"]) else ()
+    for status in (*without_body, *without_words, *without_files):
+        operation["responses"].pop(status, None)
 
 
 def _scope(dependant: Dependant) -> str | None:

@@ -168,6 +168,26 @@ def test_details_tell_what_is_known_and_no_folder_but_its_last_name(served: Serv
     assert all(0 < chance <= 1 for _, chance in found["tags"].values())
 
 
+def test_looking_around_shows_every_picture_once_a_page_at_a_time(served: Served) -> None:
+    pages: list[dict[str, Any]] = []
+    cursor: str | None = None
+    while cursor is not None or not pages:
+        page = served.client.post(f"{API}/pictures/browse", json={"n": 3, "cursor": cursor}).json()
+        assert page["total"] == 8
+        pages += page["pictures"]
+        cursor = page["next"]
+    assert [picture["id"] for picture in pages] == sorted(served.ids)
+    assert {picture["name"] for picture in pages} == {drawing.path.name for drawing in served.drawings}
+
+
+def test_looking_around_keeps_to_the_filters(served: Served) -> None:
+    column = served.client.post(f"{API}/collection/facets", json={}).json()["facets"][0]
+    value = column["values"][0]
+    where = {column["column"]: value["value"]}
+    assert served.client.post(f"{API}/pictures/browse", json={"where": where}).json()["total"] == value["count"]
+    assert served.client.post(f"{API}/pictures/browse", json={"where": {"nothing": "x"}}).status_code == 422
+
+
 def test_similar_pictures_leave_itself_out_and_come_in_pages(served: Served) -> None:
     whole = served.get(f"/pictures/{served.ids[0]}/similar", params={"n": 500}).json()
     assert whole["next"] is None

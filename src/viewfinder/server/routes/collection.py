@@ -25,6 +25,7 @@ from viewfinder.server.schemas.collection import (
     JobPage,
     PrepareIn,
 )
+from viewfinder.server.schemas.events import event_schema
 from viewfinder.server.services import Served, Services
 
 router = APIRouter(prefix="/api/v1", tags=["collection"])
@@ -37,7 +38,7 @@ Id = Annotated[str, Path(max_length=64, description="the id of a job")]
 _EVENTS: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Events: `job`, the job as it is and whenever it has changed, until it has ended.",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": {"text/event-stream": {"schema": event_schema("job", data="Job")}},
     }
 }
 

@@ -16,6 +16,7 @@ from viewfinder.looking import LOOKS
 from viewfinder.server.access.caller import Admin, Reader, Writer
 from viewfinder.server.database.uploads import UploadRow
 from viewfinder.server.images import adding, receiving
+from viewfinder.server.images.browsing import browse
 from viewfinder.server.images.details import details
 from viewfinder.server.images.known import gone, known
 from viewfinder.server.images.originals import original
@@ -24,6 +25,8 @@ from viewfinder.server.images.thumbnails import Source
 from viewfinder.server.problems import Problem, responses
 from viewfinder.server.schemas.pictures import (
     AddedPicture,
+    Browsed,
+    BrowseIn,
     Looked,
     PictureDetails,
     Placeholders,
@@ -133,6 +136,12 @@ async def picture_original(
         content_disposition_type="inline",
         headers=headers,
     )
+
+
+@router.post("/pictures/browse", operation_id="browse_pictures", summary="Look around", responses=responses(409))
+async def browse_pictures(given: BrowseIn, caller: Reader, services: Served) -> Browsed:
+    """A page of pictures that nobody asked for, under filters if there are any."""
+    return await services.pool.run(browse, services.library, given)
 
 
 @router.get(

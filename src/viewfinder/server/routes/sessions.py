@@ -14,6 +14,7 @@ from sse_starlette import EventSourceResponse
 
 from viewfinder.server.access.caller import Admin, Caller, Reader, Writer
 from viewfinder.server.problems import responses
+from viewfinder.server.schemas.events import event_schema
 from viewfinder.server.schemas.sessions import (
     Exported,
     Found,
@@ -42,7 +43,7 @@ Cursor = Annotated[str | None, Query(max_length=200, description="the `next` of 
 _EVENTS: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Events: `question`, then `why` a few times, then `done`.",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": {"text/event-stream": {"schema": event_schema("question", "why", "done")}},
     }
 }
 _LINES: dict[int | str, dict[str, Any]] = {

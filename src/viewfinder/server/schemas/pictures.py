@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from viewfinder.server.schemas.sessions import Hit, Id, Strict
+from viewfinder.server.schemas.sessions import Card, Filters, Hit, Id, Strict
 
 
 class Facts(BaseModel):
@@ -42,6 +42,22 @@ class SimilarPictures(BaseModel):
 
     results: list[Hit]
     next: str | None
+
+
+class BrowseIn(Strict):
+    """Which pictures to look around among."""
+
+    where: Filters = Field(default_factory=dict)
+    n: int = Field(60, ge=1, le=500)
+    cursor: str | None = Field(None, pattern=r"^[0-9]{1,9}$")
+
+
+class Browsed(BaseModel):
+    """Pictures in no order that means anything; `total` under the filters."""
+
+    pictures: list[Card]
+    total: int
+    next: str | None = Field(description="give it as `cursor` for more; null: no more")
 
 
 class Looked(BaseModel):

@@ -145,20 +145,25 @@ class SessionPage(BaseModel):
     next: str | None = Field(description="give it as `cursor` for more; null: no more")
 
 
-class Hit(BaseModel):
-    """One result. `name` is the file's last name, `caption` what was written about it (for alternative texts).
+class Card(BaseModel):
+    """A picture. `name` is the file's last name, `caption` what was written about it (for alternative texts).
 
-    Its pictures are at /api/v1/pictures/{id}/thumbnail; `why` comes by events, or at once from `search`.
+    Small copies are at /api/v1/pictures/{id}/thumbnail.
     """
 
-    rank: int
     id: str
-    score: float
-    match: Literal["likely", "maybe", "unlikely"]
     name: str
     caption: str | None
     width: int
     height: int
+
+
+class Hit(Card):
+    """One result. `why` comes by events, or at once from `search`."""
+
+    rank: int
+    score: float
+    match: Literal["likely", "maybe", "unlikely"]
     why: dict[str, Any] | None = None
 
 

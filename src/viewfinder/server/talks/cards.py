@@ -11,7 +11,7 @@ import numpy as np
 
 from viewfinder.gallery import Match
 from viewfinder.server.discreet import readable
-from viewfinder.server.schemas.sessions import Hit
+from viewfinder.server.schemas.sessions import Card, Hit
 from viewfinder.stores import Snapshot
 from viewfinder.stores.rows import unpack_text
 
@@ -28,18 +28,21 @@ class Cards:
 
     def hit(self, rank: int, row: int, score: float, match: Match, why: dict[str, Any] | None = None) -> Hit:
         """The picture of a row as a result; of its files only the last name of the first goes out."""
-        name, caption = _first(self._files, self._paths, row), _first(self._captions, self._caption_texts, row)
-        return Hit(
-            rank=rank,
-            id=self._ids[row],
-            score=score,
-            match=match,
-            name=PurePath(name or "").name,
-            caption=caption,
-            width=int(self._width_n[row]),
-            height=int(self._height_n[row]),
-            why=why,
-        )
+        return Hit(**self._known(row), rank=rank, score=score, match=match, why=why)
+
+    def picture(self, row: int) -> Card:
+        """The picture of a row, as it is shown where nothing was asked for."""
+        return Card(**self._known(row))
+
+    def _known(self, row: int) -> dict[str, Any]:
+        name = _first(self._files, self._paths, row)
+        return {
+            "id": self._ids[row],
+            "name": PurePath(name or "").name,
+            "caption": _first(self._captions, self._caption_texts, row),
+            "width": int(self._width_n[row]),
+            "height": int(self._height_n[row]),
+        }
 
 
 _LOCK = threading.Lock()

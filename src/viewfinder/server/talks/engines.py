@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from viewfinder.errors import BadInput, EncoderMismatch, LibraryError, ViewfinderError
+from viewfinder.errors import EncoderMismatch, ViewfinderError
 from viewfinder.filling import StoredVectors
 from viewfinder.gallery import Gallery, check_fits
 from viewfinder.retrievers import RETRIEVERS, RegionSpace, Retriever, load_retriever
+from viewfinder.server.live_library import present_gallery
 from viewfinder.server.problems import Problem
 from viewfinder.server.schemas.collection import RetrieverInfo, Retrievers
 
@@ -61,7 +62,7 @@ class Engines:
         Raises:
             Problem: there are no pictures, they are of another encoder, or their regions have yet to be made.
         """
-        retriever, gallery = self.retriever(name), self._present()
+        retriever, gallery = self.retriever(name), present_gallery(self._library)
         space = retriever.query(retriever.begin()).space
         if not isinstance(space, RegionSpace) or self._prepared.get(name) is gallery:
             return gallery
@@ -108,7 +109,7 @@ class Engines:
     def listed(self) -> Retrievers:
         """All there are, with what stands in the way of using them."""
         try:
-            gallery: Gallery | None = self._present()
+            gallery: Gallery | None = present_gallery(self._library)
         except Problem:
             gallery = None
         return Retrievers(retrievers=[self._info(name, gallery) for name in RETRIEVERS], default=DEFAULT)
@@ -126,11 +127,3 @@ class Engines:
             problem = " ".join(str(error).split())
         ready = problem is None and missing <= AT_ONCE
         return RetrieverInfo(name=name, needs=needs, ready=ready, missing=missing, problem=problem)
-
-    def _present(self) -> Gallery:
-        try:
-            return self._library.gallery()
-        except LibraryError:
-            raise
-        except BadInput as error:
-            raise Problem(409, "no-pictures", "there are no pictures yet: add some first") from error

@@ -106,9 +106,9 @@ async function home() {
 /** A few pictures to begin with: nothing was asked for, so nothing is said about them. @param {number} mine */
 async function wall(mine) {
   const key = `wall ${JSON.stringify(state.where)}`;
-  const results = seen.get(key) ?? (await searched({ text: t("start.query"), where: state.where, n: FIRST, why: false }));
+  const results = seen.get(key) ?? (await browsed({ where: state.where, n: FIRST }));
   remember(key, results);
-  if (mine === latest) store.set({ results: { ...results, verdict: "found" } });
+  if (mine === latest) store.set({ results });
 }
 
 /** Begins a new talk (on the page: the server hears of it with the first turn). */
@@ -289,6 +289,8 @@ const turnPath = (number) => `/sessions/${state.session?.id}/turns/${number}`;
 async function replay(edit) {
   const mine = ++latest;
   const session = /** @type {import("./store.js").SessionTree} */ (state.session);
+  // What is said again is the way to the newest turn: that must be the way to what is shown.
+  if (standsAt(session) !== state.turn) await api.post(`/sessions/${session.id}/turns`, { back_to: state.turn });
   const { results, left_out: leftOut } = await edit();
   const fresh = await api.get(`/sessions/${session.id}`);
   if (mine !== latest) return;
@@ -314,7 +316,9 @@ export async function more() {
     const ofTurn = state.session && !state.previewing && state.turn > 0;
     const page = ofTurn
       ? await api.get(turnPath(state.turn), { n: PAGE, cursor })
-      : await searched({ ...(previewed ?? { text: t("start.query") }), where: state.where, n: PAGE, why: false, cursor });
+      : previewed
+        ? await searched({ ...previewed, where: state.where, n: PAGE, why: false, cursor })
+        : await browsed({ where: state.where, n: PAGE, cursor });
     if (state.results?.next !== cursor) return;
     const results = { ...shown, ...kept(), results: [...shown.results, ...page.results], next: page.next };
     if (ofTurn && state.session) remember(keyOf(state.session.id, state.turn), results);
@@ -350,6 +354,14 @@ export async function preview(text) {
 async function searched(given, signal) {
   const found = await api.post("/search", { ...given, ...(chosen.retriever ? { retriever: chosen.retriever } : {}) }, signal);
   return { turn: 0, beliefs: [], question: null, asking: false, ...found };
+}
+
+/** Pictures that nobody asked for, in the shape of results. @param {object} given */
+async function browsed(given) {
+  const found = await api.post("/pictures/browse", given);
+  const first = Number(given.cursor ?? 0);
+  const results = found.pictures.map((card, at) => ({ ...card, rank: first + at + 1, score: 0, match: "likely", why: null }));
+  return { turn: 0, verdict: "found", results, total: found.total, next: found.next, beliefs: [], adapters: [], question: null, asking: false };
 }
 
 /** Picks a picture: the next words say how the wanted one differs. @param {import("./store.js").Hit} hit */

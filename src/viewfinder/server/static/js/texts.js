@@ -52,7 +52,6 @@ const TEXTS = {
   "start.title": "Find a picture by talking about it",
   "start.text": "Say what you remember. Pick what comes close and say what is different. Answer a question or two.",
   "start.wall": ({ n }) => `Some of your ${count(n, "picture")}`,
-  "start.query": "a bright, colourful picture",
   "start.try": "For example",
   "start.examples": "a dog in the snow|two people at a table|something red by the water|a street at night",
   "empty.library.title": "No pictures yet",

@@ -1,0 +1,33 @@
+"""Looking around: pictures that nobody asked for, a page at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from viewfinder.server.live_library import present_gallery
+from viewfinder.server.schemas.pictures import Browsed, BrowseIn
+from viewfinder.server.talks.cards import cards_of
+
+if TYPE_CHECKING:
+    from viewfinder.library import Library
+
+
+def browse(library: Library, given: BrowseIn) -> Browsed:
+    """Pictures that meet the filters, by id: ids are hashes of the content, so neighbours have nothing in common.
+
+    Raises:
+        UnknownName: no such column or value.
+        Problem: 409, there are no pictures yet.
+    """
+    snapshot = present_gallery(library).snapshot
+    rows = np.flatnonzero(snapshot.where(given.where))
+    start = int(given.cursor or 0)
+    cards = cards_of(snapshot)
+    shown = rows[start : start + given.n].tolist()
+    return Browsed(
+        pictures=[cards.picture(row) for row in shown],
+        total=len(rows),
+        next=str(start + given.n) if start + given.n < len(rows) else None,
+    )
