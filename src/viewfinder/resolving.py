@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import overload
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from viewfinder.conversation import (
     Keep,
     Like,
     Node,
+    PictureId,
     Question,
     Reject,
     Show,
@@ -43,6 +45,26 @@ ImageFile = Callable[[str], Path]
 """The file of an image that a `Show` names."""
 
 
+class OnScreen(Sequence[Picture]):
+    """Pictures that were shown and are still there, looked up when somebody wants them: few retrievers do."""
+
+    def __init__(self, ids: Sequence[PictureId], gallery: Gallery) -> None:
+        self._ids = [picture for picture in ids if gallery.snapshot.row_of(picture) is not None]
+        self._gallery = gallery
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @overload
+    def __getitem__(self, index: int) -> Picture: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Picture]: ...
+    def __getitem__(self, index: int | slice) -> Picture | Sequence[Picture]:
+        if isinstance(index, slice):
+            return OnScreen(self._ids[index], self._gallery)
+        return self._gallery.picture(self._ids[index])
+
+
 def resolve(talk: Conversation, node: Node, gallery: Gallery, image_file: ImageFile = Path) -> ResolvedTurn:
     """The turn of a node with everything it refers to looked up.
 
@@ -67,11 +89,7 @@ def resolve(talk: Conversation, node: Node, gallery: Gallery, image_file: ImageF
             values, text = _kept(attribute, pictures, gallery)
         case Answer(question, answer):
             values, text = _answered(question, answer, gallery)
-    shown = tuple(
-        gallery.picture(picture)
-        for picture in talk.node(node.parent).shown
-        if gallery.snapshot.row_of(picture) is not None
-    )
+    shown = OnScreen(talk.node(node.parent).shown, gallery)
     if isinstance(turn, Like | Show) and gallery.encoder.vocabulary is not None:
         changes, text = named_changes(text, _families(gallery))
     vocabulary = gallery.encoder.vocabulary

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
@@ -159,4 +159,4 @@ class View:
 
 
 def _existing(paths: Sequence[str]) -> str:
-    return next((path for path in paths if Path(path).exists()), paths[0])
+    return next((path for path in paths if os.path.exists(path)), paths[0])  # noqa: PTH110 (one a result)

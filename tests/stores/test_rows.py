@@ -11,6 +11,7 @@ from viewfinder.stores.rows import (
     Failure,
     FileRecord,
     PictureRow,
+    TextLists,
     failures_from_arrow,
     failures_to_arrow,
     pictures_from_arrow,
@@ -47,3 +48,16 @@ def test_any_pictures_come_back_from_arrow(
 def test_failures_come_back_by_path() -> None:
     failures = [Failure("/b\udcff.jpg", 3, 4, 'no "end"'), Failure('"a".jpg', 1, 2, "cut short")]
     assert failures_from_arrow(failures_to_arrow(failures)) == failures[::-1]
+
+
+@given(st.lists(st.lists(TEXTS, max_size=4), min_size=1, max_size=6), st.data())
+def test_lists_of_texts_read_row_by_row_are_those_that_were_written(lists: list[list[str]], data: Any) -> None:
+    rows = [
+        PictureRow(str(at), tuple(FileRecord(text, 1, 1) for text in texts), 1, 1, "PNG", 1, captions=tuple(texts))
+        for at, texts in enumerate(lists)
+    ]
+    start = data.draw(st.integers(0, len(rows) - 1))
+    table = pictures_to_arrow(rows).slice(start)  # a part of a table keeps the buffers of the whole
+    paths, captions = TextLists(table["files"], "path"), TextLists(table["captions"])
+    for at, texts in enumerate(lists[start:]):
+        assert paths.at(at) == captions.at(at) == tuple(texts)

@@ -62,7 +62,7 @@ class ResolvedTurn:
     words: Words
     text: str = ""
     pictures: tuple[Picture, ...] = ()
-    shown: tuple[Picture, ...] = ()
+    shown: Sequence[Picture] = ()
     attribute_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
     vocabulary: tuple[str, ...] = ()

@@ -11,7 +11,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
 
 from viewfinder.errors import (
     BadInput,
@@ -27,7 +26,6 @@ from viewfinder.errors import (
 from viewfinder.server.discreet import readable, without_paths
 
 MEDIA_TYPE = "application/problem+json"
-METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 _LOG = logging.getLogger("viewfinder.server")
 
 
@@ -93,7 +91,10 @@ def of_error(error: ViewfinderError) -> Problem:
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """For `responses=` of a route: these statuses are problem documents; 401, 403, 422, 429 and 503 always are."""
+    """For `responses=` of a route: these statuses are problem documents, beside those that any route may answer.
+
+    (`openapi.document` takes out again what a route without a body, without parameters or without files cannot.)
+    """
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
     return {
         status: {"description": HTTPStatus(status).phrase, "content": content}
@@ -101,14 +102,12 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def _allowed(request: Request) -> list[str]:
+def _allowed(request: Request) -> str:
     """What may be done at an address; the framework would name the methods of one of the routes there only."""
-
-    def fits(method: str) -> bool:
-        asked = {**request.scope, "method": method}
-        return any(route.matches(asked)[0] is Match.FULL for route in request.app.routes)
-
-    return [method for method in METHODS if fits(method)] or ["GET", "HEAD"]  # of files that are served as they are
+    paths = request.app.openapi()["paths"]
+    template = getattr(request.scope.get("route"), "path", "")
+    methods = paths.get(request.url.path) or paths.get(template) or ("get", "head")  # the page and its files
+    return ", ".join(sorted(method.upper() for method in methods))
 
 
 def install(app: FastAPI) -> None:
@@ -134,7 +133,7 @@ def install(app: FastAPI) -> None:
         kind = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
         headers = dict(error.headers or {})
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            headers["Allow"] = ", ".join(_allowed(request))
+            headers["Allow"] = _allowed(request)
         return answer(Problem(error.status_code, kind, str(error.detail), headers=headers), request.url.path)
 
     async def unforeseen(request: Request, error: Exception) -> Response:

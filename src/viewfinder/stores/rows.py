@@ -108,6 +108,22 @@ def failures_from_arrow(table: Any) -> list[Failure]:
     return sorted(found, key=lambda failure: failure.path)
 
 
+class TextLists:
+    """A column of lists of packed texts, for who reads rows one by one: several times faster than Arrow's own rows."""
+
+    def __init__(self, column: Any, field: str | None = None) -> None:
+        """`field`: of lists of structs, the one that holds the texts."""
+        lists = column.combine_chunks()
+        lists = lists.chunk(0) if hasattr(lists, "num_chunks") else lists
+        self._ends = lists.offsets.to_numpy()
+        self._texts = lists.values if field is None else lists.values.field(field)
+
+    def at(self, row: int) -> tuple[str, ...]:
+        """The texts of a row."""
+        places = range(int(self._ends[row]), int(self._ends[row + 1]))
+        return tuple(unpack_text(self._texts[place].as_py()) for place in places)
+
+
 def pack_text(text: str) -> str:
     """The text in a form that Arrow and SQL filters accept; `unpack_text` gives it back.
 

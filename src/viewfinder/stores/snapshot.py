@@ -23,6 +23,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ from viewfinder.stores.columns import (
 from viewfinder.stores.lance import PICTURES, SPACES, Store
 from viewfinder.stores.names import to_file_name
 from viewfinder.stores.region_table import filled_mark
-from viewfinder.stores.rows import PictureRow, pictures_from_arrow, unpack_text
+from viewfinder.stores.rows import PictureRow, TextLists, pictures_from_arrow, unpack_text
 from viewfinder.stores.tables import versions_folder
 
 FORMAT = 1
@@ -85,14 +86,14 @@ class Snapshot:
         row = bisect_left(self.ids, picture_id)
         return row if row < len(self.ids) and self.ids[row] == picture_id else None
 
-    @property
-    def table(self) -> Any:
-        """All that is known of the pictures, as an Arrow table: for who reads one column of many rows."""
-        return self._table
-
     def paths(self, row: int) -> tuple[str, ...]:
         """The files that hold the picture."""
-        return tuple(unpack_text(file["path"]) for file in self._table["files"][row].as_py())
+        return self._paths.at(row)
+
+    def size(self, row: int) -> tuple[int, int]:
+        """Width and height in upright pixels."""
+        width_n, height_n = self._sizes
+        return int(width_n[row]), int(height_n[row])
 
     def facts(self, row: int) -> dict[str, Any]:
         """Width, height, format, bytes, captured, year, month, camera, folder; None where unknown."""
@@ -111,7 +112,7 @@ class Snapshot:
 
     def captions(self, row: int) -> tuple[str, ...]:
         """What people wrote about the picture."""
-        return tuple(map(unpack_text, self._table["captions"][row].as_py()))
+        return self._captions.at(row)
 
     def attributes(self, row: int) -> dict[str, tuple[str, ...]]:
         """What the catalogue says of the picture."""
@@ -134,6 +135,18 @@ class Snapshot:
         except OSError:  # a later process removed the folder; what is mapped of it is still whole
             self._columns = columns_of(pictures_from_arrow(self._table))
             return self._columns[found]
+
+    @cached_property
+    def _paths(self) -> TextLists:
+        return TextLists(self._table["files"], "path")
+
+    @cached_property
+    def _captions(self) -> TextLists:
+        return TextLists(self._table["captions"])
+
+    @cached_property
+    def _sizes(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._table["width"].to_numpy(), self._table["height"].to_numpy()
 
     def where(self, conditions: Mapping[str, str]) -> Bool[np.ndarray, " n"]:
         """The pictures that meet all conditions (column = value, capitals do not matter).

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from viewfinder.library import Library
-from viewfinder.server.talks.cards import Cards, cards_of
+from viewfinder.server.talks import cards
 from viewfinder.stores import FileRecord, PictureRow, Snapshot
 from viewfinder.stores.rows import pictures_to_arrow
 from viewfinder.testing import tiny_snapshot
@@ -13,19 +13,12 @@ from viewfinder.testing import tiny_snapshot
 
 def test_every_card_is_what_the_snapshot_says_of_its_row(colours: Library) -> None:
     snapshot = colours.gallery().snapshot
-    cards = cards_of(snapshot)
     for row, picture in enumerate(snapshot.ids):
-        hit, facts = cards.hit(row + 1, row, 0.5, "maybe"), snapshot.facts(row)
+        hit, facts = cards.hit(snapshot, row + 1, row, 0.5, "maybe"), snapshot.facts(row)
         assert (hit.rank, hit.id, hit.score, hit.match) == (row + 1, picture, 0.5, "maybe")
         assert (hit.width, hit.height) == (facts["width"], facts["height"])
         assert hit.name == Path(snapshot.paths(row)[0]).name
         assert hit.caption == next(iter(snapshot.captions(row)), None)
-
-
-def test_cards_are_made_once_a_snapshot(colours: Library) -> None:
-    snapshot = colours.gallery().snapshot
-    assert cards_of(snapshot) is cards_of(snapshot)
-    assert cards_of(tiny_snapshot([("red", "blue")])) is not cards_of(snapshot)
 
 
 def test_names_that_are_not_unicode_can_be_sent() -> None:
@@ -34,4 +27,4 @@ def test_names_that_are_not_unicode_can_be_sent() -> None:
     table = pictures_to_arrow([row])
     known = tiny_snapshot([("red", "blue")])
     snapshot = Snapshot(known.matrix_nd, table, {}, space="x", generation="x", folder=None)
-    assert Cards(snapshot).hit(1, 0, 0.0, "unlikely").name.encode() == b"caf?.png"
+    assert cards.hit(snapshot, 1, 0, 0.0, "unlikely").name.encode() == b"caf?.png"

@@ -8,7 +8,7 @@ import numpy as np
 
 from viewfinder.server.live_library import present_gallery
 from viewfinder.server.schemas.pictures import Browsed, BrowseIn
-from viewfinder.server.talks.cards import cards_of
+from viewfinder.server.talks import cards
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
@@ -24,10 +24,9 @@ def browse(library: Library, given: BrowseIn) -> Browsed:
     snapshot = present_gallery(library).snapshot
     rows = np.flatnonzero(snapshot.where(given.where))
     start = int(given.cursor or 0)
-    cards = cards_of(snapshot)
     shown = rows[start : start + given.n].tolist()
     return Browsed(
-        pictures=[cards.picture(row) for row in shown],
+        pictures=[cards.card(snapshot, row) for row in shown],
         total=len(rows),
         next=str(start + given.n) if start + given.n < len(rows) else None,
     )

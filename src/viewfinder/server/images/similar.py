@@ -11,7 +11,7 @@ from viewfinder.resolving import resolve
 from viewfinder.retrievers import Composer, Query
 from viewfinder.server.images.known import known
 from viewfinder.server.schemas.pictures import SimilarPictures
-from viewfinder.server.talks.cards import cards_of
+from viewfinder.server.talks import cards
 
 if TYPE_CHECKING:
     from viewfinder.gallery import Gallery
@@ -27,11 +27,10 @@ def similar(library: Library, picture: str, *, n: int, start: int) -> SimilarPic
     gallery, _ = known(library, picture)
     scores = gallery.scores(_like(picture, gallery))
     rows = gallery.best(scores, start + n + 1).tolist()[start:]
-    cards = cards_of(gallery.snapshot)
     results = []
     for rank, row in enumerate(rows[:n], start=start + 1):
         score = float(scores.total_n[row])
-        results.append(cards.hit(rank, row, round(score, 4), match_of(scores.chance_of(score))))
+        results.append(cards.hit(gallery.snapshot, rank, row, round(score, 4), match_of(scores.chance_of(score))))
     return SimilarPictures(results=results, next=str(start + n) if len(rows) > n else None)
 
 

@@ -13,7 +13,7 @@ from viewfinder.gallery import Gallery, Verdict
 from viewfinder.results import Hits, View
 from viewfinder.retrievers import Query
 from viewfinder.server.schemas.sessions import Hit
-from viewfinder.server.talks.cards import cards_of
+from viewfinder.server.talks import cards
 
 
 @dataclass(frozen=True)
@@ -31,16 +31,16 @@ class Page:
 def page_of(view: View, n: int, start: int, *, why: bool = False) -> Page:
     """The `n` results after the first `start`."""
     found = view.hits(n, start)
-    cards, row = cards_of(view.gallery.snapshot), view.gallery.row
+    snapshot, row = view.gallery.snapshot, view.gallery.row
     reasons: dict[PictureId, Any] = view.why([hit.id for hit in found]) if why else {}
-    hits = [cards.hit(hit.rank, row(hit.id), hit.score, hit.match, reasons.get(hit.id)) for hit in found]
+    hits = [cards.hit(snapshot, hit.rank, row(hit.id), hit.score, hit.match, reasons.get(hit.id)) for hit in found]
     return Page(hits, view.total, _next(start + len(hits), view.total), view.query, view.adapters, view.verdict)
 
 
 def first_page(gallery: Gallery, hits: Hits, query: Query, adapters: tuple[str, ...], where: Mapping[str, str]) -> Page:
     """The page of a turn that was just searched, without searching again."""
-    cards, row = cards_of(gallery.snapshot), gallery.row
-    shown = [cards.hit(hit.rank, row(hit.id), hit.score, hit.match) for hit in hits]
+    snapshot, row = gallery.snapshot, gallery.row
+    shown = [cards.hit(snapshot, hit.rank, row(hit.id), hit.score, hit.match) for hit in hits]
     total = _ranked(gallery, query, where)
     return Page(shown, total, _next(len(shown), total), query, adapters, hits.verdict)
 

@@ -53,14 +53,14 @@ export class Grid extends HTMLElement {
     this.addEventListener("keydown", (event) => this.pressed(event));
     this.addEventListener("click", (event) => this.clicked(event));
     this.addEventListener("pointerover", (event) => event.pointerType === "mouse" && this.equip(event.target));
-    this.addEventListener("pointerleave", () => this.tools.remove());
+    this.addEventListener("pointerleave", () => this.unequip());
     this.addEventListener("focusin", (event) => {
       const tile = tileOf(event.target);
       if (tile) this.focusOn(Number(tile.dataset.at), { move: false });
       this.equip(event.target);
     });
     this.addEventListener("focusout", (event) => {
-      if (!this.contains(/** @type {Node | null} */ (event.relatedTarget)) && !this.matches(":hover")) this.tools.remove();
+      if (!this.contains(/** @type {Node | null} */ (event.relatedTarget)) && !this.matches(":hover")) this.unequip();
     });
     new ResizeObserver(() => this.arrange()).observe(this);
   }
@@ -106,7 +106,8 @@ export class Grid extends HTMLElement {
     const wanted = new Set(this.hits.slice(first, end).map((hit) => hit.id));
     const active = document.activeElement?.closest?.("li");
     for (const [id, tile] of this.tiles) {
-      if (wanted.has(id) || tile === active) continue;
+      // What has the focus is kept when it is scrolled away, but not when it is no result any more.
+      if (wanted.has(id) || (tile === active && this.hits[this.at]?.id === id)) continue;
       tile.remove();
       this.tiles.delete(id);
     }
@@ -230,9 +231,18 @@ export class Grid extends HTMLElement {
     if (!tile || coarse.matches) return;
     const hit = this.hits[Number(tile.dataset.at)];
     if (!hit || this.tools.parentElement === tile) return;
+    this.unequip();
     this.tools.firstElementChild.textContent = String(hit.rank);
     this.tools.firstElementChild.title = `${hit.name} · ${t(`match.${hit.match}`)}`;
     tile.append(this.tools);
+  }
+  /** Takes the buttons away; their picture takes the focus from them. */
+  unequip() {
+    const tile = tileOf(this.tools);
+    if (tile?.isConnected && this.tools.contains(document.activeElement)) {
+      /** @type {HTMLElement} */ (tile.firstElementChild).focus({ preventScroll: true });
+    }
+    this.tools.remove();
   }
   clicked(event) {
     const tile = tileOf(event.target);

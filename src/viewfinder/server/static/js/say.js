@@ -103,10 +103,12 @@ class Say extends HTMLElement {
 
   /** @param {FileList | File[] | null | undefined} files */
   async show(files) {
-    const file = [...(files ?? [])].find((each) => each.type.startsWith("image/") || /\.(heic|heif|avif|dng|tiff?)$/i.test(each.name));
+    const given = [...(files ?? [])];
+    const file = given.find((each) => each.type.startsWith("image/") || /\.(heic|heif|avif|dng|tiff?)$/i.test(each.name));
+    // So that the same file can be chosen again; `files` may be the list that this empties.
     this.file.value = "";
     if (!file) {
-      if (files?.length) store.set({ problem: { detail: t("say.notpicture") } });
+      if (given.length) store.set({ problem: { detail: t("say.notpicture") } });
       return;
     }
     this.uploading = true;

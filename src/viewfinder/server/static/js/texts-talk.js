@@ -126,6 +126,7 @@ export const TEXTS = {
   "jobs.done": ({ name }) => `${name}: done`,
   "jobs.failed": ({ name }) => `${name}: failed`,
 
+  "sessions.title": "Talks",
   "sessions.untitled": "Untitled talk",
   "sessions.new": "New talk",
   "sessions.turns": ({ n }) => plural(n, "turn"),
@@ -142,5 +143,4 @@ export const TEXTS = {
   "sessions.more": "Show older",
   "sessions.none": "No talks yet. What you say begins one.",
   "sessions.deleted": ({ name }) => `Deleted “${name}”`,
-
 };
