@@ -38,11 +38,12 @@ def main() -> None:
         "late-interaction": late_interaction_tables(json.loads((RESULTS / "late_interaction.json").read_text())),
         "quality": quality_table(quality),
         "speed": speed_table(speed),
+        "serving": serving_table(json.loads((RESULTS / "serving.json").read_text())),
         "machine": machine(quality["machine"], speed["machine"]),
         "figures": short_table(quality, speed),
     }
     stale = False
-    docs = ("benchmarks.md", "claims.md", "systems/drilldown.md")
+    docs = ("benchmarks.md", "claims.md", "server.md", "systems/drilldown.md")
     for page in (*(ROOT / "docs" / name for name in docs), ROOT / "README.md"):
         before = page.read_text(encoding="utf-8")
         after = before
@@ -88,6 +89,69 @@ def quality_table(quality: dict[str, Any]) -> list[str]:
     return ["| what | reach | measured | 95 % interval |", "|---|---|---|---|"] + [
         f"| {what} | {reach} | {percent(found['mean'])} | {percent(found['low'])} to {percent(found['high'])} |"
         for what, reach, found in rows
+    ]
+
+
+def serving_table(serving: dict[str, Any]) -> list[str]:
+    """What the server adds, and what many people do to it."""
+    turns, crowd, memory = serving["turns"], serving["crowd"], serving["memory"]
+    indexing, paint = serving["indexing"], serving["paint"]
+    rows = [
+        (
+            "a turn at 50,000 pictures, text to first results, over the same turn in process, p50",
+            "<= 1.3",
+            f"{turns['ratio']:.2f} ({turns['p50_ms']:.1f} ms; in process {turns['engine_ms']:.1f})",
+        ),
+        ("its p99 over its p50", "<= 3", f"{turns['p99_over_p50']:.1f} ({turns['p99_ms']:.1f} ms)"),
+        (
+            f"{crowd['people']} people at once without a pause, {crowd['seconds']} s: errors",
+            "0",
+            f"{crowd['errors']} in {crowd['turns']:,} turns",
+        ),
+        (
+            "their p95 over the p50 of one person",
+            "<= 40",
+            f"{crowd['p95_over_single_p50']:.0f} ({crowd['p95_ms']:.0f} ms)",
+        ),
+        (
+            "their turns a second over those of the engine alone",
+            ">= 0.8",
+            f"{crowd['throughput_ratio']:.2f} ({crowd['turns_per_s']:.0f} of {crowd['engine_turns_per_s']:.0f})",
+        ),
+        (
+            "first paint of a talk with 200 results",
+            "< 1 s",
+            f"{paint['results_painted_s']:.2f} s ({paint['results_on_screen']} on the screen; something is there after "
+            f"{paint['first_paint_s']:.2f} s, all pictures after {paint['all_pictures_s']:.2f} s)",
+        ),
+        (
+            "script and style that are loaded before the first pictures",
+            "< 120 kB",
+            f"{paint['first_kb']:.0f} kB ({paint['script_and_style_kb']:.0f} kB with what is loaded when needed)",
+        ),
+        (
+            "a turn while pictures are added, p95 over that of an idle server",
+            "<= 3",
+            f"{indexing['ratio']:.1f} ({indexing['busy_p95_ms']:.0f} ms, {indexing['idle_p95_ms']:.0f} ms; "
+            f"{indexing['added_meanwhile']:,} pictures came in)",
+        ),
+        (
+            "memory of an open talk of ten turns, beyond the states of its retriever",
+            "< 100 kB",
+            f"{memory['kb_per_session']:.0f} kB",
+        ),
+        (
+            "states of all retrievers",
+            "one bounded cache",
+            f"{memory['states_mb']:.1f} MB after {memory['sessions']} talks, at most {memory['states_limit_mb']} MB",
+        ),
+    ]
+    head = ["| what | reach | measured |", "|---|---|---|"]
+    return [
+        *head,
+        *(f"| {what} | {reach} | {measured} |" for what, reach, measured in rows),
+        "",
+        machine_line(serving["machine"]),
     ]
 
 

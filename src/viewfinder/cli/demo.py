@@ -45,7 +45,7 @@ def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the world and its library go.")] = Path("demo"),
     as_json: JsonOption = False,
 ) -> int:
-    """Draw pictures, find one in a talk of five turns, and serve the page to go on."""
+    """Draw pictures, find one in a talk, and serve them."""
     from viewfinder.cli.turns import Teller
 
     plan = Demo.read()
