@@ -78,9 +78,15 @@ async function readLibrary() {
   await Promise.all(Object.entries(names).map(([key, path]) => read(key, path)));
 }
 
-/** Reads the collection again: after jobs, or after pictures were added. */
+/** Reads the collection again: after jobs, or after pictures were added. The first ones are shown at once. */
 export const refreshCollection = () =>
-  acting(async () => store.set({ collection: await api.get("/collection") }), { quiet: true });
+  acting(async () => {
+    const collection = await api.get("/collection");
+    store.set({ collection });
+    if (!collection.pictures || state.session || state.previewing || (state.results?.results.length ?? 0) >= FIRST) return;
+    seen.clear();
+    await begin(latest);
+  }, { quiet: true });
 
 /** @param {router.Place} place */
 async function goToPlace(place) {
@@ -99,9 +105,11 @@ async function home() {
     session: null, turn: 0, results: null, previewing: false, why: {}, question: null, asking: false,
     compare: null, found: null, pinned: null, where: {},
   });
-  // An empty library has nothing to show, and the grid says so.
-  await acting(() => wall(mine).catch((error) => (error.status === 409 ? undefined : Promise.reject(error))), { quiet: true });
+  await acting(() => begin(mine), { quiet: true });
 }
+
+/** The wall; an empty library has nothing to show, and the grid says so. @param {number} mine */
+const begin = (mine) => wall(mine).catch((error) => (error.status === 409 ? undefined : Promise.reject(error)));
 
 /** A few pictures to begin with: nothing was asked for, so nothing is said about them. @param {number} mine */
 async function wall(mine) {

@@ -42,7 +42,7 @@ export class Grid extends HTMLElement {
     this.tools = this.toolsOfTile();
     this.listen();
     store.on(["results"], () => this.take());
-    store.on(["results", "busy", "collection", "turn"], () => this.explain());
+    store.on(["results", "busy", "collection", "turn", "me"], () => this.explain());
     store.on(["pinned", "found"], () => this.mark());
     this.take();
     this.explain();
@@ -200,9 +200,12 @@ export class Grid extends HTMLElement {
     const { results, busy, collection, turn } = store.state;
     this.classList.toggle("waiting", !results && busy);
     this.setAttribute("aria-busy", String(busy));
-    fill(this.note, ...said());
+    // A new node: one that moved would be seen to move.
+    const note = element("div", { class: "note" }, ...said());
+    this.note.replaceWith(note);
+    this.note = note;
     function said() {
-      if (collection?.pictures === 0) return emptyLibrary(collection);
+      if (collection?.pictures === 0) return emptyLibrary();
       if (!results) return busy ? [skeleton()] : [];
       if (!results.results.length) return turn > 0 || Object.keys(store.state.where).length ? nothingLeft() : [];
       return [element("p", { class: "quiet" }, results.next ? t("grid.more") : t("grid.end", { n: results.results.length }))];
@@ -332,12 +335,17 @@ const coarse = matchMedia("(hover: none)");
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 /** @param {EventTarget | null} target @returns {HTMLElement | null} */
 const tileOf = (target) => (target instanceof Element ? target.closest("li.tile") : null);
-function emptyLibrary(collection) {
+function emptyLibrary() {
   const command = element("code", {}, "viewfinder add ~/Pictures");
+  const panel = async () => {
+    await import("./jobs.js");
+    /** @type {HTMLElement | null} */ (document.querySelector("vf-jobs .panel-button"))?.click();
+  };
+  const add = element("button", { type: "button", class: "primary", onclick: panel }, icon("add"), t("empty.library.add"));
   return [
     element("div", { class: "empty" }, icon("image"), element("h2", {}, t("empty.library.title")),
       element("p", {}, t("empty.library.text")), command,
-      collection.roots.length > 0 && element("p", { class: "quiet" }, t("empty.library.admin"))),
+      ...(store.state.me?.scopes?.includes("admin") ? [element("p", {}, t("empty.library.here")), add] : [])),
   ];
 }
 

@@ -2,7 +2,7 @@
 
 import { element, fill, icon } from "./dom.js";
 import { store } from "./store.js";
-import { addFolder, failuresPage, isLive, jobName, readJobs, steer } from "./talk-actions.js";
+import { addFolder, addPictures, failuresPage, isLive, jobName, readJobs, steer } from "./talk-actions.js";
 import { labelled, list, panel, refill } from "./talk-parts.js";
 import { parted } from "./talk-shapes.js";
 import { t } from "./texts.js";
@@ -91,7 +91,7 @@ class Jobs extends HTMLElement {
     if (!me?.scopes?.includes("admin")) return fill(form);
     const heading = element("h3", {}, t("jobs.add"));
     const roots = collection?.roots ?? [];
-    if (!roots.length) return fill(form, heading, element("p", { class: "quiet" }, t("jobs.no-roots")));
+    if (!roots.length) return fill(form, this.#pictures(), heading, element("p", { class: "quiet" }, t("jobs.no-roots")));
     const options = roots.map((root) => element("option", { value: root.number }, root.name));
     const root = element("select", { "aria-label": t("jobs.add") }, ...options);
     const folder = element("input", { type: "text", maxlength: 2000, "aria-label": t("jobs.folder"), placeholder: t("jobs.folder-hint") });
@@ -99,7 +99,17 @@ class Jobs extends HTMLElement {
       event.preventDefault();
       addFolder(Number(root.value), folder.value.trim());
     };
-    fill(form, heading, element("form", { class: "line-form", onsubmit }, root, folder, element("button", { type: "submit", class: "primary" }, t("jobs.start"))));
+    fill(form, this.#pictures(), heading, element("form", { class: "line-form", onsubmit }, root, folder, element("button", { type: "submit", class: "primary" }, t("jobs.start"))));
+  }
+
+  /** Pictures of this device, which join the library. */
+  #pictures() {
+    const chosen = async () => {
+      await addPictures([...input.files]);
+      input.value = "";
+    };
+    const input = element("input", { type: "file", multiple: true, accept: "image/*,.heic,.avif,.dng", class: "unseen", id: "add-pictures", onchange: chosen });
+    return element("label", { class: "file-button", for: "add-pictures" }, input, ...labelled("upload", t("jobs.upload")));
   }
 
   #fillFailures() {

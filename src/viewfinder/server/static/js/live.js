@@ -3,15 +3,18 @@
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let pending;
+/** @type {string[]} */
+let waiting = [];
 
-/** Says `text` in the page's live region; of several within a moment only the last is said. @param {string} text */
+/** Says `text` in the page's live region; what comes within a moment is said together. @param {string} text */
 export function announce(text) {
-  clearTimeout(pending);
   const region = document.getElementById("live");
   if (!region) return;
   // Emptied first, so that the same sentence is said again.
   region.textContent = "";
-  pending = setTimeout(() => {
-    region.textContent = text;
+  waiting.push(text);
+  pending ??= setTimeout(() => {
+    region.textContent = waiting.join(" ");
+    [pending, waiting] = [undefined, []];
   }, 60);
 }

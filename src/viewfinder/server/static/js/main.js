@@ -49,7 +49,7 @@ function switches() {
   const theme = iconButton("theme", "", () => actions.setTheme(themes[(themes.indexOf(store.state.theme) + 1) % 3]), { class: "theme" });
   const panel = iconButton("talk", t("header.panel"), () => togglePanel(), { id: "panel-switch", "aria-controls": "panel" });
   const add = iconButton("add", t("header.new"), () => actions.newTalk(), { class: "new" });
-  fill(one("#switches"), add, theme, iconButton("question", t("header.shortcuts"), () => one("vf-shortcuts").show(), { class: "keys" }), panel);
+  fill(one("#switches"), add, theme, iconButton("question", t("header.shortcuts"), () => import("./shortcuts.js").then(() => one("vf-shortcuts").show()), { class: "keys" }), panel);
   const showTheme = () => {
     const chosen = store.state.theme;
     document.documentElement.dataset.theme = chosen;
@@ -91,11 +91,13 @@ function bar() {
       : results ? count(results.total, "picture") : "";
     none.hidden = turn === 0 || !results?.results.length;
     open.hidden = !collection?.columns?.length;
+    size.hidden = collection?.pictures === 0;
     open.querySelector(".badge").textContent = Object.keys(where).length || "";
     grid.hidden = compare !== null;
     one("vf-compare").hidden = compare === null;
     document.body.classList.toggle("comparing", compare !== null);
-    document.body.classList.toggle("at-start", wall && !store.state.session && collection?.pictures !== 0);
+    document.body.classList.toggle("at-start", turn === 0 && !store.state.session && collection?.pictures !== 0);
+    document.body.classList.toggle("typing", previewing);
     document.title = turn > 0 && store.state.session?.name ? `${store.state.session.name} · viewfinder` : t("app.name");
   };
   store.on(["results", "turn", "previewing", "collection", "where", "compare", "session"], show);
@@ -129,21 +131,31 @@ onUnauthorized(async () => {
   await import("./login.js");
   await one("vf-login").ask();
 });
-void actions.start();
-const shown = new Promise((resolve) => {
-  store.on(["results"], () => requestAnimationFrame(resolve));
-  setTimeout(resolve, 400);
+const drawn = new Promise((resolve) => {
+  const isThere = () => store.state.results || store.state.collection?.pictures === 0;
+  store.on(["results", "collection"], () => isThere() && requestAnimationFrame(resolve));
 });
-void shown.then(() => {
+void Promise.race([drawn, actions.start()]).then(() => {
   load();
   store.on(["session", "where", "compare"], load);
 });
 
 /** Imports what is needed by now; what is here already is not fetched again. */
 async function load() {
+  await styled();
   await Promise.all(LATER.flatMap(([names, isNeeded]) => (isNeeded() ? names.map((name) => import(`./${name}.js`)) : [])));
   if (!store.state.session || load.done) return;
   load.done = true;
   (await import("./overlay.js")).startOverlay();
 }
 load.done = false;
+
+/** The style of all that comes later. @returns {Promise<void>} */
+function styled() {
+  styled.asked ??= new Promise((resolve) => {
+    document.head.append(element("link", { rel: "stylesheet", href: "/static/css/talk.css", onload: resolve, onerror: resolve }));
+  });
+  return styled.asked;
+}
+/** @type {Promise<any> | undefined} */
+styled.asked = undefined;

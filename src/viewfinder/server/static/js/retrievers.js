@@ -91,7 +91,7 @@ const aboutOf = (name) => [t(`about.${name}`)].find((text) => text !== `about.${
  * @param {() => void} onchange @param {string} about */
 function option(group, name, shown, checked, disabled, onchange, about) {
   const id = `${group}-${name}`;
-  const radio = element("input", { type: "radio", name: group, id, value: name, checked, disabled, onchange, "data-key": id, "aria-describedby": about && `${id}-about` });
+  const radio = element("input", { type: "radio", name: group, id, value: name, checked, disabled, onchange, "data-key": id, "aria-label": shown, "aria-describedby": about && `${id}-about` });
   const words = element("span", {}, shown, about && element("span", { class: "quiet about", id: `${id}-about` }, about));
   return element("label", { class: `option ${disabled ? "off" : ""}`, for: id }, radio, words);
 }

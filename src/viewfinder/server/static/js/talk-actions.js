@@ -108,5 +108,19 @@ export const prepare = (retriever) => changing("prepare", { retriever });
 /** @param {string} id @param {"pause" | "resume" | "cancel"} what */
 export const steer = (id, what) => changing(`jobs/${id}/${what}`);
 
+/** Puts pictures of one's own into the library. @param {Iterable<File>} files */
+export const addPictures = (files) =>
+  acting(async () => {
+    for (const file of files) {
+      const { job } = await api.upload("/pictures", file);
+      if (!job) {
+        announce(t("jobs.there", file));
+        continue;
+      }
+      took(await api.get(`/collection/jobs/${job}`));
+      watch(job);
+    }
+  });
+
 /** A page of files that could not be read. @param {string | null} [cursor] @returns {Promise<any>} */
 export const failuresPage = (cursor = null) => acting(() => api.get("/collection/failures", { n: 20, cursor }), { quiet: true });

@@ -42,6 +42,8 @@ class Talk extends HTMLElement {
   #editing = null;
   /** The form for an answer that is none of the choices. @type {HTMLFormElement | null} */
   #other = null;
+  /** The question that was shown last: a new one fades in, once. */
+  #asked = "";
   /** What was shown last: the list is scrolled to its end when that changes. */
   #shown = "";
 
@@ -129,6 +131,7 @@ class Talk extends HTMLElement {
 
   #question() {
     const { question, asking } = store.state;
+    if (!question) this.#asked = "";
     if (asking && !question) return element("div", { class: "question waiting" }, element("p", { class: "quiet" }, t("talk.asking")));
     if (!question) return null;
     const choice = (text, index) => this.#chip(text, () => actions.answer(text), `choice-${index}`);
@@ -140,8 +143,10 @@ class Talk extends HTMLElement {
       !this.#other && this.#chip(t("talk.other"), () => this.#free(), "other", "quiet-chip"),
       this.#chip(t("talk.skip"), () => this.#skip(), "skip", "quiet-chip"),
     );
+    const fresh = question.text === this.#asked ? "" : "fresh";
+    this.#asked = question.text;
     const why = element("details", {}, element("summary", {}, t("talk.why")), t("talk.because", question));
-    return element("section", { class: "question", "aria-label": t("talk.question") }, element("p", { class: "ask" }, question.text), chips, this.#other, question.by && why);
+    return element("section", { class: `question ${fresh}`, "aria-label": t("talk.question") }, element("p", { class: "ask" }, question.text), chips, this.#other, question.by && why);
   }
 
   /** @param {string} text @param {() => void} onclick @param {string} key @param {string} [more] */

@@ -103,6 +103,8 @@ export const TEXTS = {
   "jobs.folder": "Folder below it",
   "jobs.folder-hint": "holidays/2024, or nothing for all of it",
   "jobs.start": "Add",
+  "jobs.upload": "Add pictures of this device …",
+  "jobs.there": ({ name }) => `${name} is in the library already`,
   "jobs.no-roots": "To add folders from here, start the server with --root DIR.",
   "jobs.list": "Jobs",
   "jobs.kind-add": ({ folder }) => `Add ${folder || "everything"}`,

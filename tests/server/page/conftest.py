@@ -1,0 +1,400 @@
+"""A library of real photos, `viewfinder serve` over it in a process of its own, and Chromium.
+
+Every page of these tests is watched: an error in its console, a request to another origin, or a breach of its content
+security policy fails the test, whatever it was about.
+
+Screenshots are kept in runs/page of the repository, or in the folder that VIEWFINDER_ARTEFACTS names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+FLICKR = REPOSITORY.parent / "shared" / "data" / "flickr8k"
+HERE = Path(__file__).parent
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PROGRAM = (sys.executable, "-c", "from viewfinder.cli import main; main()")
+PHOTOS = 120
+WAIT_MS = 20_000
+"""How long something may take to appear: machines that run tests are slow at times."""
+WATCH = """
+window.breaches = []; window.shifts = []; window.heard = [];
+addEventListener("DOMContentLoaded", () => {
+  const live = document.getElementById("live");
+  const hear = new MutationObserver(() => live.textContent && heard.push(live.textContent));
+  if (live) hear.observe(live, { childList: true });
+});
+addEventListener("securitypolicyviolation", (event) => breaches.push(`${event.violatedDirective} ${event.blockedURI}`));
+const told = ({ value, sources }) => ({ value, sources: sources.map(({ node }) => node?.outerHTML?.slice(0, 120)) });
+new PerformanceObserver((list) => {
+  shifts.push(...list.getEntries().filter((each) => !each.hadRecentInput).map(told));
+}).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything here is slow, and needs a browser."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says what was looked at."""
+    if CHROMIUM and not FLICKR.is_dir():
+        terminalreporter.write_line(f"page tests: {FLICKR} is not there, so they used drawn pictures, not photos")
+
+
+@dataclass(frozen=True)
+class Photos:
+    """A folder of pictures, and words that are about some of them."""
+
+    folder: Path
+    captions: Path | None
+    catalogue: Path | None
+    first: str
+    word: str
+    but: str
+    other: str
+
+    @property
+    def files(self) -> list[Path]:
+        return sorted(self.folder.rglob("*.jpg"))
+
+
+@pytest.fixture(scope="session")
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Photos:
+    """120 photos of flickr8k in folders by what is on them; where those are not here, drawings of the world."""
+    home = tmp_path_factory.mktemp("photos")
+    if FLICKR.is_dir():
+        return _photographs(home)
+    program("world", home / "world", "--count", PHOTOS, "--workers", 1)
+    world = home / "world"
+    return Photos(
+        world / "images", None, world / "catalogue.csv", "a balloon in the forest", "balloon", "red", "a lamp"
+    )
+
+
+def _photographs(home: Path) -> Photos:
+    with (FLICKR / "captions.csv").open(newline="", encoding="utf-8") as file:
+        said = [(row["image"], row["caption"]) for row in csv.DictReader(file)]
+    chosen = list(dict(said))[:PHOTOS]
+    folder = home / "pictures"
+    for name in chosen:
+        caption = dict(reversed(said))[name].lower()
+        subject = next((word for word in ("dog", "boy", "girl", "man", "woman") if word in caption.split()), "others")
+        (folder / subject).mkdir(parents=True, exist_ok=True)
+        shutil.copy(FLICKR / "images" / name, folder / subject / name)
+    with (home / "captions.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("image", "caption"), *(row for row in said if row[0] in set(chosen))])
+    return Photos(folder, home / "captions.csv", None, "a dog in the snow", "dog", "running", "a child by the water")
+
+
+def program(*arguments: object) -> str:
+    """Runs `viewfinder` to its end; gives what it printed."""
+    done = subprocess.run(
+        [*PROGRAM, *map(str, arguments)], capture_output=True, text=True, check=False, env=_quiet(), timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _quiet() -> dict[str, str]:
+    return {**os.environ, "OMP_NUM_THREADS": "1"}
+
+
+@pytest.fixture(scope="session")
+def library(photos: Photos, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library's folder."""
+    folder = tmp_path_factory.mktemp("library") / "library.vf"
+    given = {"--captions": photos.captions, "--catalogue": photos.catalogue}
+    options = [part for name, path in given.items() if path for part in (name, path)]
+    program("add", photos.folder, "--library", folder, *options)
+    return folder
+
+
+@dataclass
+class Server:
+    """`viewfinder serve`, which may be ended, and started again at the same address."""
+
+    library: Path
+    options: tuple[str, ...] = ()
+    address: str = ""
+    process: subprocess.Popen[str] | None = None
+
+    @property
+    def log(self) -> Path:
+        return self.library.with_name("serve.log")
+
+    def start(self) -> None:
+        port = urlsplit(self.address).port or 0
+        command = [*PROGRAM, "serve", "--library", str(self.library), "--port", str(port), "--json", *self.options]
+        with self.log.open("a", encoding="utf-8") as log:
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=_quiet())
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        assert line, self.log.read_text(encoding="utf-8")
+        self.address = json.loads(line)["address"]
+
+    def stop(self) -> None:
+        if self.process is None:
+            return
+        self.process.terminate()
+        self.process.communicate(timeout=60)
+        self.process = None
+
+
+@contextlib.contextmanager
+def serving(library: Path, *options: str) -> Iterator[Server]:
+    server = Server(library, options)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def server(library: Path) -> Iterator[Server]:
+    """A server over the photos, for tests that leave it as it is."""
+    with serving(library) as started:
+        yield started
+
+
+@pytest.fixture
+def own_server(library: Path, tmp_path: Path) -> Iterator[Server]:
+    """A server over a copy of the library, which a test may end and start again."""
+    shutil.copytree(library, tmp_path / "own.vf")
+    with serving(tmp_path / "own.vf") as started:
+        yield started
+
+
+@pytest.fixture
+def new_server(photos: Photos, tmp_path: Path) -> Iterator[Server]:
+    """A first start: an empty library, and a root with the photos in it."""
+    with serving(tmp_path / "new.vf", "--root", str(photos.folder)) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    playwright.expect.set_options(timeout=WAIT_MS)
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@dataclass
+class Watched:
+    """What went wrong on a page while a test used it."""
+
+    origin: str = ""
+    wrong: list[str] = field(default_factory=list)
+    expected: tuple[str, ...] = ()
+
+    def follow(self, page: Page) -> None:
+        page.on("console", self._heard)
+        page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
+        page.on("request", self._asked)
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.wrong.append(f"console: {message.text} {message.location.get('url', '')}")
+
+    def _asked(self, request: Request) -> None:
+        at = urlsplit(request.url)
+        if at.scheme not in ("data", "blob") and f"{at.scheme}://{at.netloc}/" != self.origin:
+            self.wrong.append(f"another origin: {request.url}")
+
+    def unexpected(self) -> list[str]:
+        return [each for each in self.wrong if not any(text in each for text in self.expected)]
+
+
+Open = Callable[..., "Person"]
+
+
+@pytest.fixture
+def watched() -> Watched:
+    """What a test may name that is bound to go wrong: `watched.expected`."""
+    return Watched()
+
+
+@pytest.fixture
+def open_page(browser: Browser, watched: Watched, request: pytest.FixtureRequest) -> Iterator[Open]:
+    """Opens a page of a size and a colour scheme at a path of a server (that over the photos, unless another is given).
+
+    The page is watched until the test ends.
+    """
+    contexts: list[BrowserContext] = []
+
+    def opened(
+        path: str = "/",
+        *,
+        at: Server | None = None,
+        width: int = 1440,
+        height: int = 900,
+        scheme: str = "light",
+        **given: Any,
+    ) -> Person:
+        phone = width < 600
+        watched.origin = (at or request.getfixturevalue("server")).address
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if scheme == "dark" else "light",
+            is_mobile=phone,
+            has_touch=phone,
+            reduced_motion=given.pop("motion", "reduce"),
+            base_url=watched.origin,
+            **given,
+        )
+        context.set_default_timeout(WAIT_MS)
+        context.add_init_script(WATCH)
+        contexts.append(context)
+        page = context.new_page()
+        watched.follow(page)
+        page.goto(path)
+        return Person(page)
+
+    yield opened
+    breaches = [each for context in contexts for page in context.pages for each in page.evaluate("window.breaches")]
+    for context in contexts:
+        context.close()
+    assert not breaches
+    assert not watched.unexpected()
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody at a page: what they do most, and what they see."""
+
+    page: Page
+
+    @property
+    def box(self) -> Locator:
+        return self.page.get_by_role("textbox", name="What are you looking for?")
+
+    @property
+    def tiles(self) -> Locator:
+        return self.page.locator("vf-grid .tile")
+
+    @property
+    def question(self) -> Locator:
+        return self.page.get_by_role("region", name="Question")
+
+    def say(self, text: str) -> None:
+        """Types a turn, and waits for its results and its question."""
+        with self.turn():
+            self.box.fill(text)
+            self.box.press("Enter")
+
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[None]:
+        """Waits for the results of a turn that is taken meanwhile, and for what is asked back."""
+        from playwright.sync_api import expect
+
+        before = self.page.url
+        yield
+        expect(self.page).not_to_have_url(before)
+        self.rest()
+
+    def arrived(self, turn: int) -> None:
+        """Waits until a turn of this talk is what is shown, after a move through the history or the tree."""
+        from playwright.sync_api import expect
+
+        expect(self.page).to_have_url(re.compile(f"/{turn}$"))
+        expect(self.page.locator(f"vf-tree [aria-current][data-number='{turn}']")).to_have_count(1)
+        self.rest()
+
+    def rest(self, *, pictures: bool = True) -> None:
+        """Waits until the page asks for nothing more, and shows pictures."""
+        from playwright.sync_api import expect
+
+        expect(self.page.locator("body")).not_to_have_class(re.compile(r"\bbusy\b"))
+        expect(self.page.locator(".question.waiting")).to_have_count(0)
+        if pictures:
+            expect(self.tiles.first).to_be_attached()
+
+    @property
+    def shown(self) -> list[str]:
+        """The ids of the pictures that are drawn, in the order of their place."""
+        drawn = self.tiles.evaluate_all("all => all.map((each) => [Number(each.dataset.at), each.dataset.id])")
+        return [name for _, name in sorted(drawn)]
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """The talk and the turn that the address names."""
+        _, page, talk, turn = urlsplit(self.page.url).path.split("/")
+        assert page == "talk"
+        return talk, int(turn)
+
+    def api(self, path: str, body: Any = None) -> Any:
+        """What the API answers, asked without the page."""
+        url = f"/api/v1{path}"
+        answer = self.page.request.get(url) if body is None else self.page.request.post(url, data=body)
+        assert answer.ok, answer.text()
+        return answer.json()
+
+    def ranking(self, turn: int | None = None, **query: object) -> list[str]:
+        """The ids of a turn's results by the API."""
+        talk, here = self.place
+        given = urlencode({"n": 60, **query})
+        return [hit["id"] for hit in self.api(f"/sessions/{talk}/turns/{turn or here}?{given}")["results"]]
+
+    def tree(self) -> list[Any]:
+        """The talk's turns by the API."""
+        nodes: list[Any] = self.api(f"/sessions/{self.place[0]}")["tree"]
+        return nodes
+
+    @property
+    def heard(self) -> list[str]:
+        """All that a screen reader was told."""
+        said: list[str] = self.page.evaluate("window.heard")
+        return said
+
+
+@pytest.fixture
+def person(open_page: Open) -> Person:
+    """Somebody at the start page in a window of 1440 x 900, with its first pictures on the screen."""
+    came = open_page()
+    came.tiles.first.wait_for()
+    came.page.locator("vf-shortcuts:defined").wait_for(state="attached")
+    came.rest()
+    return came
+
+
+@pytest.fixture(scope="session")
+def artefacts() -> Path:
+    """Where screenshots are kept."""
+    folder = Path(os.environ.get("VIEWFINDER_ARTEFACTS") or REPOSITORY / "runs" / "page")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,205 @@
+"""Every state of the page, light, dark and on a phone: no violation found by axe-core, and a screenshot to look at."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+
+if TYPE_CHECKING:
+    from tests.server.page.conftest import Open, Person, Photos, Server, Watched
+
+LOOKS: dict[str, dict[str, Any]] = {
+    "light": {"scheme": "light"},
+    "dark": {"scheme": "dark"},
+    "phone": {"scheme": "light", "width": 390, "height": 844, "device_scale_factor": 2},
+    "phone-dark": {"scheme": "dark", "width": 390, "height": 844, "device_scale_factor": 2},
+    "wide": {"scheme": "light", "width": 2200, "height": 1200},
+}
+BRIEFLY = ("phone-dark", "wide")
+
+
+class Album:
+    """Looks at a page in one look: keeps a screenshot of each state, and what axe-core has against it."""
+
+    def __init__(self, person: Person, look: str, folder: Path) -> None:
+        self.person, self.look, self.folder = person, look, folder
+        self.against: dict[str, Any] = {}
+
+    def take(self, state: str) -> None:
+        page = self.person.page
+        page.wait_for_timeout(150)  # pictures that are here are painted
+        page.screenshot(path=self.folder / f"{state}-{self.look}.png")
+        for found in axe.Axe().run(page).response["violations"]:
+            self.against.setdefault(state, []).append(
+                (found["id"], [node["html"][:200] for node in found["nodes"][:3]])
+            )
+        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        if wide > 0:
+            self.against.setdefault(state, []).append(f"{wide} pixels wider than the window")
+
+
+@pytest.mark.parametrize("look", list(LOOKS))
+def test_no_state_of_the_page_shuts_anybody_out(
+    open_page: Open, photos: Photos, artefacts: Path, look: str, watched: Watched
+) -> None:
+    person = open_page(**LOOKS[look])
+    person.tiles.first.wait_for()
+    person.rest()
+    album = Album(person, look, artefacts)
+    album.take("start")
+    _talking(album, photos)
+    if look in BRIEFLY:
+        assert album.against == {}
+        return
+    _panels(album, narrow="phone" in look)
+    _pictures(album)
+    _branches(album, photos, narrow="phone" in look)
+    _troubles(album, watched)
+    assert album.against == {}
+
+
+def _talking(album: Album, photos: Photos) -> None:
+    person = album.person
+    person.box.fill(photos.first)
+    expect(person.page.locator("vf-grid .tile").first).to_be_visible()
+    person.page.wait_for_timeout(600)
+    person.rest()
+    album.take("typing")
+    with person.turn():
+        person.box.press("Enter")
+    person.say(photos.but)
+    album.take("talk")
+    person.tiles.nth(1).locator(".pick").click()
+    person.box.fill("but ")
+    album.take("picked")
+    person.box.fill("")
+    person.page.get_by_role("button", name="Not like this after all").click()
+
+
+def _panels(album: Album, *, narrow: bool) -> None:
+    page = album.person.page
+    for state, name in (("talks", "^Talks"), ("collection", "^Collection"), ("retrievers", "^How to search")):
+        page.get_by_role("button", name=re.compile(name)).click()
+        album.person.rest()
+        album.take(state)
+        page.keyboard.press("Escape")
+    page.get_by_role("button", name="Filters").click()
+    expect(page.locator(".facet").first).to_be_visible()
+    album.take("filters")
+    page.get_by_role("button", name="Filters").click()
+    if narrow:
+        page.get_by_role("button", name="Talk", exact=True).click()
+        album.take("talk-open")
+        page.get_by_role("button", name="Talk", exact=True).click()
+        return
+    page.get_by_role("button", name="Keyboard shortcuts").click()
+    album.take("shortcuts")
+    page.keyboard.press("Escape")
+
+
+def _pictures(album: Album) -> None:
+    person = album.person
+    person.page.locator("vf-grid .pick").first.focus()
+    person.page.keyboard.press("Space")
+    dialog = person.page.get_by_role("dialog", name="Details")
+    expect(dialog.locator(".strip img").first).to_be_visible()
+    person.rest()
+    person.page.wait_for_timeout(400)
+    album.take("picture")
+    person.page.keyboard.press("Escape")
+    person.page.locator("vf-grid .pick").first.focus()
+    person.page.keyboard.press("f")
+    expect(person.page.get_by_text("Found!").first).to_be_visible()
+    album.take("found")
+    person.page.get_by_role("button", name="Go on").click()
+
+
+def _branches(album: Album, photos: Photos, *, narrow: bool) -> None:
+    person = album.person
+    person.page.go_back()
+    person.page.wait_for_timeout(300)
+    person.rest()
+    person.say(photos.other)
+    talk, _ = person.place
+    person.page.goto(f"/compare/{talk}/4/2")
+    expect(person.page.get_by_role("heading", name="Two branches side by side")).to_be_visible()
+    person.rest()
+    person.page.wait_for_timeout(500)
+    album.take("compare")
+    person.page.goto(f"/talk/{talk}/4")
+    person.rest()
+    if narrow:
+        return
+    person.page.locator(".bubble .spot").last.hover()
+    expect(person.page.locator("vf-grid canvas.heat").nth(5)).to_be_attached()
+    album.take("heat")
+    person.page.mouse.move(600, 20)
+
+
+def _troubles(album: Album, watched: Watched) -> None:
+    person = album.person
+    watched.expected = ("503", "net::", "ERR_INTERNET_DISCONNECTED")
+    problem = {"type": "urn:viewfinder:problem:deadline", "status": 503, "detail": "this took longer than 30 s"}
+    person.page.route("**/turns", lambda route: route.fulfill(status=503, json=problem))
+    person.box.fill("by night")
+    person.box.press("Enter")
+    expect(person.page.get_by_role("alert")).to_be_visible()
+    album.take("error")
+    person.page.unroute("**/turns")
+    person.page.get_by_role("button", name="Dismiss").click()
+    person.page.context.set_offline(True)
+    person.box.press("Enter")
+    expect(person.page.get_by_role("alert")).to_contain_text("cannot be reached")
+    album.take("offline")
+    person.page.context.set_offline(False)
+    expect(person.page.get_by_role("alert")).to_have_count(0)
+    person.rest()
+
+
+def test_a_library_without_pictures_shuts_nobody_out(
+    new_server: Server, open_page: Open, artefacts: Path, watched: Watched
+) -> None:
+    watched.expected = ("409 (Conflict)",)
+    person = open_page(at=new_server)
+    page = person.page
+    albums = [Album(person, look, artefacts) for look in ("light", "dark", "phone")]
+
+    def take(state: str) -> None:
+        for album in albums:
+            look = {"width": 1440, "height": 900, **LOOKS[album.look]}
+            page.emulate_media(color_scheme=look["scheme"])
+            page.set_viewport_size({"width": look["width"], "height": look["height"]})
+            album.take(state)
+
+    expect(page.get_by_role("button", name="Add pictures …")).to_be_visible()
+    person.rest(pictures=False)
+    take("empty")
+    page.get_by_role("button", name="Add pictures …").click()
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator(".job")).to_contain_text(" left", timeout=60_000)
+    page.screenshot(path=artefacts / "indexing-phone.png")
+    page.get_by_role("button", name=re.compile("^Pause")).click()
+    expect(page.locator(".job")).to_contain_text(re.compile("paused|done"), timeout=60_000)
+    take("paused")
+    assert [album.against for album in albums] == [{}, {}, {}]
+
+
+def test_the_theme_and_the_size_of_the_pictures_are_chosen_and_remembered(person: Person) -> None:
+    page = person.page
+    paper = "getComputedStyle(document.documentElement).backgroundColor"
+    light, high = page.evaluate(paper), person.tiles.first.evaluate("(tile) => tile.offsetHeight")
+    page.get_by_role("button", name="Theme: as the system. Change").click()
+    page.get_by_role("button", name="Theme: light. Change").click()
+    page.get_by_role("button", name="Larger pictures").click()
+    assert page.evaluate(paper) != light
+    page.reload()
+    person.rest()
+    expect(page.get_by_role("button", name="Theme: dark. Change")).to_be_visible()
+    assert page.evaluate(paper) != light
+    assert person.tiles.first.evaluate("(tile) => tile.offsetHeight") > high

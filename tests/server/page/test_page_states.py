@@ -1,0 +1,134 @@
+"""States of the page: empty, filling with progress, not prepared, loading, failing, away."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+if TYPE_CHECKING:
+    from tests.server.page.conftest import Open, Person, Photos, Server, Watched
+
+FAR = 120_000
+"""Milliseconds for what a job may take."""
+
+
+@pytest.fixture
+def newcomer(new_server: Server, open_page: Open, watched: Watched) -> Person:
+    watched.expected = ("409 (Conflict)",)  # an empty library has no pictures to begin with
+    return open_page(at=new_server)
+
+
+def test_an_empty_library_is_filled_from_the_page_and_then_prepared(newcomer: Person, photos: Photos) -> None:
+    page = newcomer.page
+    expect(page.get_by_role("heading", name="No pictures yet")).to_be_visible()
+    expect(page.get_by_text("viewfinder add ~/Pictures")).to_be_visible()
+    page.get_by_role("button", name="Add pictures …").click()
+    page.get_by_role("button", name="Add", exact=True).click()
+    page.get_by_role("button", name=re.compile("^Pause")).click()
+    job = page.locator(".job")
+    expect(job).to_contain_text("paused", timeout=FAR)
+    page.get_by_role("button", name=re.compile("^Resume")).click()
+    expect(job).to_contain_text("running", timeout=FAR)
+    expect(job.get_by_role("progressbar")).to_have_attribute("value", re.compile("^[1-9]"), timeout=FAR)
+    expect(job).to_contain_text(re.compile(r"of 120 pictures.*about \d+ \w+ left"), timeout=FAR)
+    expect(job).to_contain_text("done", timeout=FAR)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name=f"Collection: {len(photos.files)} pictures")).to_be_visible(timeout=FAR)
+    expect(newcomer.tiles.first).to_be_visible()
+    _prepared(newcomer, photos)
+
+
+def test_pictures_of_this_device_join_the_library(newcomer: Person, photos: Photos) -> None:
+    page = newcomer.page
+    page.get_by_role("button", name=re.compile("^Collection")).click()
+    page.get_by_label("Add pictures of this device …").set_input_files(photos.files[:2])
+    expect(page.locator(".job.done")).to_have_count(2, timeout=FAR)
+    expect(page.get_by_role("button", name="Collection: 2 pictures")).to_be_visible(timeout=FAR)
+    expect(newcomer.tiles).to_have_count(2)
+    page.get_by_label("Add pictures of this device …").set_input_files(photos.files[0])
+    expect(page.locator("#live")).to_have_text(f"{photos.files[0].name} is in the library already")
+
+
+def _prepared(person: Person, photos: Photos) -> None:
+    """drilldown reads regions, which the pictures do not have yet: it offers to make them."""
+    person.say(photos.first)
+    before = person.shown
+    person.page.get_by_role("button", name=re.compile("^How to search")).click()
+    drilldown = person.page.get_by_role("radio", name="drilldown")
+    expect(drilldown).to_be_disabled()
+    person.page.get_by_role("button", name="Prepare").click()
+    expect(drilldown).to_be_enabled(timeout=FAR)
+    drilldown.check()
+    person.page.keyboard.press("Escape")
+    person.rest()
+    assert person.shown != before
+    assert person.shown[:5] == person.ranking(1, retriever="drilldown")[:5]
+
+
+def test_while_the_first_pictures_are_awaited_their_places_are_shown(open_page: Open) -> None:
+    person = open_page("about:blank")
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    person.page.route("**/api/v1/pictures/browse", hold)
+    person.page.goto("/")
+    expect(person.page.locator("vf-grid .skeleton")).to_be_visible()
+    expect(person.page.locator("vf-grid")).to_have_attribute("aria-busy", "true")
+    held.pop().continue_()
+    expect(person.tiles.first).to_be_visible()
+    expect(person.page.locator("vf-grid .skeleton")).to_have_count(0)
+
+
+def test_what_fails_is_said_and_can_be_tried_again(person: Person, photos: Photos, watched: Watched) -> None:
+    watched.expected = ("503",)
+    problems = [{"type": "urn:viewfinder:problem:deadline", "status": 503, "detail": "too slow"}]
+
+    def failing(route: Any) -> None:
+        if problems:
+            route.fulfill(status=503, json=problems.pop())
+        else:
+            route.continue_()
+
+    person.page.route("**/turns", failing)
+    person.box.fill(photos.first)
+    person.box.press("Enter")
+    notice = person.page.get_by_role("alert")
+    expect(notice).to_contain_text("That did not work: Too slow")
+    with person.turn():
+        notice.get_by_role("button", name="Try again").click()
+    expect(notice).to_have_count(0)
+    assert person.shown[:5] == person.ranking()[:5]
+
+
+def test_a_talk_that_is_gone_is_said_to_be_gone(open_page: Open, watched: Watched) -> None:
+    watched.expected = ("404",)
+    person = open_page("/talk/no-such-talk/3")
+    expect(person.page.get_by_role("alert")).to_contain_text("This talk is not here any more")
+    expect(person.page).to_have_url(re.compile(r":\d+/$"))
+    person.tiles.first.wait_for()
+
+
+def test_a_server_that_went_away_is_said_and_the_turn_is_taken_when_it_is_back(
+    photos: Photos, open_page: Open, watched: Watched, own_server: Server
+) -> None:
+    watched.expected = ("net::ERR_",)
+    person = open_page(at=own_server)
+    person.tiles.first.wait_for()
+    person.say(photos.first)
+    before = person.shown
+    own_server.stop()
+    person.box.fill(photos.but)
+    person.box.press("Enter")
+    expect(person.page.get_by_role("alert")).to_contain_text("The server cannot be reached.")
+    assert person.shown == before  # what is shown stays
+    with person.turn():
+        own_server.start()
+    expect(person.page.get_by_role("alert")).to_have_count(0)
+    assert person.tree()[2]["turn"] == {"say": photos.but}
+    expect(person.page.locator("#live")).to_contain_text("pictures")
+    assert "The server is back." in " ".join(person.heard)
