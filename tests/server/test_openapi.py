@@ -10,7 +10,8 @@ from fastapi import FastAPI
 
 from viewfinder.library import Library, Settings
 from viewfinder.server.app import create_app
-from viewfinder.server.openapi import METHODS, document, page
+from viewfinder.server.links import METHODS
+from viewfinder.server.openapi import document, page
 from viewfinder.server.settings import ServerSettings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,3 +77,21 @@ def test_failures_are_problem_documents_everywhere(made: dict[str, Any]) -> None
 def test_the_page_of_the_api_is_that_of_the_code(made: dict[str, Any]) -> None:
     written = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     assert written == page(made), "run `python -m viewfinder.server.openapi > docs/api.md`"
+
+
+def test_links_lead_to_operations_and_name_all_that_their_addresses_want(made: dict[str, Any]) -> None:
+    paths = {operation["operationId"]: path for _, path, operation in operations(made)}
+    followed = 0
+    for _, _, operation in operations(made):
+        for answer in operation["responses"].values():
+            for link in answer.get("links", {}).values():
+                followed += 1
+                assert set(link["parameters"]) == set(re.findall(r"\{(\w+)\}", paths[link["operationId"]]))
+    assert followed > 50
+
+
+def test_no_operation_claims_what_it_cannot_answer(made: dict[str, Any]) -> None:
+    by_name = {operation["operationId"]: set(operation["responses"]) for _, _, operation in operations(made)}
+    assert by_name["version"] == {"200", "401", "403", "429", "500", "503"}
+    assert {"400", "408", "413", "422"} <= by_name["take_turn"]
+    assert "413" not in by_name["get_session"]

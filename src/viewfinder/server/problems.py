@@ -26,6 +26,9 @@ from viewfinder.errors import (
 from viewfinder.server.discreet import readable, without_paths
 
 MEDIA_TYPE = "application/problem+json"
+MOST_NAMED = 20
+"""Things that are wrong with a request, of which a problem tells."""
+
 _LOG = logging.getLogger("viewfinder.server")
 
 
@@ -125,7 +128,8 @@ def install(app: FastAPI) -> None:
         assert isinstance(error, RequestValidationError)
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        errors = [{"where": [str(part) for part in it["loc"]], "message": it["msg"]} for it in error.errors()]
+        named = error.errors()[:MOST_NAMED]
+        errors = [{"where": [str(part) for part in it["loc"]], "message": it["msg"]} for it in named]
         return answer(Problem(422, "invalid", f"{where}: {first['msg']}", errors=errors), request.url.path)
 
     async def http(request: Request, error: Exception) -> Response:

@@ -5,16 +5,28 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 NO_NUL = r"^[^\x00]*$"
 """PostgreSQL keeps no NUL in a text."""
+
+MOST_FIELDS = 50
+"""Of any object that is sent."""
 
 Text = Annotated[str, StringConstraints(max_length=2000, pattern=NO_NUL)]
 Name = Annotated[str, StringConstraints(max_length=200, pattern=NO_NUL)]
 Id = Annotated[str, StringConstraints(max_length=64, pattern=NO_NUL)]
 Number = Annotated[int, Field(ge=0, le=1_000_000)]
-Filters = Annotated[dict[Name, Name], Field(max_length=50)]
+
+
+def _few(given: Any) -> Any:
+    """Before anything else is looked at: thousands of wrong fields would take seconds to complain of, one by one."""
+    if isinstance(given, dict) and len(given) > MOST_FIELDS:
+        raise ValueError(f"at most {MOST_FIELDS} fields")
+    return given
+
+
+Filters = Annotated[dict[Name, Name], Field(max_length=MOST_FIELDS), BeforeValidator(_few)]
 """Catalogue columns and the value that pictures must have there."""
 
 
@@ -22,6 +34,8 @@ class Strict(BaseModel):
     """A body that knows all its fields, and takes nothing for what it is not (`false` for 0, "5" for 5)."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+    _few = model_validator(mode="before")(_few)
 
 
 class Question(Strict):
@@ -204,7 +218,7 @@ class Replay(BaseModel):
     results: Results
 
 
-class Exported(BaseModel):
+class Exported(Strict):
     """A talk as a document: how it was set, and the conversation (schema viewfinder/conversation)."""
 
     schema_: Literal["viewfinder/session"] = Field("viewfinder/session", alias="schema")
@@ -216,7 +230,7 @@ class Exported(BaseModel):
     n: Annotated[int, Field(ge=1, le=500)] = 50
     conversation: dict[str, Any]
 
-    model_config = ConfigDict(populate_by_name=True, extra="forbid", strict=True)
+    model_config = ConfigDict(populate_by_name=True)
 
 
 class Found(Strict):

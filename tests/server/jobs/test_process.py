@@ -1,0 +1,47 @@
+"""Starting a worker leaves the server's other threads alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+MULTIPLYING = """
+import asyncio, os, threading, time
+import numpy as np, uvloop
+from viewfinder.server.jobs import process
+
+process.COMMAND = ("head", "-n1")
+done = [0, 0]
+left, right = np.ones((400, 384), np.float32), np.ones((384, 256), np.float32)
+
+def multiply(at):
+    while True:
+        left @ right
+        done[at] += 1
+
+for at in range(len(done)):
+    threading.Thread(target=multiply, args=(at,), daemon=True).start()
+
+async def start_many():
+    for _ in range(100):
+        await (await process.Worker.start({})).ended()
+
+uvloop.run(start_many())
+before = list(done)
+until = time.monotonic() + 60
+while time.monotonic() < until and not all(now > then for now, then in zip(done, before)):
+    time.sleep(0.05)
+print(all(now > then for now, then in zip(done, before)), flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="uvloop is not there")
+def test_searches_go_on_multiplying_while_workers_are_started() -> None:
+    two = os.environ | {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
+    command = [sys.executable, "-c", MULTIPLYING]
+    told = subprocess.run(command, env=two, capture_output=True, text=True, check=False, timeout=120)
+    assert told.stdout == "True\n", told.stderr

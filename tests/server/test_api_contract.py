@@ -1,0 +1,310 @@
+"""The API does what its document says: Schemathesis against `viewfinder serve` over a real library.
+
+Schemathesis makes requests from the OpenAPI document, good ones and bad ones, and judges the answers. The program does
+so for each operation by itself, then in short sequences; it gives up on those as soon as one goes another way when it
+is repeated, as talks with a server do. So there is a long walk too, along the links of the document: begin a talk, say
+something, change what was said, take part in a study.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import SkipTest
+
+import httpx
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from schemathesis.core.failures import FailureGroup
+from schemathesis.core.result import Ok
+from schemathesis.specs.openapi.checks import negative_data_rejection
+
+from viewfinder.testing import COLOURS, tiny_pictures
+
+TOKEN = "contract"
+LEAST_CASES = 2000
+STEPS = 1000
+SELDOM = {"log_in", "export_study_runs", "resume_job", "pause_job", "cancel_job"}
+"""They want a token in their body, a study that has come to an end, or the right moment of a job."""
+
+TURNS: list[dict[str, Any]] = [
+    *({"say": "red over blue"}, {"say": "something green"}, {"answer": "don't know"}),
+    *({"reject": []}, {"back_to": 0}),
+]
+
+BODIES: dict[str, list[dict[str, Any]]] = {
+    "create_session": [{}, {"retriever": "clip-ti", "questioner": "none", "n": 3}],
+    "import_session": [{"conversation": {"schema": "viewfinder/conversation", "version": 1, "turns": []}}],
+    "take_turn": TURNS,
+    "edit_turn": TURNS,
+    "search": [{"text": "red", "n": 4}, {"text": "blue", "without": "red", "where": {"Top": "blue"}}],
+    "create_study": [{"name": "who", "consent": "yes", "targets": {"count": 2}, "rounds": 2}],
+    "join_study": [{"agreed": True}],
+    "take_trial_turn": [{"say": "red"}],
+    "end_trial": [{"found": None}],
+}
+"""What hardly anybody would send by chance: it means something in this library."""
+PROGRAM = (sys.executable, "-c", "from viewfinder.cli import main; main()")
+
+CONFIGURATION = """
+[parameters]
+"path.picture" = {{ dictionary = "pictures", probability = 0.8 }}
+
+[checks]
+positive_data_acceptance.enabled = false  # 422 also says that there is no such picture, retriever, column
+object_level_authorization.enabled = false  # it wants two users; the tests of access and routes have them
+
+[generation.dictionaries]
+string = {{ dictionary = "words", probability = 0.3 }}
+
+[dictionaries]
+pictures = {{ values = {pictures} }}
+words = {{ values = {words} }}
+
+[[operations]]
+include-operation-id = "job_events"
+max-stream-events = 1
+
+[[operations]]
+include-path-regex = '^/api/v1/pictures/\\{{picture\\}}'
+checks.ensure_resource_availability.enabled = false
+"""
+"""Ids of pictures now and then, and words that mean something. Of a job's events one is awaited: jobs take long; and
+a picture that was sent is there when a job has added it."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that runs; `token` may do everything."""
+
+    address: str
+    token: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
+
+def _run(*arguments: str | Path) -> Any:
+    done = subprocess.run([*PROGRAM, *map(str, arguments)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def _table(path: Path, header: list[str], rows: list[list[str]]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve pictures with captions and a catalogue; and a folder that may be added, of two and a file that is none."""
+    home = tmp_path_factory.mktemp("contract")
+    drawn = tiny_pictures(home / "pictures", 12)
+    tiny_pictures(home / "root" / "inside", 2)
+    (home / "root" / "broken.jpg").write_bytes(b"no picture")
+    captions = _table(home / "captions.csv", ["file", "caption"], [[it.path.name, it.caption] for it in drawn])
+    rows = [[it.path.name, it.top, it.bottom] for it in drawn]
+    catalogue = _table(home / "catalogue.csv", ["file", "Top", "Bottom"], rows)
+    tables = ("--captions", captions, "--catalogue", catalogue)
+    _run("add", home / "pictures", "--library", home / "library.vf", *tables, "--workers", "1", "--json")
+    return home / "library.vf"
+
+
+@pytest.fixture(scope="module")
+def server(library: Path) -> Iterator[Server]:
+    """As other machines would reach it, so that tokens are asked for."""
+    made = _run("token", "add", TOKEN, "--scope", "read", "--scope", "write", "--scope", "admin", "--library", library,
+                "--json")  # fmt: skip
+    command = [*PROGRAM, "serve", "--host", "0.0.0.0", "--port", "0", "--library", str(library), "--json"]
+    command += ["--root", str(library.parent / "root"), "--originals"]
+    environment = os.environ | {"VIEWFINDER_REQUESTS_BURST": "1000000", "VIEWFINDER_REQUESTS_PER_S": "100000"}
+    with (
+        (library.parent / "log").open("w") as log,
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True) as process,
+    ):
+        assert process.stdout is not None
+        port = json.loads(process.stdout.readline())["address"].rstrip("/").rpartition(":")[2]
+        yield Server(f"http://127.0.0.1:{port}", made["token"])
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+
+
+@pytest.fixture(scope="module")
+def pictures(server: Server) -> list[str]:
+    """Ids."""
+    asked = httpx.post(f"{server.address}/api/v1/search", json={"text": "red"}, headers=server.headers)
+    return [hit["id"] for hit in asked.json()["results"]]
+
+
+@pytest.fixture(scope="module")
+def configuration(pictures: list[str], library: Path) -> Path:
+    """How Schemathesis is to go about it."""
+    words = [*COLOURS, *pictures[:4], "composer", "clip-i", "information_gain", "none", "Top", "inside"]
+    path = library.parent / "schemathesis.toml"
+    path.write_text(CONFIGURATION.format(pictures=json.dumps(pictures), words=json.dumps(words)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def report(server: Server, configuration: Path, library: Path) -> dict[str, Any]:
+    """What the program found."""
+    written = library.parent / "report.json"
+    command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(configuration), "run"]
+    command += [f"{server.address}/api/v1/openapi.json", "-H", f"Authorization: Bearer {server.token}"]
+    command += ["--phases", "coverage,stateful", "--mode", "all", "--generation-deterministic", "--no-shrink"]
+    command += ["--no-color", "--continue-on-failure", "--request-timeout", "60", "--report", "json"]
+    command += ["--report-json-path", str(written)]
+    hooks = {"SCHEMATHESIS_HOOKS": "contract_hooks", "PYTHONPATH": str(Path(__file__).parent)}
+    done = subprocess.run(
+        command, env=os.environ | hooks, cwd=library.parent, capture_output=True, text=True, check=False
+    )
+    assert written.exists(), done.stdout + done.stderr
+    return {**json.loads(written.read_text(encoding="utf-8")), "told": done.stdout}
+
+
+class Walk:
+    """Goes from answer to answer, by the links that each has in the document; now and then it begins anew."""
+
+    def __init__(self, server: Server, configuration: Path, pictures: list[str], seed: int) -> None:
+        config = schemathesis.Config.from_path(configuration)
+        schema = schemathesis.openapi.from_url(f"{server.address}/api/v1/openapi.json", config=config)
+        found = [result.ok() for result in schema.get_all_operations() if isinstance(result, Ok)]
+        self.operations = {operation.definition.raw["operationId"]: operation for operation in found}
+        self.cases = {name: drawn(operation) for name, operation in self.operations.items()}
+        self.headers, self.random = server.headers, random.Random(seed)
+        self.bodies = {**BODIES, "found_it": [{"picture": picture} for picture in pictures[:3]]}
+        self.known: dict[str, list[dict[str, str]]] = defaultdict(list)  # operation -> addresses that it may have
+        self.wrong: list[str] = []
+        self.tried, self.done = Counter[str](), Counter[str]()
+
+    def step(self) -> None:
+        """One request: what the last answers lead to, three times of four."""
+        name, parameters = self.rarest(self.operations), dict[str, str]()
+        if self.known and self.random.random() < 0.75:
+            name = self.rarest(self.known)
+            parameters = self.random.choice(self.known[name][-3:])
+        case = self.random.choice(self.cases[name])
+        case.path_parameters = {**case.path_parameters, **parameters}
+        if name in self.bodies and self.random.random() < 0.6:
+            case.body = self.random.choice(self.bodies[name])
+        if case.path_parameters.get("name") == TOKEN:
+            return
+        how = {"headers": self.headers, "timeout": 60}
+        response = case.call(**how)
+        self.tried[name] += 1
+        self.done[name] += response.status_code < 300
+        try:
+            case.validate_response(response, excluded_checks=[negative_data_rejection], transport_kwargs=how)
+        except FailureGroup as failures:
+            self.wrong.append(str(failures))
+        self.follow(name, case, response)
+
+    def rarest(self, names: Iterable[str]) -> str:
+        """Half of the time any of them, else one that was seldom carried out, or at least seldom tried."""
+        if self.random.random() < 0.5:
+            return self.random.choice(sorted(names))
+        return min(sorted(names), key=lambda name: (20 * self.done[name] + self.tried[name], self.random.random()))
+
+    def follow(self, name: str, case: Any, response: Any) -> None:
+        """Where one can go from here."""
+        answer = self.operations[name].definition.raw["responses"].get(str(response.status_code), {})
+        for link in answer.get("links", {}).values():
+            with suppress(LookupError, ValueError, TypeError):
+                values = {to: value_of(given, case, response) for to, given in link["parameters"].items()}
+                self.known[link["operationId"]].append(values)
+
+
+def value_of(expression: str, case: Any, response: Any) -> str:
+    """A runtime expression of OpenAPI: a parameter of the request, or a place in the answer."""
+    if expression.startswith("$request.path."):
+        return str(case.path_parameters[expression.removeprefix("$request.path.")])
+    value = response.json()
+    for key in expression.removeprefix("$response.body#/").split("/"):
+        value = value[int(key)] if key.isdigit() else value[key]
+    return str(value)
+
+
+def drawn(operation: Any) -> list[Any]:
+    """Requests to one operation: most of them good ones."""
+    cases: list[Any] = []
+    for mode, count in ((GenerationMode.POSITIVE, 6), (GenerationMode.NEGATIVE, 3)):
+
+        @settings(
+            max_examples=count,
+            derandomize=True,
+            deadline=None,
+            database=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(operation.as_strategy(generation_mode=mode))
+        def collect(case: Any) -> None:
+            cases.append(case)
+
+        with suppress(Unsatisfiable, SkipTest):  # nothing can be wrong about a request without parameters
+            collect()
+    return cases
+
+
+@pytest.fixture(scope="module")
+def walk(server: Server, configuration: Path, pictures: list[str], report: dict[str, Any]) -> Walk:
+    """After a walk of many steps. (The program goes first: it finds the server as it was started.)"""
+    walk = Walk(server, configuration, pictures, seed=1)
+    for _ in range(STEPS):
+        walk.step()
+    return walk
+
+
+@pytest.fixture(scope="module")
+def answers(server: Server, walk: Walk) -> dict[str, dict[int, int]]:
+    """What the server counted while that went on: "GET /api/v1/..." -> status -> how often."""
+    line = re.compile(r'viewfinder_requests_total\{method="(\w+)",route="([^"]+)",status="(\d+)"\} ([\d.]+)')
+    counted: dict[str, dict[int, int]] = defaultdict(dict)
+    told = httpx.get(f"{server.address}/api/v1/metrics", headers=server.headers).text
+    for method, route, status, count in line.findall(told):
+        counted[f"{method} {route}"][int(status)] = int(float(count))
+    return counted
+
+
+pytestmark = pytest.mark.slow
+
+
+def test_no_request_finds_the_document_wrong(report: dict[str, Any]) -> None:
+    assert (report["failures"], report["errors"]) == ([], []), report["told"]
+    assert report["complete"] and report["exit_code"] == 0
+    assert report["operations"]["tested"] == report["operations"]["total"] > 50
+    assert report["phases"]["stateful"]["status"] == report["phases"]["coverage"]["status"] == "success"
+    assert report["test_cases"]["generated"] >= LEAST_CASES
+
+
+def test_no_answer_on_a_long_walk_finds_it_wrong(walk: Walk) -> None:
+    assert walk.wrong == []
+
+
+def test_no_answer_is_the_servers_own_failure(answers: dict[str, dict[int, int]], library: Path) -> None:
+    assert sum(count for by_status in answers.values() for count in by_status.values()) >= LEAST_CASES + STEPS / 2
+    assert {route: by for route, by in answers.items() if any(status >= 500 for status in by)} == {}
+    assert "Traceback" not in (library.parent / "log").read_text(encoding="utf-8")
+
+
+def test_nearly_every_operation_was_carried_out(answers: dict[str, dict[int, int]], walk: Walk) -> None:
+    operations = {name: f"{it.method.upper()} {it.path}" for name, it in walk.operations.items()}
+    done = {name for name, route in operations.items() if any(status < 300 for status in answers.get(route, ()))}
+    assert set(operations) - done <= SELDOM
