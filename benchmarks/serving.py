@@ -31,6 +31,7 @@ import numpy as np
 import psutil
 from machine import described
 from speed import SIZE, library_of_vectors, phrases
+from threadpoolctl import threadpool_limits
 
 import viewfinder
 from viewfinder.conversation import Say
@@ -63,9 +64,13 @@ def main() -> None:
 
 
 def turns(files: Sequence[Path]) -> dict[str, Any]:
-    """Text to first results over HTTP, over the same turn of a session in process; in turn, on different words."""
+    """Text to first results over HTTP, over the same turn of a session in process; in turn, on different words.
+
+    Both with products on one thread, as the server has them.
+    """
     del files
-    with library_of_vectors(SIZE) as library, served(library.folder) as server:
+    one_thread = threadpool_limits(1, user_api="blas")
+    with library_of_vectors(SIZE) as library, served(library.folder) as server, one_thread:
         client = Client(server.port)
         talk, chat = client.talk(), library.chat(n=SHOWN)
         over_http, in_process = [], []

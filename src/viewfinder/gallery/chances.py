@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -35,8 +36,8 @@ class ChanceOf:
         """The chance that a picture of this score is one that is meant."""
         # In a collection of one picture, or of equal ones, nothing stands out; scores are rounded to 1e-4 on the way.
         outlier = (score - self.mean) / max(self.deviation, 1e-3)
-        logit = np.clip(self.score_weight * score + self.outlier_weight * outlier + self.bias, -50, 50)
-        return float(1 / (1 + np.exp(-logit)))
+        logit = min(max(self.score_weight * score + self.outlier_weight * outlier + self.bias, -50.0), 50.0)
+        return 1 / (1 + math.exp(-logit))
 
 
 def chance_of(query: Query, total_n: Float32[np.ndarray, " n"], calibration: Calibration | None) -> ChanceOf:

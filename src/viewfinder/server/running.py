@@ -12,6 +12,7 @@ from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from threadpoolctl import threadpool_limits
 
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.library import Library
@@ -33,6 +34,8 @@ def run(library_folder: Path, settings: ServerSettings, *, ready: Callable[[str]
         LibraryError, DatabaseError: what is served cannot be opened.
     """
     logs.configure()
+    # Requests share the cores among themselves; threads of one product, waiting for each other, would be in their way.
+    threadpool_limits(1, user_api="blas")
     with listening(settings.host, settings.port) as listener:
         library = Library.open(library_folder)
         check_guarded(library_folder, settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from viewfinder.library import Library
+from viewfinder.results import Hit
 from viewfinder.server.talks import cards
 from viewfinder.stores import FileRecord, PictureRow, Snapshot
 from viewfinder.stores.rows import pictures_to_arrow
@@ -14,7 +15,8 @@ from viewfinder.testing import tiny_snapshot
 def test_every_card_is_what_the_snapshot_says_of_its_row(colours: Library) -> None:
     snapshot = colours.gallery().snapshot
     for row, picture in enumerate(snapshot.ids):
-        hit, facts = cards.hit(snapshot, row + 1, row, 0.5, "maybe"), snapshot.facts(row)
+        found = Hit(row + 1, picture, snapshot.paths(row)[0], 0.5, "maybe")
+        hit, facts = cards.hit(snapshot, found), snapshot.facts(row)
         assert (hit.rank, hit.id, hit.score, hit.match) == (row + 1, picture, 0.5, "maybe")
         assert (hit.width, hit.height) == (facts["width"], facts["height"])
         assert hit.name == Path(snapshot.paths(row)[0]).name
@@ -27,4 +29,4 @@ def test_names_that_are_not_unicode_can_be_sent() -> None:
     table = pictures_to_arrow([row])
     known = tiny_snapshot([("red", "blue")])
     snapshot = Snapshot(known.matrix_nd, table, {}, space="x", generation="x", folder=None)
-    assert cards.hit(snapshot, 1, 0, 0.0, "unlikely").name.encode() == b"caf?.png"
+    assert cards.hit(snapshot, Hit(1, "a", broken, 0.0, "unlikely")).name.encode() == b"caf?.png"

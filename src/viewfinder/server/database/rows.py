@@ -23,9 +23,11 @@ def every(connection: Connection, kind: type[Row], query: Executable) -> list[Ro
     return [kind(**found) for found in connection.execute(query).mappings()]
 
 
-def first(connection: Connection, kind: type[Row], query: Executable) -> Row | None:
-    """The first row that a query finds, if any."""
-    found = connection.execute(query).mappings().first()
+def first(
+    connection: Connection, kind: type[Row], query: Executable, given: Mapping[str, Any] | None = None
+) -> Row | None:
+    """The first row that a query finds, if any; `given`: values of its parameters."""
+    found = connection.execute(query, dict(given or {})).mappings().first()
     return None if found is None else kind(**found)
 
 

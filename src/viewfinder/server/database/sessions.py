@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select, tuple_
+from sqlalchemy import Connection, Select, bindparam, func, select, tuple_
 
 from viewfinder.conversation import Conversation, Node, Question, turn_from_json, turn_to_json
 from viewfinder.errors import BadInput, DatabaseError, UnknownName, ViewfinderError
@@ -130,13 +130,13 @@ class Sessions:
         assert node.turn is not None, "the root is not stored"
         with self._database.writing() as connection:
             # Holds the talk's row (PostgreSQL; SQLite holds everything): the next turn's number cannot change below.
-            used = connection.execute(SESSIONS.update().where(SESSIONS.c.id == id).values(updated=at))
+            used = connection.execute(_USED, {"talk": id, "now": at})
             if not used.rowcount:
                 raise UnknownName(f"there is no talk {id}: it was deleted, or never begun")
-            last = connection.scalar(select(func.max(NODES.c.number)).where(NODES.c.session == id))
+            last = connection.scalar(_LAST, {"talk": id})
             if node.number != (last or 0) + 1:
                 raise TurnTaken(node.number)
-            connection.execute(NODES.insert().values(session=id, elapsed_ms=elapsed_ms, at=at, **_recorded(node)))
+            connection.execute(_NODE, {"session": id, "elapsed_ms": elapsed_ms, "at": at, **_recorded(node)})
 
     def note_question(self, id: str, number: int, question: Question | None) -> None:
         """Records what was asked after a turn; where the talk was deleted in the meantime, nothing happens."""
@@ -145,12 +145,17 @@ class Sessions:
             connection.execute(turn.values(asked=None if question is None else asdict(question)))
 
 
+# What every turn says to the database is made once: making it anew costs as much as saying it.
+_USED = SESSIONS.update().where(SESSIONS.c.id == bindparam("talk")).values(updated=bindparam("now"))
+_LAST = select(func.max(NODES.c.number)).where(NODES.c.session == bindparam("talk"))
+_NODE = NODES.insert()
 _TURNS = select(func.count()).where(NODES.c.session == SESSIONS.c.id).scalar_subquery()
 _SELECT: Select[Any] = select(SESSIONS, _TURNS.label("turns"))
+_TALK = _SELECT.where(SESSIONS.c.id == bindparam("talk"))
 
 
 def _get(connection: Connection, id: str) -> SessionRow | None:
-    return rows.first(connection, SessionRow, _SELECT.where(SESSIONS.c.id == id))
+    return rows.first(connection, SessionRow, _TALK, {"talk": id})
 
 
 def _nodes_of(id: str) -> Select[Any]:

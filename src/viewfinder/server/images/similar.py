@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from viewfinder.conversation import Conversation, Like
-from viewfinder.gallery import match_of
 from viewfinder.resolving import resolve
+from viewfinder.results import View
 from viewfinder.retrievers import Composer, Query
 from viewfinder.server.images.known import known
 from viewfinder.server.schemas.pictures import SimilarPictures
@@ -25,13 +25,9 @@ def similar(library: Library, picture: str, *, n: int, start: int) -> SimilarPic
         Problem: 404, there is no such picture.
     """
     gallery, _ = known(library, picture)
-    scores = gallery.scores(_like(picture, gallery))
-    rows = gallery.best(scores, start + n + 1).tolist()[start:]
-    results = []
-    for rank, row in enumerate(rows[:n], start=start + 1):
-        score = float(scores.total_n[row])
-        results.append(cards.hit(gallery.snapshot, rank, row, round(score, 4), match_of(scores.chance_of(score))))
-    return SimilarPictures(results=results, next=str(start + n) if len(rows) > n else None)
+    view = View(gallery, _like(picture, gallery))
+    hits = [cards.hit(gallery.snapshot, hit) for hit in view.hits(n, start)]
+    return SimilarPictures(results=hits, next=str(start + n) if start + n < view.total else None)
 
 
 def _like(picture: str, gallery: Gallery) -> Query:

@@ -31,16 +31,15 @@ class Page:
 def page_of(view: View, n: int, start: int, *, why: bool = False) -> Page:
     """The `n` results after the first `start`."""
     found = view.hits(n, start)
-    snapshot, row = view.gallery.snapshot, view.gallery.row
+    snapshot = view.gallery.snapshot
     reasons: dict[PictureId, Any] = view.why([hit.id for hit in found]) if why else {}
-    hits = [cards.hit(snapshot, hit.rank, row(hit.id), hit.score, hit.match, reasons.get(hit.id)) for hit in found]
+    hits = [cards.hit(snapshot, hit, reasons.get(hit.id)) for hit in found]
     return Page(hits, view.total, _next(start + len(hits), view.total), view.query, view.adapters, view.verdict)
 
 
 def first_page(gallery: Gallery, hits: Hits, query: Query, adapters: tuple[str, ...], where: Mapping[str, str]) -> Page:
     """The page of a turn that was just searched, without searching again."""
-    snapshot, row = gallery.snapshot, gallery.row
-    shown = [cards.hit(snapshot, hit.rank, row(hit.id), hit.score, hit.match) for hit in hits]
+    shown = [cards.hit(gallery.snapshot, hit) for hit in hits]
     total = _ranked(gallery, query, where)
     return Page(shown, total, _next(len(shown), total), query, adapters, hits.verdict)
 
