@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, func, select, tuple_
+from sqlalchemy.exc import IntegrityError
 
 from viewfinder.conversation import Conversation, Node, Question, turn_from_json, turn_to_json
 from viewfinder.errors import BadInput, DatabaseError, UnknownName, ViewfinderError
@@ -128,15 +129,13 @@ class Sessions:
             UnknownName: there is no such talk (any more).
         """
         assert node.turn is not None, "the root is not stored"
-        with self._database.writing() as connection:
-            # Holds the talk's row (PostgreSQL; SQLite holds everything): the next turn's number cannot change below.
-            used = connection.execute(_USED, {"talk": id, "now": at})
-            if not used.rowcount:
-                raise UnknownName(f"there is no talk {id}: it was deleted, or never begun")
-            last = connection.scalar(_LAST, {"talk": id})
-            if node.number != (last or 0) + 1:
-                raise TurnTaken(node.number)
-            connection.execute(_NODE, {"session": id, "elapsed_ms": elapsed_ms, "at": at, **_recorded(node)})
+        try:
+            with self._database.writing() as connection:
+                if not connection.execute(_USED, {"talk": id, "now": at}).rowcount:
+                    raise UnknownName(f"there is no talk {id}: it was deleted, or never begun")
+                connection.execute(_NODE, {"session": id, "elapsed_ms": elapsed_ms, "at": at, **_recorded(node)})
+        except IntegrityError as error:  # turns are numbered without gaps, so who missed one comes upon its number
+            raise TurnTaken(node.number) from error
 
     def note_question(self, id: str, number: int, question: Question | None) -> None:
         """Records what was asked after a turn; where the talk was deleted in the meantime, nothing happens."""
@@ -147,7 +146,6 @@ class Sessions:
 
 # What every turn says to the database is made once: making it anew costs as much as saying it.
 _USED = SESSIONS.update().where(SESSIONS.c.id == bindparam("talk")).values(updated=bindparam("now"))
-_LAST = select(func.max(NODES.c.number)).where(NODES.c.session == bindparam("talk"))
 _NODE = NODES.insert()
 _TURNS = select(func.count()).where(NODES.c.session == SESSIONS.c.id).scalar_subquery()
 _SELECT: Select[Any] = select(SESSIONS, _TURNS.label("turns"))
