@@ -116,7 +116,9 @@ def serving_table(serving: dict[str, Any]) -> list[str]:
         (
             "their turns a second over those of the engine alone",
             ">= 0.8",
-            f"{crowd['throughput_ratio']:.2f} ({crowd['turns_per_s']:.0f} of {crowd['engine_turns_per_s']:.0f})",
+            f"{crowd['throughput_ratio']:.2f} ({crowd['turns_per_s']:.0f} of {crowd['engine_turns_per_s']:.0f}); "
+            f"{crowd['throughput_ratio_of_what_locust_left']:.2f} of what locust left of the cores, of which it took "
+            f"{100 * crowd['locust_share_of_cores']:.0f} %",
         ),
         (
             "first paint of a talk with 200 results",

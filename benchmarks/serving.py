@@ -13,6 +13,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -121,6 +122,10 @@ def crowd(files: Sequence[Path]) -> dict[str, Any]:
         "turns_per_s": round(measured["turns"] / SECONDS, 1),
         "engine_turns_per_s": round(engine, 1),
         "throughput_ratio": round(measured["turns"] / SECONDS / engine, 3),
+        "locust_share_of_cores": round(measured["share_of_cores"], 3),
+        "throughput_ratio_of_what_locust_left": round(
+            measured["turns"] / SECONDS / engine / (1 - measured["share_of_cores"]), 3
+        ),
     }
 
 
@@ -133,11 +138,14 @@ def _locust(port: int) -> dict[str, Any]:
             str(PEOPLE), "--run-time", f"{SECONDS}s", "--host", f"http://127.0.0.1:{port}", "--locustfile",
             str(Path(__file__).with_name("people.py")),
         ]  # fmt: skip
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(command, env={**os.environ, "TURNS_OUT": str(out)}, capture_output=True, check=False)
         if not out.exists():
             sys.exit(done.stderr.decode())
-        said = json.loads(out.read_text())
-    return {"turns": said["turns"], "errors": said["errors"], "p95_ms": said["p95_ms"]}
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        said: dict[str, Any] = json.loads(out.read_text())
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {**said, "share_of_cores": spent / SECONDS / (os.cpu_count() or 1)}
 
 
 def _engine_throughput(library: Library) -> float:

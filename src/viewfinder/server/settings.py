@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 from pathlib import Path
 
 from pydantic import Field
@@ -28,7 +29,9 @@ class ServerSettings(BaseSettings):
     originals: bool = False
     origins: tuple[str, ...] = ()
 
-    threads: int = Field(4, ge=1, description="requests that search at the same time; others wait their turn")
+    threads: int = Field(
+        default_factory=lambda: os.cpu_count() or 1, ge=1, description="requests that search at once; others wait"
+    )
     deadline_s: float = Field(30.0, gt=0, description="after which a request is answered with 503")
     idle_s: float = Field(15.0, gt=0, description="how long a client may be silent while it sends a body")
     shutdown_s: float = Field(10.0, gt=0, description="how long running turns may take when the server ends")
