@@ -20,7 +20,7 @@ from viewfinder.testing import load_colours, tiny_pictures
 Open = Callable[[Database], Studies]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Library, dict[str, str]]]:
     """The library, and the caption of every picture by its id: "red over blue"."""
     home = tmp_path_factory.mktemp("study")

@@ -22,7 +22,7 @@ LOOKS = [(top, bottom) for top in COLOURS for bottom in COLOURS]
 OpenTalks = Callable[..., Talks]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def colours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     """Pictures p000 (red over red), p001 (red over green) ... p063; the first has a caption."""
     with pytest.MonkeyPatch.context() as patch:
