@@ -140,7 +140,8 @@ def serving_table(serving: dict[str, Any]) -> list[str]:
         (
             "memory of an open talk of ten turns, beyond the states of its retriever",
             "< 100 kB",
-            f"{memory['kb_per_session']:.0f} kB",
+            f"{memory['kb_per_session']:.0f} kB"
+            + ("" if memory["kb_per_session"] > 0 else ": too little to see, other memory was let go meanwhile"),
         ),
         (
             "states of all retrievers",
