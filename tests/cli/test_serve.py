@@ -224,3 +224,26 @@ def test_the_demo_ends_by_serving_its_library(
     assert str(taken) not in address
     assert httpx.get(f"{address}api/v1/collection").json()["pictures"] > 100
     assert _ended(process, signal.SIGTERM)[0] == 0
+
+
+def test_a_database_that_cannot_be_had_is_said_in_one_line(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from viewfinder.cli import main; main()",
+            "serve",
+            "--library",
+            str(tmp_path / "library"),
+            "--port",
+            "0",
+        ],
+        env={**os.environ, "VIEWFINDER_DATABASE_URL": "mysql://someone:secret@host/x"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert line.startswith("viewfinder: a mysql database is not supported") and "secret" not in line

@@ -57,6 +57,12 @@ def configure() -> None:
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("viewfinder").setLevel(level())
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """That the app did not start is told by whoever started it, with the reason."""
+    return not record.getMessage().startswith("Application startup failed")
 
 
 def route_of(scope: Scope) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from http import HTTPStatus
 from typing import Any
@@ -140,6 +141,13 @@ def install(app: FastAPI) -> None:
             headers["Allow"] = _allowed(request)
         return answer(Problem(error.status_code, kind, str(error.detail), headers=headers), request.url.path)
 
+    async def system(request: Request, error: Exception) -> Response:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return answer(
+                of_error(DiskFull("the server's disk is full; nothing acknowledged is lost")), request.url.path
+            )
+        return await unforeseen(request, error)
+
     async def unforeseen(request: Request, error: Exception) -> Response:
         _LOG.exception("unforeseen error at %s", request.url.path, exc_info=error)
         detail = "something unforeseen happened; the server's log says what"
@@ -149,4 +157,5 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(ViewfinderError, engine)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(OSError, system)
     app.add_exception_handler(Exception, unforeseen)
