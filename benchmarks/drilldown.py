@@ -12,25 +12,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 import time
 import tomllib
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from machine import described
+from rows import compared, is_measured, measured, minutes, parameters, ranks_of, run
 
-from viewfinder.evaluation import read_run
-from viewfinder.measures import permutation_test, seeded_interval
 from viewfinder.retrievers.drilldown.retriever import SHIPPED
-from viewfinder.weights import read_weights
 
 HERE = Path(__file__).parent
 COUNT, WORLD_SEED = 6500, 5
@@ -133,7 +128,9 @@ def main() -> None:
             for job in jobs:
                 job.result()
     done = [row for some in rows.values() for row in some if all(is_done(row, s, given.work) for s in row.seeds)]
-    ranks = {row.name: np.stack([ranks_of(row, seed, given.work) for seed in row.seeds]) for row in done}
+    ranks = {
+        row.name: np.stack([ranks_of(folder(row, seed, given.work) / "test") for seed in row.seeds]) for row in done
+    }
     claims = [claim for claim in tomllib.loads((HERE / "claims.toml").read_text())["claim"] if "rows" in claim]
     result = {
         "data": f"{COUNT} scenes of product photos, seed {WORLD_SEED}: 1,000 test scenes, 10 turns; "
@@ -180,21 +177,6 @@ def one(row: Row, seed: int, data: Path, work: Path) -> None:
     print(f"{row.name}, seed {seed}: {time.monotonic() - began:.0f} s", flush=True)
 
 
-def run(*command: str, log: Path | None = None) -> None:
-    """A verb of the command line, on one processor."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    if log is not None:
-        log.parent.mkdir(parents=True, exist_ok=True)
-    with (log or Path(os.devnull)).open("a") as told:
-        subprocess.run(
-            [str(Path(sys.executable).with_name("viewfinder")), *command],
-            check=True,
-            env=environment,
-            stdout=told,
-            stderr=told,
-        )
-
-
 def folder(row: Row, seed: int, work: Path) -> Path:
     """Where a training lies."""
     return work / "runs" / f"{row.name.replace(' ', '-').replace(',', '')}-{seed}"
@@ -215,13 +197,7 @@ def first_stage(name: str, seed: int, work: Path) -> Path:
 
 def is_done(row: Row, seed: int, work: Path) -> bool:
     """Whether a row was measured."""
-    return (folder(row, seed, work) / "test" / "results.json").is_file()
-
-
-def ranks_of(row: Row, seed: int, work: Path) -> Float[np.ndarray, "s t"]:
-    """The 0-based ranks of all talks after all turns, ties halved."""
-    [task] = read_run(folder(row, seed, work) / "test").tasks
-    return np.asarray((task.ranks.best_st + task.ranks.worst_st) / 2)
+    return is_measured(folder(row, seed, work) / "test")
 
 
 def figures(row: Row, ranks_est: Float[np.ndarray, "e s t"], work: Path) -> dict[str, Any]:
@@ -231,7 +207,7 @@ def figures(row: Row, ranks_est: Float[np.ndarray, "e s t"], work: Path) -> dict
         "seeds": list(row.seeds),
         "parameters": 0 if row.system == "composer" else parameters(checkpoint(row, row.seeds[0], work)),
         "query_numbers": row.numbers,
-        "minutes": [round(minutes(row, seed, work), 1) for seed in row.seeds],
+        "minutes": [round(minutes(folder(row, seed, work)), 1) for seed in row.seeds],
         "mean": {f"R@{depth}": measured((ranks_est < depth).astype(np.float64).mean(axis=2)) for depth in DEPTHS},
         "by turn": {
             "R@10": [measured(found_10[:, :, turn]) for turn in range(ranks_est.shape[2])],
@@ -240,35 +216,12 @@ def figures(row: Row, ranks_est: Float[np.ndarray, "e s t"], work: Path) -> dict
     }
 
 
-def parameters(file: Path) -> int:
-    """Numbers that were trained, without what was measured of the data."""
-    arrays = read_weights(file).arrays
-    return int(sum(array.size for name, array in arrays.items() if not name.endswith(("_mean", "_deviation"))))
-
-
-def minutes(row: Row, seed: int, work: Path) -> float:
-    """How long the training took by the clock, both stages; the first stage of another row is not counted."""
-    seconds = 0.0
-    for log in folder(row, seed, work).glob("**/log.jsonl"):
-        lines = log.read_text(encoding="utf-8").splitlines()
-        seconds += json.loads(lines[-1])["seconds"] if lines else 0.0
-    return seconds / 60
-
-
-def measured(values_es: Float[np.ndarray, "e s"]) -> dict[str, float]:
-    """Mean and 95 % interval over seeds and talks."""
-    return {name: round(float(value), 4) for name, value in asdict(seeded_interval(values_es)).items()}
-
-
 def tested(claim: Mapping[str, Any], ranks: Mapping[str, Float[np.ndarray, "e s t"]]) -> dict[str, Any]:
     """A claim "the first row finds more than the second", paired by seed and talk; without, where a row is missing."""
     better, than = claim["rows"]
     if better not in ranks or than not in ranks:
         return dict(claim)
-    seeds = min(len(ranks[better]), len(ranks[than]))
-    values = [claimed(claim, ranks[name][:seeds]) for name in (better, than)]
-    p_value = permutation_test(values[0].mean(axis=0), values[1].mean(axis=0))
-    return {**claim, "seeds": seeds, "difference": measured(values[0] - values[1]), "p_value": round(p_value, 5)}
+    return {**claim, **compared(claimed(claim, ranks[better]), claimed(claim, ranks[than]))}
 
 
 def claimed(claim: Mapping[str, Any], ranks_est: Float[np.ndarray, "e s t"]) -> Float[np.ndarray, "e s"]:

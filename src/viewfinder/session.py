@@ -8,7 +8,7 @@ asked is recorded in the conversation. `search` gives the results of a turn at o
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool
 
+from viewfinder.candidates import candidates_of
 from viewfinder.conversation import (
     Answer,
     BackTo,
@@ -29,21 +30,14 @@ from viewfinder.conversation import (
     Say,
     Show,
     Turn,
-    is_dont_know,
 )
 from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.gallery import Gallery
 from viewfinder.memo import MEMO, StepMemo
-from viewfinder.questioners import Candidates, Questioner, load_questioner
+from viewfinder.questioners import Questioner, load_questioner
 from viewfinder.resolving import resolve
-from viewfinder.results import AT_LEAST, Hit, Hits, View
-from viewfinder.retrievers import RegionSpace, Retriever
-
-CANDIDATES = AT_LEAST
-"""The likeliest pictures, which a question is about."""
-
-SHARPNESS = 20.0
-"""Turns scores into chances for questions: a lead of 0.05 makes a picture e times as likely."""
+from viewfinder.results import Hit, Hits, View
+from viewfinder.retrievers import Query, RegionSpace, Retriever
 
 
 class Session:
@@ -234,26 +228,21 @@ class Session:
         return gallery.snapshot.where(self._where) if self._where else None
 
     def _ask(self, talk: Conversation, view: View) -> Question | None:
-        gallery = view.gallery
         if self._questioner_name is None:
             return None
         if self._questioner is None:
-            self._questioner = load_questioner(self._questioner_name, tags=gallery.tags)
-        rows_c = view.best(CANDIDATES)
-        total_c = view.scores.total_n[rows_c]
-        chances_c = np.exp((SHARPNESS * (total_c - total_c.max())).astype(np.float64))
-        columns = (gallery.snapshot.column(name) for name in gallery.snapshot.columns())
-        path = talk.path()
-        return self._questioner.ask(
-            Candidates(
-                probabilities_c=chances_c / chances_c.sum(),
-                vectors_cd=gallery.snapshot.matrix_nd[rows_c],
-                columns={column.name: (column.values, column.first_codes_n[rows_c]) for column in columns},
-                said=tuple(text for node in path if (text := getattr(node.turn, "text", ""))),
-                asked=tuple(node.asked for node in path if node.asked is not None),
-                settled=frozenset(self._where) | _settled(path),
-            )
-        )
+            self._questioner = load_questioner(self._questioner_name, tags=view.gallery.tags)
+
+        def foreseen(answer: Answer) -> Query:
+            return self._foreseen(talk, answer, view.gallery)
+
+        return self._questioner.ask(candidates_of(view, talk, foreseen, settled=frozenset(self._where)))
+
+    def _foreseen(self, talk: Conversation, turn: Turn, gallery: Gallery) -> Query:
+        """What would be looked for if this were said next; nothing is said."""
+        state = self._state(talk, talk.here, gallery, [], new=False)
+        supposed = talk.then(turn)
+        return self._retriever.query(self._retriever.step(state, resolve(supposed, supposed.here, gallery)))
 
 
 def _id(picture: Hit | PictureId) -> PictureId:
@@ -269,16 +258,3 @@ def _weights_of(retriever: Retriever[Any]) -> str:
 def _check_says_something(turn: Turn) -> None:
     if isinstance(turn, Say) and not turn.text.strip():
         raise EmptyQuery("nothing was said: describe the picture in a few words")
-
-
-def _settled(path: Sequence[Node]) -> frozenset[str]:
-    names: set[str] = set()
-    for node in path:
-        match node.turn:
-            case Keep(attribute):
-                names.add(attribute)
-            case Answer(question, text) if question.attribute is not None and not is_dont_know(text):
-                names.add(question.attribute)
-            case _:
-                pass
-    return frozenset(names)

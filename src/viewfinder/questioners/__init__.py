@@ -1,7 +1,7 @@
 """What to ask next: `information_gain` over catalogue columns and zero-shot tags, or nothing."""
 
 from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE, values_meant
-from viewfinder.questioners.base import Candidates, Column, NoQuestions, Questioner
+from viewfinder.questioners.base import Candidates, Column, Lookup, NoQuestions, Questioner, Sight
 from viewfinder.questioners.information_gain import InformationGain
 from viewfinder.questioners.names import QUESTIONERS, load_questioner
 from viewfinder.questioners.statements import statement
@@ -13,8 +13,10 @@ __all__ = [
     "Candidates",
     "Column",
     "InformationGain",
+    "Lookup",
     "NoQuestions",
     "Questioner",
+    "Sight",
     "load_questioner",
     "statement",
     "values_meant",

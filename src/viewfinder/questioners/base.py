@@ -2,17 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Int32
+from jaxtyping import Float, Float32, Int32
 
-from viewfinder.conversation import Question
+from viewfinder.conversation import Answer, Question, Turn
 
 Column = tuple[tuple[str, ...], Int32[np.ndarray, " c"]]
 """A catalogue column: its values, and for each candidate the index of its value (-1: not known)."""
+
+Words = Callable[[Sequence[str]], Float[np.ndarray, "n d"]]
+"""Texts to unit vectors."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """What a trained questioner sees of a picture: a unit vector that it makes of the encoder's raw global one.
+
+    `name` says all that the vector depends on besides the picture: it is kept under it. `project` maps (n g) to (n k).
+    """
+
+    name: str
+    raw_version: str
+    width: int
+    project: Callable[[Float[np.ndarray, "n g"]], Float32[np.ndarray, "n k"]]
+
+
+@runtime_checkable
+class Lookup(Protocol):
+    """What costs time to look up and only some questioners want, each for the candidates in their order."""
+
+    def captions(self) -> Sequence[tuple[str, ...]]:
+        """What people wrote about the candidates; () where nobody did."""
+        ...
+
+    def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
+        """Unit vectors of texts, in the space of `Candidates.vectors_cd`."""
+        ...
+
+    @property
+    def sentences_version(self) -> str:
+        """Which numbers `sentences` gives."""
+        ...
+
+    def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
+        """Frozen unit sentence vectors: what questioners are trained on."""
+        ...
+
+    def seen(self, sight: Sight) -> Float32[np.ndarray, "c k"]:
+        """The candidates as a trained questioner sees them.
+
+        Raises:
+            EncoderMismatch: it was trained on the vectors of another encoder.
+        """
+        ...
+
+    def foresee(self, answers: Sequence[Answer]) -> Float[np.ndarray, "a c"]:
+        """The probabilities of the candidates if this were the next turn, for each of some answers (rows sum to 1)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +76,8 @@ class Candidates:
         said: the texts of the conversation so far, answers included.
         asked: the questions asked so far.
         settled: names of attributes that are no longer open (filtered on, kept, answered).
+        turns: what the user did so far, from the first turn on, without moves.
+        lookup: what else can be known of the candidates; None where they are numbers only.
     """
 
     probabilities_c: Float[np.ndarray, " c"]
@@ -34,11 +86,13 @@ class Candidates:
     said: tuple[str, ...] = ()
     asked: tuple[Question, ...] = ()
     settled: frozenset[str] = frozenset()
+    turns: tuple[Turn, ...] = ()
+    lookup: Lookup | None = None
 
 
 @runtime_checkable
 class Questioner(Protocol):
-    """Decides what to ask next. It keeps nothing between calls: all it may know is in the view."""
+    """Decides what to ask next. All it may know of a talk is in the view; what it keeps are only costly results."""
 
     @property
     def name(self) -> str:
