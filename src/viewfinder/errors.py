@@ -10,6 +10,7 @@ ViewfinderError                 what, where, what to do, in one line
 │   ├── EncoderMismatch         the library (or checkpoint) was made with another encoder or version
 │   ├── LibraryBusy             another process is writing and did not finish in time
 │   └── DiskFull                nothing of what was acknowledged is lost
+├── LanguageModelFailed         a language model is slow, out of reach, or says nothing that can be used
 ├── DatabaseError               the server's database cannot be reached, read or brought up to date
 └── PictureError                one file cannot become a picture; it is quarantined with this reason
 
@@ -59,6 +60,10 @@ class LibraryBusy(LibraryError):
 
 class DiskFull(LibraryError):
     """The disk is full; what was acknowledged before is kept."""
+
+
+class LanguageModelFailed(ViewfinderError):
+    """A language model did not answer in time, could not be reached, or said nothing that can be used."""
 
 
 class DatabaseError(ViewfinderError):

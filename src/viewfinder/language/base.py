@@ -1,0 +1,66 @@
+"""What the rest of the library knows of a language model: it continues a text, in time or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+
+@runtime_checkable
+class LanguageModel(Protocol):
+    """Continues texts. It may be called from many threads at once."""
+
+    @property
+    def name(self) -> str:
+        """A short name to be shown: no address, no path."""
+        ...
+
+    def complete(
+        self,
+        prompt: str,
+        *,
+        stop: Sequence[str] = ("\n",),
+        most_tokens: int = 32,
+        temperature: float = 0.0,
+        seed: int = 0,
+        seconds: float = 10.0,
+    ) -> str:
+        """The continuation, cut at the first of `stop`, without blanks around it; never empty.
+
+        Args:
+            prompt: the text to go on with.
+            stop: texts that end it, and are no part of it.
+            most_tokens: where it is cut if none of them comes.
+            temperature: 0 is greedy: the same prompt has the same continuation.
+            seed: another one, another continuation (above temperature 0).
+            seconds: never takes longer.
+
+        Raises:
+            LanguageModelFailed: slow, unreachable, still loading, empty or not understood; the text begins with the
+                model's name and says which.
+        """
+        ...
+
+
+@runtime_checkable
+class Loads(Protocol):
+    """A model that loads in the background. Until then `complete` fails at once, so that no talk waits for it."""
+
+    def wait(self) -> None:
+        """Returns when it is loaded: what an experiment does before its first question.
+
+        Raises:
+            BadInput: it cannot be loaded.
+        """
+        ...
+
+
+def cut(text: str, stop: Sequence[str]) -> str:
+    """A continuation from its first word up to the first of `stop`, without blanks around it.
+
+    >>> cut(" Is it big? yes", ["no", "?"]), cut("\\n one two", ["\\n"])
+    ('Is it big', 'one two')
+    """
+    text = text.lstrip()
+    ends = [at for mark in stop if (at := text.find(mark)) >= 0]
+    return text[: min(ends, default=len(text))].strip()

@@ -1,0 +1,175 @@
+"""A language model behind an OpenAI-style endpoint: `POST /chat/completions`, else `POST /completions`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from viewfinder.errors import BadInput, LanguageModelFailed
+from viewfinder.language.base import cut
+from viewfinder.language.patience import within
+
+KEY = "VIEWFINDER_LANGUAGE_MODEL_KEY"
+"""The environment variable that holds the endpoint's key. The key is sent, never shown."""
+
+LARGEST = 1_000_000
+"""Bytes of an answer that are read."""
+
+MISSING = frozenset({400, 404, 405, 501})
+"""What servers answer that have no chat, or a model that has no chat template."""
+
+REPLACED = {"max_tokens": "max_completion_tokens"}
+"""What newer models call a parameter that they refuse under its old name."""
+
+OPTIONAL = ("max_tokens", "temperature", "seed", "stop")
+"""Parameters that some models refuse; they are then left out."""
+
+
+class Endpoint:
+    """The `LanguageModel` behind a URL. What a server turned out to refuse is not tried again."""
+
+    def __init__(self, url: str, model: str) -> None:
+        self.name = model
+        self._url = url.rstrip("/")
+        self._chats: bool | None = None  # not known yet
+        self._refused: frozenset[str] = frozenset()
+
+    def complete(
+        self,
+        prompt: str,
+        *,
+        stop: Sequence[str] = ("\n",),
+        most_tokens: int = 32,
+        temperature: float = 0.0,
+        seed: int = 0,
+        seconds: float = 10.0,
+    ) -> str:
+        """See `LanguageModel`. A model that chats is given the prompt as the user's message."""
+        parameters = {
+            "max_tokens": most_tokens,
+            "temperature": temperature,
+            "seed": seed,
+            "stop": [mark for mark in stop if mark.strip()][:4],
+        }
+        until = time.monotonic() + seconds
+        try:
+            text = within(seconds, lambda: self._said(prompt, parameters, until), daemon=True)
+        except LanguageModelFailed:
+            raise
+        except (TimeoutError, httpx.TimeoutException):
+            raise LanguageModelFailed(f"{self.name} took longer than {seconds:g} s") from None
+        except httpx.ConnectError:
+            raise LanguageModelFailed(f"{self.name} cannot be reached: check the endpoint's address") from None
+        except Exception as error:
+            # Not its text: it may quote the key.
+            raise LanguageModelFailed(f"{self.name} broke off ({type(error).__name__})") from None
+        if said := cut(text, stop):
+            return said
+        raise LanguageModelFailed(f"{self.name} said nothing")
+
+    def _said(self, prompt: str, parameters: dict[str, Any], until: float) -> str:
+        """What the model answers, in a chat unless the server has none."""
+        chats = self._chats is not False
+        status, body = self._answer(prompt, parameters, until, chats=chats)
+        if self._chats is None and status in MISSING:
+            second, text = self._answer(prompt, parameters, until, chats=False)
+            if second == 200:
+                chats, status, body = False, second, text
+        if status != 200:
+            raise LanguageModelFailed(f"{self.name} {_meaning(status)}")
+        self._chats = chats
+        return _text(self.name, body)
+
+    def _answer(self, prompt: str, parameters: dict[str, Any], until: float, *, chats: bool) -> tuple[int, bytes]:
+        """Status and body, without the parameters that the server refuses."""
+        asked: dict[str, Any] = {"messages": [{"role": "user", "content": prompt}]} if chats else {"prompt": prompt}
+        path = "chat/completions" if chats else "completions"
+        while True:
+            status, body = self._posted(path, asked | _accepted(parameters, self._refused), until)
+            refused = _complained_of(body, self._refused) if status in {400, 422} else None
+            if refused is None:
+                return status, body
+            self._refused |= {refused}
+
+    def _posted(self, path: str, data: dict[str, Any], until: float) -> tuple[int, bytes]:
+        """One request.
+
+        Raises:
+            TimeoutError: the time is over.
+            ValueError: the body is too long.
+            httpx.HTTPError: it cannot be made.
+        """
+        key = os.environ.get(KEY, "").strip()
+        with (
+            httpx.Client(
+                headers={"Authorization": f"Bearer {key}"} if key else {}, timeout=max(until - time.monotonic(), 0.001)
+            ) as client,
+            client.stream("POST", f"{self._url}/{path}", json={"model": self.name, **data}) as response,
+        ):
+            body = bytearray()
+            for piece in response.iter_bytes():
+                body += piece
+                if time.monotonic() > until:
+                    raise TimeoutError
+                if len(body) > LARGEST:
+                    raise ValueError
+            return response.status_code, bytes(body)
+
+
+def _accepted(parameters: dict[str, Any], refused: frozenset[str]) -> dict[str, Any]:
+    """The parameters without the refused ones, or these under their newer names."""
+    kept = {name: value for name, value in parameters.items() if name not in refused}
+    return kept | {new: parameters[old] for old, new in REPLACED.items() if old in refused}
+
+
+def _complained_of(body: bytes, refused: frozenset[str]) -> str | None:
+    """The parameter that an answer complains of, if it is one that can still be left out."""
+    complaint = body.decode("utf-8", "replace")
+    return next((name for name in OPTIONAL if name not in refused and re.search(rf"\b{name}\b", complaint)), None)
+
+
+def endpoint_at(source: str) -> Endpoint:
+    """The endpoint that "http(s)://host/v1#MODEL" names.
+
+    Raises:
+        BadInput: host or model are missing.
+    """
+    url, _, model = source.partition("#")
+    try:
+        host = urlsplit(url).hostname
+    except ValueError:
+        host = None
+    if not host or not model.strip():
+        raise BadInput(
+            "the language model's address needs a host and, after '#', the model: http://localhost:8080/v1#MODEL"
+        )
+    return Endpoint(url, model.strip())
+
+
+def _meaning(status: int) -> str:
+    if status in {401, 403}:
+        return f"refuses the key (HTTP {status}): set {KEY}"
+    if status in {404, 405}:
+        return f"is not there (HTTP {status}): check the endpoint's address and the model's name"
+    if status == 429:
+        return "was asked too often (HTTP 429)"
+    return f"answered HTTP {status}"
+
+
+def _text(name: str, body: bytes) -> str:
+    """What the model said, of either kind of answer; "" where it said nothing."""
+    try:
+        choice = json.loads(body)["choices"][0]
+        said = choice["message"]["content"] if "message" in choice else choice["text"]
+    except (ValueError, LookupError, TypeError):
+        raise LanguageModelFailed(f"{name} answered something else than a completion") from None
+    if said is not None and not isinstance(said, str):
+        raise LanguageModelFailed(f"{name} answered something else than text")
+    return said or ""

@@ -1,0 +1,227 @@
+"""A causal language model of transformers in this process: from a folder, a GGUF file or the hub, in f32."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from viewfinder.errors import BadInput, LanguageModelFailed, ViewfinderError
+from viewfinder.language.base import cut
+from viewfinder.language.patience import within
+
+SMALL = 1_000_000_000
+"""Parameters below which one thread computes: a turn shares its cores with searches, and waits less than it gains."""
+
+LONGEST = 2048
+"""Tokens of a prompt that are read, its last ones."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """A loaded model and what its texts are made of."""
+
+    model: Any
+    tokenizer: Any
+
+
+class Local:
+    """The `LanguageModel` that `load` returns, loaded when it is first asked for a text; it continues one at a time."""
+
+    def __init__(self, name: str, load: Callable[[], Network], *, daemon: bool) -> None:
+        self.name = name
+        self._load = load
+        self._network: Network | None = None
+        self._error: ViewfinderError | None = None
+        self._busy = threading.Lock()
+        self._loading = threading.Thread(target=self._loaded, name=f"loading {name}", daemon=daemon)
+        self._begin = threading.Lock()
+
+    @property
+    def failed(self) -> bool:
+        """Whether it cannot be loaded."""
+        return self._error is not None
+
+    def wait(self) -> None:
+        """Returns when it is loaded.
+
+        Raises:
+            BadInput: it cannot be.
+        """
+        self._begin_loading()
+        self._loading.join()
+        if self._error is not None:
+            raise self._error
+
+    def complete(
+        self,
+        prompt: str,
+        *,
+        stop: Sequence[str] = ("\n",),
+        most_tokens: int = 32,
+        temperature: float = 0.0,
+        seed: int = 0,
+        seconds: float = 10.0,
+    ) -> str:
+        """See `LanguageModel`."""
+        if self._error is not None:
+            raise LanguageModelFailed(f"{self.name} cannot be loaded")  # why is in the log: it names places
+        network = self._network
+        if network is None:
+            self._begin_loading()
+            raise LanguageModelFailed(f"{self.name} is still loading")
+        until = time.monotonic() + seconds
+
+        def work() -> str:
+            if not self._busy.acquire(timeout=max(until - time.monotonic(), 0.0)):
+                raise TimeoutError
+            try:
+                return _continued(network, prompt, stop, most_tokens, temperature, seed, until)
+            finally:
+                self._busy.release()
+
+        try:
+            text = within(seconds, work, daemon=False)
+        except TimeoutError:
+            raise LanguageModelFailed(f"{self.name} took longer than {seconds:g} s") from None
+        except Exception as error:
+            raise LanguageModelFailed(f"{self.name} failed ({type(error).__name__})") from error
+        if said := cut(text, stop):
+            return said
+        raise LanguageModelFailed(f"{self.name} said nothing")
+
+    def _begin_loading(self) -> None:
+        with self._begin:
+            if self._loading.ident is None:
+                self._loading.start()
+
+    def _loaded(self) -> None:
+        try:
+            self._network = self._load()
+        except ViewfinderError as error:
+            self._error = error
+        except Exception as error:
+            self._error = BadInput(f"the language model {self.name} cannot be loaded ({_line(error)})")
+        # A program that ends meanwhile takes from it what it needs to load.
+        if self._error is not None and threading.main_thread().is_alive():
+            logging.getLogger(__name__).warning("%s", self._error)
+
+
+def local_at(source: str) -> Local:
+    """The model in a .gguf file, in a folder as save_pretrained writes it, or of a name on the hub.
+
+    Raises:
+        BadInput: there is no such file or folder, and it cannot be a name.
+    """
+    path = Path(source).expanduser()
+    if path.suffix.lower() == ".gguf":
+        if not path.is_file():
+            raise BadInput(f"there is no language model {path}: give a .gguf file, a model folder or a hub name")
+        location = path.resolve()
+        return Local(path.stem, lambda: _network(str(location.parent), {"gguf_file": location.name}), daemon=False)
+    from viewfinder.encoders.checkpoints import find  # brings torch along
+
+    found = find(source)
+    return Local(found.name, lambda: _network(found.location, found.options), daemon=found.folder is None)
+
+
+def _network(location: str, options: dict[str, Any]) -> Network:
+    """Model and tokenizer, every weight of it.
+
+    Raises:
+        BadInput: weights are missing or of another shape.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    with _quiet():
+        tokenizer = AutoTokenizer.from_pretrained(location, **options)
+        load: Callable[..., Any] = AutoModelForCausalLM.from_pretrained
+        model, report = load(location, **options, dtype=torch.float32, output_loading_info=True)
+    missing = sorted(report["missing_keys"]) + sorted(key for key, *_ in report["mismatched_keys"])
+    if missing:
+        raise BadInput(
+            f"{location} is no whole language model: {len(missing)} weights are missing ({missing[0]}, ...); give a "
+            "checkpoint of a causal language model"
+        )
+    return Network(model.eval(), tokenizer)
+
+
+def _continued(
+    network: Network, prompt: str, stop: Sequence[str], most_tokens: int, temperature: float, seed: int, until: float
+) -> str:
+    """The continuation up to `stop`, token by token until `until`.
+
+    Raises:
+        TimeoutError: the time is over.
+    """
+    import torch
+    from transformers import StoppingCriteriaList
+
+    tokenizer, model = network.tokenizer, network.model
+    ids = tokenizer(prompt, return_tensors="pt")["input_ids"][:, -LONGEST:]
+
+    def written(tokens: Any) -> str:
+        return str(tokenizer.decode(tokens[0, ids.shape[1] :], skip_special_tokens=True))
+
+    def is_enough(tokens: Any, scores: Any, **options: Any) -> Any:
+        text = written(tokens)
+        done = time.monotonic() > until or (bool(text.strip()) and cut(text, stop) != text.strip())
+        return torch.full((1,), done, dtype=torch.bool)
+
+    with _one_thread(model), torch.inference_mode(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        tokens = model.generate(
+            input_ids=ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=most_tokens,
+            max_time=max(until - time.monotonic(), 0.001),
+            stopping_criteria=StoppingCriteriaList([is_enough]),
+            pad_token_id=tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id,
+            **({"do_sample": True, "temperature": temperature} if temperature > 0 else {"do_sample": False}),
+        )
+    if time.monotonic() > until:
+        raise TimeoutError
+    return written(tokens)
+
+
+@contextmanager
+def _one_thread(model: Any) -> Iterator[None]:
+    """Torch on one thread, if the model is small."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if model.num_parameters() < SMALL else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:200] if lines else type(error).__name__
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No reports and no bars on stderr: what matters is raised."""
+    import transformers.utils.logging as log
+
+    reading: Any = import_module("transformers.modeling_gguf_pytorch_utils")
+    before, bar = log.get_verbosity(), reading.tqdm
+    bars = log.set_tqdm_hook(lambda make, args, options: make(*args, **{**options, "disable": True}))
+    log.set_verbosity(logging.ERROR)
+    reading.tqdm = lambda items, **options: items  # not one that the hook sees
+    try:
+        yield
+    finally:
+        reading.tqdm = bar
+        log.set_verbosity(before)
+        log.set_tqdm_hook(bars)

