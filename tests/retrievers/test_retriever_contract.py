@@ -5,7 +5,7 @@ Trained ones have the numbers that training starts from: what holds does not dep
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ import pytest
 
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show
 from viewfinder.data.visual_genome.vocabulary import SPECIAL, UNKNOWN
-from viewfinder.errors import UnknownName
+from viewfinder.errors import LanguageModelFailed, UnknownName
 from viewfinder.gallery import Gallery
 from viewfinder.retrievers import RETRIEVERS, ResolvedTurn, Retriever, Sentences, load_retriever
 from viewfinder.retrievers.baselines.settings import SYSTEMS
+from viewfinder.retrievers.chatir.rewritten import Rewritten
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 
 LOOKS = [(top, bottom) for top in list(COLOURS)[:4] for bottom in COLOURS]
@@ -56,7 +57,9 @@ def load(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Retriever[
     folder = tmp_path_factory.mktemp("weights")
 
     def loaded(name: str) -> Retriever[Any]:
-        if name not in (*SYSTEMS, "drilldown"):
+        if name == "plugir":
+            return Rewritten(Silent())
+        if name not in (*SYSTEMS, "chatir", "drilldown"):
             return load_retriever(name)
         file = folder / f"{name}.safetensors"
         if not file.exists():
@@ -66,26 +69,49 @@ def load(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Retriever[
     return loaded
 
 
+class Silent:
+    """A language model that cannot be reached."""
+
+    name = "silent"
+
+    def complete(
+        self,
+        prompt: str,
+        *,
+        stop: Sequence[str] = (),
+        most_tokens: int = 32,
+        temperature: float = 0.0,
+        seed: int = 0,
+        seconds: float = 10.0,
+    ) -> str:
+        raise LanguageModelFailed("nobody is there")
+
+
 def save_untrained(name: str, file: Path) -> None:
     import torch
 
     from viewfinder.retrievers.baselines import network as baselines
     from viewfinder.retrievers.baselines.settings import ModelSettings as BaselineSettings
     from viewfinder.retrievers.blocks.inputs import Inputs
+    from viewfinder.retrievers.chatir import network as chatir
+    from viewfinder.retrievers.chatir.settings import ModelSettings as ChatirSettings
     from viewfinder.retrievers.drilldown import network as drilldown
     from viewfinder.retrievers.drilldown.settings import ModelSettings as DrilldownSettings
     from viewfinder.training import Card, save_network
 
     torch.manual_seed(7)
     inputs = Inputs(regions=3, whole=48, sentences=48, words=len(WORDS))
-    network: drilldown.Drilldown | baselines.Baseline
+    network: drilldown.Drilldown | baselines.Baseline | chatir.SentenceChatIR
     if name == "drilldown":
         settings = DrilldownSettings(width=8, word_width=6, choice="learned")
         network = drilldown.Drilldown(settings, inputs)
+    elif name == "chatir":
+        network = chatir.SentenceChatIR(ChatirSettings(width=8, hidden=8, image="learned", image_width=6), 48, 48)
     else:
         system = next(system for system in SYSTEMS if system == name)
         network = baselines.Baseline(system, BaselineSettings(width=8, word_width=6), inputs, SPECIAL.index(UNKNOWN))
-    known = {"model": asdict(network.settings), "words": WORDS, "sentences_version": "", "regions": 36}
+    reads = ENCODER.sentences_version if name == "chatir" else ""
+    known = {"model": asdict(network.settings), "words": WORDS, "sentences_version": reads, "regions": 36}
     save_network(file, network, Card(system=name, preset="", encoder=ENCODER.raw_version, settings=known))
 
 
@@ -168,8 +194,18 @@ def test_a_turn_is_taken_in_or_the_result_says_that_it_was_not(
         assert used or silent or len(after.adapters) > len(before.adapters), f"{name} swallowed turn {number}"
 
 
+def test_the_plain_encoder_on_the_caption_says_that_it_drops_what_follows() -> None:
+    retriever = load_retriever("clip-caption")
+    found = states(retriever)
+    query = retriever.query(found[-1])
+    assert [(part.turn, part.label) for part in query.parts] == [(1, "red, no blue")]
+    np.testing.assert_array_equal(scores(retriever, found[-1]), scores(retriever, found[1]))
+    assert query.adapters[0] == "drop: clip-caption has no use for what is said after the first"
+
+
 def test_an_unknown_name_is_answered_with_those_there_are() -> None:
     with pytest.raises(
-        UnknownName, match="no retriever is called 'clip'; there are: clip-i, clip-t, clip-ti, composer"
+        UnknownName,
+        match="no retriever is called 'clip'; there are: chatir, clip-caption, clip-i, clip-t, clip-ti, composer",
     ):
         load_retriever("clip")

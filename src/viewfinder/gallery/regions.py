@@ -111,7 +111,10 @@ def late_scores(
     if not weights_m.any():
         return np.zeros(len(block), np.float32)
     vectors_md = vectors_of_parts(query)
-    if exact or len(block) <= MANY:
+    if space.regions == 1:
+        # Of one vector there is nothing to choose: parts add up before they are compared, in a single scan.
+        vectors_md, weights_m = np.asarray((weights_m @ vectors_md)[None], np.float32), np.ones(1, np.float32)
+    if exact or len(block) <= MANY or space.regions == 1:
         return late_interaction(block, vectors_md, temperature=space.temperature, weights_m=weights_m)
     scores_n = late_interaction_near(
         block, vectors_md, candidates=CANDIDATES, temperature=space.temperature, weights_m=weights_m

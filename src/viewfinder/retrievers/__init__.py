@@ -41,6 +41,18 @@ def _drilldown(checkpoint: Path | None) -> Retriever[Any]:
     return load(checkpoint)
 
 
+def _chatir(checkpoint: Path | None) -> Retriever[Any]:
+    from viewfinder.retrievers.chatir.retriever import load
+
+    return load(checkpoint)
+
+
+def _plugir(checkpoint: Path | None) -> Retriever[Any]:
+    from viewfinder.retrievers.chatir.rewritten import load
+
+    return load(checkpoint)
+
+
 def _baseline(name: str) -> Maker:
     def maker(checkpoint: Path | None) -> Retriever[Any]:
         from viewfinder.retrievers.baselines import load
@@ -55,6 +67,9 @@ RETRIEVERS: dict[str, Maker] = {
     "clip-t": _untrained("clip-t", lambda: PlainClip("clip-t", text=True, image=False)),
     "clip-i": _untrained("clip-i", lambda: PlainClip("clip-i", text=False, image=True)),
     "clip-ti": _untrained("clip-ti", lambda: PlainClip("clip-ti", text=True, image=True)),
+    "clip-caption": _untrained("clip-caption", lambda: PlainClip("clip-caption", text=True, image=False, first=True)),
+    "chatir": _chatir,
+    "plugir": _plugir,
     "drilldown": _drilldown,
     "hre": _baseline("hre"),
     "r-hre": _baseline("r-hre"),

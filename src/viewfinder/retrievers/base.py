@@ -134,6 +134,9 @@ class Query:
 
     A query without parts still names its space, from the very first state on. `excluded` pictures come last, whatever
     their score. `adapters` says which turns were not taken as they were given, and what was done instead.
+
+    `sharpness` turns scores into chances, for questions: a lead of 1 / sharpness makes a picture e times as likely. A
+    system that was trained with a softmax over scores says what they were multiplied by.
     """
 
     parts: tuple[Part, ...]
@@ -141,6 +144,7 @@ class Query:
     compare: Literal["dot", "late_interaction", "rank_fusion"] = "dot"
     excluded: frozenset[PictureId] = frozenset()
     adapters: tuple[str, ...] = ()
+    sharpness: float = 20.0
 
 
 @runtime_checkable

@@ -185,13 +185,14 @@ class PlainClip:
 
     CLIP-t encodes the text of the whole talk at once, CLIP-i the last picture; CLIP-ti is the mean of both unit
     vectors (the paper leaves the weights open). Turns that are neither text nor picture are dropped, and said so.
+    With `first` only what is said first is read, as in ChatIR's baseline on the caption.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("global",)
 
-    def __init__(self, name: str, *, text: bool, image: bool) -> None:
+    def __init__(self, name: str, *, text: bool, image: bool, first: bool = False) -> None:
         self.name = name
-        self._text, self._image = text, image
+        self._text, self._image, self._first = text, image, first
 
     def begin(self) -> PlainState:
         """Nothing said, no picture."""
@@ -203,7 +204,9 @@ class PlainClip:
             return self._dropped(state, type(turn.turn).__name__.lower())
         text = _as_said(turn)
         if text and not (isinstance(turn.turn, Answer) and is_dont_know(turn.turn.text)):
-            if self._text:
+            if self._first and state.said:
+                state = self._dropped(state, "what is said after the first")
+            elif self._text:
                 state = replace(state, said=(*state.said, (turn.number, text)), words=turn.words)
             else:
                 state = self._dropped(state, "words")

@@ -12,6 +12,7 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.features.places import is_writable, places_of
 from viewfinder.retrievers.blocks.described import Described, read_described
 from viewfinder.retrievers.blocks.sentences import SentenceVectors
+from viewfinder.retrievers.blocks.talks import Talks, read_talks
 
 if TYPE_CHECKING:
     from viewfinder.training import Fitted
@@ -61,6 +62,11 @@ class TrainPlan:
             folder, split, self.encoder, features_folder=place, whole=whole, negated=negated, told=self.told
         )
 
+    def talks(self, folder: Path, split: str, pattern: str) -> Talks:
+        """The talks of a split of one of the data sets; see `read_talks`."""
+        place = self.features_of(folder)
+        return read_talks(folder, split, self.encoder, pattern, features_folder=place, told=self.told)
+
     def features_of(self, folder: Path) -> Path | None:
         """Where the vectors of one of the data sets are kept; None: beside it."""
         if self.features is None or len(self.data) == 1:
@@ -86,12 +92,19 @@ def _baseline(plan: TrainPlan) -> Fitted:
     return train(plan)
 
 
+def _chatir(plan: TrainPlan) -> Fitted:
+    from viewfinder.retrievers.chatir.train import train
+
+    return train(plan)
+
+
 TRAINERS: dict[str, Callable[[TrainPlan], Fitted]] = {
     "drilldown": _drilldown,
     "hre": _baseline,
     "r-hre": _baseline,
     "r-re": _baseline,
     "r-rankfusion": _baseline,
+    "chatir": _chatir,
 }
 
 

@@ -117,9 +117,9 @@ def test_none_of_these_takes_all_that_was_shown() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("stripes", "there is no stripes"),
+        ("stripes", "there are no stripes"),
         ("a hat", "there is no hat"),
-        ("no stripes, no people", "there is no stripes and no people"),
+        ("no stripes, no people", "there are no stripes and no people"),
         ("the car without wheels", "there is no car and no wheels"),
     ],
 )

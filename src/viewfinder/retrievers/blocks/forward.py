@@ -104,11 +104,21 @@ class Reader:
         """
         if not self.sentences_version:
             return read_words(self.arrays, "read_words", self.vocabulary.encode(text))
-        if sentences is None or sentences.version != self.sentences_version:
-            found = "none" if sentences is None else repr(sentences.version)
-            raise EncoderMismatch(
-                f"these weights read sentence vectors of {self.sentences_version!r}, and this encoder's are {found}; "
-                "use the encoder they were trained with, or train again with this one"
-            )
-        hidden_h = np.maximum(linear(self.arrays, "read_sentences.inner", sentences.encode([text])[0]), 0.0)
+        known = known_sentences(sentences, self.sentences_version)
+        hidden_h = np.maximum(linear(self.arrays, "read_sentences.inner", known.encode([text])[0]), 0.0)
         return np.asarray(linear(self.arrays, "read_sentences.outer", hidden_h), np.float32)
+
+
+def known_sentences(sentences: Sentences | None, version: str) -> Sentences:
+    """A session's sentence vectors, if they are those of this version.
+
+    Raises:
+        EncoderMismatch: there are none, or they are of another.
+    """
+    if sentences is None or sentences.version != version:
+        found = "none" if sentences is None else repr(sentences.version)
+        raise EncoderMismatch(
+            f"these weights read sentence vectors of {version!r}, and this encoder's are {found}; "
+            "use the encoder they were trained with, or train again with this one"
+        )
+    return sentences

@@ -26,6 +26,8 @@ MOST_WORDS = 3
 TELLING, CERTAIN = 10.0, 0.5
 """A word tells something of a picture if it is this many times as likely as if all words were alike, or this likely."""
 
+_REST = re.compile(r"\s(?:in|on|at|of|with|by|from|near|behind|under|that|which|who)\b")
+_PLURAL = re.compile(r"(?:(?<![sui])s|people|men|women|children|feet|teeth)$")
 _ARTICLE = re.compile(r"^(?:a|an|any|the|some|those|these)\s+", re.IGNORECASE)
 
 
@@ -115,8 +117,18 @@ def _rejected(turn: ResolvedTurn) -> Spoken:
     unwanted = [_ARTICLE.sub("", piece) for piece in (clauses.wanted, *clauses.unwanted) if piece]
     if not unwanted:
         return Spoken(adapters=tuple(adapters), excluded=gone)
-    sentence = "there is no " + " and no ".join(unwanted)
+    sentence = f"there {'are' if _is_plural(unwanted[0]) else 'is'} no " + " and no ".join(unwanted)
     return Spoken((sentence,), (*adapters, f'verbalise: what is not wanted is said as "{sentence}"'), gone)
+
+
+def _is_plural(thing: str) -> bool:
+    """Whether people say "there are" of it, by the look of its name.
+
+    >>> [_is_plural(thing) for thing in ("dogs in the snow", "dress with stripes", "people", "grass")]
+    [True, False, True, False]
+    """
+    name = _REST.split(thing.lower(), maxsplit=1)[0].strip()
+    return _PLURAL.search(name) is not None
 
 
 def description(picture: Picture, vocabulary: Sequence[str], void: Iterable[str] = ()) -> str:

@@ -1,0 +1,41 @@
+"""What a dialogue encoder is trained by: a batch of dialogues and their pictures. Row i belongs to column i."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import sigmoid
+
+from viewfinder.retrievers.blocks.losses import contrastive
+from viewfinder.retrievers.chatir.network import ChatIR
+from viewfinder.retrievers.chatir.settings import LossSettings
+
+
+def recall_surrogate(
+    scores_bn: Float[Tensor, "n n"],
+    temperature: float = 0.01,
+    rank_temperature: float = 1.0,
+    depths: Sequence[int] = (1, 2, 4, 8, 16),
+) -> Float[Tensor, ""]:
+    """One minus a smooth Recall@K, its mean over the depths K (Patel et al. 2022, as PlugIR has it for ChatIR).
+
+    The rank of a dialogue's picture is 1 + sum_{j != i} sigmoid((s_ij - s_ii) / temperature), and the share found is
+    the mean of sigmoid((K - rank) / rank_temperature). Dialogues look for pictures, not the other way.
+    """
+    ahead_bn = sigmoid((scores_bn - scores_bn.diagonal()[:, None]) / temperature)
+    rank_b = 1 + ahead_bn.sum(dim=1) - ahead_bn.diagonal()
+    depth_k = torch.tensor(depths, dtype=rank_b.dtype, device=rank_b.device)
+    return 1 - sigmoid((depth_k - rank_b[:, None]) / rank_temperature).mean()
+
+
+def finding(
+    network: ChatIR, loss: LossSettings, talks_bd: Float[Tensor, "b d"], pictures_bd: Float[Tensor, "b d"]
+) -> Float[Tensor, ""]:
+    """How badly dialogues find their pictures among those of the batch."""
+    scores_bn = talks_bd @ pictures_bd.T
+    if loss.kind == "surrogate":
+        return recall_surrogate(scores_bn, loss.temperature, loss.rank_temperature, loss.depths)
+    return contrastive(scores_bn, network.log_scale.exp().clamp(max=loss.most_scale)).mean()

@@ -1,0 +1,207 @@
+"""PlugIR's way with a talk: after every turn a language model rewrites all that was said into one caption.
+
+The caption is looked for as plain words, so no encoder need be trained for dialogues (Lee et al., "Interactive
+Text-to-Image Retrieval with Large Language Models", ACL 2024). Where the model fails, or says something else than it
+was told, the turn is appended as it was said, and an adapter says so.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+from viewfinder.conversation import Answer, PictureId, is_dont_know
+from viewfinder.errors import BadInput, LanguageModelFailed
+from viewfinder.language import LanguageModel, Loads, load_language_model
+from viewfinder.retrievers.base import Part, Query, ResolvedTurn, Words
+from viewfinder.retrievers.blocks.spoken import Spoken, spoken
+from viewfinder.users.text import words_in
+
+_SMALL = """
+a an the and or of in on at to with from by for is are was were be it its this that there he she they his her their
+no not yes one some any what which who where when how do does can you see picture photo image
+"""
+SMALL_WORDS = frozenset(_SMALL.split())
+"""Words that need not stay in a caption."""
+
+KEPT = 0.6
+"""Of the other words of a caption, the share that its new form must have."""
+
+MOST_WORDS = 70
+
+ELSE = "What else is there to say?"
+"""The question to what was said without one."""
+
+_REWRITE = """\
+Put the answer into the caption.
+
+Caption: a boy with a kite
+Question: What colour is the kite?
+Answer: red
+New caption: a boy with a red kite
+
+Caption: {caption}
+Question: {question}
+Answer: {answer}
+New caption:"""
+
+_PARAPHRASE = """\
+Say it in other words, and leave nothing out.
+
+Caption: a boy with a red kite
+In other words: a boy is holding a kite that is red
+
+Caption: {caption}
+In other words:"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The numbers of the rewriting."""
+
+    seconds: float = 10.0  # for a turn, paraphrase included
+    most_tokens: int = 64
+
+
+@dataclass(frozen=True, eq=False)
+class RewrittenState:
+    """All that was said as one caption, and the turn that last changed it."""
+
+    caption: str = ""
+    turn: int = 0
+    words: Words | None = None
+    excluded: frozenset[PictureId] = frozenset()
+    adapters: tuple[str, ...] = ()
+
+
+class Rewritten:
+    """The retriever. A turn costs one or two calls of the model; the caption that a talk begins with, none.
+
+    `fingerprint` says which model rewrites.
+    """
+
+    name: ClassVar[str] = "plugir"
+    needs: ClassVar[tuple[str, ...]] = ("global", "vocabulary")
+
+    def __init__(self, model: LanguageModel, settings: Settings | None = None) -> None:
+        self._model = model
+        self.settings = settings or Settings()
+        self.fingerprint = f"rewritten by {model.name}"
+
+    def begin(self) -> RewrittenState:
+        """Nothing said."""
+        return RewrittenState()
+
+    def step(self, state: RewrittenState, turn: ResolvedTurn) -> RewrittenState:
+        """The state with this turn in its caption."""
+        question, heard = _heard(turn)
+        for said in heard.sentences:
+            caption, adapters = self._with(state.caption, question, said, turn.number)
+            state = RewrittenState(caption, turn.number, turn.words, state.excluded, (*state.adapters, *adapters))
+        return replace(state, excluded=heard.after(state.excluded), adapters=(*state.adapters, *heard.adapters))
+
+    def query(self, state: RewrittenState) -> Query:
+        """One part: the caption in plain words."""
+        if not state.caption or state.words is None:
+            return Query((), excluded=state.excluded, adapters=state.adapters)
+        part = Part("words", state.turn, state.caption, 1.0, state.words([state.caption])[0])
+        return Query((part,), excluded=state.excluded, adapters=state.adapters)
+
+    # -- inside
+
+    def _with(self, caption: str, question: str, said: str, number: int) -> tuple[str, tuple[str, ...]]:
+        """The caption with what was said in it, and what went otherwise than meant."""
+        as_said = f"{question} {said}".strip()
+        if not caption:
+            return as_said, ()
+        try:
+            return self._rewritten(caption, question or ELSE, said), ()
+        except LanguageModelFailed as error:
+            return f"{caption}, {as_said}", (f"append: turn {number} is added as it was said ({error})",)
+
+    def _rewritten(self, caption: str, question: str, said: str) -> str:
+        """One caption of both; a paraphrase where the model changed nothing.
+
+        Raises:
+            LanguageModelFailed: it fails, loses what was said before, or what was said now.
+        """
+        new = self._said(_REWRITE.format(caption=caption, question=question, answer=said))
+        unchanged = is_same(new, caption)
+        if unchanged:
+            new = self._said(_PARAPHRASE.format(caption=caption))
+        if not keeps(new, caption):
+            raise LanguageModelFailed(f"{self._model.name}: the new caption loses what was said before")
+        if not unchanged and not takes_up(new, question, said):
+            raise LanguageModelFailed(f"{self._model.name}: the new caption has nothing of what was said")
+        return new
+
+    def _said(self, prompt: str) -> str:
+        seconds, most = self.settings.seconds / 2, self.settings.most_tokens
+        return self._model.complete(prompt, most_tokens=most, seconds=seconds).strip(" \"'")
+
+
+def _heard(turn: ResolvedTurn) -> tuple[str, Spoken]:
+    """A question and what was said to it: an answer as it was given, every other turn as sentences."""
+    if isinstance(turn.turn, Answer):
+        said = " ".join(turn.turn.text.split())
+        return turn.turn.question.text.strip(), Spoken() if is_dont_know(said) else Spoken((said,))
+    return "", spoken(turn)
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two captions have the same words in the same order.
+
+    >>> is_same("A dog, on a sofa.", "a dog on a sofa")
+    True
+    """
+    return _words(one) == _words(other)
+
+
+def keeps(new: str, caption: str) -> bool:
+    """Whether a rewritten caption still says most of what the caption said, and is one.
+
+    >>> keeps("a brown dog lying on a red sofa", "a dog lying on a sofa"), keeps("a red sofa", "a dog lying on a sofa")
+    (True, False)
+    """
+    there, wanted = set(words_in(new)), _telling(caption)
+    return len(there) <= MOST_WORDS and len(wanted & there) >= KEPT * len(wanted)
+
+
+def takes_up(new: str, question: str, said: str) -> bool:
+    """Whether a new caption has a word of what was said; of "yes", a word of the question; of "no", anything.
+
+    >>> takes_up("a dog in the snow", "Are they in the snow?", "yes"), takes_up("a white ball", "What colour?", "black")
+    (True, False)
+    """
+    told = _telling(said)
+    if not told and set(words_in(said)) & {"no", "not", "none"}:
+        return True
+    wanted = told or _telling(question)
+    return not wanted or bool(wanted & set(words_in(new)))
+
+
+def _telling(text: str) -> set[str]:
+    return set(words_in(text)) - SMALL_WORDS
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[\w'’-]+", text.casefold())
+
+
+def load(checkpoint: Path | None = None) -> Rewritten:
+    """The retriever with the language model of a folder or GGUF file, else with the one that the environment names.
+
+    Returns when the model is loaded.
+
+    Raises:
+        BadInput: neither is given, or the model cannot be loaded.
+    """
+    try:
+        model = load_language_model(str(checkpoint or ""))
+        if isinstance(model, Loads):
+            model.wait()
+    except BadInput as error:
+        raise BadInput(f"the retriever plugir (--checkpoint): {error}") from error
+    return Rewritten(model)

@@ -1,0 +1,136 @@
+"""What a dialogue encoder is, and how it is trained: the tables of presets.toml. No torch here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from viewfinder.errors import BadInput
+from viewfinder.retrievers.blocks.settings import at_least_one
+from viewfinder.training.settings import Training
+
+Masking = Literal["none", "captions", "questions", "answers", "rounds", "tokens"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """The network: F, which reads a dialogue, and the space of pictures that it aims at.
+
+    Attributes:
+        reads: frozen sentence vectors of caption, questions and answers; or the tokens of one long text (published).
+        width, layers, heads, hidden: of the transformer over sentence vectors.
+        dropout: of both transformers, in training.
+        pooling: of the last states: their mean, or the first ([CLS], published).
+        rounds: questions and answers that are read beside the caption, the last ones; 0: the caption alone.
+        image: the space of pictures: "whitened", principal components of the training pictures' raw vectors, brought
+            closer to one scale; "shared", the encoder's own, as published; "learned", a linear map that is trained
+            along. The first two stay as they are.
+        image_width: numbers of a vector there; "shared" has the encoder's own.
+        whitening: how far whitened components are brought to one scale: 0 not at all, 1 to the same deviation.
+        text_model: tokens: a folder of transformers, a name on its hub, or "minilm", the all-MiniLM-L6-v2 in the box.
+        keep_layers: tokens: its first layers, which are kept; 0: all.
+        train_layers: tokens: the last of these train, and what comes after them; 0: everything, embeddings too.
+        separator: tokens: "comma" writes "caption, question? answer, ..." (published code), "sep" has the tokenizer's
+            separator between all of them (paper).
+        most_tokens: tokens of a text; a longer one loses its oldest rounds.
+    """
+
+    reads: Literal["sentences", "tokens"] = "sentences"
+    width: int = 256
+    layers: int = 2
+    heads: int = 4
+    hidden: int = 512
+    dropout: float = 0.1
+    pooling: Literal["mean", "first"] = "mean"
+    rounds: int = 10
+    image: Literal["whitened", "shared", "learned"] = "whitened"
+    image_width: int = 256
+    whitening: float = 0.5
+    text_model: str = "minilm"
+    keep_layers: int = 0
+    train_layers: int = 0
+    separator: Literal["comma", "sep"] = "comma"
+    most_tokens: int = 200
+
+    def __post_init__(self) -> None:
+        at_least_one(self, "width", "layers", "heads", "hidden", "image_width")
+        for name in ("rounds", "keep_layers", "train_layers"):
+            if getattr(self, name) < 0:
+                raise BadInput(f"{name} is {getattr(self, name)}; it must be at least 0")
+        if self.width % self.heads:
+            raise BadInput(f"{self.heads} heads cannot share a width of {self.width}; choose a multiple")
+        if not 0 <= self.dropout < 1:
+            raise BadInput(f"dropout is {self.dropout}; it must be at least 0 and below 1")
+        if not 0 <= self.whitening <= 1:
+            raise BadInput(f"whitening is {self.whitening}; it must be from 0 to 1")
+        if self.most_tokens < 8:
+            raise BadInput(f"most_tokens is {self.most_tokens}; a caption needs 8 at least")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossSettings:
+    """What is minimised.
+
+    Attributes:
+        kind: "surrogate" of Recall@K, dialogues looking for pictures (paper); or "contrastive", both ways (said to be
+            what the authors ran).
+        temperature: surrogate: of the sigmoid of two scores, which counts who is ahead.
+        rank_temperature: surrogate: of the sigmoid of a rank, which says whether it is among the first K.
+        depths: surrogate: K.
+        scale: contrastive: what scores are multiplied by, at first.
+        most_scale: contrastive: what it grows to at most.
+        learned_scale: contrastive: whether it is learnt.
+    """
+
+    kind: Literal["surrogate", "contrastive"] = "surrogate"
+    temperature: float = 0.01
+    rank_temperature: float = 1.0
+    depths: tuple[int, ...] = (1, 2, 4, 8, 16)
+    scale: float = 10.0
+    most_scale: float = 100.0
+    learned_scale: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("temperature", "rank_temperature", "scale", "most_scale"):
+            if not getattr(self, name) > 0:
+                raise BadInput(f"{name} is {getattr(self, name)}; it must be above 0")
+        if not self.depths or min(self.depths) < 1:
+            raise BadInput(f"depths is {list(self.depths)}; it must list whole numbers from 1 on")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """A table of presets.toml.
+
+    Attributes:
+        batch: dialogues a step, over all processes.
+        rounds: a dialogue is read up to a round that is drawn, this one at most; 0: captions only.
+        shuffled: whether training reads the rounds of a talk in any order, and so any of them up to the round drawn.
+        mask: what training hides; see `masks`.
+        mask_share: how much of it.
+        unasked: the share of rounds that training reads without their question, as a search reads what is said
+            without being asked.
+        dialogues: which talks of the data are learnt from; see `blocks.talks`.
+        selects: the validation figure by which the best weights are chosen.
+    """
+
+    model: ModelSettings
+    loss: LossSettings
+    training: Training
+    batch: int = 256
+    rounds: int = 10
+    shuffled: bool = False
+    mask: Masking = "captions"
+    mask_share: float = 0.2
+    unasked: float = 0.0
+    dialogues: str = "*"
+    selects: Literal["loss", "recall"] = "recall"
+
+    def __post_init__(self) -> None:
+        if self.batch < 2:
+            raise BadInput(f"batch is {self.batch}; a dialogue needs another one to be told from")
+        if self.rounds < 0:
+            raise BadInput(f"rounds is {self.rounds}; it must be at least 0")
+        for name in ("mask_share", "unasked"):
+            if not 0 <= getattr(self, name) < 1:
+                raise BadInput(f"{name} is {getattr(self, name)}; it must be at least 0 and below 1")

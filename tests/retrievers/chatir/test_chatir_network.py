@@ -1,0 +1,160 @@
+"""The dialogue encoder in torch: what it reads, what it must not see, and where it puts pictures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from jaxtyping import TypeCheckError
+from torch import Tensor, nn
+
+from viewfinder.retrievers.chatir.network import ALIKE, SentenceChatIR, TokenChatIR
+from viewfinder.retrievers.chatir.pictures import looked, measure_pictures, whitening
+from viewfinder.retrievers.chatir.settings import ModelSettings
+from viewfinder.retrievers.chatir.text_model import text_of
+from viewfinder.retrievers.chatir.texts import PROBE
+from viewfinder.testing import ColourEncoder
+
+SMALL = ModelSettings(width=8, heads=2, hidden=12, rounds=3, image_width=5, dropout=0.5)
+BERT = {
+    "model_type": "bert",
+    "vocab_size": 20,
+    "hidden_size": 8,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 2,
+    "intermediate_size": 12,
+}
+
+
+def network(**changes: Any) -> SentenceChatIR:
+    torch.manual_seed(1)
+    return SentenceChatIR(replace(SMALL, **changes), raw_width=6, sentence_width=4).eval()
+
+
+def said(there: list[list[bool]]) -> tuple[Tensor, Tensor, Tensor]:
+    """Dialogues of drawn sentence vectors."""
+    torch.manual_seed(2)
+    return torch.randn(len(there), 4), torch.randn(len(there), len(there[0]) - 1, 8), torch.tensor(there)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "first"])
+def test_a_dialogue_is_read_as_if_it_were_alone(pooling: str) -> None:
+    """Nothing of what is not there, and nothing of its neighbours, has a part in it."""
+    reads = network(pooling=pooling)
+    captions, rounds, there = said([[True, True, True, False], [True, False, False, False], [False, True, False, True]])
+    together = reads.read(captions, rounds, there)
+    for row in range(3):
+        other = torch.where(there[row, 1:, None], rounds[row], torch.full_like(rounds[row], 99.0))[None]
+        alone = reads.read(captions[row : row + 1], other, there[row : row + 1])
+        torch.testing.assert_close(together[row], alone[0])
+    torch.testing.assert_close(together.norm(dim=1), torch.ones(3))
+
+
+def test_the_order_of_rounds_counts() -> None:
+    captions, rounds, there = said([[True, True, True, True]])
+    reads = network()
+    assert (reads.read(captions, rounds, there) - reads.read(captions, rounds.flip(1), there)).abs().max() > 1e-3
+
+
+def test_captions_alone_are_read_by_a_network_without_rounds() -> None:
+    reads = network(rounds=0)
+    captions, rounds, there = said([[True], [True]])
+    assert reads.read(captions, rounds, there).shape == (2, 5)
+    assert not hasattr(reads, "round")
+
+
+def test_training_drops_numbers_and_a_search_does_not() -> None:
+    captions, rounds, there = said([[True, True, True, True]])
+    reads = network()
+    torch.testing.assert_close(reads.read(captions, rounds, there), reads.read(captions, rounds, there))
+    reads.train()
+    assert not torch.equal(reads.read(captions, rounds, there), reads.read(captions, rounds, there))
+
+
+def test_every_weight_has_a_part_in_the_vector() -> None:
+    reads = network(pooling="mean")
+    torch.autograd.backward(reads.read(*said([[True, True, True, True]])).sum())
+    silent = [name for name, weight in reads.named_parameters() if weight.grad is None]
+    assert silent == ["log_scale"]
+
+
+# -- tokens
+
+
+def texts(count: int) -> tuple[Tensor, Tensor]:
+    torch.manual_seed(3)
+    lengths = torch.arange(count) * 7 % 5 + 2
+    there = torch.arange(6) < lengths[:, None]
+    return torch.randint(1, 20, (count, 6)) * there, there
+
+
+@pytest.mark.parametrize("pooling", ["mean", "first"])
+def test_texts_of_any_length_are_read_as_if_alone(pooling: str) -> None:
+    settings = ModelSettings(reads="tokens", image_width=5, pooling="first" if pooling == "first" else "mean")
+    torch.manual_seed(1)
+    reads = TokenChatIR(settings, 6, text_of(BERT)).eval()
+    ids, there = texts(ALIKE + 3)
+    together = reads.read(ids, there)
+    for row, length in enumerate(there.sum(dim=1).tolist()):
+        alone = reads.read(ids[row : row + 1, :length], there[row : row + 1, :length])
+        torch.testing.assert_close(together[row], alone[0], atol=1e-5, rtol=1e-4)
+
+
+def test_of_a_text_encoder_the_last_layers_train() -> None:
+    reads = TokenChatIR(ModelSettings(reads="tokens", train_layers=1), 6, text_of(BERT))
+    trained = {name.split(".")[0] if "layer." not in name else name.split(".")[3] for name in names(reads)}
+    assert trained == {"log_scale", "2", "out"}
+    assert len(names(TokenChatIR(ModelSettings(reads="tokens"), 6, text_of(BERT)))) > 40
+
+
+def names(reads: TokenChatIR) -> list[str]:
+    return [name for name, _ in reads.named_parameters() if reads.trains(name)]
+
+
+# -- pictures
+
+
+def raw(count: int = 40, width: int = 6) -> np.ndarray:
+    """Rows whose numbers differ in scale, and hang together."""
+    rng = np.random.default_rng(4)
+    return (rng.standard_normal((count, width)) @ rng.standard_normal((width, width)) * 3 + 1).astype(np.float32)
+
+
+@pytest.mark.parametrize("count", [40, 4])
+@pytest.mark.parametrize("power", [0.0, 1.0])
+def test_whitened_components_are_apart_and_have_the_deviation_that_is_asked_for(count: int, power: float) -> None:
+    rows = raw(count)
+    rows -= rows.mean(axis=0)
+    components = whitening(rows, 5, power)
+    seen = rows @ components
+    spread = seen.T @ seen / count
+    kept = min(5, count - 1)  # rows of mean 0: one fewer than there are
+    assert np.abs(spread - np.diag(np.diag(spread))).max() < 1e-3 * spread.max()
+    singular = np.linalg.svd(rows, compute_uv=False)[:kept] / np.sqrt(count)
+    np.testing.assert_allclose(np.sqrt(np.diag(spread))[:kept], singular ** (1 - power), rtol=1e-2)
+    assert not components[:, kept:].any()
+
+
+def test_pictures_that_were_measured_lie_around_the_origin_and_no_picture_stays_zeros() -> None:
+    reads = network(image="whitened")
+    measure_pictures(reads, raw(), ColourEncoder())
+    vectors = looked(reads, np.concatenate([raw(), np.zeros((1, 6), np.float32)]))
+    torch.testing.assert_close(vectors[:-1].norm(dim=1), torch.ones(40))
+    assert vectors[:-1].mean(dim=0).norm() < 0.3
+    assert not vectors[-1].any()
+
+
+def test_a_space_that_is_learnt_has_weights_and_one_that_is_shared_takes_vectors_as_they_come() -> None:
+    learned, shared = network(image="learned"), network(image="shared", image_width=48)
+    assert isinstance(learned.project, nn.Linear)
+    measure_pictures(shared, raw(), ColourEncoder())
+    torch.testing.assert_close(shared.look(torch.tensor([[3.0, 4.0]])), torch.tensor([[0.6, 0.8]]))
+    np.testing.assert_allclose(shared.get_buffer("shared_probe").numpy(), ColourEncoder().words([PROBE])[0])
+
+
+def test_vectors_of_another_width_are_refused_before_anything_is_computed() -> None:
+    with pytest.raises((RuntimeError, TypeCheckError)):
+        network().look(torch.zeros(2, 7) + 1)
