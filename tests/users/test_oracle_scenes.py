@@ -191,7 +191,21 @@ def test_choices_are_kept_to(beach: PictureTruth) -> None:
     oracle = Oracle({"beach.jpg": beach})
     blue = Question("What colour is the kite?", ("blue", "red", "don't know"))
     assert oracle.answer(blue, "beach.jpg") == "blue"
-    assert oracle.answer(Question("What colour is the car?", ("blue", "green")), "beach.jpg") == "none of these"
+    assert (
+        oracle.answer(Question("Which colour?", ("pink", "green"), attribute="colour"), "beach.jpg") == "none of these"
+    )
+
+
+def test_the_choices_of_a_free_question_are_suggestions(beach: PictureTruth) -> None:
+    oracle = Oracle({"beach.jpg": beach})
+    assert oracle.answer(Question("What colour is the car?", ("blue", "green")), "beach.jpg") == "red"
+
+
+def test_what_else_there_is_is_everything_there_is(beach: PictureTruth) -> None:
+    oracle = Oracle({"beach.jpg": beach})
+    everything = oracle.answer(Question("What things can you see?"), "beach.jpg")
+    for question in ("What else can you see?", "Anything else in the scene?", "Is there anything else?"):
+        assert oracle.answer(Question(question), "beach.jpg") == everything
 
 
 def test_the_oracle_is_an_answerer_and_knows_its_world_only(beach: PictureTruth) -> None:

@@ -148,9 +148,10 @@ class AnnotationAnswerer:
         if group is not None:
             return _tagged(view, group, question.choices or group.answers) or DONT_KNOW
         said = _said(view, plain(question.text))
-        if said is None or not question.choices:
-            return said or DONT_KNOW
-        return next((choice for choice in open_choices(question.choices) if names(choice, said)), NONE_OF_THESE)
+        if said is None:
+            return DONT_KNOW
+        # The choices of a free question are suggestions.
+        return next((choice for choice in open_choices(question.choices) if names(choice, said)), said)
 
 
 @dataclass(frozen=True)

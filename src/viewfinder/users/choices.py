@@ -51,15 +51,23 @@ def choose(facts: Facts, choices: Sequence[str]) -> str:
     offered = open_choices(choices)
     if not offered:
         return facts[0] if facts else "none"
+    if (found := fitting(facts, choices)) is not None:
+        return found
+    none = next((choice for choice in offered if _NONE.match(choice)), None)
+    if not facts and none is not None:
+        return none
+    return SOMETHING_ELSE if SOMETHING_ELSE in offered else none or NONE_OF_THESE
+
+
+def fitting(facts: Facts, choices: Sequence[str]) -> str | None:
+    """The first choice that says one of the facts; None: none does."""
+    offered = open_choices(choices)
     for fact in facts:
         for fits in (_is, _in_range, names):
             for choice in offered:
                 if fits(choice, fact):
                     return choice
-    none = next((choice for choice in offered if _NONE.match(choice)), None)
-    if not facts and none is not None:
-        return none
-    return SOMETHING_ELSE if SOMETHING_ELSE in offered else none or NONE_OF_THESE
+    return None
 
 
 def facts_of(attribute: str, truth: PictureTruth, shelf: Shelf) -> Facts | None:

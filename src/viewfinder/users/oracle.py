@@ -13,7 +13,7 @@ from pathlib import Path
 from viewfinder.conversation import Question
 from viewfinder.data.truth import PictureTruth, read_truth
 from viewfinder.errors import UnknownName
-from viewfinder.users.choices import choice_answer, choose
+from viewfinder.users.choices import choice_answer, choose, fitting
 from viewfinder.users.goods import Article, Shelf, goods_answer
 from viewfinder.users.lexicon import Lexicon
 from viewfinder.users.naming import known_of
@@ -44,7 +44,9 @@ class Oracle:
         return Oracle(read_truth(world))
 
     def answer(self, question: Question, picture: str) -> str:
-        """A short true answer, one of the question's choices where it has some; "don't know" where there is none.
+        """A short true answer; "don't know" where there is none.
+
+        Asked for an attribute it keeps to the choices, where there are some; those of a free question are suggestions.
 
         Raises:
             UnknownName: the world has no such picture.
@@ -55,7 +57,9 @@ class Oracle:
         said = self._said(plain(question.text), truth)
         if said is None:
             return DONT_KNOW
-        return choose((said,), question.choices) if question.choices else said
+        if question.attribute is None:
+            return fitting((said,), question.choices) or said
+        return choose((said,), question.choices)
 
     def _said(self, question: str, truth: PictureTruth) -> str | None:
         if truth.things:

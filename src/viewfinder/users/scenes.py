@@ -365,6 +365,9 @@ _RULES: list[tuple[re.Pattern[str], _Answer]] = [
         (rf"what (?:else )?(?:is|are|do you see|can you see)(?: there)? ({_WHICH}) {_X}", _what_is),
         (r"what (?:things|objects|items) (?:are there|do you see|can you see)|what (?:is|do you see|can you see|does it"
          r" show)(?: in it| there| shown)?", _everything),
+        # What was mentioned before, an answerer is not told: everything is true, if more than was asked for.
+        (r"(?:what else (?:is|are|do you see|can you see)|(?:is there )?anything else)(?: there)?(?: in it)?",
+         _everything),
         (r"(?:what|which) is the (?:main|largest|biggest) (?:thing|object|item|subject)", _main),
         (r"(?:what|which) (?:(?:kinds?|sorts?) of )?(animals?|vehicles?|buildings?|fruits?)"
          r"(?: (?:is|are) (?:there|it|shown|in it)| do you see| can you see)?", _of_class),
