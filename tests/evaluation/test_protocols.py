@@ -8,6 +8,7 @@ import pytest
 from viewfinder.conversation import Answer, BackTo, Like, Say
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.protocols import PROTOCOLS, tasks_of
+from viewfinder.evaluation.protocols.chatir import opening_task
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 needs_data = pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/data is not here")
@@ -150,6 +151,80 @@ def test_dialogues_without_a_pool_are_refused(tmp_path: Path) -> None:
     (tmp_path / "dialogues" / "x.json").write_text(json.dumps([{"img": "a.jpg", "dialog": ["a dog"]}]))
     with pytest.raises(BadInput, match="Search_Space"):
         tasks_of(tmp_path, "chatir", None)
+
+
+def pooled(folder: Path, wanted: str, **pools: list[str]) -> Path:
+    """A folder with one dialogue about a picture, and pools by name."""
+    for part in ("dialogues", "ChatIR_Protocol"):
+        (folder / part).mkdir()
+    (folder / "dialogues" / "x.json").write_text(json.dumps([{"img": wanted, "dialog": ["a dog", "is it big? no"]}]))
+    for name, pool in pools.items():
+        (folder / "ChatIR_Protocol" / f"Search_Space_{name}.json").write_text(json.dumps(pool))
+    return folder
+
+
+@pytest.mark.parametrize("name", ["val_50k", "val", "Flickr30k", "COCO_5k", "5k"])
+def test_a_pool_names_the_split_or_none(tmp_path: Path, name: str) -> None:
+    [task] = tasks_of(pooled(tmp_path, "a", **{name: ["b", "a"]}), "chatir", None)
+    assert task.gallery == ("b", "a")
+
+
+@pytest.mark.parametrize("name", ["test", "train_50k"])
+def test_the_pool_of_another_split_is_not_taken(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BadInput, match=r"no ChatIR_Protocol/Search_Space_val\.json here"):
+        tasks_of(pooled(tmp_path, "a", **{name: ["b", "a"]}), "chatir", None)
+
+
+def test_of_several_pools_the_smallest_with_all_targets_is_that_of_the_file(tmp_path: Path) -> None:
+    home = pooled(tmp_path, "a", val_5k=["b", "c"], val_30k=["b", "c", "a"], val_50k=["d", "b", "c", "a"])
+    [task] = tasks_of(home, "chatir", None)
+    assert len(task.gallery) == 3
+
+
+def test_a_target_that_no_pool_has_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"x\.json: \[0\], field 'img': a is not among the 2 pictures"):
+        tasks_of(pooled(tmp_path, "a", val_5k=["b"], val_30k=["b", "c"]), "chatir", None)
+
+
+def test_a_pool_of_ones_own_takes_the_place_of_the_folders(tmp_path: Path) -> None:
+    home = pooled(tmp_path, "a", val=["a", "b"])
+    own = tmp_path / "own.json"
+    own.write_text(json.dumps(["c", "a", "d"]))
+    [task] = tasks_of(home, None, None, own)
+    assert (task.protocol, task.gallery) == ("chatir", ("c", "a", "d"))
+    with pytest.raises(BadInput, match="the pool of drilldown is part of its protocol"):
+        tasks_of(home, "drilldown", None, own)
+
+
+def test_talks_of_questioners_begin_as_the_recorded_ones_do(scenes: Path) -> None:
+    [recorded], opened = tasks_of(scenes, "chatir", "test"), opening_task(scenes, "test", 5)
+    assert [(talk.target, talk.turns[0]) for talk in recorded.talks] == [
+        (talk.target, *talk.turns) for talk in opened.talks
+    ]
+    assert opened.gallery == tuple(talk.target for talk in recorded.talks)
+    assert opened.interviews and opened.rounds == 6  # the description, and five questions
+
+
+def test_captioned_pictures_are_described_by_their_first_caption(tmp_path: Path) -> None:
+    task = opening_task(captioned(tmp_path, 26), "val")
+    assert [talk.target for talk in task.talks] == ["images/p06.jpg", "images/p19.jpg"]
+    assert [talk.turns for talk in task.talks] == [(Say("A dog of p06.jpg"),), (Say("A dog of p19.jpg"),)]
+
+
+def test_visdial_tells_what_was_said_first(tmp_path: Path) -> None:
+    data = {"questions": [], "answers": [], "dialogs": [{"image_id": 7, "caption": "a dog", "dialog": []}]}
+    (tmp_path / "visdial_1.0_val.json").write_text(json.dumps({"data": data}))
+    [talk] = opening_task(tmp_path, "val").talks
+    assert (talk.target, talk.turns) == ("val/images/VisualDialog_val2018_000000000007.jpg", (Say("a dog"),))
+
+
+def test_dialogues_made_of_captioned_pictures_are_searched_among_those_of_their_split(tmp_path: Path) -> None:
+    home = captioned(tmp_path, 26)
+    (home / "dialogues").mkdir()
+    made = [{"img": "images/p06.jpg", "dialog": ["a dog", "is it big? no"]}]
+    (home / "dialogues" / "made_val.json").write_text(json.dumps(made))
+    [task] = tasks_of(home, "chatir", None)
+    assert task.gallery == ("images/p06.jpg", "images/p19.jpg")
 
 
 @needs_data

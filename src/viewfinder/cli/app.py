@@ -17,6 +17,7 @@ from viewfinder.cli.add import add
 from viewfinder.cli.bench import bench
 from viewfinder.cli.chat import chat
 from viewfinder.cli.demo import demo
+from viewfinder.cli.dialogues import dialogues
 from viewfinder.cli.doctor import doctor
 from viewfinder.cli.evaluate import compare, evaluate
 from viewfinder.cli.failing import FAILED, INTERRUPTED, WRONG_USE, debugging, report_failure, silence_stdout
@@ -38,7 +39,7 @@ app = typer.Typer(
 
 VERBS = (
     add, find, chat, serve, status, failures, prune, verify, doctor, demo, token, world, features, tune, train,
-    evaluate, compare, bench,
+    dialogues, evaluate, compare, bench,
 )  # fmt: skip
 
 for verb in VERBS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -44,7 +45,10 @@ def evaluate(
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="How the user talks, such as noise=0.1; repeatable.")
     ] = None,
     questioner: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What asks, when a simulated user talks.")
+        str | None, typer.Option(metavar="NAME[=SOURCE]", help="What asks, when a simulated user talks.")
+    ] = None,
+    pool: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A JSON list of the pictures to search in, for chatir.")
     ] = None,
     catalogue: Annotated[
         Path | None, typer.Option(metavar="CSV", help="Columns that the system may use. [default: pixels alone]")
@@ -56,29 +60,36 @@ def evaluate(
         Path | None, typer.Option(metavar="DIR", help="Where the pictures' vectors are kept. [default: with the data]")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Talks a task, taken evenly.")] = None,
+    processes: Annotated[
+        int, typer.Option(min=1, metavar="N", help="How many lead talks at once, when a simulated user talks.")
+    ] = 1,
     ties: Annotated[str, typer.Option(metavar="RULE", help="expected, optimistic or pessimistic.")] = "expected",
     seed: Annotated[int, typer.Option(metavar="S", help="Of draws and simulated users.")] = 0,
     as_json: JsonOption = False,
 ) -> int:
     """Measure a system on a data set by the protocols of the papers.
 
-    Writes results.json, ranks.npz and report.html; where a system looks at regions, drawings of what it looks at too.
+    Writes results.json, ranks.npz and report.html; where a system looks at regions, drawings of what it looks at too;
+    where a questioner asked by ChatIR's protocol, dialogues.json.
     """
-    from viewfinder.encoders import load_encoder
+    from viewfinder import encoders
     from viewfinder.evaluation import Plan, write_run
     from viewfinder.evaluation import evaluate as run
     from viewfinder.evaluation.report import ATTENTION, write_page
 
     plan = Plan(
         system=system, data=data, protocol=protocol, split=split, user=user, manners=manners(manner or ()),
-        questioner=questioner, catalogue=catalogue, vectors=vectors, features=features, ties=cast("Ties", ties),
-        limit=limit, seed=seed, checkpoint=checkpoint,
+        questioner=questioner, pool=pool, catalogue=catalogue, vectors=vectors, features=features,
+        ties=cast("Ties", ties), limit=limit, seed=seed, checkpoint=checkpoint, processes=processes,
     )  # fmt: skip
     weights = checkpoint.stem if checkpoint is not None else ""
-    folder = out or RUNS / "-".join(part for part in (system, weights, data.resolve().name, user or "") if part)
-    model = load_encoder(encoder)
+    asks = (questioner or "").partition("=")[0]
+    folder = out or RUNS / "-".join(part for part in (system, weights, data.resolve().name, user or "", asks) if part)
+    make_encoder = partial(encoders.load_encoder, encoder)
+    model = make_encoder()
     note_preparation(model)
-    evaluation = run(plan, model, folder, told=(lambda line: None) if as_json else note)
+    told = (lambda line: None) if as_json else note
+    evaluation = run(plan, model, folder, told=told, make_encoder=make_encoder)
     write_run(evaluation.run)
     page = write_page(evaluation.run, evaluation.examples)
     if as_json:
@@ -149,6 +160,8 @@ def _say_run(run: Run) -> None:
         for line in task.left_out:
             say(f"  left out: {line}")
         show_table(*overview(task))
+        if task.times:
+            say("choosing a question took {median_ms:.0f} ms (median), {p95_ms:.0f} ms (p95)".format(**task.times))
         say()
     for line in run.skipped:
         say(f"not run: {line}")
@@ -165,6 +178,7 @@ def _record(run: Run) -> dict[str, Any]:
                 "talks": len(task.talk_ids),
                 "gallery": task.ranks.gallery_size,
                 "left_out": list(task.left_out),
+                "times": dict(task.times),
                 "figures": [figure.measure.to_json() for figure in task.figures],
             }
             for task in run.tasks

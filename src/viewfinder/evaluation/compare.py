@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 from jaxtyping import Float
 
 from viewfinder.errors import BadInput
-from viewfinder.evaluation.figures import Figure, per_talk, values_st
+from viewfinder.evaluation.figures import Figure, per_talk
 from viewfinder.evaluation.results import Run, TaskResult
-from viewfinder.measures import Interval, Ties, difference_interval, permutation_test
+from viewfinder.measures import Interval, difference_interval, permutation_test
 
 
 @dataclass(frozen=True)
@@ -61,14 +60,15 @@ def _rows(task: TaskResult, runs: Sequence[Run]) -> list[Row]:
     for figure in task.figures:
         if not shared or figure.name.metric.startswith("median"):
             continue  # a median has no value a talk: its runs are compared by the ranks themselves
+        if any(figure.name.metric in task.asked and figure.name.metric not in other.asked for other in others if other):
+            continue  # nothing was asked in the other run
         own_s = _shared(task, figure, figure.setting, shared)
+        others_s = [_shared(other, figure, "", shared) for other in others if other is not None]
         known_s = ~np.isnan(own_s)
-        if not known_s.any():
-            continue  # none of the talks that are shared is of this setting
+        if any(np.isnan(own_s + other_s).all() for other_s in (own_s, *others_s)):
+            continue  # none of the talks that are shared is of this setting, or was asked anything
         compared = [
-            _difference(run.provenance.label, own_s, _shared(other, figure, "", shared))
-            for run, other in zip(runs[1:], others, strict=True)
-            if other is not None
+            _difference(run.provenance.label, own_s, other_s) for run, other_s in zip(runs[1:], others_s, strict=True)
         ]
         name, first = figure.name, float(own_s[known_s].mean())
         rows.append(Row(task.title, name.metric, name.at, int(known_s.sum()), first, tuple(compared)))
@@ -77,8 +77,7 @@ def _rows(task: TaskResult, runs: Sequence[Run]) -> list[Row]:
 
 def _shared(task: TaskResult, figure: Figure, setting: str, talks: Sequence[str]) -> Float[np.ndarray, " s"]:
     row_of = {talk: row for row, talk in enumerate(task.talk_ids)}
-    values = values_st(figure.name.metric, task.ranks, cast(Ties, figure.name.ties))
-    return per_talk(values, figure.turn, setting, task.settings)[[row_of[talk] for talk in talks]]
+    return per_talk(task.values_st(figure), figure.turn, setting, task.settings)[[row_of[talk] for talk in talks]]
 
 
 def _difference(system: str, own_s: Float[np.ndarray, " s"], other_s: Float[np.ndarray, " s"]) -> Difference:

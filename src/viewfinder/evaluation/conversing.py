@@ -1,27 +1,45 @@
-"""Simulated users in live sessions: the same engine a person has, with someone who knows the target in front of it."""
+"""Simulated users in live sessions: the same engine a person has, with someone who knows the target in front of it.
+
+There are two ways of talking. A user on their own says what a person would, looks at the results, and ends when the
+wanted picture is among them. In an interview (ChatIR) the talk begins with a given description, the questioner asks,
+the user only answers, and it goes on to the last round whatever was found.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from viewfinder.conversation import Conversation
+from viewfinder.conversation import Conversation, Question, Turn
 from viewfinder.errors import BadInput
-from viewfinder.evaluation.replay import Progress, RankTable
+from viewfinder.evaluation.answering import answer_to
+from viewfinder.evaluation.replay import Progress, RankTable, ranks_in
 from viewfinder.evaluation.task import Talk, Task
 from viewfinder.gallery import Gallery
 from viewfinder.measures import carried
 from viewfinder.memo import StepMemo
-from viewfinder.retrievers import Retriever
+from viewfinder.retrievers import Query, Retriever
 from viewfinder.session import Session
 from viewfinder.users.base import Screen, SimulatedUser
 
 LOOKS_AT = 10
 """Results on the screen."""
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A talk as it was held, and how long each of its questions took to choose, in milliseconds.
+
+    Not counted is the first question of a process, for which things are read and made that are kept after that.
+    """
+
+    conversation: Conversation
+    asking_ms: tuple[float, ...] = ()
 
 
 def converse(
@@ -32,37 +50,88 @@ def converse(
     *,
     questioner: str | None = None,
     progress: Progress = lambda done: None,
-) -> tuple[RankTable, list[Conversation]]:
+) -> tuple[RankTable, list[Held]]:
     """Lets a user look for every target of the task; `gallery` holds the pictures that are ranked.
 
-    A talk that ends early (found, or given up) keeps its last rank for the turns that are left; one that never
-    began has the rank of a draw.
+    A talk that ends early (found, given up, or nothing left to ask) keeps its last rank for the turns that are left;
+    one that never began has the rank of a draw.
     """
-    best_st, worst_st = (np.full((len(task.talks), task.rounds), np.nan) for _ in range(2))
-    best_st[:, 0], worst_st[:, 0] = 0.0, float(len(gallery) - 1)
-    conversations = []
-    for number, talk in enumerate(task.talks):
-        session = Session(lambda: gallery, retriever, questioner, n=LOOKS_AT, memo=StepMemo(0))
-        for turn, (best, worst) in enumerate(_turns(session, talk, user, task.rounds)):
-            best_st[number, turn:], worst_st[number, turn:] = float(best), float(worst)
-        conversations.append(session.conversation)
-        progress(number + 1)
-    return RankTable(carried(best_st), carried(worst_st), len(gallery)), conversations
+    held: list[Held] = []
+
+    def queries() -> Iterator[tuple[int, int, Query]]:
+        for number, talk in enumerate(task.talks):
+            live = Live(gallery, retriever, questioner)
+            take_turns = live.interview if is_interview(task, questioner) else live.talk
+            for turn, query in enumerate(take_turns(talk, user, task.rounds)):
+                yield number, turn, query
+            held.append(live.held)
+            progress(number + 1)
+
+    best_st, worst_st = ranks_in(gallery, [talk.target for talk in task.talks], task.rounds, queries())
+    if held:
+        held[0] = replace(held[0], asking_ms=held[0].asking_ms[1:])
+    never_s = np.isnan(best_st[:, 0])
+    best_st[never_s, 0], worst_st[never_s, 0] = 0.0, float(len(gallery) - 1)
+    return RankTable(carried(best_st), carried(worst_st), len(gallery)), held
 
 
-def _turns(session: Session, talk: Talk, user: SimulatedUser, rounds: int) -> Iterator[tuple[int, int]]:
-    """The ranks of the target after every turn of one talk."""
-    shown: tuple[str, ...] = (talk.first,) if talk.first else ()
-    for turn in range(rounds):
-        said = user.reply(talk.target, Screen(shown, session.question, turn))
-        if said is None:
-            return
+def is_interview(task: Task, questioner: str | None) -> bool:
+    """Whether the user only answers; a questioner that is called "none" asks nothing, and leaves the description."""
+    return task.interviews and questioner is not None
+
+
+@dataclass(eq=False)
+class Live:
+    """One talk in a session of its own."""
+
+    gallery: Gallery
+    retriever: Retriever[Any]
+    questioner: str | None = None
+    _asking_ms: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._session = Session(lambda: self.gallery, self.retriever, self.questioner, n=LOOKS_AT, memo=StepMemo())
+
+    @property
+    def held(self) -> Held:
+        """The talk so far."""
+        return Held(self._session.conversation, tuple(self._asking_ms))
+
+    def talk(self, talk: Talk, user: SimulatedUser, rounds: int) -> Iterator[Query]:
+        """What is looked for after every turn of a user on their own."""
+        shown: tuple[str, ...] = (talk.first,) if talk.first else ()
+        for number in range(rounds):
+            said = user.reply(talk.target, Screen(shown, self._asked(), number))
+            if said is None:
+                return
+            shown = self._take(talk, said) or shown
+            yield self._session.last_query
+
+    def interview(self, talk: Talk, user: SimulatedUser, rounds: int) -> Iterator[Query]:
+        """What is looked for after the description, and after every answer."""
+        self._take(talk, talk.turns[0])
+        yield self._session.last_query
+        for number in range(1, rounds):
+            question = self._asked()
+            if question is None:
+                return
+            self._take(talk, answer_to(user, talk.target, question, number))
+            yield self._session.last_query
+
+    def _asked(self) -> Question | None:
+        started = time.perf_counter()
+        question = self._session.follow_up()
+        if question is not None:
+            self._asking_ms.append((time.perf_counter() - started) * 1000)
+        return question
+
+    def _take(self, talk: Talk, said: Turn) -> tuple[str, ...]:
+        """Says it; gives what is shown."""
         try:
-            hits = session.take(said)
+            return tuple(hit.id for hit in self._session.search(said))
         except BadInput as error:
-            raise BadInput(f"talk {talk.id}, turn {turn + 1}: {error}") from error
-        yield session.rank_bounds(talk.target)
-        shown = tuple(hit.id for hit in hits) or shown
+            turn = len(self._session.conversation) + 1
+            raise BadInput(f"talk {talk.id}, turn {turn}: {error}") from error
 
 
 def first_pictures(task: Task, seed: int) -> Task:

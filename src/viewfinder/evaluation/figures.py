@@ -8,12 +8,14 @@ P              1 - rank / gallery, 0-based: Fashion IQ's percentile
 BRI            PlugIR's: the mean of ln(best rank so far), trapezoidal over the turns, 1-based
 mean R@1,5     the mean of several R@k
 R_subset@k     R@k within the talk's subset (CIRR)
+
+What a questioner asked is counted in `asked`; its figures are means of one value a talk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 import numpy as np
@@ -76,6 +78,17 @@ def figures(task: Task, table: RankTable, ties: Ties = "expected") -> list[Figur
                     name = _name(task, table, metric, _at(task, turn, setting), ties)
                     measure = Measure(name, _interval(metric, known_s), len(known_s))
                     found.append(Figure(measure, turn, setting))
+    return found
+
+
+def figures_of(task: Task, table: RankTable, asked: Mapping[str, Float[np.ndarray, " s"]]) -> list[Figure]:
+    """Figures of values that each talk has one of: means over the talks that have it."""
+    found = []
+    for metric, values_s in asked.items():
+        known_s = values_s[~np.isnan(values_s)]
+        if known_s.size:
+            name = replace(_name(task, table, metric, _at(task, None, ""), "expected"), ties="none")
+            found.append(Figure(Measure(name, bootstrap_interval(known_s), len(known_s)), None))
     return found
 
 

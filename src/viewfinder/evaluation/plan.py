@@ -23,13 +23,15 @@ class Plan:
         protocol, split: None: all protocols that find their files there; the test split, or else validation.
         user: a simulated user that talks in place of what is recorded; None: only where a task needs one.
         manners: settings of the user, see `users.Manners`.
-        questioner: what the system asks with, when a user talks.
+        questioner: what the system asks with, when a user talks. By ChatIR's protocol the user then only answers.
+        pool: a file that lists the pictures to search in, in place of those of ChatIR's protocol.
         vectors: a file of image vectors to use in place of the data set's own pictures.
         catalogue: a table whose columns the system may use; None: it sees pixels alone.
         features: where the vectors of the data set's pictures are kept; None: beside the data.
         ties: the rule for equal scores: expected, optimistic (Fashion IQ's own) or pessimistic.
         limit: talks a task, taken evenly; None: all.
         checkpoint: a system's trained weights; None: those in the box.
+        processes: how many lead talks at once, where a user talks; the figures do not depend on it.
     """
 
     system: str
@@ -39,6 +41,7 @@ class Plan:
     user: str | None = None
     manners: Mapping[str, Any] = field(default_factory=dict)
     questioner: str | None = None
+    pool: Path | None = None
     vectors: Path | None = None
     catalogue: Path | None = None
     features: Path | None = None
@@ -46,3 +49,4 @@ class Plan:
     limit: int | None = None
     seed: int = 0
     checkpoint: Path | None = None
+    processes: int = 1

@@ -6,8 +6,9 @@ task are known before the first is scored, and are scored in blocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,22 @@ def replay(
             progress(number + 1)
     has_subsets = any(talk.among for talk in task.talks)
     return RankTable(tables[0], tables[1], len(ranked_n), *(tables[2:] if has_subsets else (None, None)))
+
+
+def ranks_in(
+    gallery: Gallery, targets: Sequence[str], turns: int, said: Iterable[tuple[int, int, Query]]
+) -> tuple[Float[np.ndarray, "s t"], Float[np.ndarray, "s t"]]:
+    """Ranks of the targets among all pictures, at best and at worst where scores tie; NaN: no such turn.
+
+    `said` are queries as they come, each with its talk and turn (from 0); they are scored in blocks.
+    """
+    scorer = _Scorer(gallery, np.arange(len(gallery)))
+    tables = [np.full((len(targets), turns), np.nan) for _ in range(4)]
+    position_s = [scorer.position(target) for target in targets]
+    coming = (_Asked(talk, turn, query, position_s[talk], (), ()) for talk, turn, query in said)
+    while waiting := list(islice(coming, AT_ONCE)):
+        scorer.rank(waiting, tables)
+    return tables[0], tables[1]
 
 
 def _asked(number: int, talk: Talk, gallery: Gallery, retriever: Retriever[Any], scorer: _Scorer) -> Iterator[_Asked]:

@@ -2,7 +2,10 @@
 
 results.json    figures with intervals, and everything that names them: system, data, encoder, seeds, date
 ranks.npz       the ranks of every talk and turn, so that runs can be compared talk by talk
+dialogues.json  where a questioner asked: what, and what was answered, in ChatIR's form (dialogues-2.json: next task)
 report.html     the same for people, with plots and example talks
+
+Times are in results.json too, apart from the figures: only they differ between two runs of one plan.
 """
 
 from __future__ import annotations
@@ -15,18 +18,20 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from jaxtyping import Float
 
+from viewfinder.data.dialogues import Dialogue, write_dialogues
 from viewfinder.errors import BadInput
-from viewfinder.evaluation.figures import Figure
+from viewfinder.evaluation.figures import Figure, values_st
 from viewfinder.evaluation.replay import RankTable
 from viewfinder.evaluation.task import Task
-from viewfinder.measures import Measure
+from viewfinder.measures import Measure, Ties
 
 SCHEMA, VERSION = "viewfinder/results", 1
-RESULTS, RANKS = "results.json", "ranks.npz"
+RESULTS, RANKS, DIALOGUES = "results.json", "ranks.npz", "dialogues.json"
 
 CHECKPOINT = "checkpoint"
 """The option of a run that says which weights its system had."""
@@ -54,7 +59,11 @@ class Provenance:
 
 @dataclass(frozen=True, eq=False)
 class TaskResult:
-    """One task of a run: its figures, and the ranks behind them with the ids of their talks."""
+    """One task of a run: its figures, and the ranks behind them with the ids of their talks.
+
+    Where a questioner asked: `asked` has one value a talk of each figure on that, `times` how long a question took to
+    choose, and `dialogues` what was said (written with a run, not read with it).
+    """
 
     title: str
     figures: tuple[Figure, ...]
@@ -62,6 +71,15 @@ class TaskResult:
     settings: tuple[str, ...]
     ranks: RankTable
     left_out: tuple[str, ...] = ()
+    asked: Mapping[str, Float[np.ndarray, " s"]] = field(default_factory=dict)
+    times: Mapping[str, float] = field(default_factory=dict)
+    dialogues: tuple[Dialogue, ...] = ()
+
+    def values_st(self, figure: Figure) -> Float[np.ndarray, "s t"]:
+        """What a figure is the mean of: one value a talk and turn, or a talk."""
+        if (asked_s := self.asked.get(figure.name.metric)) is not None:
+            return asked_s[:, None]
+        return values_st(figure.name.metric, self.ranks, cast(Ties, figure.name.ties))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +128,7 @@ def write_run(run: Run) -> None:
         if task.ranks.subset_best_st is not None and task.ranks.subset_worst_st is not None:
             arrays[f"subset_best_{number}"] = task.ranks.subset_best_st
             arrays[f"subset_worst_{number}"] = task.ranks.subset_worst_st
+        arrays |= {f"asked_{number}_{metric}": values_s for metric, values_s in task.asked.items()}
     record = {
         "schema": SCHEMA,
         "version": VERSION,
@@ -121,9 +140,20 @@ def write_run(run: Run) -> None:
     try:
         run.folder.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(run.folder / RANKS, **arrays)
+        _write_talks(run)
         (run.folder / RESULTS).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise BadInput(f"{run.folder}: cannot be written ({error.strerror}); choose another --out") from error
+
+
+def _write_talks(run: Run) -> None:
+    """What was asked in each task that has questions, the first of them without a number; those of a run before go."""
+    if (run.folder / RESULTS).is_file():
+        for old in (run.folder / DIALOGUES, *run.folder.glob("dialogues-[0-9]*.json")):
+            old.unlink(missing_ok=True)
+    for number, task in enumerate((task for task in run.tasks if task.dialogues), start=1):
+        name = DIALOGUES if number == 1 else f"dialogues-{number}.json"
+        write_dialogues(run.folder / name, task.dialogues)
 
 
 def _task_record(task: TaskResult) -> dict[str, Any]:
@@ -132,6 +162,7 @@ def _task_record(task: TaskResult) -> dict[str, Any]:
         "gallery": task.ranks.gallery_size,
         "talks": len(task.talk_ids),
         "left_out": list(task.left_out),
+        **({"times": dict(task.times)} if task.times else {}),
         "figures": [
             {**figure.measure.to_json(), "turn": figure.turn, "setting": figure.setting} for figure in task.figures
         ],
@@ -172,4 +203,7 @@ def _task(record: dict[str, Any], number: int, arrays: Any) -> TaskResult:
         turn, setting = figure.pop("turn"), figure.pop("setting")
         figures.append(Figure(Measure.from_json(figure), turn, setting))
     ids, settings = (tuple(map(str, arrays[f"{name}_{number}"])) for name in ("ids", "settings"))
-    return TaskResult(record["title"], tuple(figures), ids, settings, ranks, tuple(record["left_out"]))
+    start = f"asked_{number}_"
+    asked = {name.removeprefix(start): arrays[name] for name in arrays if name.startswith(start)}
+    left_out, times = tuple(record["left_out"]), record.get("times", {})
+    return TaskResult(record["title"], tuple(figures), ids, settings, ranks, left_out, asked, times)

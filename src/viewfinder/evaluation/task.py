@@ -68,6 +68,8 @@ class Task:
         last_only: talks differ in length and only their last turn counts.
         first_turn: the number people give to the first turn: ChatIR's round 0 is the caption.
         rounds: how many turns a simulated user has.
+        interviews: with a questioner, every talk begins with what was recorded first, the user only answers, and a
+            talk goes on when the target was shown.
         reports: what the readers found and left out.
     """
 
@@ -83,6 +85,7 @@ class Task:
     last_only: bool = False
     first_turn: int = 1
     rounds: int = 5
+    interviews: bool = False
     reports: tuple[ReadReport, ...] = field(default=(), compare=False)
 
     @property

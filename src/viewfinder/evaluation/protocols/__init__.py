@@ -33,10 +33,11 @@ PROTOCOLS: dict[str, Protocol] = {
 }
 
 
-def tasks_of(folder: Path, protocol: str | None, split: str | None) -> list[Task]:
+def tasks_of(folder: Path, protocol: str | None, split: str | None, pool: Path | None = None) -> list[Task]:
     """The tasks of a folder: of one protocol, or of all that find their files there.
 
-    Without a split, each protocol takes its test split, else the one for validation.
+    Without a split, each protocol takes its test split, else the one for validation. `pool`, a file that lists the
+    pictures to search in, is for ChatIR's protocol, and then the only one.
 
     Raises:
         UnknownName: there is no such protocol, or none of them has such a split.
@@ -46,7 +47,9 @@ def tasks_of(folder: Path, protocol: str | None, split: str | None) -> list[Task
         raise BadInput(f"{folder}: no such folder; name the folder of a data set")
     if protocol is not None and protocol not in PROTOCOLS:
         raise UnknownName(f"no protocol is called {protocol!r}; there are: {', '.join(PROTOCOLS)}")
-    names = list(PROTOCOLS) if protocol is None else [protocol]
+    if pool is not None and protocol not in {None, "chatir"}:
+        raise BadInput(f"--pool {pool}: the pool of {protocol} is part of its protocol; chatir takes another one")
+    names = [protocol] if protocol is not None else ["chatir"] if pool is not None else list(PROTOCOLS)
     splits = {name: known for name in names if (known := PROTOCOLS[name].splits(folder))}
     if not splits:
         asked = "any protocol" if protocol is None else protocol
@@ -55,6 +58,8 @@ def tasks_of(folder: Path, protocol: str | None, split: str | None) -> list[Task
     if all(one is None for one in chosen.values()):
         there = "; ".join(f"{name}: {', '.join(known)}" for name, known in splits.items())
         raise UnknownName(f"{folder}: no split is called {split!r}; there are: {there}")
+    if pool is not None:
+        return chatir.tasks(folder, chosen["chatir"] or "", pool)
     return [task for name, one in chosen.items() if one is not None for task in PROTOCOLS[name].tasks(folder, one)]
 
 

@@ -1,19 +1,30 @@
 """ChatIR's protocol (Levy et al. 2023): a caption (round 0), then ten questions and answers, in a large pool.
 
 Hits@10 accumulates over the rounds, Recall@K does not; the mean rank is given for talks that all go on, and for
-talks that end at their first hit. BRI is PlugIR's measure over the whole talk (Lee et al. 2024).
+talks that end at their first hit. BRI is PlugIR's measure over the whole talk (Lee et al. 2024). With a questioner the
+same captions begin the talks, what is asked after that is its own, and ten rounds are held whatever is found.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from viewfinder.conversation import Answer, BackTo, Question, Say, Turn
-from viewfinder.data.dialogues import Dialogue, read_dialogues, read_pool
-from viewfinder.errors import BadInput
+from viewfinder.data import ReadReport
+from viewfinder.data.dialogues import Dialogue, read_dialogues, read_pool, read_visdial
+from viewfinder.data.splits import SPLITS, split_of
+from viewfinder.errors import BadInput, UnknownName
+from viewfinder.evaluation.protocols.captions import has_captions, read_captioned
 from viewfinder.evaluation.task import Talk, Task
 
 METRICS = ("Hits@10", "R@1", "R@5", "R@10", "rank", "rank frozen@10", "BRI")
+ROUNDS = 10
+POOLS = "ChatIR_Protocol/Search_Space_*.json"
+_WORDS = re.compile(r"[^\W_]+")
+
+Pool = tuple[str, ...]
 
 
 def splits(folder: Path) -> tuple[str, ...]:
@@ -21,22 +32,80 @@ def splits(folder: Path) -> tuple[str, ...]:
     return tuple(sorted({_split_of(file) for file in (folder / "dialogues").glob("*.json")}))
 
 
-def tasks(folder: Path, split: str) -> list[Task]:
+def tasks(folder: Path, split: str, pool: Path | None = None) -> list[Task]:
     """One task a dialogue file of the split; files that name no split are all of `val`, as those released.
+
+    `pool` is a file that lists the pictures to search in, in place of the folder's own.
 
     Raises:
         BadInput: no pool of the split, or a damaged file.
     """
-    files = [file for file in sorted((folder / "dialogues").glob("*.json")) if _split_of(file) == split]
-    pool = _pool(folder, split) if files else ()
-    return [_task(file, split, pool) for file in files]
+    pools = _pools(folder, split) if pool is None else [read_pool(pool)[0]]
+    return [_task(file, split, pools) for file in _files(folder, split)]
 
 
-def _task(file: Path, split: str, pool: tuple[str, ...]) -> Task:
-    dialogues, report = read_dialogues(file, pool=pool)
+def opening_task(folder: Path, split: str, rounds: int = ROUNDS, pool: Path | None = None) -> Task:
+    """What talks of questioners begin with: each picture of a split, and what was said of it first.
+
+    Taken from the folder's dialogues of the split, or VisDial's, or from captions (the first of each picture); split
+    as for training. The pictures of the split are those that are searched, unless `pool` lists others.
+
+    Raises:
+        UnknownName: there is no such split.
+        BadInput: nothing is said of pictures here, or a damaged file.
+    """
+    said, report = _openings(folder, split)
+    gallery = tuple(said) if pool is None else read_pool(pool)[0]
+    talks = tuple(Talk(str(number), image, (Say(text),)) for number, (image, text) in enumerate(said.items()))
+    return Task(
+        "chatir", "openings", split, gallery, talks, METRICS, first_turn=0, rounds=rounds + 1, interviews=True,
+        reports=report,
+    )  # fmt: skip
+
+
+def _openings(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadReport, ...]]:
+    """What was said first of the pictures of a split, by their names there."""
+    if files := _files(folder, split):
+        read = [read_dialogues(file) for file in files]
+    elif any((place / f"visdial_1.0_{split}.json").is_file() for place in (folder, folder / split)):
+        read = [read_visdial(folder, split)]
+    elif has_captions(folder):
+        return _captioned(folder, split)
+    else:
+        there = ", ".join(splits(folder))
+        raise BadInput(
+            f"{folder}: nothing is said here of pictures of the split {split!r}"
+            f"{f' (there are dialogues of: {there})' if there else ''}; needed are dialogues/*_{split}.json, "
+            "captions.csv beside images/, or annotations/captions_*.json"
+        )
+    said: dict[str, str] = {}
+    for talks, _ in read:
+        for talk in talks:
+            said.setdefault(talk.image, talk.caption)
+    return said, tuple(report for _, report in read)
+
+
+def _captioned(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadReport, ...]]:
+    if split not in SPLITS:
+        raise UnknownName(f"{folder}: no split is called {split!r}; there are: {', '.join(SPLITS)}")
+    pictures, report = read_captioned(folder)
+    chosen = (picture for place, picture in enumerate(pictures) if split_of(place) == split)
+    return {picture.path.relative_to(folder).as_posix(): picture.captions[0] for picture in chosen}, (report,)
+
+
+def _task(file: Path, split: str, pools: Sequence[Pool]) -> Task:
+    """The smallest pool that holds every target is the one that the file belongs to."""
+    dialogues, report = read_dialogues(file)
+    wanted = {talk.image for talk in dialogues}
+    pool = min((pool for pool in pools if wanted.issubset(pool)), key=len, default=None)
+    if pool is None:
+        read_dialogues(file, pool=max(pools, key=lambda pool: len(wanted.intersection(pool))))  # says what is missing
+    assert pool is not None
     talks = tuple(Talk(str(number), talk.image, _turns(talk)) for number, talk in enumerate(dialogues))
-    name = file.stem
-    return Task("chatir", name, split, pool, talks, METRICS, first_turn=0, rounds=11, reports=(report,))
+    return Task(
+        "chatir", file.stem, split, pool, talks, METRICS, first_turn=0, rounds=ROUNDS + 1, interviews=True,
+        reports=(report,),
+    )  # fmt: skip
 
 
 def _turns(dialogue: Dialogue) -> tuple[Turn, ...]:
@@ -47,13 +116,32 @@ def _turns(dialogue: Dialogue) -> tuple[Turn, ...]:
     return (Say(dialogue.caption), *answers)
 
 
+def _files(folder: Path, split: str) -> list[Path]:
+    return [file for file in sorted((folder / "dialogues").glob("*.json")) if _split_of(file) == split]
+
+
 def _split_of(file: Path) -> str:
     last = file.stem.rpartition("_")[2]
-    return last if last in {"train", "val", "test"} else "val"
+    return last if last in SPLITS else "val"
 
 
-def _pool(folder: Path, split: str) -> tuple[str, ...]:
-    files = sorted((folder / "ChatIR_Protocol").glob(f"Search_Space_*{split}*.json"))
-    if not files:
-        raise BadInput(f"{folder}: no ChatIR_Protocol/Search_Space_{split}*.json here; the pool to search in is needed")
-    return read_pool(files[0])[0]
+def _pools(folder: Path, split: str) -> list[Pool]:
+    """The pools that name the split; where none does, those that name no split at all (COCO_5k, Flickr30k_30k).
+
+    A captioned folder without any, in which dialogues were made, has the pictures of the split.
+    """
+    files = sorted(folder.glob(POOLS))
+    named = [file for file in files if split in _words(file)]
+    chosen = named or [file for file in files if not _words(file).intersection(SPLITS)]
+    if not chosen and has_captions(folder):
+        return [tuple(_captioned(folder, split)[0])]
+    if not chosen:
+        raise BadInput(
+            f"{folder}: no {POOLS.replace('*', split)} here; a list of the pictures to search in is needed: "
+            "put it there, or name it with --pool"
+        )
+    return [read_pool(file)[0] for file in chosen]
+
+
+def _words(file: Path) -> frozenset[str]:
+    return frozenset(_WORDS.findall(file.stem))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from viewfinder.evaluation.asked import BY_ANOTHER, REPEATED, SHRUGS
 from viewfinder.evaluation.compare import Row
 from viewfinder.evaluation.figures import Figure
 from viewfinder.evaluation.results import TaskResult
@@ -43,7 +44,9 @@ def shown(metric: str, value: float) -> str:
     >>> shown("R@10", 0.4217), shown("median rank", 31.0)
     ('42.2 %', '31.0')
     """
-    return f"{100 * value:.1f} %" if is_share(metric) else f"{value:,.2f}" if metric == "BRI" else f"{value:,.1f}"
+    if is_share(metric):
+        return f"{100 * value:.1f} %"
+    return f"{value:,.2f}" if metric in {"BRI", REPEATED} else f"{value:,.1f}"
 
 
 def span(metric: str, interval: Interval) -> str:
@@ -53,7 +56,7 @@ def span(metric: str, interval: Interval) -> str:
 
 def is_share(metric: str) -> bool:
     """Whether a metric lies between 0 and 1."""
-    return metric == "P" or metric.partition("@")[0] in {"R", "Hits", "mean R", "R_subset"}
+    return metric in {"P", SHRUGS, BY_ANOTHER} or metric.partition("@")[0] in {"R", "Hits", "mean R", "R_subset"}
 
 
 def comparison_head(systems: Sequence[str]) -> tuple[str, ...]:

@@ -1,0 +1,33 @@
+"""What a simulated user says to one question, and nothing else: ChatIR's user only answers."""
+
+from __future__ import annotations
+
+from viewfinder.conversation import Answer, Question
+from viewfinder.users import RecordedUser, SimulatedUser
+from viewfinder.users.base import Screen
+from viewfinder.users.naming import known_of
+from viewfinder.users.text import DONT_KNOW, plain
+
+
+def answer_to(user: SimulatedUser, wanted: str, question: Question, number: int) -> Answer:
+    """The user's answer to question `number` (from 1), given without looking at results; no text: passed over.
+
+    A recorded user who was asked something else in that round says what was answered to this question in another.
+
+    Raises:
+        UnknownName: the user knows nothing of the wanted picture.
+    """
+    said = user.reply(wanted, Screen((), question, number))
+    if isinstance(said, Answer) and _alike(said.question, question):
+        return Answer(question, said.text)
+    return Answer(question, _recorded(user, wanted, question) if isinstance(user, RecordedUser) else "")
+
+
+def _recorded(user: RecordedUser, wanted: str, question: Question) -> str:
+    turns = known_of(user.talks, wanted) or ()
+    answers = (turn.text for turn in turns if isinstance(turn, Answer) and _alike(turn.question, question))
+    return next(answers, DONT_KNOW)
+
+
+def _alike(one: Question, other: Question) -> bool:
+    return plain(one.text) == plain(other.text)

@@ -1,0 +1,221 @@
+"""Dialogues made: a questioner asks, a simulated user who knows the picture answers, picture by picture (ChatIR).
+
+The questioner sees what it would see live: the likeliest pictures of the split after every answer, and nothing of the
+one that is meant. Talks go into a journal as they end; the file itself, in the form of the released ones, is written
+when all are held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from viewfinder.conversation import Answer, is_dont_know
+from viewfinder.data.dialogues import Dialogue, split_round, write_dialogues
+from viewfinder.encoders import Encoder
+from viewfinder.errors import BadInput
+from viewfinder.evaluation.asked import dialogue_of, questioner_name, shown_questioner
+from viewfinder.evaluation.conversing import Live
+from viewfinder.evaluation.journal import Entry, Journal
+from viewfinder.evaluation.plan import Plan, Told
+from viewfinder.evaluation.preparing import known_task, limited, user_of
+from viewfinder.evaluation.protocols.chatir import ROUNDS, opening_task
+from viewfinder.evaluation.spreading import spread
+from viewfinder.evaluation.systems import load_system, weights_mark
+from viewfinder.evaluation.task import Task
+from viewfinder.evaluation.vectors import pictures_of
+from viewfinder.gallery import Gallery
+from viewfinder.measures import repeated_questions, unique_tokens
+from viewfinder.retrievers import Retriever
+from viewfinder.users import SimulatedUser
+
+SPLIT = "train"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """Dialogues to be made.
+
+    Attributes:
+        plan: data, split (None: train), questioner, user and their settings; the system is what looks for pictures.
+        out: the file that is written.
+        rounds: questions of a talk at most; a questioner with nothing left to ask ends it.
+        resume: goes on where a run was stopped.
+    """
+
+    plan: Plan
+    out: Path
+    rounds: int = ROUNDS
+    resume: bool = False
+
+    @property
+    def journal(self) -> Path:
+        """Where talks are kept until all are held."""
+        return self.out.with_name(f"{self.out.name}.journal")
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What was made; figures are means a talk, shares of all questions and answers.
+
+    `ended` is False where the run was stopped: the talks so far are in the journal.
+    """
+
+    out: Path
+    ended: bool
+    talks: int
+    of: int
+    questions: float
+    repeated: float
+    unique_tokens: float
+    dont_know: float
+    by_another: float
+    left_out: tuple[str, ...] = ()
+
+
+def default_file(data: Path, questioner: str, user: str, split: str, name: str | None = None) -> Path:
+    """Where dialogues go unless told otherwise: with those that the data has."""
+    return data / "dialogues" / f"{name or f'{questioner_name(questioner)}_{user}'}_{split}.json"
+
+
+def generate(
+    order: Order,
+    encoder: Encoder,
+    *,
+    make_encoder: Callable[[], Encoder],
+    told: Told = lambda line: None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Generated:
+    """Holds the talks and writes the file; `should_stop` is asked after every talk.
+
+    Raises:
+        UnknownName: there is no such questioner, user, system or split.
+        BadInput: the file is there already, or an unfinished one that is not to be resumed, or that was begun
+            otherwise; data that is missing or damaged; a folder that cannot be written.
+    """
+    _check_free(order)
+    plan = order.plan
+    user, retriever = user_of(plan), load_system(plan.system, plan.seed, plan.checkpoint)
+    assert user is not None
+    told(f"reading {plan.data}")
+    task = opening_task(plan.data, plan.split or SPLIT, order.rounds)
+    pictures = pictures_of(plan, encoder, retriever, told=told)
+    known = limited(known_task(task, pictures), plan.limit)
+    if len(known.gallery) < 2 or not known.talks:
+        raise BadInput(f"{plan.data}: fewer than two pictures of {task.split!r} are here: there is nothing to ask")
+    journal = Journal(order.journal, _described(order, encoder, known))
+    names = {talk.id: talk.target for talk in task.talks}
+    try:
+        entries = journal.resumed() if order.resume else journal.begun()
+        told(f"{len(known.talks):,} talks about {len(known.gallery):,} pictures; {len(entries):,} are held already")
+        here = _Interviewer(known, pictures.gallery(known.gallery), retriever, user, plan.questioner)
+        make = (lambda: here) if plan.processes == 1 else partial(_interviewer, order, make_encoder)
+        waiting = [place for place in range(len(known.talks)) if place not in entries]
+        for _, (place, strings, others) in spread(make, waiting, plan.processes):
+            entry = Entry(place, names[known.talks[place].id], strings, others)
+            journal.add(entry)
+            entries[place] = entry
+            progress(len(entries), len(known.talks))
+            if should_stop():
+                break
+        if len(entries) == len(known.talks):
+            _write(order, entries)
+    except OSError as error:
+        raise BadInput(f"{order.out}: cannot be written ({error.strerror}); choose another --out") from error
+    left_out = tuple(str(report) for report in known.reports if report.dropped)
+    return _summary(order, list(entries.values()), len(known.talks), left_out)
+
+
+@dataclass(frozen=True, eq=False)
+class _Interviewer:
+    """Holds one talk: given its place, the strings of its dialogue, and how many questions another asked."""
+
+    task: Task
+    gallery: Gallery
+    retriever: Retriever[Any]
+    user: SimulatedUser
+    questioner: str | None
+
+    def __call__(self, place: int) -> tuple[int, tuple[str, ...], int]:
+        talk = self.task.talks[place]
+        live = Live(self.gallery, self.retriever, self.questioner)
+        for _ in live.interview(talk, self.user, self.task.rounds):
+            pass
+        conversation = live.held.conversation
+        name = questioner_name(self.questioner or "")
+        answers = [node.turn for node in conversation.path() if isinstance(node.turn, Answer)]
+        others = sum(answer.question.by != name for answer in answers)
+        return place, dialogue_of(talk.target, conversation).strings, others
+
+
+def _interviewer(order: Order, make_encoder: Callable[[], Encoder]) -> _Interviewer:
+    """The same in a process of its own."""
+    plan, encoder = order.plan, make_encoder()
+    user, retriever = user_of(plan), load_system(plan.system, plan.seed, plan.checkpoint)
+    assert user is not None
+    pictures = pictures_of(plan, encoder, retriever)
+    task = limited(known_task(opening_task(plan.data, plan.split or SPLIT, order.rounds), pictures), plan.limit)
+    return _Interviewer(task, pictures.gallery(task.gallery), retriever, user, plan.questioner)
+
+
+def _check_free(order: Order) -> None:
+    if order.out.exists():
+        raise BadInput(f"{order.out}: there already; remove it, or choose another --name or --out")
+
+
+def _described(order: Order, encoder: Encoder, task: Task) -> dict[str, str]:
+    """What the talks of a run are talks of: a run goes on only with talks like those that it has."""
+    plan = order.plan
+    settings: dict[str, object] = {
+        "data": plan.data.resolve().name,
+        "split": task.split,
+        "talks": len(task.talks),
+        "pictures": len(task.gallery),
+        "rounds": order.rounds,
+        "questioner": shown_questioner(plan.questioner or ""),
+        "user": plan.user,
+        "seed": plan.seed,
+        "retriever": plan.system,
+        "checkpoint": plan.checkpoint and weights_mark(plan.checkpoint),
+        "catalogue": plan.catalogue and plan.catalogue.name,
+        "encoder": encoder.version,
+        **plan.manners,
+    }
+    return {name: str(value) for name, value in settings.items() if value is not None}
+
+
+def _write(order: Order, entries: Mapping[int, Entry]) -> None:
+    """The file, whole or not at all; then the journal goes."""
+    talks = [Dialogue(entry.img, entry.dialog[0], (), entry.dialog) for _, entry in sorted(entries.items())]
+    fresh = order.out.with_name(f"{order.out.name}.new")
+    write_dialogues(fresh, talks)
+    fresh.replace(order.out)
+    order.journal.unlink()
+
+
+def _summary(order: Order, entries: Sequence[Entry], of: int, left_out: tuple[str, ...]) -> Generated:
+    rounds = [[split_round(text) for text in entry.dialog[1:]] for entry in entries]
+    asked = [[one.question for one in talk] for talk in rounds]
+    shrugs = [is_dont_know(one.answer) for talk in rounds for one in talk]
+    return Generated(
+        out=order.out,
+        ended=order.out.exists(),
+        talks=len(entries),
+        of=of,
+        questions=_mean(map(len, asked)),
+        repeated=_mean(repeated_questions(asked).tolist()),
+        unique_tokens=_mean(unique_tokens(asked).tolist()),
+        dont_know=_mean(shrugs),
+        by_another=sum(entry.by_another for entry in entries) / max(len(shrugs), 1),
+        left_out=left_out,
+    )
+
+
+def _mean(values: Iterable[int]) -> float:
+    """0 of nothing."""
+    known = list(values)
+    return sum(known) / max(len(known), 1)
