@@ -30,7 +30,7 @@ import viewfinder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.library import Library
 from viewfinder.pictures import Limits, decode
-from viewfinder.session import CANDIDATES
+from viewfinder.candidates import CANDIDATES
 from viewfinder.stores import FileRecord, PictureRow, dot_scores, top_k
 
 Result = TypeVar("Result")

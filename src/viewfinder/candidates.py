@@ -17,9 +17,6 @@ from viewfinder.retrievers import Query, RegionSpace
 CANDIDATES = AT_LEAST
 """The likeliest pictures, which a question is about."""
 
-SHARPNESS = 20.0
-"""Turns scores into chances for questions: a lead of 0.05 makes a picture e times as likely."""
-
 Foreseen = Callable[[Answer], Query]
 """What would be looked for if this answer were given next."""
 
@@ -34,7 +31,7 @@ def candidates_of(view: View, talk: Conversation, foreseen: Foreseen, *, settled
     columns = (gallery.snapshot.column(name) for name in gallery.snapshot.columns())
     path = talk.path()
     return Candidates(
-        probabilities_c=_chances(view.scores.total_n[rows_c]),
+        probabilities_c=_chances(view.scores.total_n[rows_c], view.query.sharpness),
         vectors_cd=gallery.snapshot.matrix_nd[rows_c],
         columns={column.name: (column.values, column.first_codes_n[rows_c]) for column in columns},
         said=tuple(text for node in path if (text := getattr(node.turn, "text", ""))),
@@ -72,7 +69,8 @@ class GalleryLookup:
     def foresee(self, answers: Sequence[Answer]) -> Float[np.ndarray, "a c"]:
         """The probabilities of the candidates after each of some answers."""
         queries = [self._foreseen(answer) for answer in answers]
-        return np.stack([_chances(self._gallery.shares(query, self._rows_c).sum(axis=1)) for query in queries])
+        scores_ac = [self._gallery.shares(query, self._rows_c).sum(axis=1) for query in queries]
+        return np.stack([_chances(s_c, query.sharpness) for s_c, query in zip(scores_ac, queries, strict=True)])
 
 
 def _alone(
@@ -82,11 +80,11 @@ def _alone(
     return sight.project(whole_ng)[:, None]
 
 
-def _chances(total_c: Float[np.ndarray, " c"]) -> Float[np.ndarray, " c"]:
+def _chances(total_c: Float[np.ndarray, " c"], sharpness: float) -> Float[np.ndarray, " c"]:
     """Scores as chances that sum to 1; none of none."""
     if not len(total_c):
         return np.zeros(0)
-    chances_c = np.exp((SHARPNESS * (total_c - total_c.max())).astype(np.float64))
+    chances_c = np.exp(sharpness * (total_c - total_c.max()).astype(np.float64))
     return np.asarray(chances_c / chances_c.sum())
 
 

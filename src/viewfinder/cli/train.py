@@ -25,11 +25,15 @@ if TYPE_CHECKING:
 RUNS = Path("runs/train")
 STARTER = "starter"
 STARTER_RUN = Path("runs/starter")
+QUESTIONS = "questions"
+QUESTIONS_RUN = Path("runs/questions")
 PRESET = "lab"
 
 
 def train(
-    system: Annotated[str, typer.Argument(metavar="SYSTEM", help="A retriever that can be trained, or starter.")],
+    system: Annotated[
+        str, typer.Argument(metavar="SYSTEM", help="A retriever that can be trained, questions, or starter.")
+    ],
     data: Annotated[list[Path], typer.Option(metavar="DIR", help="The folder of a data set; repeatable.")],
     preset: Annotated[
         str | None, typer.Option(metavar="NAME", help="How: lab, paper or another of its presets. [default: lab]")
@@ -64,8 +68,14 @@ def train(
             "--features": features, "--seed": seed,
         }  # fmt: skip
         return _train_starter(data, out or STARTER_RUN, [name for name, given in others.items() if given], as_json)
+    if system == QUESTIONS:
+        if start is not None:
+            raise BadInput("--start is for retrievers; questions are learnt from the beginning, or go on by --resume")
+        return _train_questions(
+            data, preset or PRESET, out or QUESTIONS_RUN, resume, encoder, settings, features, seed, as_json
+        )
     if system not in TRAINERS:
-        raise UnknownName(f"no system is called {system!r}; there are: {', '.join((STARTER, *TRAINERS))}")
+        raise UnknownName(f"no system is called {system!r}; there are: {', '.join((STARTER, QUESTIONS, *TRAINERS))}")
     for folder in data:
         if not folder.is_dir():
             raise BadInput(f"{folder}: no such folder; name the folder of a data set")
@@ -151,4 +161,41 @@ def _train_starter(data: list[Path], out: Path, others: list[str], as_json: bool
     else:
         say(f"{report.head}, trained on {counted(report.pictures, 'picture')}; its card is {report.card}")
         say_figures(report.figures)
+    return 0
+
+
+def _train_questions(
+    data: list[Path],
+    preset: str,
+    out: Path,
+    resume: bool,
+    encoder: str | None,
+    settings: list[str] | None,
+    features: Path | None,
+    seed: int,
+    as_json: bool,
+) -> int:
+    """The questions that people ask, and how pictures answer them: for the questioners pool and information_gain."""
+    from viewfinder.encoders import load_encoder
+    from viewfinder.tuning import QuestionPlan, question_settings, train_questions
+
+    numbers = question_settings(preset, settings or ())
+    model = load_encoder(encoder or STARTER)
+    note_preparation(model)
+    with ExitStack() as stack:
+        plan = QuestionPlan(
+            data=tuple(data), out=out, encoder=model, settings=numbers, features=features, resume=resume, seed=seed,
+            shown=not as_json, told=told(as_json), should_stop=_Stop(stack),
+        )  # fmt: skip
+        report = train_questions(plan)
+    if as_json:
+        emit(asdict(report) | {"file": str(report.file) if report.file else None, "out": str(out)})
+    elif report.file is not None:
+        asked = counted(report.questions, "question")
+        say(f"{report.file}: {asked}; answers to {report.foretold:,} of them are foretold from pictures")
+        say_figures(report.figures)
+        say(f"next: {shlex.join(['viewfinder', 'chat', '--questioner', f'pool={report.file}'])}")
+    if report.file is None:
+        note(f"viewfinder: stopped after a whole step; nothing is lost, --resume goes on from {out}")
+        return FAILED
     return 0

@@ -63,3 +63,25 @@ def shares(
     share_v = np.bincount(codes_c[known_c], weights=probabilities_c[known_c], minlength=count)
     # Without a single known candidate bincount counts in integers.
     return share_v.astype(np.float64)
+
+
+def gains_of_tables(
+    given_wc: Float[np.ndarray, "w c"], answer_ca: Float[np.ndarray, "c a"], starts_q: Int[np.ndarray, " starts"]
+) -> Float[np.ndarray, "w q"]:
+    """Gains of several questions at once, where the candidates are as likely as each row of `given_wc` says.
+
+    Question q has the columns starts_q[q] to starts_q[q + 1] of `answer_ca`. A table may also hold answers drawn at
+    random, the weight of each such that the drawn ones are alike in all: rows need not add up to 1.
+
+    >>> halves = np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> gains_of_tables(np.array([[0.5, 0.5], [1.0, 0.0]]), halves, np.array([0, 2])).tolist()
+    [[1.0], [0.0]]
+    """
+    share_wa = given_wc @ answer_ca
+    inside_wa = given_wc @ _times_log(answer_ca)
+    gains_wq = np.add.reduceat(inside_wa - _times_log(share_wa), starts_q[:-1], axis=1)
+    return np.asarray(np.maximum(gains_wq, 0.0))
+
+
+def _times_log(x: Float[np.ndarray, "*many"]) -> Float[np.ndarray, "*many"]:
+    return np.asarray(x * np.log2(np.where(x > 0, x, 1)))

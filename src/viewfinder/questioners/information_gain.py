@@ -1,116 +1,159 @@
 """Ask what is expected to narrow the candidates most; needs no language model.
 
-For each catalogue column and each group of zero-shot tags the expected entropy drop is computed over the
-present candidates (`entropy.py`); the largest wins, unless the talk says it already. What the catalogue knows
-is answered with a small error, what tags only guess follows their probabilities, and the gain counts only as
-far as a user can tell (`wording.can_tell`: few know the year or the price of the thing they have in mind).
+Options are gathered from all that is known of the candidates: catalogue columns, captions, learnt questions whose
+answers are foretold, and zero-shot tags where nothing was learnt. Each has a table, P(answer | candidate), and so a
+gain: the entropy that an answer is expected to take off, wrong answers and "don't know" included. The best few are
+weighed with the best question after each answer (`look_ahead.two_steps`), and the best of these are tried on the
+retriever (`look_ahead.used_by_retriever`): an answer that it cannot use is worth nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from jaxtyping import Float
 
 from viewfinder.conversation import Question
 from viewfinder.encoders.tags import TagGroup, TagVectors
+from viewfinder.errors import EncoderMismatch
 from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE
-from viewfinder.questioners.base import Candidates, Column
-from viewfinder.questioners.columns import Split, follows, is_yes_or_no, split_by
-from viewfinder.questioners.entropy import entropy_bits, gain_of_guessed, gain_of_known, shares
+from viewfinder.questioners.base import Candidates
+from viewfinder.questioners.choices import choices_of
+from viewfinder.questioners.columns import is_yes_or_no
+from viewfinder.questioners.entropy import entropy_bits
+from viewfinder.questioners.from_captions import caption_options
+from viewfinder.questioners.from_columns import column_is_said, column_options
+from viewfinder.questioners.from_tags import group_is_said, same_vocabulary, tag_options
+from viewfinder.questioners.from_trained import Foreknown, echoes, foreknown, trained_options
+from viewfinder.questioners.look_ahead import two_steps, used_by_retriever
+from viewfinder.questioners.novelty import is_new
+from viewfinder.questioners.open_questions import heard, is_listed, open_options
+from viewfinder.questioners.options import DEFAULTS, Option, Settings
 from viewfinder.questioners.said import Said
-from viewfinder.questioners.wording import (
-    QUESTIONS,
-    can_tell,
-    head,
-    is_record,
-    question_for,
-    same_topic,
-    words_of,
-)
+from viewfinder.questioners.things import thing_asked
+from viewfinder.questioners.trained import TrainedQuestions, load, shipped
 
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """The numbers of the questioner."""
-
-    error: float = 0.05  # of the answers: on columns another value, on tags any value
-    least_gain: float = 0.05  # bits; below that a question costs the user more than it helps
-    most_choices: int = 6  # without "don't know"
-    rare: float = 0.01  # a choice with less probability is folded into "something else"
-    implied: float = 0.95  # of the pairs alike in one column that must be alike in one that follows from it
-    most_values_heard: int = 200  # a column with more is not searched for what else it implies
-    half_known: float = 0.5  # a column known for less than this leaves its subject to the tags
-    likely: float = 0.9  # "the 140 likeliest pictures" hold this much of the probability
-
-
-@dataclass(frozen=True, eq=False)
-class Option:
-    """A question that could be asked: what its answers are, how likely each, and what it would tell."""
-
-    attribute: str
-    text: str
-    labels: tuple[str, ...]
-    share_a: Float[np.ndarray, " a"]
-    gain: float
-    certain: bool
-    ordered: bool = False
+ORDER = ("column", "caption", "trained", "open", "tag")
+"""At equal gain what is known comes before what is guessed."""
 
 
 @dataclass(frozen=True, eq=False)
 class InformationGain:
-    """The questioner; without `tags` it asks for catalogue columns only."""
+    """The questioner; without anything it asks for catalogue columns and captions only.
+
+    Attributes:
+        tags: zero-shot tags, asked for where no learnt question can be.
+        trained: learnt questions.
+        must_fit: whether learnt questions that were trained for other vectors are an error, or are left out.
+    """
 
     tags: TagVectors | None = None
-    settings: Settings = Settings()
+    settings: Settings = DEFAULTS
     name: str = "information_gain"
+    trained: TrainedQuestions | None = None
+    must_fit: bool = True
+
+    @staticmethod
+    def of(source: str, tags: TagVectors | None = None) -> InformationGain:
+        """The questioner with the learnt questions of a file, or (source "") those that come with the package, if any.
+
+        Raises:
+            BadInput: as `trained.load`.
+        """
+        learnt = load(source) if source else shipped()
+        return InformationGain(tags, trained=learnt, must_fit=bool(source))
 
     def ask(self, view: Candidates) -> Question | None:
-        """The question with the largest expected entropy drop, or None.
+        """The question that is worth most, or None.
 
         None when one candidate is left, or no open question is worth `settings.least_gain` bits.
+
+        Raises:
+            EncoderMismatch: learnt questions that were named do not fit this collection's vectors.
         """
         if np.count_nonzero(view.probabilities_c) < 2:
             return None
+        known = self._foreknown(view)
         said = Said(view.said)
-        for option in self.options(view):
-            if option.gain > self.settings.least_gain and not self._is_said(option, view, said):
-                return self._question(option, view)
-        return None
+        options = (
+            option
+            for option in self._options(view, known)
+            if option.gain > self.settings.least_gain
+            and not self._is_said(option, view, said)
+            and not self._is_echo(option, known)
+        )
+        best = [*islice(options, self.settings.weighed)]
+        if not best:
+            return None
+        return self._question(self._chosen(best, view, view.probabilities_c if known is None else known.belief_c), view)
 
     def options(self, view: Candidates) -> list[Option]:
-        """All that could be asked and was not, the most telling first; at equal gain columns before tags."""
-        columns = [*column_options(view, self.settings)]
-        found = [*columns, *tag_options(view, self.tags, self.settings)]
-        return sorted(found, key=lambda option: (-round(option.gain, 2), not option.certain, -option.gain))
+        """All that could be asked and was not, the most telling first; at equal gain columns first."""
+        return self._options(view, self._foreknown(view))
+
+    def _options(self, view: Candidates, known: Foreknown | None) -> list[Option]:
+        found = [*column_options(view, self.settings), *caption_options(view, self.settings)]
+        if known is None:
+            found += tag_options(view, self.tags, self.settings)
+        else:
+            listed = is_listed(view)
+            learnt = trained_options(known, self.settings)
+            found += (option for option in learnt if not (listed and thing_asked(option.text)))
+            found += open_options(view, known)
+        return sorted(found, key=lambda option: (-round(option.gain, 2), ORDER.index(option.source), -option.gain))
+
+    def _foreknown(self, view: Candidates) -> Foreknown | None:
+        if self.trained is None:
+            return None
+        try:
+            known = foreknown(view, self.trained)
+        except EncoderMismatch:
+            if self.must_fit:
+                raise
+            return None
+        return None if known is None else heard(view, known)
+
+    def _chosen(self, best: Sequence[Option], view: Candidates, belief_c: Float[np.ndarray, " c"]) -> Option:
+        """The option with the most bits over two steps; the best few by what the retriever would use of them.
+
+        Of what the second question tells it will use as much as of the first ones tried, on average.
+        """
+        worth_q = two_steps(belief_c, best, self.settings.goes_on)
+        tried: list[int] = np.argsort(-worth_q, kind="stable")[: self.settings.tried].tolist()
+        if view.lookup is None or len(tried) < 2:
+            return best[tried[0]]
+        replies = self.settings.replies
+        used = {q: used_by_retriever(belief_c, best[q], self._question(best[q], view), view, replies) for q in tried}
+        later = float(np.mean([*used.values()]))
+        bits = {q: used[q] * best[q].gain + later * float(worth_q[q] - best[q].gain) for q in tried}
+        return best[max(tried, key=lambda q: bits[q])]
 
     def _groups(self) -> tuple[TagGroup, ...]:
         return self.tags.groups if self.tags else ()
 
     def _is_said(self, option: Option, view: Candidates, said: Said) -> bool:
-        """Whether the talk mentions the attribute or one of its values."""
-        if not option.certain:
-            assert self.tags is not None
-            return _group_is_said(self.tags.group(option.attribute), said)
-        values = view.columns[option.attribute][0]
-        return (
-            _attribute_is_said(option.attribute, said)
-            or any(said.names(value) for value in values)
-            or any(_group_is_said(g, said) for g in self._groups() if _same_vocabulary(g, values))
-            or self._is_implied(option.attribute, view, said)
-        )
+        """Whether the talk mentions the attribute or one of its values, or asked or told this already."""
+        match option.source:
+            case "tag":
+                assert self.tags is not None
+                return group_is_said(self.tags.group(option.attribute), said)
+            case "column":
+                values = view.columns[option.attribute][0]
+                groups = (group for group in self._groups() if same_vocabulary(group, values))
+                return column_is_said(option.attribute, view, said, self.settings) or any(
+                    group_is_said(group, said) for group in groups
+                )
+            case _:
+                return not is_new(option.text, view)
 
-    def _is_implied(self, attribute: str, view: Candidates, said: Said) -> bool:
-        """Whether a column follows from one that is settled or said: heels are shoes."""
-        codes_c = view.columns[attribute][1]
-        return any(
-            follows(codes_c, given_c) >= self.settings.implied
-            for name, (values, given_c) in view.columns.items()
-            if name != attribute and len(values) <= self.settings.most_values_heard and not is_record(name)
-            if _is_settled(name, view) or any(said.names(value) for value in values)
-        )
+    def _is_echo(self, option: Option, known: Foreknown | None) -> bool:
+        """Whether it asks in other words for what was asked."""
+        if known is None or option.source != "trained":
+            return False
+        return echoes(option.table(), known.asked_ca) >= self.settings.echo
 
     def _question(self, option: Option, view: Candidates) -> Question:
         return Question(
@@ -118,89 +161,16 @@ class InformationGain:
             choices=(*_choices(option, self.settings), DONT_KNOW),
             by=self.name,
             why=_why(option, view, self.settings),
-            attribute=option.attribute,
+            attribute=option.attribute or None,
         )
-
-
-def column_options(view: Candidates, settings: Settings) -> Iterator[Option]:
-    """An option for each column that is worth asking for and still open."""
-    for name, column in view.columns.items():
-        if not _is_open(name, view):
-            continue
-        split = split_by(name, column, view.probabilities_c)
-        if split is not None:
-            yield _column_option(name, column, split, view, settings)
-
-
-def _column_option(name: str, column: Column, split: Split, view: Candidates, settings: Settings) -> Option:
-    share_v = shares(view.probabilities_c, split.codes_c, len(split.labels))
-    unknown = max(1.0 - float(share_v.sum()), 0.0)
-    gain = can_tell(name) * gain_of_known(share_v, unknown=unknown, error=settings.error)
-    text = question_for(name, split.labels)
-    return Option(name, text, split.labels, share_v, gain, certain=True, ordered=split.ordered)
-
-
-def tag_options(view: Candidates, tags: TagVectors | None, settings: Settings) -> Iterator[Option]:
-    """An option for each tag group that is still open and on whose topic no column knows better."""
-    if tags is None:
-        return
-    asked = (question.attribute or "" for question in view.asked)
-    taken = [*view.settled, *asked, *_known_columns(view, settings)]
-    still_open = [
-        group
-        for group in tags.groups
-        # A group whose name is a column's would make an answer ambiguous, however little the column knows.
-        if group.name not in view.columns and not any(_on_topic(group, name) for name in taken)
-    ]
-    if not still_open:
-        return
-    probability = tags.probabilities(view.vectors_cd)
-    for group in still_open:
-        tag_ct = probability[group.name].astype(np.float64)
-        answer_ca = np.column_stack([tag_ct, np.maximum(1 - tag_ct.sum(axis=1), 0)])
-        gain = gain_of_guessed(view.probabilities_c, answer_ca, error=settings.error)
-        share_a = view.probabilities_c @ answer_ca
-        yield Option(group.name, group.question, group.answers, share_a, gain, certain=False)
-
-
-def _is_open(name: str, view: Candidates) -> bool:
-    asked = (question.attribute for question in view.asked if question.attribute is not None)
-    return not any(same_topic(name, done) for done in (*asked, *view.settled))
-
-
-def _is_settled(name: str, view: Candidates) -> bool:
-    return any(same_topic(name, done) for done in view.settled)
-
-
-def _on_topic(group: TagGroup, name: str) -> bool:
-    return bool(name) and (same_topic(group.name, name) or head(name) in group.topics)
-
-
-def _known_columns(view: Candidates, settings: Settings) -> list[str]:
-    """Columns that speak of most candidates, whether or not they split them."""
-    return [
-        name
-        for name, (_, codes_c) in view.columns.items()
-        if not is_record(name) and view.probabilities_c[codes_c >= 0].sum() >= settings.half_known
-    ]
-
-
-def _attribute_is_said(name: str, said: Said) -> bool:
-    return said.names(" ".join(words_of(name))) or (head(name) in QUESTIONS and said.names(head(name)))
-
-
-def _same_vocabulary(group: TagGroup, values: Sequence[str]) -> bool:
-    """Whether a column's values are the group's tags by other means: colours are, article types are not."""
-    folded = {value.casefold() for value in values}
-    return 2 * sum(tag.name in folded for tag in group.tags) >= len(group.tags)
-
-
-def _group_is_said(group: TagGroup, said: Said) -> bool:
-    return said.names(group.name) or any(said.names(word) for tag in group.tags for word in (tag.name, *tag.also))
 
 
 def _choices(option: Option, settings: Settings) -> tuple[str, ...]:
     """The likeliest answers first (ranges in their order), the rare ones folded into "something else"."""
+    if option.choices is not None:
+        return option.choices
+    if option.source == "trained":
+        return tuple(choice for choice in choices_of(option.text) if choice != DONT_KNOW)
     if option.ordered or is_yes_or_no(option.labels):
         return option.labels
     order = np.argsort(-option.share_a, kind="stable")

@@ -1,27 +1,143 @@
-"""Questioners by name."""
+"""Questioners by name: "NAME", or "NAME=SOURCE" with the file, folder or address that it works with.
+
+Nothing heavy is imported before a questioner is asked for, and a language model loads in the background, so that
+trying a name costs next to nothing.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from viewfinder.encoders.tags import TagVectors
-from viewfinder.errors import UnknownName
+from viewfinder.errors import BadInput, UnknownName
 from viewfinder.questioners.base import NoQuestions, Questioner
+from viewfinder.questioners.fallback import Fallback
 from viewfinder.questioners.information_gain import InformationGain
 
-QUESTIONERS: dict[str, Callable[[TagVectors | None], Questioner]] = {
-    "information_gain": InformationGain,
-    "none": lambda tags: NoQuestions(),
-}
+if TYPE_CHECKING:
+    from viewfinder.language import LanguageModel
+
+Maker = Callable[[str, TagVectors | None], Questioner]
+"""Makes a questioner of its source ("" where none is given) and the zero-shot tags of the collection, if any."""
+
+MODEL_VARIABLE, QUESTIONS_VARIABLE = "VIEWFINDER_LANGUAGE_MODEL", "VIEWFINDER_QUESTIONS"
+"""The environment variables that name a language model and a file of trained questions where nothing else does."""
 
 
 def load_questioner(name: str | None, *, tags: TagVectors | None = None) -> Questioner:
-    """The questioner called `name` (None is "none"); `tags` let it ask what no catalogue says.
+    """The questioner called "NAME" or "NAME=SOURCE" (None is "none"); `tags` let it ask what no catalogue says.
 
     Raises:
         UnknownName: no questioner is called that; the message lists those there are.
+        BadInput: it needs a source and has none, or the source is not what it needs.
     """
-    chosen = "none" if name is None else name
+    chosen, _, source = ("none" if name is None else name).partition("=")
     if chosen not in QUESTIONERS:
-        raise UnknownName(f"no questioner is called {chosen!r}; there are: {', '.join(sorted(QUESTIONERS))}")
-    return QUESTIONERS[chosen](tags)
+        raise UnknownName(f"no questioner is called {chosen!r}; there are: {', '.join(questioner_names())}")
+    return QUESTIONERS[chosen](source.strip(), tags)
+
+
+def questioner_names() -> tuple[str, ...]:
+    """The names of all questioners, whether or not they can work here."""
+    return tuple(sorted(QUESTIONERS))
+
+
+def is_plain(name: str) -> bool:
+    """Whether a questioner is called by its name alone: a client over HTTP may name no file and no address.
+
+    >>> is_plain("information_gain"), is_plain("llm=/etc")
+    (True, False)
+    """
+    return "=" not in name
+
+
+# -- one maker a questioner
+
+
+def _none(source: str, tags: TagVectors | None) -> Questioner:
+    if source:
+        raise BadInput(f"none={source}: the questioner none asks nothing and needs nothing; leave out what follows")
+    return NoQuestions()
+
+
+def _pool(source: str, tags: TagVectors | None) -> Questioner:
+    from viewfinder.questioners.pool import load_pool
+
+    return load_pool(_trained_questions("pool", source))
+
+
+def _llm(source: str, tags: TagVectors | None) -> Questioner:
+    from viewfinder.questioners.llm import FewShot
+
+    return _or_information_gain(FewShot(_language_model("llm", source)), tags)
+
+
+def _unanswered(source: str, tags: TagVectors | None) -> Questioner:
+    from viewfinder.questioners.unanswered import load_unanswered
+
+    if not source and not os.environ.get(MODEL_VARIABLE):
+        source = os.environ.get(QUESTIONS_VARIABLE, "").strip()
+    try:
+        first = load_unanswered(source)
+    except BadInput as error:
+        raise _named("unanswered", error) from error
+    return _or_information_gain(first, tags, may_stop=True)
+
+
+def _plugir(source: str, tags: TagVectors | None) -> Questioner:
+    from viewfinder.questioners.plugir import PlugIR
+
+    return _or_information_gain(PlugIR(_language_model("plugir", source), tags), tags)
+
+
+def _recorded(source: str, tags: TagVectors | None) -> Questioner:
+    from viewfinder.questioners.recorded import load_recorded
+
+    if not source:
+        raise BadInput(
+            "the questioner recorded needs dialogues: recorded=FILE or recorded=FOLDER, as ChatIR releases them and "
+            "`viewfinder dialogues` writes them"
+        )
+    return load_recorded(source)
+
+
+def _language_model(name: str, source: str) -> LanguageModel:
+    from viewfinder.language import load_language_model
+
+    try:
+        return load_language_model(source)
+    except BadInput as error:
+        raise _named(name, error) from error
+
+
+def _named(name: str, error: BadInput) -> BadInput:
+    return BadInput(f"the questioner {name} ({name}=SOURCE): {error}")
+
+
+def _trained_questions(name: str, source: str) -> str:
+    """The file of trained questions to take: the one named, else the environment's."""
+    file = source or os.environ.get(QUESTIONS_VARIABLE, "").strip()
+    if not file:
+        raise BadInput(
+            f"the questioner {name} needs trained questions: {name}=FILE, which `viewfinder train questions` writes, "
+            f"or set {QUESTIONS_VARIABLE}"
+        )
+    return file
+
+
+def _or_information_gain(first: Questioner, tags: TagVectors | None, *, may_stop: bool = False) -> Questioner:
+    """What a language model asks, and where it cannot, what needs none: no talk stalls."""
+    return Fallback(first, InformationGain.of("", tags), may_stop)
+
+
+QUESTIONERS: dict[str, Maker] = {
+    "information_gain": InformationGain.of,
+    "llm": _llm,
+    "none": _none,
+    "plugir": _plugir,
+    "pool": _pool,
+    "recorded": _recorded,
+    "unanswered": _unanswered,
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 WORD = re.compile(r"[^\W_]+")
 
@@ -60,6 +61,7 @@ def _undoubled(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls" else word
 
 
+@lru_cache(maxsize=65_536)
 def stems(text: str) -> tuple[str, ...]:
     """The words of a text without their inflection, in order; "T-Shirts" and "tshirt" meet."""
     return tuple(stem(word) for word in WORD.findall(re.sub(r"(?<=\bt)-(?=shirt)", "", text, flags=re.I)))

@@ -1,6 +1,18 @@
-"""Fitting the starter's alignment head: once for the box, or on a user's own captions."""
+"""Fitting the starter's alignment head, for the box or on a user's own captions; and learning questions from talks."""
 
 from viewfinder.tuning.collection import TuneReport, tune
+from viewfinder.tuning.question_plan import QuestionPlan, QuestionReport, QuestionSettings, question_settings
+from viewfinder.tuning.questions import train_questions
 from viewfinder.tuning.starter import TrainReport, train_starter
 
-__all__ = ["TrainReport", "TuneReport", "train_starter", "tune"]
+__all__ = [
+    "QuestionPlan",
+    "QuestionReport",
+    "QuestionSettings",
+    "TrainReport",
+    "TuneReport",
+    "question_settings",
+    "train_questions",
+    "train_starter",
+    "tune",
+]

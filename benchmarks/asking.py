@@ -1,0 +1,144 @@
+"""What it costs to choose a question in 50,000 pictures. Prints the figures and writes results/asking.json.
+
+    python benchmarks/asking.py DATA [--features DIR] [--questions FILE] [--checkpoint FILE] [--talks 20]
+
+DATA holds pictures and ChatIR dialogues (a world of scenes). Their raw vectors are repeated up to the size, each time
+with a little noise, so that no two pictures are alike. Every talk begins with a recorded caption; each question is
+answered with what was recorded as an answer somewhere else, so that sentences are new to the encoder as they are live.
+Measured is `Session.follow_up`: the candidates, and the question about them. Run it on a machine that has nothing else
+to do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from machine import described
+
+from viewfinder.conversation import Answer, Say
+from viewfinder.data.dialogues import Dialogue, read_dialogues
+from viewfinder.encoders import load_encoder
+from viewfinder.evaluation.pictures import Pictures
+from viewfinder.evaluation.raw import MappedVectors
+from viewfinder.features import features
+from viewfinder.gallery import Gallery
+from viewfinder.memo import StepMemo
+from viewfinder.retrievers import load_retriever
+from viewfinder.session import Session
+
+SIZE = 50_000
+ROUNDS = 5
+WARM = 2
+"""Talks before any time is taken: what is made of all pictures is made at the first."""
+
+NOISE = 0.05
+"""Of a number's own deviation over the pictures."""
+
+
+def main() -> None:
+    """Measure every retriever, with the learnt questions and without."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--features", type=Path, help="where the vectors of DATA are kept")
+    parser.add_argument("--questions", type=Path, help="learnt questions; else those in the box")
+    parser.add_argument("--checkpoint", type=Path, help="of chatir; else the one in the box")
+    parser.add_argument("--size", type=int, default=SIZE)
+    parser.add_argument("--talks", type=int, default=20)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "asking.json")
+    given = parser.parse_args()
+    gallery = grown(given.data, given.features, given.size)
+    dialogues = recorded(given.data)
+    rows = []
+    for system, checkpoint in (("composer", None), ("chatir", given.checkpoint)):
+        retriever = load_retriever(system, checkpoint)
+        for questioner in ("information_gain", *([f"information_gain={given.questions}"] if given.questions else [])):
+            asking = measured(gallery, retriever, questioner, dialogues, given.talks)
+            rows.append({"retriever": system, "questions": "learnt" if "=" in questioner else "in the box", **asking})
+            print(json.dumps(rows[-1]), flush=True)
+    results = {"pictures": given.size, "rows": rows, "machine": described()}
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    given.out.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def grown(data: Path, kept: Path | None, size: int) -> Gallery:
+    """A gallery of `size` pictures made of those there are."""
+    encoder = load_encoder("starter")
+    found = features(data, encoder, out=kept)
+    known_nd = np.asarray(found.raw_nd, np.float32)
+    rng = np.random.default_rng(0)
+    raw_nd = known_nd[np.arange(size) % len(known_nd)]
+    scale_d = NOISE * known_nd.std(axis=0)
+    for start in range(0, size, 1000):
+        part_nd = raw_nd[start : start + 1000]
+        part_nd += scale_d * rng.standard_normal(part_nd.shape, np.float32)
+    keys = tuple(f"{row:06}.jpg" for row in range(size))
+    vectors_nd = np.concatenate([encoder.project(raw_nd[at : at + 1000]) for at in range(0, size, 1000)])
+    raw = MappedVectors(encoder.raw_version, {key: row for row, key in enumerate(keys)}, raw_nd)
+    return Pictures(keys, vectors_nd.astype(np.float32), encoder, raw=raw).gallery()
+
+
+def recorded(data: Path) -> list[Dialogue]:
+    """All dialogues of the validation split, or of whatever is there."""
+    files = sorted((data / "dialogues").glob("*.json"))
+    chosen = [file for file in files if file.stem.endswith("_val")] or files
+    return [dialogue for file in chosen for dialogue in read_dialogues(file)[0]]
+
+
+@dataclass
+class Spent:
+    """Milliseconds of each question, and how many rounds had none."""
+
+    question_ms: list[float]
+    unasked: int = 0
+
+
+def measured(
+    gallery: Gallery, retriever: Any, questioner: str, dialogues: Sequence[Dialogue], talks: int
+) -> dict[str, Any]:
+    """Median and 95th percentile of the milliseconds a question takes, over the rounds of some talks."""
+    answers = replies(dialogues)
+    spent = Spent([])
+    for number in range(WARM + talks):
+        if number == WARM:
+            spent = Spent([])
+        talk(
+            Session(lambda: gallery, retriever, questioner, memo=StepMemo(0)), dialogues[number].caption, answers, spent
+        )
+    return {
+        "questions_measured": len(spent.question_ms),
+        "rounds_without_a_question": spent.unasked,
+        "p50_ms": round(float(np.percentile(spent.question_ms, 50)), 2),
+        "p95_ms": round(float(np.percentile(spent.question_ms, 95)), 2),
+    }
+
+
+def talk(session: Session, caption: str, answers: Iterator[str], spent: Spent) -> None:
+    """A caption, then a question and an answer a round, until nothing is asked."""
+    session.search(Say(caption))
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        question = session.follow_up()
+        taken = (time.perf_counter() - started) * 1000
+        if question is None:
+            spent.unasked += 1
+            return
+        spent.question_ms.append(taken)
+        likely = [choice for choice in question.choices if choice != "don't know"]
+        session.search(Answer(question, likely[0] if likely else next(answers)))
+
+
+def replies(dialogues: Sequence[Dialogue]) -> Iterator[str]:
+    """Recorded answers, over and over."""
+    while True:
+        yield from (turn.answer for dialogue in dialogues for turn in dialogue.rounds if turn.answer)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""What captions of the candidates can be asked for: things that some pictures are described with and others are not.
+
+A thing in a caption is all but sure to be in the picture. That it is missing says little: people leave out most of what
+they see, and how much is estimated from the captions themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+
+import numpy as np
+from jaxtyping import Float
+
+from viewfinder.questioners.base import Candidates
+from viewfinder.questioners.entropy import gain_of_guessed
+from viewfinder.questioners.options import Option, Settings, noisy
+from viewfinder.questioners.said import stem
+
+SURE = 0.98
+"""How likely a thing that a caption mentions is in the picture."""
+
+MOST_MENTIONED = 0.6
+"""However often captions mention a thing where one does, others leave it out at least this often's complement."""
+
+LEAST_PICTURES = 3
+"""A thing of fewer pictures is not asked for."""
+
+NOUN = 0.15
+"""Of a noun's uses, how many at least follow an article or a number, and how many end what was said of it."""
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|[,.;:]")
+_ARTICLE_WORDS = "a an the one two three four five six some several many his her their"
+_ARTICLES = frozenset(_ARTICLE_WORDS.split())
+
+_WORDS_THAT_GO_ON = """
+in on at of with and or by near next behind beside under over above below between through across along against from to
+into onto inside outside around while as is are was were has have that which who , . ; :
+"""
+_GOES_ON = frozenset(_WORDS_THAT_GO_ON.split())
+
+_WORDS_FOR_NO_THING = """
+picture photo photograph image scene one other front side top back middle group lot couple pair day time air background
+distance edge end piece something someone
+"""
+_LEFT_OUT = _ARTICLES | _GOES_ON | frozenset(_WORDS_FOR_NO_THING.split())
+
+
+@dataclass
+class _Noun:
+    """How a word is used in captions, and by candidate how many of them mention it."""
+
+    uses: int = 0
+    first: int = 0
+    last: int = 0
+    written: Counter[str] = field(default_factory=Counter)
+    mentions: Counter[int] = field(default_factory=Counter)
+
+    def is_noun(self) -> bool:
+        return min(self.first, self.last) >= NOUN * self.uses
+
+
+def caption_options(view: Candidates, settings: Settings) -> Iterator[Option]:
+    """ "Is there a ...?" for the things in the candidates' captions; none where nobody wrote about them."""
+    if view.lookup is None:
+        return
+    captions = view.lookup.captions()
+    likeliest = np.argsort(-view.probabilities_c, kind="stable")[: settings.captions_read].tolist()
+    read = {c: captions[c] for c in likeliest if captions[c]}
+    nouns = [noun for noun in _words_in(read).values() if len(noun.mentions) >= LEAST_PICTURES and noun.is_noun()]
+    nouns.sort(key=lambda noun: -len(noun.mentions))
+    for noun in nouns[: settings.most_words]:
+        yield _option(noun, read, view, settings)
+
+
+def _words_in(read: Mapping[int, Sequence[str]]) -> dict[str, _Noun]:
+    found: dict[str, _Noun] = {}
+    for c, captions in read.items():
+        for caption in captions:
+            for folded, written, first, last in _uses(caption):
+                word = found.setdefault(folded, _Noun())
+                word.uses += 1
+                word.first += first
+                word.last += last
+                word.written[written] += 1
+                word.mentions[c] += 1
+    return found
+
+
+@lru_cache(maxsize=65_536)
+def _uses(caption: str) -> tuple[tuple[str, str, bool, bool], ...]:
+    """The words of a caption, each once: stem, as written, after an article, before a word that goes on."""
+    words = [*_WORD.findall(caption.casefold()), "."]
+    uses = {
+        stem(word): (stem(word), word, at > 0 and words[at - 1] in _ARTICLES, words[at + 1] in _GOES_ON)
+        for at, word in enumerate(words[:-1])
+        if len(word) > 1 and word not in _LEFT_OUT
+    }
+    return tuple(uses.values())
+
+
+def _option(noun: _Noun, read: Mapping[int, Sequence[str]], view: Candidates, settings: Settings) -> Option:
+    yes_c = chance_there(noun.mentions, {c: len(texts) for c, texts in read.items()}, view.probabilities_c)
+    answer_ca = np.column_stack([yes_c, 1 - yes_c])
+    gain = gain_of_guessed(view.probabilities_c, answer_ca, error=settings.error)
+    share_a = view.probabilities_c @ answer_ca
+    table = partial(noisy, answer_ca, settings.error)
+    return Option("caption", question_about(noun.written), ("yes", "no"), share_a, gain, table, choices=("yes", "no"))
+
+
+def chance_there(
+    mentions: Mapping[int, int], captions: Mapping[int, int], probabilities_c: Float[np.ndarray, " c"]
+) -> Float[np.ndarray, " c"]:
+    """How likely each candidate shows a thing that `mentions` of its captions mention.
+
+    Where it is in the picture a caption mentions it with a chance m, estimated over the pictures where one does. Not
+    mentioned in k captions, it is there with chance s (1 - m)^k / (s (1 - m)^k + 1 - s), s being its share of all.
+    Where nothing was written, s is all that is known.
+    """
+    written = sum(captions[c] for c in mentions)
+    mentioned = min((sum(mentions.values()) + 1) / (written + 2), MOST_MENTIONED)
+    read = np.array([*captions], np.intp)
+    there = np.array([*mentions], np.intp)
+    share = min(float(probabilities_c[there].sum() / max(probabilities_c[read].sum(), 1e-12)), SURE)
+    yes_c = np.full(len(probabilities_c), share)
+    missed_k = share * (1 - mentioned) ** np.array([captions[int(c)] for c in read], np.float64)
+    yes_c[read] = missed_k / (missed_k + 1 - share)
+    yes_c[there] = SURE
+    return yes_c
+
+
+def question_about(written: Counter[str]) -> str:
+    """The question for a thing by the ways its name is written, the commonest of them.
+
+    >>> question_about(Counter(dogs=3, dog=2)), question_about(Counter(umbrella=2))
+    ('Are there any dogs in the picture?', 'Is there an umbrella in the picture?')
+    """
+    name = max(written, key=lambda word: (written[word], word))
+    if name.endswith("s") and not name.endswith(("ss", "us")) and stem(name) != name:
+        return f"Are there any {name} in the picture?"
+    return f"Is there {'an' if name[0] in 'aeiou' else 'a'} {name} in the picture?"

@@ -1,0 +1,239 @@
+"""PlugIR's questions: a language model is shown what there is to choose from, and asks about that.
+
+Of the nearest pictures, groups of like ones are made, and a caption stands for each (`clusters`). The model proposes
+questions about them; those that the description answers already are dropped; of the others the one is asked that fits
+what is looked for (`selecting`). Lee et al., "Interactive Text-to-Image Retrieval with Large Language Models: A
+Plug-and-Play Approach", ACL 2024, and their code. Where pictures have no captions, zero-shot tags stand in for them.
+
+Departures: a rejected question is retried for its own place (in the code all places share one list of retries), a
+question that was proposed already counts as rejected, candidates are shown in another order each time, a stock
+question is asked only where no place was filled, and all ends when the time is up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+
+import numpy as np
+from jaxtyping import Int
+
+from viewfinder.conversation import Question
+from viewfinder.encoders.tags import TagVectors
+from viewfinder.errors import LanguageModelFailed
+from viewfinder.language import LanguageModel, Loads
+from viewfinder.questioners.base import Candidates
+from viewfinder.questioners.choices import choices_of
+from viewfinder.questioners.clusters import caption_entropies, groups_of, most_telling
+from viewfinder.questioners.novelty import is_new, same_question
+from viewfinder.questioners.plugir_prompts import STOCK, answering, asking, description_of, is_uncertain
+from viewfinder.questioners.prompts import question_in
+from viewfinder.questioners.selecting import least_moving
+
+SHORT_REPLY = 8
+"""Tokens of what the description says of a question: "uncertain" is one or two."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The switches and numbers of the code, under its names where it has one.
+
+    Our own: `seconds`, and `groups` and `q_n`, which are 10 and 5 in the paper. On one processor core a model of 135
+    million parameters takes 1.3 s to propose a question about 5 captions and 0.5 s to check it: three fit in the time.
+    """
+
+    referring: bool = True  # show the model candidates
+    filtering: bool = True  # drop what the description answers
+    select: bool = True  # ask what moves the ranking least; else the first that is left
+    q_n: int = 3  # questions to choose from
+    recall_hitting: int = 10  # the nearest pictures that play no role in choosing
+    thres_low: int = 500  # nearest pictures in the first round
+    fewer: int = 50  # each round
+    groups: int = 5
+    tries: int = 3  # for each question
+    temperature: float = 0.5
+    most_tokens: int = 32
+    seconds: float = 10.0  # for all of it
+
+
+@dataclass(frozen=True, eq=False)
+class PlugIR:
+    """The questioner. `tags` describe pictures that have no captions; `clock` counts seconds."""
+
+    model: LanguageModel
+    tags: TagVectors | None = None
+    settings: Settings = Settings()
+    clock: Callable[[], float] = time.monotonic
+    name: str = "plugir"
+
+    def ask(self, view: Candidates) -> Question | None:
+        """The question of this round; None where nothing was said in words, or one picture is left.
+
+        Raises:
+            LanguageModelFailed: it fails, or has proposed no question when the time is up.
+        """
+        description = description_of(view.turns)
+        if not description or np.count_nonzero(view.probabilities_c) < 2:
+            return None
+        deadline = self.clock() + self.settings.seconds
+        near_w = nearest(view, self.settings)
+        shown = self._candidates(view, near_w) if self.settings.referring else ()
+        drafts = _Drafts(
+            questioner=self,
+            view=view,
+            description=description,
+            candidates=shown,
+            deadline=deadline,
+        )
+        found = drafts.collected()
+        chosen = found[self._selected(view, near_w, description, found)]
+        why = _why(
+            len(found), len(shown), len(near_w), checked=self.settings.filtering and drafts.unchecked not in found
+        )
+        return Question(chosen, choices_of(chosen), self.name, why)
+
+    def prepare(self) -> None:
+        """Returns when the model is loaded, and what groups pictures too.
+
+        Raises:
+            BadInput: it cannot be.
+        """
+        import_module("sklearn.cluster")  # may take longer than a question has time
+        if isinstance(self.model, Loads):
+            self.model.wait()
+
+    def _candidates(self, view: Candidates, near_w: Int[np.ndarray, " w"]) -> tuple[str, ...]:
+        captions = captions_of(view, near_w, self.tags)
+        return tuple(captions[at] for at in representatives(view, near_w, captions, self.settings.groups))
+
+    def _selected(
+        self, view: Candidates, near_w: Int[np.ndarray, " w"], description: str, questions: Sequence[str]
+    ) -> int:
+        if not self.settings.select or len(questions) < 2 or view.lookup is None:
+            return 0
+        vectors = view.lookup.words([description, *(f"{description}, {question}" for question in questions)])
+        first = self.settings.recall_hitting
+        return least_moving(vectors[0], vectors[1:], view.vectors_cd[near_w], without_first=first)
+
+
+def nearest(view: Candidates, settings: Settings) -> Int[np.ndarray, " w"]:
+    """The W likeliest candidates, the likeliest first: in round n, W = thres_low - fewer (n - 1).
+
+    Never fewer than `fewer` (which is what the tenth round of the paper has), as far as there are candidates.
+    """
+    window = max(settings.thres_low - settings.fewer * len(view.asked), settings.fewer)
+    return np.argsort(-view.probabilities_c, kind="stable")[:window]
+
+
+def captions_of(view: Candidates, near_w: Int[np.ndarray, " w"], tags: TagVectors | None) -> tuple[str, ...]:
+    """A caption of each of these candidates: the first that somebody wrote, else what tags say; "" where none do."""
+    written = view.lookup.captions() if view.lookup is not None else ()
+    captions = [next(iter(written[at]), "") if len(written) else "" for at in near_w.tolist()]
+    bare = [at for at, caption in enumerate(captions) if not caption]
+    if tags is not None and bare:
+        for at, said in zip(bare, tags.attributes(view.vectors_cd[near_w[bare]]), strict=True):
+            captions[at] = ", ".join(value for values in said.values() for value in values)
+    return tuple(captions)
+
+
+def representatives(
+    view: Candidates, near_w: Int[np.ndarray, " w"], captions: Sequence[str], most: int
+) -> tuple[int, ...]:
+    """Places of captions, one a group of like candidates, that say most; without captions none."""
+    there = [at for at, caption in enumerate(captions) if caption]
+    if view.lookup is None or not there:
+        return ()
+    pictures_wd = np.asarray(view.vectors_cd[near_w], np.float32)
+    words_kd = np.asarray(view.lookup.words([captions[at] for at in there]), np.float32)
+    groups_k = groups_of(pictures_wd[there], most)
+    return tuple(there[at] for at in most_telling(groups_k, caption_entropies(words_kd, pictures_wd)))
+
+
+@dataclass(kw_only=True)
+class _Drafts:
+    """The questions of one round, as the model proposes them; `accepted` are those that the description leaves open."""
+
+    questioner: PlugIR
+    view: Candidates
+    description: str
+    candidates: Sequence[str]
+    deadline: float
+    proposed: list[str] = field(default_factory=list)
+    accepted: list[str] = field(default_factory=list)
+    unchecked: str | None = None
+    failure: LanguageModelFailed | None = None
+
+    def collected(self) -> list[str]:
+        """At most q_n accepted questions; else a stock question, or one that there was no time to check.
+
+        Raises:
+            LanguageModelFailed: there is none of them, or the model failed and found nothing.
+        """
+        for place in range(self.questioner.settings.q_n):
+            self._fill(place)
+        if self.accepted or self.unchecked is not None:
+            return self.accepted or [self.unchecked or ""]
+        if self.failure is not None:
+            raise self.failure
+        stock = next(filter(self._is_open, STOCK), None)
+        if stock is None:
+            raise LanguageModelFailed(f"{self.questioner.model.name}: found nothing new to ask")
+        return [stock]
+
+    def _fill(self, place: int) -> None:
+        """One more question: some tries with candidates, and one without."""
+        settings, tries = self.questioner.settings, self.questioner.settings.tries
+        first = (len(self.view.asked) * settings.q_n + place) * (tries + 1)
+        for attempt in range(tries + 1):
+            seed = first + attempt
+            try:
+                if self._propose(turned(self.candidates, seed) if attempt < tries else (), seed):
+                    return
+            except LanguageModelFailed as error:
+                self.failure = self.failure or error
+
+    def _propose(self, candidates: Sequence[str], seed: int) -> bool:
+        """Whether the model had a new question that the description leaves open."""
+        settings = self.questioner.settings
+        prompt = asking(self.description, candidates)
+        text = question_in(self._said(prompt, settings.most_tokens, settings.temperature, seed))
+        if text is None or not self._is_open(text):
+            return False
+        self.proposed.append(text)
+        if settings.filtering and not self._leaves_open(text):
+            return False
+        self.accepted.append(text)
+        return True
+
+    def _leaves_open(self, text: str) -> bool:
+        self.unchecked = text
+        reply = self._said(answering(self.description, text), SHORT_REPLY)
+        self.unchecked = None
+        return is_uncertain(reply)
+
+    def _is_open(self, text: str) -> bool:
+        return is_new(text, self.view) and not any(same_question(text, other) for other in self.proposed)
+
+    def _said(self, prompt: str, most_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
+        model, left = self.questioner.model, self.deadline - self.questioner.clock()
+        if left <= 0:
+            raise LanguageModelFailed(f"{model.name}: the time was up before there was a question")
+        return model.complete(prompt, most_tokens=most_tokens, temperature=temperature, seed=seed, seconds=left)
+
+
+def turned(texts: Sequence[str], by: int) -> tuple[str, ...]:
+    """The texts with the first ones moved to the end: a small model asks about what it read last.
+
+    >>> turned(("a", "b", "c"), 4)
+    ('b', 'c', 'a')
+    """
+    start = by % max(len(texts), 1)
+    return (*texts[start:], *texts[:start])
+
+
+def _why(questions: int, shown: int, near: int, *, checked: bool) -> str:
+    about = f"about {shown} kinds of pictures among the {near} nearest" if shown else "about the description alone"
+    chosen = f"of {questions} questions the one that fits best" if questions > 1 else "the one question that was found"
+    return f"{chosen}, {about}" + ("" if checked else "; not checked against what is said")

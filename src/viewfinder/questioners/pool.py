@@ -1,0 +1,113 @@
+"""The questioner `pool`: of all questions that people have asked, the one that would come next.
+
+It learnt by imitation which question follows which talk (ChatIR's "pool" is such a classifier over a closed pool), and
+sees no pictures. Unlike the published one it asks nothing twice and nothing whose subject was not mentioned; as
+`pool=FILE?repeat` it does both, which is what the published figures on repetition are about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from viewfinder.conversation import Answer, Question, Say, Turn, is_dont_know
+from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE
+from viewfinder.questioners.base import Candidates, Lookup
+from viewfinder.questioners.choices import choices_of
+from viewfinder.questioners.novelty import is_new
+from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions, load, mentioned
+
+REPEAT = "?repeat"
+"""At the end of a source: may ask again, and anything."""
+
+MOST_CHOICES = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The questioner; `may_repeat` leaves everything to the trained selector."""
+
+    trained: TrainedQuestions
+    may_repeat: bool = False
+    name: str = "pool"
+
+    def ask(self, view: Candidates) -> Question | None:
+        """The likeliest question that is new and needs nothing unsaid; None where there is none left.
+
+        Raises:
+            EncoderMismatch: trained on the sentence vectors of another encoder.
+        """
+        if view.lookup is None:
+            return None
+        self.trained.check(view.lookup)
+        chance_q = self.trained.next_q(*talk_vectors(view.turns, view.lookup))
+        for q in self._allowed(chance_q, view):
+            question = self.trained.questions[q]
+            if self.may_repeat or is_new(question.text, view):
+                return Question(question.text, _choices(question), self.name, _why(float(chance_q[q])))
+        return None
+
+    def _allowed(self, chance_q: Float[np.ndarray, " q"], view: Candidates) -> Iterator[int]:
+        """Questions that may be asked, the likeliest first."""
+        order = np.argsort(-chance_q, kind="stable").tolist()
+        if self.may_repeat:
+            return iter(order)
+        open_now = frozenset(self.trained.askable(mentioned(view)).tolist())
+        asked = {self.trained.similar(question.text) for question in view.asked}
+        return (q for q in order if q in open_now and self.trained.questions[q].meaning not in asked)
+
+
+def load_pool(source: str) -> Pool:
+    """The questioner with the trained questions of a file; "FILE?repeat" may repeat itself.
+
+    Raises:
+        BadInput, NewerLibrary: the file is missing, damaged, or something else.
+    """
+    return Pool(load(source.removesuffix(REPEAT)), may_repeat=source.endswith(REPEAT))
+
+
+def talk_vectors(
+    turns: tuple[Turn, ...], lookup: Lookup
+) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, "r s"], Float[np.ndarray, "r s"]]:
+    """What a selector reads of a talk: the sentence vectors of the caption, of the questions, and of the answers.
+
+    The caption is what was said at first (zeros if nothing was); what is said later has no question, which is zeros
+    too. Turns without words are passed over.
+    """
+    said = [turn for turn in turns if isinstance(turn, Answer) or (isinstance(turn, Say) and turn.text)]
+    caption = said[0].text if said and isinstance(said[0], Say) else ""
+    rounds = [_round(turn) for turn in (said[1:] if caption else said)]
+    read_ns = _read(["", caption, *(text for pair in rounds for text in pair)], lookup)
+    return read_ns[1], read_ns[2::2], read_ns[3::2]
+
+
+def _round(turn: Answer | Say) -> tuple[str, str]:
+    if isinstance(turn, Say):
+        return "", turn.text
+    return turn.question.text.casefold(), DONT_KNOW if is_dont_know(turn.text) else turn.text
+
+
+def _read(texts: list[str], lookup: Lookup) -> Float[np.ndarray, "n s"]:
+    """Sentence vectors; zeros of an empty text."""
+    read_ns = np.array(lookup.sentences(texts), np.float32)
+    read_ns[[not text for text in texts]] = 0
+    return read_ns
+
+
+def _choices(question: PoolQuestion) -> tuple[str, ...]:
+    """The answers that people give most, and that one cannot tell."""
+    if len(question.answers) < 2:
+        return choices_of(question.text)
+    more = (SOMETHING_ELSE,) if len(question.answers) > MOST_CHOICES else ()
+    return (*question.answers[:MOST_CHOICES], *more, DONT_KNOW)
+
+
+def _why(chance: float) -> str:
+    return (
+        f"{chance:.0%} of people would ask this next in a talk like this one"
+        if chance >= 0.005
+        else ("people ask this in talks like this one")
+    )

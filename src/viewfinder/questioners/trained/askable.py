@@ -1,0 +1,175 @@
+"""Which questions can be asked when: "is the blue umbrella big?" only once a blue umbrella was spoken of.
+
+A closed pool holds what people asked in the middle of talks. What a question takes for granted is told by a simple
+rule: "the ..." and "he" or "she" need what they stand for to have been mentioned; "it", "they" and the like need an
+antecedent that nobody keeps track of, so they are never asked, unless "it" is the picture, the hour or the weather.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+
+from viewfinder.conversation import Answer, is_dont_know
+from viewfinder.questioners.base import Candidates
+from viewfinder.questioners.said import stem, stems
+
+
+def _folded(words: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in words.split())
+
+
+NEVER_WORDS = """
+they them their theirs themselves its itself these those that ones him hers mine another both either neither
+each and also
+"""
+_NEVER = frozenset(NEVER_WORDS.split())
+
+PERSONS: dict[str, frozenset[str]] = {
+    "he": _folded("man men boy boys guy guys gentleman male father dad son brother king policeman husband groom"),
+    "she": _folded("woman women girl girls lady female mother mom daughter sister queen wife bride"),
+}
+"""Who "he" and "she" may stand for."""
+
+_PERSON_OF = {"he": "he", "his": "he", "himself": "he", "she": "she", "her": "she", "herself": "she"}
+
+_IT_IS = _folded(
+    """
+    taken dark bright lit day daytime daylight night nighttime morning afternoon evening sunset sunrise dawn dusk noon
+    sunny cloudy rainy raining snowy snowing windy winter summer autumn hot cold warm wet indoors outdoors indoor
+    outdoor inside outside time hour weather season kitchen bathroom bedroom restaurant office shop beach street city
+    town park forest desert meadow mountain mountains landscape countryside sea harbour lake garden field road
+    woods living dining room
+    """
+)
+"""What a question with "it" is about where "it" is the whole picture, the hour or the weather; or it was "taken"."""
+
+_BESIDE = _folded(
+    """
+    what which where when how is was are it this a an the of or and in on at by to with like shot set kind sort
+    type look does do did you there still still living building by near walls place
+    """
+)
+"""Words that may stand beside those."""
+
+_KNOWN = _folded(
+    """
+    picture photo photograph image scene shot background foreground setting place location surroundings environment
+    weather light lighting sky sun ground floor air time hour day season distance number colour size pattern kind
+    sort type main largest biggest most whole entire only other others same camera photographer
+    """
+)
+"""What every picture has, so that "the ..." needs no mention."""
+
+_SPOTS = _folded(
+    """
+    left right middle centre center top bottom front back side corner edge
+    sea beach mountains woods forest city street countryside snow water grass
+    """
+)
+"""The same, after one of `_AT`: "the top" alone may be a piece of clothing, "in the street" is where anything is."""
+
+_AT = frozenset({"on", "in", "at", "to", "near", "from", "by", "of"})
+_ASKS_WHETHER = frozenset({"is", "are", "was", "were"})
+ENDING_WORDS = """
+on in at to near from by under behind above below over with without next beside close for into off inside
+outside is are was were be do does did has have had look looks appear appears seem seems face faces made or and
+that who which than as there here a an any some all it this not only also very
+"""
+_ENDS = frozenset(ENDING_WORDS.split())
+"""Words that end a noun phrase."""
+
+_GROUPS = _folded("pair set piece group bunch couple")
+"""Words before "of" that need no mention themselves."""
+
+_LOOKS = _folded(
+    """
+    red orange yellow green blue purple pink brown black white grey gray beige cream maroon navy olive silver gold
+    golden copper bronze tan teal turquoise magenta lavender mustard peach khaki charcoal burgundy rust nude off coffee
+    small little tiny big large huge medium middle sized long short tall wide old young new plain striped dotted
+    checked spotted polka dot floral printed patterned dark light bright bigger smaller larger taller first second
+    third upper lower other two three four five six seven eight nine ten leftmost rightmost
+    """
+)
+"""Words that stand between "the" and its noun."""
+
+_WORD = re.compile(r"[^\W_]+")
+_PICTURES = frozenset({"picture", "photo", "photograph", "image", "scene", "shot", "place", "setting", "room", "area"})
+
+
+def needs_of(question: str) -> tuple[str, ...] | None:
+    """What must have been mentioned before this can be asked, as stems; None: it can never be asked by itself.
+
+    "he" and "she" stand for any of `PERSONS`.
+
+    >>> needs_of("Is the blue umbrella on the left?"), needs_of("is it dark?"), needs_of("any dogs in the picture?")
+    (('blu', 'umbrella'), (), ())
+    >>> needs_of("is it big?"), needs_of("is she wearing a hat?")
+    (None, ('she',))
+    """
+    words = [word.casefold() for word in _WORD.findall(question.replace("'s ", " is "))]
+    if not words or _NEVER & {*words} or not _speaks_of_the_picture(words):
+        return None
+    needed = [need for at, word in enumerate(words) if word == "the" for need in _taken_for_known(words, at)]
+    if "one" in needed:
+        return None
+    needed += [_PERSON_OF[word] for word in words if word in _PERSON_OF]
+    return tuple(dict.fromkeys(needed))
+
+
+def _speaks_of_the_picture(words: Sequence[str]) -> bool:
+    """Whether "it" and "this", if they are there, can only mean the picture."""
+    if "it" in words and "taken" not in words:
+        content = {stem(word) for word in words} - _BESIDE
+        return bool(content) and content <= _IT_IS | _KNOWN and bool(content & _IT_IS)
+    this = [at for at, word in enumerate(words) if word == "this"]
+    return all(_is_picture(words, at) for at in this)
+
+
+def _is_picture(words: Sequence[str], at: int) -> bool:
+    """Whether the "this" at a place is the picture: "is this a kitchen?", "in this photo", but not "this dog"."""
+    after = words[at + 1 : at + 2]
+    return not after or after[0] in _PICTURES or stem(after[0]) in _BESIDE | _IT_IS
+
+
+def _taken_for_known(words: Sequence[str], the: int) -> list[str]:
+    """The looks and the noun that a "the" takes for known."""
+    phrase = [*takewhile(lambda word: word not in _ENDS and not word.endswith("ing"), words[the + 1 :])]
+    folded = [stem(word) for word in phrase if word != "of"]
+    if not folded or folded[0] in _KNOWN or (folded[0] in _SPOTS and {*words[:the][-1:]} & _AT):
+        return []
+    if words[the + 1 + len(phrase) :][:1] in ([], ["or"]) and words[0] in _ASKS_WHETHER:
+        folded = _without_claim(folded)
+    return [word for word in folded if word not in _GROUPS]
+
+
+def _without_claim(phrase: list[str]) -> list[str]:
+    """A noun phrase less what is asked of it: "shoe accessory" of "is the shoe accessory plain?"."""
+    thing = [*phrase]
+    while len(thing) > 1 and thing[-1] in _LOOKS:
+        thing.pop()
+    return thing if len(thing) < len(phrase) or len(thing) == 1 else thing[:-1]
+
+
+def mentioned(view: Candidates) -> tuple[str, ...]:
+    """What a talk has spoken of: what was said, and what was asked and not denied."""
+    told = [turn for turn in view.turns if isinstance(turn, Answer)]
+    return (*view.said, *(turn.question.text for turn in told if not _is_denied(turn.text)))
+
+
+def _is_denied(answer: str) -> bool:
+    return (
+        is_dont_know(answer)
+        or re.match(r"(?:no|none|nothing|nope|nobody|i (?:don't|do not|can't))\b", answer, re.I) is not None
+    )
+
+
+def is_askable(needs: Sequence[str] | None, known: frozenset[str]) -> bool:
+    """Whether all that a question needs is among the stems of what was mentioned (`stems_of`)."""
+    return needs is not None and all(need in known or bool(PERSONS.get(need, frozenset()) & known) for need in needs)
+
+
+def stems_of(said: Iterable[str]) -> frozenset[str]:
+    """The stems of all words of some texts."""
+    return frozenset(folded for text in said for folded in stems(text))

@@ -1,0 +1,150 @@
+"""Training questions (`viewfinder train questions`): OUT/questions.safetensors, and the two trainings beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from viewfinder.errors import BadInput
+from viewfinder.features.places import is_writable, places_of
+from viewfinder.questioners.trained.files import NO_PICTURES, SYSTEM
+from viewfinder.retrievers.blocks.sentences import SentenceVectors
+from viewfinder.tuning.pool import Pooled, build_pool
+from viewfinder.tuning.question_plan import QuestionPlan, QuestionReport
+from viewfinder.tuning.talks import TalkSplits, read_talks
+from viewfinder.weights import NETWORK, Card
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from viewfinder.tuning.foretelling import Told
+
+FILE = "questions.safetensors"
+FEWEST_ANSWERS = 100
+"""Answers to learn from, below which nothing is foretold."""
+
+DRAWN = 10.0
+"""How many held-out answers the mean of all questions counts for in the accuracy of one."""
+
+
+def train_questions(plan: QuestionPlan) -> QuestionReport:
+    """Builds the pool, learns which question comes next, and, where there are pictures, how they answer.
+
+    Raises:
+        BadInput: no dialogues, or damaged ones; `out` holds a training already.
+    """
+    if not plan.resume and any(plan.out.glob("*/checkpoints/*.safetensors")):
+        raise BadInput(f"{plan.out}: holds a training already; go on with it (--resume) or name another folder (--out)")
+    talks = read_talks(plan.data, plan.encoder, plan.features, plan.told)
+    pool = build_pool(talks.train.dialogues, plan.settings.pool)
+    if not pool:
+        raise BadInput(
+            f"{plan.data[0]}: no question is asked {plan.settings.pool.fewest} times; more dialogues are needed"
+        )
+    plan.told(f"pool: {len(pool):,} questions of {len({question.meaning for question in pool}):,} meanings")
+    return _trained(plan, talks, pool, _sentences(plan, talks, pool))
+
+
+def _sentences(plan: QuestionPlan, talks: TalkSplits, pool: Sequence[Pooled]) -> SentenceVectors:
+    """Vectors of everything that is said and of every answer."""
+    home = plan.data[0] if plan.data[0].is_dir() else plan.data[0].parent
+    places = places_of(home, "sentences") if plan.features is None else [plan.features / "sentences"]
+    place = plan.sentences or next((place for place in places if is_writable(place)), places[-1])
+    answers = [answer for question in pool if question.foretold for answer in question.answers]
+    texts = [*talks.train.texts, *talks.val.texts, *(question.text for question in pool), *answers]
+    return SentenceVectors.of(texts, plan.encoder, place, plan.told)
+
+
+def _trained(
+    plan: QuestionPlan, talks: TalkSplits, pool: tuple[Pooled, ...], vectors: SentenceVectors
+) -> QuestionReport:
+    """Both trainings, and the file that holds what came of them."""
+    from viewfinder.tuning.foretelling import foretelling_figures, tell
+    from viewfinder.tuning.question_jobs import train_foretelling, train_selector
+
+    selector, fitted = train_selector(plan, talks, pool, vectors)
+    figures = {f"selector/{name}": value for name, value in fitted.figures.items()}
+    stopped = QuestionReport(None, len(pool), 0, figures)
+    if fitted.ended == "asked":
+        return stopped
+    arrays, told = selector.arrays(), None
+    answering = train_foretelling(plan, talks, pool, vectors, fewest=FEWEST_ANSWERS)
+    if answering is None:
+        pool = tuple(replace(question, foretold=False) for question in pool)
+    else:
+        network, held_out, fitted = answering
+        if fitted.ended == "asked":
+            return stopped
+        arrays |= network.arrays()
+        told = tell(network, held_out)
+        figures |= {f"answers/{name}": value for name, value in foretelling_figures(network, held_out).items()}
+    return _written(plan, talks, pool, vectors, told, arrays, figures)
+
+
+def _written(
+    plan: QuestionPlan,
+    talks: TalkSplits,
+    pool: tuple[Pooled, ...],
+    vectors: SentenceVectors,
+    told: Told | None,
+    arrays: Mapping[str, Tensor],
+    figures: Mapping[str, float],
+) -> QuestionReport:
+    import torch
+
+    from viewfinder.training.checkpoints import write_tensors
+
+    foretold = len({question.meaning for question in pool if question.foretold})
+    card = Card(
+        system=SYSTEM,
+        preset="",
+        encoder=talks.raw_version or NO_PICTURES if foretold else NO_PICTURES,
+        settings={
+            "questions": question_records(pool, told),
+            "sentences": vectors.version,
+            "trained": asdict(plan.settings),
+            "data": [place.name for place in plan.data],
+            "seed": plan.seed,
+        },
+        figures=figures,
+    )
+    half = {name: array.detach().to(torch.float16) for name, array in arrays.items()}
+    write_tensors(plan.out / FILE, half, asdict(card), schema=NETWORK)
+    return QuestionReport(plan.out / FILE, len(pool), foretold, figures)
+
+
+def question_records(pool: Sequence[Pooled], told: Told | None) -> list[dict[str, Any]]:
+    """The pool as the card has it: `PoolQuestion` less what its text says."""
+    total = sum(question.asked for question in pool)
+    measured = {} if told is None else accuracies(told)
+    return [
+        {
+            "text": question.text,
+            "answers": list(question.answers) if question.foretold else list(question.answers[:6]),
+            "frequency": round(question.asked / total, 6),
+            "can_tell": round(1 - question.unknown / (question.told + 2), 4),
+            "foretold": question.foretold,
+            "accuracy": measured.get(question.meaning, measured.get(None, (0.0, 0.0)))[0] if question.foretold else 0.0,
+            "baseline": measured.get(question.meaning, measured.get(None, (0.0, 0.0)))[1] if question.foretold else 0.0,
+            "meaning": question.meaning,
+        }
+        for question in pool
+    ]
+
+
+def accuracies(told: Told) -> dict[int | None, tuple[float, float]]:
+    """By question: how often the likeliest answer was right, and how often the most frequent one; None: of all."""
+    overall = float(told.right_n.mean()), float(told.plain_n.mean())
+    found: dict[int | None, tuple[float, float]] = {None: overall}
+    for question in np.unique(told.question_n).tolist():
+        mine = told.question_n == question
+        count = int(mine.sum())
+        right, plain = (
+            round((float(hits_n[mine].sum()) + DRAWN * mean) / (count + DRAWN), 4)
+            for hits_n, mean in zip((told.right_n, told.plain_n), overall, strict=True)
+        )
+        found[question] = right, plain
+    return found

@@ -1,0 +1,158 @@
+"""Talks that questions are learnt from: dialogues of one or several data sets, and the pictures they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float16, Int
+
+from viewfinder.data.captions import read_coco, read_flickr8k
+from viewfinder.data.dialogues import Dialogue, read_dialogues, read_visdial
+from viewfinder.data.splits import SPLITS, split_of
+from viewfinder.encoders.base import Encoder
+from viewfinder.errors import BadInput, UnknownName
+from viewfinder.features import Features, features
+from viewfinder.tuning.photo_talks import photo_talks, read_photo_questions
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Talks:
+    """Dialogues, and the raw vectors of their pictures: talk i has row `rows_n[i]`, -1 where it has no picture."""
+
+    dialogues: tuple[Dialogue, ...]
+    raw_mg: Float16[np.ndarray, "m g"]
+    rows_n: Int[np.ndarray, " n"]
+
+    def __len__(self) -> int:
+        return len(self.dialogues)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All that was said, once each."""
+        said = (text for talk in self.dialogues for text in (talk.caption, *_words(talk)))
+        return tuple(dict.fromkeys(said))
+
+
+def _words(talk: Dialogue) -> Sequence[str]:
+    return [text for said in talk.rounds for text in (said.question, said.answer)]
+
+
+@dataclass(frozen=True, eq=False)
+class TalkSplits:
+    """What is learnt from, and what is held out; `raw_version` None: no pictures."""
+
+    train: Talks
+    val: Talks
+    raw_version: str | None
+
+
+def read_talks(data: Sequence[Path], encoder: Encoder, features_folder: Path | None, tell: Tell) -> TalkSplits:
+    """The dialogues of several data sets, each a folder or one dialogue file.
+
+    A folder has `dialogues/*.json`, VisDial's files, or captions, from which our own questions are answered. Files
+    called `..._train` and `..._val` are the splits; others are split by picture (`data.splits`), so that two dialogues
+    about one picture are never on both sides. Rewritten dialogues have no questions and are left out.
+
+    Raises:
+        BadInput: no dialogues, or damaged ones; or none for training or for validation.
+    """
+    parts = [_read(place, encoder, _features_of(place, data, features_folder), tell) for place in data]
+    train, val = (_together([part[at] for part in parts]) for at in range(2))
+    for name, talks in (("training", train), ("validation", val)):
+        if not talks.dialogues:
+            raise BadInput(f"{data[0]}: no dialogues for {name}; a few dozen are needed, about 13 pictures or more")
+    seen = bool(len(train.raw_mg)) and bool(len(val.raw_mg))
+    return TalkSplits(train, val, encoder.raw_version if seen else None)
+
+
+def _features_of(place: Path, data: Sequence[Path], folder: Path | None) -> Path | None:
+    """Where the vectors of one of the data sets are kept; None: beside it."""
+    return folder / place.resolve().name if folder is not None and len(data) > 1 else folder
+
+
+def _read(place: Path, encoder: Encoder, folder: Path | None, tell: Tell) -> tuple[Talks, Talks]:
+    train, val = _dialogues(place)
+    tell(f"{place}: {len(train):,} dialogues to learn from, {len(val):,} held out")
+    home = place if place.is_dir() else place.parent
+    if not any((home / talk.image).is_file() for talk in (*train[:50], *val[:50])):
+        return _talks(train, None), _talks(val, None)
+    found = features(home, encoder, out=folder)
+    return _talks(train, found), _talks(val, found)
+
+
+def _dialogues(place: Path) -> tuple[list[Dialogue], list[Dialogue]]:
+    if place.is_file():
+        return _split_by_picture(read_dialogues(place)[0])
+    files = sorted((place / "dialogues").glob("*.json"))
+    named = {split: [file for file in files if file.stem.endswith(f"_{split}")] for split in SPLITS}
+    if named["train"] and named["val"]:
+        return _all(named["train"]), _all(named["val"])
+    if files:
+        return _split_by_picture(_all(files))
+    if any(place.glob("**/visdial_1.0_*.json")):
+        return read_visdial(place, "train")[0], read_visdial(place, "val")[0]
+    if (place / "captions.csv").is_file() or any(place.glob("annotations/captions_*.json")):
+        return _captioned(place)
+    raise BadInput(
+        f"{place}: no dialogues here; needed is dialogues/*.json as ChatIR's, VisDial's visdial_1.0_*.json, or "
+        "captions (captions.csv beside images/, or annotations/captions_*.json as COCO's)"
+    )
+
+
+def _captioned(folder: Path) -> tuple[list[Dialogue], list[Dialogue]]:
+    """Our own questions about everyday photos, answered from captions; all but the validation split to learn from."""
+    pictures, _ = read_flickr8k(folder) if (folder / "captions.csv").is_file() else read_coco(folder)
+    questions = read_photo_questions()
+    train: list[Dialogue] = []
+    val: list[Dialogue] = []
+    for place, picture in enumerate(pictures):
+        inside = replace(picture, path=picture.path.relative_to(folder))
+        (val if split_of(place) == "val" else train).extend(photo_talks([inside], questions))
+    return train, val
+
+
+def _all(files: Sequence[Path]) -> list[Dialogue]:
+    return [talk for file in files for talk in read_dialogues(file)[0] if not talk.rewritten]
+
+
+def _split_by_picture(talks: Sequence[Dialogue]) -> tuple[list[Dialogue], list[Dialogue]]:
+    place = {image: at for at, image in enumerate(sorted({talk.image for talk in talks}))}
+    halves: dict[str, list[Dialogue]] = {"train": [], "val": [], "test": []}
+    for talk in talks:
+        halves[split_of(place[talk.image])].append(talk)
+    return halves["train"], halves["val"]
+
+
+def _talks(dialogues: Sequence[Dialogue], found: Features | None) -> Talks:
+    """Talks with the vectors of their pictures, each picture once."""
+    if found is None:
+        return Talks(tuple(dialogues), np.zeros((0, 0), np.float16), np.full(len(dialogues), -1))
+    all_n = np.array([_row(found, talk.image) for talk in dialogues], np.intp)
+    used_m, inverse_n = np.unique(all_n[all_n >= 0], return_inverse=True)
+    rows_n = np.full(len(dialogues), -1)
+    rows_n[all_n >= 0] = inverse_n
+    return Talks(tuple(dialogues), found.raw_nd[used_m].astype(np.float16), rows_n)
+
+
+def _row(found: Features, name: str) -> int:
+    try:
+        return found.row_of(name)
+    except UnknownName:
+        return -1
+
+
+def _together(parts: Sequence[Talks]) -> Talks:
+    """Several sets as one."""
+    blocks = [part.raw_mg for part in parts if len(part.raw_mg)]
+    starts = np.cumsum([0, *(len(part.raw_mg) for part in parts)])
+    rows = [np.where(part.rows_n >= 0, part.rows_n + at, -1) for part, at in zip(parts, starts, strict=False)]
+    return Talks(
+        tuple(talk for part in parts for talk in part.dialogues),
+        np.concatenate(blocks) if blocks else np.zeros((0, 0), np.float16),
+        np.concatenate(rows).astype(np.intp),
+    )

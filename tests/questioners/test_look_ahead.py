@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jaxtyping import Float
+
+from viewfinder.conversation import Answer, Question
+from viewfinder.questioners import Candidates
+from viewfinder.questioners.look_ahead import two_steps, used_by_retriever
+from viewfinder.questioners.options import Option
+
+FOUR = np.full(4, 0.25)
+
+
+def option(*columns: Sequence[float], can_tell: float = 1.0) -> Option:
+    """A question with these answers, each a column: how likely every candidate is to give it."""
+    table_ca = np.array(columns, np.float64).T
+    share_a = np.full(len(columns), 1 / len(columns))
+    labels = tuple(f"answer {a}" for a in range(len(columns)))
+    return Option("trained", "which?", labels, share_a, 0.0, lambda: table_ca, can_tell=can_tell)
+
+
+FIRST_HALF = option([1, 1, 0, 0], [0, 0, 1, 1])
+EVEN = option([1, 0, 1, 0], [0, 1, 0, 1])
+
+
+def test_two_questions_that_halve_differently_take_two_bits() -> None:
+    assert two_steps(FOUR, [FIRST_HALF, EVEN]).tolist() == [2.0, 2.0]
+
+
+def test_a_question_followed_by_itself_in_other_words_takes_one_bit() -> None:
+    assert two_steps(FOUR, [FIRST_HALF, FIRST_HALF]).tolist() == [1.0, 1.0]
+
+
+def test_the_second_step_counts_as_far_as_the_user_goes_on() -> None:
+    assert two_steps(FOUR, [FIRST_HALF, EVEN], 0.8).tolist() == pytest.approx([1.8, 1.8])
+
+
+def test_dont_know_leaves_the_other_question() -> None:
+    # "first half" is answered by half of the users: 0.5 bits, then the even ones (1 bit) whether answered or not.
+    # "even" (1 bit) is followed by 0.5 bits.
+    unsure = option([1, 1, 0, 0], [0, 0, 1, 1], can_tell=0.5)
+    assert two_steps(FOUR, [unsure, EVEN]).tolist() == pytest.approx([1.5, 1.5])
+
+
+def test_what_opens_the_better_second_question_wins_over_the_greedy_choice() -> None:
+    # "thirds" takes log2 3 = 1.58 bits, more than any other; but what is left of it is told by nothing. The two
+    # questions of one bit each together take two.
+    six = np.full(6, 1 / 6)
+    thirds = option([1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1])
+    pairs = option([1, 1, 0, 0, 1, 1], [0, 0, 1, 1, 0, 0])
+    worth_q = two_steps(six, [thirds, pairs])
+    assert worth_q.tolist() == pytest.approx([np.log2(3), np.log2(3)])
+    odd = option([1, 0, 1, 0, 1, 0], [0, 1, 0, 1, 0, 1])
+    assert two_steps(six, [thirds, pairs, odd])[2] == pytest.approx(np.log2(6))
+
+
+def slowly(belief_c: Float[np.ndarray, " c"], tables: Sequence[Float[np.ndarray, "c a"]]) -> list[float]:
+    """The same by the definition: entropies before and after, answer by answer."""
+
+    def entropy(p: Float[np.ndarray, " c"]) -> float:
+        return float(-(p[p > 0] * np.log2(p[p > 0])).sum())
+
+    def answered(p: Float[np.ndarray, " c"], table: Float[np.ndarray, "c a"]) -> list[tuple[float, np.ndarray]]:
+        joint = [p * table[:, a] for a in range(table.shape[1])]
+        return [(float(j.sum()), j / j.sum()) for j in joint if j.sum() > 0]
+
+    def gain(p: Float[np.ndarray, " c"], table: Float[np.ndarray, "c a"]) -> float:
+        return entropy(p) - sum(share * entropy(after) for share, after in answered(p, table))
+
+    worth = []
+    for q, table in enumerate(tables):
+        others = [other for o, other in enumerate(tables) if o != q]
+        next_ = [
+            share * max((gain(after, o) for o in others), default=0.0) for share, after in answered(belief_c, table)
+        ]
+        worth.append(gain(belief_c, table) + sum(next_))
+    return worth
+
+
+@given(st.integers(0, 10_000), st.integers(2, 6), st.integers(1, 4))
+def test_two_steps_are_what_the_definition_says(seed: int, candidates: int, questions: int) -> None:
+    rng = np.random.default_rng(seed)
+    belief_c = rng.dirichlet(np.ones(candidates))
+    tables = [rng.dirichlet(np.ones(rng.integers(2, 5)), size=candidates) for _ in range(questions)]
+    found_q = two_steps(belief_c, [option(*table.T.tolist()) for table in tables])
+    assert found_q.tolist() == pytest.approx(slowly(belief_c, tables), abs=1e-6)
+
+
+class Foresight:
+    """A lookup that knows what the retriever would believe after each answer, and nothing else."""
+
+    sentences_version = "none"
+
+    def __init__(self, after: Mapping[str, Sequence[float]]) -> None:
+        self.after = after
+
+    def foresee(self, answers: Sequence[Answer]) -> Float[np.ndarray, "a c"]:
+        return np.array([self.after[answer.text] for answer in answers])
+
+    def captions(self) -> Sequence[tuple[str, ...]]:
+        raise NotImplementedError
+
+    def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
+        raise NotImplementedError
+
+    def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
+        raise NotImplementedError
+
+    def seen(self, sight: object) -> Float[np.ndarray, "c k"]:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("after", "used"),
+    [
+        ({"answer 0": [0.5, 0.5, 0, 0], "answer 1": [0, 0, 0.5, 0.5]}, 1.0),  # it believes what it hears
+        ({"answer 0": [0.25] * 4, "answer 1": [0.25] * 4}, 0.0),  # it does not understand
+        # Half as likely again: log2(0.375 / 0.25) = 0.585 of 1 bit.
+        ({"answer 0": [0.375, 0.375, 0.125, 0.125], "answer 1": [0.125, 0.125, 0.375, 0.375]}, np.log2(1.5)),
+        ({"answer 0": [0.125, 0.125, 0.375, 0.375], "answer 1": [0.375, 0.375, 0.125, 0.125]}, 0.0),  # it is misled
+    ],
+)
+def test_an_answer_is_worth_what_the_retriever_makes_of_it(after: dict[str, list[float]], used: float) -> None:
+    view = Candidates(FOUR, np.zeros((4, 2)), lookup=Foresight(after))
+    found = used_by_retriever(FOUR, FIRST_HALF, Question("which?"), view, 3)
+    assert found == pytest.approx(used, abs=1e-6)
+
+
+def test_only_the_likeliest_replies_are_tried() -> None:
+    # "answer 2", which one in four gives, is unknown to this lookup: it is not asked for.
+    thirds = option([1, 0, 0, 0.5], [0, 1, 0.5, 0], [0, 0, 0.5, 0.5])
+    view = Candidates(FOUR, np.zeros((4, 2)), lookup=Foresight({"answer 0": [0.25] * 4, "answer 1": [0.25] * 4}))
+    assert used_by_retriever(FOUR, thirds, Question("which?"), view, 2) == pytest.approx(0.0, abs=1e-6)

@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viewfinder.conversation import Answer, Question, Say
+from viewfinder.questioners.base import Candidates
+from viewfinder.questioners.novelty import gist, is_new, is_new_to, same_question
+
+TALK = "is are there the a dog dogs red what in picture it"
+WORDS = st.lists(st.sampled_from(TALK.split()), min_size=1, max_size=6)
+SAID = Say("Two black dogs and a man in a red shirt")
+
+
+def view(*rounds: tuple[str, str]) -> Candidates:
+    answers = [Answer(Question(q), a) for q, a in rounds]
+    return Candidates(
+        np.array([0.5, 0.5]),
+        np.zeros((2, 3)),
+        said=(SAID.text, *(answer.text for answer in answers)),
+        asked=tuple(Question(q) for q, _ in rounds),
+        turns=(SAID, *answers),
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Is there a cat?", "can you see any cats in the picture?"),
+        ("What colour is the car?", "Could you tell me the color of the cars?"),
+        ("Which hat is it?", "what hat is it"),
+        ("What’s the girl's age?", "What is the girl age?"),
+        ("Where is it?", "Where is it, please?"),
+    ],
+)
+def test_courtesies_inflection_and_case_make_no_other_question(one: str, other: str) -> None:
+    assert same_question(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Is there a table?", "What is on the table?"), ("Is it red?", "Is it blue?"), ("Where is it?", "Who is it?")],
+)
+def test_what_asks_for_something_else_is_another_question(one: str, other: str) -> None:
+    assert not same_question(one, other)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is there a dog?",
+        "Do you see a man in a red shirt?",
+        "Are there any dogs in the picture?",
+        "What colour are the dogs?",
+        "What color is his shirt?",
+        "Is the dog black?",
+    ],
+)
+def test_what_the_talk_says_is_not_asked(question: str) -> None:
+    assert not is_new(question, view())
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Is there a cat?", "Is the man black?", "What colour is the grass?", "How many dogs are there?", "Is it dark?"],
+)
+def test_what_the_talk_leaves_open_is_asked(question: str) -> None:
+    assert is_new(question, view())
+
+
+def test_what_was_asked_is_not_asked_again_whatever_the_answer_was() -> None:
+    assert not is_new("are there cats?", view(("Is there a cat?", "don't know")))
+    assert not is_new("are there cats?", view(("Is there a cat?", "no")))
+
+
+def test_an_answer_tells_what_its_question_was_about() -> None:
+    assert is_new("Is the car red?", view(("Is there a car?", "yes")))
+    assert not is_new("Is the car red?", view(("Is there a red car?", "yes")))
+    assert is_new("Is the car red?", view(("Is there a car that is old and red?", "don't know")))
+
+
+@given(WORDS)
+def test_no_question_is_new_to_a_talk_in_which_it_was_asked(words: list[str]) -> None:
+    text = " ".join(words)
+    assert gist(text)
+    assert not is_new_to(f"{text}?", said=(), asked=(text,))

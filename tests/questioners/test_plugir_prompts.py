@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
+from viewfinder.questioners.plugir_prompts import answering, asking, description_of, is_uncertain
+
+
+def test_the_description_is_what_was_said_with_answers_as_statements() -> None:
+    turns: list[Turn] = [
+        Say("two dogs  on grass."),
+        Answer(Question("Are there any people?"), "no"),
+        Answer(Question("Is there a ball?"), "yes, a red one"),
+        Answer(Question("What breed are they?"), "I can't tell"),
+        Reject(("p1",)),
+        Like("p2", "but darker"),
+    ]
+    assert description_of(turns) == "two dogs on grass, no people, a ball, a red one, but darker"
+
+
+def test_what_says_nothing_has_no_description() -> None:
+    assert description_of([Like("p1"), Reject()]) == ""
+
+
+@pytest.mark.parametrize(
+    "reply", ["uncertain", "It is uncertain.", "Not sure", "unknown", "I don't know", "not specified"]
+)
+def test_uncertain_replies_are_known(reply: str) -> None:
+    assert is_uncertain(reply)
+
+
+@pytest.mark.parametrize("reply", ["red", "yes", "on a bed", "two"])
+def test_an_answer_is_not_uncertain(reply: str) -> None:
+    assert not is_uncertain(reply)
+
+
+def test_prompts_hold_what_they_are_about_and_end_where_the_model_goes_on() -> None:
+    asked = asking("a dog", ("a black dog swims", "a dog in the snow"))
+    assert "a black dog swims; a dog in the snow" in asked
+    assert asked.endswith("Question:") and asking("a dog", ()).endswith("Question:")
+    assert "imilar pictures" not in asking("a dog", ())
+    assert answering("a dog", "Is it big?").endswith("\na dog. Is it big?")
