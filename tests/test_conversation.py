@@ -189,7 +189,7 @@ def test_a_turn_that_hangs_elsewhere_than_it_says_is_refused() -> None:
     ("data", "says"),
     [
         ("a dog", "a turn is a JSON object"),
-        ({}, "exactly one of say, answer, like, show, keep, reject, back_to; this one has none"),
+        ({}, "exactly one of say, answer, skip, like, show, keep, reject, back_to; this one has none"),
         ({"say": "a", "like": "b"}, "this one has say, like"),
         ({"say": "a", "but": "b"}, "a 'say' turn knows no 'but'; it may have nothing"),
         ({"like": "a", "text": "b"}, "a 'like' turn knows no 'text'; it may have but, turn"),

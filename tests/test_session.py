@@ -12,7 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from viewfinder.conversation import Answer, BackTo, Conversation, Keep, Like, Question, Say, Show, turn_from_json
+from viewfinder.conversation import (
+    Answer,
+    BackTo,
+    Conversation,
+    Keep,
+    Like,
+    Question,
+    Say,
+    Show,
+    turn_from_json,
+    turn_to_json,
+)
 from viewfinder.errors import BadInput, EmptyQuery, UnknownName
 from viewfinder.gallery import Gallery
 from viewfinder.memo import StepMemo
@@ -408,6 +419,60 @@ def test_results_come_before_the_question_and_both_are_those_of_a_whole_turn() -
     assert halves.follow_up() == whole.question is not None
     assert halves.view().why([hit.id for hit in found]) == {hit.id: hit.why for hit in taken}
     assert halves.conversation == whole.conversation
+
+
+def test_a_skipped_question_says_nothing_and_is_never_asked_again() -> None:
+    live = session()
+    first = live.say("something")
+    before, asked = live.last_query, [live.question]
+    while live.question is not None:
+        skipped = live.skip()
+        assert list(skipped) == list(first)
+        assert live.last_query.parts == before.parts
+        asked.append(live.question)
+    texts = [question.text for question in asked if question is not None]
+    assert len(texts) == len(set(texts)) >= 3
+    assert turn_to_json(live.conversation.node(2).turn or Say(""))["answer"] == ""
+
+
+def test_what_was_skipped_is_asked_again_on_a_branch_from_before() -> None:
+    live = session()
+    live.say("something")
+    first = live.question
+    live.skip()
+    live.back_to(1)
+    assert live.question == first
+    live.answer("red")
+    assert [part.label for part in live.last_query.parts if part.turn == 4]
+
+
+def test_a_script_line_skips_what_is_asked_at_that_moment() -> None:
+    live = session()
+    live.say("something")
+    first = live.question
+    live.take(turn_from_json({"skip": True}, pending=live.question))
+    assert live.conversation.here.turn == Answer(first or Question(""), "")
+    again = Conversation.from_json(live.conversation.to_json())
+    assert again == live.conversation
+    with pytest.raises(ValueError, match="no question to skip"):
+        turn_from_json({"skip": True})
+    with pytest.raises(ValueError, match="'skip' must be true"):
+        turn_from_json({"skip": 1}, pending=first)
+
+
+def test_without_a_question_nothing_is_skipped() -> None:
+    with pytest.raises(BadInput, match="no question to skip"):
+        session().skip()
+
+
+def test_a_question_that_is_chosen_elsewhere_holds_nothing_up() -> None:
+    live = session()
+    live.search(Say("something"))
+    choose = live.choice()
+    live.search(Say("red"))
+    assert choose is not None and choose() is not None
+    assert [node.asked for node in live.conversation.nodes] == [None, None, None]
+    assert live.follow_up() is not None
 
 
 def test_a_question_is_chosen_once() -> None:

@@ -46,7 +46,7 @@ class Say:
 
 @dataclass(frozen=True)
 class Answer:
-    """The user answers the system's question; "don't know" is an answer too."""
+    """The user answers the system's question; "don't know" is an answer too, and no text passes the question over."""
 
     question: Question
     text: str
@@ -114,6 +114,15 @@ def is_dont_know(text: str) -> bool:
     """
     plain = " ".join(text.replace("\u2019", "'").split()).rstrip(".!")
     return not plain or _DONT_KNOW.fullmatch(plain) is not None
+
+
+def is_skip(turn: Turn | None) -> bool:
+    """Whether a turn passes a question over: nothing is said of what is wanted, only that this is not to be asked.
+
+    >>> [is_skip(Answer(Question("A dog?"), text)) for text in ("", "don't know")]
+    [True, False]
+    """
+    return isinstance(turn, Answer) and not turn.text.strip()
 
 
 @dataclass(frozen=True)
@@ -262,6 +271,7 @@ def turn_to_json(turn: Turn) -> dict[str, Any]:  # noqa: PLR0911 (one line a kin
 _KEYS: dict[str, frozenset[str]] = {
     "say": frozenset(),
     "answer": frozenset({"question"}),
+    "skip": frozenset({"question"}),
     "like": frozenset({"but", "turn"}),
     "show": frozenset({"but"}),
     "keep": frozenset({"turn"}),
@@ -272,6 +282,8 @@ _KEYS: dict[str, frozenset[str]] = {
 
 def turn_from_json(data: Any, *, pending: Question | None = None) -> Turn:
     """The turn that a JSON object describes; `pending` is the question that an `answer` without one answers.
+
+    `{"skip": true}` passes a question over: it is an answer without words, and is written as one.
 
     Raises:
         ValueError: not an object, no or several kinds, an unknown key, or a value of the wrong type.
@@ -300,6 +312,10 @@ def _read(  # noqa: PLR0911 (one line a kind of turn)
             given = data.get("question")
             question = _question(given) if given is not None else pending or Question("")
             return Answer(question, _text(data, "answer"))
+        case "skip":
+            if data["skip"] is not True:
+                raise ValueError(f"'skip' must be true, not {json.dumps(data['skip'])[:60]}")
+            return Answer(_passed_over(data, pending), "")
         case "like":
             at = data.get("turn")
             return Like(_text(data, "like"), _text(data, "but", ""), None if at is None else _number(data, "turn"))
@@ -311,6 +327,14 @@ def _read(  # noqa: PLR0911 (one line a kind of turn)
             return Reject(_ids(data["reject"], "reject"), _text(data, "text", ""))
         case _:
             return BackTo(_number(data, "back_to"))
+
+
+def _passed_over(data: Mapping[str, Any], pending: Question | None) -> Question:
+    given = data.get("question")
+    question = _question(given) if given is not None else pending
+    if question is None:
+        raise ValueError("there is no question to skip")
+    return question
 
 
 def _text(data: Mapping[str, Any], key: str, default: str | None = None) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from viewfinder.conversation import (
     Say,
     Show,
     Turn,
+    is_skip,
 )
 from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.gallery import Gallery
@@ -91,10 +93,11 @@ class Session:
 
     def answer(self, text: str) -> Hits:
         """Answer the pending question; "don't know" is an answer too."""
-        question = self.question
-        if question is None:
-            raise BadInput("there is no question to answer: say what you are looking for instead")
-        return self.take(Answer(question, text))
+        return self.take(Answer(self._open_question("answer"), text))
+
+    def skip(self) -> Hits:
+        """Pass the pending question over: the retriever hears nothing, and something else is asked."""
+        return self.take(Answer(self._open_question("skip"), ""))
 
     def keep(self, attribute: str, turn: int) -> Hits:
         """Keep an attribute of what was on the screen after `turn`."""
@@ -135,11 +138,27 @@ class Session:
 
     def follow_up(self) -> Question | None:
         """Chooses what to ask after the newest turn, once; gives the question that is open now."""
-        view, self._unasked = self._unasked, None
-        if view is not None:
-            question = self._ask(self.conversation, view)
-            self.conversation = self.conversation.recorded(shown=self.conversation.here.shown, asked=question)
+        choose = self.choice()
+        if choose is not None:
+            self.asked(choose())
         return self.question
+
+    def choice(self) -> Callable[[], Question | None] | None:
+        """What `follow_up` would call to choose; None where nothing is to be chosen any more.
+
+        It changes nothing, so that another thread may take its time over it while the talk goes on. What comes of it
+        is for `asked`, unless another turn was taken meanwhile.
+        """
+        return None if self._unasked is None else partial(self._ask, self.conversation, self._unasked)
+
+    def choose_again(self) -> None:
+        """Another question after the newest turn is to be chosen: in a talk that goes on with other settings."""
+        self._unasked = self.view()
+
+    def asked(self, question: Question | None) -> None:
+        """Notes what was asked after the newest turn."""
+        self._unasked = None
+        self.conversation = self.conversation.recorded(shown=self.conversation.here.shown, asked=question)
 
     def view(self, number: int | None = None) -> View:
         """The collection as it is now, seen from a node of the talk (by default, where it stands); changes nothing.
@@ -170,6 +189,12 @@ class Session:
 
     # -- inside
 
+    def _open_question(self, verb: str) -> Question:
+        question = self.question
+        if question is None:
+            raise BadInput(f"there is no question to {verb}: say what you are looking for instead")
+        return question
+
     def _searched(self, turn: Turn) -> tuple[tuple[Hit, ...], View]:
         _check_says_something(turn)
         try:
@@ -198,7 +223,7 @@ class Session:
         ahead: list[Node] = []
         state = None
         while state is None:
-            while isinstance(node.turn, BackTo):
+            while isinstance(node.turn, BackTo) or is_skip(node.turn):
                 node = talk.node(node.parent)
             state = self._retriever.begin() if node.turn is None else self._memo.get(self._memo_key(node, gallery))
             if state is None:
@@ -251,6 +276,8 @@ def _id(picture: Hit | PictureId) -> PictureId:
 
 def _weights_of(retriever: Retriever[Any]) -> str:
     """Tells retrievers of one name and different weights apart: their states are not each other's."""
+    if isinstance(known := getattr(retriever, "fingerprint", None), str):
+        return known
     space = retriever.query(retriever.begin()).space
     return space.name if isinstance(space, RegionSpace) else space
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show, Turn
+from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show, Turn, is_skip
 
 MOST_NAMED = 5
 """Rejected pictures that are told one by one; more are only counted."""
@@ -23,6 +23,8 @@ def described(  # noqa: PLR0911 (one line a kind of turn)
     match turn:
         case Say(text):
             return f'"{text}"'
+        case Answer(question) if is_skip(turn):
+            return "skipped" + (f": {question.text}" if question.text else "")
         case Answer(question, text):
             return f'answer "{text}"' + (f" to: {question.text}" if question.text else "")
         case Like(picture, text, at):

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import select
+import socket
 import subprocess
 import sys
 import time
@@ -121,6 +122,29 @@ def test_a_terminal_has_a_prompt_and_remembers_lines(indexed: Path, tmp_path: Pa
     assert process.wait(30) == 0
     os.close(ours)
     assert "a red car" in (tmp_path / "state" / "viewfinder" / "history").read_text()
+
+
+@pytest.mark.slow
+def test_who_types_on_while_a_language_model_hangs_has_results_at_once(indexed: Path, tmp_path: Path) -> None:
+    """The model takes a connection and never says a word."""
+    ours, theirs = pty.openpty()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        model = f"http://127.0.0.1:{silent.getsockname()[1]}/v1#silent"
+        program = "from viewfinder.cli import main; main()"
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, "chat", "--library", str(indexed), "--questioner", f"llm={model}"],
+            stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+            env={**os.environ, "TERM": "xterm", "XDG_STATE_HOME": str(tmp_path / "state")},
+        )  # fmt: skip
+        os.close(theirs)
+        _read_until(ours, "> ")
+        os.write(ours, b"a red car\n")
+        assert "path" in _read_until(ours, "(thinking of a question; you may go on)")
+        started = time.monotonic()
+        os.write(ours, b"quit\n")
+        assert process.wait(30) == 0
+        assert time.monotonic() - started < 8  # the model has ten seconds to answer
+    os.close(ours)
 
 
 def _read_until(terminal: int, text: str, seconds: float = 60) -> str:

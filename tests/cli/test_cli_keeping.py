@@ -55,6 +55,23 @@ def test_the_doctor_finds_everything_in_order(viewfinder: Run, indexed: Path) ->
     assert "40 pictures" in outcome.json["checks"][6]["detail"]
 
 
+@pytest.mark.parametrize(
+    ("named", "says"),
+    [
+        ("http://127.0.0.1:1/v1#tiny", "tiny cannot be reached"),
+        ("nothing.gguf", "there is no language model nothing.gguf"),
+    ],
+)
+def test_the_doctor_tries_the_language_model(
+    viewfinder: Run, monkeypatch: pytest.MonkeyPatch, named: str, says: str
+) -> None:
+    monkeypatch.setenv("VIEWFINDER_LANGUAGE_MODEL", named)
+    outcome = viewfinder("doctor")
+    assert outcome.code == 1
+    [line] = [line for line in outcome.out.splitlines() if line.split()[1] == "language"]
+    assert line.startswith("BROKEN") and says in line
+
+
 def test_the_doctor_needs_no_library(viewfinder: Run) -> None:
     outcome = viewfinder("doctor")
     assert outcome.code == 0, outcome.out

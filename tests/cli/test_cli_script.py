@@ -52,6 +52,20 @@ def test_every_kind_of_turn_gives_a_json_line(
     assert [hit["id"] for hit in outcome.lines[6]["results"]] == [hit["id"] for hit in outcome.lines[0]["results"]]
 
 
+def test_a_script_skips_a_question_and_another_is_asked(
+    viewfinder: Run, indexed: Path, script: Callable[..., Path]
+) -> None:
+    turns = script('{"say": "a car"}', '{"skip": true}', '{"answer": "don\'t know"}')
+    outcome = viewfinder("chat", "--script", turns, "-n", 4, "--library", indexed, "--json")
+    assert outcome.code == 0
+    asked = [line["question"]["text"] for line in outcome.lines if line["question"]]
+    assert len(asked) == len(set(asked)) >= 2
+    assert len({tuple(hit["id"] for hit in line["results"]) for line in outcome.lines}) == 1
+    told = viewfinder("chat", "--script", turns, "-n", 1, "--library", indexed).out
+    assert f"2  skipped: {asked[0]}" in told
+    assert "  why: splits the " in told and "(information_gain)" in told
+
+
 def test_people_read_what_was_said_and_found(viewfinder: Run, indexed: Path, script: Callable[..., Path]) -> None:
     turns = script('{"say": "a car"}', '{"like": "#2", "but": "blue"}')
     outcome = viewfinder("chat", "--script", turns, "-n", 2, "--questioner", "none", "--library", indexed)

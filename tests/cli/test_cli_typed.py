@@ -11,6 +11,8 @@ from viewfinder.conversation import Answer, BackTo, Conversation, Keep, Like, Qu
 from viewfinder.errors import BadInput
 
 COLOUR = Question("Which colour is it?", ("red", "blue", "2", "don't know"))
+OPEN = Question("What is she wearing?", ("don't know",))
+YES_NO = Question("Is it big?", ("yes", "no", "don't know"))
 TALK = (
     Conversation()
     .then(Say("a dog"))
@@ -97,3 +99,42 @@ def test_with_a_question_pending_a_line_means(line: str, meaning: object) -> Non
 def test_what_is_not_there_cannot_be_named(line: str, says: str) -> None:
     with pytest.raises(BadInput, match=says):
         understood(line, TALK)
+
+
+@pytest.mark.parametrize("line", ["skip", "/skip", "Skip this question", "next question", "answer skip"])
+def test_a_question_is_skipped(line: str) -> None:
+    assert understood(line, ASKED) == Answer(COLOUR, "")
+
+
+def test_skipping_needs_a_question() -> None:
+    with pytest.raises(BadInput, match="no question to skip"):
+        understood("skip", TALK)
+    assert understood("say skip", TALK) == Say("skip")
+
+
+@pytest.mark.parametrize(
+    ("line", "meaning"),
+    [
+        ("a red coat", Answer(OPEN, "a red coat")),
+        ("don't know", Answer(OPEN, "don't know")),
+        ("say a red coat", Say("a red coat")),
+        ("2 but brown", Like("s", "brown")),
+        ("without stripes", Reject(text="stripes")),
+    ],
+)
+def test_what_is_typed_after_an_open_question_answers_it_unless_it_is_a_command(line: str, meaning: object) -> None:
+    assert understood(line, TALK.recorded(shown=("r", "s", "t"), asked=OPEN)) == meaning
+
+
+@pytest.mark.parametrize(
+    ("line", "meaning"),
+    [
+        ("yes", Answer(YES_NO, "yes")),
+        ("no, rather small", Answer(YES_NO, "no, rather small")),
+        ("Yes. Very", Answer(YES_NO, "Yes. Very")),
+        ("no dogs", Say("no dogs")),
+        ("a big one", Say("a big one")),
+    ],
+)
+def test_yes_and_no_may_say_more(line: str, meaning: object) -> None:
+    assert understood(line, TALK.recorded(shown=("r", "s", "t"), asked=YES_NO)) == meaning

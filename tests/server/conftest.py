@@ -1,13 +1,16 @@
-"""The fixture `database`: a new, empty database, once in SQLite and once in PostgreSQL."""
+"""The fixture `database`: a new, empty database, once in SQLite and once in PostgreSQL; `model`: a language model."""
 
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import psycopg
@@ -81,3 +84,69 @@ def database(database_url: str) -> Iterator[Database]:
     opened = Database.open(database_url)
     yield opened
     opened.close()
+
+
+class Model(ThreadingHTTPServer):
+    """A language model behind an endpoint: it says the next of `says`, the last again and again, or keeps silent."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Completions)
+        self.says = ["What is it made of?"]
+        self.asked = 0
+        self.speaks = threading.Event()
+        self.speaks.set()
+        self.is_asked = threading.Event()
+
+    @property
+    def source(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1#tiny"
+
+    def answer(self) -> str:
+        self.is_asked.set()
+        self.speaks.wait(60)
+        self.asked += 1
+        return self.says.pop(0) if len(self.says) > 1 else self.says[0]
+
+
+class _Completions(BaseHTTPRequestHandler):
+    server: Model
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        body = json.dumps({"choices": [{"message": {"role": "assistant", "content": self.server.answer()}}]}).encode()
+        try:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+        except OSError:
+            self.close_connection = True  # who asked waits no more
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing: the output of tests is for what went wrong."""
+
+
+def _served() -> Iterator[Model]:
+    served = Model()
+    thread = threading.Thread(target=served.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    yield served
+    served.speaks.set()
+    served.shutdown()
+    served.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    """A language model on this machine, which a test may silence (`model.speaks.clear()`)."""
+    yield from _served()
+
+
+@pytest.fixture(scope="module")
+def shared_model() -> Iterator[Model]:
+    """The same for all tests of a file: a server was told of it when it was started."""
+    yield from _served()

@@ -24,7 +24,7 @@ def chat(
         Path | None, typer.Option(metavar="F", help="Weights of your own for the retriever. [default: in the box]")
     ] = None,
     questioner: Annotated[
-        str, typer.Option(metavar="NAME", help='Who asks back; "none": nobody.')
+        str, typer.Option(metavar="NAME[=SOURCE]", help='Who asks back, and what it needs for that; "none": nobody.')
     ] = "information_gain",
     script: Annotated[
         Path | None, typer.Option(metavar="TURNS.jsonl", help='Turns from a file, one JSON a line; "-": stdin.')

@@ -46,6 +46,7 @@ def doctor(library: LibraryOption = None, as_json: JsonOption = False) -> int:
         ("pictures", _pictures),
         ("disk", lambda: _disk(folder)),
         ("library", lambda: _library(folder)),
+        ("language", _language),
         ("network", lambda: "not needed"),
     )
     checks = [_checked(name, look) for name, look in looks]
@@ -139,6 +140,20 @@ def _library(folder: Path) -> str:
 
     facts = Library.open(folder, create=False).status()
     return f"{facts['pictures']} pictures in {folder}"
+
+
+def _language() -> str:
+    """The language model, where one is named, has something to say."""
+    named = os.environ.get("VIEWFINDER_LANGUAGE_MODEL", "").strip()
+    if not named:
+        return "no language model is named in VIEWFINDER_LANGUAGE_MODEL, and none is needed"
+    from viewfinder.language import load_language_model
+    from viewfinder.server.talks.questioners import language_model_problem
+
+    problem = language_model_problem(named)
+    if problem is not None:
+        raise Broken(problem)
+    return f"{load_language_model(named).name} answers"
 
 
 def _nearest(folder: Path) -> Path:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from viewfinder.cli.leaving import leave_at_once_if_waiting
 from viewfinder.cli.options import JsonOption, LibraryOption, library_folder
 from viewfinder.cli.output import emit, note, say
 
@@ -57,6 +58,7 @@ def serve_library(folder: Path, settings: ServerSettings, *, as_json: bool = Fal
     code = run(folder, settings, ready=ready)
     if not as_json:
         note("viewfinder: stopped")
+    leave_at_once_if_waiting(code)
     return code
 
 

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from viewfinder.cli.failing import explained
+from viewfinder.cli.leaving import leave_at_once_if_waiting
 from viewfinder.cli.output import counted, emit, note, say, show_table
-from viewfinder.cli.turns import Teller, show_tree
+from viewfinder.cli.turns import Teller, say_question, show_tree
 from viewfinder.cli.typed import HELP, Command, Open, Plain, Save, Why, understood
+from viewfinder.cli.waiting import question_unless_typed
 from viewfinder.conversation import Conversation, Turn
 from viewfinder.errors import BadInput, ViewfinderError
 
@@ -36,18 +38,20 @@ class Terminal:
         self._library, self._session, self._teller = library, session, teller
         self._retriever, self._questioner, self._n = retriever, questioner, n
         self._hits: Hits | None = None
+        self._interactive = sys.stdin.isatty() and not teller.as_json
         self._code = 0
 
     def run(self) -> int:
         """Until "quit" or the end of input; from a pipe, the exit code of the last line that failed."""
-        interactive = sys.stdin.isatty() and not self._teller.as_json
-        if interactive:
+        if self._interactive:
             pictures = counted(self._library.status()["pictures"], "picture")
             say(f'{pictures}. Describe the one you look for; "help" says what else there is.')
-        for line in _typed_lines() if interactive else sys.stdin:
+        for line in _typed_lines() if self._interactive else sys.stdin:
             if line.strip() and not self._take(line):
                 break
-        return 0 if interactive else self._code
+        if self._interactive:
+            leave_at_once_if_waiting(0)
+        return 0 if self._interactive else self._code
 
     def _take(self, line: str) -> bool:
         """One line; False when it ends the talk."""
@@ -82,19 +86,28 @@ class Terminal:
                 self._turn(command)
 
     def _turn(self, turn: Turn) -> None:
-        self._hits = self._session.take(turn)
-        self._teller.tell(self._session, self._hits)
+        """Who types has the results at once, and may go on before anything is asked."""
+        if not self._interactive:
+            self._hits = self._session.take(turn)
+            self._teller.tell(self._session, self._hits)
+            return
+        self._hits = self._session.search(turn)
+        self._teller.results(self._session, self._hits)
+        question = question_unless_typed(self._session, lambda: say("  (thinking of a question; you may go on)"))
+        if question is not None:
+            say_question(question)
 
     def _explain(self, rank: int) -> None:
         if self._hits is None or not 1 <= rank <= len(self._hits):
             raise BadInput(f"there is no result {rank}: {len(self._hits or ())} are shown now")
         hit = self._hits[rank - 1]
+        why = hit.why or self._session.view().why([hit.id])[hit.id]
         if self._teller.as_json:
-            emit({"id": hit.id, "path": hit.path, "why": hit.why})
+            emit({"id": hit.id, "path": hit.path, "why": why})
             return
         rows = [
             (str(entry["turn"]), ", ".join(entry["parts"]), f"{entry['adds']:+.3f}", f"{entry['share']:+.0%}")
-            for entry in hit.why["turns"]
+            for entry in why["turns"]
         ]
         say(f"{hit.path} ({hit.id})")
         show_table(("turn", "what", "adds", "share"), rows)

@@ -34,6 +34,12 @@ class Teller:
         if self.as_json:
             emit(turn_json(session, hits))
             return
+        self.results(session, hits, echo=echo)
+        if session.question is not None:
+            say_question(session.question)
+
+    def results(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
+        """What a turn came to, for people, before anything is asked."""
         here = session.conversation.here
         if echo and here.turn is not None:
             before = session.conversation.nodes[here.number - 1].shown
@@ -49,8 +55,6 @@ class Teller:
             from viewfinder.cli.preview import preview
 
             typer.echo(preview([hit.path for hit in hits[:PREVIEWED]]), color=True)  # asked for: in a pipe too
-        if session.question is not None:
-            say_question(session.question)
 
 
 def turn_json(session: Session, hits: Hits) -> dict[str, Any]:
@@ -65,11 +69,13 @@ def turn_json(session: Session, hits: Hits) -> dict[str, Any]:
 
 
 def say_question(question: Question) -> None:
-    """The question, its choices lettered (numbers are results)."""
+    """The question, its choices lettered (numbers are results), and why it is asked."""
     say(f"? {question.text}")
-    if question.choices:
-        choices = zip(ascii_lowercase, question.choices, strict=False)
-        say("  " + "   ".join(f"{letter}) {choice}" for letter, choice in choices))
+    choices = [f"{letter}) {choice}" for letter, choice in zip(ascii_lowercase, question.choices, strict=False)]
+    say("  " + "   ".join([*choices, "skip"]))
+    reason = f"{question.why} ({question.by})" if question.why and question.by else question.why or question.by
+    if reason:
+        say(f"  why: {reason}")
 
 
 def show_tree(talk: Conversation) -> None:

@@ -36,6 +36,7 @@ HELP = """\
   without stripes            not that
   show FILE but brown        an image of your own, with or without "but ..."
   a    b)    answer brown    answer the question; `don't know` is an answer
+  skip                       pass the question over: something else is asked
   keep colour of turn 1      what was there after turn 1 should stay (without "of turn": of what is shown now)
   back 1                     go on from an earlier turn; 0 is the start
   say tree                   words that would be read as a command
@@ -76,6 +77,8 @@ class Plain:
 Command = Turn | Why | Save | Open | Plain
 
 WORDS = {"help": "help", "h": "help", "tree": "tree", "quit": "quit", "exit": "quit", "q": "quit"}
+SKIP = re.compile(r"/?skip(?: (?:it|this|that|(?:the|this|that) question))?|(?:another|next) question", re.IGNORECASE)
+PLAINLY = re.compile(r"(?:yes|yeah|yep|no|nope)\b(?:$|[,.;:!].*)", re.IGNORECASE)
 NONE = {"none", "none of these", "none of them", "not these"}
 PICTURE_NAME = re.compile(r"[/\\]|\.(?:jpe?g|png|webp|gif|bmp|tiff?|avif|hei[cf]|dng)$", re.IGNORECASE)
 
@@ -83,11 +86,15 @@ PICTURE_NAME = re.compile(r"[/\\]|\.(?:jpe?g|png|webp|gif|bmp|tiff?|avif|hei[cf]
 def understood(line: str, talk: Conversation) -> Command:
     """The turn or command that a line means at this point of the talk.
 
+    What is no command answers a question that offers nothing to choose from; `say` describes the picture nevertheless.
+
     Raises:
-        BadInput: it names a result or turn that does not exist.
+        BadInput: it names a result, turn or question that does not exist.
     """
     text = " ".join(line.split())
     question = talk.pending
+    if SKIP.fullmatch(text):
+        return Answer(_pending(talk, "skip"), "")
     if question is not None and (answer := _choice(text, question)) is not None:
         return Answer(question, answer)
     if text.lower().lstrip("/") in WORDS:
@@ -99,11 +106,22 @@ def understood(line: str, talk: Conversation) -> Command:
         command = None if found is None else meaning(found, talk)
         if command is not None:
             return command
-    return Say(text)
+    return Say(text) if question is None or not _is_free(question) else Answer(question, text)
+
+
+def _is_free(question: Question) -> bool:
+    """Whether it is answered in one's own words: nothing is offered but that one does not know."""
+    return all(is_dont_know(choice) for choice in question.choices)
+
+
+def _pending(talk: Conversation, verb: str) -> Question:
+    if talk.pending is None:
+        raise BadInput(f"there is no question to {verb}: say what you are looking for instead")
+    return talk.pending
 
 
 def _choice(text: str, question: Question) -> str | None:
-    """The answer, where a text is plainly one: a letter, a choice's own words, or "don't know".
+    """The answer, where a text is plainly one: a letter, a choice's own words, "yes, two of them", or "don't know".
 
     A bare number is a result, even where a choice is called so.
     """
@@ -115,6 +133,8 @@ def _choice(text: str, question: Question) -> str | None:
     for choice in question.choices:
         if choice.casefold() == text.casefold():
             return choice
+    if PLAINLY.fullmatch(text) and {"yes", "no"} <= {choice.casefold() for choice in question.choices}:
+        return text
     return text if text and is_dont_know(text) else None
 
 
@@ -157,9 +177,8 @@ def _show(found: re.Match[str], talk: Conversation) -> Command | None:
 
 
 def _answer(found: re.Match[str], talk: Conversation) -> Command | None:
-    if talk.pending is None:
-        raise BadInput("there is no question to answer: say what you are looking for instead")
-    return Answer(talk.pending, _choice(found["text"], talk.pending) or found["text"])  # "answer b" too
+    question, text = _pending(talk, "answer"), found["text"]
+    return Answer(question, "" if SKIP.fullmatch(text) else _choice(text, question) or text)  # "answer b" too
 
 
 def _keep(found: re.Match[str], talk: Conversation) -> Command | None:

@@ -64,6 +64,7 @@ def create_app(library: Library, settings: ServerSettings) -> FastAPI:
         services = open_services(LiveLibrary.of(library), settings)
         app.state.services = services
         services.library.start()
+        services.talks.askers.start()
         await services.jobs.start()
         try:
             yield

@@ -29,6 +29,10 @@ class ServerSettings(BaseSettings):
     originals: bool = False
     origins: tuple[str, ...] = ()
 
+    language_model: str | None = Field(None, description="who asks as llm, plugir and unanswered: an endpoint, a file")
+    questions: str | None = Field(None, description="trained questions: for pool, and to make information_gain better")
+    dialogues: str | None = Field(None, description="released dialogues: what recorded asks")
+
     threads: int = Field(
         default_factory=lambda: os.cpu_count() or 1, ge=1, description="requests that search at once; others wait"
     )

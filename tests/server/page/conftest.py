@@ -26,6 +26,7 @@ import pytest
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request
+    from tests.server.conftest import Model
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 FLICKR = REPOSITORY.parent / "shared" / "data" / "flickr8k"
@@ -147,6 +148,7 @@ class Server:
 
     library: Path
     options: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
     address: str = ""
     process: subprocess.Popen[str] | None = None
 
@@ -158,7 +160,9 @@ class Server:
         port = urlsplit(self.address).port or 0
         command = [*PROGRAM, "serve", "--library", str(self.library), "--port", str(port), "--json", *self.options]
         with self.log.open("a", encoding="utf-8") as log:
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=_quiet())
+            self.process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=log, text=True, env={**_quiet(), **self.environment}
+            )
         assert self.process.stdout
         line = self.process.stdout.readline()
         assert line, self.log.read_text(encoding="utf-8")
@@ -173,8 +177,8 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(library: Path, *options: str) -> Iterator[Server]:
-    server = Server(library, options)
+def serving(library: Path, *options: str, **environment: str) -> Iterator[Server]:
+    server = Server(library, options, environment)
     server.start()
     try:
         yield server
@@ -195,6 +199,18 @@ def own_server(library: Path, tmp_path: Path) -> Iterator[Server]:
     shutil.copytree(library, tmp_path / "own.vf")
     with serving(tmp_path / "own.vf") as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def model_server(
+    library: Path, shared_model: Model, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Server, Model]]:
+    """A server over a copy of the library that knows a language model, and has tried it."""
+    own = tmp_path_factory.mktemp("model") / "model.vf"
+    shutil.copytree(library, own)
+    with serving(own, VIEWFINDER_LANGUAGE_MODEL=shared_model.source) as started:
+        assert shared_model.is_asked.wait(60), "it is tried when the server starts"
+        yield started, shared_model
 
 
 @pytest.fixture
@@ -398,3 +414,34 @@ def artefacts() -> Path:
     folder = Path(os.environ.get("VIEWFINDER_ARTEFACTS") or REPOSITORY / "runs" / "page")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+class Album:
+    """Looks at a page in one look: keeps a screenshot of each state, and what axe-core has against it."""
+
+    def __init__(self, person: Person, look: str, folder: Path) -> None:
+        self.person, self.look, self.folder = person, look, folder
+        self.against: dict[str, Any] = {}
+
+    def take(self, state: str) -> None:
+        from axe_playwright_python.sync_playwright import Axe
+
+        page = self.person.page
+        page.wait_for_timeout(150)  # pictures that are here are painted
+        page.screenshot(path=self.folder / f"{state}-{self.look}.png")
+        for found in Axe().run(page).response["violations"]:
+            self.against.setdefault(state, []).append(
+                (found["id"], [node["html"][:200] for node in found["nodes"][:3]])
+            )
+        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        if wide > 0:
+            self.against.setdefault(state, []).append(f"{wide} pixels wider than the window")
+
+
+AlbumOf = Callable[[Person, str], Album]
+
+
+@pytest.fixture
+def album_of(artefacts: Path) -> AlbumOf:
+    """An album of a person's page in one look."""
+    return lambda person, look: Album(person, look, artefacts)

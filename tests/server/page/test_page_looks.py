@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
 
 if TYPE_CHECKING:
-    from tests.server.page.conftest import Open, Person, Photos, Server, Watched
+    from tests.server.page.conftest import Album, AlbumOf, Open, Person, Photos, Server, Watched
 
 LOOKS: dict[str, dict[str, Any]] = {
     "light": {"scheme": "light"},
@@ -24,34 +24,14 @@ LOOKS: dict[str, dict[str, Any]] = {
 BRIEFLY = ("phone-dark", "wide")
 
 
-class Album:
-    """Looks at a page in one look: keeps a screenshot of each state, and what axe-core has against it."""
-
-    def __init__(self, person: Person, look: str, folder: Path) -> None:
-        self.person, self.look, self.folder = person, look, folder
-        self.against: dict[str, Any] = {}
-
-    def take(self, state: str) -> None:
-        page = self.person.page
-        page.wait_for_timeout(150)  # pictures that are here are painted
-        page.screenshot(path=self.folder / f"{state}-{self.look}.png")
-        for found in axe.Axe().run(page).response["violations"]:
-            self.against.setdefault(state, []).append(
-                (found["id"], [node["html"][:200] for node in found["nodes"][:3]])
-            )
-        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        if wide > 0:
-            self.against.setdefault(state, []).append(f"{wide} pixels wider than the window")
-
-
 @pytest.mark.parametrize("look", list(LOOKS))
 def test_no_state_of_the_page_shuts_anybody_out(
-    open_page: Open, photos: Photos, artefacts: Path, look: str, watched: Watched
+    open_page: Open, album_of: AlbumOf, photos: Photos, look: str, watched: Watched
 ) -> None:
     person = open_page(**LOOKS[look])
     person.tiles.first.wait_for()
     person.rest()
-    album = Album(person, look, artefacts)
+    album = album_of(person, look)
     album.take("start")
     _talking(album, photos)
     if look in BRIEFLY:
@@ -163,12 +143,11 @@ def _troubles(album: Album, watched: Watched) -> None:
 
 
 def test_a_library_without_pictures_shuts_nobody_out(
-    new_server: Server, open_page: Open, artefacts: Path, watched: Watched
+    new_server: Server, open_page: Open, album_of: AlbumOf, artefacts: Path
 ) -> None:
-    watched.expected = ("409 (Conflict)",)
     person = open_page(at=new_server)
     page = person.page
-    albums = [Album(person, look, artefacts) for look in ("light", "dark", "phone")]
+    albums = [album_of(person, look) for look in ("light", "dark", "phone")]
 
     def take(state: str) -> None:
         for album in albums:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -12,10 +14,14 @@ from fastapi.testclient import TestClient
 import viewfinder.library
 import viewfinder.retrievers
 from viewfinder.library import Library
+from viewfinder.questioners import QUESTIONERS
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
 from viewfinder.server.talks import engines
 from viewfinder.testing import ColourEncoder, load_colours, tiny_pictures
+
+if TYPE_CHECKING:
+    from tests.server.conftest import Model
 
 Reader = Callable[[str, int], Any]
 
@@ -53,9 +59,73 @@ def test_every_retriever_is_listed_with_what_it_needs(client: TestClient) -> Non
     assert client.get("/api/v1/retrievers").json()["default"] == "composer"
 
 
-def test_questioners_are_listed(client: TestClient) -> None:
-    answer = client.get("/api/v1/questioners").json()
-    assert answer == {"questioners": ["information_gain", "none"], "default": "information_gain"}
+def asking(client: TestClient) -> dict[str, dict[str, Any]]:
+    return {info["name"]: info for info in client.get("/api/v1/questioners").json()["questioners"]}
+
+
+def test_every_questioner_is_listed_with_what_it_lacks_here(client: TestClient) -> None:
+    found = asking(client)
+    assert set(found) == set(QUESTIONERS)
+    assert [name for name, info in found.items() if info["ready"]] == ["information_gain", "none"]
+    assert client.get("/api/v1/questioners").json()["default"] == "information_gain"
+    assert found["none"]["problem"] is None
+    assert found["llm"]["problem"] == (
+        "llm needs a language model: start the server with VIEWFINDER_LANGUAGE_MODEL set"
+    )
+    assert "VIEWFINDER_DIALOGUES" in found["recorded"]["problem"]
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "kind"),
+    [
+        ("llm", 409, "questioner-not-ready"),
+        ("llm=http://10.0.0.1/v1#x", 422, "bad-input"),
+        ("information_gain=/etc/passwd", 422, "bad-input"),
+        ("nobody", 422, "unknown-name"),
+    ],
+)
+def test_who_cannot_ask_here_is_refused(client: TestClient, name: str, status: int, kind: str) -> None:
+    talk = client.post("/api/v1/sessions", json={}).json()["id"]
+    imported = {"conversation": {"schema": "viewfinder/conversation", "version": 1, "turns": []}}
+    for answer in (
+        client.post("/api/v1/sessions", json={"questioner": name}),
+        client.patch(f"/api/v1/sessions/{talk}", json={"questioner": name}),
+        client.post("/api/v1/sessions/import", json={**imported, "questioner": name}),
+    ):
+        assert answer.status_code == status, answer.text
+        assert answer.json()["type"] == f"urn:viewfinder:problem:{kind}"
+        assert "passwd" not in answer.text
+
+
+@contextlib.contextmanager
+def served(library: Path, **settings: Any) -> Iterator[TestClient]:
+    """A server over the library of `client` with other settings."""
+    app = create_app(Library.open(library), ServerSettings(_env_file=None, **settings))
+    with TestClient(app, base_url="http://127.0.0.1:8008") as made:
+        yield made
+
+
+def test_a_language_model_that_answers_makes_three_ready(client: TestClient, tmp_path: Path, model: Model) -> None:
+    with served(tmp_path / "library.vf", language_model=model.source) as other:
+        found = asking(other)
+        assert all(found[name]["ready"] for name in ("llm", "plugir", "unanswered"))
+        assert not found["pool"]["ready"]
+        assert other.post("/api/v1/sessions", json={"questioner": "llm"}).json()["questioner"] == "llm"
+
+
+def test_a_language_model_that_is_away_is_said_to_be(
+    client: TestClient, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    secret = "http://127.0.0.1:1/secret/v1#tiny"
+    with served(tmp_path / "library.vf", language_model=secret, dialogues=str(tmp_path / "nothing")) as other:
+        wait_until(lambda: not asking(other)["llm"]["ready"])
+        found = asking(other)
+    assert found["llm"]["problem"] == "tiny cannot be reached: check the endpoint's address"
+    assert found["recorded"]["problem"].startswith("what is set: no such file or folder")
+    assert "secret" not in json.dumps(found) and str(tmp_path) not in json.dumps(found)
+    wait_until(lambda: "the questioner recorded cannot be used" in caplog.text)
+    assert "the language model cannot be used: tiny cannot be reached" in caplog.text
+    assert "nothing is asked by llm, plugir, unanswered" in caplog.text
 
 
 def test_a_retriever_that_is_not_prepared_is_refused_until_it_is(client: TestClient, tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ from viewfinder.server.schemas.sessions import (
     ShowTurn,
 )
 from viewfinder.server.talks.talks import Talks
+from viewfinder.server.talks.turns import question_of
 from viewfinder.session import Session
 
 OpenTalks = Callable[..., Talks]
@@ -48,7 +49,7 @@ def begun(talks: Talks, caller: Caller = LOCAL, *, said: tuple[str, ...] = (), *
     """A new talk in which something was said."""
     id = talks.create(caller, SessionIn.model_validate({"n": 5, **given})).id
     for text in said:
-        talks.follow_up(id, talks.take(caller, id, SayTurn(say=text)).turn)
+        talks.question(id, talks.take(caller, id, SayTurn(say=text)).turn)
     return id
 
 
@@ -152,9 +153,9 @@ def test_a_turn_that_cannot_be_taken_changes_nothing(talks: Talks) -> None:
 def test_a_talk_is_called_what_was_said_first(talks: Talks) -> None:
     long = begun(talks, said=("a dog  in the snow" * 10, "red"))
     liked, named = begun(talks), begun(talks, name="mine", said=("red",))
-    talks.follow_up(liked, talks.take(LOCAL, liked, LikeTurn(like="p000")).turn)
+    talks.question(liked, talks.take(LOCAL, liked, LikeTurn(like="p000")).turn)
     assert [talks.tree(LOCAL, id).name for id in (long, liked, named)] == [("a dog in the snow" * 10)[:60], "", "mine"]
-    talks.follow_up(liked, talks.take(LOCAL, liked, RejectTurn(reject=[], text="stripes")).turn)
+    talks.question(liked, talks.take(LOCAL, liked, RejectTurn(reject=[], text="stripes")).turn)
     assert talks.tree(LOCAL, liked).name == "stripes"
 
 
@@ -189,7 +190,10 @@ def test_a_change_right_after_a_turn_costs_it_neither_question_nor_name(talks: T
     id = begun(talks)
     talks.take(LOCAL, id, SayTurn(say="something"))
     talks.change(LOCAL, id, SessionChange(name="mine", retriever="clip-t"))
-    assert talks.results(LOCAL, id, 1).question is not None
+    assert talks.results(LOCAL, id, 1).asking
+    asked = talks.question(id, 1)
+    assert asked is not None
+    assert question_of(asked) == talks.tree(LOCAL, id).tree[1].asked
     assert talks.tree(LOCAL, id).name == "mine"
 
 
@@ -221,7 +225,7 @@ def test_a_deleted_talk_is_gone(talks: Talks) -> None:
     talks.delete(LOCAL, id)
     with pytest.raises(Problem, match="there is no session"):
         talks.take(LOCAL, id, SayTurn(say="red"))
-    assert talks.follow_up(id, 1) is None
+    assert talks.question(id, 1) is None
 
 
 @pytest.mark.parametrize("number", [2, 1_000_000])

@@ -108,7 +108,7 @@ class OneTalk(RuleBasedStateMachine):
             if follower.asked is not None and here.asked is None:  # an answer follows, which is said again
                 self.model.conversation = self.model.conversation.recorded(shown=here.shown, asked=follower.asked)
         self.model.follow_up()
-        self.talks.follow_up(self.id, results.turn)
+        self.talks.question(self.id, results.turn)
         assert tuple(hit.id for hit in results.results) == self.model.conversation.here.shown
 
     @invariant()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viewfinder.server.live_library import present_gallery
+from viewfinder.server.problems import Problem
 from viewfinder.server.schemas.pictures import Browsed, BrowseIn
 from viewfinder.server.talks import cards
 
@@ -19,9 +20,11 @@ def browse(library: Library, given: BrowseIn) -> Browsed:
 
     Raises:
         UnknownName: no such column or value.
-        Problem: 409, there are no pictures yet.
     """
-    snapshot = present_gallery(library).snapshot
+    try:
+        snapshot = present_gallery(library).snapshot
+    except Problem:  # there are none yet: nothing to look at is no failure of who looks around
+        return Browsed(pictures=[], total=0, next=None)
     rows = np.flatnonzero(snapshot.where(given.where))
     start = int(given.cursor or 0)
     shown = rows[start : start + given.n].tolist()

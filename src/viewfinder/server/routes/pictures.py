@@ -138,7 +138,7 @@ async def picture_original(
     )
 
 
-@router.post("/pictures/browse", operation_id="browse_pictures", summary="Look around", responses=responses(409))
+@router.post("/pictures/browse", operation_id="browse_pictures", summary="Look around", responses=responses())
 async def browse_pictures(given: BrowseIn, caller: Reader, services: Served) -> Browsed:
     """A page of pictures that nobody asked for, under filters if there are any."""
     return await services.pool.run(browse, services.library, given)

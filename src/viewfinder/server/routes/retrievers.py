@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from viewfinder.questioners import QUESTIONERS
 from viewfinder.server.access.caller import Reader
 from viewfinder.server.problems import responses
 from viewfinder.server.schemas.collection import Questioners, Retrievers
-from viewfinder.server.schemas.sessions import SessionIn
 from viewfinder.server.services import Served
 
 router = APIRouter(prefix="/api/v1", tags=["retrievers"])
@@ -21,6 +19,6 @@ async def list_retrievers(caller: Reader, services: Served) -> Retrievers:
 
 
 @router.get("/questioners", operation_id="list_questioners", summary="Who can ask back", responses=responses())
-async def list_questioners(caller: Reader) -> Questioners:
-    """Their names; `none` asks nothing."""
-    return Questioners(questioners=list(QUESTIONERS), default=SessionIn().questioner)
+async def list_questioners(caller: Reader, services: Served) -> Questioners:
+    """Whether each can be used here, and if not, what is missing; `none` asks nothing."""
+    return await services.pool.run(services.talks.askers.listed)

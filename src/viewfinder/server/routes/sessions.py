@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
+from concurrent.futures import Future
 from typing import Annotated, Any
 
 import anyio
@@ -12,6 +14,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 from sse_starlette import EventSourceResponse
 
+from viewfinder.conversation import Question
 from viewfinder.server.access.caller import Admin, Caller, Reader, Writer
 from viewfinder.server.problems import responses
 from viewfinder.server.schemas.events import event_schema
@@ -29,7 +32,7 @@ from viewfinder.server.schemas.sessions import (
     TurnIn,
 )
 from viewfinder.server.services import Served, Services
-from viewfinder.server.talks.turns import question_of
+from viewfinder.server.talks.turns import answers_what_is_open, question_of
 
 router = APIRouter(prefix="/api/v1", tags=["sessions"])
 
@@ -116,9 +119,14 @@ async def export_session(id: Id, caller: Reader, services: Served) -> Exported:
     responses=responses(404, 409),
 )
 async def take_turn(id: Id, turn: TurnIn, caller: Writer, services: Served, later: BackgroundTasks) -> Response:
-    """The results at once; the question after it is chosen while they travel, and comes by events."""
+    """The results at once; the question after it is chosen while they travel, and comes by events.
+
+    Whoever goes on before that is not held up: nothing is asked then.
+    """
+    if answers_what_is_open(turn):
+        await _known(await services.pool.run(services.talks.open_question, caller, id, public=True))
     results = await services.pool.run(services.talks.take, caller, id, turn, public=True)
-    later.add_task(services.pool.run, services.talks.follow_up, id, results.turn)
+    later.add_task(services.pool.run, services.talks.choice, id, results.turn)
     return _json(results, 201, later)
 
 
@@ -221,14 +229,14 @@ async def _edited(
     id: str, number: int, turn: TurnIn | None, caller: Caller, services: Services, later: BackgroundTasks
 ) -> Response:
     replay = await services.pool.run(services.talks.edit, caller, id, number, turn, public=True)
-    later.add_task(services.pool.run, services.talks.follow_up, id, replay.results.turn)
+    later.add_task(services.pool.run, services.talks.choice, id, replay.results.turn)
     return _json(replay, later=later)
 
 
 async def _events(
     services: Services, caller: Caller, id: str, number: int, shown: tuple[str, ...]
 ) -> AsyncIterator[dict[str, str]]:
-    question = question_of(await services.pool.run(services.talks.question, id, number))
+    question = question_of(await _known(await services.pool.run(services.talks.choice, id, number)))
     yield _event("question", {"question": None if question is None else question.model_dump()})
     if shown:
         view = await services.pool.run(services.talks.view, caller, id, number)
@@ -236,6 +244,11 @@ async def _events(
         for start in range(0, len(here), REASONS_AT_ONCE):
             yield _event("why", {"why": await services.pool.run(view.why, here[start : start + REASONS_AT_ONCE])})
     yield _event("done", {})
+
+
+async def _known(chosen: Future[Question | None]) -> Question | None:
+    """What is asked, when that is known: no thread waits meanwhile, and who goes away spoils it for nobody."""
+    return await asyncio.shield(asyncio.wrap_future(chosen))
 
 
 def _event(name: str, data: dict[str, Any]) -> dict[str, str]:

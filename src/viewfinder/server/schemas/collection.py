@@ -131,10 +131,18 @@ class Retrievers(BaseModel):
     default: str
 
 
+class QuestionerInfo(BaseModel):
+    """A questioner. `problem`: why it cannot be used here, if it is not `ready`."""
+
+    name: str
+    ready: bool
+    problem: str | None
+
+
 class Questioners(BaseModel):
     """Who may ask back."""
 
-    questioners: list[str]
+    questioners: list[QuestionerInfo]
     default: str
 
 

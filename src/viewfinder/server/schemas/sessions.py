@@ -61,6 +61,13 @@ class AnswerTurn(Strict):
     question: Question | None = None
 
 
+class SkipTurn(Strict):
+    """Pass the question that is open over: something else is asked, and this is not asked again."""
+
+    skip: Literal[True]
+    question: Question | None = None
+
+
 class LikeTurn(Strict):
     """Pick a picture; `but` says how the wanted one differs, `turn` goes on from what was shown back then."""
 
@@ -96,7 +103,7 @@ class BackToTurn(Strict):
     back_to: Number
 
 
-TurnIn = SayTurn | AnswerTurn | LikeTurn | ShowTurn | RejectTurn | KeepTurn | BackToTurn
+TurnIn = SayTurn | AnswerTurn | SkipTurn | LikeTurn | ShowTurn | RejectTurn | KeepTurn | BackToTurn
 
 
 class SessionIn(Strict):

@@ -196,7 +196,7 @@ class Studies:
             if self._is_gone(row):
                 raise Problem(409, "picture-gone", "the picture to find has left the library: go on to the next one")
             number = self._talks.take(_owner(study), row.session, allowed(plan.task, turn, course)).turn
-            self._talks.follow_up(row.session, number)
+            self._talks.question(row.session, number)
             self._rows.change_trial(trial, ranks=self._ranks(row, number))
         return self.participation(study, participant)
 

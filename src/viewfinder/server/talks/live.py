@@ -5,20 +5,30 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from viewfinder.conversation import Question
 from viewfinder.gallery import Gallery
 from viewfinder.server.database import SessionRow
 from viewfinder.session import Session
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A question that is being chosen, for the turn of this number; `done` has it, or None where there is none."""
+
+    number: int
+    done: Future[Question | None] = field(default_factory=Future)
 
 
 @dataclass
 class Live:
     """One talk in memory, for one thread at a time.
 
-    `row` is as it was when `session` was made; `unasked` the turn whose follow-up question is still to be chosen;
-    `seen` the pictures that the session looked at last.
+    `row` is as it was when `session` was made; `unasked` the turn whose follow-up question is still to be chosen,
+    `choice` that question where somebody has begun to choose it; `seen` the pictures that the session looked at last.
     """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -26,11 +36,18 @@ class Live:
     row: SessionRow | None = None
     session: Session | None = None
     unasked: int | None = None
+    choice: Choice | None = None
     seen: Gallery | None = None
 
     def forget(self) -> None:
-        """The next who needs the talk reads it again."""
-        self.row = self.session = self.unasked = self.seen = None
+        """The next who needs the talk reads it again; a question that is being chosen is still waited for."""
+        self.row = self.session = self.seen = None
+
+    def abandon(self) -> None:
+        """Nothing is to be asked any more after the turn that was the newest; who waits for it is told."""
+        if self.choice is not None and not self.choice.done.done():
+            self.choice.done.set_result(None)
+        self.unasked = self.choice = None
 
 
 class OpenTalks:

@@ -9,6 +9,7 @@ import re
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,20 +17,21 @@ from typing import TYPE_CHECKING, Any
 from viewfinder.conversation import BackTo, Conversation, Node, PictureId, Question
 from viewfinder.errors import UnknownName
 from viewfinder.gallery import Gallery
-from viewfinder.questioners import load_questioner
 from viewfinder.results import View
 from viewfinder.server.database import FeedbackRow, SessionRow, TurnTaken
 from viewfinder.server.problems import Problem, not_found
 from viewfinder.server.schemas import sessions as schemas
 from viewfinder.server.talks.answers import Page, first_page, milliseconds_since, page_of, start_of
+from viewfinder.server.talks.asking import Asking
 from viewfinder.server.talks.beliefs import beliefs
 from viewfinder.server.talks.documents import conversation_of, feedback_line, with_shared_ids
 from viewfinder.server.talks.editing import say_again
 from viewfinder.server.talks.engines import DEFAULT, Engines
 from viewfinder.server.talks.live import Live, OpenTalks
+from viewfinder.server.talks.questioners import Askers
 from viewfinder.server.talks.rows import is_same, name_of, new_row
 from viewfinder.server.talks.searching import search
-from viewfinder.server.talks.turns import image_of, question_of, session_of, tree_of, turn_of
+from viewfinder.server.talks.turns import answers_what_is_open, image_of, question_of, session_of, tree_of, turn_of
 from viewfinder.session import Session
 
 if TYPE_CHECKING:
@@ -49,10 +51,12 @@ class Talks:
         self, library: Library, sessions: Sessions, feedback: FeedbackRows, uploads: Uploads, settings: ServerSettings
     ) -> None:
         self.engines = Engines(library)
+        self.askers = Askers(settings)
         self._sessions = sessions
         self._feedback = feedback
         self._uploads = uploads
         self._open = OpenTalks(settings.sessions_in_memory)
+        self._asking = Asking(self._open, sessions, self.askers)
 
     def __len__(self) -> int:
         """How many talks are open."""
@@ -100,6 +104,7 @@ class Talks:
         """Forgets a talk."""
         self._row(caller, id, public=public)
         with self._open.held(id) as live:
+            live.abandon()
             live.forget()
             self._sessions.delete(id)
 
@@ -139,15 +144,19 @@ class Talks:
     # -- turns
 
     def take(self, caller: Caller, id: str, turn: schemas.TurnIn, *, public: bool = False) -> schemas.Results:
-        """One turn, and its results at once; `follow_up` then chooses the question, at the latest before the next turn.
+        """One turn, and its results at once; `choice` then chooses the question.
+
+        A question that is still being chosen is given up, unless it is what the turn answers.
 
         Raises:
             BadInput, UnknownName: the turn cannot be taken; the talk stays as it was.
             Problem: 404; 409, somebody else has taken a turn in the meantime, or the retriever is not prepared.
         """
+        if answers_what_is_open(turn):
+            self.open_question(caller, id, public=public).result()
         started = time.perf_counter()
         with self._held(caller, id, public=public) as (live, row, session):
-            self._ask(live)
+            self._name(live)
             before = session.conversation
             hits = session.search(turn_of(turn, session.question))
             self._keep(live, len(before.nodes), milliseconds_since(started))
@@ -155,20 +164,39 @@ class Talks:
             page = first_page(live.seen, hits, session.last_query, session.adapters, row.where)
             return self._results(live, session.conversation.here.number, page, started)
 
-    def follow_up(self, id: str, number: int) -> Question | None:
-        """The question that was asked after a turn; it is chosen now, if that has not been done.
+    def choice(self, id: str, number: int) -> Future[Question | None]:
+        """The question after a turn, as soon as it is known: its choice begins now, if that has not been done.
 
-        A talk without a name gets one on this occasion.
+        None is asked where nothing is worth it, and where the talk goes on before it is chosen. A talk without a name
+        gets one on this occasion.
         """
+        begun = None
         with self._open.held(id) as live:
-            if live.session is None:
-                talk = self._sessions.conversation(id)
+            self._name(live)
+            begun = self._asking.begin(id, live)
+            if live.choice is not None and live.choice.number == number:
+                found = live.choice.done
             else:
-                self._ask(live)
-                talk = live.session.conversation
-            return talk.nodes[number].asked if number < len(talk.nodes) else None
+                talk = self._sessions.conversation(id) if live.session is None else live.session.conversation
+                found = Future()
+                found.set_result(talk.nodes[number].asked if number < len(talk.nodes) else None)
+        if begun is not None:
+            begun()
+        return found
 
-    question = follow_up
+    def open_question(self, caller: Caller, id: str, *, public: bool = False) -> Future[Question | None]:
+        """What an answer would be to now, as soon as that is known.
+
+        Raises:
+            Problem: 404, or 403 in a study.
+        """
+        with self._held(caller, id, public=public) as (_, _, session):
+            number = session.conversation.here.number
+        return self.choice(id, number)
+
+    def question(self, id: str, number: int) -> Question | None:
+        """The question that was asked after a turn, waited for if need be."""
+        return self.choice(id, number).result()
 
     def results(
         self, caller: Caller, id: str, number: int, *, n: int | None = None, cursor: str | None = None,
@@ -217,7 +245,7 @@ class Talks:
         """
         started = time.perf_counter()
         with self._held(caller, id, public=public) as (live, row, session):
-            self._ask(live)
+            self._name(live)
             _node(session.conversation, number)
             scratch = self._session(live, row, session.conversation)
             snapshot = self.engines.gallery(row.retriever).snapshot
@@ -289,7 +317,7 @@ class Talks:
 
     def _check(self, retriever: str | None, questioner: str | None, where: Mapping[str, str] | None) -> None:
         if questioner is not None:
-            load_questioner(questioner)
+            self.askers.check(questioner)
         if retriever is not None:
             self.engines.gallery(retriever)
         if where:
@@ -313,9 +341,13 @@ class Talks:
     def _loaded(self, live: Live, row: SessionRow) -> Session:
         """The session in memory, unless another process has changed the talk since."""
         if live.session is None or live.row is None or not is_same(live.row, row, live.session.conversation):
-            self._ask(live)  # as the talk was set when the turn was said
+            due = live.unasked
+            live.abandon()
             live.forget()
             live.session = self._session(live, row, with_shared_ids(self._sessions.conversation(row.id)))
+            if due == live.session.conversation.here.number and row.questioner != "none":
+                live.session.choose_again()
+                live.unasked = due
         live.row = row
         return live.session
 
@@ -326,10 +358,11 @@ class Talks:
             live.seen = self.engines.gallery(name)
             return live.seen
 
+        stand_in = self.askers.stands_in(row.questioner)
         return Session(
             gallery,
             self.engines.retriever(name),
-            row.questioner,
+            self.askers.spec(row.questioner) if stand_in is None else stand_in[0],
             n=row.n,
             where=row.where,
             conversation=talk,
@@ -348,6 +381,7 @@ class Talks:
         """Records the nodes from number `known` on; if that fails, the talk is read again by the next who needs it."""
         assert live.session is not None and live.row is not None
         id, talk = live.row.id, live.session.conversation
+        live.abandon()
         try:
             for node in talk.nodes[known:]:
                 self._sessions.append(id, node, elapsed_ms=elapsed_ms, at=time.time())
@@ -361,15 +395,9 @@ class Talks:
         waits = talk.here.shown and live.row.questioner != "none" and not isinstance(talk.here.turn, BackTo)
         live.unasked = talk.here.number if waits else None
 
-    def _ask(self, live: Live) -> None:
-        """What can wait until the results are out: the question after the newest turn, and a talk's name."""
-        number, live.unasked = live.unasked, None
-        if live.session is None or live.row is None:
-            return
-        question = None if number is None else live.session.follow_up()
-        if number is not None and question is not None:
-            self._sessions.note_question(live.row.id, number, question)
-        if not live.row.name and not live.row.hidden:
+    def _name(self, live: Live) -> None:
+        """A talk's name can wait until the results of its first turn are out."""
+        if live.row is not None and live.session is not None and not live.row.name and not live.row.hidden:
             live.row = self._named(live.row, live.session.conversation)
 
     def _named(self, row: SessionRow, talk: Conversation) -> SessionRow:

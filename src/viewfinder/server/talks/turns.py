@@ -24,12 +24,18 @@ def turn_of(given: schemas.TurnIn, pending: Question | None) -> Turn:
     Raises:
         BadInput: an answer to nothing.
     """
-    if isinstance(given, schemas.AnswerTurn) and given.question is None and pending is None:
-        raise BadInput("there is no question to answer: say what you are looking for instead")
+    if answers_what_is_open(given) and pending is None:
+        verb = "skip" if isinstance(given, schemas.SkipTurn) else "answer"
+        raise BadInput(f"there is no question to {verb}: say what you are looking for instead")
     try:
         return turn_from_json(given.model_dump(exclude_none=True), pending=pending)
     except ValueError as error:
         raise BadInput(str(error)) from error
+
+
+def answers_what_is_open(given: schemas.TurnIn) -> bool:
+    """Whether it is about the question that is open, whichever that is."""
+    return isinstance(given, schemas.AnswerTurn | schemas.SkipTurn) and given.question is None
 
 
 def image_of(uploads: Uploads, name: str) -> Path:

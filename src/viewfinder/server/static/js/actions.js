@@ -85,7 +85,7 @@ export const refreshCollection = () =>
     store.set({ collection });
     if (!collection.pictures || state.session || state.previewing || (state.results?.results.length ?? 0) >= FIRST) return;
     seen.clear();
-    await begin(latest);
+    await wall(latest);
   }, { quiet: true });
 
 /** @param {router.Place} place */
@@ -105,11 +105,8 @@ async function home() {
     session: null, turn: 0, results: null, previewing: false, why: {}, question: null, asking: false,
     compare: null, found: null, pinned: null, where: {},
   });
-  await acting(() => begin(mine), { quiet: true });
+  await acting(() => wall(mine), { quiet: true });
 }
-
-/** The wall; an empty library has nothing to show, and the grid says so. @param {number} mine */
-const begin = (mine) => wall(mine).catch((error) => (error.status === 409 ? undefined : Promise.reject(error)));
 
 /** A few pictures to begin with: nothing was asked for, so nothing is said about them. @param {number} mine */
 async function wall(mine) {
@@ -211,9 +208,11 @@ async function told(id, turn) {
   const session = state.session;
   if (session?.id === id) {
     const parent = turn.back_to ?? session.tree.length - 1;
+    // As the server keeps it: a question that is passed over has an answer without words.
+    const kept = turn.skip ? { answer: "", question: turn.question } : turn;
     const words = turn.say ?? turn.answer ?? turn.but ?? turn.text ?? turn.keep ?? "";
     const node = {
-      number: results.turn, parent, turn, told: words, shown: results.results.length,
+      number: results.turn, parent, turn: kept, told: words, shown: results.results.length,
       first: results.results[0]?.id ?? null, asked: null, at: new Date().toISOString(),
     };
     const tree = [...session.tree, node];
@@ -270,7 +269,10 @@ async function settle() {
   else if (text) await take({ say: text });
 }
 export const say = (text) => acting(() => take({ say: text }));
-export const answer = (text) => acting(() => take({ answer: text, ...(state.question ? { question: state.question } : {}) }));
+const asked = () => (state.question ? { question: state.question } : {});
+export const answer = (text) => acting(() => take({ answer: text, ...asked() }));
+/** Passes the question over: something else is asked. */
+export const skip = () => acting(() => take({ skip: true, ...asked() }));
 export const like = (id, but = "") => acting(() => take(but ? { like: id, but } : { like: id }));
 export const show = (id, but = "") => acting(() => take(but ? { show: id, but } : { show: id }));
 export const keep = (attribute, turn) => acting(() => take({ keep: attribute, turn }));
@@ -440,11 +442,12 @@ export const switchRetriever = (name) =>
     await again();
   });
 
-/** From the next turn on. @param {string} name */
+/** From the next question on: one that is still thought about is the new one's. @param {string} name */
 export const switchQuestioner = (name) =>
   acting(async () => {
     await change({ questioner: name });
     chosen.questioner = name;
+    if (state.session && state.asking) listen(state.session.id, state.turn);
   });
 
 /** What a new talk would be set to, or what this one is. @returns {{retriever: string | null, questioner: string | null}} */

@@ -6,6 +6,7 @@ import { announce } from "./live.js";
 import { store } from "./store.js";
 import { catchUp, isLive, prepare } from "./talk-actions.js";
 import { panel, refill } from "./talk-parts.js";
+import { spaced } from "./talk-shapes.js";
 import { t } from "./texts.js";
 
 class Retrievers extends HTMLElement {
@@ -37,18 +38,24 @@ class Retrievers extends HTMLElement {
   #fill() {
     const { retrievers, questioners } = store.state;
     const chosen = setTo();
-    const names = questioners?.questioners ?? [];
+    const askers = questioners?.questioners ?? [];
     const all = retrievers?.retrievers ?? [];
-    const row = (each) => this.#retriever(each, each.name === chosen.retriever);
-    const usable = all.filter((each) => !each.problem || each.name === chosen.retriever);
-    const folded = all.filter((each) => !usable.includes(each));
-    const open = this.panel.querySelector("details")?.open ?? false;
-    const others = element("details", { open }, element("summary", { "data-key": "others" }, t("retrievers.others", { n: folded.length })), ...folded.map(row));
     refill(
       this.panel,
-      element("fieldset", {}, element("legend", {}, t("retrievers.reader")), ...usable.map(row), folded.length > 0 && others),
-      element("fieldset", {}, element("legend", {}, t("retrievers.asker")), ...names.map((name) => this.#questioner(name, name === chosen.questioner))),
+      this.#group("reader", all, (each) => this.#retriever(each, each.name === chosen.retriever), chosen.retriever),
+      this.#group("asker", askers, (each) => this.#questioner(each, each.name === chosen.questioner), chosen.questioner),
     );
+  }
+
+  /** What can be chosen; the rest is folded away, with what is missing.
+   * @param {string} name @param {any[]} all @param {(each: any) => any} row @param {string | null} chosen */
+  #group(name, all, row, chosen) {
+    const usable = all.filter((each) => !each.problem || each.name === chosen);
+    const folded = all.filter((each) => !usable.includes(each));
+    const key = `others-${name}`;
+    const open = this.panel.querySelector(`[data-key="${key}"]`)?.parentElement.open ?? false;
+    const others = element("details", { open }, element("summary", { "data-key": key }, t("retrievers.others", { n: folded.length })), ...folded.map(row));
+    return element("fieldset", {}, element("legend", {}, t(`retrievers.${name}`)), ...usable.map(row), folded.length > 0 && others);
   }
 
   /** @param {any} info @param {boolean} checked */
@@ -73,14 +80,14 @@ class Retrievers extends HTMLElement {
     );
   }
 
-  /** @param {string} name @param {boolean} checked */
-  #questioner(name, checked) {
-    const shown = name === "none" ? t("retrievers.nobody") : name.replaceAll("_", " ");
+  /** @param {any} info @param {boolean} checked */
+  #questioner({ name, problem }, checked) {
+    const shown = name === "none" ? t("retrievers.nobody") : spaced(name);
     const choose = async () => {
       await switchQuestioner(name);
       this.#render();
     };
-    return element("div", { class: "option-row" }, option("questioner", name, shown, checked, false, choose, aboutOf(name)));
+    return element("div", { class: "option-row" }, option("questioner", name, shown, checked, problem !== null && !checked, choose, problem ?? aboutOf(name)));
   }
 }
 

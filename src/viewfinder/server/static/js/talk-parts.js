@@ -1,13 +1,13 @@
 /** Parts that the talk's elements share: rendering that keeps the focus, panels, one tab stop for a row of buttons. */
 
 import { element, fill, icon } from "./dom.js";
-import { kindOf, textOf } from "./talk-shapes.js";
+import { DONT_KNOW, kindOf, textOf } from "./talk-shapes.js";
 import { t } from "./texts.js";
 
 /** What stands before the words of a turn, by its kind. */
 const LEADS = {
   say: () => "",
-  answer: () => "",
+  answer: (turn) => (turn.answer.trim() ? "" : t("talk.skipped")),
   like: (turn) => t(turn.but ? "talk.like-but" : "talk.like"),
   show: (turn) => t(turn.but ? "talk.show-but" : "talk.show"),
   reject: (turn) => (turn.text ? t("talk.reject-text") : t("talk.reject", { n: turn.reject.length })),
@@ -18,7 +18,7 @@ const LEADS = {
 export const leadOf = (turn) => LEADS[kindOf(turn)](turn);
 
 /** A turn in a few words. @param {any} turn  null: the start */
-export const toldOf = (turn) => (turn ? `${leadOf(turn)} ${turn.keep ? "" : textOf(turn)}`.trim() : t("tree.start"));
+export const toldOf = (turn) => (turn ? (turn.answer === DONT_KNOW ? t("talk.dont-know") : `${leadOf(turn)} ${turn.keep ? "" : textOf(turn)}`.trim()) : t("tree.start"));
 
 /**
  * Puts new children into `parent`, and the focus (and the caret) back on the one with the same `data-key`; where that

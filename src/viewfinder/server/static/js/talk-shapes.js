@@ -48,6 +48,24 @@ export function childrenOf(tree) {
 /** What was said in a turn, without its pictures: what can be looked for. */
 export const textOf = (turn) => turn?.say ?? turn?.answer ?? turn?.but ?? turn?.text ?? turn?.keep ?? "";
 
+/** Whether a turn passed a question over, or said that one cannot tell. */
+export const isPass = (turn) => turn.answer !== undefined && (!turn.answer.trim() || turn.answer === DONT_KNOW);
+
+/** What the search understands as no answer, in the language it is talked to in. */
+export const DONT_KNOW = "don't know";
+
+const INSTEAD = /^(.*: asked by \S+ instead); (.*)$/s;
+
+/** Why a question is asked; `instead` says what went wrong where it is asked by somebody else than who was to ask.
+ * @param {{why: string}} question @returns {{instead: string | null, why: string}} */
+export function reasonOf({ why }) {
+  const found = INSTEAD.exec(why);
+  return found ? { instead: found[1], why: found[2] } : { instead: null, why };
+}
+
+/** A name with blanks for people. @param {string} name */
+export const spaced = (name) => name.replaceAll("_", " ");
+
 /** @returns {"say"|"answer"|"like"|"show"|"reject"|"keep"|"back_to"} */
 export const kindOf = (turn) => ["say", "answer", "like", "show", "reject", "keep", "back_to"].find((kind) => kind in turn);
 

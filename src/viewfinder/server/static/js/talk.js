@@ -6,14 +6,12 @@ import { element, iconButton } from "./dom.js";
 import { holding, looking } from "./overlay.js";
 import { store } from "./store.js";
 import { leadOf, oneTabStop, refill, toldOf } from "./talk-parts.js";
-import { childrenOf, origin, pathTo, pieces, textOf, withText } from "./talk-shapes.js";
+import { childrenOf, DONT_KNOW, isPass, origin, pathTo, pieces, reasonOf, spaced, textOf, withText } from "./talk-shapes.js";
 import { t } from "./texts.js";
 
 /** @typedef {import("./store.js").TreeNode} TreeNode */
 
 const PICTURES = 4;
-/** What the search understands as no answer, in the language it is talked to in. */
-const DONT_KNOW = "don't know";
 
 /** The pictures that a turn is about. @param {any} turn */
 function pictures(turn) {
@@ -28,6 +26,7 @@ function pictures(turn) {
 function words({ number, turn }) {
   const text = turn.keep ? "" : textOf(turn);
   if (!text) return null;
+  if (isPass(turn)) return t("talk.dont-know");
   const word = (piece, index) =>
     piece.word
       ? element("button", { type: "button", class: "spot", "data-key": `word-${number}-${index}`, ...holding({ text: piece.text, turn: number }) }, piece.text)
@@ -42,14 +41,13 @@ class Talk extends HTMLElement {
   #editing = null;
   /** The form for an answer that is none of the choices. @type {HTMLFormElement | null} */
   #other = null;
-  /** The question that was shown last: a new one fades in, once. */
-  #asked = "";
+  /** The question that was shown last: a new one fades in, once. @type {string | undefined} */
+  #asked;
   /** What was shown last: the list is scrolled to its end when that changes. */
   #shown = "";
 
   connectedCallback() {
     store.on(["session", "turn", "results", "question", "asking", "busy"], () => this.#render());
-    store.on(["question"], () => void (this.#other = null));
     store.on(["turn"], () => void (this.#editing = null));
     this.#render();
   }
@@ -61,10 +59,13 @@ class Talk extends HTMLElement {
     this.toggleAttribute("aria-busy", store.state.busy);
     if (this.hidden || !session) return;
     const turns = element("ol", { class: "turns", role: "list", "aria-label": t("talk.turns"), tabindex: -1 }, ...path.map((node) => this.#turn(node, turn)));
-    const before = this.querySelector(".turns")?.scrollTop ?? 0;
+    const old = this.querySelector(".turns");
+    const before = old?.scrollTop ?? 0;
+    // The question that comes after the turn takes room from the list: its end stays in sight.
+    const atEnd = !old || before + old.clientHeight >= old.scrollHeight - 4;
     refill(this, element("h2", { class: "unseen" }, t("talk.title")), turns, this.#later(), ...this.#notes(), this.#question());
     const shown = `${session.id} ${turn}`;
-    turns.scrollTop = shown === this.#shown ? before : turns.scrollHeight;
+    turns.scrollTop = shown === this.#shown && !atEnd ? before : turns.scrollHeight;
     this.#shown = shown;
   }
 
@@ -73,7 +74,7 @@ class Talk extends HTMLElement {
     const { number, turn } = node;
     const asked = turn.answer !== undefined ? (turn.question ?? store.state.session?.tree[node.parent]?.asked) : null;
     const editing = this.#editing?.number === number;
-    const bubble = element("div", { class: "bubble", ...looking({ turn: number }) }, pictures(turn), element("span", { class: "said" }, leadOf(turn), " ", words(node)));
+    const bubble = element("div", { class: `bubble ${isPass(turn) ? "pass" : ""}`, ...looking({ turn: number }) }, pictures(turn), element("span", { class: "said" }, leadOf(turn), " ", words(node)));
     const item = { class: "turn", "aria-current": number === shown && "step", "data-turn": number };
     return element("li", item, asked?.text && element("p", { class: "asked" }, asked.text), editing ? this.#editing?.form : [bubble, this.#tools(node, shown)]);
   }
@@ -131,22 +132,30 @@ class Talk extends HTMLElement {
 
   #question() {
     const { question, asking } = store.state;
-    if (!question) this.#asked = "";
+    const fresh = question?.text !== this.#asked;
+    if (fresh) this.#other = null;
+    this.#asked = question?.text;
     if (asking && !question) return element("div", { class: "question waiting" }, element("p", { class: "quiet" }, t("talk.asking")));
     if (!question) return null;
+    const choices = question.choices.filter((text) => text !== DONT_KNOW);
+    // Where nothing is offered, one answers in one's own words.
+    const isFree = choices.length === 0;
+    if (isFree) this.#other ??= this.#answerForm(null);
     const choice = (text, index) => this.#chip(text, () => actions.answer(text), `choice-${index}`);
     const chips = element(
       "div",
       { class: "chips", role: "group", "aria-label": t("talk.choices") },
-      ...question.choices.filter((text) => text !== DONT_KNOW).map(choice),
+      ...choices.map(choice),
       this.#chip(t("talk.dont-know"), () => actions.answer(DONT_KNOW), "dont-know", "quiet-chip"),
-      !this.#other && this.#chip(t("talk.other"), () => this.#free(), "other", "quiet-chip"),
-      this.#chip(t("talk.skip"), () => this.#skip(), "skip", "quiet-chip"),
+      !isFree && !this.#other && this.#chip(t("talk.other"), () => this.#free(), "other", "quiet-chip"),
+      this.#chip(t("talk.skip"), actions.skip, "skip", "quiet-chip"),
     );
-    const fresh = question.text === this.#asked ? "" : "fresh";
-    this.#asked = question.text;
-    const why = element("details", {}, element("summary", {}, t("talk.why")), t("talk.because", question));
-    return element("section", { class: `question ${fresh}`, "aria-label": t("talk.question") }, element("p", { class: "ask" }, question.text), chips, this.#other, question.by && why);
+    const { instead, why } = reasonOf(question);
+    const notice = instead && element("p", { class: "instead" }, spaced(instead));
+    const reason = question.by && element("details", {}, element("summary", {}, t("talk.why")), t("talk.because", { why, by: spaced(question.by) }));
+    const ask = element("p", { class: "ask" }, question.text);
+    const answers = isFree ? [this.#other, chips] : [chips, this.#other];
+    return element("section", { class: `question ${fresh ? "fresh" : ""}`, "aria-label": t("talk.question") }, notice, ask, ...answers, reason);
   }
 
   /** @param {string} text @param {() => void} onclick @param {string} key @param {string} [more] */
@@ -155,38 +164,39 @@ class Talk extends HTMLElement {
   }
 
   #free() {
-    const done = (text) => {
+    this.#other = this.#answerForm(() => {
       this.#other = null;
       this.#render();
-      if (text?.trim()) actions.answer(text.trim());
-    };
-    this.#other = inputForm("other-input", t("talk.other-label"), t("talk.send"), "", [], done);
+    });
     this.#render();
     this.#other.querySelector("input")?.focus();
   }
 
-  /** Leaves the question open in the talk, and goes on in one's own words. */
-  #skip() {
-    store.set({ question: null });
-    document.querySelector("vf-say textarea")?.focus();
+  /** A line for an answer of one's own. @param {(() => void) | null} shut  null: it stays */
+  #answerForm(shut) {
+    const done = (text) => {
+      if (text === null || shut) shut?.();
+      if (text?.trim()) actions.answer(text.trim());
+    };
+    return inputForm("other-input", t("talk.other-label"), t("talk.send"), "", [], done, shut !== null);
   }
 }
 
 /**
  * A line to write in, with what may be chosen: Enter gives it, Escape null.
  * @param {string} key @param {string} label @param {string} send @param {string} value @param {string[]} choices
- * @param {(text: string | null) => void} done @returns {HTMLFormElement}
+ * @param {(text: string | null) => void} done @param {boolean} [shuts]  whether it can be put away @returns {HTMLFormElement}
  */
-function inputForm(key, label, send, value, choices, done) {
-  const input = element("input", { type: "text", value, maxlength: 2000, "aria-label": label, "data-key": key, list: choices.length > 0 && `${key}-list`, autocomplete: "off" });
+function inputForm(key, label, send, value, choices, done, shuts = true) {
+  const input = element("input", { type: "text", value, placeholder: label, maxlength: 2000, "aria-label": label, "data-key": key, list: choices.length > 0 && `${key}-list`, autocomplete: "off" });
   const onsubmit = (event) => (event.preventDefault(), done(input.value));
   const onkeydown = (event) => {
-    if (event.key !== "Escape") return;
+    if (event.key !== "Escape" || !shuts) return;
     event.stopPropagation();
     done(null);
   };
   const options = element("datalist", { id: `${key}-list` }, ...choices.map((choice) => element("option", { value: choice })));
-  const cancel = iconButton("close", t("talk.cancel"), () => done(null), { "data-key": `${key}-cancel` });
+  const cancel = shuts && iconButton("close", t("talk.cancel"), () => done(null), { "data-key": `${key}-cancel` });
   return element("form", { class: "line-form", onsubmit, onkeydown }, input, choices.length > 0 && options, element("button", { type: "submit", class: "primary", "data-key": `${key}-send` }, send), cancel);
 }
 

@@ -1,0 +1,131 @@
+"""Who asks on the page: a language model, what is done with its questions, and what happens where it fails."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+
+if TYPE_CHECKING:
+    from tests.server.conftest import Model
+    from tests.server.page.conftest import AlbumOf, Open, Person, Photos, Server
+
+QUESTIONS = [
+    "Is it outdoors?",
+    "What is in the background?",
+    "Is there a ball?",
+    "Is the sun shining?",
+    "Is anybody wearing a hat?",
+]
+LOOKS: dict[str, dict[str, Any]] = {
+    "light": {},
+    "dark": {"scheme": "dark"},
+    "phone": {"width": 390, "height": 844, "device_scale_factor": 2},
+}
+
+
+def asked_by_model(open_page: Open, server: Server, **look: Any) -> Person:
+    """Somebody who has chosen the language model to ask."""
+    person = open_page(at=server, **look)
+    person.tiles.first.wait_for()
+    person.page.get_by_role("button", name="How to search").click()
+    person.page.get_by_role("radio", name="llm").check()
+    person.page.keyboard.press("Escape")
+    person.rest()
+    return person
+
+
+@pytest.mark.parametrize("look", list(LOOKS))
+def test_four_questions_are_answered_by_chip_in_words_not_and_skipped(
+    open_page: Open, model_server: tuple[Server, Model], photos: Photos, album_of: AlbumOf, look: str
+) -> None:
+    server, model = model_server
+    model.says = [*QUESTIONS]
+    person = asked_by_model(open_page, server, **LOOKS[look])
+    album = album_of(person, look)
+    person.say(photos.first)
+    album.take("asked")
+    with person.turn():
+        person.question.get_by_role("button", name="yes", exact=True).click()
+    expect(person.question.locator(".ask")).to_have_text(QUESTIONS[1])
+    album.take("asked-openly")
+    with person.turn():
+        person.question.get_by_role("textbox", name="Your own answer").fill("a brick wall")
+        person.page.keyboard.press("Enter")
+    with person.turn():
+        person.question.get_by_role("button", name="Don’t know").click()
+    with person.turn():
+        person.question.get_by_role("button", name="Skip").click()
+    expect(person.question.locator(".ask")).to_have_text(QUESTIONS[4])
+    tree = person.tree()
+    assert [node["asked"]["text"] for node in tree[1:]] == QUESTIONS
+    assert [node["turn"].get("answer") for node in tree[2:]] == ["yes", "a brick wall", "don't know", ""]
+    if look == "phone":
+        person.page.locator("#panel-switch").click()
+    bubbles = [said.strip() for said in person.page.locator(".said").all_inner_texts()]
+    assert bubbles == [photos.first, "yes", "a brick wall", "Don’t know", "Skipped"]
+    album.take("answered")
+    assert album.against == {}
+
+
+def test_a_model_that_fails_is_said_to_have_failed(
+    open_page: Open, model_server: tuple[Server, Model], photos: Photos, album_of: AlbumOf
+) -> None:
+    server, model = model_server
+    model.says = ["I am sorry, but as a language model I cannot help with that"]
+    person = asked_by_model(open_page, server)
+    person.say(photos.first)
+    notice = person.question.locator(".instead")
+    expect(notice).to_contain_text("llm failed (tiny ")
+    expect(notice).to_contain_text("asked by information gain instead")
+    person.question.get_by_text("Why this question?").click()
+    expect(person.question.locator("details")).to_contain_text("(information gain)")
+    expect(person.question.locator("details")).not_to_contain_text("instead")
+    album = album_of(person, "light")
+    album.take("fallback")
+    person.page.set_viewport_size({"width": 390, "height": 844})
+    album.take("fallback-narrow")
+    assert album.against == {}
+
+
+def test_one_goes_on_while_a_model_thinks(
+    open_page: Open, model_server: tuple[Server, Model], photos: Photos, album_of: AlbumOf
+) -> None:
+    server, model = model_server
+    model.says = [*QUESTIONS]
+    person = asked_by_model(open_page, server)
+    model.speaks.clear()
+    person.box.fill(photos.first)
+    person.box.press("Enter")
+    expect(person.page).to_have_url(re.compile("/1$"))
+    expect(person.page.get_by_text("Thinking of a question …")).to_be_visible()
+    album_of(person, "light").take("thinking")
+    person.box.fill(photos.but)
+    person.box.press("Enter")
+    expect(person.page).to_have_url(re.compile("/2$"))
+    assert person.shown[:8] == person.ranking(2)[:8]
+    assert not model.speaks.is_set()
+    model.speaks.set()
+    expect(person.question.locator(".ask")).to_be_visible()
+    tree = person.tree()
+    assert tree[1]["asked"] is None
+    assert tree[2]["asked"]["by"] == "llm"
+
+
+def test_who_cannot_ask_here_is_folded_away_with_what_is_missing(person: Person) -> None:
+    person.page.get_by_role("button", name="How to search").click()
+    asks = person.page.get_by_role("group", name="Asks back")
+    listed = person.api("/questioners")["questioners"]
+    for info in listed:
+        shown = "nobody" if info["name"] == "none" else info["name"].replace("_", " ")
+        radio = asks.get_by_role("radio", name=shown, exact=True, include_hidden=True)
+        expect(radio).to_have_count(1)
+        assert radio.is_enabled() == info["ready"]
+    missing = [info for info in listed if not info["ready"]]
+    assert "llm" in [info["name"] for info in missing]
+    asks.get_by_text(f"{len(missing)} more cannot be used yet").click()
+    expect(asks.get_by_text("llm needs a language model")).to_be_visible()
