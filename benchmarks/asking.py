@@ -29,7 +29,6 @@ from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.raw import MappedVectors
 from viewfinder.features import features
 from viewfinder.gallery import Gallery
-from viewfinder.memo import StepMemo
 from viewfinder.retrievers import load_retriever
 from viewfinder.session import Session
 
@@ -108,9 +107,7 @@ def measured(
     for number in range(WARM + talks):
         if number == WARM:
             spent = Spent([])
-        talk(
-            Session(lambda: gallery, retriever, questioner, memo=StepMemo(0)), dialogues[number].caption, answers, spent
-        )
+        talk(Session(lambda: gallery, retriever, questioner), dialogues[number].caption, answers, spent)
     return {
         "questions_measured": len(spent.question_ms),
         "rounds_without_a_question": spent.unasked,

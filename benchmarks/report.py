@@ -24,9 +24,16 @@ def main() -> None:
     quality, speed = (json.loads((RESULTS / f"{name}.json").read_text()) for name in ("quality", "speed"))
     evaluated, chatir, kernel, worlds = (json.loads((RESULTS / f"{name}.json").read_text()) for name in LABORATORY)
     drilldown = json.loads((RESULTS / "drilldown.json").read_text())
-    claims = [claim for claim in evaluated["claims"] if claim["paper"] != "Drill-down"]
+    dialogues = json.loads((RESULTS / "dialogues.json").read_text())
+    claims = [claim for claim in evaluated["claims"] if claim["paper"] not in ("Drill-down", "ChatIR")]
     parts = {
-        "claims": claims_table([*drilldown["claims"], *claims]),
+        "claims": claims_table([*drilldown["claims"], *dialogues["claims"], *claims]),
+        "dialogues-heard": heard_table(dialogues["heard"]),
+        "dialogues-asked": asked_table(dialogues["asked"]),
+        "dialogues-photos": photos_table(dialogues["photos"]),
+        "dialogues-claims": claims_table(dialogues["claims"]),
+        "dialogues-machine": [f"{dialogues['data']}. {machine_line(dialogues['machine'])}"],
+        "asking": asking_table(json.loads((RESULTS / "asking.json").read_text())),
         "drilldown-rows": drilldown_table(drilldown["rows"]),
         "drilldown-turns": turns_table(drilldown["rows"]),
         "drilldown-claims": claims_table(drilldown["claims"]),
@@ -43,7 +50,7 @@ def main() -> None:
         "figures": short_table(quality, speed),
     }
     stale = False
-    docs = ("benchmarks.md", "claims.md", "server.md", "systems/drilldown.md")
+    docs = ("benchmarks.md", "claims.md", "server.md", "systems/chatir.md", "systems/drilldown.md")
     for page in (*(ROOT / "docs" / name for name in docs), ROOT / "README.md"):
         before = page.read_text(encoding="utf-8")
         after = before
@@ -213,6 +220,8 @@ def claim_cells(claim: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Where a claim was tested, what was found, and what that says."""
     if "rows" in claim:
         return [rows_cell(claim)]
+    if "talks" in claim:
+        return [talks_cell(claim)]
     if "found" not in claim:
         return [("", "", "not measured yet")]
     cells = []
@@ -235,11 +244,71 @@ def rows_cell(claim: dict[str, Any]) -> tuple[str, str, str]:
         counted = f"R@10 gained from turn {claim['gain'][0]} to {claim['gain'][1]}"
     if "difference" not in claim:
         return f"{better} - {than}", "", "not measured yet"
+    return difference_cell(f"{better} - {than}: {counted}", claim)
+
+
+def talks_cell(claim: dict[str, Any]) -> tuple[str, str, str]:
+    """A claim about two rows of `dialogues.py`, each after some rounds."""
+    (better, than), (at, other_at) = claim.get("claimed", claim["talks"]), claim["rounds"]
+    if "difference" not in claim:
+        return f"{better} - {than}", "", "not measured yet"
+    counted = f"Hits@10, {better}, round {at} - {than}, round {other_at}, {claim['talks_counted']:,} talks"
+    return difference_cell(counted, claim)
+
+
+def difference_cell(what: str, claim: dict[str, Any]) -> tuple[str, str, str]:
+    """A paired difference and what it says of a claim."""
     found, low, high = (claim["difference"][name] for name in ("mean", "low", "high"))
     verdict = "reproduced" if low > 0 else "not reproduced" if high < 0 else "undecided"
     seeds = "1 seed" if claim["seeds"] == 1 else f"{claim['seeds']} seeds"
     text = f"{points(found)} ({points(low)} to {points(high)}), p {claim['p_value']:.4f}"
-    return f"{better} - {than}: {counted}, {seeds}", text, verdict
+    return f"{what}, {seeds}", text, verdict
+
+
+def heard_table(rows: dict[str, Any]) -> list[str]:
+    """One row a training of the dialogue encoder: Hits@10 by round, the mean rank at the end, and what it cost."""
+    rounds = (0, 1, 3, 5, 10)
+    head = [*(f"Hits@10, round {at}" for at in rounds), "R@10, round 10", "mean rank", "minutes of training"]
+    lines = ["| | " + " | ".join(head) + " |", "|---|" + "---|" * len(head)]
+    for name, row in rows.items():
+        cells = [percent(row["Hits@10"][str(at)]["mean"]) for at in rounds[:-1]]
+        cells += [interval(row["Hits@10"]["10"]), percent(row["R@10"]["10"]["mean"]), f"{row['mean rank']['10']:.0f}"]
+        cells.append(", ".join(f"{value:.1f}" for value in row.get("minutes", ()) if value))
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
+
+
+def photos_table(rows: dict[str, Any]) -> list[str]:
+    """R@10 on photographs, turn by turn."""
+    turns = range(1, 1 + max(len(row["R@10"]) for row in rows.values()))
+    lines = ["| | " + " | ".join(f"R@10, turn {turn}" for turn in turns) + " |", "|---|" + "---|" * len(turns)]
+    for name, row in rows.items():
+        lines.append(f"| {name} | {' | '.join(interval(found) for found in row['R@10'])} |")
+    return lines
+
+
+def asked_table(rows: dict[str, Any]) -> list[str]:
+    """One row a questioner: Hits@10 by round, how varied it was, and how long it took."""
+    rounds = (0, 1, 2, 3, 5, 10)
+    head = [*(f"Hits@10, round {at}" for at in rounds), "repeated, of 10", "different words", "don't know"]
+    head += ["asked by another", "ms a question", "talks x seeds"]
+    lines = ["| | " + " | ".join(head) + " |", "|---|" + "---|" * len(head)]
+    for name, row in rows.items():
+        cells = [percent(row["Hits@10"][str(at)]["mean"]) for at in rounds[:-1]]
+        cells += [interval(row["Hits@10"]["10"]), f"{row['repeated questions']:.2f}", f"{row['unique tokens']:.1f}"]
+        cells += [percent(row[name]) for name in ("don't know", "by another")]
+        cells += [f"{row.get('median_ms', 0.0):,.0f}", f"{row['talks']} x {row['seeds']}"]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
+
+
+def asking_table(asking: dict[str, Any]) -> list[str]:
+    """What it takes to choose a question, by retriever and learnt questions."""
+    lines = ["| retriever | learnt questions | a question, p50, reach: <= 30 ms | p95 |", "|---|---|---|---|"]
+    for row in asking["rows"]:
+        what = "those of the scenes" if row["questions"] == "learnt" else row["questions"]
+        lines.append(f"| {row['retriever']} | {what} | {row['p50_ms']:.0f} ms | {row['p95_ms']:.0f} ms |")
+    return [*lines, "", f"{asking['pictures']:,} pictures. {machine_line(asking['machine'])}"]
 
 
 def drilldown_table(rows: dict[str, Any]) -> list[str]:

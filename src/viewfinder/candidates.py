@@ -53,6 +53,8 @@ class GalleryLookup:
 
     def captions(self) -> Sequence[tuple[str, ...]]:
         """What people wrote about the candidates."""
+        if not self._gallery.snapshot.has_captions:
+            return [()] * len(self._rows_c)
         return [tuple(self._gallery.snapshot.captions(row)) for row in self._rows_c.tolist()]
 
     def seen(self, sight: Sight) -> Float32[np.ndarray, "c k"]:

@@ -31,7 +31,7 @@ def colours(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_unknown_system_lists_what_there_is(viewfinder: Run, tmp_path: Path) -> None:
     outcome = viewfinder("train", "nobody", "--data", tmp_path)
     assert outcome.code == 2
-    assert "there are: starter, drilldown, hre, r-hre, r-re, r-rankfusion" in outcome.err
+    assert "there are: starter, questions, drilldown, hre, r-hre, r-re, r-rankfusion" in outcome.err
 
 
 @pytest.mark.parametrize("system", ["starter", "drilldown", "r-hre"])
@@ -63,7 +63,8 @@ def test_what_cannot_be_meant_is_said_before_anything_is_computed(
 
 
 @pytest.mark.parametrize(
-    "options", [("--preset", "lab"), ("--resume",), ("--seed", "2"), ("--set", "a=1"), ("--data", ".")]
+    "options",
+    [("--preset", "lab"), ("--resume",), ("--seed", "2"), ("--set", "a=1"), ("--data", "."), ("--against", ".")],
 )
 def test_the_starter_has_no_such_options(options: tuple[str, ...], viewfinder: Run, tmp_path: Path) -> None:
     outcome = viewfinder("train", "starter", "--data", tmp_path, *options)

@@ -84,3 +84,10 @@ def test_no_question_is_new_to_a_talk_in_which_it_was_asked(words: list[str]) ->
     text = " ".join(words)
     assert gist(text)
     assert not is_new_to(f"{text}?", said=(), asked=(text,))
+
+
+def test_what_an_answer_named_is_not_asked_for_by_yes_or_no() -> None:
+    said = ["a skirt among dunes", "a desert"]
+    assert not is_new_to("is this in the desert?", said=said, asked=["where is this?"])
+    assert is_new_to("is it a lake?", said=said, asked=["where is this?"])
+    assert is_new_to("is this desert a large one?", said=said, asked=[])

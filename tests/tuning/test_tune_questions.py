@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from jaxtyping import Float, Float32
+from PIL import Image
 
 from viewfinder.conversation import Answer, Say
 from viewfinder.data.dialogues import Round, dialogue, write_dialogues
@@ -18,7 +20,7 @@ from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.questioners import trained
 from viewfinder.questioners.base import Sight
 from viewfinder.questioners.trained import TrainedQuestions
-from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, tiny_pictures
+from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, halves, tiny_pictures
 from viewfinder.tuning import QuestionPlan, QuestionReport, question_settings, train_questions
 from viewfinder.tuning.foretelling import Told
 from viewfinder.tuning.pool import build_pool
@@ -78,6 +80,23 @@ def test_held_out_pictures_are_answered_better_than_by_habit(report: QuestionRep
     assert report.figures["answers/bits"] > 0.1
 
 
+def test_of_pictures_of_another_kind_little_is_foretold(plan: QuestionPlan, report: QuestionReport) -> None:
+    other = plan.out.parent / "side by side"
+    other.mkdir()
+    for number, (left, right) in enumerate(permutations(COLOURS, 2)):
+        Image.fromarray(halves(left, right, size=(16, 24)).swapaxes(0, 1)).save(other / f"{number}.png")
+    assert train_questions(replace(plan, against=(other,), resume=True)).file == report.file
+    learnt = trained.load(plan.out / "questions.safetensors")
+    assert learnt.sight is not None
+    drawings = [halves("red", "blue"), halves("green", "white")]
+    turned = [halves("red", "blue").swapaxes(0, 1), halves("green", "white").swapaxes(0, 1)]
+    alike, unlike = (learnt.sight.project(ENCODER.pictures(some).global_bd) for some in (drawings, turned))
+    even = np.full(2, 0.5)
+    assert learnt.knows(alike, even) and not learnt.knows(unlike, even)
+    assert np.linalg.norm(unlike, axis=1).max() < 0.5 < np.linalg.norm(alike, axis=1).min() <= 1
+    assert learnt.foretold(unlike).gains(even).max() < learnt.foretold(alike).gains(even).max()
+
+
 def test_the_order_of_questions_is_imitated(report: QuestionReport) -> None:
     # They are always asked in the same order, so knowing the talk is knowing the next one.
     assert report.figures["selector/recall@1"] > 0.9 > report.figures["selector/frequency@1"]
@@ -94,7 +113,7 @@ def test_the_card_says_what_was_learnt_from_what(report: QuestionReport) -> None
 
 def test_the_pool_knows_its_answers(learnt: TrainedQuestions) -> None:
     red = learnt.questions[learnt.similar("can you see any red?") or 0]
-    assert (red.text, set(red.answers), red.foretold, red.needs) == ("is there any red?", {"yes", "no"}, True, ())
+    assert (red.text, set(red.answers), red.foretold, red.needs) == ("Is there any red?", {"yes", "no"}, True, ())
     price = next(question for question in learnt.questions if "expensive" in question.text)
     assert (price.foretold, price.needs) == (False, None)
     assert price.can_tell < 0.05 and red.can_tell == 1
@@ -215,6 +234,6 @@ def test_caption_and_rounds_decide_what_comes_next(learnt: TrainedQuestions) -> 
     asked = ENCODER.sentences(["is there any red?"])
     start_q = learnt.next_q(first, none, none)
     after_q = learnt.next_q(first, asked, ENCODER.sentences(["yes, there is"]))
-    assert learnt.questions[int(start_q.argmax())].text == "is there any red?"
-    assert learnt.questions[int(after_q.argmax())].text == "is there any green?"
+    assert learnt.questions[int(start_q.argmax())].text == "Is there any red?"
+    assert learnt.questions[int(after_q.argmax())].text == "Is there any green?"
     assert build_pool([], question_settings().pool) == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -52,6 +53,10 @@ def train(
         Path | None, typer.Option(metavar="DIR", help="Where the pictures' vectors are kept. [default: with the data]")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="S", help="Of all draws.")] = 0,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="Of questions: pictures of whose like nothing is to be foretold; repeatable."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> int:
     """Train a system on data on disk.
@@ -65,15 +70,19 @@ def train(
     if system == STARTER:
         others = {
             "--preset": preset, "--resume": resume, "--encoder": encoder, "--set": settings, "--start": start,
-            "--features": features, "--seed": seed,
+            "--features": features, "--seed": seed, "--against": against,
         }  # fmt: skip
         return _train_starter(data, out or STARTER_RUN, [name for name, given in others.items() if given], as_json)
     if system == QUESTIONS:
         if start is not None:
             raise BadInput("--start is for retrievers; questions are learnt from the beginning, or go on by --resume")
-        return _train_questions(
-            data, preset or PRESET, out or QUESTIONS_RUN, resume, encoder, settings, features, seed, as_json
-        )
+        chosen = {
+            "data": tuple(data), "against": tuple(against or ()), "out": out or QUESTIONS_RUN, "features": features,
+            "resume": resume, "seed": seed,
+        }  # fmt: skip
+        return _train_questions(chosen, encoder or STARTER, preset or PRESET, settings or (), as_json)
+    if against:
+        raise BadInput("--against is for questions; retrievers and the starter have --data")
     if system not in TRAINERS:
         raise UnknownName(f"no system is called {system!r}; there are: {', '.join((STARTER, QUESTIONS, *TRAINERS))}")
     for folder in data:
@@ -165,37 +174,28 @@ def _train_starter(data: list[Path], out: Path, others: list[str], as_json: bool
 
 
 def _train_questions(
-    data: list[Path],
-    preset: str,
-    out: Path,
-    resume: bool,
-    encoder: str | None,
-    settings: list[str] | None,
-    features: Path | None,
-    seed: int,
-    as_json: bool,
+    chosen: Mapping[str, Any], encoder: str, preset: str, settings: Sequence[str], as_json: bool
 ) -> int:
     """The questions that people ask, and how pictures answer them: for the questioners pool and information_gain."""
     from viewfinder.encoders import load_encoder
     from viewfinder.tuning import QuestionPlan, question_settings, train_questions
 
-    numbers = question_settings(preset, settings or ())
-    model = load_encoder(encoder or STARTER)
+    numbers = question_settings(preset, settings)
+    model = load_encoder(encoder)
     note_preparation(model)
     with ExitStack() as stack:
         plan = QuestionPlan(
-            data=tuple(data), out=out, encoder=model, settings=numbers, features=features, resume=resume, seed=seed,
-            shown=not as_json, told=told(as_json), should_stop=_Stop(stack),
-        )  # fmt: skip
+            **chosen, encoder=model, settings=numbers, shown=not as_json, told=told(as_json), should_stop=_Stop(stack)
+        )
         report = train_questions(plan)
     if as_json:
-        emit(asdict(report) | {"file": str(report.file) if report.file else None, "out": str(out)})
+        emit(asdict(report) | {"file": str(report.file) if report.file else None, "out": str(plan.out)})
     elif report.file is not None:
         asked = counted(report.questions, "question")
         say(f"{report.file}: {asked}; answers to {report.foretold:,} of them are foretold from pictures")
         say_figures(report.figures)
         say(f"next: {shlex.join(['viewfinder', 'chat', '--questioner', f'pool={report.file}'])}")
     if report.file is None:
-        note(f"viewfinder: stopped after a whole step; nothing is lost, --resume goes on from {out}")
+        note(f"viewfinder: stopped after a whole step; nothing is lost, --resume goes on from {plan.out}")
         return FAILED
     return 0

@@ -132,7 +132,7 @@ def relied_on(known: Foreknown, error: float) -> Float32[np.ndarray, "c a"]:
 
 
 def trained_options(known: Foreknown, settings: Settings) -> Iterator[Option]:
-    """An option for each learnt question that can be asked now and was not."""
+    """An option for each learnt question that can be asked now, was not, and is worth it (`settings.least_gain`)."""
     told = known.told
     if not len(told.questions_m):
         return
@@ -141,6 +141,8 @@ def trained_options(known: Foreknown, settings: Settings) -> Iterator[Option]:
     share_a = known.belief_c @ noisy_ca
     for m, row in enumerate(told.questions_m.tolist()):
         question = known.trained.questions[row]
+        if question.can_tell * float(gain_m[m]) <= settings.least_gain:
+            continue
         columns = slice(told.starts_m[m], told.starts_m[m + 1])
         yield Option(
             "trained",

@@ -27,6 +27,7 @@ _EXISTS = re.compile(
 )
 _COLOUR = re.compile(r"(?:what|which) colou?rs? (?:is|are) (?:the|his|her|their|its)?\s*(.+)", re.IGNORECASE)
 _IS_LIKE = re.compile(r"(?:is|are) (?:the|his|her|their) ([\w'’-]+) ([\w'’-]+)", re.IGNORECASE)
+_YES_OR_NO = re.compile(r"(?:is|are|was|were)\s+(?:it|this|that|they|these|those)\b", re.IGNORECASE)
 _GENITIVE = re.compile(r"['’]s\b", re.IGNORECASE)
 _IN_IT = re.compile(
     r"\s*,?\s*(?:visible\s*)?(?:in|on|of)\s+(?:the|this|that)\s+(?:picture|image|photo|scene)\b", re.IGNORECASE
@@ -37,7 +38,7 @@ def is_new(text: str, view: Candidates) -> bool:
     """Whether `text` asks what was not asked yet, and what the talk does not answer already.
 
     Questions are compared by the stems of the words that make a difference, in any order. What the talk answers
-    is only told of plain questions: "is there an X?", "is the X Y?", "what colour is the X?".
+    is only told of plain questions: "is there an X?", "is the X Y?", "what colour is the X?", "is it in the X?".
     """
     answers = [turn for turn in view.turns if isinstance(turn, Answer)]
     # What answers make of the questions: "is the dog black?", "yes".
@@ -80,8 +81,12 @@ def _is_answered(text: str, told: Said) -> bool:
         return told.names(found[1])
     if found := _COLOUR.fullmatch(asked):
         return any(told.names(f"{colour} {found[1]}") for colour in _colours())
-    found = _IS_LIKE.fullmatch(asked)
-    return found is not None and told.names(f"{found[2]} {found[1]}")
+    if found := _IS_LIKE.fullmatch(asked):
+        return told.names(f"{found[2]} {found[1]}")
+    if not _YES_OR_NO.match(asked):
+        return False
+    about = gist(asked)
+    return len(about) == 1 and told.names(next(iter(about)))
 
 
 @cache

@@ -34,7 +34,7 @@ class Settings:
     most_words: int = 24  # of their captions that are asked for
     weighed: int = 10  # options whose second step is looked at
     goes_on: float = 0.8  # how likely the user answers one more question
-    tried: int = 2  # options that are tried on the retriever
+    tried: int = 1  # options that are tried on the retriever; with one, none is (more cost more than they found)
     replies: int = 2  # of the likeliest answers that each is tried with
 
 

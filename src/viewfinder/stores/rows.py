@@ -118,6 +118,10 @@ class TextLists:
         self._ends = lists.offsets.to_numpy()
         self._texts = lists.values if field is None else lists.values.field(field)
 
+    def __len__(self) -> int:
+        """The texts of all rows."""
+        return int(self._ends[-1] - self._ends[0])
+
     def at(self, row: int) -> tuple[str, ...]:
         """The texts of a row."""
         places = range(int(self._ends[row]), int(self._ends[row + 1]))

@@ -114,6 +114,11 @@ class Snapshot:
         """What people wrote about the picture."""
         return self._captions.at(row)
 
+    @cached_property
+    def has_captions(self) -> bool:
+        """Whether anybody wrote about any of the pictures."""
+        return len(self._captions) > 0
+
     def attributes(self, row: int) -> dict[str, tuple[str, ...]]:
         """What the catalogue says of the picture."""
         stored = json.loads(self._table["attributes"][row].as_py())

@@ -50,6 +50,7 @@ class QuestionPlan:
 
     Attributes:
         data: folders of data sets with dialogues, or dialogue files.
+        against: folders of pictures of another kind than those of `data`: nothing is foretold of their like.
         out: where the training goes.
         encoder: what reads pictures and sentences.
         settings: the numbers.
@@ -65,6 +66,7 @@ class QuestionPlan:
     data: tuple[Path, ...]
     out: Path
     encoder: Encoder
+    against: tuple[Path, ...] = ()
     settings: QuestionSettings = field(default_factory=question_settings)
     features: Path | None = None
     sentences: Path | None = None

@@ -12,15 +12,16 @@ from viewfinder.errors import BadInput
 from viewfinder.features.places import is_writable, places_of
 from viewfinder.questioners.trained.files import NO_PICTURES, SYSTEM
 from viewfinder.retrievers.blocks.sentences import SentenceVectors
+from viewfinder.tuning.familiar import familiarity, standardised
 from viewfinder.tuning.pool import Pooled, build_pool
 from viewfinder.tuning.question_plan import QuestionPlan, QuestionReport
-from viewfinder.tuning.talks import TalkSplits, read_talks
+from viewfinder.tuning.talks import TalkSplits, read_against, read_talks
 from viewfinder.weights import NETWORK, Card
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from viewfinder.tuning.foretelling import Told
+    from viewfinder.tuning.foretelling import ForetellingNetwork, Told
 
 FILE = "questions.safetensors"
 FEWEST_ANSWERS = 100
@@ -78,10 +79,23 @@ def _trained(
         network, held_out, fitted = answering
         if fitted.ended == "asked":
             return stopped
-        arrays |= network.arrays()
+        arrays |= network.arrays() | _familiar(plan, talks, network)
         told = tell(network, held_out)
         figures |= {f"answers/{name}": value for name, value in foretelling_figures(network, held_out).items()}
     return _written(plan, talks, pool, vectors, told, arrays, figures)
+
+
+def _familiar(plan: QuestionPlan, talks: TalkSplits, network: ForetellingNetwork) -> dict[str, Tensor]:
+    """What tells the pictures that were learnt from from those of `plan.against`; nothing where there are none."""
+    import torch
+
+    if not plan.against:
+        return {}
+    mean_g, deviation_g = network.mean_g.numpy(), network.deviation_g.numpy()
+    against_mg = read_against(plan.against, plan.encoder, plan.features)
+    known_ng, others_mg = (standardised(raw, mean_g, deviation_g) for raw in (talks.train.raw_mg, against_mg))
+    weight_g, bias = familiarity(known_ng, others_mg)
+    return {"answering.familiar_g": torch.from_numpy(weight_g), "answering.familiar": torch.tensor(bias)}
 
 
 def _written(
@@ -107,6 +121,7 @@ def _written(
             "sentences": vectors.version,
             "trained": asdict(plan.settings),
             "data": [place.name for place in plan.data],
+            "against": [place.name for place in plan.against],
             "seed": plan.seed,
         },
         figures=figures,

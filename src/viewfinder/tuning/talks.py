@@ -19,6 +19,9 @@ from viewfinder.tuning.photo_talks import photo_talks, read_photo_questions
 
 Tell = Callable[[str], None]
 
+MOST_AGAINST = 2000
+"""Pictures of another kind that are looked at, of each folder."""
+
 
 @dataclass(frozen=True, eq=False)
 class Talks:
@@ -61,7 +64,7 @@ def read_talks(data: Sequence[Path], encoder: Encoder, features_folder: Path | N
     Raises:
         BadInput: no dialogues, or damaged ones; or none for training or for validation.
     """
-    parts = [_read(place, encoder, _features_of(place, data, features_folder), tell) for place in data]
+    parts = [_read(place, encoder, features_of(place, data, features_folder), tell) for place in data]
     train, val = (_together([part[at] for part in parts]) for at in range(2))
     for name, talks in (("training", train), ("validation", val)):
         if not talks.dialogues:
@@ -70,9 +73,21 @@ def read_talks(data: Sequence[Path], encoder: Encoder, features_folder: Path | N
     return TalkSplits(train, val, encoder.raw_version if seen else None)
 
 
-def _features_of(place: Path, data: Sequence[Path], folder: Path | None) -> Path | None:
+def features_of(place: Path, data: Sequence[Path], folder: Path | None) -> Path | None:
     """Where the vectors of one of the data sets are kept; None: beside it."""
     return folder / place.resolve().name if folder is not None and len(data) > 1 else folder
+
+
+def read_against(folders: Sequence[Path], encoder: Encoder, features_folder: Path | None) -> Float16[np.ndarray, "m g"]:
+    """Raw vectors of pictures of another kind, some of each folder, taken evenly."""
+    blocks = []
+    for folder in folders:
+        found = features(
+            folder, encoder, out=None if features_folder is None else features_folder / folder.resolve().name
+        )
+        rows = np.unique(np.linspace(0, len(found) - 1, min(len(found), MOST_AGAINST)).astype(int))
+        blocks.append(found.raw_nd[rows].astype(np.float16))
+    return np.concatenate(blocks)
 
 
 def _read(place: Path, encoder: Encoder, folder: Path | None, tell: Tell) -> tuple[Talks, Talks]:

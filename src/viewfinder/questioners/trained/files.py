@@ -62,7 +62,13 @@ def _questions(weights: Weights) -> TrainedQuestions:
 
 
 def _question(record: Mapping[str, Any]) -> PoolQuestion:
-    known = {**record, "answers": tuple(record["answers"]), "needs": needs_of(record["text"])}
+    text = record["text"]
+    known = {
+        **record,
+        "text": text[:1].upper() + text[1:],
+        "answers": tuple(record["answers"]),
+        "needs": needs_of(text),
+    }
     return PoolQuestion(**known)
 
 
@@ -96,8 +102,11 @@ def bounded(
 
 
 def _look(arrays: Mapping[str, np.ndarray], raw_ng: Float[np.ndarray, "n g"]) -> Float32[np.ndarray, "n k"]:
-    """Raw vectors, standardised, through the network, to unit length."""
+    """Raw vectors, standardised, through the network, to unit length; shorter if such pictures were not learnt from."""
     plain_ng = (np.asarray(raw_ng, np.float32) - arrays["mean_g"]) / arrays["deviation_g"]
     hidden_nh = np.maximum(plain_ng @ arrays["in_hg"].T + arrays["in_h"], 0)
     seen_nk = hidden_nh @ arrays["out_kh"].T + arrays["out_k"]
-    return np.asarray(seen_nk / np.maximum(np.linalg.norm(seen_nk, axis=1, keepdims=True), 1e-12), np.float32)
+    unit_nk = seen_nk / np.maximum(np.linalg.norm(seen_nk, axis=1, keepdims=True), 1e-12)
+    if "familiar_g" in arrays:
+        unit_nk *= 0.5 + 0.5 * np.tanh((plain_ng @ arrays["familiar_g"] + arrays["familiar"]) / 2)[:, None]
+    return np.asarray(unit_nk, np.float32)

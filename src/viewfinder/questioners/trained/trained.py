@@ -127,6 +127,14 @@ class TrainedQuestions:
         towers_ak, bias_a = self.answering.towers_ak[columns_a], self.answering.bias_a[columns_a]
         return Foretold(chosen, starts_m, chances(seen_ck, towers_ak, bias_a, starts_m))
 
+    def knows(self, seen_ck: Float32[np.ndarray, "c k"], probabilities_c: Float[np.ndarray, " c"]) -> bool:
+        """Whether candidates (as `sight` sees them) are the kind of pictures that were learnt from.
+
+        Always, unless the training was told of pictures that are not (`QuestionPlan.against`): of such little is
+        foretold but what is answered usually.
+        """
+        return bool(probabilities_c @ np.linalg.norm(seen_ck, axis=1) >= probabilities_c.sum() / 2)
+
     def similar(self, text: str) -> int | None:
         """The most frequent pool question that asks for the same in other words; None if none does."""
         return self._by_meaning.get(meaning(text))

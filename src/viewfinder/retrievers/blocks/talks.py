@@ -97,8 +97,8 @@ def read_talks(
             their place in the file (`data.splits`).
         encoder: what makes the pictures' raw vectors, where they are not there yet.
         pattern: names with "*", separated by commas: "gpt" is dialogues/gpt_train.json, "visdial*" VisDial, "captions"
-            captions although there are dialogues, "world,captions" both. Of the other splits than train, all are read where none is called
-            so: few are generated for validation.
+            captions although there are dialogues, "world,captions" both. Of other splits than
+            train, all are read where none is called so: few are generated for validation.
         features_folder: where vectors are kept; by default beside the data.
         told: called with a line at every stage.
 
