@@ -72,8 +72,8 @@ class LossSettings:
     """What is minimised.
 
     Attributes:
-        kind: "surrogate" of Recall@K, dialogues looking for pictures (paper); or "contrastive", both ways (said to be
-            what the authors ran).
+        kind: "surrogate" of Recall@K, dialogues looking for pictures (paper), for a network that begins with trained
+            weights; or "contrastive", both ways (said to be what the authors ran).
         temperature: surrogate: of the sigmoid of two scores, which counts who is ahead.
         rank_temperature: surrogate: of the sigmoid of a rank, which says whether it is among the first K.
         depths: surrogate: K.
