@@ -48,6 +48,9 @@ distance edge end piece something someone
 """
 _LEFT_OUT = _ARTICLES | _GOES_ON | frozenset(_WORDS_FOR_NO_THING.split())
 
+PLURALS = frozenset({"people", "men", "women", "children", "feet", "teeth"})
+"""Words for several that do not end like it."""
+
 
 @dataclass
 class _Noun:
@@ -137,8 +140,10 @@ def question_about(written: Counter[str]) -> str:
 
     >>> question_about(Counter(dogs=3, dog=2)), question_about(Counter(umbrella=2))
     ('Are there any dogs in the picture?', 'Is there an umbrella in the picture?')
+    >>> question_about(Counter(people=2))
+    'Are there any people in the picture?'
     """
     name = max(written, key=lambda word: (written[word], word))
-    if name.endswith("s") and not name.endswith(("ss", "us")) and stem(name) != name:
+    if name in PLURALS or (name.endswith("s") and not name.endswith(("ss", "us")) and stem(name) != name):
         return f"Are there any {name} in the picture?"
     return f"Is there {'an' if name[0] in 'aeiou' else 'a'} {name} in the picture?"
