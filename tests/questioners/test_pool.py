@@ -23,8 +23,9 @@ WORDS = ("beach", "dog", "dark", "know")
 
 def question(q: int) -> PoolQuestion:
     first = next(at for at, text in enumerate(TEXTS) if meaning(text) == meaning(TEXTS[q]))
-    answers = ("black", "white") if "colour" in TEXTS[q] else ()
-    return PoolQuestion(TEXTS[q], answers, 0.2, 1.0, False, 0.0, 0.0, first, needs_of(TEXTS[q]))
+    colour = "colour" in TEXTS[q]
+    answers = ("black", "blackish", "white") if colour else ("no", "yes")
+    return PoolQuestion(TEXTS[q], answers, 0.2, 1.0, colour, 0.0, 0.0, first, needs_of(TEXTS[q]))
 
 
 def selector() -> Selector:

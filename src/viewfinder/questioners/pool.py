@@ -7,7 +7,7 @@ sees no pictures. Unlike the published one it asks nothing twice and nothing who
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from jaxtyping import Float
 from viewfinder.conversation import Answer, Question, Say, Turn, is_dont_know
 from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE
 from viewfinder.questioners.base import Candidates, Lookup
-from viewfinder.questioners.choices import choices_of
+from viewfinder.questioners.choices import YES_NO_CHOICES, choices_of
 from viewfinder.questioners.novelty import is_new
 from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions, load, mentioned
 
@@ -98,11 +98,19 @@ def _read(texts: list[str], lookup: Lookup) -> Float[np.ndarray, "n s"]:
 
 
 def _choices(question: PoolQuestion) -> tuple[str, ...]:
-    """The answers that people give most, and that one cannot tell."""
-    if len(question.answers) < 2:
+    """The answers that people give most, where nearly all give one of a few, and that one cannot tell."""
+    if {*question.answers} == {"yes", "no"}:
+        return YES_NO_CHOICES
+    if not question.foretold:
         return choices_of(question.text)
-    more = (SOMETHING_ELSE,) if len(question.answers) > MOST_CHOICES else ()
-    return (*question.answers[:MOST_CHOICES], *more, DONT_KNOW)
+    short = [answer for answer in question.answers if not _continues(answer, question.answers)]
+    more = (SOMETHING_ELSE,) if len(short) > MOST_CHOICES else ()
+    return (*short[:MOST_CHOICES], *more, DONT_KNOW)
+
+
+def _continues(answer: str, answers: Sequence[str]) -> bool:
+    """Whether an answer is another one in a longer word: "daytime" beside "day"."""
+    return any(answer != other and answer.startswith(other) and " " not in answer for other in answers)
 
 
 def _why(chance: float) -> str:
