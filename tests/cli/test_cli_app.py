@@ -32,6 +32,7 @@ VERBS = [
     "features",
     "tune",
     "train",
+    "dialogues",
     "evaluate",
     "compare",
     "bench",
