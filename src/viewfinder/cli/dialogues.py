@@ -60,7 +60,7 @@ def dialogues(
     seed: Annotated[int, typer.Option(metavar="S", help="Of draws and simulated users.")] = 0,
     as_json: JsonOption = False,
 ) -> int:
-    """Let a questioner ask and a simulated user answer, and write down their dialogues.
+    """Let a questioner talk with a simulated user.
 
     One dialogue a picture of the split, each begun with what the data says of it first. They are written as ChatIR
     releases its own; `train chatir` learns from them, `evaluate` replays them. Ctrl-C stops after a talk.
