@@ -3,8 +3,8 @@
 Options are gathered from all that is known of the candidates: catalogue columns, captions, learnt questions whose
 answers are foretold, and zero-shot tags where nothing was learnt. Each has a table, P(answer | candidate), and so a
 gain: the entropy that an answer is expected to take off, wrong answers and "don't know" included. The best few are
-weighed with the best question after each answer (`look_ahead.two_steps`), and the best of these are tried on the
-retriever (`look_ahead.used_by_retriever`): an answer that it cannot use is worth nothing.
+weighed with the best question after each answer (`look_ahead.two_steps`). With `Settings.tried` above 1 the best of
+these are tried on the retriever, too (`look_ahead.used_by_retriever`): an answer that it cannot use is worth nothing.
 """
 
 from __future__ import annotations
