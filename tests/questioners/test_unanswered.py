@@ -14,6 +14,7 @@ from viewfinder.questioners.base import Candidates, Lookup, Sight
 from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions
 from viewfinder.questioners.trained.selector import Selector
 from viewfinder.questioners.unanswered import KEPT, Selected, Unanswered, Written, load_unanswered, new_questions
+from viewfinder.testing import ScriptedModel
 from viewfinder.weights import Card
 
 THINGS = "snow rain fog water sand grass ice mud fire smoke"
@@ -90,39 +91,27 @@ def test_without_words_or_without_questions_there_is_nothing_to_ask() -> None:
         Unanswered(Listed(("Is there a dog?",))).ask(view())
 
 
-@dataclass
-class Writes:
-    """A language model that writes these texts down, one after the other, then fails; it keeps the prompts."""
+def writes(*texts: str) -> ScriptedModel:
+    """A language model that writes these texts down, one after the other, then fails."""
+    left = iter(texts)
 
-    texts: tuple[str, ...]
-    name: str = "writes"
-    prompts: list[str] = field(default_factory=list)
+    def reply(prompt: str, seed: int) -> str:
+        for text in left:
+            return text
+        raise LanguageModelFailed("writes took longer than 1 s")
 
-    def complete(
-        self,
-        prompt: str,
-        *,
-        stop: Sequence[str] = ("\n",),
-        most_tokens: int = 32,
-        temperature: float = 0.0,
-        seed: int = 0,
-        seconds: float = 10.0,
-    ) -> str:
-        self.prompts.append(prompt)
-        if len(self.prompts) > len(self.texts):
-            raise LanguageModelFailed("writes took longer than 1 s")
-        return self.texts[len(self.prompts) - 1]
+    return ScriptedModel(reply, "writes")
 
 
 def test_a_language_model_lists_them_all_in_one_text() -> None:
-    model = Writes(("\n".join(f"{n}. {text}" for n, text in enumerate(TEN, start=1)).removeprefix("1."),))
+    model = writes("\n".join(f"{n}. {text}" for n, text in enumerate(TEN, start=1)).removeprefix("1."))
     assert talk(Unanswered(Written(model)), "no") == list(TEN)
     assert len(model.prompts) == 1 and model.prompts[0].endswith("Photograph: a dog\n1.")
 
 
 def test_a_list_that_repeats_itself_is_gone_on_with() -> None:
     first = "Is it a well-fed dog, or a thin one?\n2. Where is it?\n3. A dog.\n4. where is it?"
-    model = Writes((first, "Where is it?\n4. Is it old?"))
+    model = writes(first, "Where is it?\n4. Is it old?")
     assert talk(Unanswered(Written(model)), "no") == [
         "Is it a well-fed dog, or a thin one?",
         "Where is it?",
@@ -133,7 +122,7 @@ def test_a_list_that_repeats_itself_is_gone_on_with() -> None:
 
 def test_a_model_that_lists_nothing_in_time_has_failed() -> None:
     with pytest.raises(LanguageModelFailed, match="writes took longer than 1 s"):
-        Unanswered(Written(Writes(()))).ask(view())
+        Unanswered(Written(writes())).ask(view())
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ Trained ones have the numbers that training starts from: what holds does not dep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from viewfinder.gallery import Gallery
 from viewfinder.retrievers import RETRIEVERS, ResolvedTurn, Retriever, Sentences, load_retriever
 from viewfinder.retrievers.baselines.settings import SYSTEMS
 from viewfinder.retrievers.chatir.rewritten import Rewritten
-from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
+from viewfinder.testing import COLOURS, ColourEncoder, ScriptedModel, TinyRaw, tiny_snapshot
 
 LOOKS = [(top, bottom) for top in list(COLOURS)[:4] for bottom in COLOURS]
 ENCODER = ColourEncoder()
@@ -58,7 +58,7 @@ def load(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Retriever[
 
     def loaded(name: str) -> Retriever[Any]:
         if name == "plugir":
-            return Rewritten(Silent())
+            return Rewritten(ScriptedModel(unreachable))
         if name not in (*SYSTEMS, "chatir", "drilldown"):
             return load_retriever(name)
         file = folder / f"{name}.safetensors"
@@ -69,22 +69,9 @@ def load(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Retriever[
     return loaded
 
 
-class Silent:
-    """A language model that cannot be reached."""
-
-    name = "silent"
-
-    def complete(
-        self,
-        prompt: str,
-        *,
-        stop: Sequence[str] = (),
-        most_tokens: int = 32,
-        temperature: float = 0.0,
-        seed: int = 0,
-        seconds: float = 10.0,
-    ) -> str:
-        raise LanguageModelFailed("nobody is there")
+def unreachable(prompt: str, seed: int) -> str:
+    """What a language model says that cannot be reached."""
+    raise LanguageModelFailed("nobody is there")
 
 
 def save_untrained(name: str, file: Path) -> None:

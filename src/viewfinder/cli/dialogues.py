@@ -15,8 +15,9 @@ from viewfinder.cli.add import note_preparation
 from viewfinder.cli.evaluate import manners
 from viewfinder.cli.failing import FAILED
 from viewfinder.cli.interrupts import Interrupts
-from viewfinder.cli.options import JsonOption
+from viewfinder.cli.options import FeaturesOption, JsonOption, VectorsOption
 from viewfinder.cli.output import counted, emit, note, say
+from viewfinder.errors import BadInput
 from viewfinder.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -42,12 +43,8 @@ def dialogues(
     catalogue: Annotated[
         Path | None, typer.Option(metavar="CSV", help="Columns that may be asked for. [default: pixels alone]")
     ] = None,
-    vectors: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Vectors of the pictures, in place of the pictures.")
-    ] = None,
-    features: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the pictures' vectors are kept. [default: with the data]")
-    ] = None,
+    vectors: VectorsOption = None,
+    features: FeaturesOption = None,
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="What the dialogues are called. [default: QUESTIONER_USER]")
     ] = None,
@@ -69,6 +66,8 @@ def dialogues(
     from viewfinder.evaluation import Plan
     from viewfinder.evaluation.generating import Order, default_file, generate
 
+    if not data.is_dir():
+        raise BadInput(f"{data}: no such folder; name the folder of a data set")
     plan = Plan(
         system=retriever, data=data, split=split, user=user, manners=manners(manner or ()), questioner=questioner,
         catalogue=catalogue, vectors=vectors, features=features, limit=limit, seed=seed, checkpoint=checkpoint,

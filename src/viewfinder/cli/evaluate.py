@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from viewfinder.cli.add import note_preparation
-from viewfinder.cli.options import JsonOption
+from viewfinder.cli.options import FeaturesOption, JsonOption, VectorsOption
 from viewfinder.cli.output import emit, note, say, show_table
 
 if TYPE_CHECKING:
@@ -53,12 +53,8 @@ def evaluate(
     catalogue: Annotated[
         Path | None, typer.Option(metavar="CSV", help="Columns that the system may use. [default: pixels alone]")
     ] = None,
-    vectors: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Vectors of the pictures, in place of the pictures.")
-    ] = None,
-    features: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the pictures' vectors are kept. [default: with the data]")
-    ] = None,
+    vectors: VectorsOption = None,
+    features: FeaturesOption = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Talks a task, taken evenly.")] = None,
     processes: Annotated[
         int, typer.Option(min=1, metavar="N", help="How many lead talks at once, when a simulated user talks.")

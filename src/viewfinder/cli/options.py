@@ -21,6 +21,12 @@ LibraryOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+FeaturesOption = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Where the pictures' vectors are kept. [default: with the data]")
+]
+VectorsOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Vectors of the pictures, in place of the pictures.")
+]
 CountOption = Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many results.")]
 
 

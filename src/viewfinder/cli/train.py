@@ -14,7 +14,7 @@ import typer
 from viewfinder.cli.add import note_preparation
 from viewfinder.cli.failing import FAILED
 from viewfinder.cli.interrupts import Interrupts
-from viewfinder.cli.options import JsonOption
+from viewfinder.cli.options import FeaturesOption, JsonOption
 from viewfinder.cli.output import counted, emit, note, say
 from viewfinder.cli.tune import say_figures, told
 from viewfinder.errors import BadInput, UnknownName
@@ -49,9 +49,7 @@ def train(
         typer.Option("--set", metavar="KEY=VALUE", help="Such as training.epochs=3, over the preset's; repeatable."),
     ] = None,
     start: Annotated[Path | None, typer.Option(metavar="F", help="Trained weights to begin with.")] = None,
-    features: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the pictures' vectors are kept. [default: with the data]")
-    ] = None,
+    features: FeaturesOption = None,
     seed: Annotated[int, typer.Option(metavar="S", help="Of all draws.")] = 0,
     against: Annotated[
         list[Path] | None,

@@ -8,6 +8,7 @@ of a sentence vector, w width, g numbers of a raw picture vector, d numbers in t
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any
 
 import torch
@@ -27,7 +28,7 @@ ALIKE = 16
 """Texts of about the same length that go through a text encoder together."""
 
 
-class ChatIR(nn.Module):
+class ChatIR(nn.Module, ABC):
     """What both ways of reading share: the space of pictures, and the scale of the contrastive loss."""
 
     def __init__(self, settings: ModelSettings, raw_width: int) -> None:
@@ -45,9 +46,9 @@ class ChatIR(nn.Module):
         else:
             self.project = nn.Linear(raw_width, settings.image_width)
 
+    @abstractmethod
     def read(self, *said: Tensor) -> Float[Tensor, "b d"]:
         """Dialogues as unit vectors; what is `said` of each differs by the way of reading."""
-        raise NotImplementedError
 
     def trains(self, name: str) -> bool:
         """Whether a parameter is one that training changes."""
