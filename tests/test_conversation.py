@@ -29,7 +29,7 @@ from viewfinder.conversation import (
 pytestmark = pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
 PATIENT = settings(deadline=None, max_examples=60)
 
-KEYS = ("say", "answer", "question", "like", "but", "turn", "show", "keep", "reject", "text", "back_to")
+KEYS = ("say", "answer", "question", "like", "but", "turn", "show", "keep", "reject", "text", "back_to", "attributes")
 TEXT = st.text(max_size=12)
 QUESTION = st.builds(
     Question, TEXT, st.lists(TEXT, max_size=3).map(tuple), TEXT, TEXT, st.none() | st.sampled_from(["colour", "size"])
@@ -41,6 +41,9 @@ ANYTHING = st.recursive(
 )
 
 
+ATTRIBUTES = st.none() | st.lists(TEXT, max_size=3).map(tuple)
+
+
 @st.composite
 def turns(draw: st.DrawFn, said: int) -> Turn:
     """Any turn that may come after `said` others."""
@@ -49,8 +52,8 @@ def turns(draw: st.DrawFn, said: int) -> Turn:
         st.one_of(
             st.builds(Say, TEXT),
             st.builds(Answer, QUESTION, TEXT),
-            st.builds(Like, TEXT, TEXT, st.none() | earlier),
-            st.builds(Show, TEXT, TEXT),
+            st.builds(Like, TEXT, TEXT, st.none() | earlier, ATTRIBUTES),
+            st.builds(Show, TEXT, TEXT, ATTRIBUTES),
             st.builds(Keep, TEXT, earlier),
             st.builds(Reject, st.lists(TEXT, max_size=3).map(tuple), TEXT),
             st.builds(BackTo, earlier),
@@ -192,7 +195,9 @@ def test_a_turn_that_hangs_elsewhere_than_it_says_is_refused() -> None:
         ({}, "exactly one of say, answer, skip, like, show, keep, reject, back_to; this one has none"),
         ({"say": "a", "like": "b"}, "this one has say, like"),
         ({"say": "a", "but": "b"}, "a 'say' turn knows no 'but'; it may have nothing"),
-        ({"like": "a", "text": "b"}, "a 'like' turn knows no 'text'; it may have but, turn"),
+        ({"like": "a", "text": "b"}, "a 'like' turn knows no 'text'; it may have attributes, but, turn"),
+        ({"like": "a", "attributes": "silk"}, "'attributes' must be a list of words, not \"silk\""),
+        ({"show": "a", "attributes": ["silk", 1]}, r"'attributes' must be a list of words, not \[\"silk\", 1\]"),
         ({"back_to": True}, "'back_to' must be the number of a turn, not true"),
         ({"keep": "colour"}, "'turn' must be the number of a turn, not null"),
         ({"reject": [1]}, r"'reject' must be a list of picture ids, not \[1\]"),
@@ -219,6 +224,19 @@ def test_an_answer_without_a_question_answers_the_pending_one() -> None:
 
 def test_a_script_line_may_reject_one_picture_without_a_list() -> None:
     assert turn_from_json({"reject": "p"}) == Reject(("p",))
+
+
+def test_attributes_are_written_only_where_some_were_said() -> None:
+    assert turn_to_json(Like("p", "red")) == {"like": "p", "but": "red"}
+    assert turn_to_json(Like("p", attributes=())) == {"like": "p", "attributes": []}
+    assert turn_from_json({"show": "a.jpg", "attributes": ["silk"]}) == Show("a.jpg", attributes=("silk",))
+
+
+def test_the_key_of_a_turn_without_attributes_is_what_it_always_was() -> None:
+    # Talks that were kept before attributes could be said go on with the same memoised steps and the same hits.
+    talk = Conversation().then(Say("a dress")).then(Like("p", "red"))
+    assert talk.here.key == "2b33784c89911389297c91a14ca06209"
+    assert talk.here.key != Conversation().then(Say("a dress")).then(Like("p", "red", attributes=())).here.key
 
 
 def test_equal_words_with_another_number_have_another_key() -> None:

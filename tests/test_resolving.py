@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
+from pathlib import Path
 
-from viewfinder.conversation import Conversation, Say
+import numpy as np
+import pytest
+from jaxtyping import Float, Float32
+from PIL import Image
+
+from viewfinder.conversation import Conversation, Keep, Like, Reject, Say, Show
+from viewfinder.errors import EncoderMismatch
 from viewfinder.gallery import Gallery
 from viewfinder.resolving import OnScreen, resolve
-from viewfinder.testing import ColourEncoder, tiny_snapshot
+from viewfinder.retrievers import Reads, RegionSpace
+from viewfinder.testing import ColourEncoder, TinyRaw, halves, tiny_snapshot
 
 
 def test_a_turn_brings_words_of_the_head_and_sentences_that_no_head_has_touched() -> None:
@@ -26,3 +34,37 @@ def test_what_was_shown_is_looked_up_when_it_is_wanted_and_what_has_gone_is_left
     assert [picture.id for picture in shown] == ["p001", "p000"]
     assert [picture.id for picture in shown[1:]] == ["p000"]
     np.testing.assert_array_equal(shown[0].vectors["global"], gallery.snapshot.matrix_nd[1])
+
+
+def first_numbers(
+    _regions: Float[np.ndarray, "n r e"] | None, whole_ng: Float[np.ndarray, "n g"]
+) -> Float32[np.ndarray, "n 1 d"]:
+    return np.asarray(whole_ng[:, None, :3], np.float32)
+
+
+LOOKS = [("red", "blue"), ("green", "blue"), ("blue", "red")]
+OWN = RegionSpace("own", ColourEncoder.raw_version, first_numbers, regions=1, width=3, reads_regions=False)
+GALLERY = Gallery(tiny_snapshot(LOOKS), ColourEncoder(), TinyRaw(LOOKS))
+
+
+def test_pictures_come_with_their_vectors_in_the_space_of_a_retriever_that_reads_those() -> None:
+    talk = Conversation().then(Say("red")).recorded(shown=("p001", "p002"), asked=None)
+    for turn in (Like("p002"), Reject(("p002",)), Keep("colour", 1)):
+        later = talk.then(Like("p002")).then(turn)
+        resolved = resolve(later, later.here, GALLERY, reads=Reads(OWN))
+        expected_g = ColourEncoder().pictures([halves(*LOOKS[int((resolved.pictures[0].id or "")[1:])])]).global_bd[0]
+        np.testing.assert_allclose(resolved.pictures[0].vectors["own"], expected_g[None, :3], atol=1e-6)
+    picked = talk.then(Say("more"))
+    shown = resolve(picked, picked.here, GALLERY, reads=Reads(OWN)).shown
+    assert [picture.vectors["own"].shape for picture in shown] == [(1, 3), (1, 3)]
+    assert "own" not in resolve(picked, picked.here, GALLERY).shown[0].vectors
+
+
+def test_an_own_image_has_the_vector_of_the_same_picture_in_the_library(tmp_path: Path) -> None:
+    file = tmp_path / "mine.png"
+    Image.fromarray(halves(*LOOKS[1])).save(file)
+    talk = Conversation().then(Show(str(file)))
+    shown = resolve(talk, talk.here, GALLERY, reads=Reads(OWN)).pictures[0]
+    np.testing.assert_allclose(shown.vectors["own"], GALLERY.picture("p001", Reads(OWN)).vectors["own"], atol=1e-6)
+    with pytest.raises(EncoderMismatch, match="own was trained on another, and these pictures have"):
+        resolve(talk, talk.here, GALLERY, reads=Reads(replace(OWN, raw_version="another")))

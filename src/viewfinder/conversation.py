@@ -54,19 +54,27 @@ class Answer:
 
 @dataclass(frozen=True)
 class Like:
-    """The user picks a picture, with or without "but ..."; `turn` says where it was shown or picked back then."""
+    """The user picks a picture, with or without "but ..."; `turn` says where it was shown or picked back then.
+
+    `attributes`: what counts of the picture, in place of what is predicted of it; None: what is predicted.
+    """
 
     picture: PictureId
     text: str = ""
     turn: int | None = None
+    attributes: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
 class Show:
-    """The user shows an image of their own; `pixels_ref` names it (a file, or an upload over HTTP)."""
+    """The user shows an image of their own; `pixels_ref` names it (a file, or an upload over HTTP).
+
+    `attributes` as in `Like`.
+    """
 
     pixels_ref: str
     text: str = ""
+    attributes: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -256,10 +264,10 @@ def turn_to_json(turn: Turn) -> dict[str, Any]:  # noqa: PLR0911 (one line a kin
             return {"say": text}
         case Answer(question, text):
             return {"answer": text, "question": asdict(question)}
-        case Like(picture, text, at):
-            return {"like": picture} | ({"but": text} if text else {}) | ({} if at is None else {"turn": at})
-        case Show(pixels_ref, text):
-            return {"show": pixels_ref} | ({"but": text} if text else {})
+        case Like(picture, text, at, attributes):
+            return {"like": picture} | _but(text, attributes) | ({} if at is None else {"turn": at})
+        case Show(pixels_ref, text, attributes):
+            return {"show": pixels_ref} | _but(text, attributes)
         case Keep(attribute, at):
             return {"keep": attribute, "turn": at}
         case Reject(pictures, text):
@@ -268,12 +276,17 @@ def turn_to_json(turn: Turn) -> dict[str, Any]:  # noqa: PLR0911 (one line a kin
             return {"back_to": at}
 
 
+def _but(text: str, attributes: tuple[str, ...] | None) -> dict[str, Any]:
+    """What is said with a picture; keys of what is not said are left out."""
+    return ({"but": text} if text else {}) | ({} if attributes is None else {"attributes": list(attributes)})
+
+
 _KEYS: dict[str, frozenset[str]] = {
     "say": frozenset(),
     "answer": frozenset({"question"}),
     "skip": frozenset({"question"}),
-    "like": frozenset({"but", "turn"}),
-    "show": frozenset({"but"}),
+    "like": frozenset({"but", "turn", "attributes"}),
+    "show": frozenset({"but", "attributes"}),
     "keep": frozenset({"turn"}),
     "reject": frozenset({"text"}),
     "back_to": frozenset(),
@@ -317,10 +330,10 @@ def _read(  # noqa: PLR0911 (one line a kind of turn)
                 raise ValueError(f"'skip' must be true, not {json.dumps(data['skip'])[:60]}")
             return Answer(_passed_over(data, pending), "")
         case "like":
-            at = data.get("turn")
-            return Like(_text(data, "like"), _text(data, "but", ""), None if at is None else _number(data, "turn"))
+            at = None if data.get("turn") is None else _number(data, "turn")
+            return Like(_text(data, "like"), _text(data, "but", ""), at, _words(data, "attributes"))
         case "show":
-            return Show(_text(data, "show"), _text(data, "but", ""))
+            return Show(_text(data, "show"), _text(data, "but", ""), _words(data, "attributes"))
         case "keep":
             return Keep(_text(data, "keep"), _number(data, "turn"))
         case "reject":
@@ -342,6 +355,16 @@ def _text(data: Mapping[str, Any], key: str, default: str | None = None) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{key!r} must be a text, not {json.dumps(value)[:60]}")
     return value
+
+
+def _words(data: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
+    """A list of words, which may be empty; None where there is none."""
+    value = data.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        raise ValueError(f"{key!r} must be a list of words, not {json.dumps(value)[:60]}")
+    return tuple(value)
 
 
 def _number(data: Mapping[str, Any], key: str) -> int:

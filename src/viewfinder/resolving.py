@@ -25,7 +25,7 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.gallery import Gallery
 from viewfinder.pictures import decode_one
 from viewfinder.questioners import statement, values_meant
-from viewfinder.retrievers import Change, Picture, ResolvedTurn, Sentences
+from viewfinder.retrievers import NOTHING_MORE, Change, Picture, Reads, ResolvedTurn, Sentences
 from viewfinder.retrievers.changes import Family, named_changes
 
 FACTS = frozenset({"format", "year", "month", "camera", "folder"})
@@ -48,9 +48,9 @@ ImageFile = Callable[[str], Path]
 class OnScreen(Sequence[Picture]):
     """Pictures that were shown and are still there, looked up when somebody wants them: few retrievers do."""
 
-    def __init__(self, ids: Sequence[PictureId], gallery: Gallery) -> None:
+    def __init__(self, ids: Sequence[PictureId], gallery: Gallery, reads: Reads = NOTHING_MORE) -> None:
         self._ids = [picture for picture in ids if gallery.snapshot.row_of(picture) is not None]
-        self._gallery = gallery
+        self._gallery, self._reads = gallery, reads
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -61,15 +61,18 @@ class OnScreen(Sequence[Picture]):
     def __getitem__(self, index: slice) -> Sequence[Picture]: ...
     def __getitem__(self, index: int | slice) -> Picture | Sequence[Picture]:
         if isinstance(index, slice):
-            return OnScreen(self._ids[index], self._gallery)
-        return self._gallery.picture(self._ids[index])
+            return OnScreen(self._ids[index], self._gallery, self._reads)
+        return self._gallery.picture(self._ids[index], self._reads)
 
 
-def resolve(talk: Conversation, node: Node, gallery: Gallery, image_file: ImageFile = Path) -> ResolvedTurn:
-    """The turn of a node with everything it refers to looked up.
+def resolve(
+    talk: Conversation, node: Node, gallery: Gallery, image_file: ImageFile = Path, reads: Reads = NOTHING_MORE
+) -> ResolvedTurn:
+    """The turn of a node with everything it refers to looked up; `reads` is what the retriever reads of pictures.
 
     Raises:
         BadInput: it names a picture, file or attribute that does not exist.
+        EncoderMismatch: the retriever was trained on vectors of another encoder.
     """
     turn = node.turn
     assert turn is not None
@@ -79,17 +82,17 @@ def resolve(talk: Conversation, node: Node, gallery: Gallery, image_file: ImageF
     changes: tuple[Change, ...] = ()
     match turn:
         case Like(picture):
-            pictures = (gallery.picture(picture),)
+            pictures = (gallery.picture(picture, reads),)
         case Show(pixels_ref):
-            pictures = (_own_picture(image_file(pixels_ref), gallery),)
+            pictures = (_own_picture(image_file(pixels_ref), gallery, reads),)
         case Reject(named):
-            pictures = tuple(gallery.picture(picture) for picture in named)
+            pictures = tuple(gallery.picture(picture, reads) for picture in named)
         case Keep(attribute, at):
-            pictures = _on_screen(talk.node(at), talk, gallery, image_file)
+            pictures = _on_screen(talk.node(at), talk, gallery, image_file, reads)
             values, text = _kept(attribute, pictures, gallery)
         case Answer(question, answer):
             values, text = _answered(question, answer, gallery)
-    shown = OnScreen(talk.node(node.parent).shown, gallery)
+    shown = OnScreen(talk.node(node.parent).shown, gallery, reads)
     if isinstance(turn, Like | Show) and gallery.encoder.vocabulary is not None:
         changes, text = named_changes(text, _families(gallery))
     vocabulary = gallery.encoder.vocabulary
@@ -107,23 +110,24 @@ def resolve(talk: Conversation, node: Node, gallery: Gallery, image_file: ImageF
     )
 
 
-def _own_picture(path: Path, gallery: Gallery) -> Picture:
+def _own_picture(path: Path, gallery: Gallery, reads: Reads) -> Picture:
     if not path.is_file():
         raise BadInput(f"no such image: {path}")
-    raw_1r = gallery.encoder.pictures([decode_one(path, gallery.encoder.fit).pixels]).global_bd
-    return Picture(None, gallery.vectors_of(gallery.encoder.project(raw_1r)[0]))
+    return gallery.picture_of(decode_one(path, gallery.encoder.fit).pixels, reads)
 
 
-def _on_screen(node: Node, talk: Conversation, gallery: Gallery, image_file: ImageFile) -> tuple[Picture, ...]:
+def _on_screen(
+    node: Node, talk: Conversation, gallery: Gallery, image_file: ImageFile, reads: Reads
+) -> tuple[Picture, ...]:
     """What the user means by "what was there after that turn": the picture picked, else the top of the results."""
     while isinstance(node.turn, BackTo):
         node = talk.node(node.parent)
     if isinstance(node.turn, Show):
-        return (_own_picture(image_file(node.turn.pixels_ref), gallery),)
+        return (_own_picture(image_file(node.turn.pixels_ref), gallery, reads),)
     ids = (node.turn.picture,) if isinstance(node.turn, Like) else node.shown[:KEPT_FROM]
     if not ids:
         raise BadInput(f"nothing was on the screen after turn {node.number}: keep something of a later turn")
-    return tuple(gallery.picture(picture) for picture in ids)
+    return tuple(gallery.picture(picture, reads) for picture in ids)
 
 
 def _kept(attribute: str, pictures: tuple[Picture, ...], gallery: Gallery) -> tuple[dict[str, tuple[str, ...]], str]:

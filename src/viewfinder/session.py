@@ -8,7 +8,7 @@ asked is recorded in the conversation. `search` gives the results of a turn at o
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -39,7 +39,7 @@ from viewfinder.memo import MEMO, StepMemo
 from viewfinder.questioners import Questioner, load_questioner
 from viewfinder.resolving import resolve
 from viewfinder.results import Hit, Hits, View
-from viewfinder.retrievers import Query, RegionSpace, Retriever
+from viewfinder.retrievers import Query, RegionSpace, Retriever, reads_of
 
 
 class Session:
@@ -64,6 +64,7 @@ class Session:
         self._gallery_now = gallery
         self._retriever = retriever
         self._weights = _weights_of(retriever)
+        self._reads = reads_of(retriever)
         self._questioner_name = questioner
         self._questioner: Questioner | None = None
         self._n = n
@@ -83,13 +84,22 @@ class Session:
         """Describe the picture, or go on describing it."""
         return self.take(Say(text))
 
-    def like(self, picture: Hit | PictureId, but: str = "", turn: int | None = None) -> Hits:
-        """Pick a picture; `but` says how the wanted one differs, `turn` goes on from what was shown back then."""
-        return self.take(Like(_id(picture), but, turn))
+    def like(
+        self,
+        picture: Hit | PictureId,
+        but: str = "",
+        turn: int | None = None,
+        attributes: Sequence[str] | None = None,
+    ) -> Hits:
+        """Pick a picture; `but` says how the wanted one differs, `turn` goes on from what was shown back then.
 
-    def show(self, image: str | Path, but: str = "") -> Hits:
+        `attributes`: what counts of the picture, in place of `attributes_of` it.
+        """
+        return self.take(Like(_id(picture), but, turn, None if attributes is None else tuple(attributes)))
+
+    def show(self, image: str | Path, but: str = "", attributes: Sequence[str] | None = None) -> Hits:
         """Show an image of your own."""
-        return self.take(Show(str(image), but))
+        return self.take(Show(str(image), but, None if attributes is None else tuple(attributes)))
 
     def answer(self, text: str) -> Hits:
         """Answer the pending question; "don't know" is an answer too."""
@@ -176,6 +186,25 @@ class Session:
         """The question that waits for an answer, if any."""
         return self.conversation.pending
 
+    def attributes_of(self, picture: Hit | PictureId) -> tuple[str, ...]:
+        """What the retriever reads of this picture if it is picked, the likeliest first; none where it reads none.
+
+        Raises:
+            UnknownName: it is not in this library.
+        """
+        return tuple(self.attribute_chances(picture))
+
+    def attribute_chances(self, picture: Hit | PictureId) -> dict[str, float]:
+        """`attributes_of` a picture, with how likely each is."""
+        gallery, predictor = self._gallery_now(), self._reads.predictor
+        row = gallery.row(_id(picture))
+        return {} if predictor is None else gallery.predicted([row], predictor, self._reads.count)[0]
+
+    @property
+    def known_attributes(self) -> tuple[str, ...]:
+        """All that may be said as attributes of a picture; none where the retriever reads none."""
+        return () if self._reads.predictor is None else self._reads.predictor.labels
+
     def rank_of(self, picture: Hit | PictureId) -> int:
         """0-based rank of a picture in the whole collection after this turn, pessimistic on ties.
 
@@ -215,7 +244,14 @@ class Session:
         lost: list[str] = []
         state = self._state(talk, node, gallery, lost, new=new)
         query = self._retriever.query(state)
-        return View(gallery, query, self._allowed(gallery), (*query.adapters, *lost))
+        return View(gallery, query, self._allowed(gallery), (*query.adapters, *lost, *self._unread(talk, node)))
+
+    def _unread(self, talk: Conversation, node: Node) -> Iterator[str]:
+        """What to tell of attributes that were said to a retriever that reads none."""
+        if self._reads.predictor is None:
+            for said in talk.path(node.number):
+                if isinstance(said.turn, Like | Show) and said.turn.attributes is not None:
+                    yield f"drop: the attributes in turn {said.number}: {self._retriever.name} reads none"
 
     def _state(self, talk: Conversation, node: Node, gallery: Gallery, lost: list[str], *, new: bool) -> Any:
         """The retriever's state at a node: from the memo, or by one step from each node after the last in it."""
@@ -231,7 +267,7 @@ class Session:
                 node = talk.node(node.parent)
         for later in reversed(ahead):
             try:
-                resolved = resolve(talk, later, gallery, self._image_file)
+                resolved = resolve(talk, later, gallery, self._image_file, self._reads)
             except BadInput as error:
                 if later is newest:
                     raise
@@ -267,7 +303,8 @@ class Session:
         """What would be looked for if this were said next; nothing is said."""
         state = self._state(talk, talk.here, gallery, [], new=False)
         supposed = talk.then(turn)
-        return self._retriever.query(self._retriever.step(state, resolve(supposed, supposed.here, gallery)))
+        resolved = resolve(supposed, supposed.here, gallery, self._image_file, self._reads)
+        return self._retriever.query(self._retriever.step(state, resolved))
 
 
 def _id(picture: Hit | PictureId) -> PictureId:

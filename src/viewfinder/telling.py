@@ -27,10 +27,11 @@ def described(  # noqa: PLR0911 (one line a kind of turn)
             return "skipped" + (f": {question.text}" if question.text else "")
         case Answer(question, text):
             return f'answer "{text}"' + (f" to: {question.text}" if question.text else "")
-        case Like(picture, text, at):
-            return f"like {_named(picture, shown)}" + (f" of turn {at}" if at is not None else "") + _but(text)
-        case Show(pixels_ref, text):
-            return f"show {pixels_ref if own_image is None else own_image}{_but(text)}"
+        case Like(picture, text, at, attributes):
+            of_turn = f" of turn {at}" if at is not None else ""
+            return f"like {_named(picture, shown)}{of_turn}{_with(attributes)}{_but(text)}"
+        case Show(pixels_ref, text, attributes):
+            return f"show {pixels_ref if own_image is None else own_image}{_with(attributes)}{_but(text)}"
         case Keep(attribute, at):
             return f"keep {attribute} of turn {at}"
         case Reject(pictures, text):
@@ -47,6 +48,12 @@ def _named(picture: PictureId, shown: Sequence[PictureId]) -> str:
     if picture in shown:
         return f"result {shown.index(picture) + 1}"
     return picture if len(picture) <= 10 else f"{picture[:8]}…"
+
+
+def _with(attributes: Sequence[str] | None) -> str:
+    if attributes is None:
+        return ""
+    return f" with {', '.join(attributes)}" if attributes else " with no attributes"
 
 
 def _but(text: str) -> str:

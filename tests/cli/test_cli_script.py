@@ -52,6 +52,12 @@ def test_every_kind_of_turn_gives_a_json_line(
     assert [hit["id"] for hit in outcome.lines[6]["results"]] == [hit["id"] for hit in outcome.lines[0]["results"]]
 
 
+def test_a_line_may_say_what_counts_of_a_picture() -> None:
+    line = '{"like": "#2", "but": "longer", "attributes": ["silk", "long sleeves"]}'
+    assert turn_of_line(line, SHOWN) == Like("q", "longer", attributes=("silk", "long sleeves"))
+    assert turn_of_line('{"show": "a.jpg", "attributes": []}', SHOWN) == Show("a.jpg", attributes=())
+
+
 def test_a_script_skips_a_question_and_another_is_asked(
     viewfinder: Run, indexed: Path, script: Callable[..., Path]
 ) -> None:

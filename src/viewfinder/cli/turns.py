@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import takewhile
 from string import ascii_lowercase
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from viewfinder.cli.output import emit, plain, say, show, show_hits
-from viewfinder.conversation import Conversation, Node, Question
+from viewfinder.conversation import Conversation, Like, Node, Question
 from viewfinder.telling import described
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Teller:
         if echo and here.turn is not None:
             before = session.conversation.nodes[here.number - 1].shown
             say(f"{here.number}  {described(here.turn, before)}")
+        if isinstance(here.turn, Like) and here.turn.attributes is None:
+            _tell_attributes(session.attributes_of(here.turn.picture))
         show_hits(hits)
         told = sum(
             1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._noted, session.adapters, strict=False))
@@ -55,6 +58,12 @@ class Teller:
             from viewfinder.cli.preview import preview
 
             typer.echo(preview([hit.path for hit in hits[:PREVIEWED]]), color=True)  # asked for: in a pipe too
+
+
+def _tell_attributes(names: Sequence[str]) -> None:
+    """What was read of the picture that was picked, so that one may say otherwise."""
+    if names:
+        say(f"seen in it: {', '.join(names)}")
 
 
 def turn_json(session: Session, hits: Hits) -> dict[str, Any]:

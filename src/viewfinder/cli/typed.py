@@ -32,6 +32,7 @@ HELP = """\
   a dog in the snow          describe the picture, and go on describing it
   2                          like result 2
   2 but brown                like result 2, but ...  (2 of turn 1 but brown: a result of an earlier turn)
+  2 with silk, long but red  and what counts of result 2, for retrievers that read attributes ("with nothing": none)
   not 1 3                    not these; `none` rejects all that is shown
   without stripes            not that
   show FILE but brown        an image of your own, with or without "but ..."
@@ -156,7 +157,19 @@ def result(number: int, talk: Conversation, turn: int | None = None) -> PictureI
 
 def _like(found: re.Match[str], talk: Conversation) -> Command | None:
     turn = None if found["turn"] is None else int(found["turn"])
-    return Like(result(int(found["number"]), talk, turn), found["but"] or "", turn)
+    return Like(result(int(found["number"]), talk, turn), found["but"] or "", turn, _attributes(found["with"]))
+
+
+def _attributes(text: str | None) -> tuple[str, ...] | None:
+    """The attributes in a list; None where there is no list, and none of "nothing".
+
+    >>> _attributes("floral, cotton and long sleeves")
+    ('floral', 'cotton', 'long sleeves')
+    """
+    if text is None:
+        return None
+    names = [name.strip() for name in re.split(r",(?: and )?| and ", text)]
+    return tuple(name for name in names if name and name.lower() != "nothing")
 
 
 def _reject(found: re.Match[str], talk: Conversation) -> Command | None:
@@ -198,12 +211,13 @@ def _open(found: re.Match[str], talk: Conversation) -> Command | None:
 
 
 _BUT = r"(?:,? but (?P<but>.+))?"
+_WITH = r"(?:,? with (?P<with>.+?))?"
 _OF_TURN = r"(?: (?:of|from|after|in) (?:turn )?(?P<turn>\d+))?"
 
 PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Conversation], Command | None]], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), meaning)
     for pattern, meaning in (
-        (rf"(?:like )?#?(?P<number>\d+){_OF_TURN}{_BUT}", _like),
+        (rf"(?:like )?#?(?P<number>\d+){_OF_TURN}{_WITH}{_BUT}", _like),
         (r"(?:not|reject) (?P<numbers>#?\d+(?:(?:,? and |, ?| )#?\d+)*)", _reject),
         (r"(?:not|without) (?P<what>.+)", _without),
         (rf"show (?P<file>.+?){_BUT}", _show),

@@ -21,7 +21,7 @@ from viewfinder.gallery import Gallery, plain_sum
 from viewfinder.measures import rank_bounds, score_bounds
 from viewfinder.resolving import resolve
 from viewfinder.results import TIE
-from viewfinder.retrievers import Query, RegionSpace, Retriever
+from viewfinder.retrievers import Query, RegionSpace, Retriever, reads_of
 
 AT_ONCE = 4096
 """Queries held in memory before they are scored."""
@@ -129,13 +129,14 @@ def conversation_of(talk: Talk) -> Conversation:
 def asked_for(conversation: Conversation, gallery: Gallery, retriever: Retriever[Any]) -> Iterator[tuple[Node, Query]]:
     """The nodes of a conversation that say something, and what the retriever looks for at each."""
     states: list[Any] = []
+    reads = reads_of(retriever)
     for node in conversation.nodes:
         if node.turn is None:
             states.append(retriever.begin())
         elif isinstance(node.turn, BackTo):
             states.append(states[node.parent])
         else:
-            states.append(retriever.step(states[node.parent], resolve(conversation, node, gallery)))
+            states.append(retriever.step(states[node.parent], resolve(conversation, node, gallery, reads=reads)))
             yield node, retriever.query(states[-1])
 
 

@@ -2,6 +2,7 @@
 
 gallery  `Gallery`: pictures to search in
 regions  many vectors a picture: where raw vectors come from, the block of a trained system, its scores
+attributes  what a predictor sees in pictures
 plain    one vector a picture: the parts of a query that are one scan, and those compared through words
 chances  what a score means: chances, matches, the verdict
 why      what each turn adds, and what each slot looks at, as JSON

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int
+from jaxtyping import Bool, Float, Float32, Int, UInt8
 
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import UnknownName
+from viewfinder.gallery.attributes import likeliest, named, predictions
 from viewfinder.gallery.chances import ChanceOf, chance_of
 from viewfinder.gallery.plain import contrast, plain_sum, positive_weight, said_of
 from viewfinder.gallery.regions import (
     Boxed,
     RawVectors,
     check_fits,
+    check_version,
     flat_block,
     fusion_shares,
     late_scores,
@@ -25,7 +28,7 @@ from viewfinder.gallery.regions import (
     vectors_of_parts,
 )
 from viewfinder.gallery.why import explained, looked_at
-from viewfinder.retrievers import Part, Picture, Query, RegionSpace
+from viewfinder.retrievers import NOTHING_MORE, Part, Picture, Predictor, Query, Reads, RegionSpace
 from viewfinder.stores import RegionBlock, Snapshot, attention, dot_scores, top_k
 from viewfinder.stores.regions import TILE
 
@@ -103,10 +106,47 @@ class Gallery:
             raise UnknownName(f"no picture in this library has the id {picture_id!r}; ids are what `find` prints")
         return row
 
-    def picture(self, picture_id: str) -> Picture:
-        """What a retriever may know of a picture."""
+    def picture(self, picture_id: str, reads: Reads = NOTHING_MORE) -> Picture:
+        """What a retriever may know of a picture, `reads` included.
+
+        Raises:
+            UnknownName: it is not in this library.
+            EncoderMismatch: the retriever was trained on other raw vectors.
+        """
         row = self.row(picture_id)
-        return Picture(picture_id, self.vectors_of(self.snapshot.matrix_nd[row]), self.snapshot.attributes(row))
+        vectors = self.vectors_of(self.snapshot.matrix_nd[row])
+        if reads.space is not None:
+            vectors["own"] = self.block(reads.space).vectors(np.array([row]))[0]
+        seen = {} if reads.predictor is None else self.predicted([row], reads.predictor, reads.count)[0]
+        return Picture(picture_id, vectors, self.snapshot.attributes(row), tuple(seen))
+
+    def picture_of(self, pixels: UInt8[np.ndarray, "h w 3"], reads: Reads = NOTHING_MORE) -> Picture:
+        """The same of an image that is in no library.
+
+        Raises:
+            EncoderMismatch: the retriever was trained on raw vectors of another encoder.
+        """
+        wants_regions = reads.space is not None and reads.space.reads_regions
+        raw = self.encoder.pictures([pixels], regions=wants_regions)
+        raw_1g = np.asarray(raw.global_bd, np.float32)
+        vectors = self.vectors_of(self.encoder.project(raw.global_bd)[0])
+        if reads.space is not None:
+            check_version(reads.space, self.encoder.raw_version)
+            vectors["own"] = reads.space.project(raw.regions_brd if wants_regions else None, raw_1g)[0]
+        seen = {} if reads.predictor is None else likeliest(reads.predictor, raw_1g, reads.count)[0]
+        return Picture(None, vectors, predicted=tuple(seen))
+
+    def predicted(self, rows: Sequence[int], predictor: Predictor, count: int = 8) -> list[dict[str, float]]:
+        """The likeliest attributes of pictures and their chances, best first: of all on the first call, then mapped.
+
+        Raises:
+            LibraryError: there are no raw vectors of these pictures.
+        """
+        seen_nc2 = self.snapshot.derived(
+            f"attributes-{predictor.fingerprint}-{count}",
+            lambda snapshot: predictions(snapshot.ids, predictor, self.raw, count),
+        )
+        return [named(seen_nc2[row], predictor.labels) for row in rows]
 
     def vectors_of(self, vector_d: Float[np.ndarray, " d"]) -> dict[str, Float[np.ndarray, ...]]:
         """The representations of a picture with this vector: "global", and "vocabulary" where there is one."""

@@ -71,12 +71,21 @@ def check_fits(space: RegionSpace, raw: RawVectors | None) -> RawVectors:
     """
     if raw is None:
         raise LibraryError(f"{space.name} reads raw vectors ({space.raw_version}) of these pictures: there are none")
-    if raw.raw_version != space.raw_version:
+    check_version(space, raw.raw_version)
+    return raw
+
+
+def check_version(space: RegionSpace, found: str) -> None:
+    """Refuses raw vectors that the space is not made from.
+
+    Raises:
+        EncoderMismatch: they are of another version.
+    """
+    if found != space.raw_version:
         raise EncoderMismatch(
-            f"{space.name} was trained on {space.raw_version}, and these pictures have {raw.raw_version}: "
+            f"{space.name} was trained on {space.raw_version}, and these pictures have {found}: "
             "open a library made with that encoder, or train on vectors of this one"
         )
-    return raw
 
 
 def flat_block(ids: Sequence[str], space: RegionSpace, raw: RawVectors) -> Float32[np.ndarray, "f d"]:

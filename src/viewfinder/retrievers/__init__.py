@@ -5,21 +5,38 @@ from pathlib import Path
 from typing import Any
 
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.retrievers.base import Change, Part, Picture, Query, RegionSpace, ResolvedTurn, Retriever, Sentences
+from viewfinder.retrievers.base import (
+    NOTHING_MORE,
+    Change,
+    Part,
+    Picture,
+    Predictor,
+    Query,
+    Reads,
+    RegionSpace,
+    ResolvedTurn,
+    Retriever,
+    Sentences,
+    reads_of,
+)
 from viewfinder.retrievers.composer import Composer, PlainClip
 
 __all__ = [
+    "NOTHING_MORE",
     "RETRIEVERS",
     "Change",
     "Composer",
     "Part",
     "Picture",
+    "Predictor",
     "Query",
+    "Reads",
     "RegionSpace",
     "ResolvedTurn",
     "Retriever",
     "Sentences",
     "load_retriever",
+    "reads_of",
 ]
 
 Maker = Callable[[Path | None], Retriever[Any]]
@@ -53,6 +70,12 @@ def _plugir(checkpoint: Path | None) -> Retriever[Any]:
     return load(checkpoint)
 
 
+def _fashioniq(checkpoint: Path | None) -> Retriever[Any]:
+    from viewfinder.retrievers.fashioniq.retriever import load
+
+    return load(checkpoint)
+
+
 def _baseline(name: str) -> Maker:
     def maker(checkpoint: Path | None) -> Retriever[Any]:
         from viewfinder.retrievers.baselines import load
@@ -71,6 +94,7 @@ RETRIEVERS: dict[str, Maker] = {
     "chatir": _chatir,
     "plugir": _plugir,
     "drilldown": _drilldown,
+    "fashioniq": _fashioniq,
     "hre": _baseline("hre"),
     "r-hre": _baseline("r-hre"),
     "r-re": _baseline("r-re"),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeVar, runtime_checkable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Float32
+from jaxtyping import Float, Float32, Int
 
 from viewfinder.conversation import PictureId, Turn
 
@@ -29,12 +29,14 @@ class Picture:
     """What a retriever may know of a picture that a turn names or that was shown.
 
     `vectors` holds the representations in the retriever's `needs` ("global": (d,), "vocabulary": (l,)), as far as
-    the encoder gives them, `attributes` what the catalogue says of it.
+    the encoder gives them, "own": (k, d), its vectors in the retriever's `RegionSpace`; `attributes` what the catalogue
+    says of it; `predicted` what the retriever's predictor sees in it, the likeliest first.
     """
 
     id: PictureId | None
     vectors: Mapping[str, Float[np.ndarray, ...]]
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    predicted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,56 @@ class RegionSpace:
     temperature: float = 9.0
     reads_regions: bool = True
     has_whole: bool = False
+
+
+@runtime_checkable
+class Predictor(Protocol):
+    """Says which of its labels hold for a picture, by the raw vector; `fingerprint` changes with all it depends on."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What may hold."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells its numbers from those of others."""
+        ...
+
+    def scores(self, raw_ng: Float[np.ndarray, "n g"]) -> Float[np.ndarray, "n k"]:
+        """The chance of every label, from 0 to 1."""
+        ...
+
+    def top(self, raw_ng: Float[np.ndarray, "n g"], count: int) -> Int[np.ndarray, "n c"]:
+        """The numbers of the likeliest labels, best first; all where there are fewer."""
+        ...
+
+
+@runtime_checkable
+class ReadsAttributes(Protocol):
+    """A retriever that reads attributes of the pictures that turns name."""
+
+    @property
+    def attributes(self) -> Predictor | None:
+        """What predicts them; None: these weights read none."""
+        ...
+
+    @property
+    def most_attributes(self) -> int:
+        """How many of a picture it reads, the likeliest."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Reads:
+    """What a retriever reads of a picture besides what all encoders give: its `needs` "own" and "attributes"."""
+
+    space: RegionSpace | None = None
+    predictor: Predictor | None = None
+    count: int = 0
+
+
+NOTHING_MORE = Reads()
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +210,11 @@ class Retriever(Protocol[State]):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Representations it reads: "global", "regions", "tokens", "attributes", "captions"."""
+        """Representations it reads: "global", "vocabulary", "regions", "own", "attributes".
+
+        With "own", pictures that turns name come with their vectors in the space of its queries, a `RegionSpace`. With
+        "attributes", they come with what its predictor sees in them (`ReadsAttributes`).
+        """
         ...
 
     def begin(self) -> State:
@@ -172,3 +228,12 @@ class Retriever(Protocol[State]):
     def query(self, state: State) -> Query:
         """What to look for in this state."""
         ...
+
+
+def reads_of(retriever: Retriever[Any]) -> Reads:
+    """What this retriever reads of a picture."""
+    space = retriever.query(retriever.begin()).space if "own" in retriever.needs else None
+    reads = Reads(space) if isinstance(space, RegionSpace) else NOTHING_MORE
+    if "attributes" not in retriever.needs or not isinstance(retriever, ReadsAttributes):
+        return reads
+    return replace(reads, predictor=retriever.attributes, count=retriever.most_attributes)
