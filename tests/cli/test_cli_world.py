@@ -13,6 +13,8 @@ Run = Callable[..., Any]
         (("--sprites", "nowhere"), "products.csv: cannot be read"),
         (("--workers", "0"), "--workers"),
         (("--kind", "dreams"), "there are: scenes, catalogue"),
+        (("--pairs", "2"), "--pairs 2: only the kind catalogue has pairs"),
+        (("--kind", "catalogue", "--pairs", "0"), "--pairs"),
     ],
 )
 def test_what_cannot_be_made_is_wrong_use(

@@ -35,6 +35,10 @@ def world(
         int | None,
         typer.Option(min=0, metavar="N", help="FashionMT transactions. [default: 3 a picture]"),
     ] = None,
+    pairs: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="References of each picture for training, in Fashion IQ. [default: 1]"),
+    ] = None,
     workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes that draw.")] = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -44,8 +48,8 @@ def world(
     processes = _processes(count) if workers is None else workers
     with progress_bar("making pictures", count or None, shown=not as_json) as progress:
         report = worlds.world(
-            out, kind=kind, count=count, seed=seed, sprites=sprites, transactions=transactions, workers=processes,
-            progress=progress,
+            out, kind=kind, count=count, seed=seed, sprites=sprites, transactions=transactions, pairs=pairs,
+            workers=processes, progress=progress,
         )  # fmt: skip
     if as_json:
         emit(asdict(report) | {"out": str(report.out)})

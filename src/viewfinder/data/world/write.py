@@ -58,6 +58,7 @@ def world(
     seed: int,
     sprites: Path | None = None,
     transactions: int | None = None,
+    pairs: int | None = None,
     workers: int = 1,
     progress: Progress = lambda written: None,
 ) -> WorldReport:
@@ -65,14 +66,16 @@ def world(
 
     Raises:
         UnknownName: there is no such kind.
-        BadInput: transactions are asked for, but the kind has none.
+        BadInput: transactions or pairs are asked for, but the kind has none.
         BadInput, DiskFull: as `write_scenes`.
     """
     if kind not in KINDS_OF_WORLD:
         raise UnknownName(f"no kind of world is called {kind!r}; there are: {', '.join(KINDS_OF_WORLD)}")
-    own = {} if transactions is None else {"transactions": transactions}
+    asked = {"transactions": transactions, "pairs": pairs}
+    own = {name: number for name, number in asked.items() if number is not None}
     if own and kind != "catalogue":
-        raise BadInput(f"--transactions {transactions}: only the kind catalogue has transactions")
+        name, number = next(iter(own.items()))
+        raise BadInput(f"--{name} {number}: only the kind catalogue has {name}")
     return KINDS_OF_WORLD[kind](out, count=count, seed=seed, sprites=sprites, workers=workers, progress=progress, **own)
 
 

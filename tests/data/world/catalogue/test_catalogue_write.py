@@ -125,6 +125,27 @@ def test_the_same_call_writes_the_same_bytes_and_finishes_what_was_begun(tmp_pat
         write_catalogue(tmp_path / "b", count=30, seed=3)
 
 
+def test_further_pairs_for_training_come_after_the_best_and_change_nothing_else(tmp_path: Path) -> None:
+    plain = write_catalogue(tmp_path / "plain", count=30, seed=4)
+    more = write_catalogue(tmp_path / "more", count=30, seed=4, pairs=3)
+    before, after = _files(tmp_path / "plain"), _files(tmp_path / "more")
+    changed = {name for name in after if after[name] != before[name]}
+    kinds = fashion_kinds(tmp_path / "more")
+    assert changed == {f"captions/cap.{kind}.train.json" for kind in kinds} | {"report.json", "world.json"}
+    assert before.keys() == after.keys() and more.pairs > 1.5 * plain.pairs and more.sessions == plain.sessions
+    for kind in kinds:
+        alone = read_fashion_iq(tmp_path / "plain", kind, "train")[0].pairs
+        with_more = read_fashion_iq(tmp_path / "more", kind, "train")[0]
+        found, most = with_more.pairs, min(3, len(with_more.gallery) - 1)
+        firsts = {pair.target: pair for pair in reversed(found)}
+        assert list(firsts.values())[::-1] == list(alone)
+        assert len({(pair.target, pair.candidate) for pair in found}) == len(found)
+        assert max(Counter(pair.target for pair in found).values()) == most
+    told = json.loads((tmp_path / "more/report.json").read_text())
+    turns = json.loads((tmp_path / "plain/report.json").read_text())["relative captions"]["captions"]
+    assert told["relative captions"]["captions"] == turns + 2 * (more.pairs - plain.pairs)
+
+
 def test_photos_are_taken_as_they_are_and_twins_once(tmp_path: Path) -> None:
     shop = _shop(tmp_path / "shop", "rRbrbrbrb")
     report = write_catalogue(tmp_path / "w", count=0, seed=1, sprites=shop)

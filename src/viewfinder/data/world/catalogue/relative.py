@@ -35,6 +35,9 @@ class Tally:
     kinds: Counter[str] = field(default_factory=Counter)
     negated: int = 0
 
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.kinds + other.kinds, self.negated + other.negated)
+
     @property
     def captions(self) -> int:
         """Captions counted so far."""

@@ -69,6 +69,7 @@ class _Written:
     """What was written so far, as report.json has it."""
 
     tally: Tally = field(default_factory=Tally)
+    further: Tally = field(default_factory=Tally)  # of pairs with another reference than the best
     pairs: dict[str, int] = field(default_factory=dict)
     sessions: dict[str, int] = field(default_factory=dict)
     turns: int = 0
@@ -84,6 +85,7 @@ def write_catalogue(
     seed: int,
     sprites: Path | None = None,
     transactions: int | None = None,
+    pairs: int = 1,
     progress: Progress = lambda written: None,
     workers: int = 1,
 ) -> WorldReport:
@@ -99,6 +101,8 @@ def write_catalogue(
         seed: of everything left to chance.
         sprites: a folder with products.csv and images/<id>.jpg.
         transactions: FashionMT transactions in all, half of each setting; None: three a picture.
+        pairs: Fashion IQ pairs of each picture for training, with so many references, the most alike first. The
+            published data has one; pictures for validation and testing always do. All else is the same bytes.
         progress: called with the number of pictures written so far.
         workers: unused while drawing takes about ten milliseconds an article.
 
@@ -113,9 +117,14 @@ def write_catalogue(
     wanted = PER_PICTURE * len(items) if transactions is None else transactions
     if wanted < 0:
         raise BadInput(f"--transactions {wanted}: ask for 0 or more")
+    if pairs < 1:
+        raise BadInput(f"--pairs {pairs}: ask for 1 or more")
     made = {"schema": _SCHEMA, "version": _VERSION, "kind": "catalogue", "count": count, "seed": seed}
-    with claimed(out, {**made, "transactions": wanted, "sprites": source}, ("images",)):
-        return _write_all(out, items, dropped, seed=seed, wanted=wanted, sprites=sprites, progress=progress)
+    made |= {"transactions": wanted, "sprites": source} | ({"pairs": pairs} if pairs > 1 else {})
+    with claimed(out, made, ("images",)):
+        return _write_all(
+            out, items, dropped, seed=seed, wanted=wanted, pairs=pairs, sprites=sprites, progress=progress
+        )
 
 
 def _items(count: int, seed: int, sprites: Path | None) -> tuple[list[Item], tuple[Dropped, ...], str | None]:
@@ -136,6 +145,7 @@ def _write_all(
     *,
     seed: int,
     wanted: int,
+    pairs: int,
     sprites: Path | None,
     progress: Progress,
 ) -> WorldReport:
@@ -147,7 +157,7 @@ def _write_all(
         progress(number)
     _write_tables(out, items)
     written = _Written()
-    _write_dialogues(out, items, seed, written)
+    _write_dialogues(out, items, seed, pairs, written)
     for setting, share in zip(SETTINGS, (wanted - wanted // 2, wanted // 2), strict=True):
         _write_transactions(out, items, setting, share, seed, written)
     preview(out, items, written.shown, written.examples).save(out / "preview.png")
@@ -204,34 +214,43 @@ def slug(kind: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", kind.lower()).strip("-")
 
 
-def _write_dialogues(out: Path, items: Sequence[Item], seed: int, written: _Written) -> None:
-    """Fashion IQ and MT Fashion IQ, for every split of the busiest kinds; "all" has the sessions of every kind."""
+def _write_dialogues(out: Path, items: Sequence[Item], seed: int, pairs: int, written: _Written) -> None:
+    """Fashion IQ and MT Fashion IQ, for every split of the busiest kinds; "all" has the sessions of every kind.
+
+    For training there are `pairs` pairs a picture.
+    """
     kinds = busiest_kinds(items, KINDS)
     for split in SPLITS:
         everything: list[Session] = []
         inside: list[Item] = []
         for kind in kinds:
             shop = [item for item in items if item.kind == kind and item.split == split]
-            everything += _write_kind(out, kind, split, shop, seed, written)
+            everything += _write_kind(out, kind, split, shop, seed, pairs if split == "train" else 1, written)
             inside += shop
         keys, attributes = [item.key for item in inside], {item.key: attribute_lists(item) for item in inside}
         write_sessions(out, "all", split, everything, keys, attributes)
 
 
 def _write_kind(
-    out: Path, kind: str, split: Split, shop: Sequence[Item], seed: int, written: _Written
+    out: Path, kind: str, split: Split, shop: Sequence[Item], seed: int, most: int, written: _Written
 ) -> list[Session]:
     rng = random.Random(f"viewfinder/pairs/{seed}/{kind}/{split}")
+    # With words of their own, further pairs change nothing of what is there without them.
+    rng_further = random.Random(f"viewfinder/further pairs/{seed}/{kind}/{split}")
     name, keys = slug(kind), [item.key for item in shop]
     attributes = {item.key: attribute_lists(item) for item in shop}
-    likes = references(shop, most=CHOICES, rng=rng)
+    likes = references(shop, most=max(CHOICES, most), rng=rng)
     pairs: list[FashionPair] = []
     for item in shop:
         for reference in likes[item.key][:1]:
             said = relative_captions(item, reference, written.tally, rng)
             pairs.append(FashionPair(item.key, reference.key, said))
             written.shown.append((item, reference, said))
-    talks = [talk for item in shop if (talk := session(item, likes, written.tally, rng)) is not None]
+        for reference in likes[item.key][1:most]:
+            said = relative_captions(item, reference, written.further, rng_further)
+            pairs.append(FashionPair(item.key, reference.key, said))
+    choices = {key: found[:CHOICES] for key, found in likes.items()}
+    talks = [talk for item in shop if (talk := session(item, choices, written.tally, rng)) is not None]
     write_fashion_iq(out, name, split, pairs, keys, attributes)
     write_sessions(out, name, split, talks, keys, attributes)
     write_shuffled(out, name, split, shuffled(len(shop), seed))
@@ -262,12 +281,13 @@ def _write_transactions(
 
 def _account(items: Sequence[Item], dropped: tuple[Dropped, ...], written: _Written) -> dict[str, Any]:
     """What report.json says."""
+    tally = written.tally + written.further
     return {
         "pictures": len(items),
         "splits": {split: sum(item.split == split for item in items) for split in SPLITS},
         "left out": [{"record": drop.record, "reason": drop.reason} for drop in dropped],
         "pairs": written.pairs,
-        "relative captions": {"captions": written.tally.captions, **written.tally.shares()},
+        "relative captions": {"captions": tally.captions, **tally.shares()},
         "sessions": written.sessions,
         "turns": written.turns,
         "transactions": written.transactions,
