@@ -74,3 +74,14 @@ def test_naming_the_systems_needs_no_torch() -> None:
     code = "import sys; import viewfinder.retrievers.trainers; print('torch' in sys.modules)"
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     assert said.strip() == "False"
+
+
+@pytest.mark.parametrize("system", ["chatir", "drilldown", "fashioniq"])
+def test_searching_with_the_weights_in_the_box_needs_no_torch(system: str) -> None:
+    code = f"""import sys
+from viewfinder.retrievers import load_retriever
+retriever = load_retriever({system!r})
+retriever.query(retriever.begin())
+print("torch" in sys.modules)"""
+    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert said.strip() == "False"

@@ -32,25 +32,31 @@ Several processes: `accelerate launch --multi_gpu train.py`; without a GPU, `ACC
 the same rows as with one process, and only the main process writes.
 """
 
-from viewfinder.training.batches import Batches, shuffled
-from viewfinder.training.checkpoints import load_network, save_network
-from viewfinder.training.gather import gather_with_gradient, processes
-from viewfinder.training.job import Fitted, Job
-from viewfinder.training.logs import Record, read_log
-from viewfinder.training.loop import fit
-from viewfinder.training.presets import build, load_preset
-from viewfinder.training.seeds import seed_all
-from viewfinder.training.settings import (
-    Constant,
-    Exponential,
-    HalveOnPlateau,
-    Noam,
-    OneCycle,
-    Schedule,
-    Training,
-    WarmupCosine,
-)
-from viewfinder.weights import Card, read_card
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from viewfinder.training.batches import Batches, shuffled
+    from viewfinder.training.checkpoints import load_network, save_network
+    from viewfinder.training.gather import gather_with_gradient, processes
+    from viewfinder.training.job import Fitted, Job
+    from viewfinder.training.logs import Record, read_log
+    from viewfinder.training.loop import fit
+    from viewfinder.training.presets import build, load_preset
+    from viewfinder.training.seeds import seed_all
+    from viewfinder.training.settings import (
+        Constant,
+        Exponential,
+        HalveOnPlateau,
+        Noam,
+        OneCycle,
+        Schedule,
+        Training,
+        WarmupCosine,
+    )
+    from viewfinder.weights import Card, read_card
 
 __all__ = [
     "Batches",
@@ -78,3 +84,26 @@ __all__ = [
     "seed_all",
     "shuffled",
 ]
+
+_MODULES = {
+    "batches": ("Batches", "shuffled"),
+    "checkpoints": ("load_network", "save_network"),
+    "gather": ("gather_with_gradient", "processes"),
+    "job": ("Fitted", "Job"),
+    "logs": ("Record", "read_log"),
+    "loop": ("fit",),
+    "presets": ("build", "load_preset"),
+    "seeds": ("seed_all",),
+    "settings": (
+        "Constant", "Exponential", "HalveOnPlateau", "Noam", "OneCycle", "Schedule", "Training", "WarmupCosine"
+    ),
+}  # fmt: skip
+_HOMES = {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names}
+_HOMES |= dict.fromkeys(("Card", "read_card"), "viewfinder.weights")
+
+
+def __getattr__(name: str) -> Any:
+    """What is asked for, imported now: most of it needs torch, and a search that reads presets' tables does not."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -12,7 +12,7 @@ from jaxtyping import TypeCheckError
 from torch import Tensor, nn
 
 from viewfinder.retrievers.chatir.network import ALIKE, SentenceChatIR, TokenChatIR
-from viewfinder.retrievers.chatir.pictures import looked, measure_pictures, whitening
+from viewfinder.retrievers.chatir.pictures import looked, measure_pictures
 from viewfinder.retrievers.chatir.settings import ModelSettings
 from viewfinder.retrievers.chatir.text_model import text_of
 from viewfinder.retrievers.chatir.texts import PROBE
@@ -121,21 +121,6 @@ def raw(count: int = 40, width: int = 6) -> np.ndarray:
     """Rows whose numbers differ in scale, and hang together."""
     rng = np.random.default_rng(4)
     return (rng.standard_normal((count, width)) @ rng.standard_normal((width, width)) * 3 + 1).astype(np.float32)
-
-
-@pytest.mark.parametrize("count", [40, 4])
-@pytest.mark.parametrize("power", [0.0, 1.0])
-def test_whitened_components_are_apart_and_have_the_deviation_that_is_asked_for(count: int, power: float) -> None:
-    rows = raw(count)
-    rows -= rows.mean(axis=0)
-    components = whitening(rows, 5, power)
-    seen = rows @ components
-    spread = seen.T @ seen / count
-    kept = min(5, count - 1)  # rows of mean 0: one fewer than there are
-    assert np.abs(spread - np.diag(np.diag(spread))).max() < 1e-3 * spread.max()
-    singular = np.linalg.svd(rows, compute_uv=False)[:kept] / np.sqrt(count)
-    np.testing.assert_allclose(np.sqrt(np.diag(spread))[:kept], singular ** (1 - power), rtol=1e-2)
-    assert not components[:, kept:].any()
 
 
 def test_pictures_that_were_measured_lie_around_the_origin_and_no_picture_stays_zeros() -> None:

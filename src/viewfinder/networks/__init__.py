@@ -1,0 +1,1 @@
+"""Pieces of networks, in torch, that trained systems and simulated users share."""

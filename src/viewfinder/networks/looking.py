@@ -1,0 +1,97 @@
+"""What networks read of a picture's raw vector, by numbers of the training set that never train. In torch.
+
+Axes: b or p pictures, g numbers of a raw vector, x numbers that are read of it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float32
+from torch import Tensor, nn
+
+Image = Literal["raw", "standardised", "whitened"]
+
+FAINT = 1e-4
+"""Components whose deviation is below this share of the first one's are left out: what is there is rounding."""
+
+
+class PictureInput(nn.Module):
+    """A raw vector as a network reads it: as it is, on one scale, or as its principal components.
+
+    Buffers, as far as `image` needs them: `mean` and `deviation` (g), `components` (g x, half precision).
+    """
+
+    def __init__(self, image: Image, raw_width: int, components: int = 256, whitening: float = 0.5) -> None:
+        """Changes nothing until it is measured, but for components, which are zeros.
+
+        Args:
+            image: what is read.
+            raw_width: g.
+            components: of "whitened": how many.
+            whitening: of "whitened": how far they are brought to one scale, 0 to 1.
+        """
+        super().__init__()
+        self.image, self.whitening = image, whitening
+        self.width = components if image == "whitened" else raw_width
+        if image != "raw":
+            self.register_buffer("mean", torch.zeros(raw_width))
+            self.register_buffer("deviation", torch.ones(raw_width))
+        if image == "whitened":
+            self.register_buffer("components", torch.zeros(raw_width, components, dtype=torch.float16))
+
+    def measure(self, raw_pg: Float32[np.ndarray, "p g"]) -> None:
+        """Sets the buffers by the pictures of the training set."""
+        if self.image == "raw":
+            return
+        mean_g, deviation_g = scale_of(raw_pg)
+        self.get_buffer("mean").copy_(torch.from_numpy(mean_g))
+        self.get_buffer("deviation").copy_(torch.from_numpy(deviation_g))
+        if self.image == "whitened":
+            components_gx = whitening((raw_pg - mean_g) / deviation_g, self.width, self.whitening)
+            self.get_buffer("components").copy_(torch.from_numpy(components_gx))
+
+    def forward(self, raw_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b x"]:
+        """What is read; of zeros (no picture) zeros."""
+        if self.image == "raw":
+            return raw_bg
+        standard_bg = standardised(raw_bg, self.get_buffer("mean"), self.get_buffer("deviation"))
+        return standard_bg if self.image == "standardised" else standard_bg @ self.get_buffer("components").float()
+
+
+def standardised(
+    raw_bg: Float[Tensor, "b g"], mean_g: Float[Tensor, " g"], deviation_g: Float[Tensor, " g"]
+) -> Float[Tensor, "b g"]:
+    """Raw vectors on the scale of the training set; those of zeros (no picture) stay zeros."""
+    return (raw_bg - mean_g) / deviation_g * (raw_bg != 0).any(dim=-1, keepdim=True)
+
+
+def scale_of(raw_pg: Float32[np.ndarray, "p g"]) -> tuple[Float32[np.ndarray, " g"], Float32[np.ndarray, " g"]]:
+    """Mean and deviation of every number of raw vectors."""
+    mean_g = raw_pg.mean(axis=0, dtype=np.float64).astype(np.float32)
+    # What never differs says nothing: its deviation must not blow it up.
+    deviation_g = np.maximum(raw_pg.std(axis=0), 1e-3 * raw_pg.std() + 1e-12).astype(np.float32)
+    return mean_g, deviation_g
+
+
+def whitening(rows_pg: Float32[np.ndarray, "p g"], width: int, power: float) -> Float32[np.ndarray, "g d"]:
+    """The first principal components of rows of mean 0, each divided by its deviation to the `power`.
+
+    Where there are fewer than `width`, the rest is zeros. Signs are chosen so that they do not hang on the machine:
+    the largest number of a component is positive.
+    """
+    count, inputs = rows_pg.shape
+    gram = rows_pg.T @ rows_pg if inputs <= count else rows_pg @ rows_pg.T
+    values, vectors = np.linalg.eigh(gram)
+    values_k, vectors_k = values[::-1][:width], vectors[:, ::-1][:, :width]
+    deviation_k = np.sqrt(np.maximum(values_k, 0) / count)
+    kept_k = deviation_k > FAINT * deviation_k[0]
+    deviation_k, vectors_k = deviation_k[kept_k], vectors_k[:, kept_k]
+    if inputs > count:  # of the rows' own products: brought back to the inputs
+        vectors_k = rows_pg.T @ vectors_k / (deviation_k * np.sqrt(count))
+    signs_k = np.sign(np.take_along_axis(vectors_k, np.abs(vectors_k).argmax(axis=0)[None], axis=0))
+    components_gd = np.zeros((inputs, width), np.float32)
+    components_gd[:, : kept_k.sum()] = signs_k * vectors_k / deviation_k**power
+    return components_gd
