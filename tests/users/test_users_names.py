@@ -47,7 +47,7 @@ def test_recorded_dialogues_talk(tmp_path: Path) -> None:
 
 
 def test_unknown_names_and_settings_are_answered_with_those_there_are(tmp_path: Path, beach: PictureTruth) -> None:
-    with pytest.raises(UnknownName, match="no simulated user is called 'psychic'; there are: annotations, oracle"):
+    with pytest.raises(UnknownName, match="no simulated user is called 'psychic'; there are: annotations, captioner"):
         load_user("psychic", tmp_path)
     with pytest.raises(UnknownName, match="the user 'oracle' has no setting mood; there are: noise, verbosity"):
         load_user("oracle", _world(tmp_path, beach), mood="bad")
@@ -57,7 +57,7 @@ def test_unknown_names_and_settings_are_answered_with_those_there_are(tmp_path: 
         load_user("recorded", tmp_path, noise=0.5)
 
 
-@pytest.mark.parametrize("name", sorted(set(USERS) - {"vqa"}))
+@pytest.mark.parametrize("name", sorted(set(USERS) - {"vqa", "captioner"}))
 def test_a_folder_that_holds_nothing_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=str(tmp_path)):
         load_user(name, tmp_path)

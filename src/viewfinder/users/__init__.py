@@ -1,7 +1,8 @@
 """Simulated users: who want a picture, know it, and talk with a system that looks for it.
 
 A `Person` is made of what they can do (describe, answer, compare) and how they do it (`Manners`). Answerers and
-describers that look at pictures with a model are in `users.vqa`, apart because they bring torch along.
+describers that look at pictures with a model are in `users.vqa`, and the trained captioner is in `users.captioner`,
+apart because they bring torch along.
 """
 
 from viewfinder.users.annotations import AnnotationAnswerer, Note, Notes, read_notes

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from jaxtyping import Float
 
 from viewfinder.data.dialogues import Dialogue, read_dialogues
 from viewfinder.data.truth import read_truth
@@ -24,7 +27,8 @@ from viewfinder.users.recorded import user_of
 def load_user(name: str, folder: Path, **settings: Any) -> SimulatedUser:
     """The simulated user called `name`, who knows the pictures of a data folder.
 
-    Settings are the fields of `Manners` ("noise", "patience" ...); "vqa" needs `model`, a hub name or folder, too.
+    Settings are the fields of `Manners` ("noise", "patience" ...); "vqa" needs `model`, a hub name or folder, too;
+    "captioner" takes `model`, the file of a captioner, and `decoding`.
 
     Raises:
         UnknownName: no user is called that, or there is no such setting; the message lists those there are.
@@ -84,6 +88,36 @@ def vqa_user(folder: Path, *, model: str = "", device: str = "cpu", **settings: 
     )
 
 
+def captioner_user(
+    folder: Path,
+    *,
+    model: str = "",
+    decoding: str = "beam",
+    vectors: Callable[[Sequence[str]], Float[np.ndarray, "n g"]] | None = None,
+    raw_version: str = "",
+    **settings: Any,
+) -> Person:
+    """Says how the wanted picture differs from the one shown, in the words of a trained captioner (Fashion IQ).
+
+    Looks at one picture and compares, whatever is asked, unless `policy` and `looks_at` are set.
+
+    Args:
+        folder: of data.
+        model: the captioner's file; by default the one in the box.
+        decoding: "greedy", "beam" or "sampled".
+        vectors: raw vectors of pictures by their keys; by default the starter's, computed where they are not yet.
+        raw_version: of which encoder `vectors` are; where it is told, it is checked.
+        settings: fields of `Manners`.
+
+    Raises:
+        BadInput, EncoderMismatch: a file, a decoding, or a folder that cannot serve.
+    """
+    from viewfinder.users.captioner.user import comparing_person
+
+    manners = manners_of("captioner", {"policy": "compares", "looks_at": 1, **settings})
+    return comparing_person(folder, manners, model=model, decoding=decoding, vectors=vectors, raw_version=raw_version)
+
+
 def recorded_user(folder: Path, *, dialogues: str = "*", **settings: Any) -> SimulatedUser:
     """Repeats the dialogues of a folder, `dialogues/<name>.json` or `<name>.json`; by default all that are there."""
     if settings:
@@ -122,5 +156,6 @@ USERS: dict[str, Callable[..., SimulatedUser]] = {
     "annotations": annotations_user,
     "recorded": recorded_user,
     "vqa": vqa_user,
+    "captioner": captioner_user,
 }
 """A simulated user and what makes it, called with a data folder and settings."""

@@ -1,0 +1,173 @@
+"""Captions out of a trained network: the likeliest word each time, the best of several beams, or drawn by chance.
+
+All give one form: numbers of words (b t), t the most that the settings allow, without <start>, and with <pad> in place
+of <end> and of everything after it. In the published code greedy captions keep <start> and are filled with <end>, and
+those of beams have no <start> and are filled with <pad>. There a caption may also hold special words; here it may not,
+unless `forbidden` is `()`. In torch; without gradients, the network in eval mode meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from viewfinder.data.fashion_iq import SPECIAL_WORDS
+from viewfinder.users.captioner.network import CaptionerNetwork
+from viewfinder.users.captioner.wording import sentence
+
+PAD, START, END = (SPECIAL_WORDS.index(word) for word in ("<pad>", "<start>", "<end>"))
+
+FORBIDDEN = tuple(number for number, word in enumerate(SPECIAL_WORDS) if word != "<end>")
+"""Words that nobody says."""
+
+BEAMS = 5
+POWER = 0.7
+
+Raw = Float[Tensor, "b g"]
+"""Raw vectors of pictures, one a pair."""
+
+Words = Int[Tensor, "b t"]
+"""Numbers of words, <pad> after the last."""
+
+
+def greedy(network: CaptionerNetwork, shown_bg: Raw, wanted_bg: Raw, *, forbidden: Sequence[int] = FORBIDDEN) -> Words:
+    """The likeliest word each time."""
+    return _one_by_one(network, shown_bg, wanted_bg, forbidden, lambda logits_bv: logits_bv.argmax(dim=1))
+
+
+def sampled(
+    network: CaptionerNetwork,
+    shown_bg: Raw,
+    wanted_bg: Raw,
+    generator: torch.Generator,
+    temperature: float = 1.0,
+    *,
+    forbidden: Sequence[int] = FORBIDDEN,
+) -> Words:
+    """Each word drawn by its chance; the lower the temperature (above 0), the more like `greedy`."""
+
+    def drawn(logits_bv: Float[Tensor, "b v"]) -> Int[Tensor, " b"]:
+        chances_bv = (logits_bv / temperature).softmax(dim=1)
+        return torch.multinomial(chances_bv, 1, generator=generator)[:, 0]
+
+    return _one_by_one(network, shown_bg, wanted_bg, forbidden, drawn)
+
+
+def _one_by_one(
+    network: CaptionerNetwork,
+    shown_bg: Raw,
+    wanted_bg: Raw,
+    forbidden: Sequence[int],
+    choose: Callable[[Tensor], Tensor],
+) -> Words:
+    """Captions whose words are chosen by their logits, one after the other, until all have ended."""
+    pairs, longest = len(shown_bg), network.settings.most_words - 1
+    words_bt = torch.full((pairs, longest), PAD, device=shown_bg.device)
+    with still(network):
+        speech = network.begin(network.see(shown_bg, wanted_bg))
+        newest_b = words_bt.new_full((pairs,), START)
+        ended_b = torch.zeros_like(newest_b, dtype=torch.bool)
+        for place in range(longest):
+            logits_btv, speech = network.step(speech, newest_b[:, None])
+            newest_b = choose(without(logits_btv[:, -1], forbidden))
+            ended_b = ended_b | (newest_b == END)
+            if ended_b.all():
+                break
+            words_bt[:, place] = newest_b.masked_fill(ended_b, PAD)
+    return words_bt
+
+
+def beam(
+    network: CaptionerNetwork,
+    shown_bg: Raw,
+    wanted_bg: Raw,
+    beams: int = BEAMS,
+    power: float = POWER,
+    *,
+    forbidden: Sequence[int] = FORBIDDEN,
+) -> Words:
+    """The best of the captions that are left when only the likeliest `beams` are followed at a time.
+
+    Of those, once all have ended, it is the one with the largest log-chance / length ** power; the length counts
+    <end>, which a caption of the most words has not. (The published code goes on adding log-chances to captions that
+    have ended, and takes the first beam where one has not ended.)
+    """
+    pairs, longest = len(shown_bg), network.settings.most_words - 1
+    with still(network):
+        found = _Beams(pairs, beams, shown_bg.device)
+        first_r = torch.arange(pairs, device=shown_bg.device).repeat_interleave(beams)
+        speech = network.begin(network.see(shown_bg, wanted_bg)).of(first_r)
+        for _ in range(longest):
+            logits_rtv, speech = network.step(speech, found.newest_r[:, None])
+            speech = speech.of(found.follow(without(logits_rtv[:, -1], forbidden).log_softmax(dim=1)))
+            if found.ended_bk.all():
+                break
+        return found.best(longest, power)
+
+
+class _Beams:
+    """The captions that are followed, k of each pair; r counts all of them, pair by pair."""
+
+    def __init__(self, pairs: int, beams: int, device: torch.device) -> None:
+        self.words_bkt = torch.full((pairs, beams, 1), START, device=device)
+        self.ended_bk: Bool[Tensor, "b k"] = torch.zeros(pairs, beams, dtype=torch.bool, device=device)
+        # At first all are the same caption: only one of them counts.
+        self.scores_bk = torch.full((pairs, beams), -torch.inf, device=device)
+        self.scores_bk[:, 0] = 0.0
+
+    @property
+    def newest_r(self) -> Int[Tensor, " r"]:
+        """The last words."""
+        return self.words_bkt[:, :, -1].flatten()
+
+    def follow(self, chances_rv: Float[Tensor, "r v"]) -> Int[Tensor, " r"]:
+        """Takes the best captions with one more word, by its log-chances; which captions these go on from."""
+        pairs, beams = self.scores_bk.shape
+        words = chances_rv.shape[1]
+        chances_bkv = chances_rv.view(pairs, beams, words)
+        resting_v = chances_rv.new_full((words,), -torch.inf)
+        resting_v[PAD] = 0.0  # what has ended stays as it is
+        chances_bkv = torch.where(self.ended_bk[..., None], resting_v, chances_bkv)
+        totals_bm = (self.scores_bk[..., None] + chances_bkv).flatten(1)
+        self.scores_bk, at_bk = totals_bm.topk(beams, dim=1)
+        from_bk, word_bk = at_bk // words, at_bk % words
+        words_bkt = self.words_bkt.gather(1, from_bk[..., None].expand(-1, -1, self.words_bkt.shape[2]))
+        self.words_bkt = torch.cat([words_bkt, word_bk[..., None]], dim=2)
+        self.ended_bk = self.ended_bk.gather(1, from_bk) | (word_bk == END)
+        return (from_bk + beams * torch.arange(pairs, device=from_bk.device)[:, None]).flatten()
+
+    def best(self, longest: int, power: float) -> Words:
+        """The best caption of each pair, in the form of this module."""
+        words_bkt = self.words_bkt[:, :, 1:]
+        length_bk = (words_bkt != PAD).sum(dim=2)
+        best_b = (self.scores_bk / length_bk**power).argmax(dim=1)
+        best_bt = words_bkt[torch.arange(len(best_b), device=best_b.device), best_b]
+        best_bt = best_bt.masked_fill(best_bt == END, PAD)
+        return torch.nn.functional.pad(best_bt, (0, longest - best_bt.shape[1]), value=PAD)
+
+
+def texts_of(words_bt: Words, vocabulary: Sequence[str]) -> list[str]:
+    """Captions as texts; "" where nothing was said."""
+    return [sentence([vocabulary[word] for word in words if word != PAD]) for words in words_bt.tolist()]
+
+
+def without(logits_bv: Float[Tensor, "b v"], forbidden: Sequence[int]) -> Float[Tensor, "b v"]:
+    """Logits by which some words have no chance."""
+    numbers = torch.tensor(forbidden, dtype=torch.long, device=logits_bv.device)
+    return logits_bv.index_fill(1, numbers, -torch.inf)
+
+
+@contextmanager
+def still(network: CaptionerNetwork) -> Iterator[None]:
+    """The network in eval mode and without gradients; afterwards as it was."""
+    was = network.training
+    network.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        network.train(was)

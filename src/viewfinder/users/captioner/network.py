@@ -1,0 +1,187 @@
+"""Networks that say how a wanted picture differs from a shown one, word by word: what they share, and the transformer.
+
+Axes: b pairs of pictures, t words, l tokens that are read of a pair, g numbers of a raw picture vector, x what is read
+of it, k attributes, w width, v words of the vocabulary. In torch.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import dropout
+
+from viewfinder.errors import BadInput
+from viewfinder.networks.attributes import AttributeHead
+from viewfinder.networks.looking import PictureInput
+from viewfinder.networks.transformer import Decoder, Encoder, Seen, placed, sinusoid
+from viewfinder.users.captioner.settings import CaptionerModel, Looking, TransformerCaptioner
+
+MOMENTUM = 0.01
+"""Of the batch norms of pictures, as published."""
+
+Memory = tuple[Tensor, ...]
+"""What a network made of pairs of pictures; only that network can read it."""
+
+JOINS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "multiply": torch.mul,
+    "subtract": torch.sub,
+    "add": torch.add,
+    "max": torch.maximum,
+}
+"""How the vectors of a shown picture and of a wanted one become one."""
+
+
+class Speech(ABC):
+    """Captions as far as they are said; what a network need not compute again for the next word."""
+
+    @abstractmethod
+    def of(self, rows: Int[Tensor, " r"]) -> Speech:
+        """The same of some pairs, each as often as it is named."""
+
+
+class CaptionerNetwork(nn.Module, ABC):
+    """Looks at a shown and a wanted picture, and tells which word of a caption comes next.
+
+    `attributes` is a frozen head, saved along; None where no attributes are read.
+    """
+
+    def __init__(self, settings: Looking, raw_width: int, labels: int) -> None:
+        super().__init__()
+        if settings.attributes and not labels:
+            raise BadInput(f"{settings.attributes} attributes are to be read, but there are none: set attributes to 0")
+        self.settings, self.raw_width = settings, raw_width
+        self.input = PictureInput(settings.image, raw_width, settings.components, settings.whitening)
+        self.attributes = AttributeHead(labels, raw_width) if settings.attributes else None
+        self.attributes_read = min(settings.attributes, labels)
+
+    @abstractmethod
+    def see(self, shown_bg: Float[Tensor, "b g"], wanted_bg: Float[Tensor, "b g"]) -> Memory:
+        """What there is to say of pairs of pictures, of their raw vectors."""
+
+    @abstractmethod
+    def begin(self, memory: Memory) -> Any:
+        """The `Speech` in which nothing is said yet."""
+
+    @abstractmethod
+    def step(self, speech: Any, words_bt: Int[Tensor, "b t"]) -> tuple[Float[Tensor, "b t v"], Any]:
+        """What comes after each of the words that are said now, and the `Speech` after them."""
+
+    def logits(self, memory: Memory, words_bt: Int[Tensor, "b t"]) -> Float[Tensor, "b t v"]:
+        """What comes after each word; captions begin with <start>."""
+        return self.step(self.begin(memory), words_bt)[0]
+
+    def top_attributes(self, raw_bg: Float[Tensor, "b g"]) -> Int[Tensor, "b k"]:
+        """Numbers of the attributes that are read of pictures, the likeliest first."""
+        assert self.attributes is not None
+        return self.attributes.top(raw_bg, self.attributes_read)
+
+
+class TransformerNetwork(CaptionerNetwork):
+    """The published captioner (Wu et al., Sec. 4.1): an encoder of pictures and attributes, a decoder of words.
+
+    The two pictures become one token. Attributes are 8 more of each picture, all with positions (the published
+    simulator, the paper); or one of the difference of all scores, without positions (the published training folder).
+    """
+
+    def __init__(self, settings: TransformerCaptioner, raw_width: int, vocabulary_size: int, labels: int) -> None:
+        super().__init__(settings, raw_width, labels)
+        self.share, self.join = settings.dropout, JOINS[settings.join]
+        width, read = settings.width, self.input.width
+        self.shown_norm, self.wanted_norm = (nn.BatchNorm1d(read, momentum=MOMENTUM) for _ in range(2))
+        self.shown, self.wanted = nn.Linear(read, width), nn.Linear(read, width)
+        self.reads_tokens = settings.attribute_input == "tokens"
+        if self.attributes_read and self.reads_tokens:
+            self.shown_attributes, self.wanted_attributes = (
+                nn.Embedding(labels + 1, width, padding_idx=0) for _ in range(2)
+            )
+        elif self.attributes_read:
+            self.difference_norm = nn.BatchNorm1d(labels, momentum=MOMENTUM)
+            self.difference = nn.Linear(labels, width)
+        sizes = (width, settings.layers, settings.heads, settings.hidden, settings.dropout)
+        self.encoder, self.decoder = Encoder(*sizes), Decoder(*sizes)
+        self.words = nn.Embedding(vocabulary_size, width)
+        self.out = nn.Linear(width, vocabulary_size)
+        places = max(settings.most_words, 1 + 2 * self.attributes_read)
+        self.register_buffer("places", sinusoid(places, width), persistent=False)
+
+    def see(self, shown_bg: Float[Tensor, "b g"], wanted_bg: Float[Tensor, "b g"]) -> Memory:
+        """One tensor, the encoded tokens (b l w)."""
+        shown_bw = self.shown(self.shown_norm(self.input(shown_bg)))
+        wanted_bw = self.wanted(self.wanted_norm(self.input(wanted_bg)))
+        tokens_blw = self.join(shown_bw, wanted_bw)[:, None]
+        if self.attributes_read:
+            tokens_blw = torch.cat([tokens_blw, self._attribute_tokens(shown_bg, wanted_bg)], dim=1)
+        if self.reads_tokens:
+            tokens_blw = self._placed(tokens_blw, 0)
+        return (self.encoder(tokens_blw),)
+
+    def begin(self, memory: Memory) -> TransformerSpeech:
+        """Nothing said; keys and values of what is read, which are those of every word."""
+        return TransformerSpeech(self.decoder.seen(memory[0]))
+
+    def step(
+        self, speech: TransformerSpeech, words_bt: Int[Tensor, "b t"]
+    ) -> tuple[Float[Tensor, "b t v"], TransformerSpeech]:
+        """Words after those that were said, of which only keys and values are needed."""
+        words_btw = self._placed(self.words(words_bt), speech.length)
+        read_btw, said = self.decoder.step(words_btw, speech.memory, speech.said)
+        return self.out(read_btw), TransformerSpeech(speech.memory, said)
+
+    def _attribute_tokens(
+        self, shown_bg: Float[Tensor, "b g"], wanted_bg: Float[Tensor, "b g"]
+    ) -> Float[Tensor, "b l w"]:
+        if self.reads_tokens:
+            shown_bkw = self.shown_attributes(self.top_attributes(shown_bg))
+            wanted_bkw = self.wanted_attributes(self.top_attributes(wanted_bg))
+            return torch.cat([shown_bkw, wanted_bkw], dim=1)
+        assert self.attributes is not None
+        difference_bk = self.attributes.scores(shown_bg) - self.attributes.scores(wanted_bg)
+        token_bw: Tensor = self.difference(self.difference_norm(difference_bk))
+        return token_bw[:, None]
+
+    def _placed(self, tokens_blw: Float[Tensor, "b l w"], first: int) -> Float[Tensor, "b l w"]:
+        places_lw = self.get_buffer("places")[first : first + tokens_blw.shape[1]]
+        return dropout(placed(tokens_blw, places_lw), self.share, self.training)
+
+
+@dataclass(frozen=True, eq=False)
+class TransformerSpeech(Speech):
+    """Keys and values, an entry a layer: of what was read of the pictures, and of the words said so far, if any."""
+
+    memory: tuple[Seen, ...]
+    said: tuple[Seen, ...] | None = None
+
+    @property
+    def length(self) -> int:
+        """How many words are said, <start> counted."""
+        return self.said[0].keys_bnlv.shape[2] if self.said else 0
+
+    def of(self, rows: Int[Tensor, " r"]) -> TransformerSpeech:
+        """See `Speech`."""
+        said = None if self.said is None else tuple(seen.of(rows) for seen in self.said)
+        return TransformerSpeech(tuple(seen.of(rows) for seen in self.memory), said)
+
+
+def make_captioner(model: CaptionerModel, raw_width: int, vocabulary_size: int, labels: int) -> CaptionerNetwork:
+    """An untrained network, in torch's own initial state.
+
+    Args:
+        model: what it is.
+        raw_width: numbers of a raw picture vector.
+        vocabulary_size: special words counted.
+        labels: attributes that its head tells; any number where the model reads none.
+
+    Raises:
+        BadInput: the model reads attributes, but there are no labels.
+    """
+    if isinstance(model, TransformerCaptioner):
+        return TransformerNetwork(model, raw_width, vocabulary_size, labels)
+    from viewfinder.users.captioner.recurrent import RecurrentNetwork  # which is built on this module
+
+    return RecurrentNetwork(model, raw_width, vocabulary_size, labels)

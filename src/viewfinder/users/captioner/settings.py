@@ -1,0 +1,77 @@
+"""What a relative captioner is: the part of presets.toml that says how its network is built. No torch here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from viewfinder.errors import BadInput
+
+
+@dataclass(frozen=True, kw_only=True)
+class Looking:
+    """What all captioners read of the two pictures.
+
+    Attributes:
+        image: what is read of a picture's raw vector: all of it, all on one scale, or its principal components.
+        components, whitening: of "whitened": how many components, how far they are brought to one scale.
+        attributes: predicted attributes of each picture that are read; 0: none.
+        most_words: words of a caption, <start> counted, the end not.
+        dropout: in training.
+    """
+
+    image: Literal["raw", "standardised", "whitened"] = "raw"
+    components: int = 256
+    whitening: float = 0.5
+    attributes: int = 8
+    most_words: int = 8
+    dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        if min(self.components, self.most_words - 1) < 1 or self.attributes < 0 or not 0 <= self.dropout < 1:
+            raise BadInput("components and most_words - 1 are at least 1, attributes at least 0, dropout from 0 to 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerCaptioner(Looking):
+    """The encoder-decoder; every default is the published simulator's.
+
+    Attributes:
+        width, layers, heads, hidden: of encoder and decoder, `layers` each.
+        join: how the vectors of the two pictures become one; the paper subtracts the target's from the shown one's.
+        attribute_input: "tokens", the best ones of each picture as tokens (simulator, paper); or "difference", one
+            token of the difference of all scores, and no positions in the encoder (published training folder).
+    """
+
+    kind: Literal["transformer"] = "transformer"
+    width: int = 512
+    layers: int = 6
+    heads: int = 8
+    hidden: int = 2048
+    join: Literal["multiply", "subtract", "add", "max"] = "multiply"
+    attribute_input: Literal["tokens", "difference"] = "tokens"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if min(self.width, self.layers, self.heads, self.hidden) < 1 or self.width % self.heads or self.width % 2:
+            raise BadInput(f"a width of {self.width} must be even and a multiple of {self.heads} heads, all above 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecurrentCaptioner(Looking):
+    """The captioner of Guo et al. (2018): an LSTM that attends to [target; target - shown]; most_words is 16 there.
+
+    Attributes:
+        width: of words, attention and state.
+    """
+
+    kind: Literal["recurrent"] = "recurrent"
+    width: int = 512
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.width < 1:
+            raise BadInput(f"width is {self.width}; it must be at least 1")
+
+
+CaptionerModel = TransformerCaptioner | RecurrentCaptioner
