@@ -1,4 +1,5 @@
-"""The fixture `database`: a new, empty database, once in SQLite and once in PostgreSQL; `model`: a language model."""
+"""The fixture `database`: a new, empty database, once in SQLite and once in PostgreSQL; `model`: a language model;
+`save_fashioniq`: weights of a retriever that reads attributes."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -150,3 +152,42 @@ def model() -> Iterator[Model]:
 def shared_model() -> Iterator[Model]:
     """The same for all tests of a file: a server was told of it when it was started."""
     yield from _served()
+
+
+ATTRIBUTES = (
+    "boots", "casual", "collar", "cotton", "dotted", "floral", "formal", "hooded", "long sleeves", "plain", "striped",
+    "summer", "wool",
+)  # fmt: skip
+VOCABULARY = ("darker", "has", "is", "longer", "red", "sleeves")
+
+
+@pytest.fixture(scope="session")
+def save_fashioniq() -> Callable[[Path, str, int], Path]:
+    """Saves a fashioniq of random numbers, for raw vectors of a version and width: it reads 8 of 13 attributes."""
+
+    def save(file: Path, raw_version: str, raw_width: int) -> Path:
+        import torch
+
+        from viewfinder.networks.attributes import AttributeHead
+        from viewfinder.retrievers.fashioniq.network import TransformerRetriever
+        from viewfinder.retrievers.fashioniq.settings import Transformer
+        from viewfinder.retrievers.fashioniq.word_vectors import WordVectors
+        from viewfinder.training import Card, save_network
+
+        torch.manual_seed(5)
+        model = Transformer(
+            width=8, layers=1, heads=2, hidden=8, image="standardised", words="learned", word_width=6,
+            history="incremental", padding_mask=True, compare="cosine",
+        )  # fmt: skip
+        words = WordVectors(model, None, len(VOCABULARY))
+        network = TransformerRetriever(model, raw_width, words, len(ATTRIBUTES))
+        network.attributes = AttributeHead(len(ATTRIBUTES), raw_width)
+        network.attributes.get_buffer("weight").normal_().div_(raw_width**0.5)
+        known = {
+            "model": asdict(model), "loss": {"kind": "contrastive", "most_scale": 100.0}, "labels": list(ATTRIBUTES),
+            "vocabulary": list(VOCABULARY), "sentences_version": "", "kinds": [], "exclude_shown": False,
+        }  # fmt: skip
+        save_network(file, network, Card(system="fashioniq", preset="", encoder=raw_version, settings=known))
+        return file
+
+    return save

@@ -24,6 +24,8 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from viewfinder.encoders.starter.layout import RAW_VERSION, RAW_WIDTH
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request
     from tests.server.conftest import Model
@@ -42,6 +44,17 @@ FLAGS = [
     "--disable-sync",
 ]
 PROGRAM = (sys.executable, "-c", "from viewfinder.cli import main; main()")
+WITH_FASHIONIQ = """
+import sys
+from pathlib import Path
+import viewfinder.retrievers
+from viewfinder.retrievers.fashioniq.retriever import load
+file = Path(sys.argv.pop(1))
+viewfinder.retrievers.RETRIEVERS["fashioniq"] = lambda checkpoint: load(file)
+from viewfinder.cli import main
+main()
+"""
+"""The program whose fashioniq has the weights of the file that it is given first."""
 PHOTOS = 120
 WAIT_MS = 20_000
 """How long something may take to appear: machines that run tests are slow at times."""
@@ -151,6 +164,7 @@ class Server:
     environment: dict[str, str] = field(default_factory=dict)
     address: str = ""
     process: subprocess.Popen[str] | None = None
+    program: tuple[str, ...] = PROGRAM
 
     @property
     def log(self) -> Path:
@@ -158,7 +172,7 @@ class Server:
 
     def start(self) -> None:
         port = urlsplit(self.address).port or 0
-        command = [*PROGRAM, "serve", "--library", str(self.library), "--port", str(port), "--json", *self.options]
+        command = [*self.program, "serve", "--library", str(self.library), "--port", str(port), "--json", *self.options]
         with self.log.open("a", encoding="utf-8") as log:
             self.process = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=log, text=True, env={**_quiet(), **self.environment}
@@ -177,8 +191,8 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(library: Path, *options: str, **environment: str) -> Iterator[Server]:
-    server = Server(library, options, environment)
+def serving(library: Path, *options: str, program: tuple[str, ...] = PROGRAM, **environment: str) -> Iterator[Server]:
+    server = Server(library, options, environment, program=program)
     server.start()
     try:
         yield server
@@ -211,6 +225,18 @@ def model_server(
     with serving(own, VIEWFINDER_LANGUAGE_MODEL=shared_model.source) as started:
         assert shared_model.is_asked.wait(60), "it is tried when the server starts"
         yield started, shared_model
+
+
+@pytest.fixture(scope="module")
+def fashion_server(
+    library: Path, save_fashioniq: Callable[[Path, str, int], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    """A server over a copy of the library that has a retriever which reads attributes: an untrained fashioniq."""
+    home = tmp_path_factory.mktemp("fashion")
+    shutil.copytree(library, home / "fashion.vf")
+    weights = save_fashioniq(home / "fashioniq.safetensors", RAW_VERSION, RAW_WIDTH)
+    with serving(home / "fashion.vf", program=(sys.executable, "-c", WITH_FASHIONIQ, str(weights))) as started:
+        yield started
 
 
 @pytest.fixture

@@ -51,7 +51,8 @@ def listed(client: TestClient) -> dict[str, dict[str, Any]]:
 def test_every_retriever_is_listed_with_what_it_needs(client: TestClient) -> None:
     found = listed(client)
     assert found["composer"] == {
-        "name": "composer", "needs": ["global", "vocabulary"], "ready": True, "missing": 0, "problem": None,
+        "name": "composer", "needs": ["global", "vocabulary"], "reads": [], "ready": True, "missing": 0,
+        "problem": None,
     }  # fmt: skip
     assert (found["regions"]["ready"], found["regions"]["missing"]) == (False, 6)
     assert "was trained on another-raw" in found["other"]["problem"]

@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
 
 from viewfinder.server.access.caller import Reader
 from viewfinder.server.problems import responses
 from viewfinder.server.schemas.collection import Questioners, Retrievers
+from viewfinder.server.schemas.sessions import PictureAttributes
 from viewfinder.server.services import Served
+from viewfinder.server.talks.attributes import attributes_of
 
 router = APIRouter(prefix="/api/v1", tags=["retrievers"])
+
+Name = Annotated[str, Path(max_length=200, description="the name of a retriever")]
 
 
 @router.get("/retrievers", operation_id="list_retrievers", summary="Who can read a talk", responses=responses())
 async def list_retrievers(caller: Reader, services: Served) -> Retrievers:
     """What each needs of the pictures, and what stands in its way."""
     return await services.pool.run(services.talks.engines.listed)
+
+
+@router.get(
+    "/retrievers/{name}/attributes",
+    operation_id="retriever_attributes",
+    summary="What a retriever sees in a picture",
+    responses=responses(404, 409),
+)
+async def retriever_attributes(
+    name: Name,
+    caller: Reader,
+    services: Served,
+    like: Annotated[str | None, Query(max_length=64, description="the id of a picture")] = None,
+    show: Annotated[str | None, Query(max_length=64, description="the id of an upload")] = None,
+) -> PictureAttributes:
+    """What it would read with it in a talk; one of the two is given."""
+    return await services.pool.run(attributes_of, services.talks.engines, services.uploads, name, like=like, show=show)
 
 
 @router.get("/questioners", operation_id="list_questioners", summary="Who can ask back", responses=responses())

@@ -22,6 +22,7 @@ from viewfinder.server.schemas.sessions import (
     Exported,
     Found,
     FoundAnswer,
+    PictureAttributes,
     Replay,
     Results,
     Session,
@@ -40,6 +41,7 @@ REASONS_AT_ONCE = 12
 """Pictures whose reasons are one event: a row of the grid or two."""
 
 Id = Annotated[str, Path(max_length=64, description="the id of a session")]
+Picture = Annotated[str, Path(max_length=64, description="the id of a picture")]
 Turn = Annotated[int, Path(ge=0, le=1_000_000, description="the number of a turn; 0 is the start")]
 Cursor = Annotated[str | None, Query(max_length=200, description="the `next` of the page before")]
 
@@ -194,6 +196,17 @@ async def turn_events(id: Id, number: Turn, caller: Reader, services: Served) ->
     return EventSourceResponse(
         events, shutdown_event=anyio.Event(), shutdown_grace_period=services.settings.shutdown_s / 2
     )
+
+
+@router.get(
+    "/sessions/{id}/pictures/{picture}/attributes",
+    operation_id="picture_attributes",
+    summary="What the retriever of a talk sees in a picture",
+    responses=responses(404, 409),
+)
+async def picture_attributes(id: Id, picture: Picture, caller: Reader, services: Served) -> PictureAttributes:
+    """What is read with it when it is picked; a turn may say others. Nothing where the retriever reads none."""
+    return await services.pool.run(services.talks.attributes, caller, id, picture)
 
 
 @router.post(

@@ -114,11 +114,13 @@ class FacetsIn(Strict):
 class RetrieverInfo(BaseModel):
     """A retriever. `ready`: nothing has to be prepared; `missing`: pictures whose regions have yet to be made.
 
-    `problem`: why it cannot be used with this library, if it cannot.
+    `problem`: why it cannot be used with this library, if it cannot. `reads`: what else it reads with a picture that is
+    picked: "attributes", which can be looked at and changed (`GET /retrievers/{name}/attributes`).
     """
 
     name: str
     needs: list[str]
+    reads: list[Literal["attributes"]]
     ready: bool
     missing: int
     problem: str | None

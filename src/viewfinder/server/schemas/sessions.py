@@ -17,6 +17,9 @@ Text = Annotated[str, StringConstraints(max_length=2000, pattern=NO_NUL)]
 Name = Annotated[str, StringConstraints(max_length=200, pattern=NO_NUL)]
 Id = Annotated[str, StringConstraints(max_length=64, pattern=NO_NUL)]
 Number = Annotated[int, Field(ge=0, le=1_000_000)]
+Word = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00\s][^\x00]*$")]
+Words = Annotated[list[Word], Field(max_length=100)]
+"""Attributes of a picture; the talk's retriever says which it knows."""
 
 
 def _few(given: Any) -> Any:
@@ -69,18 +72,23 @@ class SkipTurn(Strict):
 
 
 class LikeTurn(Strict):
-    """Pick a picture; `but` says how the wanted one differs, `turn` goes on from what was shown back then."""
+    """Pick a picture; `but` says how the wanted one differs, `turn` goes on from what was shown back then.
+
+    `attributes` are what counts of it, in place of those that the retriever sees in it; null: those it sees.
+    """
 
     like: Id
     but: Text = ""
     turn: Number | None = None
+    attributes: Words | None = None
 
 
 class ShowTurn(Strict):
-    """Show an image of one's own: the id of an upload."""
+    """Show an image of one's own: the id of an upload; `attributes` as those of a picture that is picked."""
 
     show: Id
     but: Text = ""
+    attributes: Words | None = None
 
 
 class RejectTurn(Strict):
@@ -164,6 +172,20 @@ class SessionPage(BaseModel):
 
     sessions: list[Session]
     next: str | None = Field(description="give it as `cursor` for more; null: no more")
+
+
+class PictureAttribute(BaseModel):
+    """A word that says what a picture is like, and the chance that it does."""
+
+    name: str
+    chance: float
+
+
+class PictureAttributes(BaseModel):
+    """What a retriever sees in a picture, the likeliest first; both lists are empty where it reads no attributes."""
+
+    attributes: list[PictureAttribute]
+    known: list[str] = Field(description="all attributes it knows: what a turn may say instead")
 
 
 class Card(BaseModel):
@@ -257,11 +279,15 @@ class FoundAnswer(BaseModel):
 
 
 class SearchIn(Strict):
-    """One search without a talk: words, or a picture of the library (`like`), or an upload (`show`), or a mixture."""
+    """One search without a talk: words, or a picture of the library (`like`), or an upload (`show`), or a mixture.
+
+    `attributes` are what counts of the picture, as in a turn.
+    """
 
     text: Text = ""
     like: Id | None = None
     show: Id | None = None
+    attributes: Words | None = None
     without: Text = ""
     where: Filters = Field(default_factory=dict)
     retriever: Name = "composer"

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from viewfinder.errors import EncoderMismatch, ViewfinderError
 from viewfinder.filling import StoredVectors
 from viewfinder.gallery import Gallery, check_fits
-from viewfinder.retrievers import RETRIEVERS, RegionSpace, Retriever, load_retriever
+from viewfinder.retrievers import RETRIEVERS, RegionSpace, Retriever, load_retriever, reads_of
 from viewfinder.server.live_library import present_gallery
 from viewfinder.server.problems import Problem
 from viewfinder.server.schemas.collection import RetrieverInfo, Retrievers
@@ -115,10 +115,10 @@ class Engines:
         return Retrievers(retrievers=[self._info(name, gallery) for name in RETRIEVERS], default=DEFAULT)
 
     def _info(self, name: str, gallery: Gallery | None) -> RetrieverInfo:
-        missing, problem, needs = 0, None, []
+        missing, problem, needs, tells = 0, None, [], False
         try:
             retriever = self.retriever(name)
-            needs = list(retriever.needs)
+            needs, tells = list(retriever.needs), reads_of(retriever).predictor is not None
             space = retriever.query(retriever.begin()).space
             if gallery is not None and isinstance(space, RegionSpace):
                 check_fits(space, gallery.raw)
@@ -126,4 +126,5 @@ class Engines:
         except ViewfinderError as error:
             problem = " ".join(str(error).split())
         ready = problem is None and missing <= AT_ONCE
-        return RetrieverInfo(name=name, needs=needs, ready=ready, missing=missing, problem=problem)
+        reads: list[Literal["attributes"]] = ["attributes"] if tells else []
+        return RetrieverInfo(name=name, needs=needs, reads=reads, ready=ready, missing=missing, problem=problem)

@@ -51,12 +51,13 @@ def _turns(given: SearchIn, gallery: Gallery, uploads: Uploads) -> list[Turn]:
     if given.like is not None and given.show is not None:
         raise BadInput("a search goes on from one picture: give `like` or `show`, not both")
     first: Turn
+    attributes = None if given.attributes is None else tuple(given.attributes)
     if given.like is not None:
         gallery.row(given.like)
-        first = Like(given.like, given.text)
+        first = Like(given.like, given.text, attributes=attributes)
     elif given.show is not None:
         image_of(uploads, given.show)
-        first = Show(given.show, given.text)
+        first = Show(given.show, given.text, attributes)
     elif given.text.strip():
         first = Say(given.text)
     else:

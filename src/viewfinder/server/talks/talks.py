@@ -23,6 +23,7 @@ from viewfinder.server.problems import Problem, not_found
 from viewfinder.server.schemas import sessions as schemas
 from viewfinder.server.talks.answers import Page, first_page, milliseconds_since, page_of, start_of
 from viewfinder.server.talks.asking import Asking
+from viewfinder.server.talks.attributes import attributes_of
 from viewfinder.server.talks.beliefs import beliefs
 from viewfinder.server.talks.documents import conversation_of, feedback_line, with_shared_ids
 from viewfinder.server.talks.editing import say_again
@@ -301,6 +302,19 @@ class Talks:
             session = self._loaded(live, row)
             at = len(session.conversation) if number is None else number
             return self._view(row, session, at).rank_bounds(picture)
+
+    # -- attributes
+
+    def attributes(self, caller: Caller, id: str, picture: PictureId) -> schemas.PictureAttributes:
+        """What a talk's retriever sees in a picture; nothing in a study, as it would tell the retriever.
+
+        Raises:
+            Problem: 404, there is no such talk or picture.
+        """
+        row = self._row(caller, id)
+        if row.hidden:
+            return schemas.PictureAttributes(attributes=[], known=[])
+        return attributes_of(self.engines, self._uploads, row.retriever, like=picture)
 
     # -- without a talk
 

@@ -190,7 +190,7 @@ async function take(turn) {
 /** The talk, which begins when the first turn is taken. */
 async function begun() {
   if (state.session) return state.session;
-  const given = { where: state.where, n: FIRST, ...chosen };
+  const given = { where: state.where, n: FIRST, ...state.chosen };
   const session = await api.post("/sessions", given);
   const root = { number: 0, parent: 0, turn: null, told: "", shown: 0, first: null, asked: null, at: session.created };
   store.set({ session: { ...session, tree: [root], path: [] }, turn: 0 });
@@ -263,9 +263,8 @@ export async function refreshTree(id) {
 /** What was typed without a talk is said first, so that what follows refers to what is on the screen. */
 async function settle() {
   if (!state.previewing || !previewed) return;
-  const { text, like, show } = previewed;
-  if (like) await take({ like, but: text });
-  else if (show) await take({ show, but: text });
+  const { text, ...picture } = previewed;
+  if (picture.like || picture.show) await take({ ...picture, but: text });
   else if (text) await take({ say: text });
 }
 export const say = (text) => acting(() => take({ say: text }));
@@ -273,8 +272,18 @@ const asked = () => (state.question ? { question: state.question } : {});
 export const answer = (text) => acting(() => take({ answer: text, ...asked() }));
 /** Passes the question over: something else is asked. */
 export const skip = () => acting(() => take({ skip: true, ...asked() }));
-export const like = (id, but = "") => acting(() => take(but ? { like: id, but } : { like: id }));
-export const show = (id, but = "") => acting(() => take(but ? { show: id, but } : { show: id }));
+export const like = (id, but = "") => acting(() => take({ like: id, ...(but ? { but } : {}), ...counting(id) }));
+export const show = (id, but = "") => acting(() => take({ show: id, ...(but ? { but } : {}), ...counting(id) }));
+
+/** The attributes of a picture that are to count, where they are not those that are seen in it. @param {string} id */
+function counting(id) {
+  const { attributes } = state;
+  if (attributes?.id !== id || !isChanged(attributes)) return {};
+  return { attributes: attributes.chosen };
+}
+
+/** Whether other attributes are to count than are seen. @param {import("./store.js").Attributes} attributes */
+export const isChanged = ({ seen, chosen }) => seen.length !== chosen.length || seen.some(({ name }) => !chosen.includes(name));
 export const keep = (attribute, turn) => acting(() => take({ keep: attribute, turn }));
 
 /** Rejects pictures, or what `text` says; with neither, all that is shown. @param {string[]} ids @param {string} [text] */
@@ -354,7 +363,7 @@ export async function preview(text) {
   const mine = ++latest;
   const own = (typing = new AbortController());
   await acting(async () => {
-    const asked = { text: words, ...(pinned ? { [pinned.kind]: pinned.id } : {}) };
+    const asked = { text: words, ...(pinned ? { [pinned.kind]: pinned.id, ...counting(pinned.id) } : {}) };
     const results = await searched({ ...asked, where: state.where, n: FIRST, why: false }, own.signal);
     if (mine !== latest) return;
     previewed = asked;
@@ -362,7 +371,8 @@ export async function preview(text) {
   }, { quiet: true });
 }
 async function searched(given, signal) {
-  const found = await api.post("/search", { ...given, ...(chosen.retriever ? { retriever: chosen.retriever } : {}) }, signal);
+  const { retriever } = state.chosen;
+  const found = await api.post("/search", { ...given, ...(retriever ? { retriever } : {}) }, signal);
   return { turn: 0, beliefs: [], question: null, asking: false, ...found };
 }
 
@@ -417,9 +427,6 @@ export function endCompare() {
 
 // -- how it is searched
 
-/** What a talk that has not begun will be set to. @type {{retriever?: string, questioner?: string}} */
-const chosen = {};
-
 /** Asks again for what is shown, after the way to look has changed. */
 async function again() {
   const mine = ++latest;
@@ -438,7 +445,7 @@ async function change(change) {
 export const switchRetriever = (name) =>
   acting(async () => {
     await change({ retriever: name });
-    chosen.retriever = name;
+    store.set({ chosen: { ...state.chosen, retriever: name } });
     await again();
   });
 
@@ -446,15 +453,21 @@ export const switchRetriever = (name) =>
 export const switchQuestioner = (name) =>
   acting(async () => {
     await change({ questioner: name });
-    chosen.questioner = name;
+    store.set({ chosen: { ...state.chosen, questioner: name } });
     if (state.session && state.asking) listen(state.session.id, state.turn);
   });
 
 /** What a new talk would be set to, or what this one is. @returns {{retriever: string | null, questioner: string | null}} */
 export const setTo = () => ({
-  retriever: state.session ? state.session.retriever : (chosen.retriever ?? state.retrievers?.default ?? null),
-  questioner: state.session ? state.session.questioner : (chosen.questioner ?? state.questioners?.default ?? null),
+  retriever: state.session ? state.session.retriever : (state.chosen.retriever ?? state.retrievers?.default ?? null),
+  questioner: state.session ? state.session.questioner : (state.chosen.questioner ?? state.questioners?.default ?? null),
 });
+
+/** Whether the retriever reads attributes of a picture that is picked. */
+export const readsAttributes = () => {
+  const { retriever } = setTo();
+  return state.retrievers?.retrievers.find(({ name }) => name === retriever)?.reads.includes("attributes") ?? false;
+};
 
 /** Only pictures that have these values. @param {Record<string, string>} where */
 export const setWhere = (where) =>

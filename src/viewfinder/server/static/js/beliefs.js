@@ -5,7 +5,7 @@ import { thumbnail, uploadThumbnail } from "./api.js";
 import { element, icon } from "./dom.js";
 import { holding } from "./overlay.js";
 import { store } from "./store.js";
-import { refill } from "./talk-parts.js";
+import { chipKeys, refill } from "./talk-parts.js";
 import { readable } from "./talk-shapes.js";
 import { t } from "./texts.js";
 
@@ -13,7 +13,7 @@ import { t } from "./texts.js";
 
 class Beliefs extends HTMLElement {
   connectedCallback() {
-    this.addEventListener("keydown", (event) => this.#key(event));
+    chipKeys(this);
     store.on(["results", "session", "where", "turn", "previewing"], () => this.#render());
     this.#render();
   }
@@ -51,25 +51,6 @@ class Beliefs extends HTMLElement {
   #chip(face, label, onclick, key, more = "") {
     const remove = element("button", { type: "button", class: "chip-x", "aria-label": label, title: label, onclick, "data-key": key }, icon("close"));
     return element("li", { class: `chip belief ${more}` }, face, remove);
-  }
-
-  /** @param {KeyboardEvent} event */
-  #key(event) {
-    const chip = event.target.closest("li.chip");
-    const chips = [...this.querySelectorAll("li.chip")];
-    const at = chips.indexOf(chip);
-    const go = (to) => to?.querySelector("button")?.focus();
-    /** @type {Record<string, () => void>} */
-    const keys = {
-      Delete: () => chip?.querySelector(".chip-x").click(),
-      Backspace: () => chip?.querySelector(".chip-x").click(),
-      ArrowRight: () => go(chips[at + 1]),
-      ArrowLeft: () => go(chips[at - 1]),
-    };
-    if (at < 0 || !(event.key in keys)) return;
-    event.preventDefault();
-    event.stopPropagation();
-    keys[event.key]();
   }
 }
 

@@ -16,6 +16,7 @@ const LATER = /** @type {[string[], () => any][]} */ ([
   [["talk", "tree", "beliefs"], () => store.state.session],
   [["beliefs"], () => Object.keys(store.state.where).length],
   [["compare"], () => store.state.compare],
+  [["attributes"], () => actions.readsAttributes()],
 ]);
 const one = (selector) => document.querySelector(selector);
 
@@ -137,7 +138,7 @@ const drawn = new Promise((resolve) => {
 });
 void Promise.race([drawn, actions.start()]).then(() => {
   load();
-  store.on(["session", "where", "compare"], load);
+  store.on(["session", "where", "compare", "retrievers", "chosen"], load);
 });
 
 /** Imports what is needed by now; what is here already is not fetched again. */

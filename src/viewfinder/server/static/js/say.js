@@ -18,13 +18,15 @@ class Say extends HTMLElement {
     this.file = element("input", { type: "file", accept: "image/*,.heic,.avif,.dng", class: "unseen", tabindex: "-1", "aria-label": t("say.attach"),
       onchange: () => this.show(this.file.files) });
     this.pill = element("div", { class: "pill" });
+    this.seen = element("vf-attributes", { hidden: true });
     this.send = iconButton("send", t("say.send"), () => this.say(), { class: "primary" });
     const attach = iconButton("image", t("say.attach"), () => this.file.click());
-    const form = element("form", { class: "say", onsubmit: (event) => event.preventDefault() }, this.pill,
+    const form = element("form", { class: "say", onsubmit: (event) => event.preventDefault() }, this.pill, this.seen,
       element("div", { class: "line" }, attach, this.file, this.box, this.send));
     fill(this, form);
-    store.on(["pinned", "session", "turn"], () => this.render());
+    store.on(["pinned", "session", "turn", "chosen", "retrievers"], () => this.render());
     store.on(["pinned"], () => this.picked());
+    store.on(["attributes"], () => this.counted());
     this.takeFiles();
     this.render();
     if (matchMedia("(hover: hover)").matches) this.box.focus();
@@ -32,8 +34,10 @@ class Say extends HTMLElement {
 
   render() {
     const { pinned, session, turn } = store.state;
-    this.box.placeholder = t(pinned ? "say.but" : session && turn > 0 ? "say.more" : "say.start");
+    this.box.placeholder = pinned ? butOf(actions.setTo().retriever) : t(session && turn > 0 ? "say.more" : "say.start");
     fill(this.pill, ...(this.uploading ? [element("span", { class: "quiet" }, t("say.uploading"))] : pinned ? pillOf(pinned) : []));
+    // Its room is there with the pill: nothing moves when it is filled.
+    this.seen.hidden = !pinned || !actions.readsAttributes();
     this.enable();
   }
 
@@ -42,6 +46,12 @@ class Say extends HTMLElement {
     if (!store.state.pinned) return;
     this.box.focus({ preventScroll: true });
     if (!store.state.session) void actions.preview(this.box.value);
+  }
+
+  /** What is found as one types follows what is to count of the picture. */
+  counted() {
+    const { pinned, attributes, session } = store.state;
+    if (pinned && attributes?.touched && !session) void actions.preview(this.box.value);
   }
 
   enable() {
@@ -146,6 +156,9 @@ class Say extends HTMLElement {
     });
   }
 }
+
+/** What may be said of a picture, as this retriever understands it best. @param {string | null} retriever */
+const butOf = (retriever) => [t(`say.but.${retriever}`)].find((text) => text !== `say.but.${retriever}`) ?? t("say.but");
 
 /** @param {import("./store.js").Pinned} pinned */
 function pillOf(pinned) {

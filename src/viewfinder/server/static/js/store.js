@@ -14,6 +14,7 @@
  * @typedef {{id: string, name: string, retriever: string | null, questioner: string, where: Record<string, string>,
  *   n: number, created: string, updated: string, turns: number, tree: TreeNode[], path: number[]}} SessionTree
  * @typedef {{kind: "like" | "show", id: string, name: string, thumbnail: string}} Pinned
+ * @typedef {{id: string, seen: {name: string, chance: number}[], known: string[], chosen: string[], touched: boolean}} Attributes
  * @typedef {{detail: string, kind?: string, status?: number, more?: any, retry?: () => void}} Trouble
  *
  * @typedef {object} State
@@ -25,6 +26,8 @@
  * @property {Record<string, any>} why Picture id -> why it is where it is (as `why` of a hit)
  * @property {Question | null} question @property {boolean} asking Whether it is still being chosen
  * @property {Pinned | null} pinned The picture that the next words are about
+ * @property {Attributes | null} attributes What the retriever sees in it, and what is to count in place of that
+ * @property {{retriever?: string, questioner?: string}} chosen What a talk that has not begun will be set to
  * @property {{turn: number, results: Results} | null} compare The other branch, side by side
  * @property {Record<string, string>} where Filters
  * @property {{text?: string, turn?: number, label?: string} | null} hover What to show in the pictures
@@ -43,6 +46,8 @@ const state = {
   question: null,
   asking: false,
   pinned: null,
+  attributes: null,
+  chosen: {},
   compare: null,
   retrievers: null,
   questioners: null,

@@ -100,5 +100,26 @@ export function oneTabStop(group, selector) {
   });
 }
 
+/** Makes arrows move among the chips in `host`, and Delete and Backspace take one away. @param {HTMLElement} host */
+export function chipKeys(host) {
+  host.addEventListener("keydown", (event) => {
+    const chip = event.target.closest("li.chip");
+    const chips = [...host.querySelectorAll("li.chip")];
+    const at = chips.indexOf(chip);
+    const go = (to) => to?.querySelector("button")?.focus();
+    /** @type {Record<string, () => void>} */
+    const keys = {
+      Delete: () => chip?.querySelector(".chip-x").click(),
+      Backspace: () => chip?.querySelector(".chip-x").click(),
+      ArrowRight: () => go(chips[at + 1]),
+      ArrowLeft: () => go(chips[at - 1]),
+    };
+    if (at < 0 || !(event.key in keys)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    keys[event.key]();
+  });
+}
+
 /** A list with a heading for screen readers. @param {string} label @param {any[]} items @param {Record<string, any>} [given] */
 export const list = (label, items, given = {}) => element("ul", { role: "list", "aria-label": label, ...given }, ...items);

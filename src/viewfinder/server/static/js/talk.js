@@ -22,6 +22,9 @@ function pictures(turn) {
   return element("span", { class: `pictures ${turn.reject ? "rejected" : ""}` }, sources.slice(0, PICTURES).map(image), rest > 0 && element("span", { class: "quiet" }, `+${rest}`));
 }
 
+/** The attributes that count of a turn's picture, where somebody said which. @param {any} turn */
+const counts = ({ attributes }) => attributes && element("span", { class: "counts quiet" }, t("talk.counts", { names: attributes }));
+
 /** The words of a turn; each that may be in a picture is a button which shows where. @param {TreeNode} node */
 function words({ number, turn }) {
   const text = turn.keep ? "" : textOf(turn);
@@ -74,7 +77,7 @@ class Talk extends HTMLElement {
     const { number, turn } = node;
     const asked = turn.answer !== undefined ? (turn.question ?? store.state.session?.tree[node.parent]?.asked) : null;
     const editing = this.#editing?.number === number;
-    const bubble = element("div", { class: `bubble ${isPass(turn) ? "pass" : ""}`, ...looking({ turn: number }) }, pictures(turn), element("span", { class: "said" }, leadOf(turn), " ", words(node)));
+    const bubble = element("div", { class: `bubble ${isPass(turn) ? "pass" : ""}`, ...looking({ turn: number }) }, pictures(turn), element("span", { class: "said" }, leadOf(turn), " ", words(node), counts(turn)));
     const item = { class: "turn", "aria-current": number === shown && "step", "data-turn": number };
     return element("li", item, asked?.text && element("p", { class: "asked" }, asked.text), editing ? this.#editing?.form : [bubble, this.#tools(node, shown)]);
   }
