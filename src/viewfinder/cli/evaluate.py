@@ -1,4 +1,4 @@
-"""`viewfinder evaluate` and `viewfinder compare`: how well a system finds things, and whether another does better."""
+"""`viewfinder evaluate` and `viewfinder compare`: how well a system finds or says things, and which does better."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from viewfinder.cli.options import FeaturesOption, JsonOption, VectorsOption
 from viewfinder.cli.output import emit, note, say, show_table
 
 if TYPE_CHECKING:
-    from viewfinder.evaluation import Row, Run
+    from viewfinder.encoders import Encoder
+    from viewfinder.evaluation import Plan, Row, Run
+    from viewfinder.evaluation.plan import Told
     from viewfinder.measures import Ties
 
 RUNS = Path("runs/evaluate")
+CAPTIONER = "captioner"
 
 
 def evaluate(
-    system: Annotated[str, typer.Argument(metavar="SYSTEM", help="A retriever, or random.")],
+    system: Annotated[str, typer.Argument(metavar="SYSTEM", help="A retriever, random, or captioner.")],
     data: Annotated[Path, typer.Option(metavar="DIR", help="The folder of a data set, or of a world.")],
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the run goes. [default: runs/evaluate/SYSTEM-DATA]")
@@ -34,6 +37,9 @@ def evaluate(
     split: Annotated[
         str | None, typer.Option(metavar="NAME", help="Which part of the data. [default: test, else val]")
     ] = None,
+    task: Annotated[
+        str | None, typer.Option(metavar="WORDS", help="Only tasks whose title has all these words. [default: all]")
+    ] = None,
     encoder: Annotated[str, typer.Option(metavar="NAME|PATH", help="What reads pictures and words.")] = "starter",
     checkpoint: Annotated[
         Path | None, typer.Option(metavar="F", help="The system's trained weights. [default: those in the box]")
@@ -42,7 +48,8 @@ def evaluate(
         str | None, typer.Option(metavar="NAME", help="A simulated user that talks in place of what is recorded.")
     ] = None,
     manner: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="How the user talks, such as noise=0.1; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="How the user (or captioner) talks, as noise=0.1; repeatable."),
     ] = None,
     questioner: Annotated[
         str | None, typer.Option(metavar="NAME[=SOURCE]", help="What asks, when a simulated user talks.")
@@ -66,7 +73,8 @@ def evaluate(
     """Measure a system on a data set by the protocols of the papers.
 
     Writes results.json, ranks.npz and report.html; where a system looks at regions, drawings of what it looks at too;
-    where a questioner asked by ChatIR's protocol, dialogues.json.
+    where a questioner asked by ChatIR's protocol, dialogues.json. Of captioner, which says how one
+    picture differs from another, captions.jsonl.
     """
     from viewfinder import encoders
     from viewfinder.evaluation import Plan, write_run
@@ -74,7 +82,7 @@ def evaluate(
     from viewfinder.evaluation.report import ATTENTION, write_page
 
     plan = Plan(
-        system=system, data=data, protocol=protocol, split=split, user=user, manners=manners(manner or ()),
+        system=system, data=data, protocol=protocol, split=split, task=task, user=user, manners=manners(manner or ()),
         questioner=questioner, pool=pool, catalogue=catalogue, vectors=vectors, features=features,
         ties=cast("Ties", ties), limit=limit, seed=seed, checkpoint=checkpoint, processes=processes,
     )  # fmt: skip
@@ -85,6 +93,8 @@ def evaluate(
     model = make_encoder()
     note_preparation(model)
     told = (lambda line: None) if as_json else note
+    if system == CAPTIONER:
+        return _caption(plan, model, folder, told, as_json)
     evaluation = run(plan, model, folder, told=told, make_encoder=make_encoder)
     write_run(evaluation.run)
     page = write_page(evaluation.run, evaluation.examples)
@@ -95,6 +105,22 @@ def evaluate(
         say(f"intervals, plots and talks to look at: {page}")
         if (folder / ATTENTION).is_dir():
             say(f"what the state vectors look at: {folder / ATTENTION}")
+    return 0
+
+
+def _caption(plan: Plan, encoder: Encoder, folder: Path, told: Told, as_json: bool) -> int:
+    """The one system that finds nothing: what it says is measured."""
+    from viewfinder.evaluation.captioning import CAPTIONS, caption_pairs, write_captions
+    from viewfinder.evaluation.report.captions import write_caption_page
+
+    captioning = caption_pairs(plan, encoder, folder, told)
+    write_captions(captioning)
+    page = write_caption_page(captioning)
+    if as_json:
+        emit(_record(captioning.run) | {"report": str(page)})
+    else:
+        _say_run(captioning.run)
+        say(f"every caption: {folder / CAPTIONS}; beside the pictures: {page}")
     return 0
 
 
@@ -151,8 +177,9 @@ def _of(rows: list[Row], title: str) -> list[Row]:
 def _say_run(run: Run) -> None:
     from viewfinder.evaluation.report import overview
 
+    talks = "pairs" if run.provenance.system == CAPTIONER else "talks"
     for task in run.tasks:
-        say(f"{task.title}: {len(task.talk_ids):,} talks, {task.ranks.gallery_size:,} pictures")
+        say(f"{task.title}: {len(task.talk_ids):,} {talks}, {task.ranks.gallery_size:,} pictures")
         for line in task.left_out:
             say(f"  left out: {line}")
         show_table(*overview(task))

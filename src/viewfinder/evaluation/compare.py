@@ -58,8 +58,8 @@ def _rows(task: TaskResult, runs: Sequence[Run]) -> list[Row]:
     shared = [talk for talk in task.talk_ids if all(talk in other.talk_ids for other in others if other)]
     rows = []
     for figure in task.figures:
-        if not shared or figure.name.metric.startswith("median"):
-            continue  # a median has no value a talk: its runs are compared by the ranks themselves
+        if not shared or figure.name.metric.startswith(("median", "BLEU")):
+            continue  # without a value a talk: medians are compared by the ranks themselves, captions by ROUGE-L
         if any(figure.name.metric in task.asked and figure.name.metric not in other.asked for other in others if other):
             continue  # nothing was asked in the other run
         own_s = _shared(task, figure, figure.setting, shared)

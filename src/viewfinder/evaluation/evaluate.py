@@ -57,7 +57,7 @@ def evaluate(
     retriever = load_system(plan.system, plan.seed, plan.checkpoint)
     if plan.ties not in TIES:
         raise UnknownName(f"no tie rule is called {plan.ties!r}; there are: {', '.join(TIES)}")
-    user = user_of(plan)
+    user = user_of(plan, encoder)
     told(f"reading {plan.data}")
     tasks = tasks_for(plan)
     split = next((task.split for task in tasks if task.protocol == "drilldown"), None)

@@ -99,7 +99,7 @@ def generate(
     """
     _check_free(order)
     plan = order.plan
-    user, retriever = user_of(plan), load_system(plan.system, plan.seed, plan.checkpoint)
+    user, retriever = user_of(plan, encoder), load_system(plan.system, plan.seed, plan.checkpoint)
     assert user is not None
     told(f"reading {plan.data}")
     task = opening_task(plan.data, plan.split or SPLIT, order.rounds)
@@ -155,7 +155,7 @@ class _Interviewer:
 def _interviewer(order: Order, make_encoder: Callable[[], Encoder]) -> _Interviewer:
     """The same in a process of its own."""
     plan, encoder = order.plan, make_encoder()
-    user, retriever = user_of(plan), load_system(plan.system, plan.seed, plan.checkpoint)
+    user, retriever = user_of(plan, encoder), load_system(plan.system, plan.seed, plan.checkpoint)
     assert user is not None
     pictures = pictures_of(plan, encoder, retriever)
     task = limited(known_task(opening_task(plan.data, plan.split or SPLIT, order.rounds), pictures), plan.limit)

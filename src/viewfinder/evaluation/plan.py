@@ -21,6 +21,7 @@ class Plan:
         system: a retriever, or "random".
         data: the folder of the data set.
         protocol, split: None: all protocols that find their files there; the test split, or else validation.
+        task: words; of the tasks those alone that have them all in their title. None: all tasks.
         user: a simulated user that talks in place of what is recorded; None: only where a task needs one.
         manners: settings of the user, see `users.Manners`.
         questioner: what the system asks with, when a user talks. By ChatIR's protocol the user then only answers.
@@ -38,6 +39,7 @@ class Plan:
     data: Path
     protocol: str | None = None
     split: str | None = None
+    task: str | None = None
     user: str | None = None
     manners: Mapping[str, Any] = field(default_factory=dict)
     questioner: str | None = None

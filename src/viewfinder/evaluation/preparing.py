@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from viewfinder.data import Dropped, ReadReport
-from viewfinder.errors import BadInput
+from viewfinder.encoders import Encoder
+from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import Plan
 from viewfinder.evaluation.protocols import tasks_of
 from viewfinder.evaluation.protocols.chatir import opening_task
 from viewfinder.evaluation.protocols.chatir import splits as dialogue_splits
-from viewfinder.evaluation.task import COMPARER, Task
+from viewfinder.evaluation.task import COMPARER, Talk, Task
+from viewfinder.evaluation.vectors import raw_vectors
 from viewfinder.questioners import load_questioner
 from viewfinder.questioners.fallback import prepare
 from viewfinder.users import Person, SimulatedUser, load_user
 
 
 def tasks_for(plan: Plan) -> list[Task]:
-    """The tasks of the plan. Captions are enough for a questioner to begin with, where there are no dialogues."""
+    """The tasks of the plan. Captions are enough for a questioner to begin with, where there are no dialogues.
+
+    Raises:
+        UnknownName, BadInput: as `tasks_of`; or no task has the plan's words in its title.
+    """
     if plan.protocol == "chatir" and plan.questioner is not None and not dialogue_splits(plan.data):
-        return [opening_task(plan.data, plan.split or "test", pool=plan.pool)]
-    return tasks_of(plan.data, plan.protocol, plan.split, plan.pool)
+        found = [opening_task(plan.data, plan.split or "test", pool=plan.pool)]
+    else:
+        found = tasks_of(plan.data, plan.protocol, plan.split, plan.pool)
+    wanted = (plan.task or "").lower().split()
+    chosen = [task for task in found if all(word in _title_words(task) for word in wanted)]
+    if not chosen:
+        titles = "; ".join(task.title for task in found)
+        raise UnknownName(f"no task has {plan.task!r} in its title; there are: {titles}")
+    return chosen
 
 
-def user_of(plan: Plan) -> SimulatedUser | None:
-    """The user that the plan asks for, before anything long begins.
+def _title_words(task: Task) -> list[str]:
+    return task.title.lower().replace(",", " ").split()
+
+
+def user_of(plan: Plan, encoder: Encoder) -> SimulatedUser | None:
+    """The user that the plan asks for, before anything long begins. A captioner looks at the plan's pictures.
 
     Raises:
         UnknownName: there is no such user or questioner.
@@ -39,7 +58,10 @@ def user_of(plan: Plan) -> SimulatedUser | None:
         if plan.manners or plan.questioner is not None:
             raise BadInput("manners and a questioner are for a simulated user: name one, for example --user oracle")
         return None
-    settings = plan.manners if plan.user == "recorded" else {"seed": plan.seed, **plan.manners}
+    settings: dict[str, Any] = {} if plan.user == "recorded" else {"seed": plan.seed}
+    settings |= plan.manners
+    if plan.user == "captioner":
+        settings["vectors"] = raw_vectors(plan, encoder)
     user = load_user(plan.user, plan.data, **settings)
     if plan.questioner is not None and isinstance(user, Person) and user.manners.policy in {"compares", "describes"}:
         raise BadInput(f"--manner policy={user.manners.policy}: this user answers nothing; leave out --questioner")
@@ -54,16 +76,25 @@ def needed_user(task: Task, plan: Plan) -> SimulatedUser | None:
 
 
 def known_task(task: Task, pictures: Pictures) -> Task:
-    """The task with the names its files use for pictures replaced by keys; what has no picture is reported."""
+    """The task with the names its files use for pictures replaced by keys; what has no picture is reported.
+
+    A talk that misses nothing but the picture it begins with is held: it begins with another.
+    """
     names = pictures.named(sorted(task.pictures()))
-    known = task.renamed(names)
-    lost = len(task.talks) - len(known.talks)
-    if not lost:
+    firsts = sum(bool(talk.first) and talk.first not in names for talk in task.talks)
+    known = replace(task, talks=tuple(_with_first(talk, names) for talk in task.talks)).renamed(names)
+    why = [Dropped(f"the first pictures of {firsts:,} talks", "they are not here; others are drawn")] if firsts else []
+    if lost := len(task.talks) - len(known.talks):
+        missing = sorted(task.pictures() - set(names))
+        such = f"such as {missing[0] if missing else '?'}"
+        why.append(Dropped(f"{lost:,} talks", f"they name pictures that are not here, {such}"))
+    if not why:
         return known
-    missing = sorted(task.pictures() - set(names))
-    why = Dropped(f"{lost:,} talks", f"they name pictures that are not here, such as {missing[0] if missing else '?'}")
-    report = ReadReport(len(task.talks), len(known.talks), (why,))
-    return replace(known, reports=(*known.reports, report))
+    return replace(known, reports=(*known.reports, ReadReport(len(task.talks), len(known.talks), tuple(why))))
+
+
+def _with_first(talk: Talk, names: Mapping[str, str]) -> Talk:
+    return talk if talk.first in names else replace(talk, first="")
 
 
 def limited(task: Task, limit: int | None) -> Task:

@@ -36,7 +36,8 @@ def converse_side_by_side(task: Task, plan: Plan, make_encoder: Callable[[], Enc
 
 def _conversing(plan: Plan, make_encoder: Callable[[], Encoder]) -> Callable[[Task], tuple[RankTable, list[Held]]]:
     """What leads the talks of a task, in a process of its own."""
-    encoder, retriever, user = make_encoder(), load_system(plan.system, plan.seed, plan.checkpoint), user_of(plan)
+    encoder, retriever = make_encoder(), load_system(plan.system, plan.seed, plan.checkpoint)
+    user = user_of(plan, encoder)
 
     def work(task: Task) -> tuple[RankTable, list[Held]]:
         split = task.split if task.protocol == "drilldown" else None

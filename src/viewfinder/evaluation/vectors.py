@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float32
 
 from viewfinder.data import read_catalogue
 from viewfinder.encoders import Encoder
@@ -60,6 +62,28 @@ def pictures_of(
     attributes = {} if plan.catalogue is None else _attributes(plan.catalogue, cached.keys)
     vectors_nd = encoder.project(np.asarray(cached.raw_nd)).astype(np.float32)
     return Pictures(cached.keys, vectors_nd, encoder, files, attributes, raw_of(cached, files))
+
+
+def raw_vectors(plan: Plan, encoder: Encoder) -> Callable[[Sequence[str]], Float32[np.ndarray, "n g"]]:
+    """What gives raw vectors of the plan's pictures by their keys; nothing is read until it is asked.
+
+    Raises:
+        BadInput: when asked: no pictures there, or the vectors that the user brings are not raw ones.
+    """
+
+    @cache
+    def known() -> MappedVectors:
+        if plan.vectors is None:
+            return raw_of(features(plan.data, encoder, out=plan.features), {})
+        if (raw := _brought(plan.vectors, encoder).raw) is None:
+            raise BadInput(f"--vectors {plan.vectors}: {plan.user} needs what {encoder.raw_version} sees; leave it out")
+        assert isinstance(raw, MappedVectors)
+        return raw
+
+    def vectors(keys: Sequence[str]) -> Float32[np.ndarray, "n g"]:
+        return np.asarray(known().raw_ng[[known().rows[key] for key in keys]], np.float32)
+
+    return vectors
 
 
 def by_tenths(told: Told) -> Progress:

@@ -3,7 +3,8 @@
 One turn: a candidate and its two captions, joined as "First and second"; R@10 and R@50, both in the whole split and
 in the union of candidates and targets, which the literature often mixes up. Dialogue: every picture of the split is
 a target once, the first picture is fixed, a simulated user says how the target differs from what is shown; the
-percentile, R@10 and R@50 after turns 1, 3 and 5.
+percentile, R@10 and R@50 after turns 1, 3 and 5. The first pictures are those of data/shuffled.<kind>.<split>.json;
+without that file they are drawn (`conversing.first_pictures`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from viewfinder.conversation import Like
 from viewfinder.data import ReadReport
-from viewfinder.data.fashion_iq import FashionIQ, fashion_kinds, joined_captions, read_fashion_iq
+from viewfinder.data.fashion_iq import FashionIQ, fashion_kinds, joined_captions, read_fashion_iq, read_shuffled
 from viewfinder.evaluation.task import COMPARER, Talk, Task
 
 SINGLE = ("R@10", "R@50")
@@ -30,7 +31,7 @@ def tasks(folder: Path, split: str) -> list[Task]:
     for kind, known in _kinds(folder).items():
         if split in known:
             read, report = read_fashion_iq(folder, kind, split)
-            found += [*_single(read, report), _dialogue(read, report)]
+            found += [*_single(read, report), _dialogue(folder, read, report)]
     return found
 
 
@@ -58,9 +59,20 @@ def _single(read: FashionIQ, report: ReadReport) -> list[Task]:
     ]  # fmt: skip
 
 
-def _dialogue(read: FashionIQ, report: ReadReport) -> Task:
-    talks = tuple(Talk(picture, picture) for picture in read.gallery)
+def _dialogue(folder: Path, read: FashionIQ, report: ReadReport) -> Task:
+    talks = tuple(
+        Talk(picture, picture, first=first if first != picture else "")
+        for picture, first in zip(read.gallery, _firsts(folder, read), strict=True)
+    )
     return Task(
         "fashioniq", f"{read.kind}, dialogue", read.split, read.gallery, talks, DIALOGUE, "simulated",
         user=COMPARER, at=(1, 3, 5), rounds=5, reports=(report,),
     )  # fmt: skip
+
+
+def _firsts(folder: Path, read: FashionIQ) -> tuple[str, ...]:
+    """The picture that each talk begins with, as the folder fixes it; "" where it does not."""
+    file = folder / "data" / f"shuffled.{read.kind}.{read.split}.json"
+    if not file.is_file():
+        return ("",) * len(read.gallery)
+    return tuple(read.gallery[place] for place in read_shuffled(file, len(read.gallery)))

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 
-from viewfinder.errors import BadInput, PictureError
+from viewfinder.errors import BadInput
 from viewfinder.evaluation.examples import Example
 from viewfinder.evaluation.report.attention import attention_plot
 from viewfinder.evaluation.report.plots import rank_plot, recall_plot
 from viewfinder.evaluation.report.tables import FIGURE_HEAD, figure_rows, overview
+from viewfinder.evaluation.report.thumbnails import Thumbnails, inline
 from viewfinder.evaluation.results import Run
-from viewfinder.pictures import AtMost, decode_one
 
 PAGE = "report.html"
 ATTENTION = "attention"
@@ -35,8 +33,8 @@ def write_page(run: Run, shown: Sequence[Example] = ()) -> Path:
 
     template = files("viewfinder.evaluation.report").joinpath("page.html").read_text(encoding="utf-8")
     page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    page.filters["thumbnail"] = _Thumbnails()
-    page.filters["png"] = lambda image: _inline(image, "png")
+    page.filters["thumbnail"] = Thumbnails(THUMBNAIL)
+    page.filters["png"] = lambda image: inline(image, "png")
     drawn = {one: plot for one in shown if (plot := attention_plot(one)) is not None}
     tasks = [
         {
@@ -71,31 +69,3 @@ def _write_drawings(folder: Path, drawn: Mapping[Example, bytes]) -> None:
         folder.mkdir(exist_ok=True)
         name = re.sub(r"\W+", "-", f"{number} {example.task} {example.talk}")
         (folder / f"{name[:100]}.png").write_bytes(plot)
-
-
-class _Thumbnails:
-    """Small copies of pictures as data URIs, each made once; "" where a file cannot be read."""
-
-    def __init__(self) -> None:
-        self._made: dict[str, str] = {}
-
-    def __call__(self, file: str) -> str:
-        if file and file not in self._made:
-            self._made[file] = _small(Path(file))
-        return self._made.get(file, "")
-
-
-def _small(file: Path) -> str:
-    from PIL import Image
-
-    try:
-        pixels = decode_one(file, AtMost(THUMBNAIL)).pixels
-    except PictureError:
-        return ""
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, "JPEG", quality=70)
-    return _inline(buffer.getvalue(), "jpeg")
-
-
-def _inline(image: bytes, kind: str) -> str:
-    return f"data:image/{kind};base64,{base64.b64encode(image).decode()}"

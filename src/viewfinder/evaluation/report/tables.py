@@ -10,6 +10,9 @@ from viewfinder.evaluation.figures import Figure
 from viewfinder.evaluation.results import TaskResult
 from viewfinder.measures import Interval
 
+OF_TEXT = frozenset({"BLEU-4", "ROUGE-L", "CIDEr-D"})
+"""Metrics of captions, which the papers' tables have times 100."""
+
 FIGURE_HEAD = ("metric", "at", "mean", "95 % interval", "talks")
 
 
@@ -39,13 +42,15 @@ def _values(figure: Figure) -> tuple[str, str]:
 
 
 def shown(metric: str, value: float) -> str:
-    """A figure as people read it: shares in percent, ranks as they are.
+    """A figure as people read it: shares in percent, figures of captions times 100, ranks as they are.
 
     >>> shown("R@10", 0.4217), shown("median rank", 31.0)
     ('42.2 %', '31.0')
     """
     if is_share(metric):
         return f"{100 * value:.1f} %"
+    if metric in OF_TEXT:
+        return f"{100 * value:.1f}"
     return f"{value:,.2f}" if metric in {"BRI", REPEATED} else f"{value:,.1f}"
 
 
@@ -84,4 +89,4 @@ def comparison_rows(rows: Sequence[Row]) -> list[tuple[str, ...]]:
 
 
 def _signed(metric: str, value: float) -> str:
-    return f"{100 * value:+.1f}" if is_share(metric) else f"{value:+,.1f}"
+    return f"{100 * value:+.1f}" if is_share(metric) or metric in OF_TEXT else f"{value:+,.1f}"

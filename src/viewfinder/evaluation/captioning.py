@@ -1,0 +1,300 @@
+"""A relative captioner on recorded pairs: how near its captions come to what people said of the same two pictures.
+
+BLEU-4     of the corpus; its interval is that of corpora drawn anew from the same pairs
+ROUGE-L    the mean of a value a pair, and so is CIDEr-D (whose words weigh what they weigh among all pairs counted)
+
+As in the published evaluation, captions of people are taken as they stand, without a tokeniser and with their case.
+Its code writes "it " before every caption, of people and of the network; --manner prefix="it " does that too, and
+figures with and without it cannot be compared.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from viewfinder.data.fashion_iq import FashionIQ, fashion_kinds, read_fashion_iq
+from viewfinder.encoders import Encoder
+from viewfinder.errors import BadInput, UnknownName
+from viewfinder.evaluation.figures import Figure
+from viewfinder.evaluation.plan import Plan, Told
+from viewfinder.evaluation.protocols import PREFERRED
+from viewfinder.evaluation.replay import RankTable
+from viewfinder.evaluation.results import CHECKPOINT, Provenance, Run, TaskResult, described_machine, write_run
+from viewfinder.evaluation.systems import weights_mark
+from viewfinder.evaluation.vectors import by_tenths
+from viewfinder.features import Features, features
+from viewfinder.measures import Interval, Measure, MeasureName, bleu, bootstrap_interval, cider_d, rouge_l
+from viewfinder.measures.sentences import LONGEST, ngrams
+from viewfinder.users.captioner.captioner import SYSTEM, Captioner
+
+CAPTIONS = "captions.jsonl"
+BLEU, ROUGE, CIDER = "BLEU-4", "ROUGE-L", "CIDEr-D"
+MANNERS = ("decoding", "prefix")
+RESAMPLES = 10_000
+AT_ONCE = 128
+"""Pairs captioned together."""
+
+
+@dataclass(frozen=True)
+class Captioned:
+    """A pair, what people said of it, and what the captioner says; pictures are keys.
+
+    `rouge_l` and `cider_d` are among all pairs of the run.
+    """
+
+    kind: str
+    shown: str
+    wanted: str
+    people: tuple[str, ...]
+    said: str
+    rouge_l: float = 0.0
+    cider_d: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Captioning:
+    """A run, its captions, and where the pictures lie."""
+
+    run: Run
+    captions: tuple[Captioned, ...]
+    files: dict[str, str]
+
+
+def caption_pairs(plan: Plan, encoder: Encoder, out: Path, told: Told = lambda line: None) -> Captioning:
+    """Captions the pairs of a folder in the format of Fashion IQ; nothing is written, see `write_captions`.
+
+    Of the plan count data, split, limit (pairs a kind), checkpoint, features, seed, and of its manners "decoding"
+    (beam, greedy) and "prefix".
+
+    Raises:
+        UnknownName, BadInput: no such split or manner; no pairs with a target; a checkpoint that cannot serve.
+        EncoderMismatch: the captioner was trained on other vectors than the encoder gives.
+    """
+    for name in plan.manners:
+        if name not in MANNERS:
+            raise UnknownName(f"{SYSTEM} has no manner {name!r}; there are: {', '.join(MANNERS)}")
+    captioner = Captioner.load(plan.checkpoint)
+    captioner.check(encoder.raw_version)
+    told(f"reading {plan.data}")
+    read = _read(plan)
+    told("vectors of its pictures")
+    vectors = features(plan.data, encoder, out=plan.features, progress=by_tenths(told))
+    known, left_out = _known(read, vectors, plan.limit)
+    if not known:
+        raise BadInput(f"{plan.data}: no pair has both of its pictures here; {left_out[0] if left_out else ''}")
+    told(f"captions of {len(known):,} pairs")
+    said = _captions(captioner, known, vectors, str(plan.manners.get("decoding", "beam")))
+    scored = _scored(known, said, str(plan.manners.get("prefix", "")))
+    tasks = tuple(_tasks(scored, read[0].split, plan, left_out))
+    run = Run(out, _provenance(plan, encoder), described_machine(), tasks)
+    return Captioning(run, tuple(scored), {key: str(plan.data / key) for key in vectors.keys})
+
+
+def write_captions(captioning: Captioning) -> None:
+    """Writes results.json and ranks.npz (the value of every pair) as other runs do, and captions.jsonl.
+
+    Raises:
+        BadInput: the folder cannot be written.
+    """
+    write_run(captioning.run)
+    names = {"rouge_l": ROUGE, "cider_d": CIDER}
+    lines = [
+        json.dumps({names.get(name, name): value for name, value in vars(one).items()}, ensure_ascii=False)
+        for one in captioning.captions
+    ]
+    file = captioning.run.folder / CAPTIONS
+    try:
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"{file}: cannot be written ({error.strerror}); choose another --out") from error
+
+
+# -- the pairs
+
+
+def _read(plan: Plan) -> list[FashionIQ]:
+    """The kinds with pairs to caption: of the split that the plan names, else of the first that has any."""
+    if not (plan.data / "captions").is_dir():
+        raise BadInput(f"{plan.data}: no captions/cap.<kind>.<split>.json here; name a folder as Fashion IQ's")
+    kinds = fashion_kinds(plan.data)
+    there = tuple(dict.fromkeys(split for splits in kinds.values() for split in splits))
+    if plan.split is not None and plan.split not in there:
+        raise UnknownName(f"{plan.data}: no split is called {plan.split!r}; there are: {', '.join(there)}")
+    for split in [plan.split] if plan.split is not None else sorted(there, key=_preference):
+        read = [read_fashion_iq(plan.data, kind, split)[0] for kind, splits in kinds.items() if split in splits]
+        if told := [replace(one, pairs=pairs) for one in read if (pairs := _told(one))]:
+            return told
+    raise BadInput(f"{plan.data}: its pairs have no target or no captions; name another --split: {', '.join(there)}")
+
+
+def _preference(split: str) -> int:
+    return PREFERRED.index(split) if split in PREFERRED else len(PREFERRED)
+
+
+def _told(read: FashionIQ) -> tuple[Any, ...]:
+    """The pairs whose target is told, and of which something is said."""
+    return tuple(pair for pair in read.pairs if pair.target is not None and pair.captions)
+
+
+def _known(read: Sequence[FashionIQ], vectors: Features, limit: int | None) -> tuple[list[Captioned], tuple[str, ...]]:
+    """The pairs whose pictures are here, by their keys there, at most `limit` a kind; and what is left out."""
+    known: list[Captioned] = []
+    left_out = []
+    for one in read:
+        rows = {name: row for name in one.gallery if (row := _row(vectors, name)) is not None}
+        keys = {name: vectors.keys[row] for name, row in rows.items()}
+        pairs = [pair for pair in one.pairs if pair.candidate in keys and pair.target in keys]
+        if lost := len(one.pairs) - len(pairs):
+            left_out.append(f"{one.kind}: {lost:,} of {len(one.pairs):,} pairs name pictures that are not here")
+        chosen = range(len(pairs)) if limit is None or limit >= len(pairs) else _evenly(len(pairs), limit)
+        known += [
+            Captioned(one.kind, keys[pair.candidate], keys[pair.target or ""], pair.captions, "")
+            for pair in (pairs[at] for at in chosen)
+        ]
+    return known, tuple(left_out)
+
+
+def _row(vectors: Features, name: str) -> int | None:
+    try:
+        return vectors.row_of(name)
+    except UnknownName:
+        return None
+
+
+def _evenly(count: int, limit: int) -> list[int]:
+    chosen: list[int] = np.linspace(0, count - 1, limit).round().astype(int).tolist()
+    return chosen
+
+
+def _captions(captioner: Captioner, pairs: Sequence[Captioned], vectors: Features, decoding: str) -> list[str]:
+    said: list[str] = []
+    for at in range(0, len(pairs), AT_ONCE):
+        some = pairs[at : at + AT_ONCE]
+        shown_bg, wanted_bg = (
+            np.asarray(vectors.raw_nd[vectors.rows(keys)], np.float32)
+            for keys in ([pair.shown for pair in some], [pair.wanted for pair in some])
+        )
+        said += captioner.captions(shown_bg, wanted_bg, decoding=decoding)
+    return said
+
+
+# -- the figures
+
+
+def _scored(pairs: Sequence[Captioned], said: Sequence[str], prefix: str) -> list[Captioned]:
+    """The pairs with what was said of them, and what that is worth among all of them."""
+    told = [replace(pair, said=words) for pair, words in zip(pairs, said, strict=True)]
+    hypotheses, references = _texts(told, prefix)
+    scores = zip(told, rouge_l(hypotheses, references), cider_d(hypotheses, references), strict=True)
+    return [replace(pair, rouge_l=float(rouge), cider_d=float(cider)) for pair, rouge, cider in scores]
+
+
+def _texts(pairs: Sequence[Captioned], prefix: str) -> tuple[list[str], list[list[str]]]:
+    """What was said, and what people said, as they are compared."""
+    people = [[f"{prefix}{caption}" for caption in pair.people] for pair in pairs]
+    return [f"{prefix}{pair.said}" for pair in pairs], people
+
+
+def _tasks(pairs: Sequence[Captioned], split: str, plan: Plan, left_out: tuple[str, ...]) -> list[TaskResult]:
+    """All kinds together, and each of several."""
+    kinds = list(dict.fromkeys(pair.kind for pair in pairs))
+    apart = [(kind, [pair for pair in pairs if pair.kind == kind]) for kind in kinds]
+    several = [("all kinds", list(pairs)), *apart] if len(kinds) > 1 else apart
+    return [_task(name, some, split, plan, left_out if not at else ()) for at, (name, some) in enumerate(several)]
+
+
+def _task(name: str, pairs: Sequence[Captioned], split: str, plan: Plan, left_out: tuple[str, ...]) -> TaskResult:
+    hypotheses, references = _texts(pairs, str(plan.manners.get("prefix", "")))
+    values = {ROUGE: rouge_l(hypotheses, references), CIDER: cider_d(hypotheses, references)}
+    intervals = {
+        BLEU: bleu_interval(hypotheses, references, seed=plan.seed),
+        **{metric: bootstrap_interval(values_s, seed=plan.seed) for metric, values_s in values.items()},
+    }
+    pictures = len({key for pair in pairs for key in (pair.shown, pair.wanted)})
+    caption = ", ".join(f"{key} {value}".strip() for key, value in plan.manners.items()) or "as it stands"
+    measures = [
+        Measure(
+            MeasureName(
+                metric=metric, at="one caption", gallery=f"{name}, {split}, {len(pairs):,} pairs", split=split,
+                caption=caption, ties="none",
+            ),
+            interval,
+            len(pairs),
+        )
+        for metric, interval in intervals.items()
+    ]  # fmt: skip
+    nothing_s0 = np.empty((len(pairs), 0))
+    return TaskResult(
+        title=f"{SYSTEM}, {name}, {split}",
+        figures=tuple(Figure(measure, None) for measure in measures),
+        talk_ids=tuple(_ids(pairs)),
+        settings=("",) * len(pairs),
+        ranks=RankTable(nothing_s0, nothing_s0, pictures),
+        left_out=left_out,
+        asked=values,
+    )
+
+
+def _ids(pairs: Sequence[Captioned]) -> list[str]:
+    """A name for every pair; one that is there again has a number."""
+    seen: dict[str, int] = {}
+    names = []
+    for pair in pairs:
+        name = f"{pair.kind} {pair.shown} {pair.wanted}"
+        seen[name] = seen.get(name, 0) + 1
+        names.append(name if seen[name] == 1 else f"{name} {seen[name]}")
+    return names
+
+
+def bleu_interval(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, resamples: int = RESAMPLES, seed: int = 0
+) -> Interval:
+    """BLEU-4 of a corpus, and the middle 95 % of its values for corpora drawn from it with replacement; seeded."""
+    counts_sk = np.array([_counts(said, several) for said, several in zip(hypotheses, references, strict=True)])
+    random, size = np.random.default_rng(seed), len(counts_sk)
+    drawn = [
+        _bleu4(random.multinomial(size, np.full(size, 1 / size), min(1000, resamples - at)) @ counts_sk)
+        for at in range(0, resamples, 1000)
+    ]
+    low, high = np.quantile(np.concatenate(drawn), [0.025, 0.975])
+    return Interval(float(bleu(hypotheses, references)[-1]), float(low), float(high))
+
+
+def _counts(said: str, several: Sequence[str]) -> list[float]:
+    """What BLEU adds up over sentences: n-grams that a reference has too, n-grams (1 to 4), words of the reference."""
+    own, known = ngrams(said), [ngrams(one) for one in several]
+    length = len(said.split())
+    nearest = min((abs(len(one.split()) - length), len(one.split())) for one in several)[1]
+    right = [0.0] * LONGEST
+    for ngram, count in own.items():
+        right[len(ngram) - 1] += min(count, max(one[ngram] for one in known))
+    return [*right, *(float(max(length - n, 0)) for n in range(LONGEST)), float(nearest)]
+
+
+def _bleu4(counts_rk: Float[np.ndarray, "r k"]) -> Float[np.ndarray, " r"]:
+    """BLEU-4 of corpora with these sums of `_counts`."""
+    right_rn, all_rn, nearest_r = counts_rk[:, :LONGEST], counts_rk[:, LONGEST:-1], counts_rk[:, -1]
+    with np.errstate(divide="ignore"):  # no common n-gram: ln 0, and a BLEU of 0
+        shares_rn = np.log(right_rn / np.maximum(all_rn, 1))
+        brevity_r = np.minimum(0, 1 - nearest_r / all_rn[:, 0])
+    return np.asarray(np.exp(brevity_r + shares_rn.mean(axis=1)))
+
+
+def _provenance(plan: Plan, encoder: Encoder) -> Provenance:
+    options = {CHECKPOINT: plan.checkpoint and weights_mark(plan.checkpoint), "limit": plan.limit, **plan.manners}
+    return Provenance(
+        system=SYSTEM,
+        data=plan.data.resolve().name,
+        encoder=encoder.version,
+        user="",
+        questioner="",
+        seed=plan.seed,
+        options={name: str(value) for name, value in options.items() if value is not None},
+    )
