@@ -144,9 +144,11 @@ def _say_done(plan: TrainPlan, fitted: Fitted) -> None:
 
 
 def _evaluation(plan: TrainPlan, fitted: Fitted) -> list[str]:
-    """The command that measures what was trained."""
+    """The command that measures what was trained; of attributes, that trains what reads them."""
     data = plan.data[0]
     command = ["viewfinder", "evaluate", plan.system, "--data", str(data), "--checkpoint", str(fitted.best)]
+    if plan.system == "attributes":
+        command = ["viewfinder", "train", "captioner", "--data", str(data), "--set", f"attribute_file={fitted.best}"]
     if plan.encoder.name != STARTER:
         command += ["--encoder", plan.encoder.name]
     if (kept := plan.features_of(data)) is not None:

@@ -98,6 +98,24 @@ def _chatir(plan: TrainPlan) -> Fitted:
     return train(plan)
 
 
+def _attributes(plan: TrainPlan) -> Fitted:
+    from viewfinder.retrievers.fashioniq.predicting import train
+
+    return train(plan)
+
+
+def _captioner(plan: TrainPlan) -> Fitted:
+    from viewfinder.retrievers.fashioniq.captioning import train
+
+    return train(plan)
+
+
+def _fashioniq(plan: TrainPlan) -> Fitted:
+    from viewfinder.retrievers.fashioniq.train import train
+
+    return train(plan)
+
+
 TRAINERS: dict[str, Callable[[TrainPlan], Fitted]] = {
     "drilldown": _drilldown,
     "hre": _baseline,
@@ -105,6 +123,9 @@ TRAINERS: dict[str, Callable[[TrainPlan], Fitted]] = {
     "r-re": _baseline,
     "r-rankfusion": _baseline,
     "chatir": _chatir,
+    "attributes": _attributes,
+    "captioner": _captioner,
+    "fashioniq": _fashioniq,
 }
 
 

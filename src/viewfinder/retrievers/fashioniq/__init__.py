@@ -1,0 +1,1 @@
+"""Fashion IQ: relative feedback with attributes (Wu et al., CVPR 2021)."""

@@ -1,0 +1,306 @@
+"""Training the relative captioner: OUT/best.safetensors, and in OUT/attributes the attributes that it reads.
+
+It stands with the retrievers because it is trained as they are, and because it is what one of them is trained with.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional
+
+from viewfinder.attributes import SYSTEM as ATTRIBUTES
+from viewfinder.attributes import AttributePredictor
+from viewfinder.data.fashion_iq import Vocabulary, vocabulary
+from viewfinder.errors import BadInput, ViewfinderError
+from viewfinder.measures import bleu, cider_d, rouge_l
+from viewfinder.networks.attributes import AttributeHead
+from viewfinder.retrievers.blocks.settings import at_least_one
+from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
+from viewfinder.retrievers.fashioniq.predicting import train as train_attributes
+from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.training import Batches, Card, Fitted, Job, Training, fit, load_preset, read_card, seed_all, shuffled
+from viewfinder.users.captioner.captioner import SYSTEM, Captioner
+from viewfinder.users.captioner.decoding import END, PAD, START, greedy, texts_of
+from viewfinder.users.captioner.network import CaptionerNetwork, make_captioner
+from viewfinder.users.captioner.settings import CaptionerModel
+from viewfinder.weights import check_card
+
+PRESETS = Path(__file__).with_name("captioner.toml")
+PAIRS_AT_ONCE = 128
+"""Pairs captioned at once in validation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaptionerPreset:
+    """A table of captioner.toml.
+
+    Attributes:
+        kinds: kinds of the data to learn from, as its files name them; none: all that there are, in one network.
+        batch: captions a step; each caption of a pair is an example of its own.
+        smoothing: of the labels.
+        attribute_file: trained attributes to read; "" trains them first, where the model reads any.
+        selects: the validation figure by which the best weights are chosen; the published one is BLEU-3.
+    """
+
+    model: CaptionerModel
+    training: Training
+    kinds: tuple[str, ...] = ()
+    batch: int = 64
+    smoothing: float = 0.0
+    attribute_file: str = ""
+    selects: Literal["bleu3", "cider", "loss"] = "bleu3"
+
+    def __post_init__(self) -> None:
+        at_least_one(self, "batch")
+        if not 0 <= self.smoothing < 1:
+            raise BadInput(f"smoothing is {self.smoothing}; it must be from 0 to below 1")
+
+
+class Stopped(ViewfinderError):
+    """A training that another one needs was asked to stop; `fitted` says how far it came."""
+
+    def __init__(self, fitted: Fitted) -> None:
+        super().__init__("stopped while the simulated user was trained; go on with --resume")
+        self.fitted = fitted
+
+
+def simulator_of(plan: TrainPlan, named: str, preset: str, kinds: tuple[str, ...]) -> Captioner:
+    """Who says how a wanted picture differs while a retriever is trained: a captioner of a file, or one trained first.
+
+    Args:
+        plan: of the retriever; a captioner trained for it lies in OUT/captioner.
+        named: the file of a trained captioner; "" trains one.
+        preset: the table of captioner.toml to train it by.
+        kinds: what to train it on; none: every kind there is.
+
+    Raises:
+        Stopped: its training was asked to stop.
+        BadInput, UnknownName, EncoderMismatch: as `train`, or a file that cannot serve.
+    """
+    file = Path(named)
+    if not named:
+        plan.told("training the simulated user")
+        own = (f"kinds={_listed(kinds)}",)
+        fitted = train(replace(plan, system=SYSTEM, preset=preset, out=plan.out / SYSTEM, overrides=own, start=None))
+        if fitted.ended == "asked":
+            raise Stopped(fitted)
+        file = fitted.best
+    captioner = Captioner.load(file)
+    captioner.check(plan.encoder.raw_version)
+    return captioner
+
+
+def train(plan: TrainPlan) -> Fitted:
+    """Train as the plan says; what was interrupted goes on with `plan.resume`.
+
+    Raises:
+        BadInput, UnknownName, EncoderMismatch: data or preset that cannot serve.
+    """
+    preset = load_preset(PRESETS, plan.preset, CaptionerPreset, plan.overrides)
+    if plan.start is not None:
+        raise BadInput("--start: a captioner is trained from the beginning, or goes on by --resume; leave --start out")
+    try:
+        predictor = _attributes(plan, preset)
+    except Stopped as stopped:
+        return replace(stopped.fitted, best=plan.out / "best.safetensors", figures={})  # there is none yet
+    garments = {split: read_garments(plan, split, preset.kinds) for split in ("train", "val")}
+    for split, found in garments.items():
+        if not len(found.pairs):
+            raise BadInput(f"{plan.data[0]}: no pairs with relative captions to learn from among its {split} pictures")
+    words = vocabulary(caption for several in garments["train"].pairs.captions for caption in several)
+    seed_all(plan.seed)
+    network = _begun(preset.model, garments["train"], words, predictor)
+    examples = {split: examples_of(found, words, preset.model.most_words) for split, found in garments.items()}
+    known = {
+        "model": asdict(preset.model),
+        "vocabulary": list(words.words),
+        "labels": [] if predictor is None else list(predictor.labels),
+        "kinds": list(garments["train"].kinds),
+    }
+    card = Card(system=SYSTEM, preset=plan.preset, encoder=garments["train"].raw_version, settings=known)
+    return fit(
+        Job(
+            network=network,
+            batches=partial(_epoch, examples["train"], preset.batch),
+            loss=partial(_lost, smoothing=preset.smoothing),
+            settings=replace(preset.training, seed=plan.seed),
+            card=card,
+            validate=partial(measured, examples=examples["val"], garments=garments["val"], words=words),
+            selects=preset.selects,
+            higher=preset.selects != "loss",
+        ),
+        plan.out,
+        resume=plan.resume,
+        shown=plan.shown,
+        tensorboard=plan.tensorboard,
+        should_stop=plan.should_stop,
+    )
+
+
+def _attributes(plan: TrainPlan, preset: CaptionerPreset) -> AttributePredictor | None:
+    """What tells a picture's attributes, if the model reads any: of a file, or trained first.
+
+    Raises:
+        Stopped: its training was asked to stop.
+        BadInput, EncoderMismatch: a file that cannot serve.
+    """
+    if not preset.model.attributes:
+        return None
+    file = Path(preset.attribute_file)
+    if not preset.attribute_file:
+        plan.told("training the attributes that the captioner reads")
+        kinds = (f"kinds={_listed(preset.kinds)}",)
+        stage = replace(plan, system=ATTRIBUTES, preset="lab", out=plan.out / ATTRIBUTES, overrides=kinds)
+        fitted = train_attributes(stage)
+        if fitted.ended == "asked":
+            raise Stopped(fitted)
+        file = fitted.best
+    check_card(file, read_card(file), system=ATTRIBUTES, encoder=plan.encoder.raw_version)
+    return AttributePredictor.read(file)
+
+
+def _listed(kinds: tuple[str, ...]) -> str:
+    """Kinds as a setting is written."""
+    return json.dumps(list(kinds), ensure_ascii=False)
+
+
+def _begun(
+    model: CaptionerModel, garments: Garments, words: Vocabulary, predictor: AttributePredictor | None
+) -> CaptionerNetwork:
+    """A network as it begins: its weights drawn, its eyes set by the training pictures, the attributes' head in it."""
+    raw_width = garments.raw_ng.shape[1]
+    network = make_captioner(model, raw_width, len(words.words), 0 if predictor is None else len(predictor.labels))
+    if model.kind == "transformer":
+        _draw(network)
+    network.input.measure(np.asarray(garments.raw_ng))
+    if predictor is not None:
+        network.attributes = AttributeHead.from_predictor(predictor)
+    return network
+
+
+def _draw(network: CaptionerNetwork) -> None:
+    """Draws every matrix anew by Glorot's rule, as published; what stands for nothing stays zeros."""
+    for module in network.modules():
+        for parameter in module.parameters(recurse=False):
+            if parameter.dim() > 1:
+                nn.init.xavier_uniform_(parameter)
+        if isinstance(module, nn.Embedding) and module.padding_idx is not None:
+            nn.init.zeros_(module.weight[module.padding_idx])
+
+
+# -- what is learnt from
+
+
+class CaptionBatch(NamedTuple):
+    """Captions of pairs, word by word.
+
+    Attributes:
+        shown_bg, wanted_bg: raw vectors of the two pictures.
+        words_bt: <start> and the words, <pad> after them.
+        goals_bt: at every place the word that comes next, <end> last, <pad> after it.
+    """
+
+    shown_bg: Float[Tensor, "b g"]
+    wanted_bg: Float[Tensor, "b g"]
+    words_bt: Int[Tensor, "b t"]
+    goals_bt: Int[Tensor, "b t"]
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Captions with the rows of their pictures: every caption of a pair is an example of its own.
+
+    Attributes:
+        raw_ng: raw vectors of pictures.
+        shown_e, wanted_e: rows of them.
+        words_el: <start>, the words and <end>, <pad> after them, cut to the words that the model says and one more.
+    """
+
+    raw_ng: Float[Tensor, "n g"]
+    shown_e: Int[np.ndarray, " e"]
+    wanted_e: Int[np.ndarray, " e"]
+    words_el: Int[np.ndarray, "e l"]
+
+    def batch(self, rows_b: Int[np.ndarray, " b"]) -> CaptionBatch:
+        """Some examples, as long as the longest of them."""
+        words_bl = torch.from_numpy(self.words_el[rows_b])
+        words_bl = words_bl[:, : int((words_bl != PAD).sum(dim=1).max())]
+        shown_b, wanted_b = (torch.from_numpy(rows_e[rows_b]) for rows_e in (self.shown_e, self.wanted_e))
+        said_bt = words_bl[:, :-1].masked_fill(words_bl[:, :-1] == END, PAD)
+        return CaptionBatch(self.raw_ng[shown_b], self.raw_ng[wanted_b], said_bt, words_bl[:, 1:])
+
+
+def examples_of(garments: Garments, words: Vocabulary, most_words: int) -> Examples:
+    """The captions of a split's pairs as examples; `most_words` counts <start> and not <end>.
+
+    Of a longer caption the beginning is learnt, not that it ends there.
+    """
+    pairs = garments.pairs
+    owners = [pair for pair, captions in enumerate(pairs.captions) for _ in captions]
+    said = [caption for captions in pairs.captions for caption in captions]
+    words_el = np.full((len(said), most_words + 1), PAD, np.int64)
+    for row, caption in enumerate(said):
+        numbers = (START, *words.encode(caption), END)[: most_words + 1]
+        words_el[row, : len(numbers)] = numbers
+    raw_ng = torch.from_numpy(np.array(garments.raw_ng, dtype=np.float32))
+    return Examples(raw_ng, pairs.candidate_p[owners], pairs.target_p[owners], words_el)
+
+
+def _epoch(examples: Examples, batch: int, epoch: int, seed: int) -> Batches[CaptionBatch]:
+    return shuffled(len(examples.words_el), batch, examples.batch, epoch=epoch, seed=seed)
+
+
+def _lost(network: nn.Module, batch: CaptionBatch, *, smoothing: float) -> tuple[Tensor, Mapping[str, Tensor]]:
+    """Cross-entropy of every next word, summed over the batch as published; the mean goes into the log."""
+    assert isinstance(network, CaptionerNetwork)
+    logits_btv = network.logits(network.see(batch.shown_bg, batch.wanted_bg), batch.words_bt)
+    lost = functional.cross_entropy(
+        logits_btv.flatten(0, 1), batch.goals_bt.flatten(), ignore_index=PAD, label_smoothing=smoothing, reduction="sum"
+    )
+    return lost, {"word_loss": lost.detach() / (batch.goals_bt != PAD).sum()}
+
+
+# -- validation
+
+
+def measured(module: nn.Module, *, examples: Examples, garments: Garments, words: Vocabulary) -> dict[str, float]:
+    """What validation measures of greedy captions: BLEU-3 and BLEU-4, ROUGE-L, CIDEr-D; and the loss of a word."""
+    assert isinstance(module, CaptionerNetwork)
+    device = next(module.parameters()).device
+    pairs = garments.pairs
+    said: list[str] = []
+    for at in range(0, len(pairs), PAIRS_AT_ONCE):
+        rows = slice(at, at + PAIRS_AT_ONCE)
+        shown_bg, wanted_bg = (
+            examples.raw_ng[rows_p[rows]].to(device) for rows_p in (pairs.candidate_p, pairs.target_p)
+        )
+        said += texts_of(greedy(module, shown_bg, wanted_bg), words.words)
+    bleu_n = bleu(said, pairs.captions)
+    return {
+        "bleu3": float(bleu_n[2]),
+        "bleu4": float(bleu_n[3]),
+        "rouge_l": float(rouge_l(said, pairs.captions).mean()),
+        "cider": float(cider_d(said, pairs.captions).mean()),
+        "loss": _word_loss(module, examples, device),
+    }
+
+
+def _word_loss(network: CaptionerNetwork, examples: Examples, device: torch.device) -> float:
+    """The mean cross-entropy of a word, without smoothing."""
+    lost, count = 0.0, 0
+    for at in range(0, len(examples.words_el), PAIRS_AT_ONCE):
+        rows_b = np.arange(at, min(at + PAIRS_AT_ONCE, len(examples.words_el)))
+        batch = CaptionBatch(*(tensor.to(device) for tensor in examples.batch(rows_b)))
+        lost += float(_lost(network, batch, smoothing=0.0)[0])
+        count += int((batch.goals_bt != PAD).sum())
+    return lost / count

@@ -1,0 +1,191 @@
+"""`network.TransformerRetriever` without torch, one talk at a time; and what all networks are told of a turn.
+
+Where the history is "incremental", keys and values of earlier tokens are kept, and a turn costs its own tokens; a
+"whole" one is encoded again with every turn. Axes: l words, or tokens so far, t tokens of a turn, n heads, v numbers of
+a head, s numbers of a word, h numbers of a token, of a picture's vector and of a query.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float, Float32
+
+from viewfinder.retrievers.blocks.forward import Arrays, linear, unit
+from viewfinder.retrievers.fashioniq.settings import Reading, Transformer
+
+NORM_EPS = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """A turn as networks read it.
+
+    Attributes:
+        words_ls: vectors of its words.
+        attributes: numbers of the picture's attributes: k + 1 for label k.
+        picture_h: what `look` makes of the picture; None where none was shown.
+    """
+
+    words_ls: Float32[np.ndarray, "l s"]
+    attributes: tuple[int, ...] = ()
+    picture_h: Float32[np.ndarray, " h"] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Keys and values of the tokens so far, in one layer."""
+
+    keys_nlv: Float32[np.ndarray, "n l v"]
+    values_nlv: Float32[np.ndarray, "n l v"]
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """A talk so far: `tokens_lh` of a whole history; `seen`, by layer, and `summed_h` of an incremental one."""
+
+    turns: int
+    count: int
+    tokens_lh: Float32[np.ndarray, "l h"]
+    seen: tuple[Seen, ...]
+    summed_h: Float32[np.ndarray, " h"]
+
+
+def looked(arrays: Arrays, settings: Reading, raw_ng: Float[np.ndarray, "n g"]) -> Float32[np.ndarray, "n h"]:
+    """`look.Look`: pictures as vectors."""
+    read_nx = np.asarray(raw_ng, np.float32)
+    if settings.image != "raw":
+        there_n1 = (read_nx != 0).any(axis=1, keepdims=True)
+        read_nx = (read_nx - arrays["looks.input.mean"]) / arrays["looks.input.deviation"] * there_n1
+    if settings.image == "whitened":
+        read_nx = read_nx @ arrays["looks.input.components"]
+    projected_nh = read_nx @ arrays["looks.project.weight"].T
+    found_nh = unit(projected_nh) if settings.compare == "cosine" else normed(arrays, "looks.norm", projected_nh)
+    return np.asarray(found_nh, np.float32)
+
+
+def compared(settings: Reading, query_h: Float[np.ndarray, " h"]) -> Float32[np.ndarray, " h"]:
+    """`look.Look.compared`: a query as it is compared with pictures."""
+    return np.asarray(unit(query_h) if settings.compare == "cosine" else query_h, np.float32)
+
+
+def begin(arrays: Arrays, settings: Transformer) -> History:
+    """A talk in which nothing was said."""
+    width = settings.width
+    return History(0, 0, np.zeros((0, width), np.float32), (), np.zeros(width, np.float32))
+
+
+def step(
+    arrays: Arrays, settings: Transformer, state: History, said: Said
+) -> tuple[History, Float32[np.ndarray, " h"]]:
+    """The talk after one more turn, and its query; `state` stays as it is."""
+    tokens_th = tokens(arrays, settings, state.turns, said)
+    count = state.count + len(tokens_th)
+    if settings.history == "whole":
+        tokens_lh = np.concatenate([state.tokens_lh, tokens_th])
+        summed_h = encoded(arrays, settings, tokens_lh, ())[0].sum(axis=0)
+        after = replace(state, turns=state.turns + 1, count=count, tokens_lh=tokens_lh)
+    else:
+        encoded_th, seen = encoded(arrays, settings, tokens_th, state.seen)
+        summed_h = np.asarray(state.summed_h + encoded_th.sum(axis=0), np.float32)
+        after = replace(state, turns=state.turns + 1, count=count, seen=seen, summed_h=summed_h)
+    return after, compared(settings, linear(arrays, "head", np.maximum(summed_h / count, 0)))
+
+
+def tokens(arrays: Arrays, settings: Transformer, turn: int, said: Said) -> Float32[np.ndarray, "t h"]:
+    """The tokens of turn 0, 1, ... that are read; with a padding mask, only those of something."""
+    parts = _parts(arrays, settings, said)
+    place = turn * sum(most for most, _ in parts)
+    found: list[Float[np.ndarray, "t h"]] = []
+    places: list[int] = []
+    for kind, (most, rows_th) in enumerate(parts):
+        found.append(rows_th + arrays["modalities"][kind] if settings.modality_embeddings else rows_th)
+        places += range(place, place + len(rows_th))
+        place += most
+    tokens_th = np.concatenate(found)
+    if settings.turn_embeddings:
+        tokens_th = tokens_th + arrays["turns"][min(turn, settings.rounds - 1)]
+    tokens_th = tokens_th * math.sqrt(settings.width)
+    if settings.positions != "none":
+        tokens_th = tokens_th + sinusoid(places, settings.width, published=settings.positions == "published")
+    return np.asarray(tokens_th, np.float32)
+
+
+def _parts(arrays: Arrays, settings: Transformer, said: Said) -> list[tuple[int, Float[np.ndarray, "t h"]]]:
+    """Separator, words, attributes and picture, as `network` numbers them: how many places each has, and its tokens."""
+    words_ls = said.words_ls[: settings.most_words]
+    numbers = list(said.attributes[: settings.attributes])
+    pictures_th = np.zeros((0, settings.width), np.float32) if said.picture_h is None else said.picture_h[None]
+    if not settings.padding_mask:
+        words_ls = np.pad(words_ls, ((0, settings.most_words - len(words_ls)), (0, 0)))
+        numbers += [0] * (settings.attributes - len(numbers))
+        pictures_th = np.pad(pictures_th, ((0, 1 - len(pictures_th)), (0, 0)))
+    attributes_th = np.zeros((0, settings.width), np.float32)
+    if settings.attributes:
+        attributes_th = normed(arrays, "attribute_norm", arrays["attribute.weight"][numbers])
+    return [
+        (int(settings.separator), arrays["word_norm.bias"][None][: int(settings.separator)]),
+        (settings.most_words, normed(arrays, "word_norm", linear(arrays, "word", words_ls))),
+        (settings.attributes, attributes_th),
+        (1, pictures_th),
+    ]
+
+
+def encoded(
+    arrays: Arrays, settings: Transformer, tokens_th: Float[np.ndarray, "t h"], earlier: Sequence[Seen]
+) -> tuple[Float[np.ndarray, "t h"], tuple[Seen, ...]]:
+    """`networks.transformer.Encoder`: tokens that also look at earlier ones; by layer, what later ones may look at."""
+    kept = []
+    for at in range(settings.layers):
+        name = f"encoder.layers.{at}"
+        normed_th = normed(arrays, f"{name}.before_attention", tokens_th)
+        seen = _seen(arrays, f"{name}.attention", normed_th, settings.heads, earlier[at] if earlier else None)
+        tokens_th = tokens_th + _attended(arrays, f"{name}.attention", normed_th, seen)
+        inner = linear(arrays, f"{name}.layers.inner", normed(arrays, f"{name}.before_layers", tokens_th))
+        tokens_th = tokens_th + linear(arrays, f"{name}.layers.outer", np.maximum(inner, 0))
+        kept.append(seen)
+    return normed(arrays, "encoder.last", tokens_th), tuple(kept)
+
+
+def _seen(arrays: Arrays, name: str, tokens_th: Float[np.ndarray, "t h"], heads: int, earlier: Seen | None) -> Seen:
+    """Keys and values of these tokens, after earlier ones."""
+    keys_nlv, values_nlv = (by_head(linear(arrays, f"{name}.{part}", tokens_th), heads) for part in ("key", "value"))
+    if earlier is None:
+        return Seen(keys_nlv, values_nlv)
+    return Seen(
+        np.concatenate([earlier.keys_nlv, keys_nlv], axis=1), np.concatenate([earlier.values_nlv, values_nlv], axis=1)
+    )
+
+
+def _attended(arrays: Arrays, name: str, tokens_th: Float[np.ndarray, "t h"], seen: Seen) -> Float[np.ndarray, "t h"]:
+    """What each token gathers from all that is seen."""
+    heads, _, width = seen.keys_nlv.shape
+    query_ntv = by_head(linear(arrays, f"{name}.query", tokens_th), heads)
+    logits_ntl = query_ntv @ seen.keys_nlv.transpose(0, 2, 1) / math.sqrt(width)
+    shares_ntl = np.exp(logits_ntl - logits_ntl.max(axis=-1, keepdims=True))
+    shares_ntl /= shares_ntl.sum(axis=-1, keepdims=True)
+    gathered_tnv = (shares_ntl @ seen.values_nlv).transpose(1, 0, 2)
+    return linear(arrays, f"{name}.out", gathered_tnv.reshape(len(tokens_th), -1))
+
+
+def by_head(rows_lh: Float[np.ndarray, "l h"], heads: int) -> Float32[np.ndarray, "n l v"]:
+    """The numbers of each head apart."""
+    return np.asarray(rows_lh.reshape(len(rows_lh), heads, -1).transpose(1, 0, 2), np.float32)
+
+
+def normed(arrays: Arrays, name: str, rows: Float[np.ndarray, "*n h"]) -> Float[np.ndarray, "*n h"]:
+    """`networks.transformer.Norm`."""
+    centred = rows - rows.mean(axis=-1, keepdims=True)
+    deviation = np.sqrt(np.square(centred).sum(axis=-1, keepdims=True) / (rows.shape[-1] - 1))
+    return np.asarray(arrays[f"{name}.alpha"] * centred / (deviation + NORM_EPS) + arrays[f"{name}.bias"])
+
+
+def sinusoid(places: Sequence[int], width: int, *, published: bool) -> Float32[np.ndarray, "t h"]:
+    """`networks.transformer.sinusoid` at some places."""
+    number_h = np.arange(width)
+    exponent_h = 2 * number_h if published else number_h - number_h % 2
+    angle_th = np.asarray(places, np.float64)[:, None] * 10000.0 ** (-exponent_h / width)
+    return np.where(number_h % 2 == 0, np.sin(angle_th), np.cos(angle_th)).astype(np.float32)

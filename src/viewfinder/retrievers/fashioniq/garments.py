@@ -1,0 +1,287 @@
+"""Garments with their raw vectors and what is said of them: what the networks of Fashion IQ are trained on.
+
+    garments = read_garments(plan, "train", kinds=())
+    wanted_pg = garments.raw_ng[garments.pairs.target_p]
+
+Read are folders in the format of Fashion IQ, and captioned pictures (captions.csv beside images/).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from jaxtyping import Float32, Int
+
+from viewfinder.data import read_flickr8k
+from viewfinder.data.fashion_iq import Attributes, fashion_kinds, read_fashion_iq
+from viewfinder.data.records import read_keys
+from viewfinder.data.splits import SPLITS, split_of
+from viewfinder.errors import BadInput, UnknownName
+from viewfinder.features import Features, features
+from viewfinder.features.lookup import IMAGES
+from viewfinder.retrievers.fashioniq.labels import Words, labels_in
+from viewfinder.retrievers.trainers import TrainPlan
+
+OTHERS = "others"
+"""The kind of what a folder in the format of Fashion IQ describes, but has in none of its kinds."""
+
+CAPTIONS = "captions.csv"
+
+Name = TypeVar("Name", str, Path)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Recorded pairs by rows of `Garments`: what people said who were shown a candidate and wanted a target."""
+
+    target_p: Int[np.ndarray, " p"]
+    candidate_p: Int[np.ndarray, " p"]
+    captions: tuple[tuple[str, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.captions)
+
+
+@dataclass(frozen=True, eq=False)
+class Garments:
+    """The pictures of one split, a row each; a picture of two kinds has two rows.
+
+    Attributes:
+        keys: the pictures' names, as `features` has them.
+        raw_ng: their raw vectors.
+        raw_version: which numbers these are.
+        kinds: names, as the files have them; picture i is of `kinds[kind_n[i]]`.
+        descriptions: captions of each picture on its own, lower-case; there may be none.
+        labels: attribute words of each picture, lower-case; there may be none.
+        pairs: there may be none.
+    """
+
+    keys: tuple[str, ...]
+    raw_ng: Float32[np.ndarray, "n g"]
+    raw_version: str
+    kinds: tuple[str, ...]
+    kind_n: Int[np.ndarray, " n"]
+    descriptions: tuple[tuple[str, ...], ...]
+    labels: tuple[tuple[str, ...], ...]
+    pairs: Pairs
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def gallery_of(self, kind: int) -> Int[np.ndarray, " m"]:
+        """The rows of a kind: among these its pictures are looked for."""
+        return np.flatnonzero(self.kind_n == kind)
+
+
+def read_garments(plan: TrainPlan, split: str, kinds: tuple[str, ...]) -> Garments:
+    """The pictures of a split in all data sets of a plan; what is left out is told.
+
+    A folder in the format of Fashion IQ has the kinds for which there is captions/cap.<kind>.<split>.json, with their
+    pairs; and descriptions, if there is a captions.csv. Any other folder is one kind by its own name, without pairs;
+    its pictures are split by their place in captions.csv (`data.splits`).
+
+    Args:
+        plan: which data, and of which encoder the vectors are.
+        split: "train", "val" or "test".
+        kinds: which of the kinds; none: all. "others" are the pictures of captions.csv that are of no kind; they are
+            not there unless they are named.
+
+    Raises:
+        UnknownName: there is no such kind or split.
+        BadInput: data that is missing or damaged, or no picture has vectors.
+    """
+    if split not in SPLITS:
+        raise UnknownName(f"no split is called {split!r}; there are: {', '.join(SPLITS)}")
+    there = {folder: _kinds_in(folder, split) for folder in plan.data}
+    known = tuple(dict.fromkeys(kind for found in there.values() for kind in found))
+    for kind in kinds:
+        if kind not in known:
+            raise UnknownName(f"no kind of the {split!r} data is called {kind!r}; there are: {', '.join(known)}")
+    wanted = kinds or tuple(kind for kind in known if kind != OTHERS)
+    chosen = {folder: [kind for kind in wanted if kind in found] for folder, found in there.items()}
+    parts = [part for folder in plan.data for part in _parts(plan, folder, split, chosen[folder]) if part.rows]
+    if not parts:
+        raise BadInput(
+            f"{', '.join(map(str, plan.data))}: no pictures of {split!r} have vectors; are the images there?"
+        )
+    return _together(parts)
+
+
+def _kinds_in(folder: Path, split: str) -> list[str]:
+    """The kinds of a folder that have something of a split."""
+    described = (folder / CAPTIONS).is_file() and (folder / IMAGES).is_dir()
+    if _is_fashion_iq(folder):
+        kinds = [kind for kind, splits in fashion_kinds(folder).items() if split in splits]
+        return [*kinds, OTHERS] if described else kinds
+    if described:
+        return [folder.resolve().name]
+    raise BadInput(
+        f"{folder}: nothing to learn from here; needed are captions/cap.<kind>.<split>.json and image_splits/ as "
+        "Fashion IQ's, or captions.csv beside images/"
+    )
+
+
+def _is_fashion_iq(folder: Path) -> bool:
+    try:
+        return bool(fashion_kinds(folder))
+    except BadInput:
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The pictures of one kind in one folder, by rows of its vectors; pairs by places among these pictures."""
+
+    kind: str
+    vectors: Features
+    rows: tuple[int, ...]
+    descriptions: tuple[tuple[str, ...], ...]
+    labels: tuple[tuple[str, ...], ...]
+    pairs: tuple[tuple[int, int, tuple[str, ...]], ...] = ()
+
+
+def _parts(plan: TrainPlan, folder: Path, split: str, kinds: Sequence[str]) -> Iterator[_Part]:
+    """The parts of a folder, one a kind."""
+    if not kinds:
+        return
+    source = _Source(folder, split, _vectors(plan, folder), plan.told)
+    for kind in kinds:
+        if not _is_fashion_iq(folder):
+            part = source.described(kind)
+        elif kind == OTHERS:
+            part = source.others()
+        else:
+            part = source.fashion(kind)
+        plan.told(f"{folder}, {kind}, {split}: {len(part.rows):,} pictures, {len(part.pairs):,} pairs")
+        yield part
+
+
+def _vectors(plan: TrainPlan, folder: Path) -> Features:
+    """Computed where they are not there yet; every tenth of that is told."""
+    tenths = set[int]()
+
+    def progress(done: int, total: int) -> None:
+        tenth = 10 * done // max(total, 1)
+        if tenth not in tenths:
+            tenths.add(tenth)
+            plan.told(f"vectors of {folder}: {done:,} of {total:,} pictures")
+
+    return features(folder, plan.encoder, out=plan.features_of(folder), progress=progress)
+
+
+def _together(parts: Sequence[_Part]) -> Garments:
+    kinds = tuple(dict.fromkeys(part.kind for part in parts))
+    firsts = np.cumsum([0, *(len(part.rows) for part in parts)]).tolist()
+    pairs = [
+        (first + target, first + candidate, said)
+        for part, first in zip(parts, firsts, strict=False)
+        for target, candidate, said in part.pairs
+    ]
+    return Garments(
+        keys=tuple(part.vectors.keys[row] for part in parts for row in part.rows),
+        raw_ng=np.concatenate([part.vectors.raw_nd[np.array(part.rows, np.intp)] for part in parts]),
+        raw_version=parts[0].vectors.raw_version,
+        kinds=kinds,
+        kind_n=np.repeat([kinds.index(part.kind) for part in parts], [len(part.rows) for part in parts]),
+        descriptions=tuple(said for part in parts for said in part.descriptions),
+        labels=tuple(words for part in parts for words in part.labels),
+        pairs=Pairs(
+            np.array([target for target, _, _ in pairs], np.intp),
+            np.array([candidate for _, candidate, _ in pairs], np.intp),
+            tuple(said for _, _, said in pairs),
+        ),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Source:
+    """A folder at work; pictures are rows of its vectors."""
+
+    folder: Path
+    split: str
+    vectors: Features
+    told: Callable[[str], None]
+
+    def fashion(self, kind: str) -> _Part:
+        """A kind of a folder in the format of Fashion IQ."""
+        found, report = read_fashion_iq(self.folder, kind, self.split)
+        if report.dropped:
+            self.told(f"{self.folder}, {kind}, {self.split}: {report}")
+        rows = self._rows(found.gallery)
+        if lost := len(found.gallery) - len(rows):
+            self.told(f"{self.folder}, {kind}, {self.split}: {lost:,} pictures have no vectors and are left out")
+        places = {key: place for place, key in enumerate(rows)}
+        pairs = tuple(
+            (places[pair.target], places[pair.candidate], pair.captions)
+            for pair in found.pairs
+            if pair.captions and pair.target in places and pair.candidate in places
+        )
+        return self._part(kind, list(rows.values()), self._labels(found.attributes, rows), pairs)
+
+    def described(self, kind: str) -> _Part:
+        """All of a folder of captioned pictures."""
+        return self._part(kind, self._of_split, self._table)
+
+    def others(self) -> _Part:
+        """What is described and in no gallery; it has no labels, its kinds' may be others than a table's."""
+        files = sorted((self.folder / "image_splits").glob("split.*.json"))
+        taken = {row for file in files for row in self._rows(read_keys(file)[0]).values()}
+        return self._part(OTHERS, [row for row in self._of_split if row not in taken], {})
+
+    def _part(
+        self, kind: str, rows: Sequence[int], labels: Words, pairs: tuple[tuple[int, int, tuple[str, ...]], ...] = ()
+    ) -> _Part:
+        descriptions = tuple(self._descriptions.get(row, ()) for row in rows)
+        return _Part(kind, self.vectors, tuple(rows), descriptions, tuple(labels.get(row, ()) for row in rows), pairs)
+
+    def _rows(self, names: Iterable[Name]) -> dict[Name, int]:
+        """The rows of those pictures that have vectors."""
+        rows: dict[Name, int] = {}
+        for name in names:
+            with suppress(UnknownName):
+                rows[name] = self.vectors.row_of(name)
+        return rows
+
+    def _labels(self, attributes: Attributes, rows: Mapping[str, int]) -> Words:
+        """All types of words but the first, the kind of garment; without such a file, those of the folder's table."""
+        if not attributes:
+            return self._table
+        return {
+            row: tuple(dict.fromkeys(word.lower() for of_type in attributes.get(key, ())[1:] for word in of_type))
+            for key, row in rows.items()
+        }
+
+    @cached_property
+    def _table(self) -> Words:
+        return labels_in(self.vectors)
+
+    @cached_property
+    def _captioned(self) -> tuple[dict[int, tuple[str, ...]], list[int]]:
+        """What is said of each picture, and the pictures of the split by their place in the file."""
+        if not ((self.folder / CAPTIONS).is_file() and (self.folder / IMAGES).is_dir()):
+            return {}, []
+        pictures, report = read_flickr8k(self.folder)
+        if report.dropped:
+            self.told(f"{self.folder / CAPTIONS}: {report}")
+        rows = self._rows(picture.path for picture in pictures)
+        said = {
+            rows[picture.path]: tuple(dict.fromkeys(caption.lower() for caption in picture.captions))
+            for picture in pictures
+            if picture.path in rows
+        }
+        of_split = [picture.path for place, picture in enumerate(pictures) if split_of(place) == self.split]
+        return said, [rows[path] for path in of_split if path in rows]
+
+    @property
+    def _descriptions(self) -> Words:
+        return self._captioned[0]
+
+    @property
+    def _of_split(self) -> Sequence[int]:
+        return self._captioned[1]

@@ -1,0 +1,85 @@
+"""What is minimised at a turn: that queries find their targets. Pure functions; rows belong together.
+
+Axes: b talks, h numbers of a query and of a picture's vector.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn.functional import cross_entropy, relu, triplet_margin_loss
+
+from viewfinder.retrievers.fashioniq.settings import LossSettings
+
+Rows = Float[Tensor, "b h"]
+
+
+def triplet_plain(queries_bh: Rows, targets_bh: Rows, others_bh: Rows, margin: float) -> Float[Tensor, ""]:
+    """Mean of [d(q, target) - d(q, other) + margin]+ with plain distances (published code: torch's own)."""
+    return triplet_margin_loss(queries_bh, targets_bh, others_bh, margin=margin)
+
+
+def triplet_squared(queries_bh: Rows, targets_bh: Rows, others_bh: Rows, margin: float) -> Float[Tensor, ""]:
+    """The same with squared distances (paper; Guo et al. 2018, Eq. 5)."""
+    to_target_b = (queries_bh - targets_bh).square().sum(dim=-1)
+    to_other_b = (queries_bh - others_bh).square().sum(dim=-1)
+    return relu(to_target_b - to_other_b + margin).mean()
+
+
+def contrastive(
+    scores_bb: Float[Tensor, "b b"], targets_b: Int[Tensor, " b"], scale: Float[Tensor, ""]
+) -> Float[Tensor, ""]:
+    """Mean cross-entropy of the targets among all targets of the batch.
+
+    `scores_bb` has a row a query and a column a target. Columns of another talk with the same target are left out:
+    they are no worse an answer than the talk's own.
+    """
+    logits_bb = (scale * scores_bb).masked_fill(elsewhere(targets_b), -torch.inf)
+    return cross_entropy(logits_bb, torch.arange(len(targets_b), device=targets_b.device))
+
+
+def ranking(scores_bb: Float[Tensor, "b b"], targets_b: Int[Tensor, " b"], margin: float) -> Float[Tensor, ""]:
+    """Sum of [margin + s(q, other target) - s(q, target)]+ and of [margin + s(other q, target) - s(q, target)]+.
+
+    The mean over talks (Kiros, Salakhutdinov, Zemel 2014, Eq. 6, summed there); `scores_bb` and what is left out as in
+    `contrastive`.
+    """
+    right_b = scores_bb.diagonal()
+    wrong_bb = ~(elsewhere(targets_b) | torch.eye(len(right_b), dtype=torch.bool, device=right_b.device))
+    by_query_bb = relu(margin + scores_bb - right_b[:, None]) * wrong_bb
+    by_target_bb = relu(margin + scores_bb - right_b) * wrong_bb
+    return (by_query_bb + by_target_bb).sum() / len(right_b)
+
+
+def elsewhere(targets_b: Int[Tensor, " b"]) -> Bool[Tensor, "b b"]:
+    """Where another talk of the batch has the same target."""
+    same_bb = targets_b[:, None] == targets_b
+    return same_bb & ~torch.eye(len(targets_b), dtype=torch.bool, device=targets_b.device)
+
+
+def likeness(queries_bh: Float[Tensor, "b h"], pictures_nh: Float[Tensor, "n h"], compare: str) -> Float[Tensor, "b n"]:
+    """How near pictures are to queries: dot products of unit vectors for "cosine", minus squared distances for "l2"."""
+    dots_bn = queries_bh @ pictures_nh.T
+    if compare == "cosine":
+        return dots_bn
+    return 2 * dots_bn - queries_bh.square().sum(dim=-1)[:, None] - pictures_nh.square().sum(dim=-1)
+
+
+def of_turn(
+    settings: LossSettings,
+    compare: str,
+    log_scale: Float[Tensor, ""],
+    queries_bh: Rows,
+    targets_bh: Rows,
+    others_bh: Rows,
+    targets_b: Int[Tensor, " b"],
+) -> Float[Tensor, ""]:
+    """The loss of one turn as `settings` has it; `others_bh` are what a triplet tells the targets from."""
+    if settings.kind == "ranking":
+        return ranking(likeness(queries_bh, targets_bh, compare), targets_b, settings.margin)
+    if settings.kind == "contrastive":
+        scale = log_scale.exp().clamp(max=settings.most_scale)
+        return contrastive(likeness(queries_bh, targets_bh, compare), targets_b, scale)
+    triplet = triplet_squared if settings.squared else triplet_plain
+    return triplet(queries_bh, targets_bh, others_bh, settings.margin)

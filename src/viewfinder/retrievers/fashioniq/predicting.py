@@ -1,0 +1,218 @@
+"""Training a predictor of attributes: OUT/best.safetensors, which `AttributePredictor.read` reads. In torch.
+
+One linear layer over standardised raw vectors; binary cross-entropy of every label (Wu et al., CVPR 2021, appendix A).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Float32, Int
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits, linear
+
+from viewfinder.attributes import SYSTEM
+from viewfinder.errors import BadInput
+from viewfinder.networks.looking import scale_of, standardised
+from viewfinder.retrievers.blocks.settings import at_least_one
+from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
+from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.training import Card, Fitted, Job, Training, fit, load_network, load_preset, read_card, shuffled
+from viewfinder.weights import check_card
+
+PRESETS = Path(__file__).with_name("attributes.toml")
+
+STEEP = 8.0
+"""What ridge regression tells, 0 to 1, becomes a logit of so much times it: from -4 to 4."""
+
+AT_ONCE = 1024
+"""Pictures that validation looks at together."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """A table of attributes.toml.
+
+    Attributes:
+        kinds: kinds of the data to learn from, as its files name them; none: all that there are.
+        batch: pictures a step; all of them, where there are fewer.
+        fewest: pictures of the training set that must have a label for it to be learnt.
+        told: labels of a picture that validation takes as predicted.
+        ridge: of the ridge regression that the layer begins with, as a share of the mean squared length of its
+            inputs; 0: it begins with zeros.
+    """
+
+    training: Training
+    kinds: tuple[str, ...] = ()
+    batch: int = 64
+    fewest: int = 8
+    told: int = 5
+    ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        at_least_one(self, "batch", "fewest", "told")
+        if self.ridge < 0:
+            raise BadInput(f"ridge is {self.ridge}; it must be at least 0")
+
+
+class LearnedHead(nn.Module):
+    """An `AttributeHead` that learns: the same names, its weights in single precision."""
+
+    def __init__(self, labels: int, raw_width: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(raw_width))
+        self.register_buffer("deviation", torch.ones(raw_width))
+        self.weight = nn.Parameter(torch.zeros(labels, raw_width))
+        self.bias = nn.Parameter(torch.zeros(labels))
+
+    def forward(self, raw_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b k"]:
+        """Logits of every label."""
+        standard_bg = standardised(raw_bg, self.get_buffer("mean"), self.get_buffer("deviation"))
+        return linear(standard_bg, self.weight, self.bias)
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Raw vectors of pictures, and which labels each has."""
+
+    raw_ng: Float32[np.ndarray, "n g"]
+    has_nk: Bool[np.ndarray, "n k"]
+
+    def __len__(self) -> int:
+        return len(self.raw_ng)
+
+    def batch(self, rows_b: Int[np.ndarray, " b"]) -> tuple[Float[Tensor, "b g"], Float[Tensor, "b k"]]:
+        """Some of them."""
+        return torch.from_numpy(self.raw_ng[rows_b]), torch.from_numpy(self.has_nk[rows_b].astype(np.float32))
+
+
+def train(plan: TrainPlan) -> Fitted:
+    """Train a predictor as planned; what was interrupted goes on with `plan.resume`.
+
+    Raises:
+        BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
+    """
+    preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
+    garments, seen = (read_garments(plan, split, preset.kinds) for split in ("train", "val"))
+    labels = _labels(plan, garments, preset.fewest)
+    training, validation = (labelled(found, labels) for found in (garments, seen))
+    for purpose, found in (("training", training), ("validation", validation)):
+        if not len(found):
+            raise BadInput(f"no picture for {purpose} has any of the {len(labels)} attributes; choose other data")
+        plan.told(f"attributes: {len(found):,} pictures for {purpose} have some of the {len(labels)}")
+    card = Card(
+        system=SYSTEM,
+        preset=plan.preset,
+        encoder=garments.raw_version,
+        settings={"labels": list(labels), "kinds": list(garments.kinds)},
+    )
+    size = min(preset.batch, len(training))
+    job = Job(
+        network=_begun(plan, training, preset.ridge),
+        batches=lambda epoch, seed: shuffled(len(training), size, training.batch, epoch=epoch, seed=seed),
+        loss=_lost,
+        settings=replace(preset.training, seed=plan.seed),
+        card=card,
+        validate=partial(measured, labelled=validation, told=preset.told),
+        selects="f1",
+        higher=True,
+    )
+    return fit(
+        job,
+        plan.out,
+        resume=plan.resume,
+        shown=plan.shown,
+        tensorboard=plan.tensorboard,
+        should_stop=plan.should_stop,
+    )
+
+
+def _labels(plan: TrainPlan, garments: Garments, fewest: int) -> tuple[str, ...]:
+    """Labels that enough pictures have, in alphabetical order; or those of the weights to begin with."""
+    if plan.start is not None:
+        card = read_card(plan.start)
+        check_card(plan.start, card, system=SYSTEM, encoder=garments.raw_version)
+        return tuple(card.settings["labels"])
+    counts = Counter(label for of_picture in garments.labels for label in of_picture)
+    labels = tuple(sorted(label for label, count in counts.items() if count >= fewest))
+    if not labels:
+        raise BadInput(
+            f"{', '.join(map(str, plan.data))}: no attribute stands at {fewest} pictures for training; needed are "
+            "asin2attr.<kind>.train.json, or a products.csv beside images/"
+        )
+    return labels
+
+
+def labelled(garments: Garments, labels: Sequence[str]) -> Labelled:
+    """The pictures that have any of the labels."""
+    column = {label: place for place, label in enumerate(labels)}
+    has_nk = np.zeros((len(garments), len(labels)), bool)
+    for row, words in enumerate(garments.labels):
+        has_nk[row, [column[word] for word in words if word in column]] = True
+    some_n = has_nk.any(axis=1)
+    return Labelled(garments.raw_ng[some_n], has_nk[some_n])
+
+
+def _begun(plan: TrainPlan, training: Labelled, ridge: float) -> LearnedHead:
+    """A head on the scale of the training set, with zeros or by ridge regression; or as `plan.start` has it."""
+    head = LearnedHead(training.has_nk.shape[1], training.raw_ng.shape[1])
+    if plan.start is not None:
+        load_network(plan.start, head, system=SYSTEM, encoder=read_card(plan.start).encoder)
+        return head
+    mean_g, deviation_g = scale_of(training.raw_ng)
+    parts = {"mean": mean_g, "deviation": deviation_g}
+    if ridge:
+        weight_kg, bias_k = ridge_regression((training.raw_ng - mean_g) / deviation_g, training.has_nk, ridge)
+        parts |= {"weight": STEEP * weight_kg, "bias": STEEP * (bias_k - 0.5)}
+    with torch.no_grad():
+        for name, array in parts.items():
+            head.state_dict()[name].copy_(torch.from_numpy(array))
+    return head
+
+
+def ridge_regression(
+    rows_ng: Float32[np.ndarray, "n g"], has_nk: Bool[np.ndarray, "n k"], ridge: float
+) -> tuple[Float32[np.ndarray, "k g"], Float32[np.ndarray, " k"]]:
+    """Weights and bias that tell 1 where there is a label and 0 elsewhere; rows are of mean 0.
+
+    `ridge` is a share of the mean squared length of rows.
+    """
+    count, width = rows_ng.shape
+    share_k = has_nk.mean(axis=0, dtype=np.float32)
+    wanted_nk = has_nk - share_k
+    gram = rows_ng @ rows_ng.T if count < width else rows_ng.T @ rows_ng  # the smaller of the two, with one answer
+    gram.flat[:: len(gram) + 1] += ridge * np.square(rows_ng).sum() / count
+    if count < width:
+        return (rows_ng.T @ np.linalg.solve(gram, wanted_nk)).T, share_k
+    return np.linalg.solve(gram, rows_ng.T @ wanted_nk).T, share_k
+
+
+def _lost(module: nn.Module, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, Mapping[str, Tensor]]:
+    """The mean over pictures and labels."""
+    raw_bg, has_bk = batch
+    return binary_cross_entropy_with_logits(module(raw_bg), has_bk), {}
+
+
+def measured(module: nn.Module, *, labelled: Labelled, told: int) -> dict[str, float]:
+    """What validation measures of the `told` likeliest labels of each picture: see `figures_of`."""
+    device = next(module.parameters()).device
+    blocks = torch.split(torch.from_numpy(labelled.raw_ng), AT_ONCE)
+    logits = [module(raw_bg.to(device)).cpu() for raw_bg in blocks]
+    return figures_of(torch.cat(logits).numpy(), labelled.has_nk, told)
+
+
+def figures_of(scores_nk: Float[np.ndarray, "n k"], has_nk: Bool[np.ndarray, "n k"], told: int) -> dict[str, float]:
+    """Which share of what is told is right, which share of what is right is told, and F1 = 2pr/(p + r) of the two.
+
+    Told are the `told` likeliest labels of every picture; counted is over all pictures together.
+    """
+    told_nt = np.argsort(-scores_nk, axis=1, kind="stable")[:, :told]
+    right = int(np.take_along_axis(has_nk, told_nt, axis=1).sum())
+    precision, recall = right / told_nt.size, right / int(has_nk.sum())
+    return {"f1": 2 * precision * recall / max(precision + recall, 1e-9), "precision": precision, "recall": recall}

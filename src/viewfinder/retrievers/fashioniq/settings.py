@@ -1,0 +1,244 @@
+"""What the networks of Fashion IQ are, and how they are trained: the tables of presets.toml. No torch here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from viewfinder.errors import BadInput
+from viewfinder.retrievers.blocks.settings import at_least_one
+from viewfinder.training.settings import Training
+
+Modality = Literal["image", "text", "attributes"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What all networks read and aim at.
+
+    Attributes:
+        width: H, numbers of a picture's vector and of a query.
+        image: what is read of a picture's raw vector: all of it, all on one scale, or its principal components.
+        components: of "whitened": how many.
+        whitening: of "whitened": how far components are brought to one scale, 0 to 1.
+        words: vectors of words: frozen ones of the session's encoder (each word as a sentence of its own), frozen ones
+            of a file (`glove`, published), or trained along ("learned").
+        glove: a text file, a word and its numbers a line.
+        word_width: numbers of a learned word vector.
+        most_words: words of a turn that are read, the first ones.
+        attributes: predicted attributes of a picture that are read; 0: none.
+        compare: "l2", squared distance (published); or "cosine".
+    """
+
+    width: int = 256
+    image: Literal["raw", "standardised", "whitened"] = "raw"
+    components: int = 256
+    whitening: float = 0.5
+    words: Literal["encoder", "glove", "learned"] = "encoder"
+    glove: str = ""
+    word_width: int = 300
+    most_words: int = 8
+    attributes: int = 8
+    compare: Literal["l2", "cosine"] = "l2"
+
+    def __post_init__(self) -> None:
+        at_least_one(self, "width", "components", "word_width", "most_words")
+        if self.attributes < 0:
+            raise BadInput(f"attributes is {self.attributes}; it must be at least 0")
+        if not 0 <= self.whitening <= 1:
+            raise BadInput(f"whitening is {self.whitening}; it must be from 0 to 1")
+        if (self.words == "glove") != bool(self.glove):
+            raise BadInput("words 'glove' and the file glove go together: set both or neither")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transformer(Reading):
+    """The dialogue retriever over the whole history (Sec. 4.2); every default is the published code's.
+
+    Attributes:
+        layers, heads, hidden, dropout: of the encoder; the paper's hidden is 2048.
+        history: "whole", every token looks at all turns so far and all are encoded again every turn (published); or
+            "incremental", a turn's tokens look at theirs and earlier turns' only, and are encoded once.
+        positions: the published sinusoid (its exponents are twice the usual ones), the usual one, or none.
+        turn_embeddings, modality_embeddings: whether tokens say which turn and which kind they are of.
+        padding_mask: whether places without a word or an attribute are left out, of attention and of the mean.
+        separator: whether a turn begins with one (a zero vector through the norm of words).
+        rounds: turns that have an embedding of their own; later ones share the last.
+    """
+
+    kind: Literal["transformer"] = "transformer"
+    layers: int = 6
+    heads: int = 8
+    hidden: int = 1024
+    dropout: float = 0.0
+    history: Literal["whole", "incremental"] = "whole"
+    positions: Literal["published", "usual", "none"] = "published"
+    turn_embeddings: bool = False
+    modality_embeddings: bool = False
+    padding_mask: bool = False
+    separator: bool = True
+    rounds: int = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one(self, "layers", "heads", "hidden", "rounds")
+        if self.width % self.heads or self.width % 2:
+            raise BadInput(f"a width of {self.width} must be even and a multiple of {self.heads} heads")
+        if self.padding_mask and not self.separator:
+            raise BadInput("padding_mask needs the separator: without it a turn could have nothing to look at")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recurrent(Reading):
+    """The RNN baseline of Guo et al. (NeurIPS 2018): a convolution over words, and a GRU over turns.
+
+    Attributes:
+        filters: of the convolution over pairs of words.
+        slides_over: what the convolution goes along: the words of a sentence (paper); or the numbers of a word, with
+            every place of a sentence as a channel of its own (published code).
+    """
+
+    kind: Literal["recurrent"] = "recurrent"
+    filters: int = 512
+    slides_over: Literal["words", "numbers"] = "words"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one(self, "filters")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Composition(Reading):
+    """One turn composed of one picture and one sentence (appendix B, table 5).
+
+    Attributes:
+        modalities: what is read of the turn.
+        gate: whether the text also goes to the query directly, by a gate (rows A and B).
+        text_width: of the GRU over words.
+    """
+
+    kind: Literal["composition"] = "composition"
+    modalities: tuple[Modality, ...] = ("image", "text", "attributes")
+    gate: bool = True
+    text_width: int = 256
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one(self, "text_width")
+        if not self.modalities or len(set(self.modalities)) < len(self.modalities):
+            raise BadInput("modalities must name each of image, text, attributes once at most, and one at least")
+        if self.gate and "text" not in self.modalities:
+            raise BadInput("gate is for the text, and text is not among the modalities")
+        if "attributes" not in self.modalities:
+            object.__setattr__(self, "attributes", 0)
+        elif not self.attributes:
+            raise BadInput("attributes are among the modalities, and attributes is 0; read some, or leave them out")
+
+
+Model = Transformer | Recurrent | Composition
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossSettings:
+    """What is minimised at every turn.
+
+    Attributes:
+        kind: "triplet", [d(q, target) - d(q, random) + margin]+; "ranking", the same by likeness over all other targets
+            and all other queries of the batch (the paper's single turns); or "contrastive", cross-entropy of the
+            target among all targets of the batch.
+        squared: triplet: squared distances (paper), else plain ones (published code).
+        margin: triplet, ranking.
+        scale, most_scale, learned_scale: contrastive: what scores are multiplied by at first, at most, and whether it
+            is learnt.
+    """
+
+    kind: Literal["triplet", "ranking", "contrastive"] = "triplet"
+    squared: bool = False
+    margin: float = 10.0
+    scale: float = 10.0
+    most_scale: float = 100.0
+    learned_scale: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("margin", "scale", "most_scale"):
+            if not getattr(self, name) > 0:
+                raise BadInput(f"{name} is {getattr(self, name)}; it must be above 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicySettings:
+    """Policy improvement after supervised training (Guo et al., Sec. 4.3); 0 epochs: none.
+
+    Attributes:
+        epochs, learning_rate, batch: of this second stage.
+        candidates: nearest pictures that are each tried to the end.
+        negatives: random pictures that the best of them is told from.
+        temperature: of the softmax over negative squared distances.
+    """
+
+    epochs: int = 0
+    learning_rate: float = 1e-4
+    batch: int = 8
+    candidates: int = 4
+    negatives: int = 5
+    temperature: float = 0.2
+
+    def __post_init__(self) -> None:
+        at_least_one(self, "batch", "candidates", "negatives")
+        if self.epochs < 0 or not min(self.learning_rate, self.temperature) > 0:
+            raise BadInput("epochs are at least 0, learning_rate and temperature are above 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """A table of presets.toml.
+
+    Attributes:
+        kinds: kinds of the data to learn from, as its files name them; none: all that there are, in one network.
+        turns: of a talk in training; a composition has one.
+        simulator: who says how the wanted picture differs: the file of a trained captioner; "" trains one first;
+            "recorded": nobody, training has the recorded pairs alone, of one turn.
+        captioner: the table of captioner.toml by which it is trained, where that is to be done.
+        attribute_file: trained attributes, for a simulator that has none; "" trains them first.
+        batch: talks a step.
+        exclude_shown: whether what was shown is not shown again.
+        recorded: the share of talks that begin with a recorded pair and what people said of it.
+        described: the share of talks that begin with a description of the target and no picture.
+        attribute_dropout: the share of talks that are read without attributes.
+        policy: the second stage, of a recurrent network.
+        selects: the validation figure by which the best weights are chosen.
+    """
+
+    model: Model
+    training: Training
+    loss: LossSettings = field(default_factory=LossSettings)
+    policy: PolicySettings = field(default_factory=PolicySettings)
+    kinds: tuple[str, ...] = ()
+    turns: int = 5
+    simulator: str = ""
+    captioner: str = "lab"
+    attribute_file: str = ""
+    batch: int = 64
+    exclude_shown: bool = False
+    recorded: float = 0.0
+    described: float = 0.0
+    attribute_dropout: float = 0.0
+    selects: Literal["percentile", "recall"] = "percentile"
+
+    def __post_init__(self) -> None:
+        at_least_one(self, "turns", "batch")
+        for name in ("recorded", "described", "attribute_dropout"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise BadInput(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
+        if self.recorded + self.described > 1:
+            raise BadInput("recorded and described are shares of all talks: together at most 1")
+        if self.model.kind == "composition" and self.simulator != "recorded":
+            raise BadInput("a composition is trained on recorded pairs: set simulator to 'recorded' and turns to 1")
+        improvable = self.model.kind == "recurrent" and self.simulator != "recorded" and not self.exclude_shown
+        if self.policy.epochs and not improvable:
+            raise BadInput(
+                "policy improvement is of a recurrent network, with a simulator, and shows pictures again: set "
+                "policy.epochs to 0"
+            )
+        if self.simulator == "recorded" and self.turns > 1:
+            raise BadInput(f"turns is {self.turns}, and recorded pairs have one turn: set turns to 1")

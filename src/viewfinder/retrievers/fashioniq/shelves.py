@@ -1,0 +1,277 @@
+"""What talks in training are about: the garments of one kind, what people said of them, and how talks begin. In torch.
+
+A talk is about one kind, and garments are numbered within it. Axes: n garments of a kind, x numbers that a network
+reads of a picture, a attributes, p recorded pairs, c sentences, l words, b talks, t turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from viewfinder.data.fashion_iq import joined_captions, shuffled
+from viewfinder.errors import BadInput
+from viewfinder.retrievers.fashioniq.feedback import NOTHING
+from viewfinder.retrievers.fashioniq.garments import Garments
+from viewfinder.retrievers.fashioniq.settings import Preset
+from viewfinder.retrievers.fashioniq.texts import words_in
+from viewfinder.training import Batches
+from viewfinder.training.gather import processes
+
+Places = Int[Tensor, " b"]
+"""A garment of each talk, by its number within the kind."""
+
+Says = Callable[[Int[Tensor, " b"], Int[Tensor, " b"]], Int[Tensor, "b l"]]
+"""A simulated user, who is shown the first garments and wants the second (rows of `Garments`): numbers of words."""
+
+FIRST_PICTURES = 0
+"""The seed of the first pictures in validation."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words that a network knows, the first of which has the number 1, and how many of a text it reads."""
+
+    vocabulary: tuple[str, ...]
+    most: int
+
+    def __call__(self, texts: Sequence[str]) -> Int[Tensor, "c {self.most}"]:
+        """The numbers of the words of texts, `NOTHING` after the last; words that are not known are left out."""
+        table_cl = np.full((len(texts), self.most), NOTHING)
+        for row_l, text in zip(table_cl, texts, strict=True):
+            known = [number for word in words_in(text) if (number := self._numbers.get(word))][: self.most]
+            row_l[: len(known)] = known
+        return torch.from_numpy(table_cl)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.vocabulary, start=1)}
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """Sentences about each of several things (garments, or pairs): those about thing i from `first_n[i]` on."""
+
+    words_cl: Int[Tensor, "c l"]
+    first_n: Int[Tensor, " n"]
+    count_n: Int[Tensor, " n"]
+
+    @classmethod
+    def of(cls, texts: Sequence[Sequence[str]], words: Words) -> Said:
+        """What `texts` say of each thing; there may be nothing."""
+        count_n = torch.tensor([len(some) for some in texts], dtype=torch.long)
+        words_cl = words([text for some in texts for text in some])
+        # The last row is for things of which nothing is said.
+        return cls(torch.nn.functional.pad(words_cl, (0, 0, 0, 1)), count_n.cumsum(0) - count_n, count_n)
+
+    def sentences(self, things_b: Places, which_b: Places) -> Int[Tensor, "b l"]:
+        """Sentence 0, 1, ... about some things; after the last comes the first again."""
+        count_b = self.count_n[things_b]
+        row_b = self.first_n[things_b] + which_b % count_b.clamp_min(1)
+        return self.words_cl[torch.where(count_b > 0, row_b, -1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Shelf:
+    """The garments of one kind.
+
+    Attributes:
+        kind: its name.
+        row_n: which rows of `Garments` they are.
+        read_nx: what the network's `looks.input` reads of their pictures.
+        attributes_na: numbers of their predicted attributes.
+        target_p, candidate_p: recorded pairs.
+        recorded: what people said of each pair, see `wordings`.
+        described: what is said of each garment on its own.
+        says: who says how the wanted garment differs; None: nobody, what is said describes the wanted one.
+    """
+
+    kind: str
+    row_n: Int[Tensor, " n"]
+    read_nx: Float[Tensor, "n x"]
+    attributes_na: Int[Tensor, "n a"]
+    target_p: Int[Tensor, " p"]
+    candidate_p: Int[Tensor, " p"]
+    recorded: Said
+    described: Said
+    says: Says | None
+
+    def __len__(self) -> int:
+        return len(self.row_n)
+
+
+def shelves_of(
+    garments: Garments,
+    read_nx: Float[Tensor, "n x"],
+    attributes_na: Int[Tensor, "n a"],
+    words: Words,
+    says: Says | None,
+) -> tuple[Shelf, ...]:
+    """The garments of a split by kind; who simulates users does so for kinds with recorded pairs only."""
+    place_n = np.zeros(len(garments), np.intp)
+    for number in range(len(garments.kinds)):
+        rows = garments.gallery_of(number)
+        place_n[rows] = np.arange(len(rows))
+    pair_kind_p = garments.kind_n[garments.pairs.target_p]
+    shelves = []
+    for number, kind in enumerate(garments.kinds):
+        rows, pairs = garments.gallery_of(number), np.flatnonzero(pair_kind_p == number)
+        shelves.append(
+            Shelf(
+                kind=kind,
+                row_n=torch.from_numpy(rows),
+                read_nx=read_nx[rows],
+                attributes_na=attributes_na[rows],
+                target_p=torch.from_numpy(place_n[garments.pairs.target_p[pairs]]),
+                candidate_p=torch.from_numpy(place_n[garments.pairs.candidate_p[pairs]]),
+                recorded=Said.of([wordings(garments.pairs.captions[pair]) for pair in pairs], words),
+                described=Said.of([garments.descriptions[row] for row in rows], words),
+                says=says if len(pairs) else None,
+            )
+        )
+    return tuple(shelves)
+
+
+def wordings(captions: Sequence[str]) -> tuple[str, ...]:
+    """What may be said of a pair: "1 and 2", "2 and 1", "1", "2" (as CLIP4Cir learns, Baldrati et al. 2022)."""
+    return tuple(joined_captions(order) for order in (captions, captions[::-1], captions[:1], captions[-1:]))
+
+
+class Talks(NamedTuple):
+    """Talks about one kind, before the first turn.
+
+    Attributes:
+        shelf: the number of the kind.
+        targets_b: the garments that are wanted.
+        shown_b: the garments that are shown first, where `seen_b`; else the talk begins without a picture.
+        others_bt: garments that each turn tells the target from.
+        words_btl: what is said, where `given_bt`; else a simulated user says it.
+        attributed_b: whether attributes are read.
+    """
+
+    shelf: int
+    targets_b: Places
+    shown_b: Places
+    seen_b: Bool[Tensor, " b"]
+    others_bt: Int[Tensor, "b t"]
+    words_btl: Int[Tensor, "b t l"]
+    given_bt: Bool[Tensor, "b t"]
+    attributed_b: Bool[Tensor, " b"]
+
+
+def epochs(shelves: Sequence[Shelf], preset: Preset) -> Callable[[int, int], Batches[Talks]]:
+    """What a `training.Job` calls batches: (epoch, seed) -> the batches, always the same ones.
+
+    An epoch has as many talks as there are garments, as far as they fill batches; targets are drawn with replacement.
+
+    Raises:
+        BadInput: there are fewer garments than a batch has talks, or the processes cannot share a batch.
+    """
+    count, size = sum(map(len, shelves)), preset.batch
+    if count < size or size % processes():
+        raise BadInput(
+            f"a batch of {size} does not go with {count} garments and {processes()} process(es); change batch"
+        )
+
+    def batches(epoch: int, seed: int) -> Batches[Talks]:
+        def make(numbers_b: Int[np.ndarray, " b"]) -> Talks:
+            return draw(shelves, preset, len(numbers_b), np.random.default_rng([seed, epoch, int(numbers_b[0])]))
+
+        return Batches(np.arange(count - count % size), size // processes(), make)
+
+    return batches
+
+
+def draw(shelves: Sequence[Shelf], preset: Preset, size: int, rng: np.random.Generator) -> Talks:
+    """Talks about a kind that is drawn, the likelier the more garments it has."""
+    sizes = np.array([len(shelf) for shelf in shelves])
+    number = int(rng.choice(len(shelves), p=sizes / sizes.sum()))
+    shelf, turns = shelves[number], preset.turns
+    targets_b, shown_b, which_b = (_any(rng, count, size) for count in (len(shelf), len(shelf), 2**31))
+    others_bt = _any(rng, len(shelf), size, turns)
+    begins_b, attributed_b = torch.from_numpy(rng.random((2, size)))
+    recorded_b = begins_b < (1.0 if preset.simulator == "recorded" else preset.recorded)
+    recorded_b &= len(shelf.target_p) > 0
+    if len(shelf.target_p):
+        pairs_b = _any(rng, len(shelf.target_p), size)
+        targets_b = torch.where(recorded_b, shelf.target_p[pairs_b], targets_b)
+        shown_b = torch.where(recorded_b, shelf.candidate_p[pairs_b], shown_b)
+    described_b = (begins_b >= preset.recorded) & (begins_b < preset.recorded + preset.described)
+    described_b &= ~recorded_b & (shelf.described.count_n[targets_b] > 0)
+    # What is said where nobody simulates users.
+    words_btl = torch.stack([shelf.described.sentences(targets_b, which_b + turn) for turn in range(turns)], dim=1)
+    if len(shelf.target_p):
+        words_btl[:, 0] = torch.where(recorded_b[:, None], shelf.recorded.sentences(pairs_b, which_b), words_btl[:, 0])
+    given_bt = torch.full((size, turns), shelf.says is None)
+    given_bt[:, 0] |= recorded_b | described_b
+    return Talks(
+        number,
+        targets_b,
+        shown_b,
+        ~described_b,
+        others_bt,
+        words_btl,
+        given_bt,
+        attributed_b >= preset.attribute_dropout,
+    )
+
+
+def fixed(shelves: Sequence[Shelf], preset: Preset) -> Iterator[Talks]:
+    """The talks of validation, those about one kind together: nothing is drawn.
+
+    Every garment is wanted once, and a fixed other one shown first. Where training has recorded pairs alone, these are
+    the talks, and both captions are said.
+    """
+    for number, shelf in enumerate(shelves):
+        if preset.simulator == "recorded" and len(shelf.target_p):
+            targets_b, shown_b = shelf.target_p, shelf.candidate_p
+            first_bl = shelf.recorded.sentences(torch.arange(len(targets_b)), torch.zeros_like(targets_b))
+            words_btl = first_bl[:, None].expand(-1, preset.turns, -1)
+        else:
+            targets_b = torch.arange(len(shelf))
+            shown_b = torch.tensor(shuffled(len(shelf), FIRST_PICTURES))
+            turns = range(preset.turns)
+            words_btl = torch.stack(
+                [shelf.described.sentences(targets_b, torch.full_like(targets_b, turn)) for turn in turns], dim=1
+            )
+        given_b = torch.full_like(targets_b, shelf.says is None or preset.simulator == "recorded").bool()
+        yield Talks(
+            shelf=number,
+            targets_b=targets_b,
+            shown_b=shown_b,
+            seen_b=torch.ones_like(given_b),
+            others_bt=targets_b[:, None].expand(-1, preset.turns),
+            words_btl=words_btl,
+            given_bt=given_b[:, None].expand(-1, preset.turns),
+            attributed_b=torch.ones_like(given_b),
+        )
+
+
+def split(talks: Talks, size: int) -> Iterator[Talks]:
+    """The same talks, at most `size` at a time."""
+    for at in range(0, len(talks.targets_b), size):
+        yield Talks(talks.shelf, *(part[at : at + size] for part in talks[1:]))
+
+
+def moved(shelf: Shelf, device: torch.device) -> Shelf:
+    """The same on another device."""
+
+    def there(value: Any) -> Any:
+        if isinstance(value, Said):
+            return Said(*(there(getattr(value, item.name)) for item in fields(Said)))
+        return value.to(device) if isinstance(value, Tensor) else value
+
+    parts: dict[str, Any] = {item.name: there(getattr(shelf, item.name)) for item in fields(Shelf)}
+    return Shelf(**parts)
+
+
+def _any(rng: np.random.Generator, count: int, *shape: int) -> Int[Tensor, ...]:
+    """Whole numbers below `count`."""
+    return torch.from_numpy(rng.integers(count, size=shape))

@@ -1,0 +1,255 @@
+"""Training captioners on pairs of pictures of one colour over another, whose captions name the wanted colours."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from viewfinder.data.fashion_iq import FashionPair, Vocabulary, vocabulary, write_fashion_iq
+from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
+from viewfinder.measures import bleu
+from viewfinder.retrievers.fashioniq.captioning import (
+    PRESETS,
+    CaptionerPreset,
+    Stopped,
+    examples_of,
+    measured,
+    simulator_of,
+    train,
+)
+from viewfinder.retrievers.fashioniq.garments import Garments, Pairs, read_garments
+from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.testing import ColourEncoder, tiny_pictures
+from viewfinder.training import Fitted, load_preset, read_log
+from viewfinder.users.captioner.captioner import Captioner
+from viewfinder.users.captioner.decoding import END, PAD, START
+from viewfinder.users.captioner.network import make_captioner
+from viewfinder.users.captioner.settings import RecurrentCaptioner, TransformerCaptioner
+from viewfinder.weights import read_card
+
+ENCODER = ColourEncoder()
+SMALL = (
+    "batch=16", "model.width=16", "model.heads=2", "model.hidden=16", "model.layers=1", "model.components=12",
+    "model.dropout=0.0", "training.learning_rate=0.01", "training.epochs=2", "training.log_every=1",
+    "training.validate_epochs=1", "training.validate_steps='none'", "training.steps='none'",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two kinds of eighty pictures, 56 for training; each picture is wanted once, by who sees the one before it."""
+    folder = tmp_path_factory.mktemp("pairs")
+    pictures = tiny_pictures(folder / "images", 160)
+    for kind, own in (("flags", pictures[:80]), ("signs", pictures[80:])):
+        for split, some in (("train", own[:56]), ("val", own[56:])):
+            keys = [one.path.stem for one in some]
+            pairs = [
+                FashionPair(one.path.stem, before.path.stem, (f"is {one.top}", f"is {one.top} over {one.bottom}"))
+                for before, one in zip((some[-1], *some), some, strict=False)
+            ]
+            attributes = {one.path.stem: ((), (one.top,), (one.bottom,), (), (), ()) for one in some}
+            write_fashion_iq(folder, kind, split, pairs, keys, attributes)
+    return folder
+
+
+def plan(data: Path, out: Path, *overrides: str, **known: Any) -> TrainPlan:
+    given: dict[str, Any] = {"preset": "lab", "overrides": (*SMALL, *overrides), "shown": False, "tensorboard": False}
+    return TrainPlan(
+        system="captioner", data=(data,), out=out, encoder=ENCODER, features=data / "vectors", **(given | known)
+    )
+
+
+@pytest.fixture(scope="module")
+def with_attributes(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Fitted:
+    """A captioner that reads attributes, and was trained for a moment."""
+    return train(plan(data, tmp_path_factory.mktemp("captioner")))
+
+
+@pytest.fixture(scope="module")
+def without_attributes(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Fitted:
+    """One of signs that reads none."""
+    out = tmp_path_factory.mktemp("plain")
+    return train(plan(data, out, "model.attributes=0", "kinds=['signs']"))
+
+
+def garments(
+    captions: tuple[tuple[str, ...], ...], target: list[int], candidate: list[int], width: int = 4
+) -> Garments:
+    raw_ng = np.arange(20, dtype=np.float32).reshape(5, 4)
+    pairs = Pairs(np.array(target), np.array(candidate), captions)
+    return Garments(tuple("abcde"), raw_ng, "raw-1", ("kind",), np.zeros(5, np.intp), ((),) * 5, ((),) * 5, pairs)
+
+
+@pytest.mark.parametrize("preset", list(tomllib.loads(PRESETS.read_text())))
+def test_every_captioner_preset_can_be_read(preset: str) -> None:
+    assert load_preset(PRESETS, preset, CaptionerPreset).selects in {"bleu3", "cider"}
+
+
+def test_the_official_preset_is_the_published_simulator() -> None:
+    official = load_preset(PRESETS, "official", CaptionerPreset)
+    assert official.model == TransformerCaptioner()
+    assert (official.batch, official.smoothing, official.selects) == (64, 0.0, "bleu3")
+
+
+def test_every_caption_of_a_pair_is_an_example_of_its_own() -> None:
+    found = garments((("is red", "is red too"), ("is blue",)), target=[1, 4], candidate=[0, 2])
+    words = vocabulary(["is red too", "is blue"], least=1)
+    examples = examples_of(found, words, most_words=4)
+    assert examples.shown_e.tolist() == [0, 0, 2]
+    assert examples.wanted_e.tolist() == [1, 1, 4]
+    red, too, blue, being = (words.numbers[word] for word in ("red", "too", "blue", "is"))
+    assert examples.words_el.tolist() == [
+        [START, being, red, END, PAD],
+        [START, being, red, too, END],
+        [START, being, blue, END, PAD],
+    ]
+
+
+def test_what_is_said_next_is_learnt_at_every_word() -> None:
+    found = garments((("is red", "is red too"),), target=[1], candidate=[0])
+    words = vocabulary(["is red too"], least=1)
+    batch = examples_of(found, words, most_words=6).batch(np.array([0, 1]))
+    being, red, too = (words.numbers[word] for word in ("is", "red", "too"))
+    assert batch.words_bt.tolist() == [[START, being, red, PAD], [START, being, red, too]]
+    assert batch.goals_bt.tolist() == [[being, red, END, PAD], [being, red, too, END]]
+    assert batch.shown_bg.tolist() == [[0, 1, 2, 3]] * 2
+    assert batch.wanted_bg.tolist() == [[4, 5, 6, 7]] * 2
+
+
+def test_of_a_caption_that_is_too_long_no_end_is_learnt() -> None:
+    found = garments((("is red and very big",),), target=[1], candidate=[0])
+    words = vocabulary(["is red and very big"], least=1)
+    batch = examples_of(found, words, most_words=3).batch(np.array([0]))
+    being, red, both = (words.numbers[word] for word in ("is", "red", "and"))
+    assert batch.words_bt.tolist() == [[START, being, red]]
+    assert batch.goals_bt.tolist() == [[being, red, both]]
+
+
+def untrained(words: Vocabulary) -> Any:
+    torch.manual_seed(0)
+    model = RecurrentCaptioner(width=8, attributes=0, most_words=4, dropout=0.0)
+    return make_captioner(model, 4, len(words.words), 0).eval()
+
+
+def test_validation_s_loss_is_the_mean_of_minus_log_chances_over_all_words() -> None:
+    found = garments((("is red", "is red too"), ("is blue",)), target=[1, 4], candidate=[0, 2])
+    words = vocabulary(["is red too", "is blue"], least=1)
+    network, examples = untrained(words), examples_of(found, words, most_words=4)
+    with torch.no_grad():
+        figures = measured(network, examples=examples, garments=found, words=words)
+        lost = []
+        for shown, wanted, row_l in zip(examples.shown_e, examples.wanted_e, examples.words_el, strict=True):
+            row = [int(number) for number in row_l if number != PAD]
+            memory = network.see(examples.raw_ng[[shown]], examples.raw_ng[[wanted]])
+            chances_tv = network.logits(memory, torch.tensor([row[:-1]])).log_softmax(dim=2)[0]
+            lost += [-float(chances_tv[place, word]) for place, word in enumerate(row[1:])]
+    assert len(lost) == 3 + 4 + 3
+    assert figures["loss"] == pytest.approx(sum(lost) / 10, rel=1e-5)
+
+
+def test_validation_s_bleu_is_that_of_its_captions(data: Path, tmp_path: Path, without_attributes: Fitted) -> None:
+    found = read_garments(plan(data, tmp_path), "val", ("signs",))
+    captioner = Captioner.load(without_attributes.best)
+    rows = found.pairs
+    said = captioner.captions(found.raw_ng[rows.candidate_p], found.raw_ng[rows.target_p], "greedy")
+    assert without_attributes.figures["bleu3"] == pytest.approx(bleu(said, rows.captions)[2])
+
+
+def test_a_captioner_without_attributes_needs_none(without_attributes: Fitted) -> None:
+    assert not (without_attributes.best.parent / "attributes").exists()
+    assert Captioner.load(without_attributes.best).predictor is None
+    assert read_card(without_attributes.best).settings["kinds"] == ["signs"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", ["lab", "rnn-lab"])
+def test_a_captioner_learns_to_name_the_wanted_colour(preset: str, data: Path, tmp_path: Path) -> None:
+    recurrent = () if preset == "lab" else ("model.width=32",)
+    sizes = SMALL if preset == "lab" else tuple(one for one in SMALL if "heads" not in one and "hidden" not in one)
+    sizes = tuple(one for one in sizes if preset == "lab" or "layers" not in one)
+    more = (*recurrent, "training.epochs=14", "training.validate_epochs=7", "smoothing=0.0")
+    fitted = train(replace(plan(data, tmp_path), preset=preset, overrides=(*sizes, *more)))
+    pictures = read_garments(plan(data, tmp_path), "val", ("flags",))
+    captioner = Captioner.load(fitted.best)
+    pairs = pictures.pairs
+    said = captioner.captions(pictures.raw_ng[pairs.candidate_p], pictures.raw_ng[pairs.target_p], "greedy")
+    right = [known[0].split()[1] in words.split() for words, known in zip(said, pairs.captions, strict=True)]
+    assert np.mean(right) > 0.7  # of eight colours one would be right by chance
+    words_lost = [one.figures["word_loss"] or 0.0 for one in read_log(tmp_path / "log.jsonl") if one.kind == "train"]
+    assert words_lost[-1] < 0.5 * words_lost[0]
+
+
+def test_the_attributes_are_trained_first_and_saved_along(data: Path, with_attributes: Fitted) -> None:
+    captioner = Captioner.load(with_attributes.best)
+    own = read_card(with_attributes.best.parent / "attributes" / "best.safetensors").settings["labels"]
+    assert captioner.predictor is not None
+    assert list(captioner.predictor.labels) == own
+    assert {"red", "blue"} <= set(own)
+
+
+def test_attributes_that_are_named_are_not_trained_again(data: Path, tmp_path: Path, with_attributes: Fitted) -> None:
+    file = with_attributes.best.parent / "attributes" / "best.safetensors"
+    again = train(plan(data, tmp_path, f"attribute_file={str(file)!r}"))
+    assert not (tmp_path / "attributes").exists()
+    assert again.figures == with_attributes.figures  # the same seed, the same attributes
+
+
+def test_a_training_that_was_stopped_at_the_attributes_goes_on_to_the_same_numbers(
+    data: Path, tmp_path: Path, with_attributes: Fitted
+) -> None:
+    stopped = train(plan(data, tmp_path, should_stop=lambda: True))
+    assert stopped.ended == "asked"
+    assert not (tmp_path / "best.safetensors").exists()
+    assert train(plan(data, tmp_path, resume=True)).figures == with_attributes.figures
+
+
+def test_who_simulates_is_trained_in_a_folder_of_its_own(data: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("viewfinder.retrievers.fashioniq.captioning.PRESETS", small_presets(tmp_path))
+    trained = simulator_of(plan(data, tmp_path), "", "small", ("signs",))
+    file = tmp_path / "captioner" / "best.safetensors"
+    assert read_card(file).settings["kinds"] == ["signs"]
+    again = simulator_of(plan(data, tmp_path), str(file), "small", ())
+    assert again.fingerprint == trained.fingerprint
+    with pytest.raises(Stopped) as stopped:
+        simulator_of(plan(data, tmp_path / "other", should_stop=lambda: True), "", "small", ())
+    assert stopped.value.fitted.ended == "asked"
+
+
+def small_presets(folder: Path) -> Path:
+    """A table of presets with one that is trained at once."""
+    file = folder / "captioner.toml"
+    file.write_text(
+        "[small]\nbatch = 16\n[small.model]\nkind = 'recurrent'\nwidth = 8\nattributes = 0\n"
+        "[small.training]\nlearning_rate = 0.01\nepochs = 1\n"
+    )
+    return file
+
+
+def test_a_simulator_of_another_encoder_is_refused(data: Path, tmp_path: Path, without_attributes: Fitted) -> None:
+    other = replace(plan(data, tmp_path), encoder=ColourEncoder(raw_version="colours-raw-2"))
+    with pytest.raises(EncoderMismatch, match="colours-raw-1"):
+        simulator_of(other, str(without_attributes.best), "lab", ())
+
+
+def test_what_cannot_be_trained_on_is_said(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="'hats'"):
+        train(plan(data, tmp_path, "model.attributes=0", "kinds=['hats']"))
+    with pytest.raises(BadInput, match="--start"):
+        train(plan(data, tmp_path, start=data))
+    pictures = tiny_pictures(tmp_path / "flat" / "images", 8)
+    lines = [f"{one.path.name},{one.caption}" for one in pictures]
+    (tmp_path / "flat" / "captions.csv").write_text("\n".join(["image,caption", *lines]))
+    with pytest.raises(BadInput, match="no pairs"):
+        train(replace(plan(data, tmp_path, "model.attributes=0"), data=(tmp_path / "flat",), features=None))
+
+
+@pytest.mark.parametrize("setting", ["batch=0", "smoothing=1.0", "selects='f1'"])
+def test_settings_out_of_range_are_refused(setting: str) -> None:
+    with pytest.raises(BadInput):
+        load_preset(PRESETS, "lab", CaptionerPreset, [setting])
