@@ -25,15 +25,23 @@ def main() -> None:
     evaluated, chatir, kernel, worlds = (json.loads((RESULTS / f"{name}.json").read_text()) for name in LABORATORY)
     drilldown = json.loads((RESULTS / "drilldown.json").read_text())
     dialogues = json.loads((RESULTS / "dialogues.json").read_text())
+    fashion = json.loads((RESULTS / "fashioniq.json").read_text())
     claims = [claim for claim in evaluated["claims"] if claim["paper"] not in ("Drill-down", "ChatIR")]
+    claims = [claim for claim in claims if "fashion" not in claim]
     parts = {
-        "claims": claims_table([*drilldown["claims"], *dialogues["claims"], *claims]),
+        "claims": claims_table([*drilldown["claims"], *dialogues["claims"], *fashion["claims"], *claims]),
         "dialogues-heard": heard_table(dialogues["heard"]),
         "dialogues-asked": asked_table(dialogues["asked"]),
         "dialogues-photos": photos_table(dialogues["photos"]),
         "dialogues-claims": claims_table(dialogues["claims"]),
         "dialogues-machine": [f"{dialogues['data']}. {machine_line(dialogues['machine'])}"],
         "asking": asking_table(json.loads((RESULTS / "asking.json").read_text())),
+        "fashion-captioners": captioners_table(fashion["captioners"]),
+        **{f"fashion-talks-{user}": talks_table(rows) for user, rows in fashion["talks"].items()},
+        "fashion-single": single_table(fashion["single"]),
+        "fashion-claims": claims_table(fashion["claims"]),
+        "fashion-machine": [f"{fashion['data']}. {machine_line(fashion['machine'])}"],
+        "fashion-speed": feedback_table(json.loads((RESULTS / "feedback.json").read_text())),
         "drilldown-rows": drilldown_table(drilldown["rows"]),
         "drilldown-turns": turns_table(drilldown["rows"]),
         "drilldown-claims": claims_table(drilldown["claims"]),
@@ -50,7 +58,14 @@ def main() -> None:
         "figures": short_table(quality, speed),
     }
     stale = False
-    docs = ("benchmarks.md", "claims.md", "server.md", "systems/chatir.md", "systems/drilldown.md")
+    docs = (
+        "benchmarks.md",
+        "claims.md",
+        "server.md",
+        "systems/chatir.md",
+        "systems/drilldown.md",
+        "systems/fashioniq.md",
+    )
     for page in (*(ROOT / "docs" / name for name in docs), ROOT / "README.md"):
         before = page.read_text(encoding="utf-8")
         after = before
@@ -222,6 +237,8 @@ def claim_cells(claim: dict[str, Any]) -> list[tuple[str, str, str]]:
         return [rows_cell(claim)]
     if "talks" in claim:
         return [talks_cell(claim)]
+    if "fashion" in claim:
+        return [fashion_cell(claim)]
     if "found" not in claim:
         return [("", "", "not measured yet")]
     cells = []
@@ -256,6 +273,17 @@ def talks_cell(claim: dict[str, Any]) -> tuple[str, str, str]:
     return difference_cell(counted, claim)
 
 
+def fashion_cell(claim: dict[str, Any]) -> tuple[str, str, str]:
+    """A claim about two rows of a part of `fashioniq.py`."""
+    better, than = claim["fashion"]
+    user = f", {claim['user']} talking" if "user" in claim else ""
+    turn = f", turn {claim['turn']}" if "turn" in claim else ""
+    if "difference" not in claim:
+        return f"{better} - {than}", "", "not measured yet"
+    number = claim["talks_counted"]
+    return difference_cell(f"{better} - {than}: {claim['metric']}{turn}{user}, {number:,} a seed", claim)
+
+
 def difference_cell(what: str, claim: dict[str, Any]) -> tuple[str, str, str]:
     """A paired difference and what it says of a claim."""
     found, low, high = (claim["difference"][name] for name in ("mean", "low", "high"))
@@ -263,6 +291,53 @@ def difference_cell(what: str, claim: dict[str, Any]) -> tuple[str, str, str]:
     seeds = "1 seed" if claim["seeds"] == 1 else f"{claim['seeds']} seeds"
     text = f"{points(found)} ({points(low)} to {points(high)}), p {claim['p_value']:.4f}"
     return f"{what}, {seeds}", text, verdict
+
+
+def captioners_table(rows: dict[str, Any]) -> list[str]:
+    """One row a captioner: what its captions are worth, x 100, and what it cost."""
+    head = ["BLEU-4, each seed", "ROUGE-L", "CIDEr-D", "parameters", "minutes of training"]
+    lines = ["| | " + " | ".join(head) + " |", "|---|" + "---|" * len(head)]
+    for name, row in rows.items():
+        cells = [", ".join(f"{100 * value:.1f}" for value in row["BLEU-4"])]
+        cells += [interval(row[metric]).replace(" %", "") for metric in ("ROUGE-L", "CIDEr-D")]
+        cells += [f"{row['parameters']:,}", ", ".join(f"{value:.1f}" for value in row["minutes"])]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
+
+
+def talks_table(rows: dict[str, Any]) -> list[str]:
+    """One row a retriever: P, R@10 and R@50 after turns 1, 3 and 5."""
+    columns = [(metric, turn) for turn in ("1", "3", "5") for metric in ("P", "R@10", "R@50")]
+    head = [*(f"{metric}, turn {turn}" for metric, turn in columns), "parameters", "minutes", "seeds"]
+    lines = ["| | " + " | ".join(head) + " |", "|---|" + "---|" * len(head)]
+    for name, row in rows.items():
+        cells = [percent(row[metric][turn]["mean"]) for metric, turn in columns[:-2]]
+        cells += [interval(row[metric][turn]) for metric, turn in columns[-2:]]
+        cells += [f"{row['parameters']:,}", ", ".join(f"{value:.1f}" for value in row["minutes"]), str(row["seeds"])]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
+
+
+def single_table(rows: dict[str, Any]) -> list[str]:
+    """One row a composition: R@10 and R@50 in both galleries."""
+    columns = list(dict.fromkeys(name for row in rows.values() for name in row if name != "seeds"))
+    lines = ["| | " + " | ".join(columns) + " | seeds |", "|---|" + "---|" * (len(columns) + 1)]
+    for name, row in rows.items():
+        cells = [interval(row[column]) if column in row else "" for column in columns]
+        lines.append(f"| {name} | {' | '.join(cells)} | {row['seeds']} |")
+    return lines
+
+
+def feedback_table(feedback: dict[str, Any]) -> list[str]:
+    """What a turn of relative feedback costs, weights by weights."""
+    head = ["turn 1", "turn 5", "of that encoding, turn 5", "one scan"]
+    head += ["a turn over encoding and one scan, reach: <= 1.5", "turn 5 over turn 1, reach: < 2"]
+    lines = ["| weights | " + " | ".join(head) + " |", "|---|" + "---|" * len(head)]
+    for row in feedback["rows"]:
+        times = (row["turn_ms"][0], row["turn_ms"][-1], row["encode_ms"][-1], row["scan_ms"][-1])
+        cells = [*(f"{value:.1f} ms" for value in times), f"{row['ratio']:.2f}", f"{row['turn_5_over_turn_1']:.2f}"]
+        lines.append(f"| {row['weights']} | {' | '.join(cells)} |")
+    return [*lines, "", f"{feedback['pictures']:,} pictures. {machine_line(feedback['machine'])}"]
 
 
 def heard_table(rows: dict[str, Any]) -> list[str]:

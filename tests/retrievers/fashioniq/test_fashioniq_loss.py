@@ -85,3 +85,11 @@ def test_settings_choose_the_loss_and_bound_the_scale() -> None:
     assert lost(bounded, 5 * ONE) == pytest.approx(float(contrastive(TARGETS @ TARGETS.T, torch.arange(2), 0.1 * ONE)))
     among = LossSettings(kind="ranking", margin=9.0)
     assert lost(among, ONE) == pytest.approx(float(ranking(TARGETS @ TARGETS.T, torch.arange(2), 9.0)))
+
+
+def test_pictures_of_other_kinds_are_columns_more() -> None:
+    scores_bb, targets_b = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([3, 4])
+    strange_bm = torch.tensor([[0.0], [1.0]])
+    # e / (e + 1 + 1) and e / (1 + e + e).
+    expected = (math.log((math.e + 2) / math.e) + math.log((1 + 2 * math.e) / math.e)) / 2
+    assert float(contrastive(scores_bb, targets_b, torch.tensor(1.0), strange_bm)) == pytest.approx(expected)

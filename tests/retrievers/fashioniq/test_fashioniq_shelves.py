@@ -24,6 +24,7 @@ from viewfinder.retrievers.fashioniq.shelves import (
     moved,
     shelves_of,
     split,
+    strangers,
     wordings,
 )
 from viewfinder.training import Training
@@ -152,6 +153,18 @@ def test_batches_of_an_epoch_can_be_found_again() -> None:
 def test_a_batch_needs_as_many_garments() -> None:
     with pytest.raises(BadInput, match="batch of 7 does not go with 6 garments"):
         epochs(shelves(), preset(batch=7))
+
+
+def test_strangers_are_of_all_other_kinds() -> None:
+    shirts_and_hats = shelves()
+    talks = draw(shirts_and_hats, preset(), 4, np.random.default_rng(0))
+    found_mx = strangers(shirts_and_hats, talks, 5)
+    assert found_mx is not None
+    [other] = [shelf for number, shelf in enumerate(shirts_and_hats) if number != talks.shelf]
+    assert len(found_mx) == 5
+    assert {tuple(row) for row in found_mx.tolist()} <= {tuple(row) for row in other.read_nx.tolist()}
+    assert strangers(shirts_and_hats[:1], talks._replace(shelf=0), 5) is None
+    assert strangers(shirts_and_hats, talks, 0) is None
 
 
 def test_validation_wants_every_garment_once_and_shows_another_first() -> None:

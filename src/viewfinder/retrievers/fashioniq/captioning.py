@@ -110,7 +110,9 @@ def train(plan: TrainPlan) -> Fitted:
     if plan.start is not None:
         raise BadInput("--start: a captioner is trained from the beginning, or goes on by --resume; leave --start out")
     try:
-        predictor = _attributes(plan, preset)
+        predictor = None
+        if preset.model.attributes:
+            predictor = predictor_of(plan, preset.attribute_file, preset.kinds, "captioner")
     except Stopped as stopped:
         return replace(stopped.fitted, best=plan.out / "best.safetensors", figures={})  # there is none yet
     garments = {split: read_garments(plan, split, preset.kinds) for split in ("train", "val")}
@@ -147,21 +149,19 @@ def train(plan: TrainPlan) -> Fitted:
     )
 
 
-def _attributes(plan: TrainPlan, preset: CaptionerPreset) -> AttributePredictor | None:
-    """What tells a picture's attributes, if the model reads any: of a file, or trained first.
+def predictor_of(plan: TrainPlan, named: str, kinds: tuple[str, ...], reader: str) -> AttributePredictor:
+    """What tells a picture's attributes: that of a file, or trained first in OUT/attributes, for what `reader` says.
 
     Raises:
         Stopped: its training was asked to stop.
         BadInput, EncoderMismatch: a file that cannot serve.
     """
-    if not preset.model.attributes:
-        return None
-    file = Path(preset.attribute_file)
-    if not preset.attribute_file:
-        plan.told("training the attributes that the captioner reads")
-        kinds = (f"kinds={_listed(preset.kinds)}",)
-        stage = replace(plan, system=ATTRIBUTES, preset="lab", out=plan.out / ATTRIBUTES, overrides=kinds)
-        fitted = train_attributes(stage)
+    file = Path(named)
+    if not named:
+        plan.told(f"training the attributes that the {reader} reads")
+        settings = (f"kinds={_listed(kinds)}",)
+        own = replace(plan, system=ATTRIBUTES, preset="lab", out=plan.out / ATTRIBUTES, overrides=settings, start=None)
+        fitted = train_attributes(own)
         if fitted.ended == "asked":
             raise Stopped(fitted)
         file = fitted.best

@@ -28,15 +28,20 @@ def triplet_squared(queries_bh: Rows, targets_bh: Rows, others_bh: Rows, margin:
 
 
 def contrastive(
-    scores_bb: Float[Tensor, "b b"], targets_b: Int[Tensor, " b"], scale: Float[Tensor, ""]
+    scores_bb: Float[Tensor, "b b"],
+    targets_b: Int[Tensor, " b"],
+    scale: Float[Tensor, ""],
+    strange_bm: Float[Tensor, "b m"] | None = None,
 ) -> Float[Tensor, ""]:
-    """Mean cross-entropy of the targets among all targets of the batch.
+    """Mean cross-entropy of the targets among all targets of the batch, and among pictures of other kinds.
 
-    `scores_bb` has a row a query and a column a target. Columns of another talk with the same target are left out:
-    they are no worse an answer than the talk's own.
+    `scores_bb` has a row a query and a column a target, `strange_bm` a column a picture of another kind. Columns of
+    another talk with the same target are left out: they are no worse an answer than the talk's own.
     """
-    logits_bb = (scale * scores_bb).masked_fill(elsewhere(targets_b), -torch.inf)
-    return cross_entropy(logits_bb, torch.arange(len(targets_b), device=targets_b.device))
+    logits_bn = (scale * scores_bb).masked_fill(elsewhere(targets_b), -torch.inf)
+    if strange_bm is not None:
+        logits_bn = torch.cat([logits_bn, scale * strange_bm], dim=1)
+    return cross_entropy(logits_bn, torch.arange(len(targets_b), device=targets_b.device))
 
 
 def ranking(scores_bb: Float[Tensor, "b b"], targets_b: Int[Tensor, " b"], margin: float) -> Float[Tensor, ""]:
@@ -74,12 +79,18 @@ def of_turn(
     targets_bh: Rows,
     others_bh: Rows,
     targets_b: Int[Tensor, " b"],
+    strangers_mh: Float[Tensor, "m h"] | None = None,
 ) -> Float[Tensor, ""]:
-    """The loss of one turn as `settings` has it; `others_bh` are what a triplet tells the targets from."""
+    """The loss of one turn as `settings` has it.
+
+    `others_bh` are what a triplet tells the targets from; `strangers_mh` pictures of other kinds, which the contrastive
+    loss tells all targets from.
+    """
     if settings.kind == "ranking":
         return ranking(likeness(queries_bh, targets_bh, compare), targets_b, settings.margin)
     if settings.kind == "contrastive":
         scale = log_scale.exp().clamp(max=settings.most_scale)
-        return contrastive(likeness(queries_bh, targets_bh, compare), targets_b, scale)
+        strange_bm = None if strangers_mh is None else likeness(queries_bh, strangers_mh, compare)
+        return contrastive(likeness(queries_bh, targets_bh, compare), targets_b, scale, strange_bm)
     triplet = triplet_squared if settings.squared else triplet_plain
     return triplet(queries_bh, targets_bh, others_bh, settings.margin)

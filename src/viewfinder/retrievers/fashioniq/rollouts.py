@@ -80,15 +80,23 @@ def said(shelf: Shelf, talks: Talks, turn: int, shown_b: Places) -> Int[Tensor, 
 
 
 def roll(
-    network: FeedbackNetwork, shelf: Shelf, talks: Talks, preset: Preset
+    network: FeedbackNetwork,
+    shelf: Shelf,
+    talks: Talks,
+    preset: Preset,
+    strangers_mx: Float[Tensor, "m x"] | None = None,
 ) -> tuple[Float[Tensor, ""], dict[str, Tensor]]:
-    """The loss of talks, summed over turns; and "percentile", the mean of P over turns, as they find their targets."""
+    """The loss of talks, summed over turns; and "percentile", the mean of P over turns, as they find their targets.
+
+    `strangers_mx`: pictures of other kinds that the targets are told from, where the loss is contrastive.
+    """
+    strangers_mh = None if strangers_mx is None else network.looks.projected(strangers_mx)
     targets_bh = network.looks.projected(shelf.read_nx[talks.targets_b])
     lost, percentiles = [], []
     for turn, found in enumerate(converse(network, shelf, talks, exclude_shown=preset.exclude_shown)):
         others_bh = network.looks.projected(shelf.read_nx[talks.others_bt[:, turn]])
         rows = (found.queries_bh, targets_bh, others_bh, talks.targets_b)
-        lost.append(of_turn(preset.loss, network.looks.compare, network.log_scale, *rows))
+        lost.append(of_turn(preset.loss, network.looks.compare, network.log_scale, *rows, strangers_mh))
         percentiles.append(percentile(ranks(found.scores_bn, talks.targets_b), len(shelf)).mean())
     return torch.stack(lost).sum(), {"percentile": torch.stack(percentiles).mean()}
 

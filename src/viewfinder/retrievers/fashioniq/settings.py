@@ -201,6 +201,7 @@ class Preset:
         captioner: the table of captioner.toml by which it is trained, where that is to be done.
         attribute_file: trained attributes, for a simulator that has none; "" trains them first.
         batch: talks a step.
+        strangers: pictures of other kinds, some of each, that the contrastive loss tells targets from as well.
         exclude_shown: whether what was shown is not shown again.
         recorded: the share of talks that begin with a recorded pair and what people said of it.
         described: the share of talks that begin with a description of the target and no picture.
@@ -219,6 +220,7 @@ class Preset:
     captioner: str = "lab"
     attribute_file: str = ""
     batch: int = 64
+    strangers: int = 0
     exclude_shown: bool = False
     recorded: float = 0.0
     described: float = 0.0
@@ -230,6 +232,8 @@ class Preset:
         for name in ("recorded", "described", "attribute_dropout"):
             if not 0 <= getattr(self, name) <= 1:
                 raise BadInput(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
+        if self.strangers < 0:
+            raise BadInput(f"strangers is {self.strangers}; it must be at least 0")
         if self.recorded + self.described > 1:
             raise BadInput("recorded and described are shares of all talks: together at most 1")
         if self.model.kind == "composition" and self.simulator != "recorded":

@@ -6,6 +6,7 @@ reads of a picture, a attributes, p recorded pairs, c sentences, l words, b talk
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -221,6 +222,18 @@ def draw(shelves: Sequence[Shelf], preset: Preset, size: int, rng: np.random.Gen
         given_bt,
         attributed_b >= preset.attribute_dropout,
     )
+
+
+def strangers(shelves: Sequence[Shelf], talks: Talks, count: int) -> Float[Tensor, "m x"] | None:
+    """What a network reads of about `count` pictures of other kinds than the talks', some of each; None: of none.
+
+    They follow from what was drawn for the talks, so nothing more is.
+    """
+    others = [shelf for number, shelf in enumerate(shelves) if number != talks.shelf]
+    if not others or not count:
+        return None
+    drawn_m = talks.others_bt.flatten()[: math.ceil(count / len(others))]
+    return torch.cat([shelf.read_nx[drawn_m % len(shelf)] for shelf in others])
 
 
 def fixed(shelves: Sequence[Shelf], preset: Preset) -> Iterator[Talks]:

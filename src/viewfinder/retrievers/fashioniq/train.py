@@ -7,7 +7,6 @@ OUT/supervised/, OUT/policy/   the two stages, where there are two
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 from dataclasses import asdict, dataclass, replace
@@ -20,25 +19,32 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from viewfinder.attributes import SYSTEM as ATTRIBUTES
 from viewfinder.attributes import AttributePredictor
 from viewfinder.errors import EncoderMismatch
 from viewfinder.networks.attributes import AttributeHead
 from viewfinder.retrievers.blocks.stages import read_start
-from viewfinder.retrievers.fashioniq.captioning import Stopped, simulator_of
+from viewfinder.retrievers.fashioniq.captioning import Stopped, predictor_of, simulator_of
 from viewfinder.retrievers.fashioniq.feedback import NOTHING, FeedbackNetwork
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
-from viewfinder.retrievers.fashioniq.predicting import train as train_attributes
 from viewfinder.retrievers.fashioniq.rollouts import measured, roll
 from viewfinder.retrievers.fashioniq.settings import Model, Preset
-from viewfinder.retrievers.fashioniq.shelves import Places, Says, Shelf, Talks, Words, epochs, moved, shelves_of
+from viewfinder.retrievers.fashioniq.shelves import (
+    Places,
+    Says,
+    Shelf,
+    Talks,
+    Words,
+    epochs,
+    moved,
+    shelves_of,
+    strangers,
+)
 from viewfinder.retrievers.fashioniq.texts import words_in
 from viewfinder.retrievers.fashioniq.word_vectors import WordVectors, word_table
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.training import Card, Fitted, Job, build, fit, load_network, load_preset, seed_all
 from viewfinder.users.captioner.captioner import Captioner
 from viewfinder.users.captioner.decoding import greedy, texts_of
-from viewfinder.weights import check_card, read_card
 
 SYSTEM = "fashioniq"
 SUPERVISED = "supervised"
@@ -91,7 +97,9 @@ def job(plan: TrainPlan, preset: Preset, material: Material) -> Job:
 
     def lost(module: nn.Module, talks: Talks) -> tuple[Tensor, dict[str, Tensor]]:
         assert isinstance(module, FeedbackNetwork)
-        loss, figures = roll(module, on(module.log_scale.device, material.train)[talks.shelf], talks, preset)
+        shelves = on(module.log_scale.device, material.train)
+        others_mx = strangers(shelves, talks, preset.strangers)
+        loss, figures = roll(module, shelves[talks.shelf], talks, preset, others_mx)
         scale = {"scale": module.log_scale.detach().exp()} if preset.loss.kind == "contrastive" else {}
         return loss, {**figures, **scale}
 
@@ -212,24 +220,13 @@ def _predictor(plan: TrainPlan, preset: Preset, captioner: Captioner | None) -> 
     """What tells the attributes of pictures, where the network reads any: the simulated user's, if it has one.
 
     Raises:
-        Stopped: its training was asked to stop.
-        BadInput, EncoderMismatch: a file that cannot serve.
+        Stopped, BadInput, EncoderMismatch: as `predictor_of`.
     """
     if not preset.model.attributes:
         return None
     if not preset.attribute_file and captioner is not None and captioner.predictor is not None:
         return captioner.predictor
-    file = Path(preset.attribute_file)
-    if not preset.attribute_file:
-        plan.told("training the attributes that the retriever reads")
-        kinds = (f"kinds={json.dumps(list(preset.kinds), ensure_ascii=False)}",)
-        own = replace(plan, system=ATTRIBUTES, preset="lab", out=plan.out / ATTRIBUTES, overrides=kinds, start=None)
-        fitted = train_attributes(own)
-        if fitted.ended == "asked":
-            raise Stopped(fitted)
-        file = fitted.best
-    check_card(file, read_card(file), system=ATTRIBUTES, encoder=plan.encoder.raw_version)
-    return AttributePredictor.read(file)
+    return predictor_of(plan, preset.attribute_file, preset.kinds, "retriever")
 
 
 def _labels(predictor: AttributePredictor | None) -> tuple[str, ...]:

@@ -1,0 +1,443 @@
+"""Fashion IQ: attributes, captioners, dialogue retrievers, one-turn compositions; writes results/fashioniq.json.
+
+    python benchmarks/fashioniq.py DATA      # holds fashion-products/; what is done is not done again
+
+Learnt is from a catalogue over all product photos (three kinds, four references a training picture), measured on its
+test split, each kind a gallery of its own. The main chain has three seeds, all else one. In `talks` a simulated user
+says how the wanted picture differs from the one shown, five times: the captioner with attributes of the same seed
+(beam 5), and the oracle, who knows the truth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from machine import described
+from rows import compared, is_measured, measured, minutes, parameters, run
+
+from viewfinder.evaluation import read_run
+from viewfinder.evaluation.results import TaskResult
+
+HERE = Path(__file__).parent
+SEEDS = (0, 1, 2)
+ONE = (0,)
+KINDS = ("tshirts", "shirts", "casual-shoes")
+TURNS = (1, 3, 5)
+PAIRS = 4
+"""References of a training picture."""
+
+WITH_ATTRIBUTES = "transformer + attributes"
+SPEAKERS = {"captioner": WITH_ATTRIBUTES, "RNN captioner": "RNN", "oracle": ""}
+"""Users: the captioner that speaks; none, where the truth does."""
+
+
+@dataclass(frozen=True)
+class Captioner:
+    """A relative captioner: how it is trained."""
+
+    name: str
+    preset: str = "lab"
+    settings: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = SEEDS
+
+
+@dataclass(frozen=True)
+class Retriever:
+    """A retriever: how it is trained, with which captioner in the loop, and who talks to it.
+
+    `apart`: a network for each kind (published), else one for all.
+    """
+
+    name: str
+    preset: str = "lab"
+    settings: tuple[str, ...] = ()
+    simulator: str = WITH_ATTRIBUTES
+    apart: bool = True
+    seeds: tuple[int, ...] = SEEDS
+    speakers: tuple[str, ...] = ("captioner", "oracle")
+
+
+CAPTIONERS = (
+    Captioner(WITH_ATTRIBUTES),
+    Captioner("transformer", settings=("model.attributes=0",)),
+    Captioner("RNN", "rnn-lab"),
+)
+
+RETRIEVERS = (
+    Retriever(WITH_ATTRIBUTES),
+    Retriever("transformer", settings=("model.attributes=0",), speakers=tuple(SPEAKERS)),
+    Retriever("RNN", "rnn-lab", speakers=tuple(SPEAKERS)),
+    Retriever("modern", "modern", apart=False),
+)
+
+VARIANTS = tuple(
+    Retriever(name, "modern", settings, apart=apart, seeds=ONE, speakers=("captioner",))
+    for name, settings, apart in (
+        ("modern, a network for each kind", (), True),
+        ("modern, triplet loss", ("loss.kind=triplet", "loss.squared=true", "loss.margin=0.1"), False),
+        ("modern, no attributes", ("model.attributes=0",), False),
+    )
+)  # fmt: skip
+POLICY = Retriever(
+    "RNN, policy improved",
+    "rnn-lab",
+    ("policy.epochs=1", "policy.temperature=20.0"),
+    seeds=ONE,
+    speakers=("captioner",),
+)
+
+COMPOSITIONS = {
+    "A image + attributes + text, gated": ("image", "text", "attributes"),
+    "B image + text, gated": ("image", "text"),
+    "C image + text": ("image", "text"),
+    "D text": ("text",),
+    "E image": ("image",),
+    "F attributes": ("attributes",),
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where everything lies."""
+
+    work: Path
+    data: Path
+
+    @property
+    def world(self) -> Path:
+        """The catalogue."""
+        return self.work / "products"
+
+    @property
+    def features(self) -> Path:
+        """The vectors of its pictures."""
+        return self.work / "features"
+
+    def run(self, part: str, name: str, seed: int) -> Path:
+        """A row of a part, by its seed."""
+        plain = "".join(letter for letter in name.replace(" ", "-") if letter.isalnum() or letter == "-")
+        return self.work / "runs" / part / f"{plain}-{seed}"
+
+    def captioner(self, name: str, seed: int) -> Path:
+        """The weights of a captioner."""
+        return self.run("captioners", name, seed) / "best.safetensors"
+
+    def make(self) -> None:
+        """The catalogue and its vectors, as far as they are not there."""
+        if not (self.world / "report.json").is_file():
+            run(
+                "world", str(self.world), "--kind", "catalogue", "--count", "0", "--seed", "1", "--pairs", str(PAIRS),
+                "--sprites", str(self.data / "fashion-products"),
+            )  # fmt: skip
+        run("features", str(self.world), "--out", str(self.features))
+
+
+def main() -> None:
+    """Make the data, train, evaluate, write one file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--work", type=Path, default=Path("runs/fashioniq"), help="the catalogue, vectors and runs")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--only", nargs="*", default=("captioners", "retrievers", "single"), help="parts to do")
+    parser.add_argument("--rows", nargs="*", help="do these only; the file has all that are done")
+    parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, help="likewise")
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "fashioniq.json")
+    given = parser.parse_args()
+    place = Place(given.work, given.data.resolve())
+    place.make()
+    for part in given.only:
+        jobs = PARTS[part](place)
+        chosen = [job for name, seed, job in jobs if seed in given.seeds and (not given.rows or name in given.rows)]
+        with ThreadPoolExecutor(given.processes) as pool:
+            for done in [pool.submit(job) for job in chosen]:
+                done.result()
+    given.out.write_text(json.dumps(results(place), indent=1) + "\n")
+
+
+# -- what there is to do
+
+Job = tuple[str, int, Callable[[], None]]
+"""A row, a seed, and what makes it."""
+
+
+def captioner_jobs(place: Place) -> list[Job]:
+    """First seeds first."""
+    return [
+        (row.name, seed, partial(caption, row, seed, place))
+        for seed in SEEDS
+        for row in CAPTIONERS
+        if seed in row.seeds
+    ]
+
+
+def retriever_jobs(place: Place) -> list[Job]:
+    """The main chain's first seed, what has one seed, the other seeds."""
+    rows = (*RETRIEVERS, *VARIANTS, POLICY)
+    return [
+        (row.name, seed, partial(retrieve, row, seed, place)) for seed in SEEDS for row in rows if seed in row.seeds
+    ]
+
+
+def single_jobs(place: Place) -> list[Job]:
+    """Table 5."""
+    return [(name, seed, partial(compose, name, seed, place)) for seed in SEEDS for name in COMPOSITIONS]
+
+
+PARTS: dict[str, Callable[[Place], list[Job]]] = {
+    "captioners": captioner_jobs,
+    "retrievers": retriever_jobs,
+    "single": single_jobs,
+}
+
+
+def caption(row: Captioner, seed: int, place: Place) -> None:
+    """Train a captioner, and let it caption the test pairs."""
+    out = place.run("captioners", row.name, seed)
+    if is_measured(out / "test"):
+        return
+    train("captioner", out, place, seed, row.preset, row.settings)
+    evaluate("captioner", out / "test", place, "--checkpoint", str(out / "best.safetensors"))
+
+
+def retrieve(row: Retriever, seed: int, place: Place) -> None:
+    """Train a retriever for every kind or for all, and let the users talk to it."""
+    out = place.run("retrievers", row.name, seed)
+    settings = (*row.settings, f"simulator='{place.captioner(row.simulator, seed)}'")
+    for kind in KINDS if row.apart else ("",):
+        weights = out / kind / "best.safetensors"
+        if not weights.is_file() or not (out / kind / "trained").is_file():
+            one = (f"kinds=['{kind}']",) if kind else ()
+            train("fashioniq", out / kind, place, seed, row.preset, (*settings, *one))
+            (out / kind / "trained").touch()
+        for speaker in row.speakers:
+            test = out / kind / speaker.replace(" ", "-")
+            if not is_measured(test):
+                speaks = SPEAKERS[speaker]
+                talks = ("--user", "captioner", "--manner", f"model={place.captioner(speaks, seed)}") if speaks else ()
+                words = f"{kind} dialogue".strip() if speaks else kind
+                chosen = ("--task", words) if words else ()
+                evaluate("fashioniq", test, place, "--checkpoint", str(weights), *talks, *chosen)
+
+
+def compose(name: str, seed: int, place: Place) -> None:
+    """Train a row of table 5, one network for all kinds, and measure it in one turn."""
+    out = place.run("single", name, seed)
+    if is_measured(out / "test"):
+        return
+    modalities = COMPOSITIONS[name]
+    settings = [f"model.modalities={list(modalities)}", f"model.gate={str('gated' in name).lower()}"]
+    if "attributes" in modalities:
+        attributes = place.captioner(WITH_ATTRIBUTES, seed).parent / "attributes" / "best.safetensors"
+        settings.append(f"attribute_file='{attributes}'")
+    train("fashioniq", out, place, seed, "single", settings)
+    evaluate("fashioniq", out / "test", place, "--checkpoint", str(out / "best.safetensors"), "--task", "gallery")
+
+
+def train(system: str, out: Path, place: Place, seed: int, preset: str, settings: Sequence[str]) -> None:
+    """As far as it is not done."""
+    run(
+        "train", system, "--data", str(place.world), "--features", str(place.features), "--preset", preset,
+        "--seed", str(seed), "--out", str(out), "--resume", *(part for one in settings for part in ("--set", one)),
+        log=out.with_suffix(".log"),
+    )  # fmt: skip
+
+
+def evaluate(system: str, out: Path, place: Place, *options: str) -> None:
+    """On the test split, by Fashion IQ's protocol."""
+    protocol = () if system == "captioner" else ("--protocol", "fashioniq")
+    run(
+        "evaluate", system, "--data", str(place.world), "--features", str(place.features), "--split", "test",
+        *protocol, *options, "--out", str(out), log=out.with_suffix(".log"),
+    )  # fmt: skip
+
+
+# -- what came of it
+
+Values = dict[str, Float[np.ndarray, " t"]]
+"""Talks (or pairs) by kind and id, and what each comes to."""
+
+
+def results(place: Place) -> dict[str, Any]:
+    """All that is measured so far."""
+    retrievers = (*RETRIEVERS, *VARIANTS, POLICY)
+    claims = [claim for claim in tomllib.loads((HERE / "claims.toml").read_text())["claim"] if "fashion" in claim]
+    rows = {
+        speaker: {row.name: retriever_row(row, speaker, place) for row in retrievers if speaker in row.speakers}
+        for speaker in SPEAKERS
+    }
+    single = {name: [single_tasks(name, seed, place) for seed in SEEDS] for name in COMPOSITIONS}
+    single |= {
+        f"{row.name}, first turn": [talk_tasks(row, "oracle", s, place) for s in row.seeds] for row in RETRIEVERS
+    }
+    return {
+        "data": f"Product photos of {len(KINDS)} kinds, {PAIRS} references a training picture",
+        "captioners": found({row.name: captioner_row(row, place) for row in CAPTIONERS}),
+        "talks": {speaker: found(of_speaker) for speaker, of_speaker in rows.items()},
+        "single": found({name: single_row(by_seed) for name, by_seed in single.items()}),
+        "claims": [tested(claim, place) for claim in claims],
+        "machine": described(),
+    }
+
+
+def found(rows: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Those that are measured."""
+    return {name: row for name, row in rows.items() if row}
+
+
+def captioner_row(row: Captioner, place: Place) -> dict[str, Any]:
+    """BLEU-4, ROUGE-L and CIDEr-D x 100 over all kinds, each seed's mean; and what it cost."""
+    folders = [place.run("captioners", row.name, seed) for seed in row.seeds]
+    done = [folder for folder in folders if is_measured(folder / "test")]
+    if not done:
+        return {}
+    return {
+        "seeds": len(done),
+        "BLEU-4": [bleu_4(folder) for folder in done],
+        **{name: measured(sentences(done, name)) for name in ("ROUGE-L", "CIDEr-D")},
+        "parameters": parameters(done[0] / "best.safetensors", FIXED),
+        "minutes": [round(minutes(folder), 1) for folder in done],
+    }
+
+
+def bleu_4(folder: Path) -> float:
+    """Of all test captions of a captioner."""
+    whole = read_run(folder / "test").tasks[0]
+    [figure] = [figure for figure in whole.figures if figure.name.metric == "BLEU-4"]
+    return round(figure.measure.interval.mean, 4)
+
+
+FIXED = ("_mean", "_deviation", "mean", "deviation", "components", "attributes.weight", "attributes.bias")
+"""Ends of the names of arrays that were measured or trained before."""
+
+
+def sentences(folders: Sequence[Path], metric: str) -> Float[np.ndarray, "e s"]:
+    """A figure of every caption, 0 to 1 (CIDEr-D: 0 to 10)."""
+    return np.array(
+        [
+            [json.loads(line)[metric] for line in (folder / "test" / "captions.jsonl").read_text().splitlines()]
+            for folder in folders
+        ]
+    )
+
+
+def talk_tasks(row: Retriever, speaker: str, seed: int, place: Place) -> list[TaskResult]:
+    """What was measured of a retriever with a user, of one seed; nothing unless it is done for all kinds."""
+    kinds = KINDS if row.apart else ("",)
+    folders = [place.run("retrievers", row.name, seed) / kind / speaker.replace(" ", "-") for kind in kinds]
+    if not all(map(is_measured, folders)):
+        return []
+    return [task for folder in folders for task in read_run(folder).tasks]
+
+
+def single_tasks(name: str, seed: int, place: Place) -> list[TaskResult]:
+    """What was measured of a row of table 5, of one seed."""
+    folder = place.run("single", name, seed) / "test"
+    return list(read_run(folder).tasks) if is_measured(folder) else []
+
+
+def values(tasks: Sequence[TaskResult], words: str, metric: str) -> Values:
+    """What every talk of the tasks with these words in their title comes to after each turn, over all kinds."""
+    known: Values = {}
+    for task in tasks:
+        if words in task.title:
+            ranks_st = (task.ranks.best_st + task.ranks.worst_st) / 2
+            if metric == "P":
+                counted_st = 1 - ranks_st / task.ranks.gallery_size
+            else:
+                counted_st = (ranks_st < int(metric.removeprefix("R@"))).astype(np.float64)
+            known |= {f"{task.title}: {talk}": one for talk, one in zip(task.talk_ids, counted_st, strict=True)}
+    return known
+
+
+def over_seeds(by_seed: Sequence[Sequence[TaskResult]], words: str, metric: str) -> Float[np.ndarray, "e s t"]:
+    """The same of several seeds, talks in one order."""
+    found_e = [values(tasks, words, metric) for tasks in by_seed if tasks]
+    return np.array([[one[talk] for talk in sorted(one)] for one in found_e])
+
+
+def retriever_row(row: Retriever, speaker: str, place: Place) -> dict[str, Any]:
+    """P, R@10 and R@50 after turns 1, 3 and 5, over all kinds and by kind; and what it cost."""
+    by_seed = [tasks for seed in row.seeds if (tasks := talk_tasks(row, speaker, seed, place))]
+    if not by_seed:
+        return {}
+    folder = place.run("retrievers", row.name, row.seeds[0])
+    weights = next(iter(sorted(folder.glob("**/best.safetensors"))))
+    return {
+        "seeds": len(by_seed),
+        **{metric: turns_of(over_seeds(by_seed, "dialogue", metric)) for metric in ("P", "R@10", "R@50")},
+        "by kind": {
+            kind: {m: turns_of(over_seeds(by_seed, f", {kind}, dialogue", m)) for m in ("P", "R@10")} for kind in KINDS
+        },
+        "parameters": parameters(weights, FIXED),
+        "minutes": [round(trained_minutes(place.run("retrievers", row.name, seed)), 1) for seed in row.seeds],
+    }
+
+
+def turns_of(values_est: Float[np.ndarray, "e s t"]) -> dict[str, dict[str, float]]:
+    """Mean and interval after the turns of the protocol."""
+    return {str(turn): measured(values_est[:, :, turn - 1]) for turn in TURNS}
+
+
+def trained_minutes(folder: Path) -> float:
+    """Of the trainings in a folder and those of its kinds."""
+    return minutes(folder)
+
+
+def single_row(by_seed: Sequence[Sequence[TaskResult]]) -> dict[str, Any]:
+    """R@10 and R@50 of one turn in both galleries."""
+    done = [tasks for tasks in by_seed if tasks]
+    if not done:
+        return {}
+    galleries = [name for name in ("split", "union") if values(done[0], f"{name} gallery", "R@10")]
+    return {
+        "seeds": len(done),
+        **{
+            f"{metric}, {name}": measured(over_seeds(done, f"{name} gallery", metric)[:, :, 0])
+            for name in galleries
+            for metric in ("R@10", "R@50")
+        },
+    }
+
+
+def tested(claim: Mapping[str, Any], place: Place) -> dict[str, Any]:
+    """A claim "the first row has more of a figure than the second", paired by seed and by talk or pair.
+
+    Of talks the figure is the mean over turns 1, 3 and 5, unless the claim names one.
+    """
+    better, than = (counted(name, claim, place) for name in claim["fashion"])
+    if not better.size or not than.size:
+        return dict(claim)
+    return {**claim, "talks_counted": better.shape[1], **compared(better, than)}
+
+
+def counted(name: str, claim: Mapping[str, Any], place: Place) -> Float[np.ndarray, "e s"]:
+    """What a claim counts of one of its rows."""
+    metric = claim["metric"]
+    if claim["part"] == "captioners":
+        folders = [place.run("captioners", name, seed) for seed in SEEDS]
+        done = [folder for folder in folders if is_measured(folder / "test")]
+        return sentences(done, metric) if done else np.zeros((0, 0))
+    if claim["part"] == "single":
+        values_est = over_seeds([single_tasks(name, seed, place) for seed in SEEDS], "split gallery", metric)
+        return values_est[:, :, 0] if values_est.size else np.zeros((0, 0))
+    row = next(row for row in (*RETRIEVERS, *VARIANTS, POLICY) if row.name == name)
+    by_seed = [talk_tasks(row, claim["user"], seed, place) for seed in row.seeds]
+    values_est = over_seeds(by_seed, "dialogue", metric)
+    if not values_est.size:
+        return np.zeros((0, 0))
+    turns = [claim["turn"] - 1] if "turn" in claim else [turn - 1 for turn in TURNS]
+    return np.asarray(values_est[:, :, turns].mean(axis=2))
+
+
+if __name__ == "__main__":
+    main()

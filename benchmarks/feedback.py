@@ -1,0 +1,143 @@
+"""What a turn of relative feedback costs at 50,000 pictures. Prints the figures and writes results/feedback.json.
+
+    python benchmarks/feedback.py DATA [--features DIR] [--checkpoint FILE ...] [--talks 20]
+
+DATA holds pictures and Fashion IQ's captions. Raw vectors are repeated up to the size with a little noise, as in
+`asking.py`. In every talk the best picture is picked five times and a recorded caption said of it; each is new to the
+session. Measured is `Session.search`: a turn up to its results. Beside it, in the same talk: `encode`, words to vectors
+and one step of the network on the history so far; and `scan`, one product of the pictures' vectors and the query.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from asking import grown
+from jaxtyping import Float, Float32
+from machine import described
+
+from viewfinder.conversation import Like
+from viewfinder.data.fashion_iq import fashion_kinds, joined_captions, read_fashion_iq
+from viewfinder.gallery import Gallery
+from viewfinder.memo import StepMemo
+from viewfinder.retrievers import RegionSpace, load_retriever
+from viewfinder.session import Session
+from viewfinder.stores import dot_scores
+
+SIZE = 50_000
+TURNS = 5
+WARM = 2
+"""Talks before any time is taken: what is made of all pictures is made at the first."""
+
+
+def main() -> None:
+    """Measure the weights in the box and those named."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--features", type=Path, help="where the vectors of DATA are kept")
+    parser.add_argument("--checkpoint", type=Path, nargs="*", default=[], help="besides those in the box")
+    parser.add_argument("--size", type=int, default=SIZE)
+    parser.add_argument("--talks", type=int, default=20)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "feedback.json")
+    given = parser.parse_args()
+    gallery = grown(given.data, given.features, given.size)
+    rows = []
+    for checkpoint in (None, *given.checkpoint):
+        retriever = load_retriever("fashioniq", checkpoint)
+        said = captions(given.data)
+        rows.append({"weights": weights_name(checkpoint), **measured(gallery, retriever, said, given.talks)})
+        print(json.dumps(rows[-1]), flush=True)
+    results = {"pictures": given.size, "rows": rows, "machine": described()}
+    given.out.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def weights_name(checkpoint: Path | None) -> str:
+    """What a row is called: the preset that the weights were trained by."""
+    from viewfinder.weights import read_card
+
+    return "in the box" if checkpoint is None else read_card(checkpoint).preset
+
+
+def captions(data: Path) -> Iterator[str]:
+    """Joined captions of the validation pairs, over and over."""
+    pairs = [pair for kind in fashion_kinds(data) for pair in read_fashion_iq(data, kind, "val")[0].pairs]
+    while True:
+        yield from (joined_captions(pair.captions) for pair in pairs)
+
+
+def measured(gallery: Gallery, retriever: Any, said: Iterator[str], talks: int) -> dict[str, Any]:
+    """Medians over the talks, turn by turn."""
+    space = retriever.query(retriever.begin()).space
+    assert isinstance(space, RegionSpace)
+    matrix_nd = gallery.block(space).vectors(np.arange(len(gallery)))[:, 0]
+    turn_ts: list[Any] = []
+    encode_ts: list[Any] = []
+    scan_ts: list[Any] = []
+    for number in range(WARM + talks):
+        times = talk(gallery, retriever, matrix_nd, said, start=number)
+        if number >= WARM:
+            for kept, one in zip((turn_ts, encode_ts, scan_ts), zip(*times, strict=True), strict=True):
+                kept.append(one)
+    turn_t, encode_t, scan_t = (np.median(np.array(kept), axis=0) for kept in (turn_ts, encode_ts, scan_ts))
+    return {
+        "turn_ms": rounded(turn_t),
+        "encode_ms": rounded(encode_t),
+        "scan_ms": rounded(scan_t),
+        "ratio": round(float((turn_t / (encode_t + scan_t)).max()), 2),
+        "turn_5_over_turn_1": round(float(turn_t[-1] / turn_t[0]), 2),
+        "encode_5_over_encode_1": round(float(encode_t[-1] / encode_t[0]), 2),
+    }
+
+
+def rounded(times_t: Float[np.ndarray, " t"]) -> list[float]:
+    """For people."""
+    return [round(float(one), 2) for one in times_t]
+
+
+class Timed:
+    """A retriever that notes how long its steps take."""
+
+    def __init__(self, retriever: Any) -> None:
+        self._retriever = retriever
+        self.step_ms = 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._retriever, name)
+
+    def step(self, state: Any, turn: Any) -> Any:
+        """The step, timed: words to vectors, and the network on the history."""
+        self.step_ms, after = timed(partial(self._retriever.step, state, turn))
+        return after
+
+
+def talk(
+    gallery: Gallery, retriever: Any, matrix_nd: Float32[np.ndarray, "n d"], said: Iterator[str], start: int
+) -> list[tuple[float, float, float]]:
+    """Five turns: milliseconds of each, of its encoding, and of one scan."""
+    watched = Timed(retriever)
+    session = Session(lambda: gallery, watched, None, n=10, memo=StepMemo())
+    liked, times = gallery.snapshot.ids[start], []
+    for _ in range(TURNS):
+        turn_ms, hits = timed(partial(session.search, Like(liked, next(said))))
+        scan_ms, _ = timed(partial(dot_scores, matrix_nd, np.ones(matrix_nd.shape[1], np.float32)))
+        times.append((turn_ms, watched.step_ms, scan_ms))
+        liked = hits[0].id
+    return times
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Milliseconds, and what came of it."""
+    started = time.perf_counter()
+    found = work()
+    return (time.perf_counter() - started) * 1000, found
+
+
+if __name__ == "__main__":
+    main()
