@@ -68,7 +68,7 @@ def talks(targets: list[int], shown: list[int], turns: int, **changed: Any) -> T
     size = len(targets)
     made = Talks(
         shelf=0,
-        targets_b=torch.tensor(targets),
+        wanted_bt=torch.tensor(targets)[:, None].repeat(1, turns),
         shown_b=torch.tensor(shown),
         seen_b=torch.ones(size, dtype=torch.bool),
         others_bt=torch.zeros(size, turns, dtype=torch.long),

@@ -61,7 +61,7 @@ def shelf() -> Shelf:
 def talks(turns: int = 3) -> Talks:
     return Talks(
         shelf=0,
-        targets_b=torch.tensor([0, 4, 2]),
+        wanted_bt=torch.tensor([0, 4, 2])[:, None].repeat(1, turns),
         shown_b=torch.tensor([3, 1, 5]),
         seen_b=torch.ones(3, dtype=torch.bool),
         others_bt=torch.zeros(3, turns, dtype=torch.long),

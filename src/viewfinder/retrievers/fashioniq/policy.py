@@ -114,7 +114,7 @@ def tried(
     turns, count = talks.given_bt.shape[1], candidates_bk.shape[1]
     rest = [min(later, turns - 1) for later in range(turn + 1, turns + 1)]
     shown = talks._replace(seen_b=torch.ones_like(talks.seen_b), words_btl=talks.words_btl[:, rest])
-    shown = shown._replace(given_bt=talks.given_bt[:, rest])
+    shown = shown._replace(given_bt=talks.given_bt[:, rest], wanted_bt=talks.wanted_bt[:, rest])
     each = Talks(talks.shelf, *(part.repeat_interleave(count, dim=0) for part in shown[1:]))
     each = each._replace(shown_b=candidates_bk.flatten())
     held = converse(frozen, shelf, each, exclude_shown=False, state=state_bh.repeat_interleave(count, dim=0))

@@ -47,7 +47,7 @@ def converse(
     """
     with torch.no_grad():
         gallery_nh = network.looks.projected(shelf.read_nx)
-    state = network.begin(len(talks.targets_b)) if state is None else state
+    state = network.begin(len(talks.shown_b)) if state is None else state
     shown_b, seen_b = talks.shown_b, talks.seen_b
     passed_bn = torch.zeros(len(shown_b), len(shelf), dtype=torch.bool, device=shown_b.device)
     for turn in range(talks.words_btl.shape[1]):
@@ -55,7 +55,8 @@ def converse(
         scores_bn = likeness(queries_bh.detach(), gallery_nh, network.looks.compare)
         if exclude_shown:
             passed_bn = passed_bn | (_at(shown_b, len(shelf)) & seen_b[:, None])
-        yield Turn(queries_bh, scores_bn.masked_fill(passed_bn & ~_at(talks.targets_b, len(shelf)), -torch.inf))
+        wanted_bn = _at(talks.wanted_bt[:, turn], len(shelf))
+        yield Turn(queries_bh, scores_bn.masked_fill(passed_bn & ~wanted_bn, -torch.inf))
         shown_b = scores_bn.masked_fill(passed_bn, -torch.inf).argmax(dim=1)
         seen_b = torch.ones_like(seen_b)
 
@@ -74,7 +75,7 @@ def said(shelf: Shelf, talks: Talks, turn: int, shown_b: Places) -> Int[Tensor, 
     words_bl = talks.words_btl[:, turn]
     asked_a = (~talks.given_bt[:, turn]).nonzero()[:, 0]
     if len(asked_a) and shelf.says is not None:
-        rows = (shelf.row_n[places_b[asked_a]] for places_b in (shown_b, talks.targets_b))
+        rows = (shelf.row_n[places_b[asked_a]] for places_b in (shown_b, talks.wanted_bt[:, turn]))
         words_bl = words_bl.index_copy(0, asked_a, shelf.says(*rows).to(words_bl.device))
     return words_bl
 
@@ -91,13 +92,14 @@ def roll(
     `strangers_mx`: pictures of other kinds that the targets are told from, where the loss is contrastive.
     """
     strangers_mh = None if strangers_mx is None else network.looks.projected(strangers_mx)
-    targets_bh = network.looks.projected(shelf.read_nx[talks.targets_b])
     lost, percentiles = [], []
     for turn, found in enumerate(converse(network, shelf, talks, exclude_shown=preset.exclude_shown)):
         others_bh = network.looks.projected(shelf.read_nx[talks.others_bt[:, turn]])
-        rows = (found.queries_bh, targets_bh, others_bh, talks.targets_b)
+        targets_b = talks.wanted_bt[:, turn]
+        targets_bh = network.looks.projected(shelf.read_nx[targets_b])
+        rows = (found.queries_bh, targets_bh, others_bh, targets_b)
         lost.append(of_turn(preset.loss, network.looks.compare, network.log_scale, *rows, strangers_mh))
-        percentiles.append(percentile(ranks(found.scores_bn, talks.targets_b), len(shelf)).mean())
+        percentiles.append(percentile(ranks(found.scores_bn, targets_b), len(shelf)).mean())
     return torch.stack(lost).sum(), {"percentile": torch.stack(percentiles).mean()}
 
 
@@ -113,7 +115,7 @@ def measured(network: FeedbackNetwork, shelves: Sequence[Shelf], preset: Preset)
         shelf = shelves[whole.shelf]
         for talks in split(whole, AT_ONCE):
             for turn, found in enumerate(converse(network, shelf, talks, exclude_shown=preset.exclude_shown)):
-                rank_b = ranks(found.scores_bn, talks.targets_b)
+                rank_b = ranks(found.scores_bn, talks.wanted_bt[:, turn])
                 ranks_t[turn].append(rank_b)
                 percentiles_t[turn].append(percentile(rank_b, len(shelf)))
     recall_t = [float((torch.cat(some) < DEPTH).double().mean()) for some in ranks_t]

@@ -205,6 +205,7 @@ class Preset:
         exclude_shown: whether what was shown is not shown again.
         recorded: the share of talks that begin with a recorded pair and what people said of it.
         described: the share of talks that begin with a description of the target and no picture.
+        changes: the share of talks in which another picture is wanted from some turn on, as people change their minds.
         attribute_dropout: the share of talks that are read without attributes.
         policy: the second stage, of a recurrent network.
         selects: the validation figure by which the best weights are chosen.
@@ -224,12 +225,13 @@ class Preset:
     exclude_shown: bool = False
     recorded: float = 0.0
     described: float = 0.0
+    changes: float = 0.0
     attribute_dropout: float = 0.0
     selects: Literal["percentile", "recall"] = "percentile"
 
     def __post_init__(self) -> None:
         at_least_one(self, "turns", "batch")
-        for name in ("recorded", "described", "attribute_dropout"):
+        for name in ("recorded", "described", "changes", "attribute_dropout"):
             if not 0 <= getattr(self, name) <= 1:
                 raise BadInput(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
         if self.strangers < 0:

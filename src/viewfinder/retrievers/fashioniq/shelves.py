@@ -150,7 +150,7 @@ class Talks(NamedTuple):
 
     Attributes:
         shelf: the number of the kind.
-        targets_b: the garments that are wanted.
+        wanted_bt: the garment that is wanted in each turn: the same one, where no mind changes.
         shown_b: the garments that are shown first, where `seen_b`; else the talk begins without a picture.
         others_bt: garments that each turn tells the target from.
         words_btl: what is said, where `given_bt`; else a simulated user says it.
@@ -158,13 +158,18 @@ class Talks(NamedTuple):
     """
 
     shelf: int
-    targets_b: Places
+    wanted_bt: Int[Tensor, "b t"]
     shown_b: Places
     seen_b: Bool[Tensor, " b"]
     others_bt: Int[Tensor, "b t"]
     words_btl: Int[Tensor, "b t l"]
     given_bt: Bool[Tensor, "b t"]
     attributed_b: Bool[Tensor, " b"]
+
+    @property
+    def targets_b(self) -> Places:
+        """The garments that are wanted in the end."""
+        return self.wanted_bt[:, -1]
 
 
 def epochs(shelves: Sequence[Shelf], preset: Preset) -> Callable[[int, int], Batches[Talks]]:
@@ -206,15 +211,17 @@ def draw(shelves: Sequence[Shelf], preset: Preset, size: int, rng: np.random.Gen
         shown_b = torch.where(recorded_b, shelf.candidate_p[pairs_b], shown_b)
     described_b = (begins_b >= preset.recorded) & (begins_b < preset.recorded + preset.described)
     described_b &= ~recorded_b & (shelf.described.count_n[targets_b] > 0)
+    wanted_bt = _wanted(shelf, preset, targets_b, rng)
     # What is said where nobody simulates users.
-    words_btl = torch.stack([shelf.described.sentences(targets_b, which_b + turn) for turn in range(turns)], dim=1)
+    described = (shelf.described.sentences(wanted_bt[:, turn], which_b + turn) for turn in range(turns))
+    words_btl = torch.stack(list(described), dim=1)
     if len(shelf.target_p):
         words_btl[:, 0] = torch.where(recorded_b[:, None], shelf.recorded.sentences(pairs_b, which_b), words_btl[:, 0])
     given_bt = torch.full((size, turns), shelf.says is None)
     given_bt[:, 0] |= recorded_b | described_b
     return Talks(
         number,
-        targets_b,
+        wanted_bt,
         shown_b,
         ~described_b,
         others_bt,
@@ -222,6 +229,17 @@ def draw(shelves: Sequence[Shelf], preset: Preset, size: int, rng: np.random.Gen
         given_bt,
         attributed_b >= preset.attribute_dropout,
     )
+
+
+def _wanted(shelf: Shelf, preset: Preset, first_b: Places, rng: np.random.Generator) -> Int[Tensor, "b t"]:
+    """What is wanted in each turn: the first ones, and from some turn on others where minds change."""
+    wanted_bt = first_b[:, None].repeat(1, preset.turns)
+    if not preset.changes or preset.turns == 1:
+        return wanted_bt
+    changes_b = torch.from_numpy(rng.random(len(first_b))) < preset.changes
+    turn_b = 1 + _any(rng, preset.turns - 1, len(first_b))
+    later_bt = (torch.arange(preset.turns) >= turn_b[:, None]) & changes_b[:, None]
+    return torch.where(later_bt, _any(rng, len(shelf), len(first_b))[:, None], wanted_bt)
 
 
 def strangers(shelves: Sequence[Shelf], talks: Talks, count: int) -> Float[Tensor, "m x"] | None:
@@ -257,7 +275,7 @@ def fixed(shelves: Sequence[Shelf], preset: Preset) -> Iterator[Talks]:
         given_b = torch.full_like(targets_b, shelf.says is None or preset.simulator == "recorded").bool()
         yield Talks(
             shelf=number,
-            targets_b=targets_b,
+            wanted_bt=targets_b[:, None].expand(-1, preset.turns),
             shown_b=shown_b,
             seen_b=torch.ones_like(given_b),
             others_bt=targets_b[:, None].expand(-1, preset.turns),
