@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from machine import described
-from rows import compared, is_measured, measured, minutes, parameters, run
+from rows import compared, is_measured, measured, minutes, parameters, ranks_of, run
 
 from viewfinder.evaluation import read_run
 from viewfinder.evaluation.results import TaskResult
+from viewfinder.retrievers.fashioniq.retriever import SHIPPED
 
 HERE = Path(__file__).parent
 SEEDS = (0, 1, 2)
@@ -79,6 +80,9 @@ RETRIEVERS = (
     Retriever("RNN", "rnn-lab", speakers=tuple(SPEAKERS)),
     Retriever("modern", "modern", apart=False),
 )
+
+BOX = "in the box"
+IN_THE_BOX = Retriever(BOX, "modern", apart=False, seeds=ONE)
 
 VARIANTS = tuple(
     Retriever(name, "modern", settings, apart=apart, seeds=ONE, speakers=("captioner",))
@@ -148,7 +152,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--work", type=Path, default=Path("runs/fashioniq"), help="the catalogue, vectors and runs")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--only", nargs="*", default=("captioners", "retrievers", "single"), help="parts to do")
+    parser.add_argument("--only", nargs="*", default=tuple(PARTS), help="parts to do")
     parser.add_argument("--rows", nargs="*", help="do these only; the file has all that are done")
     parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, help="likewise")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "fashioniq.json")
@@ -182,7 +186,7 @@ def captioner_jobs(place: Place) -> list[Job]:
 
 def retriever_jobs(place: Place) -> list[Job]:
     """The main chain's first seed, what has one seed, the other seeds."""
-    rows = (*RETRIEVERS, *VARIANTS, POLICY)
+    rows = (*RETRIEVERS, *VARIANTS, POLICY, IN_THE_BOX)
     return [
         (row.name, seed, partial(retrieve, row, seed, place)) for seed in SEEDS for row in rows if seed in row.seeds
     ]
@@ -193,10 +197,16 @@ def single_jobs(place: Place) -> list[Job]:
     return [(name, seed, partial(compose, name, seed, place)) for seed in SEEDS for name in COMPOSITIONS]
 
 
+def box_jobs(place: Place) -> list[Job]:
+    """What is in the box, on pictures that it has not seen."""
+    return [(BOX, 0, partial(box, place))]
+
+
 PARTS: dict[str, Callable[[Place], list[Job]]] = {
     "captioners": captioner_jobs,
     "retrievers": retriever_jobs,
     "single": single_jobs,
+    "box": box_jobs,
 }
 
 
@@ -243,6 +253,20 @@ def compose(name: str, seed: int, place: Place) -> None:
     evaluate("fashioniq", out / "test", place, "--checkpoint", str(out / "best.safetensors"), "--task", "gallery")
 
 
+def box(place: Place) -> None:
+    """The weights in the box: talks with both users, and the captions of photographs, one a turn."""
+    out = place.run("retrievers", BOX, 0)
+    for speaker, talks in (("captioner", ("--user", "captioner", "--task", "dialogue")), ("oracle", ())):
+        if not is_measured(out / speaker):
+            evaluate("fashioniq", out / speaker, place, *talks)
+    if not is_measured(out / "photos"):
+        run(
+            "evaluate", "fashioniq", "--data", str(place.data / "flickr8k"), "--protocol", "drilldown", "--split",
+            "test",
+            "--features", str(place.work / "flickr8k"), "--out", str(out / "photos"), log=out / "photos.log",
+        )  # fmt: skip
+
+
 def train(system: str, out: Path, place: Place, seed: int, preset: str, settings: Sequence[str]) -> None:
     """As far as it is not done."""
     run(
@@ -269,7 +293,7 @@ Values = dict[str, Float[np.ndarray, " t"]]
 
 def results(place: Place) -> dict[str, Any]:
     """All that is measured so far."""
-    retrievers = (*RETRIEVERS, *VARIANTS, POLICY)
+    retrievers = (*RETRIEVERS, *VARIANTS, POLICY, IN_THE_BOX)
     claims = [claim for claim in tomllib.loads((HERE / "claims.toml").read_text())["claim"] if "fashion" in claim]
     rows = {
         speaker: {row.name: retriever_row(row, speaker, place) for row in retrievers if speaker in row.speakers}
@@ -283,6 +307,7 @@ def results(place: Place) -> dict[str, Any]:
         "data": f"Product photos of {len(KINDS)} kinds, {PAIRS} references a training picture",
         "captioners": found({row.name: captioner_row(row, place) for row in CAPTIONERS}),
         "talks": {speaker: found(of_speaker) for speaker, of_speaker in rows.items()},
+        "photos": photos(place),
         "single": found({name: single_row(by_seed) for name, by_seed in single.items()}),
         "claims": [tested(claim, place) for claim in claims],
         "machine": described(),
@@ -371,7 +396,7 @@ def retriever_row(row: Retriever, speaker: str, place: Place) -> dict[str, Any]:
     if not by_seed:
         return {}
     folder = place.run("retrievers", row.name, row.seeds[0])
-    weights = next(iter(sorted(folder.glob("**/best.safetensors"))))
+    weights = next(iter(sorted(folder.glob("**/best.safetensors"))), SHIPPED)
     return {
         "seeds": len(by_seed),
         **{metric: turns_of(over_seeds(by_seed, "dialogue", metric)) for metric in ("P", "R@10", "R@50")},
@@ -381,6 +406,15 @@ def retriever_row(row: Retriever, speaker: str, place: Place) -> dict[str, Any]:
         "parameters": parameters(weights, FIXED),
         "minutes": [round(trained_minutes(place.run("retrievers", row.name, seed)), 1) for seed in row.seeds],
     }
+
+
+def photos(place: Place) -> list[dict[str, float]]:
+    """R@10 of the weights in the box after every caption of a photograph."""
+    folder = place.run("retrievers", BOX, 0) / "photos"
+    if not is_measured(folder):
+        return []
+    ranks_st = ranks_of(folder)
+    return [measured((ranks_t[None] < 10).astype(np.float64)) for ranks_t in ranks_st.T]
 
 
 def turns_of(values_est: Float[np.ndarray, "e s t"]) -> dict[str, dict[str, float]]:
@@ -430,7 +464,7 @@ def counted(name: str, claim: Mapping[str, Any], place: Place) -> Float[np.ndarr
     if claim["part"] == "single":
         values_est = over_seeds([single_tasks(name, seed, place) for seed in SEEDS], "split gallery", metric)
         return values_est[:, :, 0] if values_est.size else np.zeros((0, 0))
-    row = next(row for row in (*RETRIEVERS, *VARIANTS, POLICY) if row.name == name)
+    row = next(row for row in (*RETRIEVERS, *VARIANTS, POLICY, IN_THE_BOX) if row.name == name)
     by_seed = [talk_tasks(row, claim["user"], seed, place) for seed in row.seeds]
     values_est = over_seeds(by_seed, "dialogue", metric)
     if not values_est.size:
