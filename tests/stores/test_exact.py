@@ -58,3 +58,15 @@ def test_dot_scores_take_half_precision_and_answer_in_single() -> None:
     scores_n = dot_scores(matrix_nd, query_d)
     assert scores_n.dtype == np.float32
     np.testing.assert_allclose(scores_n, matrix_nd.astype(np.float64) @ query_d, atol=1e-6)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.sampled_from([0.0, 0.01, 0.5]))
+def test_top_k_of_thousands_is_the_head_of_the_sorted_list(seed: int, k: int, missing: float) -> None:
+    rng = np.random.default_rng(seed)
+    scores_n = rng.integers(0, 300, 2000).astype(np.float32)
+    scores_n[rng.random(2000) < missing / 10] = np.nan
+    scores_n[rng.random(2000) < missing] = -np.inf
+    allowed_n = rng.random(2000) < 0.5
+    kept = np.flatnonzero(allowed_n)
+    expected = kept[np.argsort(-scores_n[kept], kind="stable")][:k].tolist()
+    assert top_k(scores_n, k, allowed_n=allowed_n).tolist() == expected

@@ -9,6 +9,9 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int64
 
+BLOCKS = 4
+"""Blocks for each of the k best: enough that few scores beside those reach the border."""
+
 
 def dot_scores(matrix_nd: Float[np.ndarray, "n d"], query_d: Float[np.ndarray, "*m d"]) -> Float32[np.ndarray, "*m n"]:
     """Dot product of every picture with a query (d) -> (n), or with several queries (m d) -> (m n)."""
@@ -34,12 +37,31 @@ def top_k(
     """
     if k < 0:
         raise ValueError(f"k={k}, but nobody can be shown fewer than 0 pictures")
-    rows = np.arange(len(scores_n)) if allowed_n is None else np.flatnonzero(allowed_n)
-    losses = -scores_n if allowed_n is None else -scores_n[rows]
+    rows = _hopeful(scores_n, k, allowed_n) if 0 < k * BLOCKS < len(scores_n) else None
+    if rows is None:
+        rows = np.arange(len(scores_n)) if allowed_n is None else np.flatnonzero(allowed_n)
+    losses = -scores_n[rows]
     if 0 < k < len(rows):
         kept = _smallest(losses, k)
         rows, losses = rows[kept], losses[kept]
     return np.asarray(rows[np.argsort(losses, kind="stable")][:k], dtype=np.int64)
+
+
+def _hopeful(
+    scores_n: Float[np.ndarray, " n"], k: int, allowed_n: Bool[np.ndarray, " n"] | None
+) -> Int64[np.ndarray, " h"] | None:
+    """Rows that hold the k best and not many more, found in two passes without sorting; None where that cannot be told.
+
+    Of k blocks, each has a score as good as the worst of their best ones: what is below that is not among the k best.
+    """
+    open_n = scores_n if allowed_n is None else np.where(allowed_n, scores_n, -np.inf)
+    blocks = k * BLOCKS
+    whole = len(open_n) - len(open_n) % blocks
+    best_b = open_n[:whole].reshape(blocks, -1).max(axis=1)
+    border = np.partition(best_b, blocks - k)[blocks - k]
+    if not np.isfinite(border) or np.isnan(best_b).any():
+        return None
+    return np.flatnonzero(open_n >= border)
 
 
 def _smallest(losses_n: Float[np.ndarray, " n"], k: int) -> Int64[np.ndarray, " k"]:
