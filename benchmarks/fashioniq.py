@@ -23,11 +23,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from machine import described
-from rows import compared, is_measured, measured, minutes, parameters, ranks_of, run
+from rows import compared, is_measured, measured, minutes, ranks_of, run
 
 from viewfinder.evaluation import read_run
 from viewfinder.evaluation.results import TaskResult
 from viewfinder.retrievers.fashioniq.retriever import SHIPPED
+from viewfinder.weights import read_weights
 
 HERE = Path(__file__).parent
 SEEDS = (0, 1, 2)
@@ -84,20 +85,15 @@ RETRIEVERS = (
 BOX = "in the box"
 IN_THE_BOX = Retriever(BOX, "modern", apart=False, seeds=ONE)
 
-VARIANTS = tuple(
-    Retriever(name, "modern", settings, apart=apart, seeds=ONE, speakers=("captioner",))
-    for name, settings, apart in (
-        ("modern, a network for each kind", (), True),
-        ("modern, triplet loss", ("loss.kind=triplet", "loss.squared=true", "loss.margin=0.1"), False),
-        ("modern, no attributes", ("model.attributes=0",), False),
-    )
-)  # fmt: skip
-POLICY = Retriever(
-    "RNN, policy improved",
-    "rnn-lab",
-    ("policy.epochs=1", "policy.temperature=20.0"),
-    seeds=ONE,
-    speakers=("captioner",),
+VARIANTS = (
+    Retriever("modern, a network for each kind", "modern", seeds=ONE, speakers=("captioner",)),
+    Retriever(
+        "RNN, policy improved",
+        "rnn-lab",
+        ("policy.epochs=1", "policy.temperature=20.0"),
+        seeds=ONE,
+        speakers=("captioner",),
+    ),
 )
 
 COMPOSITIONS = {
@@ -186,7 +182,7 @@ def captioner_jobs(place: Place) -> list[Job]:
 
 def retriever_jobs(place: Place) -> list[Job]:
     """The main chain's first seed, what has one seed, the other seeds."""
-    rows = (*RETRIEVERS, *VARIANTS, POLICY, IN_THE_BOX)
+    rows = (*RETRIEVERS, *VARIANTS, IN_THE_BOX)
     return [
         (row.name, seed, partial(retrieve, row, seed, place)) for seed in SEEDS for row in rows if seed in row.seeds
     ]
@@ -293,7 +289,7 @@ Values = dict[str, Float[np.ndarray, " t"]]
 
 def results(place: Place) -> dict[str, Any]:
     """All that is measured so far."""
-    retrievers = (*RETRIEVERS, *VARIANTS, POLICY, IN_THE_BOX)
+    retrievers = (*RETRIEVERS, *VARIANTS, IN_THE_BOX)
     claims = [claim for claim in tomllib.loads((HERE / "claims.toml").read_text())["claim"] if "fashion" in claim]
     rows = {
         speaker: {row.name: retriever_row(row, speaker, place) for row in retrievers if speaker in row.speakers}
@@ -329,7 +325,7 @@ def captioner_row(row: Captioner, place: Place) -> dict[str, Any]:
         "seeds": len(done),
         "BLEU-4": [bleu_4(folder) for folder in done],
         **{name: measured(sentences(done, name)) for name in ("ROUGE-L", "CIDEr-D")},
-        "parameters": parameters(done[0] / "best.safetensors", FIXED),
+        "parameters": trained_numbers(done[0] / "best.safetensors"),
         "minutes": [round(minutes(folder), 1) for folder in done],
     }
 
@@ -341,8 +337,13 @@ def bleu_4(folder: Path) -> float:
     return round(figure.measure.interval.mean, 4)
 
 
-FIXED = ("_mean", "_deviation", "mean", "deviation", "components", "attributes.weight", "attributes.bias")
-"""Ends of the names of arrays that were measured or trained before."""
+def trained_numbers(file: Path) -> int:
+    """How many numbers were trained: without what was measured of the data, and the layer that tells attributes."""
+    arrays = read_weights(file).arrays.items()
+    measured_ones = ("mean", "deviation", "components")
+    return int(
+        sum(a.size for name, a in arrays if not name.startswith("attributes.") and not name.endswith(measured_ones))
+    )
 
 
 def sentences(folders: Sequence[Path], metric: str) -> Float[np.ndarray, "e s"]:
@@ -403,8 +404,8 @@ def retriever_row(row: Retriever, speaker: str, place: Place) -> dict[str, Any]:
         "by kind": {
             kind: {m: turns_of(over_seeds(by_seed, f", {kind}, dialogue", m)) for m in ("P", "R@10")} for kind in KINDS
         },
-        "parameters": parameters(weights, FIXED),
-        "minutes": [round(trained_minutes(place.run("retrievers", row.name, seed)), 1) for seed in row.seeds],
+        "parameters": trained_numbers(weights),
+        "minutes": [round(minutes(place.run("retrievers", row.name, seed)), 1) for seed in row.seeds],
     }
 
 
@@ -420,11 +421,6 @@ def photos(place: Place) -> list[dict[str, float]]:
 def turns_of(values_est: Float[np.ndarray, "e s t"]) -> dict[str, dict[str, float]]:
     """Mean and interval after the turns of the protocol."""
     return {str(turn): measured(values_est[:, :, turn - 1]) for turn in TURNS}
-
-
-def trained_minutes(folder: Path) -> float:
-    """Of the trainings in a folder and those of its kinds."""
-    return minutes(folder)
 
 
 def single_row(by_seed: Sequence[Sequence[TaskResult]]) -> dict[str, Any]:
@@ -464,7 +460,7 @@ def counted(name: str, claim: Mapping[str, Any], place: Place) -> Float[np.ndarr
     if claim["part"] == "single":
         values_est = over_seeds([single_tasks(name, seed, place) for seed in SEEDS], "split gallery", metric)
         return values_est[:, :, 0] if values_est.size else np.zeros((0, 0))
-    row = next(row for row in (*RETRIEVERS, *VARIANTS, POLICY, IN_THE_BOX) if row.name == name)
+    row = next(row for row in (*RETRIEVERS, *VARIANTS, IN_THE_BOX) if row.name == name)
     by_seed = [talk_tasks(row, claim["user"], seed, place) for seed in row.seeds]
     values_est = over_seeds(by_seed, "dialogue", metric)
     if not values_est.size:

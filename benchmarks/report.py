@@ -38,6 +38,7 @@ def main() -> None:
         "asking": asking_table(json.loads((RESULTS / "asking.json").read_text())),
         "fashion-captioners": captioners_table(fashion["captioners"]),
         **{f"fashion-talks-{user}": talks_table(rows) for user, rows in fashion["talks"].items()},
+        "fashion-photos": photos_table({"fashioniq": {"R@10": fashion["photos"]}}),
         "fashion-single": single_table(fashion["single"]),
         "fashion-claims": claims_table(fashion["claims"]),
         "fashion-machine": [f"{fashion['data']}. {machine_line(fashion['machine'])}"],
@@ -313,7 +314,8 @@ def talks_table(rows: dict[str, Any]) -> list[str]:
     for name, row in rows.items():
         cells = [percent(row[metric][turn]["mean"]) for metric, turn in columns[:-2]]
         cells += [interval(row[metric][turn]) for metric, turn in columns[-2:]]
-        cells += [f"{row['parameters']:,}", ", ".join(f"{value:.1f}" for value in row["minutes"]), str(row["seeds"])]
+        minutes = ", ".join(f"{value:.1f}" for value in row["minutes"] if value)
+        cells += [f"{row['parameters']:,}", minutes, str(row["seeds"])]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
 
@@ -332,11 +334,11 @@ def feedback_table(feedback: dict[str, Any]) -> list[str]:
     """What a turn of relative feedback costs, weights by weights."""
     head = ["turn 1", "turn 5", "of that encoding, turn 5", "one scan"]
     head += ["a turn over encoding and one scan, reach: <= 1.5", "turn 5 over turn 1, reach: < 2"]
-    lines = ["| weights | " + " | ".join(head) + " |", "|---|" + "---|" * len(head)]
+    lines = ["| weights | words | " + " | ".join(head) + " |", "|---|---|" + "---|" * len(head)]
     for row in feedback["rows"]:
         times = (row["turn_ms"][0], row["turn_ms"][-1], row["encode_ms"][-1], row["scan_ms"][-1])
         cells = [*(f"{value:.1f} ms" for value in times), f"{row['ratio']:.2f}", f"{row['turn_5_over_turn_1']:.2f}"]
-        lines.append(f"| {row['weights']} | {' | '.join(cells)} |")
+        lines.append(f"| {row['weights']} | {row['words']} | {' | '.join(cells)} |")
     return [*lines, "", f"{feedback['pictures']:,} pictures. {machine_line(feedback['machine'])}"]
 
 

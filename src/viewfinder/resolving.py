@@ -93,7 +93,7 @@ def resolve(
         case Answer(question, answer):
             values, text = _answered(question, answer, gallery)
     shown = OnScreen(talk.node(node.parent).shown, gallery, reads)
-    if isinstance(turn, Like | Show) and gallery.encoder.vocabulary is not None:
+    if isinstance(turn, Like | Show) and reads.words and gallery.encoder.vocabulary is not None:
         changes, text = named_changes(text, _families(gallery))
     vocabulary = gallery.encoder.vocabulary
     return ResolvedTurn(

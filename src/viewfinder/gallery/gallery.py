@@ -114,7 +114,7 @@ class Gallery:
             EncoderMismatch: the retriever was trained on other raw vectors.
         """
         row = self.row(picture_id)
-        vectors = self.vectors_of(self.snapshot.matrix_nd[row])
+        vectors = self.vectors_of(self.snapshot.matrix_nd[row], words=reads.words)
         if reads.space is not None:
             vectors["own"] = self.block(reads.space).vectors(np.array([row]))[0]
         seen = {} if reads.predictor is None else self.predicted([row], reads.predictor, reads.count)[0]
@@ -129,7 +129,7 @@ class Gallery:
         wants_regions = reads.space is not None and reads.space.reads_regions
         raw = self.encoder.pictures([pixels], regions=wants_regions)
         raw_1g = np.asarray(raw.global_bd, np.float32)
-        vectors = self.vectors_of(self.encoder.project(raw.global_bd)[0])
+        vectors = self.vectors_of(self.encoder.project(raw.global_bd)[0], words=reads.words)
         if reads.space is not None:
             check_version(reads.space, self.encoder.raw_version)
             vectors["own"] = reads.space.project(raw.regions_brd if wants_regions else None, raw_1g)[0]
@@ -148,10 +148,10 @@ class Gallery:
         )
         return [named(seen_nc2[row], predictor.labels) for row in rows]
 
-    def vectors_of(self, vector_d: Float[np.ndarray, " d"]) -> dict[str, Float[np.ndarray, ...]]:
-        """The representations of a picture with this vector: "global", and "vocabulary" where there is one."""
+    def vectors_of(self, vector_d: Float[np.ndarray, " d"], *, words: bool) -> dict[str, Float[np.ndarray, ...]]:
+        """The representations of a picture with this vector: "global", and with `words` its "vocabulary"."""
         vectors = {"global": np.array(vector_d)}
-        if self.encoder.vocabulary is not None:
+        if words and self.encoder.vocabulary is not None:
             vectors["vocabulary"] = said_of(vector_d[None], self.encoder.vocabulary)[0]
         return vectors
 

@@ -138,11 +138,16 @@ class ReadsAttributes(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Reads:
-    """What a retriever reads of a picture besides what all encoders give: its `needs` "own" and "attributes"."""
+    """What a retriever reads of a picture besides what all encoders give: its `needs` "own" and "attributes".
+
+    `words`: whether what the vocabulary says of pictures, and which of its words a "but ..." changes, is looked
+    up as well; who reads vectors of their own does without.
+    """
 
     space: RegionSpace | None = None
     predictor: Predictor | None = None
     count: int = 0
+    words: bool = True
 
 
 NOTHING_MORE = Reads()
@@ -233,7 +238,7 @@ class Retriever(Protocol[State]):
 def reads_of(retriever: Retriever[Any]) -> Reads:
     """What this retriever reads of a picture."""
     space = retriever.query(retriever.begin()).space if "own" in retriever.needs else None
-    reads = Reads(space) if isinstance(space, RegionSpace) else NOTHING_MORE
+    reads = Reads(space, words=False) if isinstance(space, RegionSpace) else NOTHING_MORE
     if "attributes" not in retriever.needs or not isinstance(retriever, ReadsAttributes):
         return reads
     return replace(reads, predictor=retriever.attributes, count=retriever.most_attributes)
