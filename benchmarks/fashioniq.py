@@ -83,7 +83,8 @@ RETRIEVERS = (
 )
 
 BOX = "in the box"
-IN_THE_BOX = Retriever(BOX, "modern", apart=False, seeds=ONE)
+PLAIN = "composer, nothing trained"
+IN_THE_BOX = tuple(Retriever(name, "", apart=False, seeds=ONE) for name in (BOX, PLAIN))
 
 VARIANTS = (
     Retriever("modern, a network for each kind", "modern", seeds=ONE, speakers=("captioner",)),
@@ -182,7 +183,7 @@ def captioner_jobs(place: Place) -> list[Job]:
 
 def retriever_jobs(place: Place) -> list[Job]:
     """The main chain's first seed, what has one seed, the other seeds."""
-    rows = (*RETRIEVERS, *VARIANTS, IN_THE_BOX)
+    rows = (*RETRIEVERS, *VARIANTS, *IN_THE_BOX)
     return [
         (row.name, seed, partial(retrieve, row, seed, place)) for seed in SEEDS for row in rows if seed in row.seeds
     ]
@@ -195,7 +196,7 @@ def single_jobs(place: Place) -> list[Job]:
 
 def box_jobs(place: Place) -> list[Job]:
     """What is in the box, on pictures that it has not seen."""
-    return [(BOX, 0, partial(box, place))]
+    return [(BOX, 0, partial(box, place)), (PLAIN, 0, partial(talk, "composer", PLAIN, place))]
 
 
 PARTS: dict[str, Callable[[Place], list[Job]]] = {
@@ -251,16 +252,22 @@ def compose(name: str, seed: int, place: Place) -> None:
 
 def box(place: Place) -> None:
     """The weights in the box: talks with both users, and the captions of photographs, one a turn."""
+    talk("fashioniq", BOX, place)
     out = place.run("retrievers", BOX, 0)
-    for speaker, talks in (("captioner", ("--user", "captioner", "--task", "dialogue")), ("oracle", ())):
-        if not is_measured(out / speaker):
-            evaluate("fashioniq", out / speaker, place, *talks)
     if not is_measured(out / "photos"):
         run(
             "evaluate", "fashioniq", "--data", str(place.data / "flickr8k"), "--protocol", "drilldown", "--split",
             "test",
             "--features", str(place.work / "flickr8k"), "--out", str(out / "photos"), log=out / "photos.log",
         )  # fmt: skip
+
+
+def talk(system: str, name: str, place: Place) -> None:
+    """Both users talk to a system as it is in the box."""
+    out = place.run("retrievers", name, 0)
+    for speaker, talks in (("captioner", ("--user", "captioner")), ("oracle", ())):
+        if not is_measured(out / speaker):
+            evaluate(system, out / speaker, place, *talks, "--task", "dialogue")
 
 
 def train(system: str, out: Path, place: Place, seed: int, preset: str, settings: Sequence[str]) -> None:
@@ -289,7 +296,7 @@ Values = dict[str, Float[np.ndarray, " t"]]
 
 def results(place: Place) -> dict[str, Any]:
     """All that is measured so far."""
-    retrievers = (*RETRIEVERS, *VARIANTS, IN_THE_BOX)
+    retrievers = (*RETRIEVERS, *VARIANTS, *IN_THE_BOX)
     claims = [claim for claim in tomllib.loads((HERE / "claims.toml").read_text())["claim"] if "fashion" in claim]
     rows = {
         speaker: {row.name: retriever_row(row, speaker, place) for row in retrievers if speaker in row.speakers}
@@ -397,14 +404,14 @@ def retriever_row(row: Retriever, speaker: str, place: Place) -> dict[str, Any]:
     if not by_seed:
         return {}
     folder = place.run("retrievers", row.name, row.seeds[0])
-    weights = next(iter(sorted(folder.glob("**/best.safetensors"))), SHIPPED)
+    weights = next(iter(sorted(folder.glob("**/best.safetensors"))), SHIPPED if row.name == BOX else None)
     return {
         "seeds": len(by_seed),
         **{metric: turns_of(over_seeds(by_seed, "dialogue", metric)) for metric in ("P", "R@10", "R@50")},
         "by kind": {
             kind: {m: turns_of(over_seeds(by_seed, f", {kind}, dialogue", m)) for m in ("P", "R@10")} for kind in KINDS
         },
-        "parameters": trained_numbers(weights),
+        "parameters": trained_numbers(weights) if weights else 0,
         "minutes": [round(minutes(place.run("retrievers", row.name, seed)), 1) for seed in row.seeds],
     }
 
@@ -460,7 +467,7 @@ def counted(name: str, claim: Mapping[str, Any], place: Place) -> Float[np.ndarr
     if claim["part"] == "single":
         values_est = over_seeds([single_tasks(name, seed, place) for seed in SEEDS], "split gallery", metric)
         return values_est[:, :, 0] if values_est.size else np.zeros((0, 0))
-    row = next(row for row in (*RETRIEVERS, *VARIANTS, IN_THE_BOX) if row.name == name)
+    row = next(row for row in (*RETRIEVERS, *VARIANTS, *IN_THE_BOX) if row.name == name)
     by_seed = [talk_tasks(row, claim["user"], seed, place) for seed in row.seeds]
     values_est = over_seeds(by_seed, "dialogue", metric)
     if not values_est.size:
