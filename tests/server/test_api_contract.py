@@ -38,9 +38,9 @@ from viewfinder.testing import COLOURS, tiny_pictures
 
 TOKEN = "contract"
 LEAST_CASES = 2000
-STEPS = 1000
-SELDOM = {"log_in", "export_study_runs", "resume_job", "pause_job", "cancel_job"}
-"""They want a token in their body, a study that has come to an end, or the right moment of a job."""
+STEPS = 1200
+SELDOM = {"log_in", "retriever_attributes", "export_study_runs", "resume_job", "pause_job", "cancel_job"}
+"""They want a token in their body, a picture in their query, a study that has ended, or the right moment of a job."""
 
 TURNS: list[dict[str, Any]] = [
     *({"say": "red over blue"}, {"say": "something green"}, {"answer": "don't know"}),

@@ -36,6 +36,7 @@ def _here(*names: str) -> dict[str, str]:
 ID = {"id": "$response.body#/id"}
 TALK, TURN = f"{API}/sessions/{{id}}", f"{API}/sessions/{{id}}/turns/{{number}}"
 JOB, PICTURE = f"{API}/collection/jobs/{{id}}", f"{API}/pictures/{{picture}}"
+IN_TALK = f"{TALK}/pictures/{{picture}}"
 STUDY = f"{API}/studies/{{study}}"
 PARTICIPANT = f"{STUDY}/participants/{{participant}}"
 TRIAL = f"{PARTICIPANT}/trials/{{trial}}"
@@ -46,6 +47,7 @@ FOLLOWS = (
     Follows("list_sessions", 200, TALK, {"id": "$response.body#/sessions/0/id"}),
     Follows("take_turn", 201, TALK, _here("id")),
     Follows("take_turn", 201, TURN, {**_here("id"), "number": "$response.body#/turn"}),
+    Follows("take_turn", 201, IN_TALK, {**_here("id"), "picture": "$response.body#/results/0/id"}),
     Follows("edit_turn", 200, TURN, {**_here("id"), "number": "$response.body#/results/turn"}),
     Follows("search", 200, PICTURE, {"picture": "$response.body#/results/0/id"}),
     Follows("similar_pictures", 200, PICTURE, {"picture": "$response.body#/results/0/id"}),
