@@ -16,15 +16,16 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Answer, PictureId, Reject
-from viewfinder.errors import BadInput, EncoderMismatch
+from viewfinder.errors import EncoderMismatch
 from viewfinder.retrievers.base import Part, Query, RegionSpace, ResolvedTurn, Sentences
+from viewfinder.retrievers.blocks.boxed import weights_of
 from viewfinder.retrievers.blocks.forward import Arrays, projected
 from viewfinder.retrievers.blocks.spoken import Spoken, spoken
 from viewfinder.retrievers.chatir.reading import Piece, reader_of
 from viewfinder.retrievers.chatir.settings import ModelSettings
 from viewfinder.retrievers.chatir.texts import PROBE, Said, refused, told
 from viewfinder.training.presets import build
-from viewfinder.weights import Weights, check_card, read_weights
+from viewfinder.weights import Weights
 
 SYSTEM = "chatir"
 SHIPPED = Path(__file__).with_name("lab.safetensors")
@@ -200,14 +201,6 @@ def load(checkpoint: Path | None = None) -> Chatir:
     """The retriever with these weights; None: those in the box.
 
     Raises:
-        BadInput: there are none in the box and none are given; or no such file, or it is damaged or of another system.
+        BadInput: as `weights_of`.
     """
-    if checkpoint is None and not SHIPPED.is_file():
-        raise BadInput(
-            f"{SYSTEM}: no weights are in the box; train some (`viewfinder train {SYSTEM}`) and name them "
-            "(--checkpoint)"
-        )
-    path = checkpoint or SHIPPED
-    weights = read_weights(path)
-    check_card(path, weights.card, system=SYSTEM)
-    return Chatir(weights)
+    return Chatir(weights_of(SYSTEM, checkpoint, SHIPPED))

@@ -16,11 +16,12 @@ from jaxtyping import Float, Float32
 from viewfinder.conversation import PictureId
 from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.retrievers.base import Part, Query, RegionSpace, ResolvedTurn
+from viewfinder.retrievers.blocks.boxed import weights_of
 from viewfinder.retrievers.blocks.forward import Arrays, Reader, linear, projected, unit, updated
 from viewfinder.retrievers.blocks.spoken import spoken
 from viewfinder.retrievers.drilldown.settings import ModelSettings
 from viewfinder.training.presets import build
-from viewfinder.weights import Weights, check_card, read_weights
+from viewfinder.weights import Weights
 
 SYSTEM = "drilldown"
 SHIPPED = Path(__file__).with_name("modern.safetensors")
@@ -168,9 +169,6 @@ def load(checkpoint: Path | None = None) -> Drilldown:
     """The retriever with these weights; None: those in the box.
 
     Raises:
-        BadInput: no such file, or it is damaged or of another system.
+        BadInput: as `weights_of`.
     """
-    path = checkpoint or SHIPPED
-    weights = read_weights(path)
-    check_card(path, weights.card, system=SYSTEM)
-    return Drilldown(weights)
+    return Drilldown(weights_of(SYSTEM, checkpoint, SHIPPED))

@@ -17,8 +17,8 @@ from jaxtyping import Float, Float32
 
 from viewfinder.attributes import AttributePredictor
 from viewfinder.conversation import PictureId
-from viewfinder.errors import BadInput
 from viewfinder.retrievers.base import Part, Picture, Query, RegionSpace, ResolvedTurn
+from viewfinder.retrievers.blocks.boxed import weights_of
 from viewfinder.retrievers.blocks.forward import Arrays
 from viewfinder.retrievers.fashioniq import composition_forward, forward, recurrent_forward
 from viewfinder.retrievers.fashioniq.distance import MORE, Lifting, longest_normed
@@ -26,7 +26,7 @@ from viewfinder.retrievers.fashioniq.forward import Said, looked
 from viewfinder.retrievers.fashioniq.reading import Heard, WordReader, heard_of, numbers_of
 from viewfinder.retrievers.fashioniq.settings import Composition, Reading, Recurrent, Transformer
 from viewfinder.training.presets import build
-from viewfinder.weights import Weights, check_card, read_weights
+from viewfinder.weights import Weights
 
 SYSTEM = "fashioniq"
 SHIPPED = Path(__file__).with_name("modern.safetensors")
@@ -199,14 +199,6 @@ def load(checkpoint: Path | None = None) -> FashionIq:
     """The retriever with these weights; None: those in the box.
 
     Raises:
-        BadInput: there are none in the box and none are given; or no such file, or it is damaged or of another system.
+        BadInput: as `weights_of`.
     """
-    if checkpoint is None and not SHIPPED.is_file():
-        raise BadInput(
-            f"{SYSTEM}: no weights are in the box; train some (`viewfinder train {SYSTEM}`) and name them "
-            "(--checkpoint)"
-        )
-    path = checkpoint or SHIPPED
-    weights = read_weights(path)
-    check_card(path, weights.card, system=SYSTEM)
-    return FashionIq(weights)
+    return FashionIq(weights_of(SYSTEM, checkpoint, SHIPPED))
