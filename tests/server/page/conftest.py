@@ -367,6 +367,8 @@ class Person:
         before = self.page.url
         yield
         expect(self.page).not_to_have_url(before)
+        # The talk's part of the page is fetched at its first turn: only what it draws says what is still awaited.
+        expect(self.page.locator("vf-talk:not([hidden]) .turn")).not_to_have_count(0)
         self.rest()
 
     def arrived(self, turn: int) -> None:
