@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from viewfinder.data.files import folder_at
 from viewfinder.encoders.base import Encoder
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.features.places import is_writable, places_of
@@ -15,7 +16,7 @@ from viewfinder.retrievers.blocks.sentences import SentenceVectors
 from viewfinder.retrievers.blocks.talks import Talks, read_talks
 
 if TYPE_CHECKING:
-    from viewfinder.training import Fitted
+    from viewfinder.training import Fitted, Job
 
 SENTENCES = "sentences"
 """The folder of sentence vectors, among those of the pictures' vectors."""
@@ -72,6 +73,19 @@ class TrainPlan:
         if self.features is None or len(self.data) == 1:
             return self.features
         return self.features / folder.resolve().name
+
+    def fit(self, job: Job, out: Path | None = None) -> Fitted:
+        """Runs one training as planned, in `out` or else where the plan says; see `training.fit`."""
+        from viewfinder.training import fit
+
+        return fit(
+            job,
+            self.out if out is None else out,
+            resume=self.resume,
+            shown=self.shown,
+            tensorboard=self.tensorboard,
+            should_stop=self.should_stop,
+        )
 
     def sentences(self, texts: Sequence[str]) -> SentenceVectors:
         """The encoder's vectors of sentences, computed where they are not there yet."""
@@ -140,8 +154,7 @@ def train(plan: TrainPlan) -> Fitted:
     if plan.system not in TRAINERS:
         raise UnknownName(f"no system is called {plan.system!r}; there are: {', '.join(TRAINERS)}")
     for folder in plan.data:
-        if not folder.is_dir():
-            raise BadInput(f"{folder}: no such folder; name the folder of a data set (--data)")
+        folder_at(folder)
     # `fit` would say the same, but only once the data is read.
     if not plan.resume and any(plan.out.glob("**/checkpoints/*.safetensors")):
         raise BadInput(f"{plan.out}: holds a training already; go on with it (--resume) or name another folder (--out)")

@@ -18,7 +18,7 @@ from viewfinder.retrievers.blocks.described import together, vocabulary_of
 from viewfinder.retrievers.blocks.dialogues import Batch, Dialogues, VectorSpeech, WordSpeech, recalls
 from viewfinder.retrievers.blocks.inputs import Inputs
 from viewfinder.retrievers.trainers import TrainPlan
-from viewfinder.training import Card, Fitted, Job, Training, fit, read_card
+from viewfinder.training import Card, Fitted, Job, Training, read_card
 from viewfinder.weights import check_card
 
 Heard = TypeVar("Heard")
@@ -141,9 +141,7 @@ def run(plan: TrainPlan, material: Material, stage: Stage, out: Path) -> Fitted:
         higher=stage.selects == "recall",
         may_leave_unused=True,
     )
-    return fit(
-        job, out, resume=plan.resume, shown=plan.shown, tensorboard=plan.tensorboard, should_stop=plan.should_stop
-    )
+    return plan.fit(job, out)
 
 
 def validated(

@@ -31,7 +31,6 @@ from viewfinder.training import (
     Fitted,
     Job,
     build,
-    fit,
     gather_with_gradient,
     load_network,
     load_preset,
@@ -58,7 +57,7 @@ def train(plan: TrainPlan) -> Fitted:
         # A round that was never read in training could not be read later.
         preset = replace(preset, model=replace(preset.model, rounds=min(preset.model.rounds, preset.rounds)))
     material = read_material(plan, preset, start)
-    return fit(
+    return plan.fit(
         Job(
             network=material.network,
             batches=material.train.epochs(preset.batch),
@@ -71,11 +70,6 @@ def train(plan: TrainPlan) -> Fitted:
             trainable=partial(_trains, material.network, preset),
             may_leave_unused=True,
         ),
-        plan.out,
-        resume=plan.resume,
-        shown=plan.shown,
-        tensorboard=plan.tensorboard,
-        should_stop=plan.should_stop,
     )
 
 

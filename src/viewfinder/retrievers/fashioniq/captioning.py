@@ -28,7 +28,7 @@ from viewfinder.retrievers.blocks.settings import at_least_one
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
 from viewfinder.retrievers.fashioniq.predicting import train as train_attributes
 from viewfinder.retrievers.trainers import TrainPlan
-from viewfinder.training import Batches, Card, Fitted, Job, Training, fit, load_preset, read_card, seed_all, shuffled
+from viewfinder.training import Batches, Card, Fitted, Job, Training, load_preset, read_card, seed_all, shuffled
 from viewfinder.users.captioner.captioner import SYSTEM, Captioner
 from viewfinder.users.captioner.decoding import END, PAD, START, greedy, texts_of
 from viewfinder.users.captioner.network import CaptionerNetwork, make_captioner
@@ -130,7 +130,7 @@ def train(plan: TrainPlan) -> Fitted:
         "kinds": list(garments["train"].kinds),
     }
     card = Card(system=SYSTEM, preset=plan.preset, encoder=garments["train"].raw_version, settings=known)
-    return fit(
+    return plan.fit(
         Job(
             network=network,
             batches=partial(_epoch, examples["train"], preset.batch),
@@ -141,11 +141,6 @@ def train(plan: TrainPlan) -> Fitted:
             selects=preset.selects,
             higher=preset.selects != "loss",
         ),
-        plan.out,
-        resume=plan.resume,
-        shown=plan.shown,
-        tensorboard=plan.tensorboard,
-        should_stop=plan.should_stop,
     )
 
 

@@ -26,7 +26,7 @@ from viewfinder.retrievers.fashioniq.settings import PolicySettings, Preset
 from viewfinder.retrievers.fashioniq.shelves import Shelf, Talks, epochs, moved
 from viewfinder.retrievers.fashioniq.train import Material, job
 from viewfinder.retrievers.trainers import TrainPlan
-from viewfinder.training import Constant, Fitted, fit
+from viewfinder.training import Constant, Fitted
 
 
 def improve(plan: TrainPlan, preset: Preset, material: Material) -> Fitted:
@@ -53,14 +53,7 @@ def improve(plan: TrainPlan, preset: Preset, material: Material) -> Fitted:
         settings=settings,
         trainable=_trains,
     )
-    return fit(
-        second,
-        plan.out / "policy",
-        resume=plan.resume,
-        shown=plan.shown,
-        tensorboard=plan.tensorboard,
-        should_stop=plan.should_stop,
-    )
+    return plan.fit(second, plan.out / "policy")
 
 
 def _trains(name: str) -> bool:

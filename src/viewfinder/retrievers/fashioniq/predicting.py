@@ -23,7 +23,7 @@ from viewfinder.networks.looking import scale_of, standardised
 from viewfinder.retrievers.blocks.settings import at_least_one
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
 from viewfinder.retrievers.trainers import TrainPlan
-from viewfinder.training import Card, Fitted, Job, Training, fit, load_network, load_preset, read_card, shuffled
+from viewfinder.training import Card, Fitted, Job, Training, load_network, load_preset, read_card, shuffled
 from viewfinder.weights import check_card
 
 PRESETS = Path(__file__).with_name("attributes.toml")
@@ -123,14 +123,7 @@ def train(plan: TrainPlan) -> Fitted:
         selects="f1",
         higher=True,
     )
-    return fit(
-        job,
-        plan.out,
-        resume=plan.resume,
-        shown=plan.shown,
-        tensorboard=plan.tensorboard,
-        should_stop=plan.should_stop,
-    )
+    return plan.fit(job)
 
 
 def _labels(plan: TrainPlan, garments: Garments, fewest: int) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ from viewfinder.retrievers.fashioniq.shelves import (
 from viewfinder.retrievers.fashioniq.texts import words_in
 from viewfinder.retrievers.fashioniq.word_vectors import WordVectors, word_table
 from viewfinder.retrievers.trainers import TrainPlan
-from viewfinder.training import Card, Fitted, Job, build, fit, load_network, load_preset, seed_all
+from viewfinder.training import Card, Fitted, Job, build, load_network, load_preset, seed_all
 from viewfinder.users.captioner.captioner import Captioner
 from viewfinder.users.captioner.decoding import greedy, texts_of
 
@@ -68,14 +68,7 @@ def train(plan: TrainPlan) -> Fitted:
         material = read_material(plan, preset, start)
     except Stopped as stopped:
         return stopped.fitted
-    first = fit(
-        job(plan, preset, material),
-        plan.out / SUPERVISED if preset.policy.epochs else plan.out,
-        resume=plan.resume,
-        shown=plan.shown,
-        tensorboard=plan.tensorboard,
-        should_stop=plan.should_stop,
-    )
+    first = plan.fit(job(plan, preset, material), plan.out / SUPERVISED if preset.policy.epochs else plan.out)
     if not preset.policy.epochs or first.ended == "asked":
         return first
     from viewfinder.retrievers.fashioniq.policy import improve
