@@ -139,6 +139,8 @@ def test_what_cannot_be_captioned_is_said(pairs: Path, weights: Callable[[int], 
         captioned(pairs, weights(0), tmp_path, manners={"noise": 0.1})
     with pytest.raises(BadInput, match=r"cap\.<kind>\.<split>\.json"):
         captioned(tmp_path, weights(0), tmp_path)
+    with pytest.raises(BadInput, match="nowhere: no such folder"):
+        captioned(tmp_path / "nowhere", weights(0), tmp_path)
     other = ColourEncoder(raw_version="colours-raw-2")
     with pytest.raises(EncoderMismatch, match="colours-raw-1"):
         caption_pairs(Plan(system="captioner", data=pairs, checkpoint=weights(0)), other, tmp_path)

@@ -17,7 +17,6 @@ from viewfinder.cli.failing import FAILED
 from viewfinder.cli.interrupts import Interrupts
 from viewfinder.cli.options import FeaturesOption, JsonOption, VectorsOption
 from viewfinder.cli.output import counted, emit, note, say
-from viewfinder.errors import BadInput
 from viewfinder.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -63,11 +62,11 @@ def dialogues(
     releases its own; `train chatir` learns from them, `evaluate` replays them. Ctrl-C stops after a talk.
     """
     from viewfinder import encoders
+    from viewfinder.data.files import folder_at
     from viewfinder.evaluation import Plan
     from viewfinder.evaluation.generating import Order, default_file, generate
 
-    if not data.is_dir():
-        raise BadInput(f"{data}: no such folder; name the folder of a data set")
+    folder_at(data)
     plan = Plan(
         system=retriever, data=data, split=split, user=user, manners=manners(manner or ()), questioner=questioner,
         catalogue=catalogue, vectors=vectors, features=features, limit=limit, seed=seed, checkpoint=checkpoint,

@@ -61,6 +61,7 @@ def train(
 
     Ctrl-C stops after a step and leaves a checkpoint; `--resume` goes on from it.
     """
+    from viewfinder.data.files import folder_at
     from viewfinder.encoders import load_encoder
     from viewfinder.retrievers.trainers import TRAINERS, TrainPlan
     from viewfinder.retrievers.trainers import train as run
@@ -84,8 +85,7 @@ def train(
     if system not in TRAINERS:
         raise UnknownName(f"no system is called {system!r}; there are: {', '.join((STARTER, QUESTIONS, *TRAINERS))}")
     for folder in data:
-        if not folder.is_dir():
-            raise BadInput(f"{folder}: no such folder; name the folder of a data set")
+        folder_at(folder)
     model = load_encoder(encoder or "starter")
     note_preparation(model)
     with ExitStack() as stack:

@@ -25,7 +25,7 @@ def folder_at(path: Path) -> Path:
         BadInput: there is none.
     """
     if not path.is_dir():
-        raise BadInput(f"{path}: no such folder")
+        raise BadInput(f"{path}: no such folder; check the path")
     return path
 
 

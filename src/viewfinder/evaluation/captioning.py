@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.data.fashion_iq import FashionIQ, fashion_kinds, read_fashion_iq
+from viewfinder.data.files import folder_at
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.figures import Figure
@@ -121,7 +122,7 @@ def write_captions(captioning: Captioning) -> None:
 
 def _read(plan: Plan) -> list[FashionIQ]:
     """The kinds with pairs to caption: of the split that the plan names, else of the first that has any."""
-    if not (plan.data / "captions").is_dir():
+    if not (folder_at(plan.data) / "captions").is_dir():
         raise BadInput(f"{plan.data}: no captions/cap.<kind>.<split>.json here; name a folder as Fashion IQ's")
     kinds = fashion_kinds(plan.data)
     there = tuple(dict.fromkeys(split for splits in kinds.values() for split in splits))

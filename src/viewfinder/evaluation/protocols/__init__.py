@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from viewfinder.data.files import folder_at
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.protocols import captions, chatir, chatsearch, cirr, drilldown, fashioniq, mai
 from viewfinder.evaluation.task import Task
@@ -43,8 +44,7 @@ def tasks_of(folder: Path, protocol: str | None, split: str | None, pool: Path |
         UnknownName: there is no such protocol, or none of them has such a split.
         BadInput: the folder holds no data of a protocol, or damaged data.
     """
-    if not folder.is_dir():
-        raise BadInput(f"{folder}: no such folder; name the folder of a data set")
+    folder_at(folder)
     if protocol is not None and protocol not in PROTOCOLS:
         raise UnknownName(f"no protocol is called {protocol!r}; there are: {', '.join(PROTOCOLS)}")
     if pool is not None and protocol not in {None, "chatir"}:
