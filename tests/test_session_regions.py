@@ -20,6 +20,7 @@ from viewfinder.gallery import regions as region_scores
 from viewfinder.memo import StepMemo
 from viewfinder.results import Hits
 from viewfinder.retrievers import Composer, Part, Query, RegionSpace, ResolvedTurn, Retriever
+from viewfinder.retrievers.base import RawPictures
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 
@@ -30,9 +31,9 @@ LOOKS = [(top, bottom) for top in NAMES for bottom in NAMES]
 ENCODER = ColourEncoder()
 
 
-def as_units(regions_nre: Array | None, global_ng: Array) -> Float32[np.ndarray, "n k d"]:
-    assert regions_nre is not None
-    long_nre = regions_nre.astype(np.float32)
+def as_units(raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
+    assert raw.regions_nre is not None
+    long_nre = raw.regions_nre.astype(np.float32)
     return np.asarray(long_nre / np.maximum(np.linalg.norm(long_nre, axis=-1, keepdims=True), 1e-6))
 
 

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
-from jaxtyping import Float, Float16, Float32, Int
+from jaxtyping import Float, Float32, Int
 
 from viewfinder.conversation import Answer, BackTo, Conversation, Keep, Node, is_dont_know
 from viewfinder.gallery import Gallery
 from viewfinder.questioners import Candidates, Sight
 from viewfinder.results import AT_LEAST, View
 from viewfinder.retrievers import Query, RegionSpace
+from viewfinder.retrievers.base import RawPictures
 
 CANDIDATES = AT_LEAST
 """The likeliest pictures, which a question is about."""
@@ -75,11 +76,9 @@ class GalleryLookup:
         return np.stack([_chances(s_c, query.sharpness) for s_c, query in zip(scores_ac, queries, strict=True)])
 
 
-def _alone(
-    sight: Sight, regions_nre: Float16[np.ndarray, "n r e"] | None, whole_ng: Float[np.ndarray, "n g"]
-) -> Float32[np.ndarray, "n 1 k"]:
+def _alone(sight: Sight, raw: RawPictures) -> Float32[np.ndarray, "n 1 k"]:
     """A sight as a region space has it: one vector a picture."""
-    return sight.project(whole_ng)[:, None]
+    return sight.project(raw.whole_ng)[:, None]
 
 
 def _chances(total_c: Float[np.ndarray, " c"], sharpness: float) -> Float[np.ndarray, " c"]:

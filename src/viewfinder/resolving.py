@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import overload
 
@@ -25,7 +26,7 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.gallery import Gallery
 from viewfinder.pictures import decode_one
 from viewfinder.questioners import statement, values_meant
-from viewfinder.retrievers import NOTHING_MORE, Change, Picture, Reads, ResolvedTurn, Sentences
+from viewfinder.retrievers import NOTHING_MORE, Change, Picture, Reads, ResolvedTurn
 from viewfinder.retrievers.changes import Family, named_changes
 
 FACTS = frozenset({"format", "year", "month", "camera", "folder"})
@@ -106,7 +107,8 @@ def resolve(
         values,
         changes,
         vocabulary.words if vocabulary is not None else (),
-        Sentences(gallery.encoder.sentences_version, gallery.encoder.sentences),
+        gallery.sentences,
+        partial(_earlier, node, talk, gallery, image_file, reads),
     )
 
 
@@ -119,15 +121,41 @@ def _own_picture(path: Path, gallery: Gallery, reads: Reads) -> Picture:
 def _on_screen(
     node: Node, talk: Conversation, gallery: Gallery, image_file: ImageFile, reads: Reads
 ) -> tuple[Picture, ...]:
-    """What the user means by "what was there after that turn": the picture picked, else the top of the results."""
-    while isinstance(node.turn, BackTo):
-        node = talk.node(node.parent)
+    """What the user means by "what was there after that turn": the picture picked, else the top of the results.
+
+    Raises:
+        BadInput: nothing was there.
+    """
+    node = _moved_to(node, talk)
     if isinstance(node.turn, Show):
         return (_own_picture(image_file(node.turn.pixels_ref), gallery, reads),)
-    ids = (node.turn.picture,) if isinstance(node.turn, Like) else node.shown[:KEPT_FROM]
+    ids = _ids_after(node)
     if not ids:
         raise BadInput(f"nothing was on the screen after turn {node.number}: keep something of a later turn")
     return tuple(gallery.picture(picture, reads) for picture in ids)
+
+
+def _earlier(
+    here: Node, talk: Conversation, gallery: Gallery, image_file: ImageFile, reads: Reads, number: int
+) -> tuple[Picture, ...]:
+    """The same after a turn before `here`, by its number; none where nothing was there, or nothing is left of it."""
+    if not 0 <= number < here.number:
+        return ()
+    node = _moved_to(talk.node(number), talk)
+    if isinstance(node.turn, Show):
+        return (_own_picture(image_file(node.turn.pixels_ref), gallery, reads),)
+    return tuple(OnScreen(_ids_after(node), gallery, reads))
+
+
+def _moved_to(node: Node, talk: Conversation) -> Node:
+    """The node where the user is after a turn: `BackTo` only moves."""
+    while isinstance(node.turn, BackTo):
+        node = talk.node(node.parent)
+    return node
+
+
+def _ids_after(node: Node) -> Sequence[PictureId]:
+    return (node.turn.picture,) if isinstance(node.turn, Like) else node.shown[:KEPT_FROM]
 
 
 def _kept(attribute: str, pictures: tuple[Picture, ...], gallery: Gallery) -> tuple[dict[str, tuple[str, ...]], str]:

@@ -15,6 +15,7 @@ from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Reject
 from viewfinder.retrievers import Part, Query, RegionSpace, ResolvedTurn
+from viewfinder.retrievers.base import RawPictures
 from viewfinder.testing import ColourEncoder
 
 PROGRAM = (sys.executable, "-c", "from viewfinder.cli import main; main()")
@@ -80,12 +81,10 @@ class Looking:
         parts = (Part("regions", turn, text, 1 / age, vector_3) for age, (turn, text, vector_3) in enumerate(kept, 1))
         return Query(tuple(parts), self.space, self.compare, excluded)
 
-    def _project(
-        self, regions_nre: Float[np.ndarray, "n r e"] | None, whole_ng: Float[np.ndarray, "n g"]
-    ) -> Float32[np.ndarray, "n k d"]:
-        assert regions_nre is not None
-        self.projected.append(len(regions_nre))
-        return unit(regions_nre[:, :, :3])
+    def _project(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
+        assert raw.regions_nre is not None
+        self.projected.append(len(raw.regions_nre))
+        return unit(raw.regions_nre[:, :, :3])
 
 
 def unit(vectors: Float[np.ndarray, "*n d"]) -> Float32[np.ndarray, "*n d"]:

@@ -66,7 +66,7 @@ def test_parts_that_count_nothing_leave_all_pictures_equal(looking: Callable[...
     assert scores_n.tolist() == [0.0] * 5
 
 
-SPACE = RegionSpace("s", "r", lambda regions_nre, whole_ng: np.zeros((1, 1, 3), np.float32), 1, 3)
+SPACE = RegionSpace("s", "r", lambda raw: np.zeros((1, 1, 3), np.float32), 1, 3)
 
 
 @settings(max_examples=30, deadline=None)

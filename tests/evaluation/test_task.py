@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from viewfinder.conversation import BackTo, Like, Reject, Say
 from viewfinder.evaluation import Talk, Task
 
@@ -14,6 +16,11 @@ def test_pictures_are_renamed_everywhere() -> None:
     [found] = renamed.talks
     assert renamed.gallery == ("A", "B", "C")
     assert found == Talk("1", "A", (Like("B", "red"), Reject(("C",))), ("B", "A"), among=("A", "B"), leaves_out=("B",))
+
+
+def test_captions_follow_their_pictures_to_new_names() -> None:
+    described = replace(task(), captions={"a": "a dog", "b": "a cat", "lost": "a bird"})
+    assert described.renamed({"a": "A", "b": "B", "c": "C"}).captions == {"A": "a dog", "B": "a cat"}
 
 
 def test_a_talk_that_names_a_lost_picture_goes() -> None:

@@ -65,7 +65,7 @@ def test_more_than_there_are_labels_is_all_of_them() -> None:
 
 
 def test_a_picture_brings_what_is_seen_in_it_and_so_does_an_own_image() -> None:
-    reads = Reads(None, Channels(), 2)
+    reads = Reads(predictor=Channels(), count=2)
     assert gallery().picture("p001", reads).predicted[0] == "greenish"
     assert gallery().picture_of(halves("green", "white"), reads).predicted[0] == "greenish"
     assert gallery().picture("p001").predicted == ()

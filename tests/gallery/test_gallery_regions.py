@@ -18,6 +18,7 @@ from viewfinder.errors import EncoderMismatch, LibraryError
 from viewfinder.gallery import Boxed, Gallery, RawVectors
 from viewfinder.gallery import regions as region_scores
 from viewfinder.retrievers import Part, Query, RegionSpace
+from viewfinder.retrievers.base import RawPictures
 from viewfinder.stores import RegionBlock, Snapshot
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 
@@ -58,21 +59,21 @@ class Detected(Given):
         return np.array([[0.0, 0.0, 0.5, 1.0], [0.5, 0.0, 1.0, 1.0]])
 
 
-def as_given(regions_nre: Array | None, global_ng: Array) -> Float32[np.ndarray, "n k d"]:
-    assert regions_nre is not None
-    return regions_nre.astype(np.float32)
+def as_given(raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
+    assert raw.regions_nre is not None
+    return raw.regions_nre.astype(np.float32)
 
 
-def as_units(regions_nre: Array | None, global_ng: Array) -> Float32[np.ndarray, "n k d"]:
-    assert regions_nre is not None
-    assert regions_nre.dtype == np.float16
-    long_nre = regions_nre.astype(np.float32)
+def as_units(raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
+    assert raw.regions_nre is not None
+    assert raw.regions_nre.dtype == np.float16
+    long_nre = raw.regions_nre.astype(np.float32)
     return np.asarray(long_nre / np.maximum(np.linalg.norm(long_nre, axis=-1, keepdims=True), 1e-6))
 
 
-def whole_only(regions_nre: Array | None, global_ng: Array) -> Float32[np.ndarray, "n k d"]:
-    assert regions_nre is None
-    return np.asarray(global_ng[:, None], np.float32)
+def whole_only(raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
+    assert raw.regions_nre is None
+    return np.asarray(raw.whole_ng[:, None], np.float32)
 
 
 LN3 = math.log(3.0)

@@ -169,9 +169,9 @@ def save_fashioniq() -> Callable[[Path, str, int], Path]:
         import torch
 
         from viewfinder.networks.attributes import AttributeHead
+        from viewfinder.retrievers.blocks.word_vectors import WordVectors
         from viewfinder.retrievers.fashioniq.network import TransformerRetriever
         from viewfinder.retrievers.fashioniq.settings import Transformer
-        from viewfinder.retrievers.fashioniq.word_vectors import WordVectors
         from viewfinder.training import Card, save_network
 
         torch.manual_seed(5)

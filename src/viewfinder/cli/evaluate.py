@@ -60,6 +60,9 @@ def evaluate(
     catalogue: Annotated[
         Path | None, typer.Option(metavar="CSV", help="Columns that the system may use. [default: pixels alone]")
     ] = None,
+    captions: Annotated[
+        bool, typer.Option(help="What is written about the pictures of mai, for systems that read it; or none.")
+    ] = True,
     vectors: VectorsOption = None,
     features: FeaturesOption = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Talks a task, taken evenly.")] = None,
@@ -84,7 +87,7 @@ def evaluate(
     plan = Plan(
         system=system, data=data, protocol=protocol, split=split, task=task, user=user, manners=manners(manner or ()),
         questioner=questioner, pool=pool, catalogue=catalogue, vectors=vectors, features=features,
-        ties=cast("Ties", ties), limit=limit, seed=seed, checkpoint=checkpoint, processes=processes,
+        captions=captions, ties=cast("Ties", ties), limit=limit, seed=seed, checkpoint=checkpoint, processes=processes,
     )  # fmt: skip
     weights = checkpoint.stem if checkpoint is not None else ""
     asks = (questioner or "").partition("=")[0]

@@ -107,6 +107,7 @@ def _provenance(plan: Plan, encoder: Encoder) -> Provenance:
         "limit": plan.limit,
         "catalogue": plan.catalogue and plan.catalogue.name,
         "pool": plan.pool and plan.pool.name,
+        "captions": None if plan.captions else "no",
         **plan.manners,
     }
     return Provenance(
@@ -124,7 +125,7 @@ def _replayed(
     task: Task, pictures: Pictures, retriever: Retriever[Any], plan: Plan
 ) -> tuple[TaskResult, list[Example]]:
     """A task whose talks were recorded: its ranks and figures, and the first talks to look at."""
-    gallery = pictures.gallery(tuple(task.pictures()))
+    gallery = pictures.gallery(tuple(task.pictures()), task.captions if plan.captions else None)
     table = replay(task, gallery, retriever)
     shown = examples(task, gallery, retriever, None, table, pictures.files)
     return result_of(task, table, figures(task, table, plan.ties)), shown

@@ -38,11 +38,11 @@ class Pictures:
         if len(self.keys) != len(self.vectors_nd):
             raise BadInput(f"{len(self.vectors_nd)} vectors for {len(self.keys)} pictures: give one vector a picture")
 
-    def gallery(self, keys: Sequence[str] | None = None) -> Gallery:
-        """All pictures, or those with these keys, as something to search in."""
+    def gallery(self, keys: Sequence[str] | None = None, captions: Mapping[str, str] | None = None) -> Gallery:
+        """All pictures, or those with these keys, as something to search in; `captions` by key, of some or all."""
         chosen = None if keys is None else frozenset(keys)
         rows = [row for row, key in enumerate(self.keys) if chosen is None or key in chosen]
-        return Gallery(self._snapshot(rows), self.encoder, self.raw)
+        return Gallery(self._snapshot(rows, captions or {}), self.encoder, self.raw)
 
     def named(self, names: Sequence[str]) -> dict[str, str]:
         """Keys by the names that a data set's files use: whole keys, ends of them, or file names without suffix."""
@@ -53,19 +53,27 @@ class Pictures:
             found |= {others[position]: path.as_posix() for position in positions}
         return found
 
-    def _snapshot(self, rows: Sequence[int]) -> Snapshot:
+    def _snapshot(self, rows: Sequence[int], captions: Mapping[str, str]) -> Snapshot:
         from viewfinder.stores.columns import columns_of
         from viewfinder.stores.rows import pictures_to_arrow
 
         keys = [self.keys[row] for row in rows]
         pictures = [
             PictureRow(
-                key, (FileRecord(self.files.get(key, key), 0, 0),), 0, 0, "", 0, attributes=self.attributes.get(key, {})
+                key,
+                (FileRecord(self.files.get(key, key), 0, 0),),
+                0,
+                0,
+                "",
+                0,
+                captions=(captions[key],) if captions.get(key) else (),
+                attributes=self.attributes.get(key, {}),
             )
             for key in keys
         ]
         matrix_nd = self.vectors_nd if len(rows) == len(self.keys) else self.vectors_nd[np.asarray(rows, np.int64)]
-        mark = hashlib.blake2b("\n".join([self.encoder.version, *keys]).encode(), digest_size=16).hexdigest()
+        said = [captions.get(key, "") for key in keys] if captions else []
+        mark = hashlib.blake2b("\n".join([self.encoder.version, *keys, *said]).encode(), digest_size=16).hexdigest()
         return Snapshot(
             np.ascontiguousarray(matrix_nd, dtype=np.float32),
             pictures_to_arrow(pictures),

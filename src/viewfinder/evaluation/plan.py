@@ -29,6 +29,8 @@ class Plan:
         vectors: a file of image vectors to use in place of the data set's own pictures.
         catalogue: a table whose columns the system may use; None: it sees pixels alone.
         features: where the vectors of the data set's pictures are kept; None: beside the data.
+        captions: whether systems may read what is written about pictures, where the protocol has that and talks are
+            replayed; those of simulated users, and what is asked in them, are about pictures that nobody described.
         ties: the rule for equal scores: expected, optimistic (Fashion IQ's own) or pessimistic.
         limit: talks a task, taken evenly; None: all.
         checkpoint: a system's trained weights; None: those in the box.
@@ -47,6 +49,7 @@ class Plan:
     vectors: Path | None = None
     catalogue: Path | None = None
     features: Path | None = None
+    captions: bool = True
     ties: Ties = "expected"
     limit: int | None = None
     seed: int = 0

@@ -70,6 +70,7 @@ class Task:
         rounds: how many turns a simulated user has.
         interviews: with a questioner, every talk begins with what was recorded first, the user only answers, and a
             talk goes on when the target was shown.
+        captions: what somebody wrote about pictures, for systems that read that, where the protocol has such texts.
         reports: what the readers found and left out.
     """
 
@@ -86,6 +87,7 @@ class Task:
     first_turn: int = 1
     rounds: int = 5
     interviews: bool = False
+    captions: Mapping[str, str] = field(default_factory=dict, hash=False)
     reports: tuple[ReadReport, ...] = field(default=(), compare=False)
 
     @property
@@ -111,7 +113,8 @@ class Task:
             if all(picture in names for picture in talk.pictures())
             and all(names[target] in ranked for target in (talk.target, *talk.targets))
         )
-        return replace(self, gallery=gallery, talks=talks)
+        captions = {names[picture]: caption for picture, caption in self.captions.items() if picture in names}
+        return replace(self, gallery=gallery, talks=talks, captions=captions)
 
 
 def pictures_of(turn: Turn) -> tuple[str, ...]:

@@ -25,10 +25,12 @@ from viewfinder.gallery.regions import (
     fusion_shares,
     late_scores,
     late_shares,
+    raw_vectors,
     vectors_of_parts,
 )
 from viewfinder.gallery.why import explained, looked_at
-from viewfinder.retrievers import NOTHING_MORE, Part, Picture, Predictor, Query, Reads, RegionSpace
+from viewfinder.retrievers import NOTHING_MORE, Part, Picture, Predictor, Query, Reads, RegionSpace, Sentences
+from viewfinder.retrievers.base import RawPictures
 from viewfinder.stores import RegionBlock, Snapshot, attention, dot_scores, top_k
 from viewfinder.stores.regions import TILE
 
@@ -95,6 +97,15 @@ class Gallery:
             f"vocabulary-{self.encoder.version}", lambda snapshot: said_of(snapshot.matrix_nd, vocabulary)
         )
 
+    @cached_property
+    def sentences(self) -> Sentences:
+        """What reads texts for systems that are trained on frozen sentence vectors."""
+        return Sentences(self.encoder.sentences_version, self.encoder.sentences)
+
+    def caption(self, row: int) -> str:
+        """What somebody wrote about a picture, their first caption; "" if nobody did."""
+        return next(iter(self.snapshot.captions(row)), "")
+
     def row(self, picture_id: str) -> int:
         """The row of a picture.
 
@@ -111,14 +122,19 @@ class Gallery:
 
         Raises:
             UnknownName: it is not in this library.
+            LibraryError: the retriever reads raw vectors, and there are none of these pictures.
             EncoderMismatch: the retriever was trained on other raw vectors.
         """
         row = self.row(picture_id)
         vectors = self.vectors_of(self.snapshot.matrix_nd[row], words=reads.words)
         if reads.space is not None:
             vectors["own"] = self.block(reads.space).vectors(np.array([row]))[0]
+        if reads.raw is not None:
+            raw = check_fits(reads.raw, self.raw)
+            [(raw_1g, regions_1re)] = raw.batches([picture_id], regions=reads.raw.reads_regions)
+            vectors |= raw_vectors(raw_1g, regions_1re)
         seen = {} if reads.predictor is None else self.predicted([row], reads.predictor, reads.count)[0]
-        return Picture(picture_id, vectors, self.snapshot.attributes(row), tuple(seen))
+        return Picture(picture_id, vectors, self.snapshot.attributes(row), tuple(seen), self.caption(row))
 
     def picture_of(self, pixels: UInt8[np.ndarray, "h w 3"], reads: Reads = NOTHING_MORE) -> Picture:
         """The same of an image that is in no library.
@@ -126,15 +142,25 @@ class Gallery:
         Raises:
             EncoderMismatch: the retriever was trained on raw vectors of another encoder.
         """
-        wants_regions = reads.space is not None and reads.space.reads_regions
-        raw = self.encoder.pictures([pixels], regions=wants_regions)
+        spaces = [space for space in (reads.space, reads.raw) if space is not None]
+        for space in spaces:
+            check_version(space, self.encoder.raw_version)
+        raw = self.encoder.pictures([pixels], regions=any(space.reads_regions for space in spaces))
         raw_1g = np.asarray(raw.global_bd, np.float32)
         vectors = self.vectors_of(self.encoder.project(raw.global_bd)[0], words=reads.words)
         if reads.space is not None:
-            check_version(reads.space, self.encoder.raw_version)
-            vectors["own"] = reads.space.project(raw.regions_brd if wants_regions else None, raw_1g)[0]
+            vectors["own"] = reads.space.project(self._raw_pictures(reads.space, raw_1g, raw.regions_brd))[0]
+        if reads.raw is not None:
+            vectors |= raw_vectors(raw_1g, raw.regions_brd if reads.raw.reads_regions else None)
         seen = {} if reads.predictor is None else likeliest(reads.predictor, raw_1g, reads.count)[0]
         return Picture(None, vectors, predicted=tuple(seen))
+
+    def _raw_pictures(
+        self, space: RegionSpace, raw_1g: Float32[np.ndarray, "1 g"], regions_1re: Float[np.ndarray, "1 r e"] | None
+    ) -> RawPictures:
+        """An image of which nobody has written, as far as the space reads it."""
+        captions, sentences = (("",), self.sentences) if space.reads_captions else ((), None)
+        return RawPictures(raw_1g, regions_1re if space.reads_regions else None, captions, sentences)
 
     def predicted(self, rows: Sequence[int], predictor: Predictor, count: int = 8) -> list[dict[str, float]]:
         """The likeliest attributes of pictures and their chances, best first: of all on the first call, then mapped.
@@ -227,11 +253,15 @@ class Gallery:
         """
         raw = check_fits(space, self.raw)
         if space.name not in self._blocks:
-            flat_fd = self.snapshot.derived(
-                f"regions-{space.name}-{TILE}", lambda snapshot: flat_block(snapshot.ids, space, raw)
-            )
+            # Captions need no mark of their own in the name: other captions are another state of the tables.
+            flat_fd = self.snapshot.derived(f"regions-{space.name}-{TILE}", lambda _: self._flat_block(space, raw))
             self._blocks[space.name] = RegionBlock.mapped(flat_fd, space.regions)
         return self._blocks[space.name]
+
+    def _flat_block(self, space: RegionSpace, raw: RawVectors) -> Float32[np.ndarray, "f d"]:
+        if not space.reads_captions:
+            return flat_block(self.snapshot.ids, space, raw)
+        return flat_block(self.snapshot.ids, space, raw, map(self.caption, range(len(self))), self.sentences)
 
     def attention(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k parts r"]:
         """How much each part of a query in a `RegionSpace` looks at each vector of these pictures: the softmax."""

@@ -7,13 +7,15 @@ of a query, `f` = n * r rows of a flat matrix.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float, Float16, Float32
 
 from viewfinder.errors import EncoderMismatch, LibraryError
-from viewfinder.retrievers import Query, RegionSpace
+from viewfinder.retrievers import Query, RegionSpace, Sentences
+from viewfinder.retrievers.base import RawPictures
 from viewfinder.stores import (
     RegionBlock,
     laid_out,
@@ -88,13 +90,31 @@ def check_version(space: RegionSpace, found: str) -> None:
         )
 
 
-def flat_block(ids: Sequence[str], space: RegionSpace, raw: RawVectors) -> Float32[np.ndarray, "f d"]:
-    """All pictures in a space, as `region_major` lays them out; raw vectors pass by in batches."""
+def flat_block(
+    ids: Sequence[str],
+    space: RegionSpace,
+    raw: RawVectors,
+    captions: Iterable[str] = (),
+    sentences: Sentences | None = None,
+) -> Float32[np.ndarray, "f d"]:
+    """All pictures in a space, as `region_major` lays them out; raw vectors pass by in batches.
+
+    `captions`, one a picture, and what reads them: for a space that `reads_captions`.
+    """
+    waiting = iter(captions)
     batches = (
-        space.project(regions_bre if space.reads_regions else None, global_bg)
+        space.project(RawPictures(global_bg, regions_bre, tuple(islice(waiting, len(global_bg))), sentences))
         for global_bg, regions_bre in raw.batches(ids, regions=space.reads_regions)
     )
     return laid_out(batches, len(ids), space.regions, space.width)
+
+
+def raw_vectors(
+    raw_1g: Float[np.ndarray, "1 g"], regions_1re: Float[np.ndarray, "1 r e"] | None
+) -> dict[str, Float[np.ndarray, ...]]:
+    """The raw vectors of one picture, by the names that retrievers know them by: "raw", and "raw regions" if read."""
+    whole: dict[str, Float[np.ndarray, ...]] = {"raw": np.asarray(raw_1g[0], np.float32)}
+    return whole if regions_1re is None else whole | {"raw regions": regions_1re[0]}
 
 
 def vectors_of_parts(query: Query) -> Float32[np.ndarray, "m d"]:

@@ -29,14 +29,16 @@ class Picture:
     """What a retriever may know of a picture that a turn names or that was shown.
 
     `vectors` holds the representations in the retriever's `needs` ("global": (d,), "vocabulary": (l,)), as far as
-    the encoder gives them, "own": (k, d), its vectors in the retriever's `RegionSpace`; `attributes` what the catalogue
-    says of it; `predicted` what the retriever's predictor sees in it, the likeliest first.
+    the encoder gives them, "own": (k, d), its vectors in the retriever's `RegionSpace`, "raw": (g,) and "raw regions":
+    (r, e), what these are made from; `attributes` what the catalogue says of it; `predicted` what the retriever's
+    predictor sees in it, the likeliest first; `caption` what somebody wrote about it, "" if nobody did.
     """
 
     id: PictureId | None
     vectors: Mapping[str, Float[np.ndarray, ...]]
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     predicted: tuple[str, ...] = ()
+    caption: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ class ResolvedTurn:
     are those the turn names, in its order (for `Keep`: those on the screen after the turn it names); `shown` what
     was on the screen when the user spoke; `attribute_values` what an answer or a kept attribute comes to in the
     catalogue: column -> values; `changes` what a "but ..." names by value, and then `text` is the rest of it.
-    `words` gives vectors in the space of the global picture vectors, `sentences` those no head has touched.
+    `words` gives vectors in the space of the global picture vectors, `sentences` those no head has touched. `earlier`
+    gives the pictures of an earlier turn by its number: the one picked there, else the top of what it showed.
     """
 
     turn: Turn
@@ -69,6 +72,24 @@ class ResolvedTurn:
     changes: tuple[Change, ...] = ()
     vocabulary: tuple[str, ...] = ()
     sentences: Sentences | None = None
+    earlier: Callable[[int], tuple[Picture, ...]] = lambda number: ()
+
+
+@dataclass(frozen=True, eq=False)
+class RawPictures:
+    """Pictures, a row each, as encoders and people leave them: what trained systems make their own vectors from.
+
+    Attributes:
+        whole_ng: raw global vectors.
+        regions_nre: raw regions in half precision, zeros where one is missing; None: they are not read.
+        captions: what somebody wrote about each, "" where nobody did; none at all: they are not read.
+        sentences: reads captions; None: they are not read.
+    """
+
+    whole_ng: Float[np.ndarray, "n g"]
+    regions_nre: Float[np.ndarray, "n r e"] | None = None
+    captions: tuple[str, ...] = ()
+    sentences: Sentences | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,22 +100,22 @@ class RegionSpace:
         name: says all that the vectors depend on besides the pictures: the system, a fingerprint of all its weights.
             What is computed is kept under it, the vectors of pictures beside a library and a session's states alike.
         raw_version: of the raw vectors that `project` reads.
-        project: raw regions (n r e) in half precision, raw global vectors (n g) -> (n k d), each vector of length 1;
-            a region that is missing is a vector of zeros. Where `reads_regions` is False, the first argument is None.
+        project: raw pictures -> (n k d), each vector of length 1; a region that is missing is a vector of zeros.
         regions: k, the vectors of one picture.
         width: d.
         temperature: of the softmax over a picture's regions; it is multiplied.
-        reads_regions: whether raw regions are needed at all.
+        reads_regions, reads_captions: whether raw regions, and captions, are needed at all.
         has_whole: whether the last of the k vectors is of the whole picture rather than of a region.
     """
 
     name: str
     raw_version: str
-    project: Callable[[Float[np.ndarray, "n r e"] | None, Float[np.ndarray, "n g"]], Float32[np.ndarray, "n k d"]]
+    project: Callable[[RawPictures], Float32[np.ndarray, "n k d"]]
     regions: int
     width: int
     temperature: float = 9.0
     reads_regions: bool = True
+    reads_captions: bool = False
     has_whole: bool = False
 
 
@@ -138,13 +159,15 @@ class ReadsAttributes(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Reads:
-    """What a retriever reads of a picture besides what all encoders give: its `needs` "own" and "attributes".
+    """What a retriever reads of a picture besides what all encoders give: its `needs` "own", "raw" and "attributes".
 
-    `words`: whether what the vocabulary says of pictures, and which of its words a "but ..." changes, is looked
-    up as well; who reads vectors of their own does without.
+    `space`: in which it wants pictures; `raw`: the space whose raw vectors it wants. `words`: whether what the
+    vocabulary says of pictures, and which of its words a "but ..." changes, is looked up as well; who reads vectors of
+    their own does without.
     """
 
     space: RegionSpace | None = None
+    raw: RegionSpace | None = None
     predictor: Predictor | None = None
     count: int = 0
     words: bool = True
@@ -180,6 +203,23 @@ class Part:
     centred: bool = False
 
 
+@dataclass(frozen=True)
+class Operation:
+    """What a turn does with an earlier one, as it was understood.
+
+    rollback   goes on from the picture of that turn rather than from the last one
+    keep       wants an attribute of the picture of that turn; "" is all of it
+
+    `turn` is the number of the turn, `words` what the user said of it ("the first's colour"); "" where the turn was
+    given as such (`Like` with `turn`, `Keep`).
+    """
+
+    kind: Literal["rollback", "keep"]
+    turn: int
+    attribute: str = ""
+    words: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Query:
     """What is compared with pictures, and how.
@@ -194,6 +234,8 @@ class Query:
 
     `sharpness` turns scores into chances, for questions: a lead of 1 / sharpness makes a picture e times as likely. A
     system that was trained with a softmax over scores says what they were multiplied by.
+
+    `operations` is what the last turn does with earlier ones, for systems that read that.
     """
 
     parts: tuple[Part, ...]
@@ -202,6 +244,7 @@ class Query:
     excluded: frozenset[PictureId] = frozenset()
     adapters: tuple[str, ...] = ()
     sharpness: float = 20.0
+    operations: tuple[Operation, ...] = ()
 
 
 @runtime_checkable
@@ -215,10 +258,11 @@ class Retriever(Protocol[State]):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Representations it reads: "global", "vocabulary", "regions", "own", "attributes".
+        """Representations it reads: "global", "vocabulary", "regions", "own", "raw", "attributes".
 
-        With "own", pictures that turns name come with their vectors in the space of its queries, a `RegionSpace`. With
-        "attributes", they come with what its predictor sees in them (`ReadsAttributes`).
+        With "own", pictures that turns name come with their vectors in the space of its queries, a `RegionSpace`; with
+        "raw", with the raw vectors that this space is made from. With "attributes", they come with what its predictor
+        sees in them (`ReadsAttributes`).
         """
         ...
 
@@ -237,8 +281,10 @@ class Retriever(Protocol[State]):
 
 def reads_of(retriever: Retriever[Any]) -> Reads:
     """What this retriever reads of a picture."""
-    space = retriever.query(retriever.begin()).space if "own" in retriever.needs else None
-    reads = Reads(space, words=False) if isinstance(space, RegionSpace) else NOTHING_MORE
-    if "attributes" not in retriever.needs or not isinstance(retriever, ReadsAttributes):
+    reads, needs = NOTHING_MORE, retriever.needs
+    space = retriever.query(retriever.begin()).space if {"own", "raw"} & set(needs) else None
+    if isinstance(space, RegionSpace):
+        reads = Reads(space if "own" in needs else None, space if "raw" in needs else None, words=False)
+    if "attributes" not in needs or not isinstance(retriever, ReadsAttributes):
         return reads
     return replace(reads, predictor=retriever.attributes, count=retriever.most_attributes)

@@ -18,7 +18,7 @@ from viewfinder.conversation import Like, Reject, Say
 from viewfinder.data.visual_genome import build_vocabulary, tokens
 from viewfinder.errors import BadInput
 from viewfinder.retrievers import RETRIEVERS, Query, RegionSpace, ResolvedTurn, load_retriever
-from viewfinder.retrievers.base import Picture
+from viewfinder.retrievers.base import Picture, RawPictures
 from viewfinder.retrievers.baselines import Baseline, load
 from viewfinder.retrievers.baselines.loss import fused, scores
 from viewfinder.retrievers.baselines.network import Baseline as Network
@@ -81,7 +81,9 @@ def walk(system: Baseline, said: tuple[str, ...] = SAID) -> list[Any]:
 def searched(query: Query, regions_nre: np.ndarray, whole_ng: np.ndarray) -> np.ndarray:
     """The scores of a search."""
     assert isinstance(query.space, RegionSpace)
-    block = RegionBlock.of(query.space.project(regions_nre if query.space.reads_regions else None, whole_ng))
+    block = RegionBlock.of(
+        query.space.project(RawPictures(whole_ng, regions_nre if query.space.reads_regions else None))
+    )
     queries_md = np.stack([part.vector_d for part in query.parts if part.vector_d is not None])
     if query.compare == "rank_fusion":
         return np.asarray(rank_fusion(likeness(block, queries_md, temperature=query.space.temperature)))
@@ -146,7 +148,7 @@ def test_hre_may_see_the_mean_of_the_regions_instead() -> None:
     model = network("hre", pooled=True)
     regions_1ke = np.array([[[2.0, 0.0, 0.0], [0.0, 2.0, 4.0]]], np.float32)
     mean_1ke = np.array([[[1.0, 1.0, 2.0]]], np.float32)
-    vectors_1kd = retriever(model).space.project(regions_1ke, np.zeros((1, 7), np.float32))
+    vectors_1kd = retriever(model).space.project(RawPictures(np.zeros((1, 7), np.float32), regions_1ke))
     np.testing.assert_array_equal(vectors_1kd, projected(retriever(model)._arrays, "project", mean_1ke))
 
 

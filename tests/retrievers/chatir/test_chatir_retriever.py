@@ -19,7 +19,7 @@ from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.gallery import Gallery
 from viewfinder.retrievers import Query, RegionSpace, ResolvedTurn, Sentences, load_retriever
-from viewfinder.retrievers.base import Picture
+from viewfinder.retrievers.base import Picture, RawPictures
 from viewfinder.retrievers.chatir import retriever as chatir
 from viewfinder.retrievers.chatir.network import SentenceChatIR, begin_scale
 from viewfinder.retrievers.chatir.retriever import Chatir, ChatirState
@@ -134,7 +134,7 @@ def test_pictures_are_seen_as_in_training(image: str) -> None:
     raw_ng[4] = 0.0  # a picture without vectors
     space = retriever(model).space
     assert isinstance(space, RegionSpace)
-    found_nkd = space.project(None, raw_ng)
+    found_nkd = space.project(RawPictures(raw_ng))
     np.testing.assert_allclose(found_nkd[:, 0], model.look(torch.from_numpy(raw_ng)), atol=2e-6)
     assert not found_nkd[4].any()
 

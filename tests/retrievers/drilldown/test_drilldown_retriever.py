@@ -15,7 +15,7 @@ from viewfinder.conversation import Like, Reject, Say
 from viewfinder.data.visual_genome import build_vocabulary
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers import Query, RegionSpace, ResolvedTurn, Sentences
-from viewfinder.retrievers.base import Picture
+from viewfinder.retrievers.base import Picture, RawPictures
 from viewfinder.retrievers.blocks.inputs import Inputs
 from viewfinder.retrievers.drilldown import Drilldown, load
 from viewfinder.retrievers.drilldown.loss import scores
@@ -91,7 +91,7 @@ def walk(system: Drilldown, said: tuple[str, ...] = SAID) -> list[Any]:
 def searched(query: Query, regions_nre: np.ndarray, whole_ng: np.ndarray) -> np.ndarray:
     """The scores of a search, picture by picture."""
     assert isinstance(query.space, RegionSpace)
-    block = RegionBlock.of(query.space.project(regions_nre, whole_ng))
+    block = RegionBlock.of(query.space.project(RawPictures(whole_ng, regions_nre)))
     queries_md = np.stack([part.vector_d for part in query.parts if part.vector_d is not None])
     weights_m = np.array([part.weight for part in query.parts])
     return np.asarray(late_interaction(block, queries_md, temperature=query.space.temperature, weights_m=weights_m))

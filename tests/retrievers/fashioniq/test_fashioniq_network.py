@@ -12,10 +12,10 @@ from torch import Tensor
 
 from viewfinder.errors import BadInput
 from viewfinder.networks.transformer import sinusoid
+from viewfinder.retrievers.blocks.word_vectors import WordVectors
 from viewfinder.retrievers.fashioniq.feedback import Feedback
 from viewfinder.retrievers.fashioniq.network import TransformerRetriever, exactly
 from viewfinder.retrievers.fashioniq.settings import Transformer
-from viewfinder.retrievers.fashioniq.word_vectors import WordVectors
 
 SMALL: dict[str, Any] = {"width": 16, "heads": 2, "layers": 2, "hidden": 24, "most_words": 3, "attributes": 2}
 MODERN: dict[str, Any] = {

@@ -20,6 +20,8 @@ from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.gallery import Gallery
 from viewfinder.networks.attributes import AttributeHead
 from viewfinder.retrievers import Picture, Query, ResolvedTurn, Sentences, load_retriever, reads_of
+from viewfinder.retrievers.blocks.word_vectors import WordVectors
+from viewfinder.retrievers.blocks.words import words_in
 from viewfinder.retrievers.fashioniq import retriever as fashioniq
 from viewfinder.retrievers.fashioniq.composition import CompositionRetriever
 from viewfinder.retrievers.fashioniq.feedback import Feedback, FeedbackNetwork
@@ -27,8 +29,6 @@ from viewfinder.retrievers.fashioniq.network import TransformerRetriever
 from viewfinder.retrievers.fashioniq.recurrent import RecurrentRetriever
 from viewfinder.retrievers.fashioniq.retriever import FashionIq
 from viewfinder.retrievers.fashioniq.settings import Composition, Model, Recurrent, Transformer
-from viewfinder.retrievers.fashioniq.texts import words_in
-from viewfinder.retrievers.fashioniq.word_vectors import WordVectors
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, TinyRaw, halves, tiny_snapshot
 from viewfinder.training import Card, save_network
 from viewfinder.weights import Weights

@@ -11,13 +11,13 @@ from jaxtyping import Int
 from torch import Tensor
 
 from viewfinder.errors import BadInput
+from viewfinder.retrievers.blocks.word_vectors import Words
 from viewfinder.retrievers.fashioniq.garments import Garments, Pairs
 from viewfinder.retrievers.fashioniq.settings import Preset, Transformer
 from viewfinder.retrievers.fashioniq.shelves import (
     Said,
     Shelf,
     Talks,
-    Words,
     draw,
     epochs,
     fixed,

@@ -16,7 +16,7 @@ from viewfinder.retrievers.fashioniq import forward
 from viewfinder.retrievers.fashioniq.distance import MORE, Lifting
 from viewfinder.retrievers.fashioniq.network import TransformerRetriever
 from viewfinder.retrievers.fashioniq.settings import Transformer
-from viewfinder.retrievers.fashioniq.word_vectors import WordVectors
+from viewfinder.retrievers.blocks.word_vectors import WordVectors
 from viewfinder.stores import RegionBlock, late_interaction
 
 torch.set_num_threads(1)

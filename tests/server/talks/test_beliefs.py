@@ -122,7 +122,7 @@ def test_all_that_was_said_in_one_part_is_taken_apart_by_turns() -> None:
 
 def test_slots_of_a_trained_system_are_taken_apart_by_turns() -> None:
     talk = Conversation().then(Say("a dog")).then(Say("in the snow")).then(Say("a sledge"))
-    space = RegionSpace("r", "raw", lambda regions, whole: whole[:, None], 1, 2)
+    space = RegionSpace("r", "raw", lambda raw: raw.whole_ng[:, None], 1, 2)
     parts = (Part("regions", 3, "a dog; a sledge", 1.0), Part("regions", 2, "in the snow", 0.5))
     query = Query((*parts, Part("regions", 3, "what the other slots hold", 0.2)), space, "late_interaction")
     assert labels(beliefs(query, talk, talk.path())) == [

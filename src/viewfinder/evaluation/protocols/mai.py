@@ -2,17 +2,22 @@
 
 Every turn names a reference picture and a modification, and every turn is judged against what it leads to, where
 the papers judge the last alone. FashionMT: R@1, R@5, R@10, R@20 and their mean, rollback and combination apart.
-MT Fashion IQ: R@5, R@8 and their mean.
+MT Fashion IQ: R@5, R@8 and their mean. Pictures come with their captions, as far as the folder has any.
 """
 
 from __future__ import annotations
 
+from collections import ChainMap
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from viewfinder.conversation import Like
+from viewfinder.data import Dropped, ReadReport
 from viewfinder.data.fashion_iq import joined_captions
 from viewfinder.data.fashionmt import Transaction, look_back, read_transactions, sources
 from viewfinder.data.mt_fashion_iq import Session, read_sessions, session_kinds
+from viewfinder.evaluation.protocols.mai_captions import published, said_of, tabled
 from viewfinder.evaluation.task import Talk, Task
 
 FASHIONMT = ("R@1", "R@5", "R@10", "R@20", "mean R@1,5,10,20")
@@ -27,10 +32,25 @@ def splits(folder: Path) -> tuple[str, ...]:
 
 def tasks(folder: Path, split: str) -> list[Task]:
     """One task a source of transactions and a kind of sessions."""
-    transactions = [
-        _transactions(folder, source, split) for source, known in _sources(folder).items() if split in known
-    ]
-    return transactions + [_sessions(folder, kind, split) for kind, known in _kinds(folder).items() if split in known]
+    of_sources = [_transactions(folder, source, split) for source, known in _sources(folder).items() if split in known]
+    of_kinds = [_sessions(folder, kind, split) for kind, known in _kinds(folder).items() if split in known]
+    said = {picture: caption for task in of_sources for picture, caption in task.captions.items()}
+    names = sorted(said.keys() | {picture for task in (*of_sources, *of_kinds) for picture in task.pictures()})
+    others = tabled(folder, names, said)
+    of_sources = [_captioned(task, published(folder, task.name, task.pictures()), others) for task in of_sources]
+    return of_sources + [_captioned(task, {}, others) for task in of_kinds]
+
+
+def _captioned(task: Task, *sources: Mapping[str, str]) -> Task:
+    """The task with captions of its other pictures too, from the first source that has one."""
+    known = ChainMap(*map(dict, (task.captions, *sources)))
+    captions = {picture: known[picture] for picture in sorted(task.pictures()) if picture in known}
+    bare = [picture for picture in task.gallery if picture not in captions]
+    if not captions or not bare:
+        return replace(task, captions=captions)
+    why = Dropped(f"captions of {len(bare):,} pictures", f"there are none, as of {bare[0]}")
+    report = ReadReport(len(task.gallery), len(task.gallery) - len(bare), (why,))
+    return replace(task, captions=captions, reports=(*task.reports, report))
 
 
 def _sources(folder: Path) -> dict[str, tuple[str, ...]]:
@@ -44,7 +64,8 @@ def _kinds(folder: Path) -> dict[str, tuple[str, ...]]:
 def _transactions(folder: Path, source: str, split: str) -> Task:
     read, report = read_transactions(folder, source, split)
     talks = tuple(_transaction(number, one) for number, one in enumerate(read.transactions))
-    return Task("mai", source, split, read.gallery, talks, FASHIONMT, "whole modification", rounds=3, reports=(report,))
+    task = Task("mai", source, split, read.gallery, talks, FASHIONMT, "whole modification", rounds=3, reports=(report,))
+    return replace(task, captions=said_of(read.transactions))
 
 
 def _transaction(number: int, one: Transaction) -> Talk:

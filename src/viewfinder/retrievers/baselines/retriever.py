@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float, Float32
+from jaxtyping import Float32
 
 from viewfinder.conversation import PictureId
 from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.base import Part, Query, RegionSpace, ResolvedTurn
+from viewfinder.retrievers.base import Part, Query, RawPictures, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.baselines.settings import ModelSettings
 from viewfinder.retrievers.blocks.forward import Arrays, projected, read_words, unit, updated
 from viewfinder.retrievers.blocks.spoken import spoken
@@ -102,10 +102,8 @@ class Baseline:
         context_d = updated(self._arrays, "update", query_d, state.memory_d)
         return replace(state, memory_d=context_d, vectors=(context_d,))
 
-    def _project(
-        self, regions_nre: Float[np.ndarray, "n r e"] | None, whole_ng: Float[np.ndarray, "n g"]
-    ) -> Float32[np.ndarray, "n k d"]:
-        raw_nke = whole_ng[:, None] if regions_nre is None else regions_nre
+    def _project(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
+        raw_nke = raw.whole_ng[:, None] if raw.regions_nre is None else raw.regions_nre
         if self.name == "hre" and self.settings.pooled:
             raw_nke = np.asarray(raw_nke, np.float32).mean(axis=1, keepdims=True)
         scale = self._sees if self.settings.standardised else None

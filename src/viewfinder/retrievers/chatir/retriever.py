@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
-from jaxtyping import Float, Float32
+from jaxtyping import Float32
 
 from viewfinder.conversation import Answer, PictureId, Reject
 from viewfinder.errors import EncoderMismatch
-from viewfinder.retrievers.base import Part, Query, RegionSpace, ResolvedTurn, Sentences
+from viewfinder.retrievers.base import Part, Query, RawPictures, RegionSpace, ResolvedTurn, Sentences
 from viewfinder.retrievers.blocks.boxed import weights_of
 from viewfinder.retrievers.blocks.forward import Arrays, projected
 from viewfinder.retrievers.blocks.spoken import Spoken, spoken
@@ -183,10 +183,8 @@ def pictures_of(arrays: Arrays) -> Arrays:
     }
 
 
-def _projected(
-    arrays: Arrays, _regions: Float[np.ndarray, "n r e"] | None, whole_ng: Float[np.ndarray, "n g"]
-) -> Float32[np.ndarray, "n 1 d"]:
-    return projected(arrays, "project", whole_ng[:, None], scaled_by="whole")
+def _projected(arrays: Arrays, raw: RawPictures) -> Float32[np.ndarray, "n 1 d"]:
+    return projected(arrays, "project", raw.whole_ng[:, None], scaled_by="whole")
 
 
 def sharpness_of(weights: Weights) -> float:

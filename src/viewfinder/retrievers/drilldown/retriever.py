@@ -15,7 +15,7 @@ from jaxtyping import Float, Float32
 
 from viewfinder.conversation import PictureId
 from viewfinder.data.visual_genome import Vocabulary
-from viewfinder.retrievers.base import Part, Query, RegionSpace, ResolvedTurn
+from viewfinder.retrievers.base import Part, Query, RawPictures, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.blocks.boxed import weights_of
 from viewfinder.retrievers.blocks.forward import Arrays, Reader, linear, projected, unit, updated
 from viewfinder.retrievers.blocks.spoken import spoken
@@ -148,15 +148,14 @@ class Drilldown:
         logits_m = linear(self._arrays, "policy.4", rows)[:, 0]
         return np.maximum(logits_m, 0.0) if self.settings.policy_relu else logits_m
 
-    def _project(
-        self, regions_nre: Float[np.ndarray, "n r e"] | None, whole_ng: Float[np.ndarray, "n g"]
-    ) -> Float32[np.ndarray, "n k d"]:
-        assert regions_nre is not None
+    def _project(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
+        assert raw.regions_nre is not None
         scaled = self.settings.standardised
-        vectors_nkd = projected(self._arrays, "project", regions_nre, scaled_by="regions" if scaled else None)
+        vectors_nkd = projected(self._arrays, "project", raw.regions_nre, scaled_by="regions" if scaled else None)
         if not self.settings.whole:
             return vectors_nkd
-        whole_n1d = projected(self._arrays, "project_whole", whole_ng[:, None], scaled_by="whole" if scaled else None)
+        whole_n1e = raw.whole_ng[:, None]
+        whole_n1d = projected(self._arrays, "project_whole", whole_n1e, scaled_by="whole" if scaled else None)
         return np.concatenate([vectors_nkd, whole_n1d], axis=1)
 
 

@@ -13,10 +13,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from viewfinder.networks.attributes import AttributeHead
+from viewfinder.retrievers.blocks.words import NOTHING
 from viewfinder.retrievers.fashioniq.look import Look
 
-NOTHING = 0
-"""The number of no word and of no attribute; word or attribute k has the number k + 1."""
+__all__ = ["NOTHING", "Feedback", "FeedbackNetwork"]
 
 
 class Feedback(NamedTuple):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from viewfinder.data.catalogue import Catalogue, read_catalogue
 from viewfinder.data.matching import match_keys
 from viewfinder.features import Features
-from viewfinder.retrievers.fashioniq.texts import words_in
+from viewfinder.retrievers.blocks.words import words_in
 
 Words = Mapping[int, tuple[str, ...]]
 """What is said of each picture, by its row."""

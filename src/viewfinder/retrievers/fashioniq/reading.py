@@ -10,16 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-from jaxtyping import Float32
-
 from viewfinder.conversation import Like, PictureId, Show
-from viewfinder.retrievers.base import Picture, ResolvedTurn, Sentences
-from viewfinder.retrievers.blocks.forward import Arrays, known_sentences
+from viewfinder.retrievers.base import Picture, ResolvedTurn
 from viewfinder.retrievers.blocks.spoken import Spoken, spoken
-from viewfinder.retrievers.fashioniq.settings import Reading
-from viewfinder.retrievers.fashioniq.texts import words_in
-from viewfinder.weights import Card
+from viewfinder.retrievers.blocks.word_lookup import told_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,36 +69,6 @@ def _picked(turn: ResolvedTurn, picked: Like | Show, exclude_shown: bool) -> Hea
     return Heard(True, text, picture, picked.attributes, adapters, Spoken(excluded=excluded, readmitted=readmitted))
 
 
-class WordReader:
-    """Texts to vectors of their words: of the session's encoder, which knows any word, or of a table in the weights."""
-
-    def __init__(self, arrays: Arrays, settings: Reading, card: Card) -> None:
-        self._most = settings.most_words
-        self._version = str(card.settings["sentences_version"])
-        self._by_encoder = settings.words == "encoder"
-        self._table_vs: Float32[np.ndarray, "v s"] = arrays.get("words.table", np.zeros((1, 0), np.float32))
-        # Weights without a table read no words at all: then none is known.
-        vocabulary = card.settings["vocabulary"] if "words.table" in arrays else ()
-        self._row = {word: row for row, word in enumerate(vocabulary, start=1)}
-
-    def read(self, text: str, sentences: Sentences | None) -> tuple[Float32[np.ndarray, "l s"], tuple[str, ...]]:
-        """The vectors of the words that are read, and what to tell of the others.
-
-        Raises:
-            EncoderMismatch: the session's sentence vectors are not those of the training.
-        """
-        words = words_in(text)
-        known = [word for word in words if self._by_encoder or word in self._row]
-        told = _told("drop: these weights do not know {}", [word for word in words if word not in known])
-        told += _told(f"drop: the first {self._most} words of a turn are read, not {{}}", known[self._most :])
-        read = known[: self._most]
-        if self._by_encoder:
-            vectors_ls = known_sentences(sentences, self._version).encode(read)
-        else:
-            vectors_ls = self._table_vs[[self._row[word] for word in read]]
-        return np.asarray(vectors_ls, np.float32), told
-
-
 def numbers_of(given: Sequence[str], number: Mapping[str, int], most: int) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """The numbers of attributes that a user names, capitals aside, and what to tell of those that are not read.
 
@@ -113,11 +77,6 @@ def numbers_of(given: Sequence[str], number: Mapping[str, int], most: int) -> tu
     """
     names = list(dict.fromkeys(" ".join(name.lower().split()) for name in given))
     known = [name for name in names if name in number]
-    told = _told("drop: no attribute is called {}", [name for name in names if name not in number])
-    told += _told(f"drop: the first {most} attributes are read, not {{}}", known[most:])
+    told = told_of("drop: no attribute is called {}", [name for name in names if name not in number])
+    told += told_of(f"drop: the first {most} attributes are read, not {{}}", known[most:])
     return tuple(number[name] for name in known[:most]), told
-
-
-def _told(line: str, words: Sequence[str]) -> tuple[str, ...]:
-    """The line with these words in it; none where there are none."""
-    return (line.format(", ".join(f'"{word}"' for word in words)),) if words else ()

@@ -13,17 +13,18 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float, Float32
+from jaxtyping import Float32
 
 from viewfinder.attributes import AttributePredictor
 from viewfinder.conversation import PictureId
-from viewfinder.retrievers.base import Part, Picture, Query, RegionSpace, ResolvedTurn
+from viewfinder.retrievers.base import Part, Picture, Query, RawPictures, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.blocks.boxed import weights_of
 from viewfinder.retrievers.blocks.forward import Arrays
+from viewfinder.retrievers.blocks.word_lookup import WordLookup
 from viewfinder.retrievers.fashioniq import composition_forward, forward, recurrent_forward
 from viewfinder.retrievers.fashioniq.distance import MORE, Lifting, longest_normed
 from viewfinder.retrievers.fashioniq.forward import Said, looked
-from viewfinder.retrievers.fashioniq.reading import Heard, WordReader, heard_of, numbers_of
+from viewfinder.retrievers.fashioniq.reading import Heard, heard_of, numbers_of
 from viewfinder.retrievers.fashioniq.settings import Composition, Reading, Recurrent, Transformer
 from viewfinder.training.presets import build
 from viewfinder.weights import Weights
@@ -73,7 +74,7 @@ class FashionIq:
         self.settings = build(kind, card.settings["model"])
         self.fingerprint = weights.fingerprint
         self._arrays = weights.arrays
-        self._words = WordReader(weights.arrays, self.settings, card)
+        self._words = WordLookup(weights.arrays, self.settings, card)
         self._exclude_shown = bool(card.settings["exclude_shown"])
         self._lifting = lifting_of(weights.arrays, self.settings)
         self._sharpness = sharpness_of(weights, self._lifting)
@@ -185,13 +186,9 @@ def sharpness_of(weights: Weights, lifting: Lifting | None) -> float:
 
 
 def _projected(
-    arrays: Arrays,
-    settings: Reading,
-    lifting: Lifting | None,
-    _regions: Float[np.ndarray, "n r e"] | None,
-    whole_ng: Float[np.ndarray, "n g"],
+    arrays: Arrays, settings: Reading, lifting: Lifting | None, raw: RawPictures
 ) -> Float32[np.ndarray, "n 1 d"]:
-    vectors_nh = looked(arrays, settings, whole_ng)
+    vectors_nh = looked(arrays, settings, raw.whole_ng)
     return (vectors_nh if lifting is None else lifting.pictures(vectors_nh))[:, None]
 
 

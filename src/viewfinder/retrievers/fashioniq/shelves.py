@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +18,9 @@ from torch import Tensor
 
 from viewfinder.data.fashion_iq import joined_captions, shuffled
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.fashioniq.feedback import NOTHING
+from viewfinder.retrievers.blocks.word_vectors import Words
 from viewfinder.retrievers.fashioniq.garments import Garments
 from viewfinder.retrievers.fashioniq.settings import Preset
-from viewfinder.retrievers.fashioniq.texts import words_in
 from viewfinder.training import Batches
 from viewfinder.training.gather import processes
 
@@ -34,26 +32,6 @@ Says = Callable[[Int[Tensor, " b"], Int[Tensor, " b"]], Int[Tensor, "b l"]]
 
 FIRST_PICTURES = 0
 """The seed of the first pictures in validation."""
-
-
-@dataclass(frozen=True)
-class Words:
-    """The words that a network knows, the first of which has the number 1, and how many of a text it reads."""
-
-    vocabulary: tuple[str, ...]
-    most: int
-
-    def __call__(self, texts: Sequence[str]) -> Int[Tensor, "c {self.most}"]:
-        """The numbers of the words of texts, `NOTHING` after the last; words that are not known are left out."""
-        table_cl = np.full((len(texts), self.most), NOTHING)
-        for row_l, text in zip(table_cl, texts, strict=True):
-            known = [number for word in words_in(text) if (number := self._numbers.get(word))][: self.most]
-            row_l[: len(known)] = known
-        return torch.from_numpy(table_cl)
-
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {word: number for number, word in enumerate(self.vocabulary, start=1)}
 
 
 @dataclass(frozen=True, eq=False)

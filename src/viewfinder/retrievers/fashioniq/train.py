@@ -23,6 +23,8 @@ from viewfinder.attributes import AttributePredictor
 from viewfinder.errors import EncoderMismatch
 from viewfinder.networks.attributes import AttributeHead
 from viewfinder.retrievers.blocks.stages import read_start
+from viewfinder.retrievers.blocks.word_vectors import Words, WordVectors, word_table
+from viewfinder.retrievers.blocks.words import words_in
 from viewfinder.retrievers.fashioniq.captioning import Stopped, predictor_of, simulator_of
 from viewfinder.retrievers.fashioniq.feedback import NOTHING, FeedbackNetwork
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
@@ -33,14 +35,11 @@ from viewfinder.retrievers.fashioniq.shelves import (
     Says,
     Shelf,
     Talks,
-    Words,
     epochs,
     moved,
     shelves_of,
     strangers,
 )
-from viewfinder.retrievers.fashioniq.texts import words_in
-from viewfinder.retrievers.fashioniq.word_vectors import WordVectors, word_table
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.training import Card, Fitted, Job, build, load_network, load_preset, seed_all
 from viewfinder.users.captioner.captioner import Captioner

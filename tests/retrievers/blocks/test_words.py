@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.fashioniq.texts import words_in
+from viewfinder.retrievers.blocks.words import words_in
 
 
 @pytest.mark.parametrize(

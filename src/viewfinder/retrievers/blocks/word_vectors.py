@@ -1,12 +1,15 @@
 """Vectors of words: frozen ones of the session's encoder or of GloVe, or learnt ones. In torch.
 
-Axes: v words of the vocabulary, s numbers of a word's vector, b talks, l words of a turn.
+Axes: v words of the vocabulary, s numbers of a word's vector, b talks, c texts, l words of a turn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -16,8 +19,47 @@ from torch.nn.functional import embedding
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.blocks.sentences import SentenceVectors
-from viewfinder.retrievers.fashioniq.feedback import NOTHING
-from viewfinder.retrievers.fashioniq.settings import Reading
+from viewfinder.retrievers.blocks.words import NOTHING, words_in
+
+
+@runtime_checkable
+class WordSettings(Protocol):
+    """What a system's settings say of words."""
+
+    @property
+    def words(self) -> str:
+        """Frozen vectors of the session's "encoder" (a word as a sentence), of "glove", or "learned" ones."""
+        ...
+
+    @property
+    def glove(self) -> str:
+        """The file of "glove"."""
+        ...
+
+    @property
+    def word_width(self) -> int:
+        """Numbers of a learned vector."""
+        ...
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words that a network knows, the first of which has the number 1, and how many of a text it reads."""
+
+    vocabulary: tuple[str, ...]
+    most: int
+
+    def __call__(self, texts: Sequence[str]) -> Int[Tensor, "c {self.most}"]:
+        """The numbers of the words of texts, `NOTHING` after the last; words that are not known are left out."""
+        table_cl = np.full((len(texts), self.most), NOTHING)
+        for row_l, text in zip(table_cl, texts, strict=True):
+            known = [number for word in words_in(text) if (number := self._numbers.get(word))][: self.most]
+            row_l[: len(known)] = known
+        return torch.from_numpy(table_cl)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.vocabulary, start=1)}
 
 
 class WordVectors(nn.Module):
@@ -28,7 +70,7 @@ class WordVectors(nn.Module):
 
     table: Float[Tensor, "v+1 s"]
 
-    def __init__(self, settings: Reading, table_vs: Float[Tensor, "v s"] | None, vocabulary_size: int) -> None:
+    def __init__(self, settings: WordSettings, table_vs: Float[Tensor, "v s"] | None, vocabulary_size: int) -> None:
         """`table_vs`: the vectors of the vocabulary, in its order, where they are frozen; else None."""
         super().__init__()
         if settings.words == "learned":
@@ -54,7 +96,7 @@ class WordVectors(nn.Module):
 
 
 def word_table(
-    settings: Reading, vocabulary: Sequence[str], sentences: Callable[[Sequence[str]], SentenceVectors]
+    settings: WordSettings, vocabulary: Sequence[str], sentences: Callable[[Sequence[str]], SentenceVectors]
 ) -> tuple[Float[Tensor, "v s"] | None, str]:
     """The frozen vectors of a vocabulary, and the version of the sentence vectors they are, "" where they are none.
 

@@ -1,8 +1,11 @@
-"""Words of what was said: the one splitting that training, simulators and search share."""
+"""Words of what was said: the one splitting and numbering that training, simulators and search share."""
 
 from __future__ import annotations
 
 import re
+
+NOTHING = 0
+"""The number of no word; word k of a vocabulary has the number k + 1."""
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 
