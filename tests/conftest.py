@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import os
+import runpy
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,8 @@ from hypothesis import settings
 
 from viewfinder.conversation import Say
 from viewfinder.encoders.base import REGIONS
-from viewfinder.retrievers import Part, Query, RegionSpace, ResolvedTurn
+from viewfinder.retrievers import Part, Query, RegionSpace, ResolvedTurn, Retriever
+from viewfinder.retrievers.base import RawPictures
 from viewfinder.testing import COLOURS
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -40,9 +43,9 @@ class LooksAtRegions:
         self._turn_ed = np.random.default_rng(5).standard_normal((width, 16)).astype(np.float32)
         self.space = RegionSpace(f"turned-{width}", raw_version, self.project, REGIONS, 16)
 
-    def project(self, regions_nre: Array | None, global_ng: Array) -> Array:
-        assert regions_nre is not None
-        return self.turned(regions_nre)
+    def project(self, raw: RawPictures) -> Array:
+        assert raw.regions_nre is not None
+        return self.turned(raw.regions_nre)
 
     def turned(self, vectors: Array) -> Array:
         turned = np.asarray(vectors, np.float32) @ self._turn_ed
@@ -71,3 +74,10 @@ class LooksAtRegions:
 def looks_at_regions() -> Callable[[str, int], LooksAtRegions]:
     """Makes such a retriever, for raw vectors of a version and regions of so many numbers."""
     return LooksAtRegions
+
+
+@pytest.fixture(scope="session")
+def looks_back() -> Callable[[], Retriever[Any]]:
+    """Makes a retriever that tells what turns do with earlier ones: see tests/looks_back.py."""
+    made: Callable[[], Retriever[Any]] = runpy.run_path(str(Path(__file__).with_name("looks_back.py")))["LooksBack"]
+    return made

@@ -40,6 +40,7 @@ from viewfinder.questioners import Questioner, load_questioner
 from viewfinder.resolving import resolve
 from viewfinder.results import Hit, Hits, View
 from viewfinder.retrievers import Query, RegionSpace, Retriever, reads_of
+from viewfinder.retrievers.base import Operation
 
 
 class Session:
@@ -179,6 +180,24 @@ class Session:
         talk = self.conversation
         return self._seen_from(talk.here if number is None else talk.node(number), talk, self._gallery_now())
 
+    def operations(self, number: int | None = None) -> dict[int, tuple[Operation, ...]]:
+        """What turns do with earlier ones, by their number, as far as the retriever understands that.
+
+        They are those on the way to a node (by default, where the talk stands); a turn that does nothing is left out.
+
+        Raises:
+            ValueError: there is no such node.
+        """
+        gallery, lost = self._gallery_now(), dict[int, str]()
+        found: dict[int, tuple[Operation, ...]] = {}
+        for node in self.conversation.path(number):
+            state = self._state(self.conversation, node, gallery, lost, new=False)
+            done = self._retriever.query(state).operations
+            # Where a turn was passed over, or lost, the state is that of a turn before it, and so is what it did.
+            if done and not is_skip(node.turn) and node.number not in lost:
+                found[node.number] = done
+        return found
+
     # -- the present
 
     @property
@@ -241,10 +260,11 @@ class Session:
 
     def _seen_from(self, node: Node, talk: Conversation, gallery: Gallery, *, new: bool = False) -> View:
         """`new`: the node's turn was just said, so what it names must be there."""
-        lost: list[str] = []
+        lost: dict[int, str] = {}
         state = self._state(talk, node, gallery, lost, new=new)
         query = self._retriever.query(state)
-        return View(gallery, query, self._allowed(gallery), (*query.adapters, *lost, *self._unread(talk, node)))
+        adapters = (*query.adapters, *lost.values(), *self._unread(talk, node))
+        return View(gallery, query, self._allowed(gallery), adapters)
 
     def _unread(self, talk: Conversation, node: Node) -> Iterator[str]:
         """What to tell of attributes that were said to a retriever that reads none."""
@@ -253,8 +273,11 @@ class Session:
                 if isinstance(said.turn, Like | Show) and said.turn.attributes is not None:
                     yield f"drop: the attributes in turn {said.number}: {self._retriever.name} reads none"
 
-    def _state(self, talk: Conversation, node: Node, gallery: Gallery, lost: list[str], *, new: bool) -> Any:
-        """The retriever's state at a node: from the memo, or by one step from each node after the last in it."""
+    def _state(self, talk: Conversation, node: Node, gallery: Gallery, lost: dict[int, str], *, new: bool) -> Any:
+        """The retriever's state at a node: from the memo, or by one step from each node after the last in it.
+
+        `lost` is told of turns that could not be taken, by their number.
+        """
         newest = node if new else None
         ahead: list[Node] = []
         state = None
@@ -272,7 +295,7 @@ class Session:
                 if later is newest:
                     raise
                 # It was taken when it was said: what it named has gone since, and the talk goes on without it.
-                lost.append(f"drop: turn {later.number}: {error}")
+                lost[later.number] = f"drop: turn {later.number}: {error}"
                 continue
             state = self._retriever.step(state, resolved)
             if not lost:  # a memoised state would hide the loss
@@ -301,7 +324,7 @@ class Session:
 
     def _foreseen(self, talk: Conversation, turn: Turn, gallery: Gallery) -> Query:
         """What would be looked for if this were said next; nothing is said."""
-        state = self._state(talk, talk.here, gallery, [], new=False)
+        state = self._state(talk, talk.here, gallery, {}, new=False)
         supposed = talk.then(turn)
         resolved = resolve(supposed, supposed.here, gallery, self._image_file, self._reads)
         return self._retriever.query(self._retriever.step(state, resolved))

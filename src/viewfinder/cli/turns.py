@@ -16,6 +16,7 @@ from viewfinder.telling import described
 
 if TYPE_CHECKING:
     from viewfinder.results import Hits
+    from viewfinder.retrievers.base import Operation
     from viewfinder.session import Session
 
 PREVIEWED = 4
@@ -47,6 +48,9 @@ class Teller:
             say(f"{here.number}  {described(here.turn, before)}")
         if isinstance(here.turn, Like) and here.turn.attributes is None:
             _tell_attributes(session.attributes_of(here.turn.picture))
+        for operation in _operations(session):
+            if operation.words:  # what was given as a turn is told by the turn itself
+                say(told_operation(operation))
         show_hits(hits)
         told = sum(
             1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._noted, session.adapters, strict=False))
@@ -66,6 +70,27 @@ def _tell_attributes(names: Sequence[str]) -> None:
         say(f"seen in it: {', '.join(names)}")
 
 
+def _operations(session: Session) -> Sequence[Operation]:
+    """What the newest turn does with earlier ones."""
+    return session.operations().get(session.conversation.here.number, ())
+
+
+def told_operation(operation: Operation) -> str:
+    """What a turn does with an earlier one, for people.
+
+    >>> from viewfinder.retrievers.base import Operation
+    >>> told_operation(Operation("rollback", 1, words="the first"))
+    'goes on from turn 1 ("the first")'
+    >>> told_operation(Operation("keep", 2, "colour"))
+    'keeps the colour of turn 2'
+    """
+    said = f' ("{operation.words}")' if operation.words else ""
+    if operation.kind == "rollback":
+        return f"goes on from turn {operation.turn}{said}"
+    kept = f"the {operation.attribute} of turn" if operation.attribute else "all of turn"
+    return f"keeps {kept} {operation.turn}{said}"
+
+
 def turn_json(session: Session, hits: Hits) -> dict[str, Any]:
     """One line of `chat --json`."""
     question = session.question
@@ -74,6 +99,7 @@ def turn_json(session: Session, hits: Hits) -> dict[str, Any]:
         **hits.to_json(),
         "question": None if question is None else asdict(question),
         "adapters": list(session.adapters),
+        "operations": [asdict(operation) for operation in _operations(session)],
     }
 
 

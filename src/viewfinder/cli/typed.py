@@ -32,6 +32,7 @@ HELP = """\
   a dog in the snow          describe the picture, and go on describing it
   2                          like result 2
   2 but brown                like result 2, but ...  (2 of turn 1 but brown: a result of an earlier turn)
+  like the first but blue    a picture of an earlier turn, for retrievers that look back: the first, the one before
   2 with silk, long but red  and what counts of result 2, for retrievers that read attributes ("with nothing": none)
   not 1 3                    not these; `none` rejects all that is shown
   without stripes            not that

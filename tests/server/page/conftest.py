@@ -55,6 +55,15 @@ from viewfinder.cli import main
 main()
 """
 """The program whose fashioniq has the weights of the file that it is given first."""
+WITH_LOOKING_BACK = """
+import runpy, sys
+import viewfinder.retrievers
+made = runpy.run_path(sys.argv.pop(1))["LooksBack"]
+viewfinder.retrievers.RETRIEVERS["looks-back"] = lambda checkpoint: made()
+from viewfinder.cli import main
+main()
+"""
+"""The program with a retriever that tells what turns do with earlier ones, of the file that it is given first."""
 PHOTOS = 120
 WAIT_MS = 20_000
 """How long something may take to appear: machines that run tests are slow at times."""
@@ -236,6 +245,16 @@ def fashion_server(
     shutil.copytree(library, home / "fashion.vf")
     weights = save_fashioniq(home / "fashioniq.safetensors", RAW_VERSION, RAW_WIDTH)
     with serving(home / "fashion.vf", program=(sys.executable, "-c", WITH_FASHIONIQ, str(weights))) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def looking_back_server(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server over a copy of the library that has the retriever `looks-back`."""
+    home = tmp_path_factory.mktemp("looking-back")
+    shutil.copytree(library, home / "own.vf")
+    made = REPOSITORY / "tests" / "looks_back.py"
+    with serving(home / "own.vf", program=(sys.executable, "-c", WITH_LOOKING_BACK, str(made))) as started:
         yield started
 
 

@@ -221,6 +221,20 @@ class Belief(BaseModel):
     without: dict[str, Any] | None
 
 
+class Operation(BaseModel):
+    """What a turn does with an earlier one, where the retriever understands that.
+
+    `rollback` goes on from the picture of turn `turn` rather than from the last one, `keep` wants an attribute of it
+    ("" is all of it).
+    """
+
+    said: int = Field(description="the turn that does it")
+    kind: Literal["rollback", "keep"]
+    turn: int = Field(description="the earlier turn")
+    attribute: str
+    words: str = Field(description="how it was said; empty where it was given as a turn, not in words")
+
+
 class Results(BaseModel):
     """What a turn came to, or a later page of it.
 
@@ -234,6 +248,7 @@ class Results(BaseModel):
     next: str | None = Field(description="give it as `cursor` for more; null: no more")
     beliefs: list[Belief]
     adapters: list[str] = Field(description="turns that the retriever could not take as given, and what was done")
+    operations: list[Operation] = Field(description="what the turns on the way do with earlier ones")
     question: Question | None
     asking: bool
     elapsed_ms: float

@@ -32,7 +32,16 @@ from viewfinder.server.talks.live import Live, OpenTalks
 from viewfinder.server.talks.questioners import Askers
 from viewfinder.server.talks.rows import is_same, name_of, new_row
 from viewfinder.server.talks.searching import search
-from viewfinder.server.talks.turns import answers_what_is_open, image_of, question_of, session_of, tree_of, turn_of
+from viewfinder.server.talks.turns import (
+    Operations,
+    answers_what_is_open,
+    image_of,
+    operations_of,
+    question_of,
+    session_of,
+    tree_of,
+    turn_of,
+)
 from viewfinder.session import Session
 
 if TYPE_CHECKING:
@@ -163,7 +172,8 @@ class Talks:
             self._keep(live, len(before.nodes), milliseconds_since(started))
             assert live.seen is not None, "the search saw a gallery"
             page = first_page(live.seen, hits, session.last_query, session.adapters, row.where)
-            return self._results(live, session.conversation.here.number, page, started)
+            here = session.conversation.here.number
+            return self._results(live, here, page, session.operations(), started)
 
     def choice(self, id: str, number: int) -> Future[Question | None]:
         """The question after a turn, as soon as it is known: its choice begins now, if that has not been done.
@@ -209,8 +219,9 @@ class Talks:
         """
         started, start = time.perf_counter(), start_of(cursor)
         with self._held(caller, id) as (live, row, session):
-            view = self._view(row, session, number, retriever)
-            return self._results(live, number, page_of(view, n or row.n, start), started)
+            seen = self._seen_by(row, session, number, retriever)
+            page = page_of(seen.view(number), n or row.n, start)
+            return self._results(live, number, page, seen.operations(number), started)
 
     def why(
         self, caller: Caller, id: str, number: int, ids: Sequence[PictureId], retriever: str | None = None
@@ -259,7 +270,7 @@ class Talks:
             live.session = scratch
             self._keep(live, len(session.conversation.nodes), milliseconds_since(started))
             here = scratch.conversation.here.number
-            results = self._results(live, here, page_of(scratch.view(), row.n, 0), started)
+            results = self._results(live, here, page_of(scratch.view(), row.n, 0), scratch.operations(), started)
             return schemas.Replay(numbers=again.numbers, left_out=again.left_out, results=results)
 
     # -- found
@@ -384,12 +395,16 @@ class Talks:
         )
 
     def _view(self, row: SessionRow, session: Session, number: int, retriever: str | None = None) -> View:
+        return self._seen_by(row, session, number, retriever).view(number)
+
+    def _seen_by(self, row: SessionRow, session: Session, number: int, retriever: str | None) -> Session:
+        """The talk as another retriever has it; there is such a turn."""
         _node(session.conversation, number)
         if retriever is None or retriever == row.retriever:
-            return session.view(number)
+            return session
         if row.hidden:
             raise Problem(403, "in-a-study", "this talk belongs to a study: its retriever stays")
-        return self._session(Live(), row, session.conversation, retriever).view(number)
+        return self._session(Live(), row, session.conversation, retriever)
 
     def _keep(self, live: Live, known: int, elapsed_ms: float) -> None:
         """Records the nodes from number `known` on; if that fails, the talk is read again by the next who needs it."""
@@ -421,7 +436,7 @@ class Talks:
             now = self._sessions.change(row.id, name=name, at=time.time())
         return now or row
 
-    def _results(self, live: Live, number: int, page: Page, started: float) -> schemas.Results:
+    def _results(self, live: Live, number: int, page: Page, operations: Operations, started: float) -> schemas.Results:
         assert live.session is not None and live.row is not None
         talk = live.session.conversation
         return schemas.Results(
@@ -431,7 +446,9 @@ class Talks:
             total=page.total,
             next=page.next,
             beliefs=beliefs(page.query, talk, talk.path(number)),
-            adapters=[] if live.row.hidden else list(page.adapters),  # they would name the retriever
+            # In a study these would name the retriever.
+            adapters=[] if live.row.hidden else list(page.adapters),
+            operations=[] if live.row.hidden else operations_of(operations),
             question=question_of(talk.node(number).asked),
             asking=live.unasked == number,
             elapsed_ms=milliseconds_since(started),

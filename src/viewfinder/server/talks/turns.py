@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from viewfinder.conversation import Conversation, Question, Turn, turn_from_json, turn_to_json
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.retrievers.base import Operation
 from viewfinder.server.database import SessionRow
 from viewfinder.server.schemas import sessions as schemas
 from viewfinder.telling import described
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
     from viewfinder.server.images.uploads import Uploads
 
 OWN_IMAGE = "your image"
+
+Operations = Mapping[int, Sequence[Operation]]
+"""What turns do with earlier ones, by the number of the turn."""
 
 
 def turn_of(given: schemas.TurnIn, pending: Question | None) -> Turn:
@@ -61,6 +67,11 @@ def question_of(question: Question | None) -> schemas.Question | None:
         why=question.why,
         attribute=question.attribute,
     )
+
+
+def operations_of(done: Operations) -> list[schemas.Operation]:
+    """What turns do with earlier ones, as it goes out."""
+    return [schemas.Operation(said=number, **asdict(each)) for number, some in done.items() for each in some]
 
 
 def session_of(row: SessionRow) -> schemas.Session:

@@ -272,7 +272,9 @@ const asked = () => (state.question ? { question: state.question } : {});
 export const answer = (text) => acting(() => take({ answer: text, ...asked() }));
 /** Passes the question over: something else is asked. */
 export const skip = () => acting(() => take({ skip: true, ...asked() }));
-export const like = (id, but = "") => acting(() => take({ like: id, ...(but ? { but } : {}), ...counting(id) }));
+/** `turn`: the picture is that of an earlier turn, and the talk goes on from there. */
+export const like = (id, but = "", turn) =>
+  acting(() => take({ like: id, ...(but ? { but } : {}), ...(turn === undefined ? {} : { turn }), ...counting(id) }));
 export const show = (id, but = "") => acting(() => take({ show: id, ...(but ? { but } : {}), ...counting(id) }));
 
 /** The attributes of a picture that are to count, where they are not those that are seen in it. @param {string} id */
@@ -373,7 +375,7 @@ export async function preview(text) {
 async function searched(given, signal) {
   const { retriever } = state.chosen;
   const found = await api.post("/search", { ...given, ...(retriever ? { retriever } : {}) }, signal);
-  return { turn: 0, beliefs: [], question: null, asking: false, ...found };
+  return { turn: 0, beliefs: [], operations: [], question: null, asking: false, ...found };
 }
 
 /** Pictures that nobody asked for, in the shape of results. @param {object} given */
@@ -381,13 +383,13 @@ async function browsed(given) {
   const found = await api.post("/pictures/browse", given);
   const first = Number(given.cursor ?? 0);
   const results = found.pictures.map((card, at) => ({ ...card, rank: first + at + 1, score: 0, match: "likely", why: null }));
-  return { turn: 0, verdict: "found", results, total: found.total, next: found.next, beliefs: [], adapters: [], question: null, asking: false };
+  return { turn: 0, verdict: "found", results, total: found.total, next: found.next, beliefs: [], adapters: [], operations: [], question: null, asking: false };
 }
 
-/** Picks a picture: the next words say how the wanted one differs. @param {import("./store.js").Hit} hit */
+/** Picks a picture: the next words say how the wanted one differs. @param {import("./store.js").Hit & {turn?: number}} hit */
 export async function pin(hit) {
   await acting(settle);
-  store.set({ pinned: { kind: "like", id: hit.id, name: hit.caption || hit.name, thumbnail: api.thumbnail(hit.id, 160) } });
+  store.set({ pinned: { kind: "like", id: hit.id, name: hit.caption || hit.name, thumbnail: api.thumbnail(hit.id, 160), turn: hit.turn } });
   announce(t("live.liked", { name: hit.caption || hit.name }));
 }
 
@@ -395,10 +397,14 @@ export async function pin(hit) {
 export const pinUpload = (file) =>
   acting(async () => {
     const { id } = await api.upload("/uploads", file);
-    const name = file instanceof File ? file.name : "";
-    store.set({ pinned: { kind: "show", id, name, thumbnail: api.uploadThumbnail(id) } });
-    announce(t("live.uploaded"));
+    pinShown(id, file instanceof File ? file.name : "");
   });
+
+/** Picks an image of one's own that was uploaded. @param {string} id @param {string} [name] */
+export function pinShown(id, name = "") {
+  store.set({ pinned: { kind: "show", id, name, thumbnail: api.uploadThumbnail(id) } });
+  announce(t("live.uploaded"));
+}
 
 /** Takes back what was picked. */
 export function unpin() {

@@ -8,7 +8,7 @@ import { store } from "./store.js";
 import { readable } from "./talk-shapes.js";
 import { t } from "./texts.js";
 
-/** @typedef {import("./store.js").Hit} Hit */
+/** @typedef {import("./store.js").Hit & {turn?: number}} Hit  `turn`: as the picture of that turn of the talk */
 
 const SIMILAR = 12;
 
@@ -25,7 +25,10 @@ class Picture extends HTMLElement {
     store.on(["turn"], () => this.dialog.close());
     store.on(["why"], () => this.dialog.open && this.explain());
   }
-  async open(hit) {
+  /** @param {any} given  a result, or the id of a picture of the talk and its turn */
+  async open(given) {
+    const hit = given.name ? given : await this.fromTalk(given);
+    if (!hit) return;
     this.hit = hit;
     await styled;
     this.render();
@@ -39,6 +42,14 @@ class Picture extends HTMLElement {
     if (this.hit !== hit) return;
     if (details) fill(this.details, ...this.told(details));
     if (similar) fill(this.similar, ...this.alike(similar.results));
+  }
+
+  /** @param {{id: string, turn: number}} given @returns {Promise<Hit | undefined>} */
+  async fromTalk({ id, turn }) {
+    const known = await actions.acting(() => api.get(`/pictures/${id}`), { quiet: true });
+    if (!known) return undefined;
+    const { names, captions, facts } = known;
+    return { id, turn, name: names[0], caption: captions[0] ?? null, width: facts.width, height: facts.height, rank: 0, score: 0, match: "likely" };
   }
 
   render() {
@@ -73,7 +84,7 @@ class Picture extends HTMLElement {
     const act = (drawing, key, work, kind = "") =>
       element("button", { type: "button", class: kind, onclick: () => (this.dialog.close(), work()) }, icon(drawing), t(key));
     return element("div", { class: "acts" },
-      act("heart", "picture.like", () => actions.pin(hit), "primary"),
+      act("heart", hit.turn ? "picture.on" : "picture.like", () => actions.pin(hit), "primary"),
       act("found", "picture.found", () => actions.foundIt(hit.id)),
       act("reject", "picture.reject", () => actions.reject([hit.id])));
   }
@@ -94,21 +105,24 @@ class Picture extends HTMLElement {
       ["names", names.join(", ")], ["size", t("picture.size", facts)], ["format", facts.format],
       ["captured", facts.captured], ["camera", facts.camera], ["folder", facts.folder],
     ].filter(([, value]) => value);
-    const row = (name, value, act = null) =>
-      element("div", {}, element("dt", {}, name), element("dd", {}, value, act));
     const seen = Object.entries(tags).filter(([, [answer]]) => answer);
     return [
       captions.length > 0 && section("picture.captions", element("ul", {}, ...captions.map((it) => element("li", {}, it)))),
       Object.keys(attributes).length > 0 && section("picture.attributes", element("dl", {},
         ...Object.entries(attributes).map(([column, values]) => row(readable(column), values.join(", "), this.keep(column, values))))),
-      seen.length > 0 && section("picture.seen", element("p", { class: "tags" },
-        ...seen.map(([group, [answer, chance]]) => element("span", { class: "tag", title: `${group} · ${Math.round(chance * 100)} %` }, answer)))),
+      seen.length > 0 && section("picture.seen", this.seen(seen)),
       section("picture.facts", element("dl", {}, ...known.map(([key, value]) => row(t(`picture.fact.${key}`), value)))),
       original && element("p", {}, element("a", { href: api.original(id), target: "_blank", rel: "noopener" }, t("picture.original"))),
     ];
   }
+  /** What is seen in it; of a picture of the talk, it can be kept. @param {[string, [string, number]][]} seen */
+  seen(seen) {
+    if (this.hit?.turn) return element("dl", {}, ...seen.map(([group, [answer]]) => row(readable(group), answer, this.keep(group, [answer]))));
+    const tag = ([group, [answer, chance]]) => element("span", { class: "tag", title: `${group} · ${Math.round(chance * 100)} %` }, answer);
+    return element("p", { class: "tags" }, ...seen.map(tag));
+  }
   keep(column, values) {
-    const { turn } = store.state;
+    const turn = this.hit?.turn ?? store.state.turn;
     const label = t("picture.keep", { column: readable(column), value: values.join(", ") });
     const onclick = () => (this.dialog.close(), actions.keep(column, turn));
     return turn > 0 && element("button", { type: "button", "aria-label": label, title: label, onclick }, t("picture.keep.short"));
@@ -120,6 +134,7 @@ class Picture extends HTMLElement {
   }
 
   at() {
+    if (this.hit?.turn) return -1;
     return store.state.results?.results.findIndex((hit) => hit.id === this.hit?.id) ?? -1;
   }
 
@@ -149,6 +164,7 @@ class Picture extends HTMLElement {
     keys[event.key]();
   }
 }
+const row = (name, value, act = null) => element("div", {}, element("dt", {}, name), element("dd", {}, value, act));
 const section = (key, ...children) => element("section", {}, element("h3", {}, t(key)), ...children);
 
 customElements.define("vf-picture", Picture);

@@ -103,7 +103,7 @@ class Say extends HTMLElement {
     // The box says "but ..." already.
     const text = pinned ? given.replace(/^but\b[\s,]*/i, "") : given;
     if (!text && !pinned) return;
-    await (pinned ? actions[pinned.kind](pinned.id, text) : actions.say(text));
+    await (pinned ? actions[pinned.kind](pinned.id, text, pinned.turn) : actions.say(text));
     // Words are not lost when they could not be taken; while the server is away, they wait to be said.
     if (store.state.problem && !this.box.value) {
       this.box.value = text;
@@ -165,7 +165,7 @@ function pillOf(pinned) {
   return [
     element("span", { class: "pinned-pill" },
       element("img", { src: pinned.thumbnail, alt: pinned.name, width: "40", height: "40" }),
-      element("b", {}, t(`say.pinned.${pinned.kind}`)),
+      element("b", {}, pinned.turn ? t("talk.on", pinned) : t(`say.pinned.${pinned.kind}`)),
       iconButton("close", t("say.unpin"), () => actions.unpin())),
   ];
 }

@@ -6,14 +6,15 @@
  *   caption: string | null, width: number, height: number, why?: any}} Hit
  * @typedef {{text: string, choices: string[], by: string, why: string, attribute: string | null}} Question
  * @typedef {{turn: number, label: string, kind: string, weight: number, without: any}} Belief
+ * @typedef {{said: number, kind: "rollback" | "keep", turn: number, attribute: string, words: string}} Operation
  * @typedef {{turn: number, verdict: "found" | "unsure" | "nothing", results: Hit[], total: number,
- *   next: string | null, beliefs: Belief[], adapters: string[], question: Question | null, asking: boolean,
+ *   next: string | null, beliefs: Belief[], adapters: string[], operations: Operation[], question: Question | null, asking: boolean,
  *   elapsed_ms: number}} Results
  * @typedef {{number: number, parent: number, turn: any, told: string, shown: number, first: string | null,
  *   asked: Question | null, at: string | null}} TreeNode
  * @typedef {{id: string, name: string, retriever: string | null, questioner: string, where: Record<string, string>,
  *   n: number, created: string, updated: string, turns: number, tree: TreeNode[], path: number[]}} SessionTree
- * @typedef {{kind: "like" | "show", id: string, name: string, thumbnail: string}} Pinned
+ * @typedef {{kind: "like" | "show", id: string, name: string, thumbnail: string, turn?: number}} Pinned
  * @typedef {{id: string, seen: {name: string, chance: number}[], known: string[], chosen: string[], touched: boolean}} Attributes
  * @typedef {{detail: string, kind?: string, status?: number, more?: any, retry?: () => void}} Trouble
  *

@@ -8,7 +8,7 @@ import { t } from "./texts.js";
 const LEADS = {
   say: () => "",
   answer: (turn) => (turn.answer.trim() ? "" : t("talk.skipped")),
-  like: (turn) => t(turn.but ? "talk.like-but" : "talk.like"),
+  like: (turn) => t(`talk.${turn.turn === undefined ? "like" : "on"}${turn.but ? "-but" : ""}`, turn),
   show: (turn) => t(turn.but ? "talk.show-but" : "talk.show"),
   reject: (turn) => (turn.text ? t("talk.reject-text") : t("talk.reject", { n: turn.reject.length })),
   keep: (turn) => t("talk.keep", { attribute: turn.keep, turn: turn.turn }),

@@ -13,13 +13,46 @@ import { t } from "./texts.js";
 
 const PICTURES = 4;
 
-/** The pictures that a turn is about. @param {any} turn */
-function pictures(turn) {
-  const sources = turn.like ? [thumbnail(turn.like, 160)] : turn.show ? [uploadThumbnail(turn.show)] : (turn.reject ?? []).map((id) => thumbnail(id, 160));
+/** A small picture. @param {string} src @param {string} alt @param {number} size */
+const mini = (src, alt, size) => element("img", { src, alt, class: "mini", width: size, height: size });
+
+/** The pictures that a turn is about. @param {TreeNode} node */
+function pictures({ number, turn }) {
+  if (turn.like || turn.show) return element("span", { class: "pictures" }, again(number, turn));
+  const kept = turn.keep && pictureOf(turn.turn);
+  const sources = kept ? [kept] : (turn.reject ?? []).map((id) => thumbnail(id, 160));
   if (!sources.length) return null;
-  const image = (src) => element("img", { src, alt: t("talk.picture"), class: "mini", width: 44, height: 44 });
   const rest = sources.length - PICTURES;
-  return element("span", { class: `pictures ${turn.reject ? "rejected" : ""}` }, sources.slice(0, PICTURES).map(image), rest > 0 && element("span", { class: "quiet" }, `+${rest}`));
+  const shown = sources.slice(0, PICTURES).map((src) => mini(src, t("talk.picture"), 44));
+  return element("span", { class: `pictures ${turn.reject ? "rejected" : ""}` }, shown, rest > 0 && element("span", { class: "quiet" }, `+${rest}`));
+}
+
+/** The picture of a turn, as a button: it is shown in large, where one can go on from it; an image of one's own is picked
+ * again at once. @param {number} number @param {any} turn */
+function again(number, { like, show }) {
+  const label = t(like ? "talk.again" : "talk.again-own", { turn: number });
+  const open = ({ currentTarget }) => currentTarget.dispatchEvent(new CustomEvent("vf-open", { bubbles: true, detail: { id: like, turn: number } }));
+  const given = { type: "button", class: "again", "aria-label": label, title: label, "data-key": `again-${number}` };
+  return element("button", { ...given, onclick: like ? open : () => actions.pinShown(show) }, mini(pictureOf(number), "", 44));
+}
+
+/** The address of what stands for a turn: the picture that it is about, else the best that it found. @param {number} number */
+function pictureOf(number) {
+  const tree = store.state.session?.tree ?? [];
+  const { turn, first } = tree[origin(tree, number)] ?? {};
+  if (turn?.show) return uploadThumbnail(turn.show);
+  return turn?.like || first ? thumbnail(turn?.like ?? first, 160) : null;
+}
+
+/** What a turn does with earlier ones, where it says so in words; otherwise it is the turn itself. @param {TreeNode} node */
+function operations({ number }) {
+  const done = store.state.results?.operations.filter(({ said, words }) => said === number && words) ?? [];
+  const line = ({ kind, turn, attribute }, index) => {
+    const src = pictureOf(turn);
+    const given = { type: "button", class: "link", title: toldOf(store.state.session?.tree[turn]?.turn), onclick: () => actions.goTo(turn), "data-key": `done-${number}-${index}` };
+    return element("li", {}, element("button", given, src && mini(src, "", 24), t(kind === "rollback" ? "talk.rollback" : "talk.keeps", { turn, attribute })));
+  };
+  return done.length > 0 && element("ul", { class: "operations", role: "list" }, ...done.map(line));
 }
 
 /** The attributes that count of a turn's picture, where somebody said which. @param {any} turn */
@@ -77,9 +110,9 @@ class Talk extends HTMLElement {
     const { number, turn } = node;
     const asked = turn.answer !== undefined ? (turn.question ?? store.state.session?.tree[node.parent]?.asked) : null;
     const editing = this.#editing?.number === number;
-    const bubble = element("div", { class: `bubble ${isPass(turn) ? "pass" : ""}`, ...looking({ turn: number }) }, pictures(turn), element("span", { class: "said" }, leadOf(turn), " ", words(node), counts(turn)));
+    const bubble = element("div", { class: `bubble ${isPass(turn) ? "pass" : ""}`, ...looking({ turn: number }) }, pictures(node), element("span", { class: "said" }, leadOf(turn), " ", words(node), counts(turn)));
     const item = { class: "turn", "aria-current": number === shown && "step", "data-turn": number };
-    return element("li", item, asked?.text && element("p", { class: "asked" }, asked.text), editing ? this.#editing?.form : [bubble, this.#tools(node, shown)]);
+    return element("li", item, asked?.text && element("p", { class: "asked" }, asked.text), editing ? this.#editing?.form : [bubble, this.#tools(node, shown), operations(node)]);
   }
 
   /** @param {TreeNode} node @param {number} shown */

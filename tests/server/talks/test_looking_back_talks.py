@@ -1,0 +1,72 @@
+"""What turns do with earlier ones, over the service: with every turn's results, read again, and never in a study."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import viewfinder.retrievers
+from viewfinder.server.access.caller import LOCAL
+from viewfinder.server.database import Database
+from viewfinder.server.schemas.sessions import BackToTurn, KeepTurn, LikeTurn, SayTurn, SessionIn
+from viewfinder.server.talks.talks import Talks
+
+OpenTalks = Callable[..., Talks]
+
+FIRST = {"said": 2, "kind": "rollback", "turn": 1, "attribute": "", "words": "the first"}
+GIVEN = {"said": 3, "kind": "rollback", "turn": 1, "attribute": "", "words": ""}
+KEPT = {"said": 4, "kind": "keep", "turn": 2, "attribute": "bottom", "words": ""}
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch, looks_back: Callable[[], Any]) -> None:
+    monkeypatch.setitem(viewfinder.retrievers.RETRIEVERS, "looks-back", lambda checkpoint: looks_back())
+
+
+def begun(talks: Talks, retriever: str = "looks-back", **given: Any) -> str:
+    id = talks.create(LOCAL, SessionIn(retriever=retriever, questioner="none", n=5), **given).id
+    talks.take(LOCAL, id, LikeTurn(like="p001", but="blue"))
+    talks.take(LOCAL, id, SayTurn(say="like the first"))
+    return id
+
+
+def done(talks: Talks, id: str, number: int, **given: Any) -> list[dict[str, Any]]:
+    return [each.model_dump() for each in talks.results(LOCAL, id, number, **given).operations]
+
+
+def test_results_say_what_all_turns_on_the_way_do(talks: Talks) -> None:
+    id = begun(talks)
+    third = talks.take(LOCAL, id, LikeTurn(like="p001", but="darker", turn=1))
+    assert json.loads(third.model_dump_json())["operations"] == [FIRST, GIVEN]
+    talks.take(LOCAL, id, KeepTurn(keep="bottom", turn=2))
+    assert [done(talks, id, number) for number in range(1, 5)] == [[], [FIRST], [FIRST, GIVEN], [FIRST, GIVEN, KEPT]]
+    back = talks.take(LOCAL, id, BackToTurn(back_to=2))
+    assert [each.model_dump() for each in back.operations] == [FIRST]
+
+
+def test_they_are_read_again_by_the_next_process(open_talks: OpenTalks, sqlite: Database) -> None:
+    id = begun(open_talks(sqlite))
+    again = open_talks(sqlite)
+    assert done(again, id, 2) == [FIRST]
+    assert done(again, id, 2, n=1, cursor="3") == [FIRST]
+
+
+def test_they_are_those_of_the_retriever_that_is_asked_for(talks: Talks) -> None:
+    id = begun(talks, "composer")
+    assert done(talks, id, 2) == []
+    assert done(talks, id, 2, retriever="looks-back") == [FIRST]
+
+
+def test_a_turn_that_is_said_another_way_does_something_else(talks: Talks) -> None:
+    id = begun(talks)
+    talks.take(LOCAL, id, SayTurn(say="like the second"))
+    replay = talks.edit(LOCAL, id, 2, SayTurn(say="red"))
+    [again] = replay.results.operations
+    assert (again.said, again.turn, again.words) == (replay.numbers[3], 2, "the second")
+
+
+def test_a_study_hides_them_as_they_would_tell_the_retriever(talks: Talks) -> None:
+    assert done(talks, begun(talks, hidden=True), 2) == []
