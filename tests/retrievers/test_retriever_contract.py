@@ -66,11 +66,12 @@ def load(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Retriever[
     def loaded(name: str) -> Retriever[Any]:
         if name == "plugir":
             return Rewritten(ScriptedModel(unreachable))
-        if name not in (*SYSTEMS, "chatir", "drilldown", "fashioniq"):
+        if name not in (*SYSTEMS, "chatir", "combiner", "drilldown", "fashioniq", "mai"):
             return load_retriever(name)
         file = folder / f"{name}.safetensors"
         if not file.exists():
-            save_fashioniq(file) if name == "fashioniq" else save_untrained(name, file)
+            own = {"fashioniq": save_fashioniq, "combiner": save_combiner, "mai": save_mai}
+            own[name](file) if name in own else save_untrained(name, file)
         return load_retriever(name, file)
 
     return loaded
@@ -113,9 +114,9 @@ def save_fashioniq(file: Path) -> None:
     import torch
 
     from viewfinder.networks.attributes import AttributeHead
+    from viewfinder.retrievers.blocks.word_vectors import WordVectors
     from viewfinder.retrievers.fashioniq.network import TransformerRetriever
     from viewfinder.retrievers.fashioniq.settings import LossSettings, Transformer
-    from viewfinder.retrievers.fashioniq.word_vectors import WordVectors
     from viewfinder.training import Card, save_network
 
     torch.manual_seed(7)
@@ -130,6 +131,50 @@ def save_fashioniq(file: Path) -> None:
     }
     known |= {"labels": ["cotton", "long", "red"], "kinds": [], "exclude_shown": True}
     save_network(file, network, Card(system="fashioniq", preset="", encoder=ENCODER.raw_version, settings=known))
+
+
+def save_combiner(file: Path) -> None:
+    import torch
+
+    from viewfinder.retrievers.combiner.network import CombinerNetwork
+    from viewfinder.retrievers.combiner.settings import Model
+    from viewfinder.retrievers.combiner.texts import PROBE
+    from viewfinder.training import Card, save_network
+
+    torch.manual_seed(7)
+    settings = Model(projection=8, hidden=8, memory="gru", texts="clauses", rollback="replace")
+    network = CombinerNetwork(settings, 48)
+    network.probe.copy_(torch.from_numpy(ENCODER.words([PROBE])[0]))
+    known = {"model": asdict(settings), "scale": 100.0, "exclude_shown": False}
+    save_network(file, network, Card(system="combiner", preset="", encoder=ENCODER.version, settings=known))
+
+
+def save_mai(file: Path) -> None:
+    import torch
+
+    from viewfinder.retrievers.blocks.word_vectors import WordVectors
+    from viewfinder.retrievers.mai.network import MaiNetwork
+    from viewfinder.retrievers.mai.settings import LossSettings, Model
+    from viewfinder.training import Card, save_network
+
+    torch.manual_seed(7)
+    settings = Model(
+        width=8,
+        heads=2,
+        hidden=8,
+        tokens=4,
+        projection=8,
+        image="both",
+        components=0,
+        region_components=0,
+        words="learned",
+    )
+    network = MaiNetwork(settings, 48, 3, WordVectors(settings, None, len(WORDS)))
+    known: dict[str, Any] = {"model": asdict(settings), "loss": asdict(LossSettings())}
+    known |= {"vocabulary": WORDS, "sentences_version": ""}
+    save_network(
+        file, network, Card(system="mai", preset="", encoder=ENCODER.raw_version, settings=known | {"regions": 36})
+    )
 
 
 def states(retriever: Retriever[Any]) -> list[Any]:
@@ -149,7 +194,7 @@ def test_it_fulfils_the_contract_and_knows_its_name(name: str, load: Callable[[s
     retriever = load(name)
     assert isinstance(retriever, Retriever)
     assert retriever.name == name
-    assert set(retriever.needs) <= {"global", "regions", "attributes", "own", "vocabulary"}
+    assert set(retriever.needs) <= {"global", "regions", "attributes", "own", "raw", "vocabulary"}
 
 
 @each

@@ -100,13 +100,13 @@ def load_checkpoint(name_or_path: str) -> Checkpoint:
         EncoderMismatch: weights missing, left over or of another shape, or parts that do not fit each other.
     """
     source = find(name_or_path)
-    with _quiet():
+    with quiet():
         model_type, source = _model_type(source)
         family = FAMILIES[model_type]
         config, network = _network(source, family)
         pixels, tokenizer = _pixels(source), _tokenizer(source)
         _check_parts(source, config, pixels, tokenizer)
-        with _explained(source, "the files"):
+        with explained(source, "the files"):
             version = _version(source)
     return Checkpoint(f"{model_type}:{source.name}", version, family, config, network, pixels, tokenizer)
 
@@ -135,7 +135,7 @@ def _model_type(source: Source) -> tuple[str, Source]:
     """The architecture that config.json names, and the source pinned to the commit that it was read from."""
     from transformers import PretrainedConfig
 
-    with _explained(source, "config.json"):
+    with explained(source, "config.json"):
         data, _ = PretrainedConfig.get_config_dict(
             source.location, local_files_only=source.folder is not None, revision=source.commit
         )
@@ -159,7 +159,7 @@ def _network(source: Source, family: Family) -> tuple[Any, Network]:
     import torch
     import transformers
 
-    with _explained(source, "the weights"):
+    with explained(source, "the weights"):
         network, report = getattr(transformers, family.network).from_pretrained(
             source.location,
             **source.options,
@@ -200,7 +200,7 @@ def _some(keys: list[str]) -> str:
 def _pixels(source: Source) -> Any:
     from transformers import AutoImageProcessor
 
-    with _explained(source, "the image processor (preprocessor_config.json)"):
+    with explained(source, "the image processor (preprocessor_config.json)"):
         load: Callable[..., Any] = AutoImageProcessor.from_pretrained
         return load(source.location, **source.options, backend="pil")
 
@@ -213,7 +213,7 @@ def _tokenizer(source: Source) -> Any:
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-    with _explained(source, "the tokenizer"):
+    with explained(source, "the tokenizer"):
         if not any(source.file(name) for name in TEXTS):
             # transformers would make an empty one, which turns every text into the same vector.
             raise BadInput(
@@ -254,7 +254,7 @@ def _made(source: Source, pixels: Any) -> tuple[int, ...]:
     """The shape that the image processor gives a picture."""
     from PIL import Image
 
-    with _explained(source, "the image processor (preprocessor_config.json)"):
+    with explained(source, "the image processor (preprocessor_config.json)"):
         made = pixels(images=[Image.new("RGB", (64, 48))], return_tensors="np")["pixel_values"]
     return tuple(int(size) for size in made.shape[1:])
 
@@ -287,7 +287,7 @@ def _weight_files(source: Source) -> Iterator[Path]:
 
 
 @contextmanager
-def _explained(source: Source, part: str) -> Iterator[None]:
+def explained(source: Source, part: str) -> Iterator[None]:
     """Whatever goes wrong inside, as one line: transformers raises a dozen types, some of many lines."""
     try:
         yield
@@ -299,7 +299,7 @@ def _explained(source: Source, part: str) -> Iterator[None]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """No reports, retries or loading bars on stderr: what matters is raised. Downloads keep their bars."""
     import huggingface_hub.utils.logging as hub_log
     import transformers.utils.logging as log

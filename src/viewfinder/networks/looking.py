@@ -53,7 +53,7 @@ class PictureInput(nn.Module):
             components_gx = whitening((raw_pg - mean_g) / deviation_g, self.width, self.whitening)
             self.get_buffer("components").copy_(torch.from_numpy(components_gx))
 
-    def forward(self, raw_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b x"]:
+    def forward(self, raw_bg: Float[Tensor, "*b g"]) -> Float[Tensor, "*b x"]:
         """What is read; of zeros (no picture) zeros."""
         if self.image == "raw":
             return raw_bg
@@ -62,8 +62,8 @@ class PictureInput(nn.Module):
 
 
 def standardised(
-    raw_bg: Float[Tensor, "b g"], mean_g: Float[Tensor, " g"], deviation_g: Float[Tensor, " g"]
-) -> Float[Tensor, "b g"]:
+    raw_bg: Float[Tensor, "*b g"], mean_g: Float[Tensor, " g"], deviation_g: Float[Tensor, " g"]
+) -> Float[Tensor, "*b g"]:
     """Raw vectors on the scale of the training set; those of zeros (no picture) stay zeros."""
     return (raw_bg - mean_g) / deviation_g * (raw_bg != 0).any(dim=-1, keepdim=True)
 

@@ -8,10 +8,12 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.retrievers.base import (
     NOTHING_MORE,
     Change,
+    Operation,
     Part,
     Picture,
     Predictor,
     Query,
+    RawPictures,
     Reads,
     RegionSpace,
     ResolvedTurn,
@@ -26,10 +28,12 @@ __all__ = [
     "RETRIEVERS",
     "Change",
     "Composer",
+    "Operation",
     "Part",
     "Picture",
     "Predictor",
     "Query",
+    "RawPictures",
     "Reads",
     "RegionSpace",
     "ResolvedTurn",
@@ -76,6 +80,18 @@ def _fashioniq(checkpoint: Path | None) -> Retriever[Any]:
     return load(checkpoint)
 
 
+def _mai(checkpoint: Path | None) -> Retriever[Any]:
+    from viewfinder.retrievers.mai.retriever import load
+
+    return load(checkpoint)
+
+
+def _combiner(checkpoint: Path | None) -> Retriever[Any]:
+    from viewfinder.retrievers.combiner.retriever import load
+
+    return load(checkpoint)
+
+
 def _baseline(name: str) -> Maker:
     def maker(checkpoint: Path | None) -> Retriever[Any]:
         from viewfinder.retrievers.baselines import load
@@ -95,6 +111,8 @@ RETRIEVERS: dict[str, Maker] = {
     "plugir": _plugir,
     "drilldown": _drilldown,
     "fashioniq": _fashioniq,
+    "mai": _mai,
+    "combiner": _combiner,
     "hre": _baseline("hre"),
     "r-hre": _baseline("r-hre"),
     "r-re": _baseline("r-re"),

@@ -130,6 +130,18 @@ def _fashioniq(plan: TrainPlan) -> Fitted:
     return train(plan)
 
 
+def _mai(plan: TrainPlan) -> Fitted:
+    from viewfinder.retrievers.mai.train import train
+
+    return train(plan)
+
+
+def _combiner(plan: TrainPlan) -> Fitted:
+    from viewfinder.retrievers.combiner.train import train
+
+    return train(plan)
+
+
 TRAINERS: dict[str, Callable[[TrainPlan], Fitted]] = {
     "drilldown": _drilldown,
     "hre": _baseline,
@@ -140,6 +152,8 @@ TRAINERS: dict[str, Callable[[TrainPlan], Fitted]] = {
     "attributes": _attributes,
     "captioner": _captioner,
     "fashioniq": _fashioniq,
+    "mai": _mai,
+    "combiner": _combiner,
 }
 
 

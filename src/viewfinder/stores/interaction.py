@@ -183,6 +183,8 @@ def _attend(
     Between unit vectors |9 c| <= 9, so that the usual pass over the memory for the maximum is saved; where the
     exponentials turn out too large or too small for that, it is made up for.
     """
+    if cosines_trxy.shape[1] == 1:
+        return cosines_trxy[:, 0]  # of one vector there is nothing to choose
     powers_trxy = cosines_trxy * np.float32(temperature)
     if safely:
         powers_trxy -= powers_trxy.max(axis=1, keepdims=True)

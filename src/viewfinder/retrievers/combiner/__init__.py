@@ -1,0 +1,1 @@
+"""The Combiner of CLIP4Cir, over several turns."""

@@ -1,0 +1,37 @@
+"""`network.CombinerNetwork` without torch, one talk at a time. Axes: d numbers of the shared space."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Float32
+
+from viewfinder.retrievers.blocks.forward import Arrays, linear, unit, updated
+from viewfinder.retrievers.combiner.settings import Model
+
+Row = Float32[np.ndarray, " d"]
+
+
+def begin(arrays: Arrays) -> Row:
+    """The state before anything was said."""
+    return np.zeros_like(arrays["probe"])
+
+
+def combined(arrays: Arrays, settings: Model, state_d: Row, text_d: Row, picture_d: Row) -> Row:
+    """`CombinerNetwork.combined`: the query of a turn."""
+    joined_j = np.concatenate([_positive(arrays, "text", text_d), _positive(arrays, "picture", picture_d)])
+    if settings.memory == "gru":
+        joined_j = joined_j + arrays["recall.weight"] @ state_d
+    share_1 = 1 / (1 + np.exp(-linear(arrays, "share_out", _positive(arrays, "share", joined_j))))
+    mixed_d = linear(arrays, "out", _positive(arrays, "mixed", joined_j))
+    return np.asarray(unit(mixed_d + share_1 * text_d + (1 - share_1) * picture_d), np.float32)
+
+
+def after(arrays: Arrays, settings: Model, state_d: Row, query_d: Row) -> Row:
+    """`CombinerNetwork.after`: the state after a turn that came to this query."""
+    if settings.memory == "none":
+        return state_d
+    return np.asarray(updated(arrays, "update", query_d, state_d), np.float32)
+
+
+def _positive(arrays: Arrays, name: str, rows: Float[np.ndarray, " i"]) -> Float[np.ndarray, " o"]:
+    return np.asarray(np.maximum(linear(arrays, name, rows), 0))

@@ -1,0 +1,107 @@
+"""The losses of MAI: the cyclic combination loss (Sec. 4.4), those of SPRC, and noise against the modality gap.
+
+In torch. Axes: b talks, c vectors that are compared, d numbers of a vector, k vectors of a picture, t tokens.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import cross_entropy, mse_loss
+
+from viewfinder.retrievers.mai.settings import LossSettings, Noise
+from viewfinder.retrievers.mai.wiring import Turned
+
+
+class Targets(NamedTuple):
+    """What the queries of a turn are compared with; None: what no term compares.
+
+    Attributes:
+        pictures_bkd: the wanted pictures (g), k vectors each.
+        modifications_bd: the modifications on their own (m).
+        captions_bd: captions of the wanted pictures (c).
+        prompts_bph: what became of the prompts that were read with the modifications (SPRC).
+    """
+
+    pictures_bkd: Float[Tensor, "b k d"]
+    modifications_bd: Float[Tensor, "b d"] | None = None
+    captions_bd: Float[Tensor, "b d"] | None = None
+    prompts_bph: Float[Tensor, "b p h"] | None = None
+
+    def of_turns(self, turns: int) -> list[Targets]:
+        """Those of all turns of each talk, one talk after another, by turn."""
+
+        def of(turn: int, part: Tensor | None) -> Tensor | None:
+            return None if part is None else part[turn::turns]
+
+        return [
+            Targets(self.pictures_bkd[turn::turns], *(of(turn, part) for part in self[1:])) for turn in range(turns)
+        ]
+
+
+def of_turn(settings: LossSettings, scale: Float[Tensor, ""], turned: Turned, targets: Targets) -> Float[Tensor, ""]:
+    """The loss of a turn: the terms that are switched on; SPRC's where prompts are given."""
+    queries_bd, pictures_bkd, modifications_bd, captions_bd, prompts_bph = turned.queries_bd, *targets
+    pair = (queries_bd, pictures_bkd)
+    if settings.noise == "mixing":
+        share_b = torch.rand(len(queries_bd), device=queries_bd.device)
+        pair = (mixed(queries_bd, share_b), mixed(pictures_bkd, share_b))
+    if prompts_bph is not None and modifications_bd is not None:
+        return (
+            of_tokens(*pair, scale)
+            + settings.prompted * of_tokens(modifications_bd, pictures_bkd, scale)
+            + settings.align * aligned(turned.fused.tokens_bth, prompts_bph)
+        )
+    compared = {
+        "query_target": (pair[0], pair[1][:, 0]),
+        "query_caption": (queries_bd, captions_bd),
+        "modification_target": (modifications_bd, pictures_bkd[:, 0]),
+        "modification_caption": (modifications_bd, captions_bd),
+    }
+    pairs = [compared[term] for term in settings.terms]
+    lost = [batch_based(one, other, scale) for one, other in pairs if one is not None and other is not None]
+    return torch.stack(lost).sum()
+
+
+def batch_based(
+    queries_bd: Float[Tensor, "b d"], targets_bd: Float[Tensor, "b d"], scale: Float[Tensor, ""]
+) -> Float[Tensor, ""]:
+    """BBC(a, b): cross-entropy of each row's own target among all of the batch, of `scale` times a b^T (Eq. 4)."""
+    return cross_entropy(scale * queries_bd @ targets_bd.T, torch.arange(len(queries_bd), device=queries_bd.device))
+
+
+def of_tokens(
+    queries_bd: Float[Tensor, "b d"], targets_bkd: Float[Tensor, "b k d"], scale: Float[Tensor, ""]
+) -> Float[Tensor, ""]:
+    """The same with a target's best vector for each query (SPRC)."""
+    best_bb = torch.einsum("bd,ckd->bck", queries_bd, targets_bkd).amax(dim=-1)
+    return cross_entropy(scale * best_bb, torch.arange(len(queries_bd), device=queries_bd.device))
+
+
+def aligned(fused_bth: Float[Tensor, "b t h"], prompts_bph: Float[Tensor, "b p h"]) -> Float[Tensor, ""]:
+    """The squared difference of the mean fused token from the mean prompt, which it is to be like (SPRC)."""
+    return mse_loss(fused_bth.mean(dim=1), prompts_bph.mean(dim=1).detach())
+
+
+def noised(places: Float[Tensor, "*b h"], kind: Noise, scale: float) -> Float[Tensor, "*b h"]:
+    """Places of a text with noise, in units of their root mean square: normal, uniform from -1 to 1, or both times.
+
+    Against the gap between pictures and texts: what is learnt must hold around a text, not only at it (Gu et al. 2024).
+    """
+    if kind not in {"normal", "uniform", "product"}:
+        return places
+    noise = torch.ones_like(places)
+    if kind != "uniform":
+        noise = noise * torch.randn_like(places)
+    if kind != "normal":
+        noise = noise * (2 * torch.rand_like(places) - 1)
+    return places + scale * places.detach().square().mean().sqrt() * noise
+
+
+def mixed(rows: Float[Tensor, "b ..."], share_b: Float[Tensor, " b"]) -> Float[Tensor, "b ..."]:
+    """Each row mixed with the next; queries and targets mixed by the same shares are pairs (Vouitsis et al. 2024)."""
+    share = share_b.view(-1, *[1] * (rows.ndim - 1))
+    return share * rows + (1 - share) * rows.roll(1, dims=0)

@@ -1,0 +1,139 @@
+"""What MAI begins with that others have published: a tokeniser, and the Q-Former of BLIP-2. In torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import AutoConfig, AutoTokenizer
+
+from viewfinder.encoders.checkpoints import TEXTS, Source, explained, find, quiet
+from viewfinder.errors import BadInput
+from viewfinder.retrievers.mai.network import MaiNetwork
+from viewfinder.retrievers.mai.pieces import Pieces, Tokeniser
+from viewfinder.retrievers.mai.qformer import Published
+from viewfinder.retrievers.mai.settings import Model
+from viewfinder.retrievers.mai.text import PieceInput, places_of
+
+BLIP2 = "blip-2"
+
+
+def load_tokeniser(name_or_path: str) -> Tokeniser:
+    """The tokeniser in a folder, or of a name on the hub.
+
+    Raises:
+        BadInput: there is none, or none with a tokenizer.json, [CLS] and [SEP].
+    """
+    folder = Path(name_or_path).expanduser()
+    source = Source(folder.resolve().name, folder) if folder.is_dir() else find(name_or_path)
+    with explained(source, "the tokeniser"), quiet():
+        if source.folder is not None and not any((source.folder / name).is_file() for name in TEXTS):
+            # transformers would make an empty one, which cuts every text alike.
+            raise BadInput(f"{source.location}: has no tokeniser (none of {', '.join(TEXTS)}); give another folder")
+        found: Any = AutoTokenizer.from_pretrained(source.location, **source.options)
+    if not found.is_fast or found.cls_token_id is None or found.sep_token_id is None:
+        raise BadInput(
+            f"{source.location}: its tokeniser has no tokenizer.json with [CLS] and [SEP]; give one like BERT's"
+        )
+    return Tokeniser(found.backend_tokenizer.to_str(), found.cls_token_id, found.sep_token_id)
+
+
+def load_published(settings: Model, tokeniser: Tokeniser) -> Published:
+    """BLIP-2's weights in the folder, or of the name on the hub, that the settings name; in single precision.
+
+    Raises:
+        BadInput: nothing there, something else, weights that are missing, or sizes that are not those of the settings.
+    """
+    source = find(settings.qformer)
+    with explained(source, "BLIP-2's Q-Former"), quiet():
+        config: Any = AutoConfig.from_pretrained(source.location, **source.options)
+        _check(source, config, settings)
+        _check_texts(source, config.qformer_config, settings, tokeniser)
+        load: Callable[..., Any] = Published.from_pretrained
+        found, report = load(
+            source.location, config=config, **source.options, dtype=torch.float32, output_loading_info=True
+        )
+    if missing := sorted(report["missing_keys"]):
+        raise BadInput(
+            f"{source.location}: {len(missing)} weights are missing ({missing[0]}, ...); give a checkpoint that was "
+            "saved from Blip2ForImageTextRetrieval"
+        )
+    published: Published = found
+    return published
+
+
+@torch.no_grad()
+def begin_with(network: MaiNetwork, published: Published) -> None:
+    """Fills a network with BLIP-2's weights, as far as it has the same parts.
+
+    What a picture's numbers are mapped by, the prompts, what is carried, and what targets are projected by are new
+    (published); but SPRC projects targets as BLIP-2 does its pictures.
+    """
+    text, known = network.text, published.embeddings
+    assert isinstance(text, PieceInput)
+    pieces_vh = known.word_embeddings.weight[: len(text.pieces.weight)]
+    text.pieces.weight[: len(pieces_vh)] = pieces_vh  # pieces that were added later have no vector there
+    text.positions.copy_(known.position_embeddings.weight[: len(text.positions)])
+    network.learned.copy_(published.query_tokens[0])
+    same: list[tuple[nn.Module, nn.Module]] = [
+        (network.qformer, published.qformer),
+        (network.images.norm, published.vision_model["post_layernorm"]),
+        (network.text_project, published.text_projection),
+    ]
+    if network.settings.stages == "sprc":
+        same.append((network.target_project, published.vision_projection))
+    for own, theirs in same:
+        own.load_state_dict(theirs.state_dict())
+
+
+def _check(source: Source, config: Any, settings: Model) -> None:
+    """Raises BadInput where a configuration is of something else, or of other sizes."""
+    if config.model_type != BLIP2 or not config.qformer_config.use_qformer_text_input:
+        what = "a Q-Former that reads no text" if config.model_type == BLIP2 else repr(config.model_type)
+        raise BadInput(
+            f"{source.location}: is {what}; give weights of BLIP-2 for image-text retrieval, such as "
+            "Salesforce/blip2-itm-vit-g"
+        )
+    there = sizes_of(config)
+    wrong = {name: size for name, size in there.items() if size != _size(settings, name)}
+    if wrong:
+        wanted = ", ".join(f"{name} {_size(settings, name)}" for name in wrong)
+        change = " ".join(f"--set model.{name}={size}" for name, size in wrong.items())
+        raise BadInput(f"{source.location}: is of other sizes than the settings say ({wanted}); {change}")
+
+
+def _check_texts(source: Source, config: Any, settings: Model, tokeniser: Tokeniser) -> None:
+    """Raises BadInput where a tokeniser has more pieces, or texts more places, than weights have vectors for."""
+    pieces, places = Pieces(tokeniser, settings.most_words).trained, places_of(settings)
+    if config.vocab_size < pieces:
+        raise BadInput(
+            f"{source.location}: knows {config.vocab_size} pieces, and the tokeniser {settings.tokeniser} has "
+            f"{pieces}; give the one that belongs to it"
+        )
+    if config.max_position_embeddings < places:
+        raise BadInput(
+            f"{source.location}: texts have {config.max_position_embeddings} places, and most_words with prompts are "
+            f"{places}; set less of either"
+        )
+
+
+def sizes_of(config: Any) -> dict[str, int]:
+    """The sizes that BLIP-2's weights fix, by the names that settings have for them."""
+    qformer = config.qformer_config
+    return {
+        "width": qformer.hidden_size,
+        "layers": qformer.num_hidden_layers,
+        "heads": qformer.num_attention_heads,
+        "hidden": qformer.intermediate_size,
+        "cross_every": qformer.cross_attention_frequency,
+        "image_width": qformer.encoder_hidden_size,
+        "tokens": config.num_query_tokens,
+        "projection": config.image_text_hidden_size,
+    }
+
+
+def _size(settings: Model, name: str) -> int:
+    return settings.read_width if name == "image_width" else int(getattr(settings, name))

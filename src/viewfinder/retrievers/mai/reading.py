@@ -1,0 +1,218 @@
+"""A turn as MAI reads it: of which picture, what is said, what it does with earlier pictures. No torch here.
+
+What cannot be taken as it was given goes through an adapter, which is named: those of `blocks.spoken`, and
+
+screen       "the second" is the second result where the talk has not come to a second picture
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from viewfinder.conversation import Keep, Like, PictureId, Reject, Show
+from viewfinder.retrievers.base import Operation, Picture, ResolvedTurn
+from viewfinder.retrievers.blocks.looking_back import LookedBack, look_back, operations_of, turn_at
+from viewfinder.retrievers.blocks.spoken import Spoken, spoken
+from viewfinder.retrievers.mai.settings import Model, Treatment
+
+ORDINALS = ("FIRST", "SECOND", "THIRD", "FOURTH", "FIFTH", "SIXTH", "SEVENTH", "EIGHTH", "NINTH", "TENTH")
+"""How a text calls the pictures of a talk."""
+
+VAGUE = "something "
+"""How a tag's phrase begins that fits anything ("something orange")."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recalled:
+    """An earlier picture that a turn keeps something of, and how it is called, "" if it has no name."""
+
+    name: str
+    picture: Picture
+
+
+@dataclass(frozen=True, eq=False)
+class Heard:
+    """What a turn says.
+
+    Attributes:
+        text: how the wanted picture differs from `picture`, or, without one, what it is like.
+        picture: the one that this is said of, or that the turn goes back to.
+        blended: a second one that is mixed with it.
+        own: whether the turn names a picture itself.
+        recalled: earlier pictures of which something is kept.
+        operations: what the turn does with earlier ones.
+        adapters: what was not taken as it was given, and what became of it; a line each.
+        ruled: the pictures that are ruled out and readmitted.
+    """
+
+    text: str = ""
+    picture: Picture | None = None
+    blended: Picture | None = None
+    own: bool = False
+    recalled: tuple[Recalled, ...] = ()
+    operations: tuple[Operation, ...] = ()
+    adapters: tuple[str, ...] = ()
+    ruled: Spoken = field(default_factory=Spoken)
+
+    @property
+    def says(self) -> bool:
+        """Whether it says anything at all; else it only rules pictures out, or nothing."""
+        return bool(self.text or self.picture)
+
+
+def heard_of(turn: ResolvedTurn, pictured: Sequence[int], settings: Model, *, exclude_shown: bool = False) -> Heard:
+    """A turn as a modification.
+
+    Args:
+        turn: any.
+        pictured: the earlier turns that named a picture, by their numbers.
+        settings: of the network.
+        exclude_shown: whether a picture goes out once it was said how the wanted one differs.
+    """
+    match turn.turn:
+        case Like() | Show():
+            heard = _picked(turn, turn.turn, exclude_shown=exclude_shown)
+        case Keep(attribute, at):
+            heard = _kept(turn, attribute, at, pictured)
+        case _:
+            said = spoken(turn)
+            heard = Heard(". ".join(said.sentences), adapters=said.adapters, ruled=said)
+    looked = None if isinstance(turn.turn, Keep | Reject) else look_back(heard.text)
+    if looked is not None:
+        heard = _looked_back(turn, heard, looked, pictured, settings.rollback)
+    return _recallable(heard, settings)
+
+
+def _picked(turn: ResolvedTurn, picked: Like | Show, *, exclude_shown: bool) -> Heard:
+    """Words said of a picture; without any it may be the one, whatever ruled it out before."""
+    picture, text = turn.pictures[0], " ".join(picked.text.split())
+    named: frozenset[PictureId] = frozenset() if picture.id is None else frozenset({picture.id})
+    ruled = Spoken(excluded=named if exclude_shown else frozenset()) if text else Spoken(readmitted=named)
+    at = picked.turn if isinstance(picked, Like) else None
+    back = () if at is None else (Operation("rollback", at),)
+    return Heard(text, picture, own=True, operations=back, ruled=ruled)
+
+
+def _kept(turn: ResolvedTurn, attribute: str, at: int, pictured: Sequence[int]) -> Heard:
+    """An attribute of an earlier turn's picture, as one says it, with its value where it has one."""
+    name = name_of(at, pictured)
+    values = ", ".join(value for known in turn.attribute_values.values() for value in known)
+    value = " ".join((turn.text or values).split()).removeprefix(VAGUE)
+    kept = value if attribute.lower() in value.lower() else f"{value} {attribute}".strip()
+    text = f"keep the {name}'s {kept}" if name else f"keep the {kept}"
+    line = f'verbalise: the {attribute} to keep is said as "{text}"'
+    recalled = tuple(Recalled(name, picture) for picture in turn.pictures[:1])
+    return Heard(text, recalled=recalled, operations=(Operation("keep", at, attribute),), adapters=(line,))
+
+
+def name_of(turn: int, pictured: Sequence[int]) -> str:
+    """How a text calls the picture of a turn; "" if it has no name.
+
+    >>> name_of(5, (2, 5)), name_of(4, (2, 5))
+    ('SECOND', '')
+    """
+    place = pictured.index(turn) if turn in pictured else len(ORDINALS)
+    return ORDINALS[place] if place < len(ORDINALS) else ""
+
+
+# -- looking back
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """The pictures that a turn may look back to: those of `turns`, its own last; then what else is on the screen."""
+
+    turn: ResolvedTurn
+    own: Picture | None
+    turns: tuple[int, ...]
+
+    def on_screen(self, place: int) -> bool:
+        """Whether a result is meant, as the talk has come to fewer pictures."""
+        return len(self.turns) <= place < min(len(self.turn.shown), len(ORDINALS))
+
+    def name(self, place: int) -> str:
+        """How a text calls the picture; "" if it has no name."""
+        number = turn_at(place, self.turns)
+        return ORDINALS[place] if self.on_screen(place) else "" if number is None else name_of(number, self.turns)
+
+    def picture(self, place: int) -> Picture | None:
+        """The picture, None where there is none (any more)."""
+        number = turn_at(place, self.turns)
+        if number is None:
+            return self.turn.shown[place] if self.on_screen(place) else None
+        return self.own if number == self.turn.number else next(iter(self.turn.earlier(number)), None)
+
+    def told(self, place: int) -> tuple[str, ...]:
+        """What to tell of a picture that is not the talk's, or no longer there."""
+        called = f"the {self.name(place).lower()}"
+        if self.on_screen(place):
+            return (f'screen: "{called}" is taken as result {place + 1}, as the talk has come to fewer pictures',)
+        gone = turn_at(place, self.turns) is not None and self.picture(place) is None
+        return (f'drop: "{called}" is no longer there',) if gone else ()
+
+
+def _looked_back(
+    turn: ResolvedTurn, heard: Heard, looked: LookedBack, pictured: Sequence[int], treatment: Treatment
+) -> Heard:
+    """A turn that says something of earlier pictures."""
+    places = _Places(turn, heard.picture, (*pictured, turn.number) if heard.own else tuple(pictured))
+    backs = () if looked.rollback is None else (looked.rollback,)
+    keeps = tuple(dict.fromkeys(kept.place for kept in looked.keeps))
+    operations, told = operations_of(_of_talk(looked, places), places.turns)
+    lines = [line for place in dict.fromkeys((*backs, *keeps)) for line in places.told(place)]
+    picture, blended = heard.picture, None
+    for back in map(places.picture, backs):
+        if back is not None:
+            picture, blended = _treated(treatment, places, back)
+    recalled = [(places.name(place), places.picture(place)) for place in keeps]
+    return replace(
+        heard,
+        picture=picture,
+        blended=blended,
+        recalled=tuple(Recalled(name, picture) for name, picture in recalled if picture is not None),
+        operations=(*heard.operations, *operations),
+        adapters=(*heard.adapters, *told, *lines),
+    )
+
+
+def _of_talk(looked: LookedBack, places: _Places) -> LookedBack:
+    """Without what is said of pictures on the screen."""
+    back = looked.rollback
+    return replace(
+        looked,
+        rollback=None if back is not None and places.on_screen(back) else back,
+        keeps=tuple(kept for kept in looked.keeps if not places.on_screen(kept.place)),
+    )
+
+
+def _treated(treatment: Treatment, places: _Places, back: Picture) -> tuple[Picture | None, Picture | None]:
+    """The picture that a turn is read with which goes back to another, and what is mixed with it (table 9).
+
+    Which one "random" goes back to hangs on the number of the turn alone.
+    """
+    match treatment:
+        case "replace":
+            return back, None
+        case "ignore":
+            return places.own, None
+        case "blend":
+            return back, places.own
+        case "random":
+            earlier = [place for place, number in enumerate(places.turns) if number != places.turn.number]
+            drawn = int(np.random.default_rng([1, places.turn.number]).integers(len(earlier))) if earlier else 0
+            return places.picture(drawn) or back, None
+
+
+def _recallable(heard: Heard, settings: Model) -> Heard:
+    """Without earlier pictures that cannot be read again; words say of them what they say."""
+    if not heard.recalled:
+        return heard
+    written = settings.captions and all(one.picture.caption for one in heard.recalled)
+    if settings.stages == "two" and (settings.recall == "pictures" or written):
+        return heard
+    reason = "nobody has written about it" if settings.captions else "these weights do not read it again"
+    line = f"drop: what is kept of an earlier picture is read as words alone, {reason}"
+    return replace(heard, recalled=(), adapters=(*heard.adapters, line))

@@ -1,0 +1,200 @@
+"""What the networks of MAI are, and how they are trained: the tables of presets.toml. No torch here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from viewfinder.errors import BadInput
+from viewfinder.retrievers.blocks.settings import at_least_one
+from viewfinder.training.settings import Training
+
+MemoryKind = Literal["none", "concatenation", "lstm", "gru", "ntm", "mio"]
+Treatment = Literal["replace", "ignore", "random", "blend"]
+Term = Literal["query_target", "query_caption", "modification_target", "modification_caption"]
+Noise = Literal["", "mixing", "normal", "uniform", "product"]
+
+EVERY_TERM: tuple[Term, ...] = ("query_target", "query_caption", "modification_target", "modification_caption")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Iteration:
+    """Multi-turn iterative optimisation (MIO): which of the tokens before and after a turn are kept.
+
+    Attributes:
+        density: "tcformer", exp of minus the mean squared distance to the nearest `neighbours`, itself among them, of
+            distances by the root of the width; or "paper", likewise of plain distances, itself not among them.
+        distance: a token's distance "denser", to the nearest token that is denser (of the densest: to the farthest);
+            or "nearest", to the nearest token (the paper's words).
+        neighbours: of density; the paper takes as many as tokens are kept.
+        drop: share of the tokens that go for their low density alone, before the rest are scored (paper).
+    """
+
+    density: Literal["tcformer", "paper"] = "tcformer"
+    distance: Literal["denser", "nearest"] = "denser"
+    neighbours: int = 5
+    drop: float = 0.0
+
+    def __post_init__(self) -> None:
+        at_least_one(self, "neighbours")
+        if not 0 <= self.drop <= 0.5:
+            raise BadInput(f"drop is {self.drop}; it must be from 0 to 0.5: half of the tokens are to be kept")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """A Q-Former that reads pictures and texts, and what is carried from turn to turn.
+
+    Attributes:
+        width, layers, heads, hidden, dropout: of the Q-Former.
+        cross_every: every so many layers, from the first on, tokens look at the picture.
+        tokens: learned queries, and tokens that are carried; `prompts` those that are read with a text alone.
+        projection: numbers of a query's and a picture's vector.
+        image: what is read of a picture: its whole vector, its regions, or both.
+        components, region_components: principal components that are read of either; 0: all numbers as they are.
+        whitening: how far components are brought to one scale, 0 to 1.
+        whole_tokens: how many tokens the whole vector becomes.
+        image_width: numbers of a picture's token; 0: as many as the width. Weights of BLIP-2 say how many.
+        words: vectors of words: frozen ones of the session's encoder or of the file `glove`, learnt ones, or the pieces
+            of a published tokeniser.
+        word_width: of "learned".
+        tokeniser: of "pieces": a name or folder for transformers.
+        most_words: words (pieces) of a text that are read, the first ones.
+        qformer: a name or folder of BLIP-2's weights to begin with, whose sizes these are; "": drawn.
+        stages: "two", caption first, modification second; "one", the modification alone; "sprc", the modification
+            with the picture and once more without, and pictures by all their tokens.
+        memory: what is carried: nothing, all tokens, a recurrent state, a memory that is written to, or MIO's choice.
+        slots: of "ntm".
+        query: "cls", the state at the beginning of the modification (published code); or "fused", tokens (paper).
+        captions: whether captions of pictures are read.
+        recall: how a combination reads earlier pictures: their "captions" as one text (published), or the "pictures"
+            themselves, one after the other.
+        rollback: what becomes of the picture when a turn goes back to an earlier one.
+    """
+
+    width: int = 64
+    layers: int = 2
+    heads: int = 2
+    hidden: int = 128
+    dropout: float = 0.0
+    cross_every: int = 2
+    tokens: int = 32
+    prompts: int = 8
+    projection: int = 64
+    image: Literal["whole", "regions", "both"] = "whole"
+    components: int = 256
+    region_components: int = 64
+    whitening: float = 0.5
+    whole_tokens: int = 4
+    image_width: int = 0
+    words: Literal["encoder", "glove", "learned", "pieces"] = "encoder"
+    glove: str = ""
+    word_width: int = 64
+    tokeniser: str = ""
+    most_words: int = 32
+    qformer: str = ""
+    stages: Literal["one", "two", "sprc"] = "two"
+    memory: MemoryKind = "mio"
+    iteration: Iteration = field(default_factory=Iteration)
+    slots: int = 16
+    query: Literal["cls", "fused"] = "cls"
+    captions: bool = True
+    recall: Literal["captions", "pictures"] = "captions"
+    rollback: Treatment = "replace"
+
+    def __post_init__(self) -> None:
+        at_least_one(self, "width", "layers", "heads", "hidden", "cross_every", "tokens", "prompts", "projection")
+        at_least_one(self, "whole_tokens", "word_width", "most_words", "slots")
+        if self.width % self.heads:
+            raise BadInput(f"a width of {self.width} must be a multiple of {self.heads} heads")
+        for name in ("whitening", "dropout"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise BadInput(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
+        if min(self.components, self.region_components, self.image_width) < 0:
+            raise BadInput("components, region_components and image_width are at least 0")
+        if (self.words == "glove") != bool(self.glove):
+            raise BadInput("words 'glove' and the file glove go together: set both or neither")
+        if (self.words == "pieces") != bool(self.tokeniser):
+            raise BadInput("words 'pieces' and a tokeniser go together: set both or neither")
+        if self.qformer and self.words != "pieces":
+            raise BadInput(f"weights of BLIP-2 (qformer) read pieces, and words is {self.words!r}: set it to 'pieces'")
+        if self.stages != "two" and self.captions:
+            raise BadInput(
+                f"captions are read in the first of two stages, and stages is {self.stages!r}: set captions to false"
+            )
+        if self.stages == "sprc" and self.query != "cls":
+            raise BadInput("stages 'sprc' queries by 'cls'")
+
+    @property
+    def read_width(self) -> int:
+        """Numbers of a picture's token."""
+        return self.image_width or self.width
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossSettings:
+    """What is minimised at every turn.
+
+    Attributes:
+        terms: of the cyclic combination loss; "query_target" alone is the usual contrastive loss.
+        scale: what cosines are multiplied by; `learned_scale`: whether it is learnt, up to `most_scale`.
+        noise: what is done in training against the gap between pictures and texts: "mixing" of pairs of queries and
+            targets; or noise on modifications, N(0, 1), U(-1, 1), or the product of both.
+        noise_scale: what noise is multiplied by, in units of a modification's root mean square.
+        align: of "sprc": the weight of its mean squared error; `prompted` that of its second contrastive loss.
+    """
+
+    terms: tuple[Term, ...] = EVERY_TERM
+    scale: float = 20.0
+    most_scale: float = 100.0
+    learned_scale: bool = True
+    noise: Noise = ""
+    noise_scale: float = 0.5
+    align: float = 1.0
+    prompted: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("scale", "most_scale", "noise_scale"):
+            if not getattr(self, name) > 0:
+                raise BadInput(f"{name} is {getattr(self, name)}; it must be above 0")
+        if not self.terms or len(set(self.terms)) < len(self.terms):
+            raise BadInput(f"terms must name each of {', '.join(EVERY_TERM)} once at most, and one at least")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """A table of presets.toml.
+
+    Attributes:
+        sources: sources of the data to learn from; none: all that there are.
+        transactions: of a source at most, the first ones; 0: all.
+        batch: transactions a step.
+        caption_dropout: the share of pictures that are read without their caption, as most live ones are.
+        described: the share of first turns that say what the wanted picture is like, and name no picture.
+        clauses: the share of modifications of which only some clauses are said, as people do.
+        exclude_shown: whether search leaves out a picture once it was said how the wanted one differs.
+        selects: the validation figure by which the best weights are chosen; "bare" ones are of pictures without
+            captions, and are measured where some are dropped.
+    """
+
+    model: Model
+    training: Training
+    loss: LossSettings = field(default_factory=LossSettings)
+    sources: tuple[str, ...] = ()
+    transactions: int = 0
+    batch: int = 64
+    caption_dropout: float = 0.0
+    described: float = 0.0
+    clauses: float = 0.0
+    exclude_shown: bool = False
+    selects: Literal["recall", "recall_last", "bare_recall"] = "recall"
+
+    def __post_init__(self) -> None:
+        at_least_one(self, "batch")
+        if self.transactions < 0:
+            raise BadInput(f"transactions is {self.transactions}; it must be at least 0")
+        for name in ("caption_dropout", "described", "clauses"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise BadInput(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
+        if self.selects == "bare_recall" and not self.caption_dropout:
+            raise BadInput("selects 'bare_recall' is measured where captions are dropped: set caption_dropout above 0")

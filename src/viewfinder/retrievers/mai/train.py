@@ -1,0 +1,284 @@
+"""Training MAI: OUT/best.safetensors, and what `training.fit` says lies beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float32, Int
+from torch import Tensor, nn
+
+from viewfinder.errors import EncoderMismatch
+from viewfinder.retrievers.blocks.stages import read_start
+from viewfinder.retrievers.blocks.word_vectors import Words, WordVectors, word_table
+from viewfinder.retrievers.mai.images import Looks
+from viewfinder.retrievers.mai.loss import Targets, noised, of_turn
+from viewfinder.retrievers.mai.network import MaiNetwork
+from viewfinder.retrievers.mai.pieces import Pieces, Tokeniser
+from viewfinder.retrievers.mai.published import begin_with, load_published, load_tokeniser
+from viewfinder.retrievers.mai.settings import LossSettings, Model, Preset
+from viewfinder.retrievers.mai.text import Text
+from viewfinder.retrievers.mai.transactions import Drawer, Transactions, read, vocabulary_of
+from viewfinder.retrievers.mai.wiring import NOWHERE, Shelf, Talks, converse
+from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.training import Batches, Card, Fitted, Job, build, load_network, load_preset, seed_all, shuffled
+
+SYSTEM = "mai"
+PRESETS = Path(__file__).with_name("presets.toml")
+
+AT_ONCE = 256
+"""Pictures, or talks, that validation reads together."""
+
+DEPTH = 10
+"""Validation's recall is that among so many."""
+
+REGIONS = 4096
+"""Pictures whose regions tell the principal components of regions."""
+
+
+def train(plan: TrainPlan) -> Fitted:
+    """Train as the plan says; what was interrupted goes on with `plan.resume`.
+
+    Raises:
+        BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
+    """
+    preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
+    start = read_start(plan)
+    if start is not None:
+        preset = replace(preset, model=build(type(preset.model), start.settings["model"]))
+    return plan.fit(job(plan, preset, read_material(plan, preset, start)))
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """A network as it begins, its card, and what is learnt from and measured on."""
+
+    network: MaiNetwork
+    card: Card
+    train: Drawer
+    val: Drawer
+    shelves: dict[str, Shelf]
+
+
+def read_material(plan: TrainPlan, preset: Preset, start: Card | None) -> Material:
+    """The data of a plan, and the network over it: drawn, or as the plan's start has it.
+
+    Raises:
+        BadInput, UnknownName, EncoderMismatch: data or start that cannot serve.
+    """
+    model = preset.model
+    tokeniser = _tokeniser(model, start)
+    # Before the data, so that what is wrong is told soon.
+    published = load_published(model, tokeniser) if tokeniser and model.qformer and start is None else None
+    found = {split: read(plan, split, preset) for split in ("train", "val")}
+    seen = found["train"]
+    texts = _words(plan, model, seen, start) if tokeniser is None else _pieces(model, tokeniser)
+    seed_all(plan.seed)
+    regions, region_width = (0, 1) if seen.regions_nre is None else seen.regions_nre.shape[1:]
+    network = MaiNetwork(model, seen.raw_ng.shape[1], region_width, texts.make())
+    if start is None:
+        network.images.measure(seen.raw_ng, _some_regions(seen))
+        with torch.no_grad():
+            network.log_scale.fill_(math.log(preset.loss.scale))
+        if published is not None:
+            begin_with(network, published)
+    else:
+        assert plan.start is not None
+        load_network(plan.start, network, system=SYSTEM, encoder=seen.raw_version)
+    known = {
+        "model": asdict(model),
+        "loss": asdict(preset.loss),
+        "regions": regions,
+        "exclude_shown": preset.exclude_shown,
+        **texts.card,
+    }
+    card = Card(system=SYSTEM, preset=plan.preset, encoder=seen.raw_version, settings=known)
+    train, val = (Drawer.of(found[split], texts.reads) for split in ("train", "val"))
+    shelves = {
+        split: Shelf(_looks(network, found[split]), drawer.captions_nl)
+        for split, drawer in (("train", train), ("val", val))
+    }
+    return Material(network, card, train, val, shelves)
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """How texts are read.
+
+    Attributes:
+        make: what the network is given; it may draw.
+        reads: texts to numbers of words, or of pieces.
+        card: what a search needs to read alike.
+    """
+
+    make: Callable[[], WordVectors | Tokeniser]
+    reads: Callable[[Sequence[str]], Int[Tensor, "c l"]]
+    card: Mapping[str, Any]
+
+
+def _words(plan: TrainPlan, model: Model, seen: Transactions, start: Card | None) -> Texts:
+    """By words: those of the training, or those of the weights that are begun with."""
+    vocabulary = vocabulary_of(seen) if start is None else tuple(start.settings["vocabulary"])
+    table_vs, version = word_table(model, vocabulary, plan.sentences)
+    if start is not None and plan.start is not None:
+        _check_words(plan.start, start, version)
+    card = {"vocabulary": list(vocabulary), "sentences_version": version}
+    return Texts(partial(WordVectors, model, table_vs, len(vocabulary)), Words(vocabulary, model.most_words), card)
+
+
+def _pieces(model: Model, tokeniser: Tokeniser) -> Texts:
+    """By the pieces of a tokeniser, which the card has whole."""
+    pieces = Pieces(tokeniser, model.most_words)
+
+    def reads(texts: Sequence[str]) -> Int[Tensor, "c l"]:
+        return torch.from_numpy(pieces.numbers(texts))
+
+    return Texts(lambda: tokeniser, reads, {"tokeniser": asdict(tokeniser)})
+
+
+def _tokeniser(model: Model, start: Card | None) -> Tokeniser | None:
+    """The tokeniser that the settings name, or that of the weights that are begun with; None: words are read."""
+    if model.words != "pieces":
+        return None
+    return load_tokeniser(model.tokeniser) if start is None else Tokeniser(**start.settings["tokeniser"])
+
+
+def job(plan: TrainPlan, preset: Preset, material: Material) -> Job:
+    """The training of talks, every turn of which is learnt from."""
+
+    @cache
+    def on(device: torch.device, split: str) -> Shelf:
+        shelf = material.shelves[split]
+        return Shelf(Looks(*(part.to(device) for part in shelf.looks)), shelf.captions_nl.to(device))
+
+    def batches(epoch: int, seed: int) -> Batches[Talks]:
+        def make(rows_b: Int[np.ndarray, " b"]) -> Talks:
+            return material.train.draw(rows_b, preset, np.random.default_rng([seed, epoch, int(rows_b[0])]))
+
+        return shuffled(len(material.train), preset.batch, make, epoch=epoch, seed=seed)
+
+    def lost(module: nn.Module, talks: Talks) -> tuple[Tensor, dict[str, Tensor]]:
+        assert isinstance(module, MaiNetwork)
+        loss = roll(module, on(module.log_scale.device, "train"), talks, preset.loss)
+        return loss, {"scale": module.log_scale.detach().exp()}
+
+    def validate(module: nn.Module) -> dict[str, float]:
+        assert isinstance(module, MaiNetwork)
+        shelf = on(module.log_scale.device, "val")
+        figures = measured(module, shelf, material.val)
+        if not preset.caption_dropout:
+            return figures
+        bare = measured(module, shelf.without_captions(), material.val.without_captions())
+        return {**figures, **{f"bare_{name}": figure for name, figure in bare.items()}}
+
+    return Job(
+        network=material.network,
+        batches=batches,
+        loss=lost,
+        settings=replace(preset.training, seed=plan.seed),
+        card=material.card,
+        validate=validate,
+        selects=preset.selects,
+        higher=True,
+        trainable=partial(_trains, preset),
+        may_leave_unused=True,
+    )
+
+
+def _trains(preset: Preset, name: str) -> bool:
+    """Whether a parameter is trained."""
+    return name != "log_scale" or preset.loss.learned_scale
+
+
+def roll(network: MaiNetwork, shelf: Shelf, talks: Talks, settings: LossSettings) -> Float[Tensor, ""]:
+    """The loss of talks, summed over turns. What does not hang on the way of a talk is read for all turns at once."""
+    targets = targets_of(network, shelf, talks, settings)
+    scale = network.log_scale.exp().clamp_max(settings.most_scale)
+
+    def heard(text: Text) -> Text:
+        return text._replace(places_blh=noised(text.places_blh, settings.noise, settings.noise_scale))
+
+    turns = zip(converse(network, shelf, talks, heard), targets.of_turns(talks.turns), strict=True)
+    return torch.stack([of_turn(settings, scale, *pair) for pair in turns]).sum()
+
+
+def targets_of(network: MaiNetwork, shelf: Shelf, talks: Talks, settings: LossSettings) -> Targets:
+    """What the queries of all turns are compared with."""
+    terms = frozenset(settings.terms)
+    rows_c, captioned_c = talks.pictures_bp[:, 1:].flatten(), talks.captioned_bp[:, 1:].flatten()
+    captions_cl = shelf.captions(rows_c, captioned_c)
+    pictures_ckd = network.pictures(shelf.looks.of(rows_c), captions_cl)
+    modifications_cd, captions_cd, prompts_cph = None, None, None
+    if network.settings.stages == "sprc":
+        prompts_cph, modifications_cd = network.prompted(talks.words_bnl.flatten(0, 1))
+    elif terms & {"modification_target", "modification_caption"}:
+        modifications_cd = network.vector(talks.words_bnl.flatten(0, 1))
+    if terms & {"query_caption", "modification_caption"}:
+        captions_cd = network.vector(shelf.captions_nl[rows_c])  # also of those that are read without
+    return Targets(pictures_ckd, modifications_cd, captions_cd, prompts_cph)
+
+
+def measured(network: MaiNetwork, shelf: Shelf, drawer: Drawer) -> dict[str, float]:
+    """What validation measures: R@10 among all its pictures, as mean over turns, by turn, and of either setting."""
+    count = len(shelf.captions_nl)
+    rows = [torch.arange(at, min(at + AT_ONCE, count)) for at in range(0, count, AT_ONCE)]
+    pictures_nkd = torch.cat([network.pictures(shelf.looks.of(some), shelf.captions_nl[some]) for some in rows])
+    found: list[Tensor] = []
+    for at in range(0, len(drawer), AT_ONCE):
+        talks = drawer.talks(np.arange(at, min(at + AT_ONCE, len(drawer))))
+        ranks = [
+            rank_of(turned.queries_bd, pictures_nkd, talks.pictures_bp[:, turn + 1])
+            for turn, turned in enumerate(converse(network, shelf, talks))
+        ]
+        found.append(torch.stack(ranks, dim=1))
+    there_st = (torch.cat(found) < DEPTH).double()
+    back_s, recalls_s = drawer.back_s != NOWHERE, drawer.recalled_sp.any(dim=1)
+    settings = {"rollback": there_st[back_s, -1], "combination": there_st[recalls_s, -1]}
+    return {
+        "recall": float(there_st.mean()),
+        **{f"recall_{turn}": float(hits_s.mean()) for turn, hits_s in enumerate(there_st.T, start=1)},
+        "recall_last": float(there_st[:, -1].mean()),
+        **{f"recall_{name}": float(hits_s.mean()) for name, hits_s in settings.items() if len(hits_s)},
+    }
+
+
+def rank_of(
+    queries_bd: Float[Tensor, "b d"], pictures_nkd: Float[Tensor, "n k d"], targets_b: Int[Tensor, " b"]
+) -> Int[Tensor, " b"]:
+    """How many pictures are more like each query than its target; of several vectors the best counts."""
+    scores_bn = torch.einsum("bd,nkd->bnk", queries_bd, pictures_nkd).amax(dim=-1)
+    # Not "more than": a network whose numbers are none must not seem to find everything.
+    return (~(scores_bn <= scores_bn.gather(1, targets_b[:, None]))).sum(dim=1)
+
+
+def _looks(network: MaiNetwork, transactions: Transactions) -> Looks:
+    """What is read of all pictures of a split, computed once."""
+    found = []
+    for at in range(0, len(transactions.raw_ng), AT_ONCE):
+        regions = None if transactions.regions_nre is None else transactions.regions_nre[at : at + AT_ONCE]
+        found.append(network.images.looks(transactions.raw_ng[at : at + AT_ONCE], regions))
+    return Looks(*(torch.cat(parts) for parts in zip(*found, strict=True)))
+
+
+def _some_regions(transactions: Transactions) -> Float32[np.ndarray, "p e"] | None:
+    """Regions of pictures taken evenly; those that are missing are left out."""
+    if transactions.regions_nre is None:
+        return None
+    step = math.ceil(len(transactions.regions_nre) / REGIONS)
+    regions_pe = transactions.regions_nre[::step].reshape(-1, transactions.regions_nre.shape[2]).astype(np.float32)
+    return np.asarray(regions_pe[(regions_pe != 0).any(axis=1)])
+
+
+def _check_words(file: Path, start: Card, version: str) -> None:
+    before = start.settings["sentences_version"]
+    if before != version:
+        raise EncoderMismatch(
+            f"{file}: reads words as sentence vectors of {before!r}, and this encoder's are {version!r}; use the "
+            "encoder it was trained with"
+        )

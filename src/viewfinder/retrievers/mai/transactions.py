@@ -1,0 +1,286 @@
+"""What MAI is trained on: FashionMT's transactions with the raw vectors of their pictures, as numbers. In torch.
+
+Axes: s transactions, p pictures of one, n turns, l words; rows are those of `Pictures`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float16, Float32, Int
+from torch import Tensor
+
+from viewfinder.data import read_flickr8k
+from viewfinder.data.fashionmt import ORDINALS, Transaction, clauses, look_back, read_transactions, sources
+from viewfinder.data.splits import split_of
+from viewfinder.errors import BadInput, UnknownName
+from viewfinder.features import features
+from viewfinder.retrievers.blocks.words import words_in
+from viewfinder.retrievers.mai.settings import Preset
+from viewfinder.retrievers.mai.texts import text_of
+from viewfinder.retrievers.mai.wiring import NOWHERE, Talks
+from viewfinder.retrievers.trainers import TrainPlan
+
+CAPTIONS = "captions.csv"
+
+TURNS, TALKS = 3, 4
+"""Of talks about captioned pictures, and how many of them begin with each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """A transaction in words: what is said at each turn, and of which pictures, by their rows.
+
+    `short` is the same with some of the clauses only, as people speak; `back` the place of the picture to which the
+    last turn goes back, `recalled` of those whose attributes it keeps.
+    """
+
+    rows: tuple[int, ...]
+    texts: tuple[str, ...]
+    short: tuple[str, ...]
+    back: int = NOWHERE
+    recalled: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Transactions:
+    """Transactions of one split and all sources.
+
+    Attributes:
+        raw_ng, regions_nre: raw vectors of the pictures they are about, and their regions where these are read.
+        raw_version: which numbers these are.
+        captions: of each picture, "" where there is none.
+        said: the transactions.
+    """
+
+    raw_ng: Float32[np.ndarray, "n g"]
+    regions_nre: Float16[np.ndarray, "n r e"] | None
+    raw_version: str
+    captions: tuple[str, ...]
+    said: tuple[Said, ...]
+
+    def texts(self) -> Iterable[str]:
+        """Everything that is read."""
+        yield from ORDINALS
+        yield from self.captions
+        for one in self.said:
+            yield from one.texts
+
+
+def read(plan: TrainPlan, split: str, preset: Preset) -> Transactions:
+    """The transactions of a split in all data sets of a plan; what is left out is told.
+
+    A folder without any that holds captioned pictures (captions.csv beside images/) gives talks about these, a picture
+    after the other, in each of which the next one is described.
+
+    Raises:
+        UnknownName: no data set has such a source or split.
+        BadInput: data that is missing or damaged, or no transaction's pictures are there.
+    """
+    parts = [_read(plan, folder, split, preset) for folder in plan.data]
+    if not any(part.said for part in parts):
+        raise BadInput(
+            f"{', '.join(map(str, plan.data))}: no transactions of {split!r}, or none whose pictures all have vectors"
+        )
+    firsts = np.cumsum([0, *(len(part.captions) for part in parts)]).tolist()
+    regions = [part.regions_nre for part in parts if part.regions_nre is not None]
+    return Transactions(
+        np.concatenate([part.raw_ng for part in parts]),
+        np.concatenate(regions) if regions else None,
+        parts[0].raw_version,
+        tuple(caption for part in parts for caption in part.captions),
+        tuple(
+            replace(one, rows=tuple(first + row for row in one.rows))
+            for part, first in zip(parts, firsts, strict=False)
+            for one in part.said
+        ),
+    )
+
+
+def _read(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Transactions:
+    captioned = (folder / CAPTIONS).is_file() and not any((folder / "modifiers").glob("*_*_cap.json"))
+    return _captioned(plan, folder, split, preset) if captioned else _recorded(plan, folder, split, preset)
+
+
+def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Transactions:
+    """The transactions of a folder of FashionMT."""
+    known = {source: splits for source, splits in sources(folder).items() if split in splits}
+    wanted = preset.sources or tuple(known)
+    if missing := [source for source in wanted if source not in known]:
+        raise UnknownName(f"{folder}: no {split} of {', '.join(missing)} here; there are: {', '.join(known)}")
+    regions = preset.model.image != "whole"
+    found = features(folder, plan.encoder, out=plan.features_of(folder), regions=regions)
+    captions: dict[int, str] = {}
+    said: list[Said] = []
+    for source in wanted:
+        read_all, _ = read_transactions(folder, source, split)
+        before, listed = len(said), len(read_all.transactions)
+        for one in read_all.transactions[: preset.transactions or None]:
+            with suppress(UnknownName):  # a picture without vectors
+                rows = tuple(found.row_of(name.lstrip("/")) for name in one.pictures)
+                captions.update(zip(rows, one.captions, strict=False))
+                said.append(said_of(one, rows))
+        plan.told(f"{folder}, {source}, {split}: {len(said) - before:,} transactions of {listed:,}")
+    rows_n = sorted({row for one in said for row in one.rows})
+    place = {row: at for at, row in enumerate(rows_n)}
+    regions_nre = np.asarray(found.regions_nre[rows_n]) if regions and found.regions_nre is not None else None
+    return Transactions(
+        np.asarray(found.raw_nd[rows_n], np.float32),
+        regions_nre,
+        found.raw_version,
+        tuple(captions.get(row, "") for row in rows_n),
+        tuple(replace(one, rows=tuple(place[row] for row in one.rows)) for one in said),
+    )
+
+
+def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Transactions:
+    """`TALKS` talks a picture; chance has a seed of its own. A picture's caption is the first one."""
+    regions = preset.model.image != "whole"
+    found = features(folder, plan.encoder, out=plan.features_of(folder), regions=regions)
+    pictures, _ = read_flickr8k(folder)
+    known: dict[int, tuple[str, ...]] = {}
+    for place, picture in enumerate(pictures):
+        if split_of(place) == split and picture.captions:
+            with suppress(UnknownName):  # a picture without vectors
+                known[found.row_of(picture.path)] = tuple(caption.lower() for caption in picture.captions)
+    rows_n, sentences = list(known), list(known.values())
+    rng, count = np.random.default_rng(len(known)), len(known)
+    said = []
+    for number in range(min(TALKS * count, preset.transactions or TALKS * count)):
+        rows = (number % count, *rng.integers(count, size=TURNS).tolist())
+        texts = tuple(str(rng.choice(sentences[row][-4:])) for row in rows[1:])
+        said.append(Said(rows, texts, texts))
+    plan.told(f"{folder}, {split}: {len(said):,} talks about captioned pictures")
+    raw_ng, regions_nre = np.asarray(found.raw_nd[rows_n], np.float32), None
+    if regions and found.regions_nre is not None:
+        regions_nre = np.asarray(found.regions_nre[rows_n])
+    return Transactions(raw_ng, regions_nre, found.raw_version, tuple(one[0] for one in sentences), tuple(said))
+
+
+def said_of(one: Transaction, rows: tuple[int, ...]) -> Said:
+    """A transaction as it is read; which clauses of a short form are left out hangs on the words alone."""
+    back = look_back(one.modifications[-1])
+    combines = back is not None and back.setting == "combination"
+    # Nobody can look back to what is only wanted now.
+    places = () if back is None else tuple(place for place in back.places if place < len(one.targets))
+    return Said(
+        rows,
+        tuple(map(text_of, one.modifications)),
+        tuple(text_of(shortened(modification)) for modification in one.modifications),
+        NOWHERE if combines or not places else places[0],
+        places if combines else (),
+    )
+
+
+def shortened(modification: str) -> str:
+    """One or two of the clauses that are not about earlier pictures, and all that are.
+
+    >>> shortened("I prefer the FIRST, and 1. is red")
+    'I prefer the FIRST, and 1. is red'
+    """
+    read_as = clauses(modification)
+    change = [clause for clause in read_as.clauses if not clause.startswith("keep the")]
+    rng = random.Random(modification)
+    chosen = rng.sample(change, min(len(change), rng.randint(1, 2)))
+    kept = [clause for clause in read_as.clauses if clause in chosen or clause not in change]
+    return " ".join((read_as.lead, *(f"{number}. {clause}" for number, clause in enumerate(kept, start=1)))).strip()
+
+
+def vocabulary_of(transactions: Transactions) -> tuple[str, ...]:
+    """All words that are read, in order."""
+    return tuple(sorted({word for text in transactions.texts() for word in words_in(text)}))
+
+
+@dataclass(frozen=True, eq=False)
+class Drawer:
+    """Transactions as numbers, from which talks are drawn.
+
+    `recall_sl` are the captions of what the last turn recalls as one text, "first: .. second: ..".
+    """
+
+    pictures_sp: Int[Tensor, "s p"]
+    words_snl: Int[Tensor, "s n l"]
+    short_snl: Int[Tensor, "s n l"]
+    back_s: Int[Tensor, " s"]
+    recalled_sp: Bool[Tensor, "s p"]
+    recall_sl: Int[Tensor, "s l"]
+    captions_nl: Int[Tensor, "_n l"]
+
+    @classmethod
+    def of(cls, transactions: Transactions, words: Callable[[Sequence[str]], Int[Tensor, "c l"]]) -> Drawer:
+        """`words`: texts to the numbers of what is read of them.
+
+        Raises:
+            BadInput: transactions of different numbers of turns.
+        """
+        said = transactions.said
+        if len({len(one.texts) for one in said}) > 1:
+            raise BadInput("transactions have different numbers of turns; train on sources that have the same")
+        turns = len(said[0].texts)
+        recalled_sp = torch.zeros(len(said), turns + 1, dtype=torch.bool)
+        for row, one in enumerate(said):
+            recalled_sp[row, list(one.recalled)] = True
+        return cls(
+            torch.tensor([one.rows for one in said]),
+            words([text for one in said for text in one.texts]).reshape(len(said), turns, -1),
+            words([text for one in said for text in one.short]).reshape(len(said), turns, -1),
+            torch.tensor([one.back for one in said]),
+            recalled_sp,
+            words([recall_of(one, transactions.captions) for one in said]),
+            words(transactions.captions),
+        )
+
+    def __len__(self) -> int:
+        return len(self.pictures_sp)
+
+    def without_captions(self) -> Drawer:
+        """The same talks about pictures of which nobody wrote anything."""
+        return replace(self, recall_sl=torch.zeros_like(self.recall_sl), captions_nl=torch.zeros_like(self.captions_nl))
+
+    def draw(self, rows_b: Int[np.ndarray, " b"], preset: Preset, rng: np.random.Generator) -> Talks:
+        """Talks as they are learnt from: some pictures have no caption, some talks begin with a description."""
+        talks = self.talks(rows_b)
+        captioned_bp = torch.from_numpy(rng.random(talks.pictures_bp.shape) >= preset.caption_dropout)
+        described_b = torch.from_numpy(rng.random(len(rows_b)) < preset.described)
+        described_b &= (talks.back_b != 0) & ~talks.recalled_bp[:, 0]  # nobody goes back to what was not seen
+        recall_bl = talks.recall_bl * (captioned_bp | ~talks.recalled_bp).all(dim=1)[:, None]
+        shortened_bn = torch.from_numpy(rng.random(talks.words_bnl.shape[:2]) < preset.clauses)
+        short_bnl = self.short_snl[torch.from_numpy(np.asarray(rows_b, np.int64))]
+        seen_bp, words_bnl = talks.seen_bp.clone(), torch.where(shortened_bn[..., None], short_bnl, talks.words_bnl)
+        seen_bp[:, 0] = ~described_b
+        words_bnl[:, 0] = torch.where(described_b[:, None], self.captions_nl[talks.pictures_bp[:, 1]], words_bnl[:, 0])
+        return talks._replace(
+            captioned_bp=captioned_bp & seen_bp, recall_bl=recall_bl, seen_bp=seen_bp, words_bnl=words_bnl
+        )
+
+    def talks(self, rows_b: Int[np.ndarray, " b"]) -> Talks:
+        """Talks as they were recorded. What "random" goes back to hangs on the transaction alone."""
+        rows = torch.from_numpy(np.asarray(rows_b, np.int64))
+        turns = self.words_snl.shape[1]
+        drawn = [np.random.default_rng([1, int(row)]).integers(max(turns - 1, 1)) for row in rows]
+        return Talks(
+            pictures_bp=self.pictures_sp[rows],
+            words_bnl=self.words_snl[rows],
+            seen_bp=torch.ones(len(rows), turns + 1, dtype=torch.bool),
+            captioned_bp=torch.ones(len(rows), turns + 1, dtype=torch.bool),
+            back_b=self.back_s[rows],
+            recalled_bp=self.recalled_sp[rows],
+            recall_bl=self.recall_sl[rows],
+            drawn_b=torch.tensor(drawn, dtype=torch.long),
+        )
+
+
+def recall_of(one: Said, captions: Sequence[str]) -> str:
+    """What a transaction recalls: "FIRST: <caption> SECOND: <caption>"; "" where a caption is missing.
+
+    >>> recall_of(Said((0, 1), (), (), recalled=(0,)), ("a red shirt", "a cap"))
+    'FIRST: a red shirt'
+    """
+    found = [(ORDINALS[place], captions[one.rows[place]]) for place in one.recalled]
+    return " ".join(f"{ordinal}: {caption}" for ordinal, caption in found) if all(c for _, c in found) else ""
