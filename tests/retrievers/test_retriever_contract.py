@@ -268,6 +268,6 @@ def test_the_plain_encoder_on_the_caption_says_that_it_drops_what_follows() -> N
 def test_an_unknown_name_is_answered_with_those_there_are() -> None:
     with pytest.raises(
         UnknownName,
-        match="no retriever is called 'clip'; there are: chatir, clip-caption, clip-i, clip-t, clip-ti, composer",
+        match="no retriever is called 'clip'; there are: chatir, clip-caption, clip-i, clip-t, clip-ti, combiner,",
     ):
         load_retriever("clip")

@@ -17,7 +17,7 @@ from viewfinder.retrievers.fashioniq.distance import MORE, Lifting
 from viewfinder.retrievers.fashioniq.network import TransformerRetriever
 from viewfinder.retrievers.fashioniq.settings import Transformer
 from viewfinder.retrievers.blocks.word_vectors import WordVectors
-from viewfinder.stores import RegionBlock, late_interaction
+from viewfinder.stores import RegionBlock, only_vectors
 
 torch.set_num_threads(1)
 rng = np.random.default_rng(0)
@@ -32,8 +32,7 @@ def clock(work):
 
 
 def scan(query_h):
-    vector_1u = lifting.query(query_h)[None]
-    late_interaction(block, vector_1u, temperature=1.0, weights_m=np.ones(1, np.float32))
+    only_vectors(block, lifting.query(query_h))
 
 
 vectors_nh = rng.standard_normal((PICTURES, 128)).astype(np.float32)

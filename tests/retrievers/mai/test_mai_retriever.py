@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -137,7 +138,7 @@ def queries_by_torch(network: MaiNetwork, way: Way, vocabulary: list[str]) -> np
     recalled_bp = torch.zeros(1, count + 1, dtype=torch.bool)
     recalled_bp[0, list(way.recalled)] = True
     recall = " ".join(f"{('FIRST', 'SECOND', 'THIRD')[place]}: {CAPTIONS[way.rows[place]]}" for place in way.recalled)
-    drawn = int(np.random.default_rng([1, count]).integers(count - 1))  # of the last turn's number
+    drawn = int(np.random.default_rng([count, zlib.crc32(way.texts[-1].encode())]).integers(count - 1))
     talks = Talks(
         torch.tensor([[*way.rows, 0]]),
         numbered([text_of(text) for text in way.texts])[None],
@@ -282,6 +283,18 @@ def test_refusals_rule_out_and_words_without_a_picture_are_read(made: Callable[.
     again = found.step(silent, resolved(Like("p003"), 4))
     assert not again.excluded
     assert (again.pictured, again.turns[-1].label) == ((4,), "this picture")
+
+
+def test_what_was_modified_goes_out_where_the_weights_say_so_until_it_is_picked_again(
+    network_of: Made, weights_of: Weighed
+) -> None:
+    weights = weights_of(network_of(MODELS["as lab"]))
+    card = replace(weights.card, settings={**weights.card.settings, "exclude_shown": True})
+    found = Mai(replace(weights, card=card))
+    changed = found.step(found.begin(), resolved(Like("p003", "is red"), 1))
+    assert changed.excluded == {"p003"}
+    assert not Mai(weights).step(found.begin(), resolved(Like("p003", "is red"), 1)).excluded
+    assert not found.step(changed, resolved(Like("p003"), 2)).excluded
 
 
 def test_an_own_image_is_read_as_a_picture_of_the_gallery(made: Callable[..., Mai]) -> None:

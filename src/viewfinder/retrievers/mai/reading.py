@@ -7,6 +7,7 @@ screen       "the second" is the second result where the talk has not come to a 
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -191,7 +192,7 @@ def _of_talk(looked: LookedBack, places: _Places) -> LookedBack:
 def _treated(treatment: Treatment, places: _Places, back: Picture) -> tuple[Picture | None, Picture | None]:
     """The picture that a turn is read with which goes back to another, and what is mixed with it (table 9).
 
-    Which one "random" goes back to hangs on the number of the turn alone.
+    Which one "random" goes back to hangs on the number of the turn and on what is said alone.
     """
     match treatment:
         case "replace":
@@ -202,7 +203,8 @@ def _treated(treatment: Treatment, places: _Places, back: Picture) -> tuple[Pict
             return back, places.own
         case "random":
             earlier = [place for place, number in enumerate(places.turns) if number != places.turn.number]
-            drawn = int(np.random.default_rng([1, places.turn.number]).integers(len(earlier))) if earlier else 0
+            seed = [places.turn.number, zlib.crc32(places.turn.text.encode())]
+            drawn = int(np.random.default_rng(seed).integers(len(earlier))) if earlier else 0
             return places.picture(drawn) or back, None
 
 
