@@ -18,6 +18,7 @@ from viewfinder.stores.interaction import (
     late_interaction_coarse,
     late_interaction_near,
     likeness,
+    only_vectors,
     rank_fusion,
 )
 from viewfinder.stores.regions import RegionBlock
@@ -59,6 +60,23 @@ def test_parts_are_scored_as_one_picture_at_a_time_would_be(monkeypatch: pytest.
     for threads in ("1", "3"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
         np.testing.assert_allclose(late_interaction(RegionBlock.of(regions_nrd), queries_md), singly, atol=1e-6)
+
+
+@given(st.integers(1, 200), st.integers(1, 20))
+def test_of_one_vector_a_picture_the_score_is_the_bare_product(pictures: int, width: int) -> None:
+    rng = np.random.default_rng(pictures)
+    regions_n1d = rng.standard_normal((pictures, 1, width), dtype=np.float32)
+    query_d = rng.standard_normal(width, dtype=np.float32)
+    block = RegionBlock.of(regions_n1d)
+    found_n = only_vectors(block, query_d)
+    np.testing.assert_allclose(found_n, regions_n1d[:, 0] @ query_d, atol=1e-5)
+    np.testing.assert_allclose(found_n, late_interaction(block, query_d[None]), atol=1e-5)
+
+
+def test_a_bare_product_is_of_one_vector_a_picture() -> None:
+    block = RegionBlock.of(np.ones((2, 3, 4), np.float32))
+    with pytest.raises(ValueError, match="pictures have 3 vectors each"):
+        only_vectors(block, np.ones(4, np.float32))
 
 
 @given(st.integers(1, 10), st.integers(1, 40), st.integers(1, 70), st.integers(65, 200))

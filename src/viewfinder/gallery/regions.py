@@ -22,6 +22,7 @@ from viewfinder.stores import (
     late_interaction,
     late_interaction_near,
     likeness,
+    only_vectors,
     rank_fusion,
     top_k,
 )
@@ -142,8 +143,8 @@ def late_scores(
     vectors_md = vectors_of_parts(query)
     if space.regions == 1:
         # Of one vector there is nothing to choose: parts add up before they are compared, in a single scan.
-        vectors_md, weights_m = np.asarray((weights_m @ vectors_md)[None], np.float32), np.ones(1, np.float32)
-    if exact or len(block) <= MANY or space.regions == 1:
+        return only_vectors(block, weights_m @ vectors_md)
+    if exact or len(block) <= MANY:
         return late_interaction(block, vectors_md, temperature=space.temperature, weights_m=weights_m)
     scores_n = late_interaction_near(
         block, vectors_md, candidates=CANDIDATES, temperature=space.temperature, weights_m=weights_m

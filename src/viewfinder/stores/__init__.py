@@ -19,6 +19,7 @@ from viewfinder.stores.interaction import (
     late_interaction_coarse,
     late_interaction_near,
     likeness,
+    only_vectors,
     rank_fusion,
 )
 from viewfinder.stores.lance import Store
@@ -45,6 +46,7 @@ __all__ = [
     "likeness",
     "load",
     "load_built",
+    "only_vectors",
     "rank_fusion",
     "region_major",
     "top_k",

@@ -32,6 +32,18 @@ SMALL_PRODUCT = 2**18
 Task = TypeVar("Task")
 
 
+def only_vectors(block: RegionBlock, query_d: Float[np.ndarray, " d"]) -> Float32[np.ndarray, " n"]:
+    """The dot product of every picture's only vector with a query: `late_interaction`, where nothing is to choose.
+
+    Raises:
+        ValueError: pictures have several vectors.
+    """
+    if block.parts[0].shape[1] != 1:
+        raise ValueError(f"pictures have {block.parts[0].shape[1]} vectors each, and a bare product is of one")
+    query_1d = np.asarray(query_d, np.float32)[None]
+    return np.concatenate([np.matmul(query_1d, part[:, 0]).reshape(-1) for part in block.parts])[: len(block)]
+
+
 def late_interaction(
     block: RegionBlock,
     queries_md: Float[np.ndarray, "m d"],
@@ -183,8 +195,6 @@ def _attend(
     Between unit vectors |9 c| <= 9, so that the usual pass over the memory for the maximum is saved; where the
     exponentials turn out too large or too small for that, it is made up for.
     """
-    if cosines_trxy.shape[1] == 1:
-        return cosines_trxy[:, 0]  # of one vector there is nothing to choose
     powers_trxy = cosines_trxy * np.float32(temperature)
     if safely:
         powers_trxy -= powers_trxy.max(axis=1, keepdims=True)
