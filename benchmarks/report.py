@@ -14,6 +14,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 LABORATORY = ("evaluate", "chatir", "ranks", "worlds")
+TRAINED = ("Drill-down", "ChatIR", "Fashion IQ", "MAI")
+"""Papers whose claims are about what was trained, and stand in files of their own."""
+MAI_SOURCES = ("combination", "rollback")
+MEAN_RECALL = "mean R@1,5,10,20"
 
 
 def main() -> None:
@@ -26,10 +30,11 @@ def main() -> None:
     drilldown = json.loads((RESULTS / "drilldown.json").read_text())
     dialogues = json.loads((RESULTS / "dialogues.json").read_text())
     fashion = json.loads((RESULTS / "fashioniq.json").read_text())
-    claims = [claim for claim in evaluated["claims"] if claim["paper"] not in ("Drill-down", "ChatIR")]
-    claims = [claim for claim in claims if "fashion" not in claim]
+    mai = json.loads((RESULTS / "mai.json").read_text())
+    claims = [claim for claim in evaluated["claims"] if "found" in claim or claim["paper"] not in TRAINED]
+    trained = [*drilldown["claims"], *dialogues["claims"], *fashion["claims"], *mai["claims"]]
     parts = {
-        "claims": claims_table([*drilldown["claims"], *dialogues["claims"], *fashion["claims"], *claims]),
+        "claims": claims_table([*trained, *claims]),
         "dialogues-heard": heard_table(dialogues["heard"]),
         "dialogues-asked": asked_table(dialogues["asked"]),
         "dialogues-photos": photos_table(dialogues["photos"]),
@@ -43,6 +48,7 @@ def main() -> None:
         "fashion-claims": claims_table(fashion["claims"]),
         "fashion-machine": [f"{fashion['data']}. {machine_line(fashion['machine'])}"],
         "fashion-speed": feedback_table(json.loads((RESULTS / "feedback.json").read_text())),
+        **mai_parts(mai),
         "drilldown-rows": drilldown_table(drilldown["rows"]),
         "drilldown-turns": turns_table(drilldown["rows"]),
         "drilldown-claims": claims_table(drilldown["claims"]),
@@ -66,6 +72,7 @@ def main() -> None:
         "systems/chatir.md",
         "systems/drilldown.md",
         "systems/fashioniq.md",
+        "systems/mai.md",
     )
     for page in (*(ROOT / "docs" / name for name in docs), ROOT / "README.md"):
         before = page.read_text(encoding="utf-8")
@@ -240,6 +247,8 @@ def claim_cells(claim: dict[str, Any]) -> list[tuple[str, str, str]]:
         return [talks_cell(claim)]
     if "fashion" in claim:
         return [fashion_cell(claim)]
+    if "mai" in claim:
+        return [mai_cell(claim)]
     if "found" not in claim:
         return [("", "", "not measured yet")]
     cells = []
@@ -285,6 +294,17 @@ def fashion_cell(claim: dict[str, Any]) -> tuple[str, str, str]:
     return difference_cell(f"{better} - {than}: {claim['metric']}{turn}{user}, {number:,} a seed", claim)
 
 
+def mai_cell(claim: dict[str, Any]) -> tuple[str, str, str]:
+    """A claim about two lines of `mai.py`, or about what they gain over two others."""
+    lines = claim["mai"]
+    if "over" in claim:
+        lines = [f"({line}, over {before})" for line, before in zip(lines, claim["over"], strict=True)]
+    where = " - ".join(lines)
+    if "difference" not in claim:
+        return where, "", "not measured yet"
+    return difference_cell(f"{where}: {MEAN_RECALL}, {claim['talks_counted']:,} talks a seed", claim)
+
+
 def difference_cell(what: str, claim: dict[str, Any]) -> tuple[str, str, str]:
     """A paired difference and what it says of a claim."""
     found, low, high = (claim["difference"][name] for name in ("mean", "low", "high"))
@@ -292,6 +312,117 @@ def difference_cell(what: str, claim: dict[str, Any]) -> tuple[str, str, str]:
     seeds = "1 seed" if claim["seeds"] == 1 else f"{claim['seeds']} seeds"
     text = f"{points(found)} ({points(low)} to {points(high)}), p {claim['p_value']:.4f}"
     return f"{what}, {seeds}", text, verdict
+
+
+def mai_parts(mai: dict[str, Any]) -> dict[str, list[str]]:
+    """All tables of `mai.py`."""
+    tables = mai["tables"]
+    minutes = f"{mai['minutes of training']} minutes of training in all, by the clock"
+    cost = json.loads((RESULTS / "iteration.json").read_text())
+    return {
+        "mai-speed": iteration_table(cost),
+        **{f"mai-{name}": mai_table(rows) for name, rows in tables.items() if name not in ("memories", "rollback")},
+        "mai-memories": memories_table(tables["memories"]),
+        "mai-rollback": rollback_table(tables["rollback"]),
+        "mai-turns": mai_turns_table(tables["parts"] | tables["others"]),
+        "mai-sessions": sessions_table(mai["sessions"]),
+        "mai-claims": claims_table(mai["claims"]),
+        "mai-machine": [f"{mai['data']}; {minutes}. {machine_line(mai['machine'])}"],
+    }
+
+
+def mai_table(rows: dict[str, Any]) -> list[str]:
+    """One row a line of `mai.py`: what it finds in the last turn, by setting; the paper's mean; what it cost."""
+    metrics = ("R@1", "R@5", "R@10", "R@20")
+    head = [f"{source[:4]}. {metric}" for source in MAI_SOURCES for metric in metrics]
+    head += ["comb. mean", "roll. mean", "**Mean**", "paper", "minutes", "seeds"]
+    lines = ["| | " + " | ".join(head) + " |", "|---|" + "---|" * len(head)]
+    for name, row in rows.items():
+        last = [row[source]["last turn"] for source in MAI_SOURCES]
+        cells = [tenths(found[metric]) for found in last for metric in metrics]
+        cells += [tenths(found[MEAN_RECALL]) for found in last] + [spread(row["last turn"]), published(row)]
+        cells += [", ".join(f"{value:.1f}" for value in row.get("minutes", ())), str(row["seeds"])]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
+
+
+def iteration_table(cost: dict[str, Any]) -> list[str]:
+    """What a turn of MAI costs besides reading words."""
+    lines = ["| what | reach | measured |", "|---|---|---|"]
+    for row in cost["iteration"]:
+        lines.append(
+            f"| MIO, 32 of 64 tokens of {row['width']} numbers, {row['form']} | <= 1 ms | {row['one_ms']:.2f} ms; "
+            f"{row['talks']} talks in one call {row['batched_ms']:.0f} ms, one by one {row['looped_ms']:.0f} ms |"
+        )
+    for row in cost["scoring"]:
+        what = f"scores of {cost['pictures']:,} pictures of {row['width']} numbers, over the bare product"
+        lines.append(f"| {what} | <= 1.5 | {row['ratio']:.2f} ({row['ours_ms']:.1f} ms, {row['bare_ms']:.1f} ms) |")
+    for memory, by_turn in cost["step_ms"].items():
+        cells = ", ".join(f"{ms:.1f} ms at turn {turn}" for turn, ms in by_turn.items())
+        lines.append(f"| a step of `lab`, memory {memory} | | {cells} |")
+    return [*lines, "", machine_line(cost["machine"])]
+
+
+def mai_turns_table(rows: dict[str, Any]) -> list[str]:
+    """One row a line of `mai.py`: its mean recall turn by turn, and what it finds in the mean of all turns."""
+    metrics = ("R@1", "R@5", "R@10", "R@20")
+    head = ["turn 1", "turn 2", "turn 3", *(f"{metric}, every turn" for metric in metrics), "mean, every turn"]
+    lines = ["| | " + " | ".join(head) + " |", "|---|" + "---|" * len(head)]
+    for name, row in rows.items():
+        every = [row[source]["every turn"] for source in MAI_SOURCES]
+        cells = [tenths(value) for value in row["by turn"]]
+        cells += [tenths(sum(found[metric] for found in every) / len(every)) for metric in metrics]
+        lines.append(f"| {name} | {' | '.join([*cells, spread(row['every turn'])])} |")
+    return lines
+
+
+def memories_table(rows: dict[str, Any]) -> list[str]:
+    """One row a memory: what it carries as a talk goes on, its weights, and what is found with it in the last turn."""
+    head = ["bytes after turn 1", "after 3", "after 10", "bytes of weights", "comb. mean", "roll. mean", "**Mean**"]
+    lines = ["| | " + " | ".join([*head, "paper"]) + " |", "|---|" + "---|" * (1 + len(head))]
+    for name, row in rows.items():
+        cells = [f"{row['memory']['carried bytes'][turn]:,}" for turn in ("1", "3", "10")]
+        cells += [f"{row['memory']['weights bytes']:,}"]
+        cells += [tenths(row[source]["last turn"][MEAN_RECALL]) for source in MAI_SOURCES]
+        lines.append(f"| {name} | {' | '.join([*cells, spread(row['last turn']), published(row)])} |")
+    return lines
+
+
+def rollback_table(rows: dict[str, Any]) -> list[str]:
+    """One row a treatment of the picture when a turn goes back."""
+    metrics = ("R@1", "R@5", "R@10", "R@20")
+    head = [*metrics, "**mean**", "paper", "seeds"]
+    lines = ["| | " + " | ".join(head) + " |", "|---|" + "---|" * len(head)]
+    for name, row in rows.items():
+        cells = [tenths(row["rollback"]["last turn"][metric]) for metric in metrics]
+        cells += [spread(row["last turn"]), published(row), str(row["seeds"])]
+        lines.append(f"| {name.removeprefix('rollback: ')} | {' | '.join(cells)} |")
+    return lines
+
+
+def sessions_table(rows: dict[str, Any]) -> list[str]:
+    """R@5, R@8 and their mean on MT Fashion IQ, a gallery a column."""
+    kinds = list(dict.fromkeys(kind for row in rows.values() for kind in row if kind != "seeds"))
+    lines = ["| R@5 / R@8 / mean | " + " | ".join([*kinds, "seeds"]) + " |", "|---|" + "---|" * (1 + len(kinds))]
+    for name, row in rows.items():
+        cells = [f"{tenths(row[k]['R@5'])} / {tenths(row[k]['R@8'])} / {spread(row[k]['mean'])}" for k in kinds]
+        lines.append(f"| {name} | {' | '.join([*cells, str(row['seeds'])])} |")
+    return lines
+
+
+def tenths(share: float) -> str:
+    """A share as a table of many has it: 100 times, without the sign."""
+    return f"{100 * share:.1f}"
+
+
+def spread(found: dict[str, float]) -> str:
+    """The same with its interval."""
+    return f"{tenths(found['mean'])} ({tenths(found['low'])} to {tenths(found['high'])})"
+
+
+def published(row: dict[str, Any]) -> str:
+    """What the paper has, if it has it."""
+    return tenths(row["paper"]) if "paper" in row else ""
 
 
 def captioners_table(rows: dict[str, Any]) -> list[str]:

@@ -1,0 +1,136 @@
+"""What a turn of MAI costs besides reading words. Prints the figures and writes results/iteration.json.
+
+    python benchmarks/iteration.py
+
+The choice of tokens that are carried (MIO), 32 of 64, for one talk in numpy and for many in one batched call in torch;
+a step of a network of `lab`'s size after few turns and after many; and 50,000 pictures scored as the engine does it,
+beside one bare product of their matrix and the query. All on one thread; networks are drawn, as times do not depend on
+what was learnt. Of every time the least of all rounds is told: what else goes on at a machine can only add to it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from machine import described
+
+from viewfinder.retrievers.blocks.word_vectors import WordVectors
+from viewfinder.retrievers.mai import forward, mio, mio_forward
+from viewfinder.retrievers.mai.memory_forward import BEGIN, Carried
+from viewfinder.retrievers.mai.network import MaiNetwork
+from viewfinder.retrievers.mai.settings import Iteration, Model
+from viewfinder.stores import RegionBlock, only_vectors
+
+PICTURES = 50_000
+WIDTHS = (64, 256)
+"""Numbers of a picture: of `lab`, and of the paper."""
+
+SIZES = {"lab": 64, "paper": 768}
+FORMS = {
+    "TCFormer's form": Iteration(),
+    "the paper's words": Iteration(density="paper", distance="nearest", neighbours=32),
+}
+TOKENS, KEPT, TALKS = 64, 32, 64
+TURNS = (1, 2, 10, 20)
+RAW = 2560
+
+
+def main() -> None:
+    """Measure everything once."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "iteration.json")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    rng = np.random.default_rng(0)
+    results = {
+        "pictures": PICTURES,
+        "iteration": [iteration(name, width, rng, given.rounds) for name in FORMS for width in SIZES.values()],
+        "step_ms": steps(rng, given.rounds),
+        "scoring": [scoring(width, rng, given.rounds) for width in WIDTHS],
+        "machine": described(),
+    }
+    print(json.dumps(results, indent=1))
+    given.out.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def iteration(form: str, width: int, rng: np.random.Generator, rounds: int) -> dict[str, Any]:
+    """One talk's choice in numpy; that of many talks in one call, and one after the other."""
+    tokens_bth = rng.standard_normal((TALKS, TOKENS, width), dtype=np.float32)
+    torch_bth, settings = torch.from_numpy(tokens_bth), FORMS[form]
+    works: list[Callable[[], object]] = [
+        lambda: mio_forward.kept(tokens_bth[0], KEPT, settings),
+        lambda: mio.kept(torch_bth, KEPT, settings),
+        lambda: [mio.kept(tokens_th[None], KEPT, settings) for tokens_th in torch_bth],
+    ]
+    one, batched, looped = timed(works, rounds)
+    return {
+        "form": form,
+        "width": width,
+        "talks": TALKS,
+        "one_ms": round(float(one), 3),
+        "batched_ms": round(float(batched), 2),
+        "looped_ms": round(float(looped), 2),
+    }
+
+
+def steps(rng: np.random.Generator, rounds: int) -> dict[str, dict[str, float]]:
+    """A step at some turns of a talk, by what is carried: all tokens, or those that MIO keeps."""
+    found = {}
+    for memory in ("mio", "concatenation"):
+        settings = Model(words="learned", memory=memory)
+        network = MaiNetwork(settings, RAW, 1, WordVectors(settings, None, 20))
+        arrays = {name: array.numpy().astype(np.float32) for name, array in network.state_dict().items()}
+        said = forward.Said(
+            forward.looks(arrays, settings, rng.standard_normal((1, RAW), dtype=np.float32), None),
+            rng.standard_normal((9, settings.width), dtype=np.float32),
+            rng.standard_normal((13, settings.width), dtype=np.float32),
+        )
+        carried: list[Carried] = [BEGIN]
+        for _ in range(max(TURNS)):
+            carried.append(forward.step(arrays, settings, carried[-1], said)[0])
+        works = [partial(forward.step, arrays, settings, carried[turn - 1], said) for turn in TURNS]
+        times = timed(works, rounds)
+        found[memory] = {str(turn): round(float(ms), 2) for turn, ms in zip(TURNS, times, strict=True)}
+    return found
+
+
+def scoring(width: int, rng: np.random.Generator, rounds: int) -> dict[str, Any]:
+    """All pictures, one vector each: the engine's scores over the bare product, in its faster order."""
+    matrix_nd = rng.standard_normal((PICTURES, width), dtype=np.float32)
+    query_d = rng.standard_normal(width, dtype=np.float32)
+    block = RegionBlock.of(matrix_nd[:, None])
+    works: list[Callable[[], object]] = [
+        lambda: matrix_nd @ query_d,
+        lambda: matrix_nd @ query_d[:, None],
+        lambda: only_vectors(block, query_d),
+    ]
+    *orders, ours = map(float, timed(works, rounds))
+    bare = min(orders)
+    return {"width": width, "bare_ms": round(bare, 2), "ours_ms": round(ours, 2), "ratio": round(ours / bare, 2)}
+
+
+def timed(works: Sequence[Callable[[], object]], rounds: int) -> Float[np.ndarray, " w"]:
+    """The least milliseconds of each piece of work; in turns, so that a busy moment meets them all."""
+    found = np.zeros((rounds, len(works)))
+    for work in works:
+        work()
+    for row in found:
+        for place, work in enumerate(works):
+            started = time.perf_counter()
+            work()
+            row[place] = (time.perf_counter() - started) * 1000
+    return np.asarray(found.min(axis=0))
+
+
+if __name__ == "__main__":
+    main()
