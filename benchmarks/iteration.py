@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from machine import described
+from threadpoolctl import threadpool_limits
 
 from viewfinder.retrievers.blocks.word_vectors import WordVectors
 from viewfinder.retrievers.mai import forward, mio, mio_forward
@@ -51,6 +52,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "iteration.json")
     given = parser.parse_args()
     torch.set_num_threads(1)
+    threadpool_limits(1)
     rng = np.random.default_rng(0)
     results = {
         "pictures": PICTURES,
