@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from viewfinder.data.files import folder_at
 from viewfinder.encoders.base import Encoder
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.features import Features, features
 from viewfinder.features.places import is_writable, places_of
 from viewfinder.retrievers.blocks.described import Described, read_described
 from viewfinder.retrievers.blocks.sentences import SentenceVectors
@@ -67,6 +68,18 @@ class TrainPlan:
         """The talks of a split of one of the data sets; see `read_talks`."""
         place = self.features_of(folder)
         return read_talks(folder, split, self.encoder, pattern, features_folder=place, told=self.told)
+
+    def vectors(self, folder: Path, *, regions: bool = False) -> Features:
+        """The vectors of a data set's pictures, computed where they are not there yet; every tenth of that is told."""
+        tenths = set[int]()
+
+        def progress(done: int, total: int) -> None:
+            tenth = 10 * done // max(total, 1)
+            if tenth not in tenths:
+                tenths.add(tenth)
+                self.told(f"vectors of {folder}: {done:,} of {total:,} pictures")
+
+        return features(folder, self.encoder, out=self.features_of(folder), regions=regions, progress=progress)
 
     def features_of(self, folder: Path) -> Path | None:
         """Where the vectors of one of the data sets are kept; None: beside it."""

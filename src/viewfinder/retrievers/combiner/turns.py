@@ -17,7 +17,7 @@ from jaxtyping import Float32, Int
 from viewfinder.data.fashionmt import Transaction, look_back, read_transactions, sources
 from viewfinder.encoders.base import Encoder
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.features import Features, features
+from viewfinder.features import Features
 from viewfinder.retrievers.combiner.settings import Model, Preset
 from viewfinder.retrievers.combiner.texts import pieces, text_vector
 from viewfinder.retrievers.trainers import TrainPlan
@@ -126,7 +126,7 @@ def _part(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> _Part:
     if missing := [source for source in preset.sources if source not in known]:
         there = ", ".join(known) or "none"
         raise UnknownName(f"{folder}: no source of {split!r} is called {', '.join(missing)}; there are: {there}")
-    part = _Part(_vectors(plan, folder), [], set())
+    part = _Part(plan.vectors(folder), [], set())
     for source in preset.sources or known:
         read_all, _ = read_transactions(folder, source, split)
         rows = _rows(
@@ -138,19 +138,6 @@ def _part(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> _Part:
         part.transactions.extend((one, tuple(rows[name] for name in one.pictures)) for one in chosen)
         plan.told(f"{folder}, {source}, {split}: {len(chosen):,} transactions of {len(read_all.transactions):,}")
     return part
-
-
-def _vectors(plan: TrainPlan, folder: Path) -> Features:
-    """Computed where they are not there yet; every tenth of that is told."""
-    tenths = set[int]()
-
-    def progress(done: int, total: int) -> None:
-        tenth = 10 * done // max(total, 1)
-        if tenth not in tenths:
-            tenths.add(tenth)
-            plan.told(f"vectors of {folder}: {done:,} of {total:,} pictures")
-
-    return features(folder, plan.encoder, out=plan.features_of(folder), progress=progress)
 
 
 def _rows(vectors: Features, names: Iterable[str]) -> dict[str, int]:

@@ -23,7 +23,7 @@ from viewfinder.data.fashion_iq import Attributes, fashion_kinds, read_fashion_i
 from viewfinder.data.records import read_keys
 from viewfinder.data.splits import SPLITS, split_of
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.features import Features, features
+from viewfinder.features import Features
 from viewfinder.features.lookup import IMAGES
 from viewfinder.retrievers.fashioniq.labels import Words, labels_in
 from viewfinder.retrievers.trainers import TrainPlan
@@ -150,7 +150,7 @@ def _parts(plan: TrainPlan, folder: Path, split: str, kinds: Sequence[str]) -> I
     """The parts of a folder, one a kind."""
     if not kinds:
         return
-    source = _Source(folder, split, _vectors(plan, folder), plan.told)
+    source = _Source(folder, split, plan.vectors(folder), plan.told)
     for kind in kinds:
         if not _is_fashion_iq(folder):
             part = source.described(kind)
@@ -160,19 +160,6 @@ def _parts(plan: TrainPlan, folder: Path, split: str, kinds: Sequence[str]) -> I
             part = source.fashion(kind)
         plan.told(f"{folder}, {kind}, {split}: {len(part.rows):,} pictures, {len(part.pairs):,} pairs")
         yield part
-
-
-def _vectors(plan: TrainPlan, folder: Path) -> Features:
-    """Computed where they are not there yet; every tenth of that is told."""
-    tenths = set[int]()
-
-    def progress(done: int, total: int) -> None:
-        tenth = 10 * done // max(total, 1)
-        if tenth not in tenths:
-            tenths.add(tenth)
-            plan.told(f"vectors of {folder}: {done:,} of {total:,} pictures")
-
-    return features(folder, plan.encoder, out=plan.features_of(folder), progress=progress)
 
 
 def _together(parts: Sequence[_Part]) -> Garments:

@@ -20,7 +20,6 @@ from viewfinder.data import read_flickr8k
 from viewfinder.data.fashionmt import ORDINALS, Transaction, clauses, look_back, read_transactions, sources
 from viewfinder.data.splits import split_of
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.features import features
 from viewfinder.retrievers.blocks.words import words_in
 from viewfinder.retrievers.mai.settings import Preset
 from viewfinder.retrievers.mai.texts import text_of
@@ -115,7 +114,7 @@ def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Tran
     if missing := [source for source in wanted if source not in known]:
         raise UnknownName(f"{folder}: no {split} of {', '.join(missing)} here; there are: {', '.join(known)}")
     regions = preset.model.image != "whole"
-    found = features(folder, plan.encoder, out=plan.features_of(folder), regions=regions)
+    found = plan.vectors(folder, regions=regions)
     captions: dict[int, str] = {}
     said: list[Said] = []
     for source in wanted:
@@ -142,7 +141,7 @@ def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Tran
 def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Transactions:
     """`TALKS` talks a picture; chance has a seed of its own. A picture's caption is the first one."""
     regions = preset.model.image != "whole"
-    found = features(folder, plan.encoder, out=plan.features_of(folder), regions=regions)
+    found = plan.vectors(folder, regions=regions)
     pictures, _ = read_flickr8k(folder)
     known: dict[int, tuple[str, ...]] = {}
     for place, picture in enumerate(pictures):
