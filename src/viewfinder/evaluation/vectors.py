@@ -40,7 +40,7 @@ def pictures_of(
         EncoderMismatch: the system was trained on other vectors than the encoder gives.
     """
     space = space_of(retriever)
-    regions = "regions" in retriever.needs or (space is not None and space.reads_regions)
+    regions = bool({"regions", "named regions"} & set(retriever.needs)) or (space is not None and space.reads_regions)
     if plan.vectors is not None:
         if regions:
             raise BadInput(f"--vectors {plan.vectors}: one vector a picture, but {plan.system} looks at regions")

@@ -131,7 +131,7 @@ class Gallery:
             vectors["own"] = self.block(reads.space).vectors(np.array([row]))[0]
         if reads.raw is not None:
             raw = check_fits(reads.raw, self.raw)
-            [(raw_1g, regions_1re)] = raw.batches([picture_id], regions=reads.raw.reads_regions)
+            [(raw_1g, regions_1re)] = raw.batches([picture_id], regions=reads.regions or reads.raw.reads_regions)
             vectors |= raw_vectors(raw_1g, regions_1re)
         seen = {} if reads.predictor is None else self.predicted([row], reads.predictor, reads.count)[0]
         return Picture(picture_id, vectors, self.snapshot.attributes(row), tuple(seen), self.caption(row))
@@ -145,13 +145,14 @@ class Gallery:
         spaces = [space for space in (reads.space, reads.raw) if space is not None]
         for space in spaces:
             check_version(space, self.encoder.raw_version)
-        raw = self.encoder.pictures([pixels], regions=any(space.reads_regions for space in spaces))
+        with_regions = reads.regions or any(space.reads_regions for space in spaces)
+        raw = self.encoder.pictures([pixels], regions=with_regions)
         raw_1g = np.asarray(raw.global_bd, np.float32)
         vectors = self.vectors_of(self.encoder.project(raw.global_bd)[0], words=reads.words)
         if reads.space is not None:
             vectors["own"] = reads.space.project(self._raw_pictures(reads.space, raw_1g, raw.regions_brd))[0]
         if reads.raw is not None:
-            vectors |= raw_vectors(raw_1g, raw.regions_brd if reads.raw.reads_regions else None)
+            vectors |= raw_vectors(raw_1g, raw.regions_brd if reads.regions or reads.raw.reads_regions else None)
         seen = {} if reads.predictor is None else likeliest(reads.predictor, raw_1g, reads.count)[0]
         return Picture(None, vectors, predicted=tuple(seen))
 

@@ -19,6 +19,7 @@ from viewfinder.retrievers.base import (
     ResolvedTurn,
     Retriever,
     Sentences,
+    Speaks,
     reads_of,
 )
 from viewfinder.retrievers.composer import Composer, PlainClip
@@ -39,6 +40,7 @@ __all__ = [
     "ResolvedTurn",
     "Retriever",
     "Sentences",
+    "Speaks",
     "load_retriever",
     "reads_of",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -161,13 +161,15 @@ class ReadsAttributes(Protocol):
 class Reads:
     """What a retriever reads of a picture besides what all encoders give: its `needs` "own", "raw" and "attributes".
 
-    `space`: in which it wants pictures; `raw`: the space whose raw vectors it wants. `words`: whether what the
+    `space`: in which it wants pictures; `raw`: the space whose raw vectors it wants; `regions`: whether raw regions of
+    pictures that turns name come with them, even where the space itself is made without. `words`: whether what the
     vocabulary says of pictures, and which of its words a "but ..." changes, is looked up as well; who reads vectors of
     their own does without.
     """
 
     space: RegionSpace | None = None
     raw: RegionSpace | None = None
+    regions: bool = False
     predictor: Predictor | None = None
     count: int = 0
     words: bool = True
@@ -258,10 +260,11 @@ class Retriever(Protocol[State]):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Representations it reads: "global", "vocabulary", "regions", "own", "raw", "attributes".
+        """Representations it reads: "global", "vocabulary", "regions", "named regions", "own", "raw", "attributes".
 
         With "own", pictures that turns name come with their vectors in the space of its queries, a `RegionSpace`; with
-        "raw", with the raw vectors that this space is made from. With "attributes", they come with what its predictor
+        "raw", with the raw vectors that this space is made from. With "named regions" these have regions, made for
+        those pictures alone where the space itself is made without. With "attributes", they come with what its predictor
         sees in them (`ReadsAttributes`).
         """
         ...
@@ -279,12 +282,38 @@ class Retriever(Protocol[State]):
         ...
 
 
+@runtime_checkable
+class Speaks(Protocol[State]):
+    """A retriever that answers: with pictures, or in words. What it says is its own, and joins what it reads next."""
+
+    @property
+    def leaning(self) -> float:
+        """How much it leans to pictures: added to their score when it decides; infinite: it always shows some."""
+        ...
+
+    def leaning_to(self, pictures: float) -> Retriever[State]:
+        """The same retriever with another leaning."""
+        ...
+
+    def shows(self, state: State) -> bool:
+        """Whether the last turn is answered with pictures; else the query is that of the last turn that was."""
+        ...
+
+    def reply(self, state: State) -> Iterator[str]:
+        """The words of the answer to the last turn, piece by piece as they are written; none where pictures come.
+
+        Always the same for a state; to be joined without anything between.
+        """
+        ...
+
+
 def reads_of(retriever: Retriever[Any]) -> Reads:
     """What this retriever reads of a picture."""
     reads, needs = NOTHING_MORE, retriever.needs
     space = retriever.query(retriever.begin()).space if {"own", "raw"} & set(needs) else None
     if isinstance(space, RegionSpace):
-        reads = Reads(space if "own" in needs else None, space if "raw" in needs else None, words=False)
+        raw = space if "raw" in needs else None
+        reads = Reads(space if "own" in needs else None, raw, "named regions" in needs, words=False)
     if "attributes" not in needs or not isinstance(retriever, ReadsAttributes):
         return reads
     return replace(reads, predictor=retriever.attributes, count=retriever.most_attributes)

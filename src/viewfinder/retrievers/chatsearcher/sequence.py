@@ -1,0 +1,172 @@
+"""A talk as one sequence of places: pieces of texts, and pictures as [IMG] CLS q1..qN [/IMG] (Sec. 4.1). No torch.
+
+    USER: <text> [IMG] CLS q1..qN [/IMG] ASSISTANT: <text> [IMG] CLS q1..qN [/IMG] </s>
+
+Numbers of places: 0 to v - 1 are the pieces of the tokeniser, then [IMG], [/IMG], which are written too; CLS, the
+slots q1..qN and, where what a user says is followed by its frozen sentence vector, SAID, which are only read.
+Axes: l places, v pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from viewfinder.data.chatsearch import ImageItem, TextItem
+from viewfinder.retrievers.chatsearcher.pieces import Pieces, Tokeniser
+
+Role = Literal["user", "assistant", "document"]
+Item = TextItem | ImageItem
+
+NO_PICTURE = -1
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one side says and shows, in order; or a whole document."""
+
+    role: Role
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A talk or a document to learn from; `kind` is its name in a mixture."""
+
+    turns: tuple[Turn, ...]
+    kind: str
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """The pictures it shows, in order."""
+        items = (item for turn in self.turns for item in turn.items)
+        return tuple(item.image for item in items if isinstance(item, ImageItem))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Its texts, in order."""
+        items = (item for turn in self.turns for item in turn.items)
+        return tuple(item.text for item in items if isinstance(item, TextItem))
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """A piece of a sequence.
+
+    Attributes:
+        numbers_l: what stands at each place.
+        picture_l: of CLS and the slots, whose: its place in `pictures`; else `NO_PICTURE`.
+        learnt_l: whether it is learnt to be written: a piece of text, [IMG] and [/IMG] by the text head, CLS as the
+            picture that is retrieved.
+        pictures: those that are shown, in order.
+        said: the texts whose vectors stand at SAID, in order.
+    """
+
+    numbers_l: Int[np.ndarray, " l"]
+    picture_l: Int[np.ndarray, " l"]
+    learnt_l: Bool[np.ndarray, " l"]
+    pictures: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.numbers_l)
+
+
+class Codec:
+    """Turns to places, and back to words."""
+
+    def __init__(self, tokeniser: Tokeniser, tokens: int, *, says: bool = False, learns_end: bool = True) -> None:
+        """`tokens`: N; `says`: whether a user's words are followed by their sentence vector."""
+        self.pieces = Pieces(tokeniser)
+        self.tokens, self.says, self.learns_end = tokens, says, learns_end
+        self.img = self.pieces.count
+        self.end = self.img + 1
+        self.cls = self.img + 2
+        self.slots = tuple(range(self.img + 3, self.img + 3 + tokens))
+        self.said = self.img + 3 + tokens
+
+    @property
+    def written(self) -> int:
+        """How many numbers the text head knows: the pieces, [IMG] and [/IMG]."""
+        return self.img + 2
+
+    def begin(self) -> Places:
+        """What every talk and document begins with."""
+        return _plain([self.pieces.begin], learnt=False)
+
+    def user(self, items: Sequence[Item]) -> Places:
+        """What the user says, up to where the answer begins. `[IMG]` among it is not learnt."""
+        parts = [self._text("USER:", learnt=False), *self._items(items, learnt=False)]
+        words = " ".join(item.text for item in items if isinstance(item, TextItem))
+        if self.says and words:
+            parts.append(Places(*_marks([self.said], learnt=False), said=(words,)))
+        return joined([*parts, self._text("ASSISTANT:", learnt=False)])
+
+    def answer(self, items: Sequence[Item], *, ends: bool = True) -> Places:
+        """What is answered, with the end of the answer."""
+        return joined([*self._items(items, learnt=True), *([self.close()] if ends else [])])
+
+    def close(self) -> Places:
+        """The end of an answer or a document."""
+        return _plain([self.pieces.end], learnt=True)
+
+    def picture(self, key: str, *, learnt: bool) -> Places:
+        """A picture; where it is learnt, its [IMG] is, and its CLS, but none of its slots."""
+        numbers_l, _, learnt_l = _marks([self.img, self.cls, *self.slots, self.end], learnt=learnt)
+        picture_l = np.array([NO_PICTURE, *([0] * (1 + self.tokens)), NO_PICTURE])
+        learnt_l[2 : 2 + self.tokens] = False
+        learnt_l[-1] = learnt and self.learns_end
+        return Places(numbers_l, picture_l, learnt_l, (key,))
+
+    def lesson(self, lesson: Lesson) -> Places:
+        """A whole talk or document."""
+        return joined([self.begin(), *map(self._turn, lesson.turns)])
+
+    def text(self, numbers: Iterable[int]) -> str:
+        """Pieces as words; other numbers are left out."""
+        return self.pieces.text([number for number in numbers if number < self.img])
+
+    # -- inside
+
+    def _turn(self, turn: Turn) -> Places:
+        return self.user(turn.items) if turn.role == "user" else self.answer(turn.items)
+
+    def _items(self, items: Sequence[Item], *, learnt: bool) -> list[Places]:
+        return [
+            self._text(item.text, learnt=learnt) if isinstance(item, TextItem) else self.picture(item.image, learnt=learnt)
+            for item in items
+        ]
+
+    def _text(self, text: str, *, learnt: bool) -> Places:
+        return _plain(self.pieces.numbers(text), learnt=learnt)
+
+
+def joined(parts: Sequence[Places]) -> Places:
+    """Parts of a sequence, one after the other."""
+    firsts = np.cumsum([0, *(len(part.pictures) for part in parts)])
+    shifted = [
+        np.where(part.picture_l == NO_PICTURE, NO_PICTURE, part.picture_l + first)
+        for part, first in zip(parts, firsts, strict=False)
+    ]
+    return Places(
+        np.concatenate([part.numbers_l for part in parts]),
+        np.concatenate(shifted),
+        np.concatenate([part.learnt_l for part in parts]),
+        tuple(picture for part in parts for picture in part.pictures),
+        tuple(text for part in parts for text in part.said),
+    )
+
+
+def _plain(numbers: Sequence[int], *, learnt: bool) -> Places:
+    return Places(*_marks(numbers, learnt=learnt))
+
+
+def _marks(
+    numbers: Sequence[int], *, learnt: bool
+) -> tuple[Int[np.ndarray, " l"], Int[np.ndarray, " l"], Bool[np.ndarray, " l"]]:
+    numbers_l = np.array(numbers, np.int64)
+    return numbers_l, np.full(len(numbers_l), NO_PICTURE), np.full(len(numbers_l), learnt)

@@ -1,0 +1,183 @@
+"""What the networks of ChatSearcher are, and how they are trained: the tables of presets.toml. No torch here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from viewfinder.errors import BadInput
+from viewfinder.retrievers.blocks.settings import at_least_one
+from viewfinder.training.settings import Training
+
+StageName = Literal["language", "alignment", "instruction"]
+Kind = Literal["captions", "documents", "tchat", "ichat", "mchat", "visual", "edits"]
+Negatives = Literal["queue", "batch", "symmetric"]
+
+STAGES: tuple[StageName, ...] = ("language", "alignment", "instruction")
+KINDS: tuple[Kind, ...] = ("captions", "documents", "tchat", "ichat", "mchat", "visual", "edits")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lora:
+    """Low-rank adapters of a language model (Hu et al. 2021); `rank` 0: all of it trains.
+
+    Attributes:
+        rank: of every update.
+        alpha: an update counts alpha / rank.
+        modules: the linear maps that are adapted, by the ends of their names.
+    """
+
+    rank: int = 0
+    alpha: float = 16.0
+    modules: tuple[str, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """The network.
+
+    Attributes:
+        language: the language model to begin with: a folder, a .gguf file or a hub name of a Llama-like one; "": one
+            is drawn, of the next seven, and its pieces are learnt from the texts of the training.
+        width, layers, heads, key_heads, hidden: of a language model that is drawn.
+        pieces: how many pieces of texts a drawn one knows at most.
+        rope: the base of its rotary positions.
+        lora: adapters instead of training a language model whole.
+        longest: places of a talk that are read; what was said first goes out first.
+        tokens: N, what the perceiver makes of a picture; 0: there is no perceiver, a picture is its global token alone.
+        perceiver_width, perceiver_layers, perceiver_heads, perceiver_hidden: of the Q-Former.
+        cross_every: every how manyth of its layers looks at the picture.
+        perceiver: weights to begin with, BLIP-2's by folder or hub name; "": drawn.
+        components: principal components that are read of a picture's raw vector; 0: all its numbers, on one scale.
+        region_components: the same of a region.
+        whitening: how far components are brought to one scale, 0 to 1.
+        retrieval: d, numbers of the vectors that queries and pictures are compared by.
+        says: whether the encoder's frozen vector of a text stands behind what a user says (ours).
+    """
+
+    language: str = ""
+    width: int = 128
+    layers: int = 4
+    heads: int = 4
+    key_heads: int = 4
+    hidden: int = 352
+    pieces: int = 3000
+    rope: float = 10000.0
+    lora: Lora = field(default_factory=Lora)
+    longest: int = 256
+    tokens: int = 4
+    perceiver_width: int = 96
+    perceiver_layers: int = 2
+    perceiver_heads: int = 4
+    perceiver_hidden: int = 192
+    cross_every: int = 1
+    perceiver: str = ""
+    components: int = 256
+    region_components: int = 128
+    whitening: float = 0.5
+    retrieval: int = 128
+    says: bool = False
+
+    def __post_init__(self) -> None:
+        at_least_one(self, "width", "layers", "heads", "key_heads", "hidden", "pieces", "longest", "retrieval")
+        at_least_one(self, "perceiver_width", "perceiver_layers", "perceiver_heads", "perceiver_hidden", "cross_every")
+        if self.width % self.heads or self.heads % self.key_heads:
+            raise BadInput(
+                f"width = {self.width}, heads = {self.heads}, key_heads = {self.key_heads}: each must be a multiple "
+                "of the next"
+            )
+        if self.perceiver_width % self.perceiver_heads:
+            raise BadInput(
+                f"perceiver_width = {self.perceiver_width}: a multiple of perceiver_heads = {self.perceiver_heads} is "
+                "needed"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossSettings:
+    """What is minimised (Sec. 4.2).
+
+    Attributes:
+        negatives: what a picture is told from: "queue", the feature queue with the batch in it; "batch", the other
+            pictures of the batch; "symmetric", those, and the other way round as well (InfoNCE, FROMAGe).
+        queue: pictures in the queue.
+        mask_copies: whether other copies of the right picture in the queue are left out (ours).
+        temperature: at the beginning; it is learnt.
+        least_temperature: never below.
+        reduction: "tokens", the mean over words and pictures alike, as Eq. 1 sums them; or "means", the mean over
+            words plus `image_weight` times the mean over pictures.
+        image_weight: of "means".
+        learns_end: whether [/IMG] is learnt to be written, too.
+    """
+
+    negatives: Negatives = "queue"
+    queue: int = 1000
+    mask_copies: bool = True
+    temperature: float = 0.07
+    least_temperature: float = 0.01
+    reduction: Literal["tokens", "means"] = "means"
+    image_weight: float = 1.0
+    learns_end: bool = True
+
+    def __post_init__(self) -> None:
+        at_least_one(self, "queue")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One of the trainings that follow each other.
+
+    Attributes:
+        name: "language": a drawn language model reads texts alone; "alignment": captions and documents, everything
+            is learnt (Stage 1); "instruction": talks, of which the assistant's part is learnt (Stage 2).
+        mixture: what is learnt from, and its share.
+        batch: lessons of a step.
+        trains: "all"; "frozen", all but the language model, whose new pieces train; "projectors", the linear maps
+            and the new pieces alone (FROMAGe).
+        training: optimiser, schedule, length. An epoch has as many lessons as the mixture's rarest kind allows, see
+            `lessons`.
+        lessons: of an epoch, drawn from the mixture; 0: as many as there are.
+    """
+
+    name: StageName
+    mixture: Mapping[Kind, float]
+    batch: int = 64
+    trains: Literal["all", "frozen", "projectors"] = "all"
+    lessons: int = 0
+    training: Training
+
+    def __post_init__(self) -> None:
+        at_least_one(self, "batch")
+        unknown = [kind for kind in self.mixture if kind not in KINDS]
+        if unknown or not self.mixture:
+            raise BadInput(f"mixture: kinds among {', '.join(KINDS)} are needed, not {', '.join(unknown) or 'none'}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """One table of presets.toml.
+
+    Attributes:
+        model: the network.
+        loss: what is minimised.
+        language, alignment, instruction: the stages; without one (None) it is left out.
+        image_first: whether an answer that shows a picture begins with it, so that the first piece tells whether
+            pictures or words come; else words may stand before it, as in the data.
+        picture_first: of a caption, how often its picture stands before it.
+        leaning: added to the score of [IMG] when the model decides; chosen on validation talks.
+    """
+
+    model: Model
+    loss: LossSettings = field(default_factory=LossSettings)
+    language: Stage | None = None
+    alignment: Stage | None = None
+    instruction: Stage | None = None
+    image_first: bool = True
+    picture_first: float = 0.5
+    leaning: float = 0.0
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """Those that there are, in their order."""
+        return tuple(stage for stage in (self.language, self.alignment, self.instruction) if stage is not None)
