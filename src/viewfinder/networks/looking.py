@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32
+from jaxtyping import Float, Float16, Float32
 from torch import Tensor, nn
 
 Image = Literal["raw", "standardised", "whitened"]
@@ -95,3 +95,10 @@ def whitening(rows_pg: Float32[np.ndarray, "p g"], width: int, power: float) -> 
     components_gd = np.zeros((inputs, width), np.float32)
     components_gd[:, : kept_k.sum()] = signs_k * vectors_k / deviation_k**power
     return components_gd
+
+
+def some_regions(regions_nre: Float16[np.ndarray, "n r e"], most: int) -> Float32[np.ndarray, "p e"]:
+    """Regions of about `most` pictures, taken evenly, for `measure`; those that are missing are left out."""
+    step = -(-len(regions_nre) // most)
+    regions_pe = regions_nre[::step].reshape(-1, regions_nre.shape[2]).astype(np.float32)
+    return np.asarray(regions_pe[(regions_pe != 0).any(axis=1)])

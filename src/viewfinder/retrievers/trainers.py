@@ -155,6 +155,12 @@ def _combiner(plan: TrainPlan) -> Fitted:
     return train(plan)
 
 
+def _chatsearcher(plan: TrainPlan) -> Fitted:
+    from viewfinder.retrievers.chatsearcher.train import train
+
+    return train(plan)
+
+
 TRAINERS: dict[str, Callable[[TrainPlan], Fitted]] = {
     "drilldown": _drilldown,
     "hre": _baseline,
@@ -167,6 +173,7 @@ TRAINERS: dict[str, Callable[[TrainPlan], Fitted]] = {
     "fashioniq": _fashioniq,
     "mai": _mai,
     "combiner": _combiner,
+    "chatsearcher": _chatsearcher,
 }
 
 

@@ -137,7 +137,9 @@ class Codec:
 
     def _items(self, items: Sequence[Item], *, learnt: bool) -> list[Places]:
         return [
-            self._text(item.text, learnt=learnt) if isinstance(item, TextItem) else self.picture(item.image, learnt=learnt)
+            self._text(item.text, learnt=learnt)
+            if isinstance(item, TextItem)
+            else self.picture(item.image, learnt=learnt)
             for item in items
         ]
 

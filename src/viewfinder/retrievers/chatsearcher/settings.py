@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -125,23 +124,52 @@ class LossSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Mixture:
+    """What is learnt from: how often each lesson of a kind comes in an epoch.
+
+    Attributes:
+        captions: a picture and its caption, in either order.
+        documents: several pictures and their sentences.
+        tchat, ichat, mchat: the subtasks of chat-search.
+        visual: questions about a picture, and their answers.
+        edits: a picture, an instruction, and the picture it leads to.
+    """
+
+    captions: float = 0.0
+    documents: float = 0.0
+    tchat: float = 0.0
+    ichat: float = 0.0
+    mchat: float = 0.0
+    visual: float = 0.0
+    edits: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.shares or min(vars(self).values()) < 0:
+            raise BadInput(f"mixture: no share may be below 0, and one must be above; kinds are {', '.join(KINDS)}")
+
+    @property
+    def shares(self) -> dict[Kind, float]:
+        """Those above 0."""
+        return {kind: getattr(self, kind) for kind in KINDS if getattr(self, kind)}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Stage:
     """One of the trainings that follow each other.
 
     Attributes:
         name: "language": a drawn language model reads texts alone; "alignment": captions and documents, everything
             is learnt (Stage 1); "instruction": talks, of which the assistant's part is learnt (Stage 2).
-        mixture: what is learnt from, and its share.
+        mixture: what is learnt from.
         batch: lessons of a step.
         trains: "all"; "frozen", all but the language model, whose new pieces train; "projectors", the linear maps
             and the new pieces alone (FROMAGe).
-        training: optimiser, schedule, length. An epoch has as many lessons as the mixture's rarest kind allows, see
-            `lessons`.
-        lessons: of an epoch, drawn from the mixture; 0: as many as there are.
+        lessons: of an epoch, in the mixture's proportions; 0: as many as it says.
+        training: optimiser, schedule, length.
     """
 
     name: StageName
-    mixture: Mapping[Kind, float]
+    mixture: Mixture
     batch: int = 64
     trains: Literal["all", "frozen", "projectors"] = "all"
     lessons: int = 0
@@ -149,9 +177,6 @@ class Stage:
 
     def __post_init__(self) -> None:
         at_least_one(self, "batch")
-        unknown = [kind for kind in self.mixture if kind not in KINDS]
-        if unknown or not self.mixture:
-            raise BadInput(f"mixture: kinds among {', '.join(KINDS)} are needed, not {', '.join(unknown) or 'none'}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoTokenizer
+from transformers import AutoTokenizer
 
 from viewfinder.encoders.checkpoints import TEXTS, Source, explained, find, quiet
 from viewfinder.errors import BadInput
+from viewfinder.retrievers.blocks.blip2 import check_sizes, configuration, weights
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.pieces import Pieces, Tokeniser
 from viewfinder.retrievers.mai.qformer import Published
 from viewfinder.retrievers.mai.settings import Model
 from viewfinder.retrievers.mai.text import PieceInput, places_of
 
-BLIP2 = "blip-2"
+WANTED = "weights of BLIP-2 for image-text retrieval, such as Salesforce/blip2-itm-vit-g"
 
 
 def load_tokeniser(name_or_path: str) -> Tokeniser:
@@ -48,21 +48,10 @@ def load_published(settings: Model, tokeniser: Tokeniser) -> Published:
         BadInput: nothing there, something else, weights that are missing, or sizes that are not those of the settings.
     """
     source = find(settings.qformer)
-    with explained(source, "BLIP-2's Q-Former"), quiet():
-        config: Any = AutoConfig.from_pretrained(source.location, **source.options)
-        _check(source, config, settings)
-        _check_texts(source, config.qformer_config, settings, tokeniser)
-        load: Callable[..., Any] = Published.from_pretrained
-        found, report = load(
-            source.location, config=config, **source.options, dtype=torch.float32, output_loading_info=True
-        )
-    if missing := sorted(report["missing_keys"]):
-        raise BadInput(
-            f"{source.location}: {len(missing)} weights are missing ({missing[0]}, ...); give a checkpoint that was "
-            "saved from Blip2ForImageTextRetrieval"
-        )
-    published: Published = found
-    return published
+    config = configuration(source, WANTED)
+    _check(source, config, settings)
+    _check_texts(source, config.qformer_config, settings, tokeniser)
+    return weights(Published, source, config, "Blip2ForImageTextRetrieval")
 
 
 @torch.no_grad()
@@ -91,18 +80,10 @@ def begin_with(network: MaiNetwork, published: Published) -> None:
 
 def _check(source: Source, config: Any, settings: Model) -> None:
     """Raises BadInput where a configuration is of something else, or of other sizes."""
-    if config.model_type != BLIP2 or not config.qformer_config.use_qformer_text_input:
-        what = "a Q-Former that reads no text" if config.model_type == BLIP2 else repr(config.model_type)
-        raise BadInput(
-            f"{source.location}: is {what}; give weights of BLIP-2 for image-text retrieval, such as "
-            "Salesforce/blip2-itm-vit-g"
-        )
+    if not config.qformer_config.use_qformer_text_input:
+        raise BadInput(f"{source.location}: is a Q-Former that reads no text; give {WANTED}")
     there = sizes_of(config)
-    wrong = {name: size for name, size in there.items() if size != _size(settings, name)}
-    if wrong:
-        wanted = ", ".join(f"{name} {_size(settings, name)}" for name in wrong)
-        change = " ".join(f"--set model.{name}={size}" for name, size in wrong.items())
-        raise BadInput(f"{source.location}: is of other sizes than the settings say ({wanted}); {change}")
+    check_sizes(source, there, {name: _size(settings, name) for name in there})
 
 
 def _check_texts(source: Source, config: Any, settings: Model, tokeniser: Tokeniser) -> None:

@@ -11,13 +11,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from transformers import Blip2QFormerConfig
-from transformers.models.blip_2.modeling_blip_2 import (
-    Blip2PreTrainedModel,
-    Blip2QFormerLayer,
-    Blip2QFormerModel,
-    Blip2TextEmbeddings,
-)
+from transformers.models.blip_2.modeling_blip_2 import Blip2QFormerLayer, Blip2QFormerModel, Blip2TextEmbeddings
 
+from viewfinder.retrievers.blocks.blip2 import Slots
 from viewfinder.retrievers.mai.settings import Model
 
 
@@ -76,22 +72,16 @@ class QFormer(Blip2QFormerModel):
         return found
 
 
-class Published(Blip2PreTrainedModel):
-    """What is read of BLIP-2's weights: `Blip2ForImageTextRetrieval` without its picture tower, but for the last norm.
-
-    Names are those of transformers, which then never loads the tower's gigabytes.
-    """
+class Published(Slots):
+    """What is read of BLIP-2's weights for retrieval: `Blip2ForImageTextRetrieval` without its picture tower."""
 
     def __init__(self, config: Any) -> None:
         """`config`: a `Blip2Config`."""
         super().__init__(config)
         width, projection = config.qformer_config.hidden_size, config.image_text_hidden_size
-        self.query_tokens = nn.Parameter(torch.zeros(1, config.num_query_tokens, width))
         self.embeddings = Blip2TextEmbeddings(config.qformer_config)
-        self.qformer = Blip2QFormerModel(config.qformer_config)
         self.vision_projection = nn.Linear(width, projection)
         self.text_projection = nn.Linear(width, projection)
-        self.vision_model = nn.ModuleDict({"post_layernorm": nn.LayerNorm(config.vision_config.hidden_size)})
         self.post_init()
 
 

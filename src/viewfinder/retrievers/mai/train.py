@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from viewfinder.errors import EncoderMismatch
+from viewfinder.networks.looking import some_regions
 from viewfinder.retrievers.blocks.stages import read_start
 from viewfinder.retrievers.blocks.word_vectors import Words, WordVectors, word_table
 from viewfinder.retrievers.mai.images import Looks
@@ -83,7 +84,8 @@ def read_material(plan: TrainPlan, preset: Preset, start: Card | None) -> Materi
     regions, region_width = (0, 1) if seen.regions_nre is None else seen.regions_nre.shape[1:]
     network = MaiNetwork(model, seen.raw_ng.shape[1], region_width, texts.make())
     if start is None:
-        network.images.measure(seen.raw_ng, _some_regions(seen))
+        regions_nre = seen.regions_nre
+        network.images.measure(seen.raw_ng, None if regions_nre is None else some_regions(regions_nre, REGIONS))
         with torch.no_grad():
             network.log_scale.fill_(math.log(preset.loss.scale))
         if published is not None:
@@ -264,15 +266,6 @@ def _looks(network: MaiNetwork, transactions: Transactions) -> Looks:
         regions = None if transactions.regions_nre is None else transactions.regions_nre[at : at + AT_ONCE]
         found.append(network.images.looks(transactions.raw_ng[at : at + AT_ONCE], regions))
     return Looks(*(torch.cat(parts) for parts in zip(*found, strict=True)))
-
-
-def _some_regions(transactions: Transactions) -> Float32[np.ndarray, "p e"] | None:
-    """Regions of pictures taken evenly; those that are missing are left out."""
-    if transactions.regions_nre is None:
-        return None
-    step = math.ceil(len(transactions.regions_nre) / REGIONS)
-    regions_pe = transactions.regions_nre[::step].reshape(-1, transactions.regions_nre.shape[2]).astype(np.float32)
-    return np.asarray(regions_pe[(regions_pe != 0).any(axis=1)])
 
 
 def _check_words(file: Path, start: Card, version: str) -> None:

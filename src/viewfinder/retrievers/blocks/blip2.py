@@ -1,0 +1,76 @@
+"""What is read of BLIP-2's weights (Li et al. 2023): its Q-Former, and what stands around it. In torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+from transformers import AutoConfig
+from transformers.models.blip_2.modeling_blip_2 import Blip2PreTrainedModel, Blip2QFormerModel
+
+from viewfinder.encoders.checkpoints import Source, explained, quiet
+from viewfinder.errors import BadInput
+
+BLIP2 = "blip-2"
+
+
+class Slots(Blip2PreTrainedModel):
+    """The Q-Former with its learned tokens, and the last norm of the picture tower.
+
+    Names are those of transformers, which then never loads the tower's gigabytes.
+    """
+
+    def __init__(self, config: Any) -> None:
+        """`config`: a `Blip2Config`."""
+        super().__init__(config)
+        self.query_tokens = nn.Parameter(torch.zeros(1, config.num_query_tokens, config.qformer_config.hidden_size))
+        self.qformer = Blip2QFormerModel(config.qformer_config)
+        self.vision_model = nn.ModuleDict({"post_layernorm": nn.LayerNorm(config.vision_config.hidden_size)})
+        self.post_init()
+
+
+Part = TypeVar("Part", bound=Slots)
+
+
+def configuration(source: Source, wanted: str) -> Any:
+    """The configuration of a checkpoint of BLIP-2; `wanted`: what to give instead where it is something else.
+
+    Raises:
+        BadInput: nothing there, or of another kind.
+    """
+    with explained(source, "BLIP-2's configuration"), quiet():
+        config: Any = AutoConfig.from_pretrained(source.location, **source.options)
+    if config.model_type != BLIP2:
+        raise BadInput(f"{source.location}: is {config.model_type!r}; give {wanted}")
+    return config
+
+
+def weights(kind: type[Part], source: Source, config: Any, saved_from: str) -> Part:
+    """The parts of a checkpoint that `kind` names, in single precision; `saved_from`: what has them all.
+
+    Raises:
+        BadInput: no weights, or some are missing.
+    """
+    with explained(source, "BLIP-2's Q-Former"), quiet():
+        load: Callable[..., Any] = kind.from_pretrained
+        found, report = load(
+            source.location, config=config, **source.options, dtype=torch.float32, output_loading_info=True
+        )
+    if missing := sorted(report["missing_keys"]):
+        raise BadInput(
+            f"{source.location}: {len(missing)} weights are missing ({missing[0]}, ...); give a checkpoint that was "
+            f"saved from {saved_from}"
+        )
+    part: Part = found
+    return part
+
+
+def check_sizes(source: Source, there: Mapping[str, int], settings: Mapping[str, int]) -> None:
+    """Raises BadInput where sizes of weights are not those of the settings; both by the names of settings."""
+    wrong = {name: size for name, size in there.items() if size != settings[name]}
+    if wrong:
+        wanted = ", ".join(f"{name} {settings[name]}" for name in wrong)
+        change = " ".join(f"--set model.{name}={size}" for name, size in wrong.items())
+        raise BadInput(f"{source.location}: is of other sizes than the settings say ({wanted}); {change}")

@@ -1,0 +1,179 @@
+"""Records of data sets as lessons: what the assistant answers last is what is to be found, or the words to be said.
+
+What a user brings stands before the user's words, in training as at search. Every function leaves pictures under the
+names that the data has them by.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Role, Subtask, TextItem
+from viewfinder.data.dialogues import Dialogue
+from viewfinder.data.fashionmt import Transaction, clauses, look_back
+from viewfinder.data.mmc4 import WebPage
+from viewfinder.retrievers.chatsearcher.sequence import Item, Lesson, Turn
+from viewfinder.retrievers.chatsearcher.settings import Kind
+
+KINDS_OF_CHAT: Mapping[Subtask, Kind] = {"tChat": "tchat", "iChat": "ichat", "mChat": "mchat"}
+
+FEWEST, MOST = 2, 4
+"""Pictures of a document that is put together."""
+
+ROUNDS = 5
+"""Questions about a picture in one lesson at most."""
+
+OF_COMMANDS = (
+    "{}",
+    "{}, please.",
+    "please {}.",
+    "can you {}?",
+    "could you {}?",
+    "i like this one, but {}.",
+    "take this picture and {}.",
+    "here is a picture. {}.",
+    "show me the same picture, but {}.",
+    "start from this one and {}.",
+    "let us change something: {}.",
+    "i have this picture. now {}.",
+    "what would it look like if you were to {}?",
+    "find me the same with one change: {}.",
+)
+"""Ways to ask for an edit that is told as a command ("make the car red")."""
+
+OF_CLAUSES = (
+    "{}",
+    "one that {}",
+    "i want one that {}.",
+    "can you show me this, but one that {}?",
+    "like this one, but the one i want {}.",
+    "do you have something like it that {}?",
+    "i like this, but i need one that {}.",
+    "show me one like this that {}.",
+    "the one i am looking for {}.",
+    "unlike this one, mine {}.",
+    "not quite, the right one {}.",
+    "close, but it {}.",
+    "please find one that {}.",
+    "is there one that {}?",
+)
+"""Ways to ask for goods of which clauses are true ("is red and has long sleeves")."""
+
+
+def of_caption(picture: str, caption: str, *, first: bool) -> Lesson:
+    """A caption and its picture, which comes `first` or last."""
+    return _document([_side_by_side(picture, caption, first=first)], "captions")
+
+
+def of_page(captioned: Sequence[tuple[str, str]], rng: random.Random) -> Lesson:
+    """Pictures, each before or after the sentence that goes with it."""
+    return _document([_side_by_side(*pair, first=rng.random() < 0.5) for pair in captioned], "documents")
+
+
+def put_together(captioned: Sequence[tuple[str, Sequence[str]]], rng: random.Random) -> Iterator[Lesson]:
+    """Documents of two to four pictures with one caption each; every picture is in one of them, but for a last one."""
+    order = rng.sample(captioned, len(captioned))
+    while len(order) >= FEWEST:
+        count = rng.randint(FEWEST, MOST)
+        chosen, order = order[:count], order[count:]
+        yield of_page([(picture, rng.choice(said)) for picture, said in chosen], rng)
+
+
+def of_web_page(page: WebPage, rng: random.Random) -> Lesson:
+    """A page of mmc4, its pictures before or after the sentences that they belong to."""
+    items: list[Item] = []
+    for place, sentence in enumerate(page.sentences):
+        own = [ImageItem(picture.name) for picture in page.pictures if picture.sentence == place]
+        before = [rng.random() < 0.5 for _ in own]
+        items += [picture for picture, is_before in zip(own, before, strict=True) if is_before]
+        items += [TextItem(sentence)] if sentence.strip() else []
+        items += [picture for picture, is_before in zip(own, before, strict=True) if not is_before]
+    return Lesson((Turn("document", tuple(items)),), "documents")
+
+
+def of_chat(sample: ChatSample, *, image_first: bool) -> Lesson:
+    """A chat-search sample; its target is the last answer."""
+    turns = [of_turn(turn, image_first=image_first) for turn in sample.turns]
+    return Lesson((*turns, _shows(sample.target)), KINDS_OF_CHAT[sample.subtask])
+
+
+def of_turn(turn: ChatTurn, *, image_first: bool) -> Turn:
+    """What one side said and showed: pictures first, but where an answer's may stand behind its words."""
+    if turn.role == "assistant" and not image_first:
+        return Turn("assistant", turn.content)
+    return Turn(turn.role, tuple(sorted(turn.content, key=lambda item: isinstance(item, TextItem))))
+
+
+def of_dialogue(talk: Dialogue, rng: random.Random) -> Iterator[Lesson]:
+    """Its questions and answers in lessons of one to five rounds; the first question of each comes with the picture."""
+    rounds = [said for said in talk.rounds if said.question and said.answer]
+    turns = [turn for said in rounds for turn in (_said("user", said.question), _said("assistant", said.answer))]
+    yield from cut(turns, (ImageItem(talk.image),), rng)
+
+
+def cut(turns: Sequence[ChatTurn], shown: tuple[ImageItem, ...], rng: random.Random) -> Iterator[Lesson]:
+    """A talk about a picture, the user's turns and answers by turns, in lessons of one to five rounds.
+
+    Args:
+        turns: the talk, from a question on to an answer.
+        shown: what the first question of every lesson comes with; nothing, if it is not about a picture.
+        rng: draws the lengths.
+    """
+    left = turns[: len(turns) // 2 * 2]  # a question that nobody answers teaches nothing
+    while left:
+        rounds = rng.randint(1, ROUNDS)
+        (first, *rest), left = left[: 2 * rounds], left[2 * rounds :]
+        words = tuple(item for item in first.content if isinstance(item, TextItem))
+        yield Lesson((Turn("user", (*shown, *words)), *(Turn(turn.role, turn.content) for turn in rest)), "visual")
+
+
+def of_edit(before: str, words: str, after: str) -> Lesson:
+    """A picture, what should be different, and the picture in which it is."""
+    return Lesson((Turn("user", (ImageItem(before), TextItem(words))), _shows(after)), "edits")
+
+
+def of_transaction(one: Transaction, rng: random.Random) -> Iterator[Lesson]:
+    """Each turn of FashionMT as an edit of its own, in words of ours.
+
+    What a turn goes back to is the picture it is an edit of; one that keeps parts of earlier ones is left out.
+    """
+    for turn, (modification, (before, after)) in enumerate(zip(one.modifications, pairwise(one.pictures), strict=True)):
+        back, said = look_back(modification), clauses(modification).clauses
+        places = (turn,) if back is None else back.places
+        if said and len(places) == 1 and (back is None or back.setting == "rollback") and places[0] <= turn:
+            start = before if back is None else one.pictures[places[0]]
+            yield of_edit(start, in_our_words(" and ".join(said), OF_CLAUSES, rng), after)
+
+
+def in_our_words(instruction: str, ways: Sequence[str], rng: random.Random) -> str:
+    """An instruction as a person might say it, by templates as in the paper.
+
+    >>> in_our_words("Make the car red.", ("please {}.",), random.Random(0))
+    'please make the car red.'
+    """
+    return rng.choice(ways).format(_bare(instruction))
+
+
+def _bare(instruction: str) -> str:
+    """An instruction as a part of a sentence: without a full stop, and without a capital, unless a word is all such."""
+    text = instruction.strip().rstrip(".!? ")
+    return text[:1].lower() + text[1:] if not text[1:2].isupper() else text
+
+
+def _said(role: Role, text: str) -> ChatTurn:
+    return ChatTurn(role, (TextItem(text),))
+
+
+def _side_by_side(picture: str, sentence: str, *, first: bool) -> tuple[Item, Item]:
+    shown, said = ImageItem(picture), TextItem(sentence)
+    return (shown, said) if first else (said, shown)
+
+
+def _document(pairs: Sequence[tuple[Item, Item]], kind: Kind) -> Lesson:
+    return Lesson((Turn("document", tuple(item for pair in pairs for item in pair)),), kind)
+
+
+def _shows(picture: str) -> Turn:
+    return Turn("assistant", (ImageItem(picture),))

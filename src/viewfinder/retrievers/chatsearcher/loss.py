@@ -1,0 +1,119 @@
+"""What ChatSearcher minimises (Sec. 4.2): words and pictures, both as what comes next. In torch.
+
+Axes: p places, v pieces, c pictures of a batch, q those of them that are looked for, n pictures that they are told
+from, x numbers that are read of a picture, d numbers of the vectors that pictures are found by.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from viewfinder.retrievers.chatsearcher.settings import LossSettings
+
+NOBODY = -1
+"""In place of a picture's row: a place of the queue that is empty yet."""
+
+
+class Pool(NamedTuple):
+    """Pictures that the right one is told from, and which they are."""
+
+    whole_nx: Float[Tensor, "n x"]
+    rows_n: Int[Tensor, " n"]
+
+
+class FeatureQueue(nn.Module):
+    """The pictures of the last batches as the frozen encoder gave them: first in, first out (Sec. 4.1).
+
+    They never grow stale, since what trains is applied to all of them anew in every step. Several processes keep the
+    queue of the first.
+    """
+
+    def __init__(self, size: int, width: int) -> None:
+        """`size`: |Q|; `width`: x."""
+        super().__init__()
+        self.register_buffer("vectors", torch.zeros(size, width))
+        self.register_buffer("rows", torch.full((size,), NOBODY, dtype=torch.int64))
+
+    @torch.no_grad()
+    def joined(self, whole_cx: Float[Tensor, "c x"], rows_c: Int[Tensor, " c"]) -> Pool:
+        """The batch's pictures, then those of the queue: the newest |Q|, but the whole batch in any case.
+
+        The right picture is thus always among them (the paper does not say that it is enqueued first).
+        """
+        vectors, rows = self.get_buffer("vectors"), self.get_buffer("rows")
+        most = max(len(vectors), len(rows_c))
+        return Pool(torch.cat([whole_cx, vectors])[:most], torch.cat([rows_c, rows])[:most])
+
+    @torch.no_grad()
+    def enqueue(self, whole_cx: Float[Tensor, "c x"], rows_c: Int[Tensor, " c"]) -> None:
+        """Takes a batch in, and lets the oldest pictures out."""
+        pool = self.joined(whole_cx, rows_c)
+        vectors, rows = self.get_buffer("vectors"), self.get_buffer("rows")
+        vectors.copy_(pool.whole_nx[: len(vectors)])
+        rows.copy_(pool.rows_n[: len(rows)])
+
+
+def others(right_q: Int[Tensor, " q"], rows_n: Int[Tensor, " n"], *, copies: bool) -> Bool[Tensor, "q n"]:
+    """What a picture must not be told from: empty places and, with `copies`, itself at other places.
+
+    Args:
+        right_q: the place of the right picture.
+        rows_n: which picture stands at each place.
+        copies: whether its copies are left out.
+    """
+    out_qn = (rows_n == NOBODY).expand(len(right_q), -1).clone()
+    if copies:
+        out_qn |= rows_n[right_q][:, None] == rows_n
+    out_qn[torch.arange(len(right_q), device=rows_n.device), right_q] = False
+    return out_qn
+
+
+def matching(
+    similarities_qn: Float[Tensor, "q n"],
+    right_q: Int[Tensor, " q"],
+    out_qn: Bool[Tensor, "q n"],
+    temperature: Float[Tensor, ""],
+) -> Float[Tensor, ""]:
+    """Mean over queries of -log P(picture), Eq. 3; 0 of no queries."""
+    if not len(right_q):
+        return similarities_qn.sum()
+    scores_qn = (similarities_qn / temperature).masked_fill(out_qn, -torch.inf)
+    return cross_entropy(scores_qn, right_q)
+
+
+def both_ways(
+    similarities_qn: Float[Tensor, "q n"],
+    right_q: Int[Tensor, " q"],
+    out_qn: Bool[Tensor, "q n"],
+    temperature: Float[Tensor, ""],
+) -> Float[Tensor, ""]:
+    """The mean of `matching` and of its converse, in which pictures look for their queries (InfoNCE, FROMAGe)."""
+    back_qq = similarities_qn[:, right_q].T
+    own_q = torch.arange(len(right_q), device=right_q.device)
+    back = matching(back_qq, own_q, out_qn[:, right_q].T, temperature)
+    return (matching(similarities_qn, right_q, out_qn, temperature) + back) / 2
+
+
+def writing(scores_pv: Float[Tensor, "p v"], numbers_p: Int[Tensor, " p"]) -> Float[Tensor, ""]:
+    """Mean over places of -log P(piece); 0 of no places."""
+    return cross_entropy(scores_pv, numbers_p) if len(numbers_p) else scores_pv.sum()
+
+
+def together(
+    settings: LossSettings, words: Float[Tensor, ""], places: int, pictures: Float[Tensor, ""], found: int
+) -> Float[Tensor, ""]:
+    """Both losses as one.
+
+    Args:
+        settings: how they are weighed.
+        words, pictures: mean losses.
+        places, found: over how many places, and how many pictures.
+    """
+    if settings.reduction == "means":
+        return words + settings.image_weight * pictures
+    return (places * words + found * pictures) / max(places + found, 1)

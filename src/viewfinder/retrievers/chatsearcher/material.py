@@ -1,0 +1,347 @@
+"""What ChatSearcher is trained on: lessons of all data sets of a plan, with the raw vectors of their pictures.
+
+captions    captions.csv, COCO's annotations/, Conceptual Captions (.tsv, or folders as img2dataset writes them)
+documents   mmc4's docs_*.jsonl; and captioned pictures of one data set, two to four of them put together
+tchat, ichat, mchat     chatsearch/<subtask>_train.jsonl
+visual      llava*.json; else VisDial's talks or ChatIR's about the pictures
+edits       InstructPix2Pix's folders; FashionMT's modifiers/
+
+Only what a data set has for training is read, the part for validation held out of it where it names none. Where a set
+knows no splits at all, its pictures are split by their places (`data.splits`), and those for testing are left alone.
+Axes: n pictures, g numbers of a raw whole vector, r regions, e numbers of one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Literal, TypeVar
+
+import numpy as np
+from jaxtyping import Float16, Float32, Num
+
+from viewfinder.data import CaptionedPicture, read_coco, read_flickr8k
+from viewfinder.data.cc3m import PICTURES, WebPicture, read_cc3m
+from viewfinder.data.chatsearch import ImageItem, Subtask, read_chatsearch
+from viewfinder.data.dialogues import Dialogue, read_dialogues, read_visdial
+from viewfinder.data.fashionmt import Transaction, read_transactions, sources
+from viewfinder.data.instruct_pix2pix import EditPair, read_instruct_pix2pix
+from viewfinder.data.llava import read_llava
+from viewfinder.data.mmc4 import read_mmc4
+from viewfinder.data.splits import SPLITS, split_of
+from viewfinder.data.visual_genome import layout_at, split_names
+from viewfinder.data.visual_genome.regions import read_ids
+from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
+from viewfinder.features import Features
+from viewfinder.retrievers.chatsearcher import lessons
+from viewfinder.retrievers.chatsearcher.sequence import Item, Lesson, Turn
+from viewfinder.retrievers.chatsearcher.settings import Kind
+from viewfinder.retrievers.trainers import TrainPlan
+
+Split = Literal["train", "val"]
+Record = TypeVar("Record")
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Lessons of one split and all data sets.
+
+    Attributes:
+        lessons: of each kind that there is; their pictures are called by data set and key, "scenes/images/1.jpg".
+        rows: the row of each picture that a lesson shows.
+        raw_ng: raw global vectors of these pictures.
+        regions_nre: their raw regions, None where these are not read.
+        raw_version: which numbers these are.
+    """
+
+    lessons: Mapping[Kind, tuple[Lesson, ...]]
+    rows: Mapping[str, int]
+    raw_ng: Float32[np.ndarray, "n g"]
+    regions_nre: Float16[np.ndarray, "n r e"] | None
+    raw_version: str
+
+    def texts(self) -> Iterator[str]:
+        """Everything that is said, lesson by lesson."""
+        for of_kind in self.lessons.values():
+            for lesson in of_kind:
+                yield from lesson.texts
+
+
+@dataclass(frozen=True)
+class _Folder:
+    """A data set, and how its lessons are drawn."""
+
+    path: Path
+    split: Split
+    picture_first: float
+    image_first: bool
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return self.path.resolve().name
+
+    def rng(self, kind: Kind) -> random.Random:
+        """Chance of one kind alone, so that it does not hang on which others are read."""
+        return random.Random(f"viewfinder/chatsearcher/{self.seed}/{self.name}/{self.split}/{kind}")
+
+
+def read(
+    plan: TrainPlan,
+    split: Split,
+    kinds: Sequence[Kind],
+    *,
+    regions: bool,
+    picture_first: float,
+    image_first: bool,
+    seed: int,
+) -> Material:
+    """The lessons of some kinds in all data sets of a plan, with vectors; what is left out is told.
+
+    Args:
+        plan: names the data sets, and where their vectors are.
+        split: "train" or "val".
+        kinds: which are wanted; those that no data set has are not among the lessons.
+        regions: whether raw regions are needed.
+        picture_first: of a caption, how often its picture stands before it.
+        image_first: whether an answer that shows a picture begins with it.
+        seed: of what is drawn: orders, lengths, templates.
+
+    Raises:
+        BadInput: two data sets of one name, damaged data, or no lesson of any of the kinds.
+        EncoderMismatch: vectors of the data sets are of different encoders.
+    """
+    folders = [_Folder(path, split, picture_first, image_first, seed) for path in plan.data]
+    names = [folder.name for folder in folders]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise BadInput(f"{twice}: two data sets have this name, by which pictures are told apart; rename one folder")
+    parts = [part for folder in folders if (part := _read(plan, folder, kinds, regions)) is not None]
+    found = {kind: tuple(one for part in parts for one in part.lessons.get(kind, ())) for kind in kinds}
+    for kind in (kind for kind in found if not found[kind]):
+        plan.told(f"{split}: no data set has {kind}")
+    if not any(found.values()):
+        raise BadInput(f"{', '.join(map(str, plan.data))}: nothing for {split} of the kinds {', '.join(kinds)} here")
+    return _joined({kind: some for kind, some in found.items() if some}, parts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """What one data set gives; a picture is called by its name in the material and has a row in the features."""
+
+    lessons: Mapping[Kind, tuple[Lesson, ...]]
+    rows: Mapping[str, int]
+    features: Features
+
+
+def _read(plan: TrainPlan, folder: _Folder, kinds: Sequence[Kind], regions: bool) -> _Part | None:
+    """None where a data set has nothing; no vectors are computed for it then."""
+    drafts = {kind: tuple(READERS[kind](folder)) for kind in kinds}
+    if not any(drafts.values()):
+        return None
+    found = plan.vectors(folder.path, regions=regions)
+    called: dict[str, str | None] = {}
+    rows: dict[str, int] = {}
+    for name in {name for some in drafts.values() for lesson in some for name in lesson.pictures}:
+        row = _row(found, name)
+        called[name] = None if row is None else f"{folder.name}/{found.keys[row]}"
+        if row is not None:
+            rows[f"{folder.name}/{found.keys[row]}"] = row
+    kept = {
+        kind: tuple(_called(lesson, called) for lesson in some if _has_all(lesson, called))
+        for kind, some in drafts.items()
+    }
+    for kind in (kind for kind in kinds if drafts[kind]):
+        plan.told(f"{folder.path}, {folder.split}: {len(kept[kind]):,} {kind} of {len(drafts[kind]):,} have vectors")
+    return _Part(kept, rows, found)
+
+
+def _row(found: Features, name: str) -> int | None:
+    try:
+        return found.row_of(name)
+    except UnknownName:
+        return None
+
+
+def _has_all(lesson: Lesson, called: Mapping[str, str | None]) -> bool:
+    return all(called[name] is not None for name in lesson.pictures)
+
+
+def _called(lesson: Lesson, called: Mapping[str, str | None]) -> Lesson:
+    """A lesson with its pictures' names in the material."""
+
+    def renamed(item: Item) -> Item:
+        return ImageItem(called[item.image] or "") if isinstance(item, ImageItem) else item
+
+    turns = (Turn(turn.role, tuple(map(renamed, turn.items))) for turn in lesson.turns)
+    return replace(lesson, turns=tuple(turns))
+
+
+def _joined(found: Mapping[Kind, tuple[Lesson, ...]], parts: Sequence[_Part]) -> Material:
+    """The vectors of all pictures that are shown, read from disk into one array."""
+    versions = list(dict.fromkeys(part.features.raw_version for part in parts))
+    if len(versions) > 1:
+        raise EncoderMismatch(f"data sets with vectors of {', '.join(versions)} cannot be learnt from together")
+    shown = {picture for some in found.values() for lesson in some for picture in lesson.pictures}
+    chosen = [sorted((row, name) for name, row in part.rows.items() if name in shown) for part in parts]
+    rows = [[row for row, _ in part] for part in chosen]
+    regions = [part.features.regions_nre for part in parts if part.features.regions_nre is not None]
+    return Material(
+        found,
+        {name: place for place, (_, name) in enumerate(each for part in chosen for each in part)},
+        _gathered([part.features.raw_nd for part in parts], rows),
+        _gathered(regions, rows) if regions else None,
+        versions[0],
+    )
+
+
+def _gathered(arrays: Sequence[Num[np.ndarray, "_ ..."]], rows: Sequence[Sequence[int]]) -> Num[np.ndarray, "n ..."]:
+    """Some rows of each array, one array after the other, none of it twice in memory."""
+    out = np.empty((sum(map(len, rows)), *arrays[0].shape[1:]), arrays[0].dtype)
+    at = 0
+    for array, some in zip(arrays, rows, strict=True):
+        out[at : at + len(some)] = array[list(some)]
+        at += len(some)
+    return out
+
+
+# Readers: a data set -> lessons, pictures called as the data has them
+
+
+def _captions(folder: _Folder) -> Iterator[Lesson]:
+    rng = folder.rng("captions")
+    for picture, said in _captioned(folder):
+        for caption in said:
+            yield lessons.of_caption(picture, caption, first=rng.random() < folder.picture_first)
+
+
+def _documents(folder: _Folder) -> Iterator[Lesson]:
+    rng = folder.rng("documents")
+    shards = sorted(folder.path.glob("docs_*.jsonl*"))
+    pages = (page for shard in shards for page in read_mmc4(shard, need_images=False)[0])
+    yield from (lessons.of_web_page(page, rng) for page in _by_place(folder, pages))
+    yield from lessons.put_together(_captioned(folder), rng)
+
+
+def _captioned(folder: _Folder) -> list[tuple[str, tuple[str, ...]]]:
+    """The pictures of a split with their captions."""
+    home = folder.path
+    if (home / "captions.csv").is_file():
+        return _of_split(folder, read_flickr8k(home)[0])
+    if any(home.glob("annotations/captions_*.json")):
+        return _of_split(folder, read_coco(home)[0])
+    return [(_local(folder, picture.path), (picture.caption,)) for picture in _conceptual(folder) if picture.path]
+
+
+def _of_split(folder: _Folder, pictures: Sequence[CaptionedPicture]) -> list[tuple[str, tuple[str, ...]]]:
+    """Those of a split by the data set's own lists (worlds have some), else by place.
+
+    Pictures that transactions of the data set have for another split are left out.
+    """
+    other = {split for split in SPLITS if split != folder.split}
+    elsewhere = {PurePosixPath(name).stem for one in _transactions(folder.path, other) for name in one.pictures}
+    if split_names(folder.path):
+        numbers = set(read_ids(layout_at(folder.path).split(folder.split)))
+        chosen = [picture for picture in pictures if int(picture.path.stem) in numbers]
+    else:
+        chosen = list(_by_place(folder, pictures))
+    return [
+        (_local(folder, picture.path), picture.captions) for picture in chosen if picture.path.stem not in elsewhere
+    ]
+
+
+def _conceptual(folder: _Folder) -> Iterator[WebPicture]:
+    """Conceptual Captions: tables of pictures, or folders of pictures with a .txt each."""
+    tables = sorted(folder.path.glob("*.tsv"))
+    held_out = [table for table in tables if "val" in table.stem.lower()]
+    for table in tables:
+        pictures = read_cc3m(table)[0]
+        if not held_out:
+            yield from _by_place(folder, pictures)
+        elif (table in held_out) == (folder.split == "val"):
+            yield from pictures
+    if any(text.with_suffix(ending).is_file() for text in folder.path.glob("*/*.txt") for ending in PICTURES):
+        yield from _by_place(folder, read_cc3m(folder.path)[0])
+
+
+def _chats(folder: _Folder, subtask: Subtask) -> Iterator[Lesson]:
+    file = folder.path / "chatsearch" / f"{subtask}_train.jsonl"
+    samples = read_chatsearch(file)[0] if file.is_file() else []
+    for sample in _held_out(folder, samples):
+        yield lessons.of_chat(sample, image_first=folder.image_first)
+
+
+def _visual(folder: _Folder) -> Iterator[Lesson]:
+    rng = folder.rng("visual")
+    for file in sorted(folder.path.glob("llava*.json")):
+        for sample in _held_out(folder, read_llava(file, need_images=False)[0]):
+            yield from lessons.cut(sample.turns, (ImageItem(sample.image),) if sample.image else (), rng)
+    for talk in _dialogues(folder):
+        yield from lessons.of_dialogue(talk, rng)
+
+
+def _dialogues(folder: _Folder) -> Iterator[Dialogue]:
+    """Those of ChatIR's files, else VisDial's."""
+    files = sorted(folder.path.glob(f"dialogues/*_{folder.split}.json"))
+    for file in files:
+        yield from read_dialogues(file)[0]
+    name = f"visdial_1.0_{folder.split}.json"
+    if not files and any((home / name).is_file() for home in (folder.path, folder.path / folder.split)):
+        yield from read_visdial(folder.path, folder.split)[0]
+
+
+def _edits(folder: _Folder) -> Iterator[Lesson]:
+    rng = folder.rng("edits")
+    if _is_instruct_pix2pix(folder.path):
+        pairs, _ = read_instruct_pix2pix(folder.path)
+        prompts = _by_place(folder, dict.fromkeys(pair.prompt for pair in pairs))
+        for pair in _among(pairs, frozenset(prompts)):
+            words = lessons.in_our_words(pair.text.instruction, lessons.OF_COMMANDS, rng)
+            if pair.source and pair.target:
+                yield lessons.of_edit(_local(folder, pair.source), words, _local(folder, pair.target))
+    for one in _transactions(folder.path, {folder.split}):
+        yield from lessons.of_transaction(one, rng)
+
+
+def _among(pairs: Iterable[EditPair], prompts: Collection[str]) -> Iterator[EditPair]:
+    return (pair for pair in pairs if pair.prompt in prompts)
+
+
+def _is_instruct_pix2pix(folder: Path) -> bool:
+    return (folder / "seeds.json").is_file() or any(folder.glob("*/prompt.json"))
+
+
+def _transactions(folder: Path, splits: Collection[str]) -> Iterator[Transaction]:
+    """FashionMT's transactions of some splits, if there are any."""
+    if any(folder.glob("modifiers/*_cap.json")):
+        for source, there in sources(folder).items():
+            for split in (split for split in there if split in splits):
+                yield from read_transactions(folder, source, split)[0].transactions
+
+
+def _by_place(folder: _Folder, records: Iterable[Record]) -> Iterator[Record]:
+    """The records of a split, by their places."""
+    return (record for place, record in enumerate(records) if split_of(place) == folder.split)
+
+
+def _held_out(folder: _Folder, records: Iterable[Record]) -> Iterator[Record]:
+    """Of records for training, those held out for validation, by their places, or the others."""
+    return (record for place, record in enumerate(records) if (split_of(place) == "val") == (folder.split == "val"))
+
+
+def _local(folder: _Folder, path: Path) -> str:
+    """A picture's name in its data set."""
+    return path.relative_to(folder.path).as_posix() if path.is_relative_to(folder.path) else path.as_posix()
+
+
+READERS: Mapping[Kind, Callable[[_Folder], Iterator[Lesson]]] = {
+    "captions": _captions,
+    "documents": _documents,
+    "tchat": partial(_chats, subtask="tChat"),
+    "ichat": partial(_chats, subtask="iChat"),
+    "mchat": partial(_chats, subtask="mChat"),
+    "visual": _visual,
+    "edits": _edits,
+}

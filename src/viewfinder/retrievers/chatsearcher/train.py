@@ -1,0 +1,310 @@
+"""Training ChatSearcher: up to three stages, one after the other (Sec. 4.3).
+
+OUT/language/, OUT/alignment/, OUT/instruction/     the stages (`training.fit` says what lies there)
+OUT/best.safetensors                                the network after the last of them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from viewfinder.errors import BadInput, EncoderMismatch
+from viewfinder.networks.looking import some_regions
+from viewfinder.retrievers.blocks.stages import read_start
+from viewfinder.retrievers.chatsearcher.batch import Batch, SentencesOf
+from viewfinder.retrievers.chatsearcher.course import Course
+from viewfinder.retrievers.chatsearcher.language import Language, drawn
+from viewfinder.retrievers.chatsearcher.looks import Looks, looks_of
+from viewfinder.retrievers.chatsearcher.loss import Pool, both_ways, matching, others, together, writing
+from viewfinder.retrievers.chatsearcher.material import Material, read
+from viewfinder.retrievers.chatsearcher.measuring import Exam, chosen_leaning, measured
+from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, Sizes
+from viewfinder.retrievers.chatsearcher.pieces import Tokeniser, learn_pieces
+from viewfinder.retrievers.chatsearcher.sequence import Codec
+from viewfinder.retrievers.chatsearcher.settings import STAGES, LossSettings, Model, Preset, Stage
+from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.training import Card, Fitted, Job, build, load_network, load_preset, save_network, seed_all
+
+SYSTEM = "chatsearcher"
+PRESETS = Path(__file__).with_name("presets.toml")
+
+REGIONS = 512
+"""Pictures whose regions tell the principal components of regions."""
+
+
+def train(plan: TrainPlan) -> Fitted:
+    """Train as the plan says; what was interrupted goes on with `plan.resume`.
+
+    With weights to begin with, only the stages after theirs are trained; after the last one, it once more.
+
+    Raises:
+        BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
+    """
+    preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
+    start = read_start(plan)
+    if start is not None:
+        preset = _after(replace(preset, model=build(Model, start.settings["model"])), start)
+    if not preset.stages:
+        raise BadInput(f"preset {plan.preset}: has no stage to train")
+    prepared = prepare(plan, preset, start)
+    for stage in preset.stages:
+        fitted = plan.fit(job(plan, preset, prepared, stage), plan.out / stage.name)
+        if fitted.ended == "asked":
+            return fitted
+        load_network(fitted.best, prepared.network, system=SYSTEM, encoder=prepared.train.raw_version)
+    return _finished(plan, preset, prepared, fitted)
+
+
+def _after(preset: Preset, start: Card) -> Preset:
+    """The preset with the stages that come after those of the weights that are begun with."""
+    done = STAGES.index(start.settings["stage"])
+    left: dict[str, None] = dict.fromkeys(STAGES[: min(done + 1, len(STAGES) - 1)])
+    return replace(preset, **left)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A network as it begins, what its card says of it, and what is learnt from and measured on."""
+
+    network: ChatSearcherNetwork
+    codec: Codec
+    known: dict[str, Any]
+    train: Material
+    val: Material
+    looks: dict[str, Looks]
+    sentences: SentencesOf | None
+
+
+def prepare(plan: TrainPlan, preset: Preset, start: Card | None) -> Prepared:
+    """The data of a plan, and the network over it: drawn, or as the plan's start has it.
+
+    Raises:
+        BadInput, UnknownName, EncoderMismatch: data or start that cannot serve.
+    """
+    model = preset.model
+    kinds = tuple(dict.fromkeys(kind for stage in preset.stages for kind in stage.mixture.shares))
+    found = {
+        split: read(
+            plan,
+            split,
+            kinds,
+            regions=model.tokens > 0,
+            picture_first=preset.picture_first,
+            image_first=preset.image_first,
+            seed=plan.seed,
+        )
+        for split in ("train", "val")
+    }
+    seen = found["train"]
+    draw = _language(plan, model, seen, start)
+    sentences, width, version = _sentences(plan, model, found)
+    seed_all(plan.seed)
+    language = draw()
+    regions, region = (0, 1) if seen.regions_nre is None else seen.regions_nre.shape[1:]
+    network = ChatSearcherNetwork(model, preset.loss, Sizes(seen.raw_ng.shape[1], regions, region, width), language)
+    if model.lora.rank:
+        from viewfinder.retrievers.chatsearcher.lora import adapt
+
+        adapt(network.language, model.lora)
+    if start is None:
+        _measure(network, seen)
+        if model.perceiver:
+            from viewfinder.retrievers.chatsearcher.published import load_perceiver
+
+            load_perceiver(model.perceiver, network.perceiver)
+    else:
+        assert plan.start is not None
+        _check_sentences(plan.start, start, version)
+        load_network(plan.start, network, system=SYSTEM, encoder=seen.raw_version)
+    codec = Codec(language.tokeniser, model.tokens, says=model.says, learns_end=preset.loss.learns_end)
+    known = {
+        "model": asdict(model),
+        "loss": asdict(preset.loss),
+        "image_first": preset.image_first,
+        "leaning": preset.leaning,
+        "tokeniser": asdict(language.tokeniser),
+        "language": network.shape,
+        "sentences_version": version,
+    }
+    region_input = network.region_input if model.tokens else None
+    looks = {
+        split: looks_of(network.whole_input, region_input, some.raw_ng, some.regions_nre)
+        for split, some in found.items()
+    }
+    return Prepared(network, codec, known, seen, found["val"], looks, sentences)
+
+
+def job(plan: TrainPlan, preset: Preset, prepared: Prepared, stage: Stage) -> Job:
+    """The training of one stage."""
+    network, codec = prepared.network, prepared.codec
+    course = Course.of(
+        stage, prepared.train.lessons, codec, prepared.train.rows, preset.model.longest, prepared.sentences
+    )
+    exam = Exam.of(stage, prepared.val, codec, preset.model.longest, prepared.sentences)
+
+    @cache
+    def on(device: torch.device, split: str) -> Looks:
+        return Looks(*(part.to(device) for part in prepared.looks[split]))
+
+    def lost(module: nn.Module, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+        assert isinstance(module, ChatSearcherNetwork)
+        return roll(module, on(batch.numbers_bl.device, "train"), batch, preset.loss)
+
+    def validate(module: nn.Module) -> dict[str, float]:
+        assert isinstance(module, ChatSearcherNetwork)
+        device = module.log_temperature.device
+        return measured(module, on(device, "val"), exam, partial(roll, settings=preset.loss))
+
+    finds = stage.name != "language"
+    network.holds_pieces = _holds_language(preset, stage)
+    return Job(
+        network=network,
+        batches=lambda epoch, seed: course.epoch(stage, epoch, seed),
+        loss=lost,
+        settings=replace(stage.training, seed=plan.seed),
+        card=_card(plan, prepared, stage),
+        validate=validate,
+        selects="recall" if finds else "loss",
+        higher=finds,
+        trainable=partial(trains, preset, stage),
+        before_step=_before_step(stage),
+        may_leave_unused=True,
+    )
+
+
+def trains(preset: Preset, stage: Stage, name: str) -> bool:
+    """Whether a parameter is trained in a stage; see `Stage.trains`."""
+    if stage.name == "language":
+        return name.startswith(("language.", "text_head."))
+    if name.startswith("language.layers.") or name == "language.norm.weight":
+        return stage.trains == "all" and (not preset.model.lora.rank or "lora_" in name)
+    if name.startswith("perceiver."):
+        return stage.trains != "projectors"
+    return True
+
+
+def _holds_language(preset: Preset, stage: Stage) -> bool:
+    """Whether the language model stays as it is, but for the vectors of its new pieces."""
+    return stage.name != "language" and (stage.trains != "all" or preset.model.lora.rank > 0)
+
+
+def _before_step(stage: Stage) -> Callable[[nn.Module], None] | None:
+    if stage.trains != "projectors":
+        return None
+
+    def rescale(module: nn.Module) -> None:
+        assert isinstance(module, ChatSearcherNetwork)
+        module.rescale_new_pieces()
+
+    return rescale
+
+
+def roll(
+    network: ChatSearcherNetwork, looks: Looks, batch: Batch, settings: LossSettings
+) -> tuple[Float[Tensor, ""], dict[str, Tensor]]:
+    """The loss of a batch and its parts; in training, its pictures go into the queue."""
+    some = looks.of(batch.rows_c)
+    states_ph = network(batch, some).flatten(0, 1)
+    at_p = word_places(network, batch)
+    words = writing(network.words(states_ph[at_p - 1]), batch.numbers_bl.flatten()[at_p])
+    right_q = batch.wanted_c.nonzero().flatten()
+    queries_qd = network.queries(states_ph[batch.cls_c[right_q] - 1])
+    own = Pool(some.whole_nx, batch.rows_c)
+    pool = network.queue.joined(*own) if settings.negatives == "queue" else own
+    out_qn = others(right_q, pool.rows_n, copies=settings.mask_copies)
+    temperature = network.log_temperature.exp().clamp_min(settings.least_temperature)
+    compare = both_ways if settings.negatives == "symmetric" else matching
+    pictures = compare(queries_qd @ network.pictures(pool.whole_nx).T, right_q, out_qn, temperature)
+    if network.training:
+        network.queue.enqueue(*own)
+    loss = together(settings, words, len(at_p), pictures, len(right_q))
+    figures = {"words": words.detach(), "pictures": pictures.detach(), "temperature": temperature.detach()}
+    return loss, figures
+
+
+def word_places(network: ChatSearcherNetwork, batch: Batch) -> Int[Tensor, " p"]:
+    """The places, counted through the batch, of what is learnt to be written, pictures not among it."""
+    is_word_bl = batch.learnt_bl & (batch.numbers_bl < network.written)
+    return is_word_bl.flatten().nonzero().flatten()
+
+
+def _finished(plan: TrainPlan, preset: Preset, prepared: Prepared, fitted: Fitted) -> Fitted:
+    """Writes the network once more, with the leaning that tells talks about a picture from searches best."""
+    known = dict(prepared.known)
+    network = prepared.network.eval()
+    if preset.stages[-1].name == "instruction":
+        exam = Exam.of(preset.stages[-1], prepared.val, prepared.codec, preset.model.longest, prepared.sentences)
+        device = network.log_temperature.device
+        with torch.no_grad():
+            known["leaning"] = chosen_leaning(
+                network, Looks(*(part.to(device) for part in prepared.looks["val"])), exam, preset.leaning
+            )
+    card = replace(_card(plan, prepared, preset.stages[-1]), settings={**known, "stage": preset.stages[-1].name})
+    best = plan.out / "best.safetensors"
+    save_network(best, network, replace(card, figures=dict(fitted.figures)))
+    return replace(fitted, best=best)
+
+
+def _card(plan: TrainPlan, prepared: Prepared, stage: Stage) -> Card:
+    known = {**prepared.known, "stage": stage.name}
+    return Card(system=SYSTEM, preset=plan.preset, encoder=prepared.train.raw_version, settings=known)
+
+
+def _language(plan: TrainPlan, model: Model, seen: Material, start: Card | None) -> Callable[[], Language]:
+    """How to get the language model that is named, or to draw one over the pieces of the training's texts."""
+    if model.language:
+        from viewfinder.retrievers.chatsearcher.published import load_language
+
+        return partial(load_language, model)
+    if start is not None:
+        return partial(drawn, model, Tokeniser(**start.settings["tokeniser"]))
+    plan.told("learning the pieces of texts")
+    return partial(drawn, model, learn_pieces(_texts(seen), model.pieces))
+
+
+def _texts(material: Material) -> Iterator[str]:
+    yield from ("USER:", "ASSISTANT:") * len(material.rows)  # pieces of their own
+    for lessons in material.lessons.values():
+        for lesson in lessons:
+            yield from lesson.texts
+
+
+def _sentences(plan: TrainPlan, model: Model, found: dict[str, Material]) -> tuple[SentencesOf | None, int, str]:
+    """What gives sentence vectors of what users say, if they are read; their width and version."""
+    if not model.says:
+        return None, 1, ""
+    said = {
+        " ".join(item.text for item in turn.items if hasattr(item, "text"))
+        for material in found.values()
+        for lessons in material.lessons.values()
+        for lesson in lessons
+        for turn in lesson.turns
+        if turn.role == "user"
+    } - {""}
+    vectors = plan.sentences(sorted(said))
+    return (lambda texts: vectors.matrix_ns[vectors.rows(texts)]), vectors.matrix_ns.shape[1], vectors.version
+
+
+def _measure(network: ChatSearcherNetwork, seen: Material) -> None:
+    """Sets what does not train by the pictures of the training set."""
+    network.whole_input.measure(seen.raw_ng)
+    if network.settings.tokens:
+        assert seen.regions_nre is not None
+        network.region_input.measure(some_regions(seen.regions_nre, REGIONS))
+
+
+def _check_sentences(file: Path, start: Card, version: str) -> None:
+    before = start.settings["sentences_version"]
+    if before != version:
+        raise EncoderMismatch(
+            f"{file}: reads sentence vectors of {before!r}, and this encoder's are {version!r}; use the encoder it was "
+            "trained with"
+        )
