@@ -61,10 +61,25 @@ OF_CLAUSES = (
 )
 """Ways to ask for goods of which clauses are true ("is red and has long sleeves")."""
 
+OF_REQUESTS = ("{}", "{}", "{}", "show me {}", "i am looking for {}", "find {}", "do you have {}?", "a picture of {}")
+"""Ways to ask for a picture; most people type what it shows, and no more."""
+
+TWO_PARTS = 0.3
+"""How often a second caption follows as a turn of its own, where a picture has several."""
+
 
 def of_caption(picture: str, caption: str, *, first: bool) -> Lesson:
     """A caption and its picture, which comes `first` or last."""
     return _document([_side_by_side(picture, caption, first=first)], "captions")
+
+
+def of_request(picture: str, captions: Sequence[str], rng: random.Random) -> Lesson:
+    """A picture asked for by one of its captions, sometimes by a second one after it was not found."""
+    first, *rest = rng.sample(captions, len(captions))
+    said: list[Turn] = [Turn("user", (TextItem(in_our_words(first, OF_REQUESTS, rng)),))]
+    if rest and rng.random() < TWO_PARTS:
+        said += [Turn("assistant", ()), Turn("user", (TextItem(_bare(rest[0])),))]
+    return Lesson((*said, _shows(picture)), "requests")
 
 
 def of_page(captioned: Sequence[tuple[str, str]], rng: random.Random) -> Lesson:

@@ -5,6 +5,7 @@ documents   mmc4's docs_*.jsonl; and captioned pictures of one data set, two to 
 tchat, ichat, mchat     chatsearch/<subtask>_train.jsonl
 visual      llava*.json; else VisDial's talks or ChatIR's about the pictures
 edits       InstructPix2Pix's folders; FashionMT's modifiers/
+requests    the captions of `captions`, as what users ask for
 
 Only what a data set has for training is read, the part for validation held out of it where it names none. Where a set
 knows no splits at all, its pictures are split by their places (`data.splits`), and those for testing are left alone.
@@ -217,6 +218,13 @@ def _captions(folder: _Folder) -> Iterator[Lesson]:
             yield lessons.of_caption(picture, caption, first=rng.random() < folder.picture_first)
 
 
+def _requests(folder: _Folder) -> Iterator[Lesson]:
+    rng = folder.rng("requests")
+    for picture, said in _captioned(folder):
+        for _ in said:
+            yield lessons.of_request(picture, said, rng)
+
+
 def _documents(folder: _Folder) -> Iterator[Lesson]:
     rng = folder.rng("documents")
     shards = sorted(folder.path.glob("docs_*.jsonl*"))
@@ -344,4 +352,5 @@ READERS: Mapping[Kind, Callable[[_Folder], Iterator[Lesson]]] = {
     "mchat": partial(_chats, subtask="mChat"),
     "visual": _visual,
     "edits": _edits,
+    "requests": _requests,
 }

@@ -29,7 +29,7 @@ MOST = 200
 
 AT_ONCE = 64
 
-SEARCHES = ("tchat", "ichat", "mchat", "edits")
+SEARCHES = ("tchat", "ichat", "mchat", "edits", "requests")
 TALKS = ("visual",)
 
 Roll = Callable[[ChatSearcherNetwork, Looks, Batch], tuple[Tensor, dict[str, Tensor]]]

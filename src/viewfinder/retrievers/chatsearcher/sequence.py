@@ -107,12 +107,12 @@ class Codec:
         return joined([*parts, self._text("ASSISTANT:", learnt=False)])
 
     def answer(self, items: Sequence[Item], *, ends: bool = True) -> Places:
-        """What is answered, with the end of the answer."""
-        return joined([*self._items(items, learnt=True), *([self.close()] if ends else [])])
+        """What is answered, with the end of the answer; of pictures that nobody picked there is the end alone."""
+        return joined([*self._items(items, learnt=True), *([self.close(learnt=bool(items))] if ends else [])])
 
-    def close(self) -> Places:
+    def close(self, *, learnt: bool = True) -> Places:
         """The end of an answer or a document."""
-        return _plain([self.pieces.end], learnt=True)
+        return _plain([self.pieces.end], learnt=learnt)
 
     def picture(self, key: str, *, learnt: bool) -> Places:
         """A picture; where it is learnt, its [IMG] is, and its CLS, but none of its slots."""

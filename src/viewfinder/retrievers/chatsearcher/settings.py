@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.blocks.settings import at_least_one
 from viewfinder.training.settings import Training
 
 StageName = Literal["language", "alignment", "instruction"]
-Kind = Literal["captions", "documents", "tchat", "ichat", "mchat", "visual", "edits"]
+Kind = Literal["captions", "documents", "tchat", "ichat", "mchat", "visual", "edits", "requests"]
 Negatives = Literal["queue", "batch", "symmetric"]
 
 STAGES: tuple[StageName, ...] = ("language", "alignment", "instruction")
-KINDS: tuple[Kind, ...] = ("captions", "documents", "tchat", "ichat", "mchat", "visual", "edits")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +133,7 @@ class Mixture:
         tchat, ichat, mchat: the subtasks of chat-search.
         visual: questions about a picture, and their answers.
         edits: a picture, an instruction, and the picture it leads to.
+        requests: a picture's caption as what a user asks for, sometimes in two parts (ours).
     """
 
     captions: float = 0.0
@@ -142,6 +143,7 @@ class Mixture:
     mchat: float = 0.0
     visual: float = 0.0
     edits: float = 0.0
+    requests: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.shares or min(vars(self).values()) < 0:

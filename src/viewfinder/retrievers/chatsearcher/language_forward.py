@@ -1,0 +1,237 @@
+"""The language model without torch: transformers' `LlamaModel`, piece by piece, with a cache of what was read.
+
+Axes: l places that are read now, c that were read before, s = c + l, h numbers of a place, n heads of queries, k heads
+of keys, e = n / k queries that share a key, v numbers of a head, r = v / 2, f numbers between the maps of a layer, q, o
+numbers of all heads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float32
+
+from viewfinder.retrievers.blocks.forward import Arrays
+from viewfinder.retrievers.blocks.qformer_forward import softmax
+from viewfinder.retrievers.chatsearcher.settings import Lora
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """What the weights do not say themselves; `eps` is what norms add to a mean square."""
+
+    layers: int
+    heads: int
+    key_heads: int
+    head_dim: int
+    eps: float
+    tied: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """The maps of a layer, those that read the same side by side."""
+
+    first_norm_h: Float32[np.ndarray, " h"]
+    asks_hq: Float32[np.ndarray, "h q"]
+    asks_q: Float32[np.ndarray, " q"] | None
+    gathers_oh: Float32[np.ndarray, "o h"]
+    second_norm_h: Float32[np.ndarray, " h"]
+    opens_hf: Float32[np.ndarray, "h _2f"]
+    closes_fh: Float32[np.ndarray, "f h"]
+
+
+@dataclass(frozen=True, eq=False)
+class Language:
+    """A language model at work."""
+
+    shape: Shape
+    layers: tuple[Layer, ...]
+    norm_h: Float32[np.ndarray, " h"]
+    frequencies_r: Float32[np.ndarray, " r"]
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Keys and values of places that were read at once, of all layers."""
+
+    keys: Float32[np.ndarray, "layers k places v"]
+    values: Float32[np.ndarray, "layers k places v"]
+
+    def __len__(self) -> int:
+        return int(self.keys.shape[2])
+
+
+@dataclass(frozen=True, eq=False)
+class Cache:
+    """What was read so far. Nothing of it ever changes: what goes on from it shares it."""
+
+    segments: tuple[Segment, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(map(len, self.segments))
+
+    def of(self, layer: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """The keys and values of a layer, each (k places v)."""
+        return [part.keys[layer] for part in self.segments], [part.values[layer] for part in self.segments]
+
+    def shorter(self, places: int) -> Cache:
+        """Without the newest places, which must be of what was read last."""
+        *before, last = self.segments
+        kept = len(last) - places
+        if not kept:
+            return Cache(tuple(before))
+        # Copies: a view would keep all of the segment alive.
+        return Cache((*before, Segment(last.keys[:, :, :kept].copy(), last.values[:, :, :kept].copy())))
+
+
+NOTHING_READ = Cache()
+
+
+def language_of(arrays: Arrays, shape: Shape, lora: Lora) -> Language:
+    """The language model among a network's arrays, its adapters folded in."""
+    whole = _Folded(arrays, lora)
+    layers = tuple(_layer(whole, f"language.layers.{at}") for at in range(shape.layers))
+    return Language(shape, layers, whole["language.norm.weight"], whole["frequencies"])
+
+
+class _Folded:
+    """Arrays by name; of a map with adapters W + alpha / rank * B A (Hu et al. 2021)."""
+
+    def __init__(self, arrays: Mapping[str, np.ndarray], lora: Lora) -> None:
+        self._arrays, self._lora = arrays, lora
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name in self._arrays:
+            return np.asarray(self._arrays[name], np.float32)
+        module = name.removesuffix(".weight")
+        up, down = (self._arrays[f"{module}.lora_{part}.default.weight"] for part in "BA")
+        scale = np.float32(self._lora.alpha / self._lora.rank)
+        return np.asarray(self._arrays[f"{module}.base_layer.weight"] + scale * (up @ down), np.float32)
+
+    def biases(self, *modules: str) -> Float32[np.ndarray, " q"] | None:
+        """Side by side; None where there are none."""
+        names = [next((name for name in _bias_names(module) if name in self._arrays), None) for module in modules]
+        found = [self._arrays[name] for name in names if name is not None]
+        return np.concatenate(found).astype(np.float32) if len(found) == len(modules) else None
+
+    def side_by_side(self, *modules: str) -> Float32[np.ndarray, "i o"]:
+        """Maps of the same numbers as one."""
+        return np.ascontiguousarray(np.concatenate([self[f"{module}.weight"] for module in modules]).T)
+
+
+def _bias_names(module: str) -> Iterator[str]:
+    yield from (f"{module}.bias", f"{module}.base_layer.bias")
+
+
+def _layer(whole: _Folded, name: str) -> Layer:
+    asking = [f"{name}.self_attn.{part}_proj" for part in "qkv"]
+    return Layer(
+        whole[f"{name}.input_layernorm.weight"],
+        whole.side_by_side(*asking),
+        whole.biases(*asking),
+        whole.side_by_side(f"{name}.self_attn.o_proj"),
+        whole[f"{name}.post_attention_layernorm.weight"],
+        whole.side_by_side(f"{name}.mlp.gate_proj", f"{name}.mlp.up_proj"),
+        whole.side_by_side(f"{name}.mlp.down_proj"),
+    )
+
+
+def read(
+    language: Language, places_lh: Float32[np.ndarray, "l h"], cache: Cache = NOTHING_READ
+) -> tuple[Float32[np.ndarray, "l h"], Cache]:
+    """`LlamaModel` on places that come after those of the cache: their states, and the cache with them."""
+    turned = rotation(language.frequencies_r, len(cache), len(places_lh))
+    keys, values = [], []
+    for at, layer in enumerate(language.layers):
+        normed_lh = rms_normed(places_lh, layer.first_norm_h, language.shape.eps)
+        query_knv, key_klv, value_klv = _asked(layer, language.shape, normed_lh, turned)
+        before_keys, before_values = cache.of(at)
+        key_ksv, value_ksv = _joined([*before_keys, key_klv]), _joined([*before_values, value_klv])
+        places_lh = places_lh + _gathered(query_knv, key_ksv, value_ksv, len(places_lh)) @ layer.gathers_oh
+        places_lh = places_lh + _fed(layer, rms_normed(places_lh, layer.second_norm_h, language.shape.eps))
+        keys.append(key_klv)
+        values.append(value_klv)
+    states_lh = rms_normed(places_lh, language.norm_h, language.shape.eps)
+    return states_lh, Cache((*cache.segments, Segment(np.stack(keys), np.stack(values))))
+
+
+Rotation = tuple[Float32[np.ndarray, "l 1 r"], Float32[np.ndarray, "l 1 r"]]
+
+
+def rotation(frequencies_r: Float32[np.ndarray, " r"], first: int, count: int) -> Rotation:
+    """Cosines and sines of the angles by which places are turned (Su et al. 2021), `first` that of the first."""
+    angles_l1r = np.arange(first, first + count, dtype=np.float32)[:, None, None] * frequencies_r
+    return np.cos(angles_l1r), np.sin(angles_l1r)
+
+
+def rotated(heads_lnv: Float32[np.ndarray, "l n v"], turned: Rotation) -> Float32[np.ndarray, "l n v"]:
+    """Every number of the first half of a head is turned with that of the second half."""
+    cosines, sines = turned
+    one, other = np.split(heads_lnv, 2, axis=-1)
+    return np.concatenate([one * cosines - other * sines, other * cosines + one * sines], axis=-1)
+
+
+def rms_normed(
+    rows_lh: Float32[np.ndarray, "l h"], weight_h: Float32[np.ndarray, " h"], eps: float
+) -> Float32[np.ndarray, "l h"]:
+    """`LlamaRMSNorm`."""
+    mean_l1 = np.einsum("lh,lh->l", rows_lh, rows_lh)[:, None] / np.float32(rows_lh.shape[1])
+    return np.asarray(rows_lh / np.sqrt(mean_l1 + np.float32(eps)) * weight_h, np.float32)
+
+
+def _asked(
+    layer: Layer, shape: Shape, normed_lh: Float32[np.ndarray, "l h"], turned: Rotation
+) -> tuple[
+    Float32[np.ndarray, "k e*l v"],
+    Float32[np.ndarray, "k l v"],
+    Float32[np.ndarray, "k l v"],
+]:
+    """What places ask (those that share a key one after the other), and what they answer to: keys and values."""
+    count = len(normed_lh)
+    asked_lq = normed_lh @ layer.asks_hq
+    if layer.asks_q is not None:
+        asked_lq += layer.asks_q
+    heads_lnv = asked_lq.reshape(count, -1, shape.head_dim)
+    rotated_lnv = rotated(heads_lnv[:, : shape.heads + shape.key_heads], turned)
+    query_lkev = rotated_lnv[:, : shape.heads].reshape(count, shape.key_heads, -1, shape.head_dim)
+    query_knv = query_lkev.transpose(1, 2, 0, 3).reshape(shape.key_heads, -1, shape.head_dim)
+    query_knv *= np.float32(shape.head_dim**-0.5)
+    key_klv = rotated_lnv[:, shape.heads :].swapaxes(0, 1)
+    value_klv = heads_lnv[:, shape.heads + shape.key_heads :].swapaxes(0, 1)
+    return query_knv, key_klv, value_klv
+
+
+def _gathered(
+    query_knv: Float32[np.ndarray, "k _n v"],
+    key_ksv: Float32[np.ndarray, "k s v"],
+    value_ksv: Float32[np.ndarray, "k s v"],
+    count: int,
+) -> Float32[np.ndarray, "l o"]:
+    """What each of `count` places gathers from itself and all before it."""
+    scores_kns = query_knv @ key_ksv.swapaxes(1, 2)
+    scores_kels = scores_kns.reshape(len(key_ksv), -1, count, key_ksv.shape[1])
+    if count > 1:
+        scores_kels[..., -count:] += _ahead(count)
+    found_knv = softmax(scores_kns) @ value_ksv
+    found_kelv = found_knv.reshape(len(key_ksv), -1, count, value_ksv.shape[-1])
+    return found_kelv.transpose(2, 0, 1, 3).reshape(count, -1)
+
+
+def _ahead(count: int) -> Float32[np.ndarray, "l l"]:
+    """Minus infinity where a place would look at one that comes after it."""
+    return np.asarray(np.triu(np.full((count, count), -np.inf, np.float32), k=1))
+
+
+def _fed(layer: Layer, rows_lh: Float32[np.ndarray, "l h"]) -> Float32[np.ndarray, "l h"]:
+    """`LlamaMLP`: down(silu(gate) * up)."""
+    gate_lf, up_lf = np.split(rows_lh @ layer.opens_hf, 2, axis=1)
+    # 1 / (1 + e^-x) by tanh, which cannot overflow.
+    inner_lf = gate_lf * (np.float32(0.5) + np.float32(0.5) * np.tanh(gate_lf * np.float32(0.5))) * up_lf
+    return np.asarray(inner_lf @ layer.closes_fh, np.float32)
+
+
+def _joined(parts: list[np.ndarray]) -> Float32[np.ndarray, "k s v"]:
+    return np.concatenate(parts, axis=1)

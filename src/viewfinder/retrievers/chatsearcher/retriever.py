@@ -1,0 +1,332 @@
+"""ChatSearcher as a retriever: it reads on where it stopped, and answers with pictures or in words.
+
+Numpy only; the network is what was trained. A state ends where an answer begins: what it came to (the picture that was
+picked, what was written) is read at the beginning of the next turn, so that a turn costs its own places alone.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Float32
+
+from viewfinder.conversation import PictureId
+from viewfinder.data.chatsearch import ImageItem, TextItem
+from viewfinder.retrievers.base import Part, Picture, Query, RawPictures, RegionSpace, ResolvedTurn, Sentences
+from viewfinder.retrievers.blocks.boxed import weights_of
+from viewfinder.retrievers.blocks.forward import known_sentences
+from viewfinder.retrievers.chatsearcher import forward
+from viewfinder.retrievers.chatsearcher.language_forward import NOTHING_READ, Cache, Shape, language_of, read
+from viewfinder.retrievers.chatsearcher.pieces import Tokeniser
+from viewfinder.retrievers.chatsearcher.reading import Heard, heard_of
+from viewfinder.retrievers.chatsearcher.sequence import Codec, Item, Places
+from viewfinder.retrievers.chatsearcher.settings import LossSettings, Model
+from viewfinder.retrievers.chatsearcher.writing import Written, streamed
+from viewfinder.training.presets import build
+from viewfinder.weights import Weights
+
+SYSTEM = "chatsearcher"
+SHIPPED = Path(__file__).with_name("modern.safetensors")
+
+MOST_PIECES = 32
+"""Pieces of an answer in words at most."""
+
+LEFT = 0.75
+"""How full a sequence that grew too long is at most, once its oldest turns are out: reading anew is for many turns."""
+
+A_PICTURE = ImageItem("")
+"""Any picture: places do not say which."""
+
+
+@dataclass(frozen=True, eq=False)
+class Turned:
+    """A turn that is answered with pictures: what was said, and what is looked for."""
+
+    turn: int
+    label: str
+    vector_d: Float32[np.ndarray, " d"]
+
+
+@dataclass(frozen=True, eq=False)
+class Open:
+    """The answer that has begun: pictures, perhaps after some words, or words alone."""
+
+    shows: bool
+    words: Written
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What was read of a turn, and of its answer once that is closed."""
+
+    turn: int
+    places_lh: Float32[np.ndarray, "l h"]
+
+
+@dataclass(frozen=True, eq=False)
+class ChatState:
+    """What was read so far, and what it came to.
+
+    Attributes:
+        cache: of all rounds.
+        rounds: what they were read from.
+        forgot: whether older rounds are out.
+        open: the answer to the last turn that said something; None: nothing was said.
+        silent: whether the last turn said nothing, and is answered with what is looked for anyway.
+        turns: those that were answered with pictures.
+        forced: what the last turn would have looked for, where none was answered with pictures.
+        excluded, adapters: as `Query` has them.
+    """
+
+    cache: Cache
+    rounds: tuple[Round, ...] = ()
+    forgot: bool = False
+    open: Open | None = None
+    silent: bool = False
+    turns: tuple[Turned, ...] = ()
+    forced: Turned | None = None
+    excluded: frozenset[PictureId] = frozenset()
+    adapters: tuple[str, ...] = ()
+
+
+class ChatSearcher:
+    """A trained network of ChatSearcher at work.
+
+    `fingerprint` changes with every number of the weights, not with the leaning.
+    """
+
+    name: ClassVar[str] = SYSTEM
+
+    def __init__(self, weights: Weights, *, unpicked: bool = False) -> None:
+        """`unpicked`: whether the best picture that was shown becomes the answer where the user picks none."""
+        known = weights.card.settings
+        self.settings = settings = build(Model, known["model"])
+        loss = build(LossSettings, known["loss"])
+        self.fingerprint = weights.fingerprint
+        self._leaning = float(known["leaning"])
+        self._image_first, self._unpicked = bool(known["image_first"]), unpicked
+        self._sentences_version = str(known["sentences_version"])
+        self._codec = Codec(Tokeniser(**known["tokeniser"]), settings.tokens, says=settings.says)
+        self._language = language_of(weights.arrays, Shape(**known["language"]), settings.lora)
+        apart = ("language.layers.", "queue.")  # in `_language`, and for training
+        self._arrays = {name: array for name, array in weights.arrays.items() if not name.startswith(apart)}
+        temperature = max(math.exp(float(weights.arrays["log_temperature"])), loss.least_temperature)
+        self._sharpness = 1 / temperature
+        self._img_1h = self._embedded(np.array([self._codec.img]))
+        self._begin_1h = self._embedded(self._codec.begin().numbers_l)
+        self._begun = read(self._language, self._begin_1h)[1]
+        self.space = RegionSpace(
+            name=f"{SYSTEM}-{weights.fingerprint}",
+            raw_version=weights.card.encoder,
+            project=self._projected,
+            regions=1,
+            width=settings.retrieval,
+            temperature=1.0,
+            reads_regions=False,
+            has_whole=True,
+        )
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Raw vectors of pictures that turns name, and of their regions where there is a perceiver."""
+        return ("raw", "named regions") if self.settings.tokens else ("raw",)
+
+    @property
+    def leaning(self) -> float:
+        """See `Speaks`."""
+        return self._leaning
+
+    def leaning_to(self, pictures: float) -> ChatSearcher:
+        """See `Speaks`; the weights are shared."""
+        other = copy.copy(self)
+        other._leaning = pictures
+        return other
+
+    def begin(self) -> ChatState:
+        """Nothing said."""
+        return ChatState(self._begun)
+
+    def step(self, state: ChatState, turn: ResolvedTurn) -> ChatState:
+        """The state after one more turn.
+
+        Raises:
+            EncoderMismatch: the session's sentence vectors are not those that the weights read.
+        """
+        shown = state.open is not None and state.open.shows
+        heard = heard_of(turn, shown=shown)
+        ruled = replace(state, excluded=heard.ruled.after(state.excluded), silent=not heard.text)
+        if not heard.text:
+            return _told(ruled, heard.adapters)
+        ended = self._ended(state, heard, turn)
+        said_lh, of_length = self._said(heard, turn)
+        after, states_2h = self._read_on(ruled, ended, Round(turn.number, said_lh))
+        opened, query_d = self._opened(after.cache, states_2h)
+        turned = Turned(turn.number, heard.text, query_d)
+        turns = (*state.turns, turned) if opened.shows else state.turns
+        return _told(replace(after, open=opened, turns=turns, forced=turned), (*heard.adapters, *of_length))
+
+    def query(self, state: ChatState) -> Query:
+        """A part a turn: by how much it moved the query, so that all parts add up to the query of the last one.
+
+        A score is the mean of the parts' dot products; hence the factor. Turns that are answered in words move
+        nothing.
+        """
+        said = state.turns or (() if state.forced is None else (state.forced,))
+        vectors = [turned.vector_d for turned in said]
+        before = [np.zeros_like(vector_d) for vector_d in vectors[:1]] + vectors[:-1]
+        moved = [len(vectors) * (after_d - before_d) for after_d, before_d in zip(vectors, before, strict=True)]
+        return Query(
+            tuple(Part("regions", on.turn, on.label, 1.0, x_d) for on, x_d in zip(said, moved, strict=True)),
+            self.space,
+            "late_interaction",
+            state.excluded,
+            (*state.adapters, *_forgotten(state)),
+            self._sharpness,
+        )
+
+    def shows(self, state: ChatState) -> bool:
+        """See `Speaks`."""
+        return state.open is None or state.open.shows or state.silent
+
+    def reply(self, state: ChatState) -> Iterator[str]:
+        """See `Speaks`; what is written is kept with the state."""
+        if state.open is not None and not self.shows(state):
+            yield from streamed(state.open.words, self._codec.text)
+
+    # -- reading
+
+    def _ended(self, state: ChatState, heard: Heard, turn: ResolvedTurn) -> Float32[np.ndarray, "l h"]:
+        """What the answer came to that was open: the picture that was picked, the question, or what was written."""
+        if state.open is None:
+            return self._img_1h[:0]
+        pictures = [heard.picked] if heard.picked is not None else []
+        if not pictures and self._unpicked and state.open.shows:
+            pictures = list(turn.shown[:1])
+        items: list[Item] = [*([A_PICTURE] * len(pictures)), *([TextItem(heard.asked)] if heard.asked else [])]
+        own = () if heard.asked else state.open.words
+        numbers = [*own, *self._codec.answer(items).numbers_l.tolist()]
+        return self._embedded(np.array(numbers), pictures)
+
+    def _said(self, heard: Heard, turn: ResolvedTurn) -> tuple[Float32[np.ndarray, "l h"], tuple[str, ...]]:
+        """What the user says, and a line where it is too long to be read whole."""
+        pictures = [] if heard.brought is None else [heard.brought]
+
+        def placed(text: str) -> Places:
+            return self._codec.user([*([A_PICTURE] * len(pictures)), TextItem(text)])
+
+        places = placed(heard.text)
+        # Beside it stand the beginning and the [IMG] of the answer.
+        over = len(places) + 2 - self.settings.longest
+        if over > 0:
+            pieces = self._codec.pieces.numbers(heard.text)
+            places = placed(self._codec.text(pieces[: max(len(pieces) - over, 1)]))
+        told = (f"drop: turn {turn.number} is too long, its end is not read",) if over > 0 else ()
+        return self._embedded(places.numbers_l, pictures, places.said, turn.sentences), told
+
+    def _read_on(
+        self, state: ChatState, ended_lh: Float32[np.ndarray, "_e h"], said: Round
+    ) -> tuple[ChatState, Float32[np.ndarray, "2 h"]]:
+        """The state with another round, and what the network makes of where an answer begins, and of [IMG] there.
+
+        [IMG] is read at once, as most answers begin with it, but is not kept. Where the talk is too long, its oldest
+        rounds go out and the others are read anew.
+        """
+        rounds = (*_closed(state.rounds, ended_lh), said)
+        new_lh = np.concatenate([ended_lh, said.places_lh, self._img_1h])
+        cache, forgot = state.cache, state.forgot
+        if len(cache) + len(new_lh) > self.settings.longest:
+            most = int(LEFT * self.settings.longest)
+            while len(rounds) > 1 and 2 + sum(len(one.places_lh) for one in rounds) > most:
+                rounds, forgot = rounds[1:], True
+            cache = NOTHING_READ
+            new_lh = np.concatenate([self._begin_1h, *(one.places_lh for one in rounds), self._img_1h])
+        states_lh, cache = read(self._language, new_lh, cache)
+        return replace(state, cache=cache.shorter(1), rounds=rounds, forgot=forgot), states_lh[-2:]
+
+    def _embedded(
+        self,
+        numbers_l: np.ndarray,
+        pictures: Sequence[Picture] = (),
+        said: Sequence[str] = (),
+        sentences: Sentences | None = None,
+    ) -> Float32[np.ndarray, "l h"]:
+        looks = [
+            forward.picture_places(
+                self._arrays, self.settings, picture.vectors["raw"], picture.vectors.get("raw regions")
+            )
+            for picture in pictures
+        ]
+        said_ks = known_sentences(sentences, self._sentences_version).encode(list(said)) if said else None
+        return forward.embedded(self._arrays, self.settings, numbers_l, looks, said_ks)
+
+    # -- answering
+
+    def _opened(self, cache: Cache, states_2h: Float32[np.ndarray, "2 h"]) -> tuple[Open, Float32[np.ndarray, " d"]]:
+        """The answer as it begins, and what it looks for if it shows pictures."""
+        first = self._next(states_2h[0], pictures=True, first=True)
+        query_d = forward.query(self._arrays, states_2h[1])
+        if first == self._codec.img:
+            return Open(True, Written()), query_d
+        if self._image_first:  # pictures would have come at once: words may wait until somebody reads them
+            return Open(False, Written(self._writing(cache, first, pictures=False))), query_d
+        words = list(self._writing(cache, first, pictures=True))
+        if words[-1] != self._codec.img:
+            return Open(False, Written(words)), query_d
+        states_lh, _ = read(self._language, self._embedded(np.array(words)), cache)
+        return Open(True, Written(words[:-1])), forward.query(self._arrays, states_lh[-1])
+
+    def _writing(self, cache: Cache, piece: int, *, pictures: bool) -> Iterator[int]:
+        """An answer from its first piece on, without its end; with `pictures`, [IMG] may come and ends it as well."""
+        for _ in range(MOST_PIECES):
+            yield piece
+            if piece == self._codec.img:
+                return
+            states_1h, cache = read(self._language, self._embedded(np.array([piece])), cache)
+            piece = self._next(states_1h[0], pictures=pictures)
+            if piece == self._codec.pieces.end:
+                return
+
+    def _next(self, state_h: Float32[np.ndarray, " h"], *, pictures: bool, first: bool = False) -> int:
+        """The likeliest piece: never [/IMG], and not the end at once; [IMG] by how much it leans to pictures."""
+        scores_v = forward.word_scores(self._arrays, state_h)
+        img = float(scores_v[self._codec.img]) + self._leaning
+        scores_v[[self._codec.img, self._codec.end]] = -np.inf
+        if first:
+            scores_v[self._codec.pieces.end] = -np.inf
+        best = int(scores_v.argmax())
+        return self._codec.img if pictures and img >= scores_v[best] else best
+
+    def _projected(self, raw: RawPictures) -> Float32[np.ndarray, "n 1 d"]:
+        return forward.pictures(self._arrays, raw.whole_ng)[:, None]
+
+
+def load(checkpoint: Path | None = None) -> ChatSearcher:
+    """The retriever with these weights; None: those in the box.
+
+    Raises:
+        BadInput: as `weights_of`.
+    """
+    return ChatSearcher(weights_of(SYSTEM, checkpoint, SHIPPED))
+
+
+def _told(state: ChatState, lines: Sequence[str]) -> ChatState:
+    return replace(state, adapters=tuple(dict.fromkeys((*state.adapters, *lines))))
+
+
+def _forgotten(state: ChatState) -> tuple[str, ...]:
+    first = f"drop: what was said before turn {state.rounds[0].turn} is too long ago to be read" if state.forgot else ""
+    return (first,) if first else ()
+
+
+def _closed(rounds: tuple[Round, ...], ended_lh: Float32[np.ndarray, "l h"]) -> tuple[Round, ...]:
+    """The rounds with what the last one's answer came to."""
+    if not rounds:
+        return ()
+    *before, last = rounds
+    return (*before, replace(last, places_lh=np.concatenate([last.places_lh, ended_lh])))
