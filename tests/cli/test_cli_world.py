@@ -12,7 +12,7 @@ Run = Callable[..., Any]
     [
         (("--sprites", "nowhere"), "products.csv: cannot be read"),
         (("--workers", "0"), "--workers"),
-        (("--kind", "dreams"), "there are: scenes, catalogue"),
+        (("--kind", "dreams"), "there are: scenes, catalogue, edits"),
         (("--pairs", "2"), "--pairs 2: only the kind catalogue has pairs"),
         (("--kind", "catalogue", "--pairs", "0"), "--pairs"),
     ],
@@ -32,3 +32,10 @@ def test_the_summary_says_what_to_do_next(viewfinder: Run, tmp_path: Path) -> No
     assert f"viewfinder add {out / 'images'} --catalogue {out / 'catalogue.csv'}" in told.replace("\n", "")
     assert f"viewfinder evaluate composer --data {out}" in told.replace("\n", "")
     assert str(out / "preview.png") in told.replace("\n", "")
+
+
+def test_of_edits_the_summary_says_that_they_are_to_learn_from(viewfinder: Run, tmp_path: Path) -> None:
+    out = tmp_path / "w"
+    told = viewfinder("world", out, "--kind", "edits", "--count", 1).out
+    assert "2 pictures, 2 captions and 1 edit in" in told
+    assert f"viewfinder train chatsearcher --data {out}" in told.replace("\n", "")

@@ -23,9 +23,13 @@ WORTH_PROCESSES = 100
 def world(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A new or empty folder.")],
     kind: Annotated[
-        str, typer.Option(metavar="scenes|catalogue", help="Several things in a place, or one product a picture.")
+        str,
+        typer.Option(
+            metavar="scenes|catalogue|edits",
+            help="Several things in a place, one product a picture, or scenes before and after one change.",
+        ),
     ] = "scenes",
-    count: Annotated[int, typer.Option(metavar="N", help="How many pictures.")] = 300,
+    count: Annotated[int, typer.Option(metavar="N", help="How many pictures, or edits.")] = 300,
     seed: Annotated[int, typer.Option(metavar="S", help="The same seed makes the same pictures.")] = 0,
     sprites: Annotated[
         Path | None,
@@ -72,6 +76,8 @@ def _tell(report: WorldReport) -> None:
         "pair": report.pairs,
         "session": report.sessions,
         "transaction": report.transactions,
+        "query": report.queries,
+        "edit": report.edits,
     }
     made = [
         counted(report.pictures, "picture"),
@@ -84,5 +90,9 @@ def _tell(report: WorldReport) -> None:
             say(f"{what}: {report.out / file}")
     tables = (report.out / name for name in ("catalogue.csv", "products.csv"))
     columns = "".join(f" --catalogue {table}" for table in tables if table.is_file())
+    if report.edits:
+        say(f"index them: viewfinder add {report.out}")
+        say(f"learn from them, and from captions: viewfinder train chatsearcher --data {report.out} --data DIR")
+        return
     say(f"index them: viewfinder add {report.out / 'images'}{columns}")
     say(f"measure on them: viewfinder evaluate composer --data {report.out}")

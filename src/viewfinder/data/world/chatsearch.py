@@ -26,6 +26,13 @@ NEIGHBOURS = 10
 """A reference picture is one of so many nearest (paper, 4.7)."""
 
 LEAST_LIKENESS = 0.4
+"""Of a reference picture, in a world, where likeness is that of the truth."""
+
+WISHES = ("i am looking for", "show me", "do you have", "find")
+"""How a request begins."""
+
+FOUND = ("like this?", "is it this one?", "how about this?", "here you are.", "this is what i found.")
+"""What is said along with a picture that was found."""
 
 _ASKS = (
     "what else do you remember?",
@@ -35,8 +42,7 @@ _ASKS = (
     "do you recall any details?",
     "go on.",
 )
-_FOUND = ("like this?", "is it this one?", "how about this?", "here you are.", "this is what i found.")
-_WISHES = (
+_PLEAS = (
     "can you find me a picture of it?",
     "do you have a picture like that?",
     "show me that.",
@@ -66,7 +72,7 @@ def chat_samples(pictured: Sequence[Pictured]) -> Iterator[ChatSample]:
 
 
 def _text_sample(own: Pictured) -> ChatSample:
-    turns = _text_dialogue(talk_about(own.scene, "tchat"))
+    turns = text_dialogue(talk_about(own.scene, "tchat"))
     return _sample("tChat", own, turns, own.image, {"pipeline": "text", "caption_target": own.caption})
 
 
@@ -85,8 +91,8 @@ def _found_alone(own: Pictured, other: Pictured) -> ChatSample:
 def _found_then_changed(own: Pictured, other: Pictured) -> ChatSample:
     """MDC-T: words for the neighbour, its picture, and the change that leads to this scene."""
     talk = talk_about(own.scene, "mchat")
-    said = f"{talk.one(('i am looking for', 'show me', 'do you have', 'find'))} {_request(other)}"
-    turns = (_user(said), _assistant(talk.one(_FOUND), other.image), _user(_instruction(other, own, "mdc-t")))
+    said = f"{talk.one(WISHES)} {request(talk_about(other.scene, 'request'))}"
+    turns = (_user(said), _assistant(talk.one(FOUND), other.image), _user(_instruction(other, own, "mdc-t")))
     return _sample("mChat", own, turns, own.image, _source("mdc-t", other, own))
 
 
@@ -94,8 +100,8 @@ def _merged(own: Pictured, other: Pictured) -> ChatSample:
     """Context merging: the text dialogue of this scene, its picture as the answer, and a change to the neighbour."""
     talk = talk_about(own.scene, "mchat")
     turns = (
-        *_text_dialogue(talk),
-        _assistant(talk.one(_FOUND), own.image),
+        *text_dialogue(talk),
+        _assistant(talk.one(FOUND), own.image),
         _user(_instruction(own, other, "merge")),
     )
     return _sample("mChat", own, turns, other.image, _source("merge", own, other))
@@ -111,13 +117,11 @@ def _source(pipeline: str, reference: Pictured, target: Pictured) -> dict[str, s
     return {"pipeline": pipeline, "caption_ref": reference.caption, "caption_target": target.caption}
 
 
-def _request(own: Pictured) -> str:
+def request(talk: Talk) -> str:
     """A caption as the object of a sentence."""
-    talk = talk_about(own.scene, "request")
-    main = with_article(described(talk, own.scene.main(), size=0.6, colour=1.0))
-    return talk.one(
-        (f"{main} {talk.one(WHERE[own.scene.place])}", f"{talk.one(PLACE_NOUNS[own.scene.place])} with {main}")
-    )
+    main = with_article(described(talk, talk.scene.main(), size=0.6, colour=1.0))
+    place = talk.scene.place
+    return talk.one((f"{main} {talk.one(WHERE[place])}", f"{talk.one(PLACE_NOUNS[place])} with {main}"))
 
 
 def _instruction(before: Pictured, after: Pictured, purpose: str) -> str:
@@ -127,13 +131,13 @@ def _instruction(before: Pictured, after: Pictured, purpose: str) -> str:
 # Text dialogues
 
 
-def _text_dialogue(talk: Talk) -> tuple[ChatTurn, ...]:
+def text_dialogue(talk: Talk) -> tuple[ChatTurn, ...]:
     """Two or three things that the user tells, with the other side asking on; no sentence says it all."""
     told = [_setting_told(talk), *_things_told(talk)]
     turns: list[ChatTurn] = []
     for sentence, ask in zip(told[:-1], talk.rng.sample(_ASKS, len(told) - 1), strict=True):
         turns += [_user(sentence), _assistant(ask)]
-    return (*turns, _user(f"{told[-1]} {talk.one(_WISHES)}"))
+    return (*turns, _user(f"{told[-1]} {talk.one(_PLEAS)}"))
 
 
 def _setting_told(talk: Talk) -> str:

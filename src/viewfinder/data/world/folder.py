@@ -25,7 +25,7 @@ class WorldReport:
     """What was written where. What a kind of world does not have is 0.
 
     `chats` are chat-search samples; `pairs`, `sessions` and `transactions` are Fashion IQ's, MT Fashion IQ's and
-    FashionMT's.
+    FashionMT's, `queries` CIRR's; `edits` are pairs of InstructPix2Pix.
     """
 
     out: Path
@@ -40,6 +40,8 @@ class WorldReport:
     pairs: int = 0
     sessions: int = 0
     transactions: int = 0
+    queries: int = 0
+    edits: int = 0
 
 
 @contextmanager

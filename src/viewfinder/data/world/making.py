@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any, TypeVar
 
 from viewfinder.data.dialogues import Dialogue, dialogue
 from viewfinder.data.visual_genome.scene_graphs import scene_graph_xml
@@ -20,6 +21,8 @@ from viewfinder.data.world.records import image_path, region_record, scene_graph
 from viewfinder.data.world.scene import Scene, sample_scene
 from viewfinder.data.world.stock import Stock
 from viewfinder.errors import ViewfinderError
+
+Product = TypeVar("Product")
 
 QUALITY = 88
 FOLDERS = ("images", "rg_jsons", "sg_xmls")
@@ -87,15 +90,26 @@ def _write(file: Path, text: str) -> None:
 
 
 def make_pictures(plan: Plan, count: int, workers: int) -> Generator[Made, None, None]:
-    """Pictures 1 to `count`, in order. They do not depend on the number of workers.
+    """Pictures 1 to `count`, in order; see `in_order`."""
+    return in_order(make_picture, plan, count, workers)
+
+
+def in_order(
+    make: Callable[[Plan, int], Product], plan: Plan, count: int, workers: int
+) -> Generator[Product, None, None]:
+    """What is made of the numbers 1 to `count`, in order. It does not depend on the number of workers.
 
     Rewording is done in this process, whatever `workers` says: a model need not travel.
+
+    Args:
+        make: a function of a module, so that it can travel to the workers.
+        plan, count, workers: what it is called with, up to which number, in how many processes.
 
     Raises:
         ViewfinderError: a worker process died.
     """
     if workers == 1 or plan.reword is not None:
-        yield from (make_picture(plan, number) for number in range(1, count + 1))
+        yield from (make(plan, number) for number in range(1, count + 1))
         return
     # Started afresh, not forked: this process may have threads, and locks that they hold.
     context = multiprocessing.get_context("spawn")
@@ -103,12 +117,14 @@ def make_pictures(plan: Plan, count: int, workers: int) -> Generator[Made, None,
     try:
         for first in range(1, min(workers, count) + 1):
             here, there = context.Pipe(duplex=False)
-            process = context.Process(target=_work, args=(plan, range(first, count + 1, workers), there), daemon=True)
+            numbers = range(first, count + 1, workers)
+            process = context.Process(target=_work, args=(make, plan, numbers, there), daemon=True)
             process.start()
             there.close()
             hired.append((process, here))
         for number in range(1, count + 1):
-            yield _received(plan, hired[(number - 1) % workers][1])
+            product: Product = _received(plan, hired[(number - 1) % workers][1])
+            yield product
     finally:
         for worker, connection in hired:
             worker.terminate()
@@ -116,9 +132,9 @@ def make_pictures(plan: Plan, count: int, workers: int) -> Generator[Made, None,
             worker.join()
 
 
-def _received(plan: Plan, connection: Connection) -> Made:
+def _received(plan: Plan, connection: Connection) -> Any:
     try:
-        made: Made | BaseException = connection.recv()
+        made = connection.recv()
     except (EOFError, OSError) as error:
         raise ViewfinderError(
             f"{plan.out}: a process that drew pictures died (out of memory?); repeat the command with --workers 1"
@@ -128,12 +144,12 @@ def _received(plan: Plan, connection: Connection) -> Made:
     return made
 
 
-def _work(plan: Plan, numbers: Iterable[int], there: Connection) -> None:
+def _work(make: Callable[[Plan, int], Any], plan: Plan, numbers: Iterable[int], there: Connection) -> None:
     """Every so-manieth picture, in a process of its own. It ends when nobody listens any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends this process
     try:
         for number in numbers:
-            there.send(make_picture(plan, number))
+            there.send(make(plan, number))
     except BrokenPipeError:
         return
     except Exception as error:

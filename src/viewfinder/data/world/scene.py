@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
@@ -172,7 +172,7 @@ def sample_scene(*, seed: int, number: int, stock: Stock = DRAWN) -> Scene:
 def _wishes(rng: random.Random, stock: Stock, place: str, light: Light) -> Iterator[Thing]:
     """Three to eight things that shall be there, in most scenes several of one kind; not yet placed."""
     kinds_of = stock.kinds
-    allowed = [name for name, kind in kinds_of.items() if _fits(name, kind, place, light)]
+    allowed = [name for name, kind in kinds_of.items() if fits(name, kind, place, light)]
     count = rng.choices(range(3, 9), weights=(2, 4, 5, 4, 3, 2))[0]
     kinds = rng.sample(allowed, min(count, len(allowed)))
     swimming = [name for name in allowed if kinds_of[name].zone == "water"]
@@ -189,7 +189,8 @@ def _wishes(rng: random.Random, stock: Stock, place: str, light: Light) -> Itera
             yield thing
 
 
-def _fits(name: str, kind: Kind, place: str, light: Light) -> bool:
+def fits(name: str, kind: Kind, place: str, light: Light) -> bool:
+    """Whether a kind of thing can be at a place, at an hour."""
     if kind.zone not in PLACES[place].zones or name in PLACES[place].shows:
         return False
     if light == "indoors":
@@ -224,11 +225,16 @@ def _placed(wishes: list[Thing], rng: random.Random, stock: Stock, place: str) -
     for thing in sorted(wishes, key=lambda wish: -stock.kinds[wish.kind].height * SIZES[wish.size]):
         for _ in range(_TRIES):
             box = _spot(thing, rng, stock, place)
-            if _is_free(box, placed):
+            if is_free(box, placed):
                 placed.append(_at(thing, box))
                 break
-    placed.sort(key=lambda thing: (stock.kinds[thing.kind].zone == "ground", thing.bottom, thing.box))
-    return tuple(_at(thing, thing.box, number) for number, thing in enumerate(placed, start=1))
+    return in_drawing_order(placed, stock)
+
+
+def in_drawing_order(things: Iterable[Thing], stock: Stock) -> tuple[Thing, ...]:
+    """Things numbered as they are drawn: what flies and swims first, then the furthest."""
+    order = sorted(things, key=lambda thing: (stock.kinds[thing.kind].zone == "ground", thing.bottom, thing.box))
+    return tuple(_at(thing, thing.box, number) for number, thing in enumerate(order, start=1))
 
 
 def _at(thing: Thing, box: Box, number: int = 0) -> Thing:
@@ -250,7 +256,7 @@ def _spot(thing: Thing, rng: random.Random, stock: Stock, place: str) -> Box:
     return (rng.randint(MARGIN, WIDTH - MARGIN - width), foot - height, width, height)
 
 
-def _is_free(box: Box, placed: list[Thing]) -> bool:
+def is_free(box: Box, placed: Sequence[Thing]) -> bool:
     """Whether nothing would be hidden by much, and nothing would overlap at an equal height."""
     if box[1] < MARGIN:
         return False

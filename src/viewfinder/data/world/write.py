@@ -257,5 +257,16 @@ def _write_catalogue(out: Path, **asked: Any) -> WorldReport:
     return write_catalogue(out, **asked)
 
 
-KINDS_OF_WORLD: dict[str, Callable[..., WorldReport]] = {"scenes": write_scenes, "catalogue": _write_catalogue}
+def _write_edits(out: Path, **asked: Any) -> WorldReport:
+    """Scenes, and the same with one thing changed."""
+    from viewfinder.data.world.edits_write import write_edits
+
+    return write_edits(out, **asked)
+
+
+KINDS_OF_WORLD: dict[str, Callable[..., WorldReport]] = {
+    "scenes": write_scenes,
+    "catalogue": _write_catalogue,
+    "edits": _write_edits,
+}
 """A kind of world and what writes it, called as `write_scenes` is."""

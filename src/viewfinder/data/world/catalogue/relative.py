@@ -96,7 +96,7 @@ def relative_captions(target: Item, reference: Item, tally: Tally, rng: random.R
             raise ValueError(f"nothing is known that tells {target.key} from {reference.key}")
         kind = tally.due(possible)
         statements = _chosen(kind, material, tally)
-        while (caption := _written(statements, rng)) in said:
+        while (caption := written(statements, rng)) in said:
             kind = rng.choice(possible)
             statements = _chosen(kind, material, tally)
         said[caption] = statements
@@ -138,7 +138,7 @@ def _apart(first: list[Statement], others: list[Statement]) -> list[Statement]:
     return [*first, *sorted(others, key=lambda statement: statement.facet == first[0].facet)]
 
 
-def _written(statements: Sequence[Statement], rng: random.Random) -> str:
+def written(statements: Sequence[Statement], rng: random.Random) -> str:
     """One or two statements as a caption: joined, sometimes with ellipsis ("red with a collar")."""
     phrases = [statement.say(rng) for statement in statements]
     rng.shuffle(phrases)

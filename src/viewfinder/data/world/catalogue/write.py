@@ -5,6 +5,7 @@ products.csv, captions.csv                               what a shop notes; thre
 captions/, image_splits/, asin2attr.*, attribute2idx     Fashion IQ: pairs of the kinds with the most pictures
 data/, attr/                                             MT Fashion IQ: sessions of two to four turns, dialogue starts
 modifiers/                                               FashionMT: sources `rollback` and `combination`
+cirr/captions/, cirr/image_splits/                       CIRR: sets of six that are alike, a caption from one to another
 truth.jsonl                                              what is known of every picture
 report.json                                              how much of what there is, what was left out; written last
 preview.png                                              some of it, to look at
@@ -27,6 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from viewfinder.data.cirr import write_cirr
 from viewfinder.data.fashion_iq import FashionPair, shuffled, write_fashion_iq, write_shuffled
 from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.data.jsonl import write_jsonl
@@ -48,6 +50,7 @@ from viewfinder.data.world.catalogue.looks import sample_item
 from viewfinder.data.world.catalogue.pairs import references
 from viewfinder.data.world.catalogue.photos import COLUMNS, read_photos
 from viewfinder.data.world.catalogue.preview import preview
+from viewfinder.data.world.catalogue.queries import cirr_pairs
 from viewfinder.data.world.catalogue.relative import Tally, relative_captions
 from viewfinder.data.world.catalogue.sessions import CHOICES, session
 from viewfinder.data.world.catalogue.transactions import SETTINGS, Chain, Setting, in_chains, make_transactions
@@ -74,6 +77,7 @@ class _Written:
     sessions: dict[str, int] = field(default_factory=dict)
     turns: int = 0
     transactions: dict[str, int] = field(default_factory=dict)
+    queries: dict[str, int] = field(default_factory=dict)
     examples: list[tuple[Chain, Transaction]] = field(default_factory=list)
     shown: list[tuple[Item, Item, tuple[str, ...]]] = field(default_factory=list)
 
@@ -160,6 +164,7 @@ def _write_all(
     _write_dialogues(out, items, seed, pairs, written)
     for setting, share in zip(SETTINGS, (wanted - wanted // 2, wanted // 2), strict=True):
         _write_transactions(out, items, setting, share, seed, written)
+    _write_queries(out, items, seed, written)
     preview(out, items, written.shown, written.examples).save(out / "preview.png")
     write_json(out / "report.json", _account(items, dropped, written), indent=1)
     return WorldReport(
@@ -172,6 +177,7 @@ def _write_all(
         pairs=sum(written.pairs.values()),
         sessions=sum(written.sessions.values()),
         transactions=sum(written.transactions.values()),
+        queries=sum(written.queries.values()),
     )
 
 
@@ -279,6 +285,17 @@ def _write_transactions(
         written.examples += made[:1] if split == "train" else []
 
 
+def _write_queries(out: Path, items: Sequence[Item], seed: int, written: _Written) -> None:
+    """CIRR's queries, a file a split; their numbers go on from one split to the next."""
+    first = 0
+    for split in SPLITS:
+        inside = [item for item in items if item.split == split]
+        pairs = cirr_pairs(inside, random.Random(f"viewfinder/cirr/{seed}/{split}"), first=first)
+        write_cirr(out / "cirr", split, pairs, {item.key: f"../images/{item.image}" for item in inside})
+        first += len(pairs)
+        written.queries[split] = len(pairs)
+
+
 def _account(items: Sequence[Item], dropped: tuple[Dropped, ...], written: _Written) -> dict[str, Any]:
     """What report.json says."""
     tally = written.tally + written.further
@@ -291,4 +308,5 @@ def _account(items: Sequence[Item], dropped: tuple[Dropped, ...], written: _Writ
         "sessions": written.sessions,
         "turns": written.turns,
         "transactions": written.transactions,
+        "queries": written.queries,
     }
