@@ -66,11 +66,16 @@ def load(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Retriever[
     def loaded(name: str) -> Retriever[Any]:
         if name == "plugir":
             return Rewritten(ScriptedModel(unreachable))
-        if name not in (*SYSTEMS, "chatir", "combiner", "drilldown", "fashioniq", "mai"):
+        if name not in (*SYSTEMS, "chatir", "chatsearcher", "combiner", "drilldown", "fashioniq", "mai"):
             return load_retriever(name)
         file = folder / f"{name}.safetensors"
         if not file.exists():
-            own = {"fashioniq": save_fashioniq, "combiner": save_combiner, "mai": save_mai}
+            own = {
+                "fashioniq": save_fashioniq,
+                "combiner": save_combiner,
+                "mai": save_mai,
+                "chatsearcher": save_chatsearcher,
+            }
             own[name](file) if name in own else save_untrained(name, file)
         return load_retriever(name, file)
 
@@ -177,6 +182,30 @@ def save_mai(file: Path) -> None:
     )
 
 
+def save_chatsearcher(file: Path) -> None:
+    """One that always shows pictures: what it says in words changes no results."""
+    import torch
+
+    from viewfinder.retrievers.chatsearcher.language import drawn
+    from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, Sizes
+    from viewfinder.retrievers.chatsearcher.pieces import learn_pieces
+    from viewfinder.retrievers.chatsearcher.settings import LossSettings, Model
+    from viewfinder.training import Card, save_network
+
+    torch.manual_seed(7)
+    settings = Model(
+        width=16, layers=2, heads=2, key_heads=1, hidden=16, tokens=2, perceiver_width=8, perceiver_heads=2,
+        perceiver_hidden=8, components=0, region_components=0, retrieval=8, says=True,
+    )  # fmt: skip
+    tokeniser = learn_pieces(["USER: red, no blue ASSISTANT: there is no green"] * 2, 320)
+    network = ChatSearcherNetwork(settings, LossSettings(queue=2), Sizes(48, 36, 3, 48), drawn(settings, tokeniser))
+    known: dict[str, Any] = {"model": asdict(settings), "loss": asdict(LossSettings())}
+    known |= {"tokeniser": asdict(tokeniser)}
+    known |= {"image_first": True, "leaning": float("inf"), "language": network.shape, "stage": "instruction"}
+    known |= {"sentences_version": ENCODER.sentences_version}
+    save_network(file, network, Card(system="chatsearcher", preset="", encoder=ENCODER.raw_version, settings=known))
+
+
 def states(retriever: Retriever[Any]) -> list[Any]:
     """The states after 0, 1, 2 ... turns."""
     found = [retriever.begin()]
@@ -194,7 +223,7 @@ def test_it_fulfils_the_contract_and_knows_its_name(name: str, load: Callable[[s
     retriever = load(name)
     assert isinstance(retriever, Retriever)
     assert retriever.name == name
-    assert set(retriever.needs) <= {"global", "regions", "attributes", "own", "raw", "vocabulary"}
+    assert set(retriever.needs) <= {"global", "regions", "named regions", "attributes", "own", "raw", "vocabulary"}
 
 
 @each
@@ -268,6 +297,6 @@ def test_the_plain_encoder_on_the_caption_says_that_it_drops_what_follows() -> N
 def test_an_unknown_name_is_answered_with_those_there_are() -> None:
     with pytest.raises(
         UnknownName,
-        match="no retriever is called 'clip'; there are: chatir, clip-caption, clip-i, clip-t, clip-ti, combiner,",
+        match="no retriever is called 'clip'; there are: chatir, chatsearcher, clip-caption, clip-i, clip-t, clip-ti,",
     ):
         load_retriever("clip")

@@ -88,6 +88,12 @@ def _mai(checkpoint: Path | None) -> Retriever[Any]:
     return load(checkpoint)
 
 
+def _chatsearcher(checkpoint: Path | None) -> Retriever[Any]:
+    from viewfinder.retrievers.chatsearcher.retriever import load
+
+    return load(checkpoint)
+
+
 def _combiner(checkpoint: Path | None) -> Retriever[Any]:
     from viewfinder.retrievers.combiner.retriever import load
 
@@ -114,6 +120,7 @@ RETRIEVERS: dict[str, Maker] = {
     "drilldown": _drilldown,
     "fashioniq": _fashioniq,
     "mai": _mai,
+    "chatsearcher": _chatsearcher,
     "combiner": _combiner,
     "hre": _baseline("hre"),
     "r-hre": _baseline("r-hre"),

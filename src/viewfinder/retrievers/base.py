@@ -264,8 +264,8 @@ class Retriever(Protocol[State]):
 
         With "own", pictures that turns name come with their vectors in the space of its queries, a `RegionSpace`; with
         "raw", with the raw vectors that this space is made from. With "named regions" these have regions, made for
-        those pictures alone where the space itself is made without. With "attributes", they come with what its predictor
-        sees in them (`ReadsAttributes`).
+        those pictures alone where the space itself is made without. With "attributes", they come with what its
+        predictor sees in them (`ReadsAttributes`).
         """
         ...
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -127,12 +126,6 @@ def test_two_pictures_are_mixed_half_and_half() -> None:
     mixed = one.mixed(other)
     np.testing.assert_array_equal(mixed.whole_bx, [[2.0, 0.0]])
     np.testing.assert_array_equal(mixed.regions_bry, [[[2.0, 2.0]]])
-
-
-def test_the_error_function_is_that_of_the_library() -> None:
-    rows = np.linspace(-6, 6, 2001, dtype=np.float32)
-    np.testing.assert_allclose(forward.erf(rows), [math.erf(x) for x in rows.tolist()], atol=1e-6)
-    np.testing.assert_allclose(forward.gelu(rows), torch.nn.functional.gelu(torch.from_numpy(rows)), atol=2e-6)
 
 
 def test_words_beyond_the_last_position_stand_there() -> None:

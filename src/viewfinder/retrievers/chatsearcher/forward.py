@@ -43,8 +43,8 @@ def perceived(arrays: Arrays, settings: Model, regions_re: Float[np.ndarray, "r 
     slots_1tw = np.asarray(arrays["perceiver.queries"], np.float32)[None]
     former = Former("perceiver.qformer", settings.perceiver_layers, settings.perceiver_heads, settings.cross_every)
     nothing_1lw = slots_1tw[:, :0]
-    [found_tw] = qformer_forward.read(arrays, former, slots_1tw, nothing_1lw, seen_1ry, range(settings.tokens))
-    return found_tw
+    found_1tw = qformer_forward.read(arrays, former, slots_1tw, nothing_1lw, seen_1ry, range(settings.tokens))
+    return np.asarray(found_1tw[0])
 
 
 def embedded(

@@ -1,8 +1,8 @@
 """The language model without torch: transformers' `LlamaModel`, piece by piece, with a cache of what was read.
 
-Axes: l places that are read now, c that were read before, s = c + l, h numbers of a place, n heads of queries, k heads
-of keys, e = n / k queries that share a key, v numbers of a head, r = v / 2, f numbers between the maps of a layer, q, o
-numbers of all heads.
+Axes: l places that are read now, s all of them, those that were read before included, h numbers of a place, n heads of
+queries, k heads of keys, e = n / k queries that share a key, m = e l, v numbers of a head, r = v / 2, f numbers between
+the maps of a layer, q and o numbers of all heads.
 """
 
 from __future__ import annotations
@@ -147,10 +147,10 @@ def read(
     keys, values = [], []
     for at, layer in enumerate(language.layers):
         normed_lh = rms_normed(places_lh, layer.first_norm_h, language.shape.eps)
-        query_knv, key_klv, value_klv = _asked(layer, language.shape, normed_lh, turned)
+        query_kmv, key_klv, value_klv = _asked(layer, language.shape, normed_lh, turned)
         before_keys, before_values = cache.of(at)
         key_ksv, value_ksv = _joined([*before_keys, key_klv]), _joined([*before_values, value_klv])
-        places_lh = places_lh + _gathered(query_knv, key_ksv, value_ksv, len(places_lh)) @ layer.gathers_oh
+        places_lh = places_lh + _gathered(query_kmv, key_ksv, value_ksv, len(places_lh)) @ layer.gathers_oh
         places_lh = places_lh + _fed(layer, rms_normed(places_lh, layer.second_norm_h, language.shape.eps))
         keys.append(key_klv)
         values.append(value_klv)
@@ -185,7 +185,7 @@ def rms_normed(
 def _asked(
     layer: Layer, shape: Shape, normed_lh: Float32[np.ndarray, "l h"], turned: Rotation
 ) -> tuple[
-    Float32[np.ndarray, "k e*l v"],
+    Float32[np.ndarray, "k m v"],
     Float32[np.ndarray, "k l v"],
     Float32[np.ndarray, "k l v"],
 ]:
@@ -197,27 +197,27 @@ def _asked(
     heads_lnv = asked_lq.reshape(count, -1, shape.head_dim)
     rotated_lnv = rotated(heads_lnv[:, : shape.heads + shape.key_heads], turned)
     query_lkev = rotated_lnv[:, : shape.heads].reshape(count, shape.key_heads, -1, shape.head_dim)
-    query_knv = query_lkev.transpose(1, 2, 0, 3).reshape(shape.key_heads, -1, shape.head_dim)
-    query_knv *= np.float32(shape.head_dim**-0.5)
+    query_kmv = query_lkev.transpose(1, 2, 0, 3).reshape(shape.key_heads, -1, shape.head_dim)
+    query_kmv *= np.float32(shape.head_dim**-0.5)
     key_klv = rotated_lnv[:, shape.heads :].swapaxes(0, 1)
     value_klv = heads_lnv[:, shape.heads + shape.key_heads :].swapaxes(0, 1)
-    return query_knv, key_klv, value_klv
+    return query_kmv, key_klv, value_klv
 
 
 def _gathered(
-    query_knv: Float32[np.ndarray, "k _n v"],
+    query_kmv: Float32[np.ndarray, "k m v"],
     key_ksv: Float32[np.ndarray, "k s v"],
     value_ksv: Float32[np.ndarray, "k s v"],
     count: int,
 ) -> Float32[np.ndarray, "l o"]:
     """What each of `count` places gathers from itself and all before it."""
-    scores_kns = query_knv @ key_ksv.swapaxes(1, 2)
-    scores_kels = scores_kns.reshape(len(key_ksv), -1, count, key_ksv.shape[1])
+    scores_kms = query_kmv @ key_ksv.swapaxes(1, 2)
+    scores_kels = scores_kms.reshape(len(key_ksv), -1, count, key_ksv.shape[1])
     if count > 1:
         scores_kels[..., -count:] += _ahead(count)
-    found_knv = softmax(scores_kns) @ value_ksv
-    found_kelv = found_knv.reshape(len(key_ksv), -1, count, value_ksv.shape[-1])
-    return found_kelv.transpose(2, 0, 1, 3).reshape(count, -1)
+    found_kmv = softmax(scores_kms) @ value_ksv
+    found_kelv = found_kmv.reshape(len(key_ksv), -1, count, value_ksv.shape[-1])
+    return np.asarray(found_kelv.transpose(2, 0, 1, 3).reshape(count, -1))
 
 
 def _ahead(count: int) -> Float32[np.ndarray, "l l"]:

@@ -5,7 +5,7 @@ documents   mmc4's docs_*.jsonl; and captioned pictures of one data set, two to 
 tchat, ichat, mchat     chatsearch/<subtask>_train.jsonl
 visual      llava*.json; else VisDial's talks or ChatIR's about the pictures
 edits       InstructPix2Pix's folders; FashionMT's modifiers/
-requests    the captions of `captions`, as what users ask for
+requests    each picture of `captions` once, as what a user asks for
 
 Only what a data set has for training is read, the part for validation held out of it where it names none. Where a set
 knows no splits at all, its pictures are split by their places (`data.splits`), and those for testing are left alone.
@@ -143,20 +143,16 @@ def _read(plan: TrainPlan, folder: _Folder, kinds: Sequence[Kind], regions: bool
     if not any(drafts.values()):
         return None
     found = plan.vectors(folder.path, regions=regions)
-    called: dict[str, str | None] = {}
-    rows: dict[str, int] = {}
-    for name in {name for some in drafts.values() for lesson in some for name in lesson.pictures}:
-        row = _row(found, name)
-        called[name] = None if row is None else f"{folder.name}/{found.keys[row]}"
-        if row is not None:
-            rows[f"{folder.name}/{found.keys[row]}"] = row
+    shown = {name for some in drafts.values() for lesson in some for name in lesson.pictures}
+    rows = {name: row for name in shown if (row := _row(found, name)) is not None}
+    called = {name: f"{folder.name}/{found.keys[row]}" for name, row in rows.items()}
     kept = {
-        kind: tuple(_called(lesson, called) for lesson in some if _has_all(lesson, called))
+        kind: tuple(_renamed(lesson, called) for lesson in some if called.keys() >= set(lesson.pictures))
         for kind, some in drafts.items()
     }
     for kind in (kind for kind in kinds if drafts[kind]):
         plan.told(f"{folder.path}, {folder.split}: {len(kept[kind]):,} {kind} of {len(drafts[kind]):,} have vectors")
-    return _Part(kept, rows, found)
+    return _Part(kept, {called[name]: row for name, row in rows.items()}, found)
 
 
 def _row(found: Features, name: str) -> int | None:
@@ -166,15 +162,11 @@ def _row(found: Features, name: str) -> int | None:
         return None
 
 
-def _has_all(lesson: Lesson, called: Mapping[str, str | None]) -> bool:
-    return all(called[name] is not None for name in lesson.pictures)
-
-
-def _called(lesson: Lesson, called: Mapping[str, str | None]) -> Lesson:
+def _renamed(lesson: Lesson, called: Mapping[str, str]) -> Lesson:
     """A lesson with its pictures' names in the material."""
 
     def renamed(item: Item) -> Item:
-        return ImageItem(called[item.image] or "") if isinstance(item, ImageItem) else item
+        return ImageItem(called[item.image]) if isinstance(item, ImageItem) else item
 
     turns = (Turn(turn.role, tuple(map(renamed, turn.items))) for turn in lesson.turns)
     return replace(lesson, turns=tuple(turns))
@@ -203,7 +195,7 @@ def _gathered(arrays: Sequence[Num[np.ndarray, "_ ..."]], rows: Sequence[Sequenc
     out = np.empty((sum(map(len, rows)), *arrays[0].shape[1:]), arrays[0].dtype)
     at = 0
     for array, some in zip(arrays, rows, strict=True):
-        out[at : at + len(some)] = array[list(some)]
+        np.take(array, np.array(some, np.intp), axis=0, out=out[at : at + len(some)], mode="clip")
         at += len(some)
     return out
 
@@ -220,9 +212,7 @@ def _captions(folder: _Folder) -> Iterator[Lesson]:
 
 def _requests(folder: _Folder) -> Iterator[Lesson]:
     rng = folder.rng("requests")
-    for picture, said in _captioned(folder):
-        for _ in said:
-            yield lessons.of_request(picture, said, rng)
+    return (lessons.of_request(picture, said, rng) for picture, said in _captioned(folder))
 
 
 def _documents(folder: _Folder) -> Iterator[Lesson]:

@@ -29,9 +29,6 @@ MOST = 200
 
 AT_ONCE = 64
 
-SEARCHES = ("tchat", "ichat", "mchat", "edits", "requests")
-TALKS = ("visual",)
-
 Roll = Callable[[ChatSearcherNetwork, Looks, Batch], tuple[Tensor, dict[str, Tensor]]]
 
 
@@ -94,43 +91,43 @@ def recall_of(scores_qn: Float[Tensor, "q n"], right_q: Tensor, depth: int = DEP
 
 
 def chosen_leaning(network: ChatSearcherNetwork, looks: Looks, exam: Exam, default: float) -> float:
-    """What to add to the score of [IMG] so that searches are answered with pictures and questions in words.
+    """What to add to the score of [IMG] so that answers begin with pictures where those of validation do.
 
-    It is measured at the beginning of every answer, and where it is counted, both kinds weigh alike. Answers of a
-    search in which the other side only asks on count as searches: there, pictures do no harm.
+    It is measured at the beginning of every answer; answers in pictures and in words weigh alike.
     """
-    margins: dict[bool, list[Tensor]] = {True: [], False: []}
-    for kind, numbers in exam.kinds:
-        if kind in (*SEARCHES, *TALKS):
-            batch = _on(network, exam.course.batch(np.array(numbers)))
-            margins[kind in SEARCHES].append(_margins(network, looks, batch, exam.course.codec))
-    if not margins[True] or not margins[False]:
-        return default
-    return threshold(*(torch.cat(margins[wanted]).double().cpu().numpy() for wanted in (True, False)))
+    found = [
+        _margins(network, looks, _on(network, exam.course.batch(np.array(numbers))), exam.course.codec)
+        for _, numbers in exam.kinds
+    ]
+    margins_k = torch.cat([margins for margins, _ in found]).double().cpu().numpy()
+    shows_k = torch.cat([shows for _, shows in found]).cpu().numpy()
+    return threshold(margins_k[shows_k], margins_k[~shows_k]) if 0 < shows_k.sum() < len(shows_k) else default
 
 
-def threshold(searches_k: Float64[np.ndarray, " k"], talks_j: Float64[np.ndarray, " j"]) -> float:
+def threshold(shows_i: Float64[np.ndarray, " i"], says_j: Float64[np.ndarray, " j"]) -> float:
     """What to add so that as many of the first as possible are at least 0, and as many of the second below.
 
     >>> threshold(np.array([-1.0, 2.0]), np.array([-5.0, -3.0]))
     2.0
     """
-    marks = np.unique(np.concatenate([searches_k, talks_j]))
+    marks = np.unique(np.concatenate([shows_i, says_j]))
     between = np.concatenate([[marks[0] - 1], (marks[1:] + marks[:-1]) / 2, [marks[-1] + 1]])
-    right = [(searches_k >= mark).mean() + (talks_j < mark).mean() for mark in between]
+    right = [(shows_i >= mark).mean() + (says_j < mark).mean() for mark in between]
     return -float(between[int(np.argmax(right))])
 
 
-def _margins(network: ChatSearcherNetwork, looks: Looks, batch: Batch, codec: Codec) -> Float[Tensor, " k"]:
-    """How much better [IMG] is than any other piece, at the beginning of every answer of a batch."""
+def _margins(
+    network: ChatSearcherNetwork, looks: Looks, batch: Batch, codec: Codec
+) -> tuple[Float[Tensor, " k"], Bool[Tensor, " k"]]:
+    """How much better [IMG] is than any other piece, where an answer of a batch begins; whether it does with [IMG]."""
     states_blh = network(batch, looks.of(batch.rows_c))
     before_bl = torch.nn.functional.pad(batch.learnt_bl[:, :-1], (1, 0))
     begins_bl = batch.learnt_bl & ~before_bl & _is_new_answer(batch, codec)
-    at_k = begins_bl.flatten().nonzero().flatten() - 1
-    scores_kv = network.words(states_blh.flatten(0, 1)[at_k])
+    at_k = begins_bl.flatten().nonzero().flatten()
+    scores_kv = network.words(states_blh.flatten(0, 1)[at_k - 1])
     own_k = scores_kv[:, codec.img].clone()
     scores_kv[:, codec.img] = -torch.inf
-    return own_k - scores_kv.amax(dim=1)
+    return own_k - scores_kv.amax(dim=1), batch.numbers_bl.flatten()[at_k] == codec.img
 
 
 def _is_new_answer(batch: Batch, codec: Codec) -> Bool[Tensor, "b l"]:

@@ -76,7 +76,8 @@ def load_language(settings: Model) -> Language:
             "language model"
         )
     if len(cuts) > config.vocab_size:  # it was given pieces that the model has no vectors for yet
-        causal.resize_token_embeddings(len(cuts))
+        with quiet():
+            causal.resize_token_embeddings(len(cuts))
     table, head = causal.get_input_embeddings(), causal.get_output_embeddings()
     tied = head.weight is table.weight
     known = Tokeniser(cuts.backend_tokenizer.to_str(), begin, end, len(table.weight))

@@ -316,7 +316,7 @@ def load(checkpoint: Path | None = None) -> ChatSearcher:
 
 
 def _told(state: ChatState, lines: Sequence[str]) -> ChatState:
-    return replace(state, adapters=tuple(dict.fromkeys((*state.adapters, *lines))))
+    return replace(state, adapters=(*state.adapters, *lines))
 
 
 def _forgotten(state: ChatState) -> tuple[str, ...]:

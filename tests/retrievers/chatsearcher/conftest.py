@@ -1,0 +1,94 @@
+"""A tokeniser that cuts at spaces, whose places can be counted by hand, and small networks with drawn numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Subtask, TextItem, write_chatsearch
+from viewfinder.data.dialogues import Dialogue, Round, dialogue, write_dialogues
+from viewfinder.retrievers.chatsearcher.language import drawn
+from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, Sizes
+from viewfinder.retrievers.chatsearcher.pieces import Tokeniser
+from viewfinder.retrievers.chatsearcher.sequence import Codec
+from viewfinder.retrievers.chatsearcher.settings import LossSettings, Model
+from viewfinder.testing import RAW_WIDTH, tiny_pictures
+
+WORDS = "<s> </s> <unk> USER: ASSISTANT: red green blue over what is it yes more"
+"""The piece of a word is its place here: red 5, over 8, more 13; [IMG] 14, [/IMG] 15, CLS 16, then the slots."""
+
+SIZES = Sizes(raw=RAW_WIDTH, regions=36, region=3, sentence=RAW_WIDTH)
+"""Of vectors of `ColourEncoder`."""
+
+
+@pytest.fixture(scope="session")
+def tokeniser() -> Tokeniser:
+    """Knows `WORDS`."""
+    words: Any = Tokenizer(models.WordLevel({word: at for at, word in enumerate(WORDS.split())}, unk_token="<unk>"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return Tokeniser(words.to_str(), begin=0, end=1, count=len(WORDS.split()))
+
+
+@pytest.fixture(scope="session")
+def codec(tokeniser: Tokeniser) -> Codec:
+    """With two slots, 17 and 18; SAID would be 19."""
+    return Codec(tokeniser, tokens=2)
+
+
+@pytest.fixture(scope="session")
+def small() -> Model:
+    """A network of a few thousand numbers with two slots."""
+    return Model(
+        width=16, layers=2, heads=4, key_heads=2, hidden=24, longest=64, tokens=2, perceiver_width=12,
+        perceiver_layers=2, perceiver_heads=2, perceiver_hidden=16, components=6, region_components=3, retrieval=8,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def network_of(tokeniser: Tokeniser) -> Callable[..., ChatSearcherNetwork]:
+    """Makes a network over vectors of `ColourEncoder`, its numbers drawn: in biases, norms and scales as well."""
+
+    def made(model: Model, loss: LossSettings | None = None, seed: int = 0) -> ChatSearcherNetwork:
+        torch.manual_seed(seed)
+        network = ChatSearcherNetwork(model, loss or LossSettings(queue=4), SIZES, drawn(model, tokeniser))
+        kept = ("frequencies", "language.rotary_emb", "queue.", "log_temperature")
+        with torch.no_grad():
+            for name, numbers in [*network.named_parameters(), *network.named_buffers()]:
+                if not name.startswith(kept):
+                    drawn_numbers = torch.rand_like(numbers) + 0.5 if "deviation" in name else torch.randn_like(numbers)
+                    numbers.copy_(drawn_numbers if "deviation" in name else numbers + 0.3 * drawn_numbers)
+        return network.eval()
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def talks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twenty pictures of one colour over another with lessons of every kind, two of each for validation at least."""
+    folder = tmp_path_factory.mktemp("data") / "colours"
+    pictures = tiny_pictures(folder / "images", 20)
+    names = [f"images/{one.path.name}" for one in pictures]
+    rows = ["image,caption", *(f"{one.path.name},{one.caption}" for one in pictures)]
+    (folder / "captions.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    about: list[Dialogue] = []
+    chats: dict[Subtask, list[ChatSample]] = {"tChat": [], "iChat": [], "mChat": []}
+    for at, one in enumerate(pictures):
+        target, other = names[at], names[at - 1]
+        wanted = ChatTurn("user", (TextItem(one.caption),))
+        like = ChatTurn("user", (TextItem(f"more {one.top}"), ImageItem(other)))
+        shows = ChatTurn("assistant", (TextItem("yes"), ImageItem(other)))
+        for subtask, turns in (("tChat", (wanted,)), ("iChat", (like,)), ("mChat", (wanted, shows, wanted))):
+            chats[subtask].append(ChatSample(f"{subtask}-{at}", subtask, turns, target))
+        about.append(dialogue(target, one.caption, [Round("what is over?", one.top), Round("is it red?", "no")]))
+    (folder / "chatsearch").mkdir()
+    (folder / "dialogues").mkdir()
+    for subtask, samples in chats.items():
+        write_chatsearch(folder / "chatsearch" / f"{subtask}_train.jsonl", samples)
+    for split, some in (("train", about[:16]), ("val", about[16:])):
+        write_dialogues(folder / "dialogues" / f"colours_{split}.json", some)
+    return folder

@@ -1,0 +1,113 @@
+"""Lessons as tensors: red 5, blue 7, [IMG] 14, [/IMG] 15, CLS 16, slots 17 and 18."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from jaxtyping import Float
+from numpy import ndarray
+
+from viewfinder.data.chatsearch import ImageItem, TextItem
+from viewfinder.retrievers.chatsearcher.batch import EMPTY, Batch, batch_of, encoded, texts_alone
+from viewfinder.retrievers.chatsearcher.pieces import Tokeniser
+from viewfinder.retrievers.chatsearcher.sequence import Codec, Item, Lesson, Places, Turn
+
+A, B, C = (ImageItem(name) for name in "abc")
+ROWS = {"a": 10, "b": 11, "c": 12}
+RED, BLUE = TextItem("red"), TextItem("blue")
+
+
+def user(*items: Item) -> Turn:
+    return Turn("user", items)
+
+
+def answer(*items: Item) -> Turn:
+    return Turn("assistant", items)
+
+
+def lesson(*turns: Turn) -> Lesson:
+    return Lesson(turns, "mchat")
+
+
+def batch(codec: Codec, *lessons: Lesson) -> Batch:
+    return batch_of(codec, [codec.lesson(one) for one in lessons], ROWS, None)
+
+
+def test_shorter_sequences_are_filled_at_their_ends(codec: Codec) -> None:
+    found = batch(codec, lesson(user(RED), answer(A)), lesson(user(BLUE), answer(RED)))
+    assert found.numbers_bl.tolist() == [[0, 3, 5, 4, 14, 16, 17, 18, 15, 1], [0, 3, 7, 4, 5, 1, *[EMPTY] * 4]]
+    assert found.learnt_bl[1].tolist() == [False] * 4 + [True] * 2 + [False] * 4
+
+
+def test_pictures_are_found_by_where_they_stand_through_all_sequences(codec: Codec) -> None:
+    """The first sequence has 16 places: its pictures stand at 3 and 10, that of the second at 16 + 5."""
+    found = batch(codec, lesson(user(B, RED), answer(A)), lesson(user(RED), answer(C)))
+    assert found.numbers_bl.shape == (2, 15)
+    assert found.cls_c.tolist() == [3, 10, 15 + 5]
+    assert found.rows_c.tolist() == [11, 10, 12]
+    assert found.wanted_c.tolist() == [False, True, True]  # what the user brings is not looked for
+    flat_p = found.numbers_bl.flatten()
+    assert flat_p[found.cls_c].tolist() == [codec.cls] * 3
+    assert flat_p[found.cls_c - 1].tolist() == [codec.img] * 3  # the states they are looked for from
+    assert flat_p[found.cls_c + 1].tolist() == [codec.slots[0]] * 3
+
+
+def test_sentence_vectors_stand_where_users_have_spoken(tokeniser: Tokeniser) -> None:
+    codec = Codec(tokeniser, tokens=2, says=True)
+    asked: list[str] = []
+
+    def lengths(texts: Sequence[str]) -> Float[ndarray, "k s"]:
+        asked.extend(texts)
+        return np.array([[len(text)] for text in texts], np.float64)
+
+    lessons = [lesson(user(RED), answer(RED), user(A, BLUE), answer(B)), lesson(user(C), answer(RED))]
+    found = batch_of(codec, [codec.lesson(one) for one in lessons], ROWS, lengths)
+    assert asked == ["red", "blue"]
+    assert found.sentences_ks.tolist() == [[3.0], [4.0]] and found.sentences_ks.dtype.is_floating_point
+    assert found.numbers_bl.flatten()[found.said_k].tolist() == [codec.said] * 2
+
+
+# -- what is too long
+
+
+def test_what_was_said_first_goes_first(codec: Codec) -> None:
+    talk = lesson(user(RED), answer(A), user(BLUE), answer(B))
+    assert len(codec.lesson(talk)) == 19
+    assert len(encoded(codec, talk, 19)) == 19
+    shorter = encoded(codec, talk, 18)
+    assert [*shorter.numbers_l] == [*codec.lesson(lesson(user(BLUE), answer(B))).numbers_l]
+    assert shorter.pictures == ("b",)
+
+
+@pytest.mark.parametrize(
+    ("longest", "numbers", "pictures"),
+    [
+        (9, [0, 5, 14, 16, 17, 18, 15, 7], ("a",)),  # the second picture would begin at the ninth place
+        (13, [0, 5, 14, 16, 17, 18, 15, 7, 14, 16, 17, 18, 15], ("a", "b")),
+        (12, [0, 5, 14, 16, 17, 18, 15, 7], ("a",)),
+        (5, [0, 5], ()),
+    ],
+)
+def test_no_picture_is_cut(codec: Codec, longest: int, numbers: list[int], pictures: tuple[str, ...]) -> None:
+    page = lesson(Turn("document", (RED, A, BLUE, B, RED)))
+    found = encoded(codec, page, longest)
+    assert [*found.numbers_l] == numbers
+    assert found.pictures == pictures
+    assert len(found.picture_l) == len(found.learnt_l) == len(numbers)
+
+
+def test_a_sentence_vector_is_cut_with_its_place(tokeniser: Tokeniser) -> None:
+    codec = Codec(tokeniser, tokens=2, says=True)
+    found: Places = encoded(codec, lesson(user(RED), answer(BLUE)), 3)
+    assert [*found.numbers_l] == [0, 3, 5] and found.said == ()
+
+
+# -- texts alone
+
+
+def test_what_is_said_without_pictures_keeps_its_order(codec: Codec) -> None:
+    alone = texts_alone(lesson(user(A, RED), answer(BLUE, B), user(C)))
+    assert alone is not None and alone.texts == ("red", "blue") and alone.pictures == ()
+    assert texts_alone(lesson(user(A), answer(B))) is None

@@ -1,0 +1,142 @@
+"""Records of data sets as lessons, followed by hand."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, TextItem
+from viewfinder.data.dialogues import Round, dialogue
+from viewfinder.data.fashionmt import Transaction
+from viewfinder.data.mmc4 import PagePicture, WebPage
+from viewfinder.retrievers.chatsearcher import lessons
+from viewfinder.retrievers.chatsearcher.sequence import Lesson, Turn
+
+T, P = TextItem, ImageItem
+
+
+class Always(random.Random):
+    """Takes the first of several, and the least of numbers."""
+
+    def random(self) -> float:
+        return 0.0
+
+    def getrandbits(self, k: int, /) -> int:
+        return 0
+
+
+def shown(picture: str) -> Turn:
+    return Turn("assistant", (P(picture),))
+
+
+def test_a_caption_stands_before_its_picture_or_behind_it() -> None:
+    before = lessons.of_caption("1.jpg", "a cat", first=True)
+    assert before == Lesson((Turn("document", (P("1.jpg"), T("a cat"))),), "captions")
+    assert lessons.of_caption("1.jpg", "a cat", first=False).turns[0].items == (T("a cat"), P("1.jpg"))
+
+
+@given(st.integers())
+def test_a_picture_is_asked_for_by_one_caption_or_by_two_turns_of_two(seed: int) -> None:
+    lesson = lessons.of_request("1.jpg", ("A cat.", "Black fur."), random.Random(seed))
+    assert lesson.turns[-1] == shown("1.jpg") and lesson.kind == "requests"
+    first, *rest = lesson.texts
+    assert ("a cat" in first) != ("black fur" in first)
+    assert rest in ([], ["black fur" if "a cat" in first else "a cat"])
+    assert [turn.role for turn in lesson.turns] == ["user", "assistant"] * (1 + len(rest))
+
+
+@given(st.integers(2, 40), st.integers())
+def test_documents_have_two_to_four_pictures_each_of_which_is_in_one(count: int, seed: int) -> None:
+    captioned = [(f"{number}.jpg", (f"a {number}", f"b {number}")) for number in range(count)]
+    made = list(lessons.put_together(captioned, random.Random(seed)))
+    pictures = [picture for lesson in made for picture in lesson.pictures]
+    assert len(pictures) == len(set(pictures)) >= count - 1
+    assert all(2 <= len(lesson.pictures) <= 4 for lesson in made)
+    for lesson in made:
+        said = [text.split()[1] for text in lesson.texts]
+        assert [f"{number}.jpg" for number in said] == list(lesson.pictures)
+
+
+def test_pictures_of_a_web_page_stand_beside_their_sentences() -> None:
+    pictures = (PagePicture("b.jpg", "", 1, 0.3), PagePicture("a.jpg", "", 0, 0.3), PagePicture("c.jpg", "", 1, 0.3))
+    page = WebPage("", ("one", "two", " "), pictures, None, maybe_twice=False)
+    [turn] = lessons.of_web_page(page, Always()).turns
+    assert turn == Turn("document", (P("a.jpg"), T("one"), P("b.jpg"), P("c.jpg"), T("two")))
+
+
+def test_the_target_of_a_chat_is_the_last_answer() -> None:
+    asked = (ChatTurn("user", (T("a cat"),)), ChatTurn("assistant", (T("more?"),)), ChatTurn("user", (T("black"),)))
+    lesson = lessons.of_chat(ChatSample("t-1", "tChat", asked, "7.jpg"), image_first=True)
+    said = (Turn("user", (T("a cat"),)), Turn("assistant", (T("more?"),)), Turn("user", (T("black"),)))
+    assert lesson == Lesson((*said, shown("7.jpg")), "tchat")
+
+
+@pytest.mark.parametrize("image_first", [True, False])
+def test_an_answers_picture_stands_first_where_that_is_asked_for(*, image_first: bool) -> None:
+    answer = ChatTurn("assistant", (T("this one?"), P("1.jpg")))
+    items = lessons.of_turn(answer, image_first=image_first).items
+    assert items == ((P("1.jpg"), T("this one?")) if image_first else (T("this one?"), P("1.jpg")))
+
+
+@pytest.mark.parametrize("image_first", [True, False])
+def test_what_a_user_brings_always_stands_before_the_words(*, image_first: bool) -> None:
+    asked = ChatTurn("user", (T("like this"), P("1.jpg"), T("but red")))
+    assert lessons.of_turn(asked, image_first=image_first).items == (P("1.jpg"), T("like this"), T("but red"))
+
+
+@given(st.integers(0, 12), st.integers())
+def test_a_dialogue_is_cut_into_lessons_of_up_to_five_rounds_that_all_begin_with_the_picture(
+    rounds: int, seed: int
+) -> None:
+    talk = dialogue("1.jpg", "a cat", [Round(f"q{at}?", f"a{at}") for at in range(rounds)])
+    made = list(lessons.of_dialogue(talk, random.Random(seed)))
+    texts = [text for lesson in made for text in lesson.texts]
+    assert texts == [text for at in range(rounds) for text in (f"q{at}?", f"a{at}")]
+    for lesson in made:
+        assert 2 <= len(lesson.turns) <= 10 and lesson.kind == "visual"
+        assert [turn.role for turn in lesson.turns] == ["user", "assistant"] * (len(lesson.turns) // 2)
+        assert lesson.turns[0].items[0] == P("1.jpg") and lesson.pictures == ("1.jpg",)
+
+
+def test_what_nobody_answers_is_no_lesson() -> None:
+    talk = dialogue("1.jpg", "a cat", [Round("how many?", "one"), Round("black?", "")])
+    [lesson] = lessons.of_dialogue(talk, random.Random(0))
+    assert lesson.texts == ("how many?", "one")
+    alone = [ChatTurn("user", (T("hello?"),))]
+    assert not list(lessons.cut(alone, (), random.Random(0)))
+
+
+def transaction(last: str) -> Transaction:
+    return Transaction("0.jpg", ("1.jpg", "2.jpg", "3.jpg"), ("1. is red 2. is long", "1. is blue", last))
+
+
+def test_each_turn_of_a_transaction_is_an_edit_of_the_picture_before() -> None:
+    made = list(lessons.of_transaction(transaction("1. is green"), Always()))
+    assert [lesson.pictures for lesson in made] == [("0.jpg", "1.jpg"), ("1.jpg", "2.jpg"), ("2.jpg", "3.jpg")]
+    assert made[0].turns == (Turn("user", (P("0.jpg"), T("is red and is long"))), shown("1.jpg"))
+
+
+def test_a_turn_that_goes_back_is_an_edit_of_what_it_goes_back_to() -> None:
+    *_, last = lessons.of_transaction(transaction("I prefer the SECOND, and 1. is green"), Always())
+    assert (last.pictures, last.texts) == (("1.jpg", "3.jpg"), ("is green",))
+
+
+@pytest.mark.parametrize(
+    "last", ["1. is green 4. keep the FIRST's collar", "I prefer the FIRST", "1. is green 4. keep the SECOND's None"]
+)
+def test_a_turn_that_no_single_edit_can_tell_is_left_out(last: str) -> None:
+    assert len(list(lessons.of_transaction(transaction(last), random.Random(0)))) == 2
+
+
+@pytest.mark.parametrize("ways", [lessons.OF_COMMANDS, lessons.OF_CLAUSES])
+def test_there_are_a_dozen_ways_to_say_an_instruction_and_each_says_all_of_it(ways: tuple[str, ...]) -> None:
+    assert len(set(ways)) >= 12
+    said = {lessons.in_our_words("Add {two} cats.", (way,), random.Random(0)) for way in ways}
+    assert len(said) == len(ways) and all("add {two} cats" in text for text in said)
+
+
+def test_capitals_that_mean_something_are_kept() -> None:
+    assert lessons.in_our_words("USA flags!", ("please add {}.",), random.Random(0)) == "please add USA flags."

@@ -1,0 +1,114 @@
+"""Talks as places, counted by hand: red 5, green 6, blue 7, over 8, [IMG] 14, [/IMG] 15, CLS 16, slots 17 and 18."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viewfinder.data.chatsearch import ImageItem, TextItem
+from viewfinder.retrievers.chatsearcher.pieces import Tokeniser
+from viewfinder.retrievers.chatsearcher.sequence import NO_PICTURE, Codec, Item, Lesson, Places, Turn, joined
+
+BEGIN, END, USER, ASSISTANT = 0, 1, 3, 4
+A, B = ImageItem("a.jpg"), ImageItem("b.jpg")
+
+
+def says(text: str) -> TextItem:
+    return TextItem(text)
+
+
+def talk(*turns: tuple[str, tuple[Item, ...]]) -> Lesson:
+    roles = {"u": "user", "a": "assistant", "d": "document"}
+    return Lesson(tuple(Turn(roles[role], items) for role, items in turns), "tchat")  # type: ignore[arg-type]
+
+
+def learnt(places: Places) -> list[int]:
+    """What is learnt to be written."""
+    return [int(number) for number in places.numbers_l[places.learnt_l]]
+
+
+def test_a_search_answered_with_a_picture(codec: Codec) -> None:
+    places = codec.lesson(talk(("u", (says("red over blue"),)), ("a", (A,))))
+    assert [*places.numbers_l] == [BEGIN, USER, 5, 8, 7, ASSISTANT, 14, 16, 17, 18, 15, END]
+    assert [*places.picture_l] == [-1] * 7 + [0, 0, 0] + [-1] * 2
+    assert learnt(places) == [14, 16, 15, END]  # neither what the user says nor the slots
+    assert places.pictures == ("a.jpg",) and places.said == ()
+
+
+def test_a_picture_that_the_user_brings_is_read_only(codec: Codec) -> None:
+    places = codec.lesson(talk(("u", (A, says("more blue"))), ("a", (says("it is"), B))))
+    assert [*places.numbers_l][:9] == [BEGIN, USER, 14, 16, 17, 18, 15, 13, 7]
+    assert learnt(places) == [11, 10, 14, 16, 15, END]
+    assert [*places.picture_l[places.picture_l != NO_PICTURE]] == [0, 0, 0, 1, 1, 1]
+    assert places.pictures == ("a.jpg", "b.jpg")
+
+
+def test_a_document_is_learnt_whole_in_its_order(codec: Codec) -> None:
+    places = codec.lesson(talk(("d", (says("red"), A, says("blue")))))
+    assert [*places.numbers_l] == [BEGIN, 5, 14, 16, 17, 18, 15, 7, END]
+    assert learnt(places) == [5, 14, 16, 15, 7, END]
+
+
+def test_the_end_of_a_picture_may_be_left_unlearnt(tokeniser: Tokeniser) -> None:
+    places = Codec(tokeniser, tokens=2, learns_end=False).answer((A,))
+    assert learnt(places) == [14, 16, END]
+
+
+def test_words_of_a_user_are_followed_by_their_vector_where_it_is_read(tokeniser: Tokeniser) -> None:
+    codec = Codec(tokeniser, tokens=2, says=True)
+    asked = codec.user((A, says("more"), says("blue")))
+    assert [*asked.numbers_l][-4:] == [13, 7, 19, ASSISTANT]
+    assert asked.said == ("more blue",)
+    assert codec.user((A,)).said == () and codec.said == 19
+    assert codec.answer((says("yes"),)).said == ()
+
+
+def test_without_slots_a_picture_is_its_global_token(tokeniser: Tokeniser) -> None:
+    codec = Codec(tokeniser, tokens=0)
+    assert [*codec.picture("a.jpg", learnt=True).numbers_l] == [14, 16, 15]
+    assert codec.said == 17 and codec.written == 16
+
+
+def test_a_talk_is_the_same_in_parts_and_at_once(codec: Codec) -> None:
+    """What a search puts together turn by turn is what was learnt."""
+    whole = codec.lesson(talk(("u", (says("red"),)), ("a", (A,)), ("u", (says("more"),)), ("a", (says("yes"), B))))
+    parts = [codec.begin(), codec.user((says("red"),)), codec.answer((A,)), codec.user((says("more"),))]
+    piecewise = joined([*parts, codec.answer((says("yes"), B), ends=False), codec.close()])
+    assert np.array_equal(whole.numbers_l, piecewise.numbers_l)
+    assert np.array_equal(whole.picture_l, piecewise.picture_l)
+    assert np.array_equal(whole.learnt_l, piecewise.learnt_l)
+    assert whole.pictures == piecewise.pictures == ("a.jpg", "b.jpg")
+
+
+def test_what_is_written_is_read_as_words_without_pictures(codec: Codec) -> None:
+    assert codec.text([12, 14, 16, 17, 18, 15, 5]) == "yes red"
+
+
+ITEMS = st.lists(
+    st.one_of(st.sampled_from([A, B]), st.sampled_from(["red", "more blue", "what is it", "nonsense"]).map(TextItem)),
+    max_size=4,
+)
+
+
+@given(st.lists(st.tuples(ITEMS, ITEMS), max_size=3), st.integers(0, 3))
+@pytest.mark.parametrize("learns_end", [True, False])
+def test_every_picture_is_whole_and_only_answers_are_learnt(
+    tokeniser: Tokeniser, learns_end: bool, rounds: list[tuple[list[Item], list[Item]]], tokens: int
+) -> None:
+    codec = Codec(tokeniser, tokens, learns_end=learns_end)
+    turns = [turn for user, answer in rounds for turn in (("u", tuple(user)), ("a", tuple(answer)))]
+    lesson = talk(*turns)
+    places = codec.lesson(lesson)
+    numbers = [*places.numbers_l]
+    begins = [at for at, number in enumerate(numbers) if number == codec.img]
+    shape = [codec.img, codec.cls, *codec.slots, codec.end]
+    assert [numbers[at : at + len(shape)] for at in begins] == [shape] * len(lesson.pictures)
+    assert places.pictures == lesson.pictures
+    shown = places.picture_l[places.picture_l != NO_PICTURE]
+    assert [*shown] == [at for at in range(len(begins)) for _ in range(1 + tokens)]
+    answers = [item for _, answer in rounds for item in answer]
+    pieces = sum(len(item.text.split()) for item in answers if isinstance(item, TextItem))
+    pictures = sum(isinstance(item, ImageItem) for item in answers)
+    assert places.learnt_l.sum() == pieces + pictures * (3 if learns_end else 2) + len(rounds)
