@@ -81,3 +81,10 @@ def looks_back() -> Callable[[], Retriever[Any]]:
     """Makes a retriever that tells what turns do with earlier ones: see tests/looks_back.py."""
     made: Callable[[], Retriever[Any]] = runpy.run_path(str(Path(__file__).with_name("looks_back.py")))["LooksBack"]
     return made
+
+
+@pytest.fixture(scope="session")
+def talker() -> Callable[..., Retriever[Any]]:
+    """Makes a retriever that answers questions in words: see tests/talker.py."""
+    made: Callable[..., Retriever[Any]] = runpy.run_path(str(Path(__file__).with_name("talker.py")))["Talker"]
+    return made

@@ -206,6 +206,7 @@ class Library:
         n: int = 10,
         where: Mapping[str, str] | None = None,
         conversation: Conversation | None = None,
+        leaning: float | None = None,
         progress: Progress | None = None,
     ) -> Session:
         """A talk over this library.
@@ -217,15 +218,18 @@ class Library:
             n: how many results a turn has.
             where: catalogue columns to filter by.
             conversation: an earlier talk to go on with.
+            leaning: how much a retriever that speaks leans to pictures (`chat.answered_with`, `chat.reply`) rather than
+                words when it decides what to answer with; None: as its weights say.
             progress: told how far `prepare` is, which may take minutes the first time.
 
         Raises:
             EncoderMismatch: the weights were trained on the vectors of another encoder than this library's.
+            BadInput: a leaning is given for a retriever that does not speak.
         """
         weights = None if checkpoint is None else Path(checkpoint)
         found = load_retriever(retriever, weights) if isinstance(retriever, str) else retriever
         gallery = self._prepared_for(found, progress)
-        return Session(gallery, found, questioner, n=n, where=where, conversation=conversation)
+        return Session(gallery, found, questioner, n=n, where=where, conversation=conversation, leaning=leaning)
 
     def prepare(self, retriever: Retriever[Any], progress: Progress | None = None) -> Filled:
         """Makes what a retriever reads of the pictures and nobody needed before: their regions.

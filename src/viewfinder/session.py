@@ -2,17 +2,19 @@
 
 The way of a turn: `take` appends it to the conversation, `resolve` looks up what it refers to, the retriever makes one
 step, the gallery scores the query (a `View`), the questioner looks at the likeliest candidates, and what was shown and
-asked is recorded in the conversation. `search` gives the results of a turn at once, `follow_up` the question after it.
+asked is recorded in the conversation. `search` gives the results of a turn at once, `follow_up` the question after it,
+`reply` the words of a retriever that answers in words.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Bool
@@ -39,15 +41,18 @@ from viewfinder.memo import MEMO, StepMemo
 from viewfinder.questioners import Questioner, load_questioner
 from viewfinder.resolving import resolve
 from viewfinder.results import Hit, Hits, View
-from viewfinder.retrievers import Query, RegionSpace, Retriever, reads_of
+from viewfinder.retrievers import Query, RegionSpace, Retriever, Speaks, reads_of
 from viewfinder.retrievers.base import Operation
+
+Answered = Literal["pictures", "words"]
 
 
 class Session:
     """One talk, for one thread at a time. `gallery` is asked at every turn, so that a library that grows is seen.
 
     `image_file` finds the file of an image that a `Show` names. `adapters` says which turns so far the retriever could
-    not take as given, and what was done instead.
+    not take as given, and what was done instead. `leaning`: how much a retriever that speaks leans to pictures, None:
+    as much as it does by itself.
     """
 
     def __init__(
@@ -61,9 +66,10 @@ class Session:
         conversation: Conversation | None = None,
         memo: StepMemo = MEMO,
         image_file: Callable[[str], Path] = Path,
+        leaning: float | None = None,
     ) -> None:
         self._gallery_now = gallery
-        self._retriever = retriever
+        self._retriever = retriever if leaning is None else _leaning_to(retriever, leaning)
         self._weights = _weights_of(retriever)
         self._reads = reads_of(retriever)
         self._questioner_name = questioner
@@ -164,7 +170,7 @@ class Session:
 
     def choose_again(self) -> None:
         """Another question after the newest turn is to be chosen: in a talk that goes on with other settings."""
-        self._unasked = self.view()
+        self._unasked = None if self.answered_with == "words" else self.view()
 
     def asked(self, question: Question | None) -> None:
         """Notes what was asked after the newest turn."""
@@ -197,6 +203,57 @@ class Session:
             if done and not is_skip(node.turn) and node.number not in lost:
                 found[node.number] = done
         return found
+
+    # -- answers of retrievers that speak
+
+    @property
+    def answered_with(self) -> Answered | None:
+        """Whether the newest turn is answered with pictures, or in words: then its results are those of before.
+
+        None where nothing was said yet, and from retrievers that do not speak: all they answer with is pictures.
+        """
+        return self.answered_at(self.conversation.here.number)
+
+    def answered_at(self, number: int) -> Answered | None:
+        """`answered_with`, of any node of the talk.
+
+        Raises:
+            ValueError: there is no such node.
+        """
+        state = self._answering(number)
+        if state is None or not isinstance(self._retriever, Speaks):
+            return None
+        return "pictures" if self._retriever.shows(state) else "words"
+
+    def reply(self, number: int | None = None) -> Iterator[str]:
+        """The words that a turn (by default, the newest) is answered with, in pieces as they are written.
+
+        To be joined without anything between; none where it is answered with pictures. The pieces may be taken while
+        the talk goes on, by another thread too.
+
+        Raises:
+            ValueError: there is no such node.
+        """
+        state = self._answering(self.conversation.here.number if number is None else number)
+        return iter(()) if state is None or not isinstance(self._retriever, Speaks) else self._retriever.reply(state)
+
+    @property
+    def leaning(self) -> float | None:
+        """How much the retriever leans to pictures when it decides what to answer with; None: it does not speak.
+
+        Setting it has the whole talk read again: what was answered one way may then have been answered the other.
+        With infinity every answer is pictures, with minus infinity it is words.
+
+        Raises:
+            BadInput: it is set, and the retriever does not speak; or it is not a number.
+        """
+        return self._retriever.leaning if isinstance(self._retriever, Speaks) else None
+
+    @leaning.setter
+    def leaning(self, pictures: float) -> None:
+        self._retriever = _leaning_to(self._retriever, pictures)
+        if self._unasked is not None:
+            self.choose_again()
 
     # -- the present
 
@@ -254,8 +311,10 @@ class Session:
         # Going back brings back what was asked there, not the next best question.
         asked = talk.pending if isinstance(turn, BackTo) else None
         self.conversation = talk.recorded(shown=tuple(hit.id for hit in hits), asked=asked)
-        self._unasked = view if hits and not isinstance(turn, BackTo) else None
         self.last_query, self.adapters = view.query, view.adapters
+        # Nor is anything asked after words: one does not speak twice before the other has.
+        done = not hits or isinstance(turn, BackTo) or self.answered_with == "words"
+        self._unasked = None if done else view
         return hits, view
 
     def _seen_from(self, node: Node, talk: Conversation, gallery: Gallery, *, new: bool = False) -> View:
@@ -306,7 +365,18 @@ class Session:
         """What a turn comes to may depend on the catalogue, so another state of the library is another state here."""
         snapshot = gallery.snapshot
         library = (gallery.encoder.version, str(snapshot.folder), snapshot.generation)
-        return self._retriever.name, self._weights, *library, node.key
+        return self._retriever.name, self._weights, str(self.leaning), *library, node.key
+
+    def _answering(self, number: int) -> Any | None:
+        """The state whose answer is that of a node; None where nothing was said, or nothing is left of what was."""
+        node = self.conversation.node(number)
+        while isinstance(node.turn, BackTo) or is_skip(node.turn):
+            node = self.conversation.node(node.parent)
+        lost: dict[int, str] = {}
+        if node.turn is None or not isinstance(self._retriever, Speaks):
+            return None
+        state = self._state(self.conversation, node, self._gallery_now(), lost, new=False)
+        return None if node.number in lost else state
 
     def _allowed(self, gallery: Gallery) -> Bool[np.ndarray, " n"] | None:
         return gallery.snapshot.where(self._where) if self._where else None
@@ -332,6 +402,14 @@ class Session:
 
 def _id(picture: Hit | PictureId) -> PictureId:
     return picture.id if isinstance(picture, Hit) else picture
+
+
+def _leaning_to(retriever: Retriever[Any], pictures: float) -> Retriever[Any]:
+    if not isinstance(retriever, Speaks):
+        raise BadInput(f"{retriever.name} answers with pictures alone: leave the leaning out")
+    if math.isnan(pictures):
+        raise BadInput("a leaning is a number: above 0 for pictures, below 0 for words")
+    return retriever.leaning_to(pictures)
 
 
 def _weights_of(retriever: Retriever[Any]) -> str:

@@ -29,6 +29,8 @@ VERBS = [
     "demo",
     "token",
     "world",
+    "construct",
+    "review",
     "features",
     "tune",
     "train",

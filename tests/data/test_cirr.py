@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from viewfinder.data.cirr import read_cirr
+from viewfinder.data.cirr import CirrPair, read_cirr, write_cirr
 from viewfinder.errors import BadInput, UnknownName
 
 NAMES = tuple(f"dev-{i}-0-img0" for i in range(8))
@@ -125,3 +125,32 @@ def test_annotations_alone_are_read_without_complaint(tmp_path: Path) -> None:
     read, report = read_cirr(folder_with(tmp_path, [pair()]), "val")
     assert read.paths == {}
     assert report.dropped == ()
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    members = ("a", "b", "c")
+    pairs = [
+        CirrPair(7, "a", "the same in red", "b", members, {"b": 1.0}),
+        CirrPair(8, "c", "from above", None, members, {}),
+    ]
+    (tmp_path / "b.png").touch()
+    write_cirr(tmp_path, "test1", pairs, {name: f"./{name}.png" for name in (*members, "d")})
+    read, _ = read_cirr(tmp_path, "test1")
+    assert list(read.pairs) == pairs
+    assert read.gallery == ("a", "b", "c", "d") and set(read.paths) == {"b"}
+
+
+def test_places_within_a_set_are_written_as_published(tmp_path: Path) -> None:
+    pairs = [CirrPair(at, "c", "red", "a", members, {}) for at, members in enumerate([tuple("abc"), tuple("ca")])]
+    write_cirr(tmp_path, "val", [*pairs, pairs[0]], {name: name for name in "abc"})
+    sets = [one["img_set"] for one in json.loads((tmp_path / "captions" / "cap.rc2.val.json").read_text())]
+    assert sets[0] == {"id": 0, "members": ["a", "b", "c"], "reference_rank": 2, "target_rank": 0}
+    assert sets[1] == {"id": 1, "members": ["c", "a"], "reference_rank": 0, "target_rank": 1}
+    assert sets[2]["id"] == 0
+
+
+@pytest.mark.parametrize(("reference", "members", "lost"), [("x", "abc", "x"), ("a", "abz", "z")])
+def test_a_pair_that_could_not_be_read_is_not_written(tmp_path: Path, reference: str, members: str, lost: str) -> None:
+    pair = CirrPair(3, reference, "red", "b", tuple(members), {})
+    with pytest.raises(ValueError, match=f"pair 3: {lost} is not"):
+        write_cirr(tmp_path, "val", [pair], {name: name for name in "abc"})

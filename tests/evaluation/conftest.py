@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,9 +15,9 @@ import pytest
 from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Reject
-from viewfinder.retrievers import Part, Query, RegionSpace, ResolvedTurn
+from viewfinder.retrievers import RETRIEVERS, Part, Query, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.base import RawPictures
-from viewfinder.testing import ColourEncoder
+from viewfinder.testing import COLOURS, ColourEncoder
 
 PROGRAM = (sys.executable, "-c", "from viewfinder.cli import main; main()")
 
@@ -111,3 +112,49 @@ def looking_by_name(monkeypatch: pytest.MonkeyPatch) -> Looking:
 
     monkeypatch.setitem(viewfinder.retrievers.RETRIEVERS, "looking", load)
     return system
+
+
+@dataclass(frozen=True)
+class Seer:
+    """Sees what colour is on top of the last picture that was named, and says so; without one it says red.
+
+    A question ("...?") speaks for words by 2, anything else for pictures by 2.
+    """
+
+    leaning: float = 0.0
+    name: str = "seer"
+    needs: tuple[str, ...] = ("global",)
+
+    def leaning_to(self, pictures: float) -> Seer:
+        return replace(self, leaning=pictures)
+
+    def begin(self) -> tuple[str, bool]:
+        return "red", True
+
+    def step(self, state: tuple[str, bool], turn: ResolvedTurn) -> tuple[str, bool]:
+        top = _top(turn) if turn.pictures else state[0]
+        return top, (-2 if turn.text.endswith("?") else 2) + self.leaning >= 0
+
+    def query(self, state: tuple[str, bool]) -> Query:
+        return Query(())
+
+    def shows(self, state: tuple[str, bool]) -> bool:
+        return state[1]
+
+    def reply(self, state: tuple[str, bool]) -> Iterator[str]:
+        if not state[1]:
+            yield "It is "
+            yield f"{state[0]}."
+
+
+def _top(turn: ResolvedTurn) -> str:
+    pairs = list(product(COLOURS, repeat=2))
+    likeness = turn.words([f"{top} over {bottom}" for top, bottom in pairs]) @ turn.pictures[0].vectors["global"]
+    return pairs[int(likeness.argmax())][0]
+
+
+@pytest.fixture
+def seer(monkeypatch: pytest.MonkeyPatch) -> Seer:
+    """A system called "seer"."""
+    monkeypatch.setitem(RETRIEVERS, "seer", lambda checkpoint: Seer())
+    return Seer()

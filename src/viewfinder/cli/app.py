@@ -16,6 +16,7 @@ import typer
 from viewfinder.cli.add import add
 from viewfinder.cli.bench import bench
 from viewfinder.cli.chat import chat
+from viewfinder.cli.construct import construct
 from viewfinder.cli.demo import demo
 from viewfinder.cli.dialogues import dialogues
 from viewfinder.cli.doctor import doctor
@@ -23,6 +24,7 @@ from viewfinder.cli.evaluate import compare, evaluate
 from viewfinder.cli.failing import FAILED, INTERRUPTED, WRONG_USE, debugging, report_failure, silence_stdout
 from viewfinder.cli.features import features
 from viewfinder.cli.find import find
+from viewfinder.cli.review import review
 from viewfinder.cli.serve import serve
 from viewfinder.cli.status import failures, prune, status, verify
 from viewfinder.cli.token import token
@@ -38,8 +40,8 @@ app = typer.Typer(
 )
 
 VERBS = (
-    add, find, chat, serve, status, failures, prune, verify, doctor, demo, token, world, features, tune, train,
-    dialogues, evaluate, compare, bench,
+    add, find, chat, serve, status, failures, prune, verify, doctor, demo, token, world, construct, review, features,
+    tune, train, dialogues, evaluate, compare, bench,
 )  # fmt: skip
 
 for verb in VERBS:

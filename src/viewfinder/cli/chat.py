@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from viewfinder.cli.options import CountOption, JsonOption, LibraryOption, open_library
+from viewfinder.cli.options import CountOption, JsonOption, LeaningOption, LibraryOption, open_library
 from viewfinder.cli.output import counted, note, say
 from viewfinder.progress import progress_bar
 
@@ -29,6 +29,7 @@ def chat(
     script: Annotated[
         Path | None, typer.Option(metavar="TURNS.jsonl", help='Turns from a file, one JSON a line; "-": stdin.')
     ] = None,
+    leaning: LeaningOption = None,
     n: CountOption = 10,
     preview: Annotated[bool, typer.Option("--preview", help="Show the best results as small pictures.")] = False,
     library: LibraryOption = None,
@@ -46,7 +47,7 @@ def chat(
     found = load_retriever(retriever, checkpoint)
     collection = open_library(library)
     with progress_bar("reading the regions of the pictures, once", shown=not as_json) as progress:
-        session = collection.chat(found, questioner, n=n, progress=progress)
+        session = collection.chat(found, questioner, n=n, leaning=leaning, progress=progress)
     _note_left_out(collection.left_out)
     teller = Teller(as_json, preview and not as_json)
     if script is not None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 RUNS = Path("runs/evaluate")
 CAPTIONER = "captioner"
+TALKING = {"visual": "questions", "decision": "talks", "grounding": "phrases"}
+"""Protocols that measure something else than a search, and what they count."""
 
 
 def evaluate(
@@ -32,7 +34,11 @@ def evaluate(
         Path | None, typer.Option(metavar="DIR", help="Where the run goes. [default: runs/evaluate/SYSTEM-DATA]")
     ] = None,
     protocol: Annotated[
-        str | None, typer.Option(metavar="NAME", help="One of the protocols that the data has. [default: all]")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="One of the protocols that the data has; or visual, decision or grounding. [default: all searches]",
+        ),
     ] = None,
     split: Annotated[
         str | None, typer.Option(metavar="NAME", help="Which part of the data. [default: test, else val]")
@@ -49,7 +55,9 @@ def evaluate(
     ] = None,
     manner: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="How the user (or captioner) talks, as noise=0.1; repeatable."),
+        typer.Option(
+            metavar="KEY=VALUE", help="How the user (or captioner) talks: noise=0.1; or what a protocol varies."
+        ),
     ] = None,
     questioner: Annotated[
         str | None, typer.Option(metavar="NAME[=SOURCE]", help="What asks, when a simulated user talks.")
@@ -77,7 +85,8 @@ def evaluate(
 
     Writes results.json, ranks.npz and report.html; where a system looks at regions, drawings of what it looks at too;
     where a questioner asked by ChatIR's protocol, dialogues.json. Of captioner, which says how one
-    picture differs from another, captions.jsonl.
+    picture differs from another, captions.jsonl. Of the protocols visual (questions about pictures), decision
+    (pictures or words) and grounding (where in a picture), one file of all that was said or chosen.
     """
     from viewfinder import encoders
     from viewfinder.evaluation import Plan, write_run
@@ -98,6 +107,8 @@ def evaluate(
     told = (lambda line: None) if as_json else note
     if system == CAPTIONER:
         return _caption(plan, model, folder, told, as_json)
+    if protocol in TALKING:
+        return _talk(plan, model, folder, told, as_json)
     evaluation = run(plan, model, folder, told=told, make_encoder=make_encoder)
     write_run(evaluation.run)
     page = write_page(evaluation.run, evaluation.examples)
@@ -124,6 +135,21 @@ def _caption(plan: Plan, encoder: Encoder, folder: Path, told: Told, as_json: bo
     else:
         _say_run(captioning.run)
         say(f"every caption: {folder / CAPTIONS}; beside the pictures: {page}")
+    return 0
+
+
+def _talk(plan: Plan, encoder: Encoder, folder: Path, told: Told, as_json: bool) -> int:
+    """What a system says, when it says something, and where it looks, rather than what it finds."""
+    from viewfinder.evaluation import talking
+    from viewfinder.evaluation.values import write_measured
+
+    measured = talking.TALKING[plan.protocol or ""](plan, encoder, folder, told)
+    behind = write_measured(measured)
+    if as_json:
+        emit(_record(measured.run) | {"behind": str(behind)})
+    else:
+        _say_run(measured.run)
+        say(f"all {len(measured.things):,} {TALKING[plan.protocol or '']}: {behind}")
     return 0
 
 

@@ -27,6 +27,13 @@ FeaturesOption = Annotated[
 VectorsOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Vectors of the pictures, in place of the pictures.")
 ]
+LeaningOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="FLOAT",
+        help="How much a retriever that talks leans to pictures (below 0: to words). [default: as it was trained]",
+    ),
+]
 CountOption = Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many results.")]
 
 

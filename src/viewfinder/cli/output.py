@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,15 @@ def emit(data: Any) -> None:
 def say(line: str = "") -> None:
     """One line for people."""
     typer.echo(line)
+
+
+def say_pieces(before: str, pieces: Iterable[str]) -> None:
+    """One line for people, whose pieces are shown as they come; line breaks in it are blanks."""
+    try:
+        for piece in chain((before,), pieces):
+            typer.echo("".join(letter if letter.isprintable() else " " for letter in piece), nl=False)
+    finally:  # whoever interrupts it goes on in a new line
+        typer.echo()
 
 
 def note(line: str) -> None:

@@ -13,7 +13,7 @@ from viewfinder.cli.failing import explained
 from viewfinder.cli.leaving import leave_at_once_if_waiting
 from viewfinder.cli.output import counted, emit, note, say, show_table
 from viewfinder.cli.turns import Teller, say_question, show_tree
-from viewfinder.cli.typed import HELP, Command, Open, Plain, Save, Why, understood
+from viewfinder.cli.typed import HELP, Command, Lean, Open, Plain, Save, Why, understood
 from viewfinder.cli.waiting import question_unless_typed
 from viewfinder.conversation import Conversation, Turn
 from viewfinder.errors import BadInput, ViewfinderError
@@ -78,6 +78,9 @@ class Terminal:
                 say(HELP)
             case Why(rank):
                 self._explain(rank)
+            case Lean(pictures):
+                self._session.leaning = pictures
+                emit({"leaning": pictures}) if self._teller.as_json else say(f"leaning {pictures:g} from now on")
             case Save(file):
                 self._save(file if file.suffix else file.with_suffix(".json"))
             case Open(file):
@@ -92,7 +95,7 @@ class Terminal:
             self._teller.tell(self._session, self._hits)
             return
         self._hits = self._session.search(turn)
-        self._teller.results(self._session, self._hits)
+        self._teller.answer(self._session, self._hits)
         question = question_unless_typed(self._session, lambda: say("  (thinking of a question; you may go on)"))
         if question is not None:
             say_question(question)
@@ -122,7 +125,8 @@ class Terminal:
             talk = Conversation.from_json(json.loads(file.read_text(encoding="utf-8")))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise BadInput(f"{file}: this is no talk that was saved here ({error})") from error
-        session = self._library.chat(self._retriever, self._questioner, n=self._n, conversation=talk)
+        leaning = self._session.leaning
+        session = self._library.chat(self._retriever, self._questioner, n=self._n, conversation=talk, leaning=leaning)
         hits = session.back_to(talk.here.number)
         self._session, self._hits = session, hits
         self._teller.tell(session, hits)

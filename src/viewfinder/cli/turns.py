@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from viewfinder.cli.output import emit, plain, say, show, show_hits
+from viewfinder.cli.output import emit, plain, say, say_pieces, show, show_hits
 from viewfinder.conversation import Conversation, Like, Node, Question
 from viewfinder.telling import described
 
@@ -36,12 +36,12 @@ class Teller:
         if self.as_json:
             emit(turn_json(session, hits))
             return
-        self.results(session, hits, echo=echo)
+        self.answer(session, hits, echo=echo)
         if session.question is not None:
             say_question(session.question)
 
-    def results(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
-        """What a turn came to, for people, before anything is asked."""
+    def answer(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
+        """What a turn came to, for people, before anything is asked: words as they are written, or results."""
         here = session.conversation.here
         if echo and here.turn is not None:
             before = session.conversation.nodes[here.number - 1].shown
@@ -51,17 +51,30 @@ class Teller:
         for operation in _operations(session):
             if operation.words:  # what was given as a turn is told by the turn itself
                 say(told_operation(operation))
-        show_hits(hits)
+        said = session.answered_with == "words"
+        if said:
+            say_pieces("answer: ", session.reply())
+        if not said or not _on_screen(session, hits):
+            self._results(hits)
         told = sum(
             1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._noted, session.adapters, strict=False))
         )
         for line in session.adapters[told:]:
             say(f"note: {line}")
         self._noted = session.adapters
+
+    def _results(self, hits: Hits) -> None:
+        show_hits(hits)
         if self.preview:
             from viewfinder.cli.preview import preview
 
             typer.echo(preview([hit.path for hit in hits[:PREVIEWED]]), color=True)  # asked for: in a pipe too
+
+
+def _on_screen(session: Session, hits: Hits) -> bool:
+    """Whether the same results were told of the turn before."""
+    talk = session.conversation
+    return talk.nodes[talk.here.number - 1].shown == tuple(hit.id for hit in hits)
 
 
 def _tell_attributes(names: Sequence[str]) -> None:
@@ -93,13 +106,14 @@ def told_operation(operation: Operation) -> str:
 
 def turn_json(session: Session, hits: Hits) -> dict[str, Any]:
     """One line of `chat --json`."""
-    question = session.question
+    question, kind = session.question, session.answered_with
     return {
         "turn": session.conversation.here.number,
         **hits.to_json(),
         "question": None if question is None else asdict(question),
         "adapters": list(session.adapters),
         "operations": [asdict(operation) for operation in _operations(session)],
+        "answer": None if kind is None else {"with": kind, "text": "".join(session.reply())},
     }
 
 

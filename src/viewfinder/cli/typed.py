@@ -43,6 +43,7 @@ HELP = """\
   back 1                     go on from an earlier turn; 0 is the start
   say tree                   words that would be read as a command
   why 2                      what each turn adds to result 2
+  leaning 2                  answer rather with pictures, -2: rather in words, for retrievers that talk
   tree                       the whole talk
   save FILE   open FILE      keep the talk as JSON, take it up again
   help   quit"""
@@ -53,6 +54,13 @@ class Why:
     """Explain the result of this number."""
 
     rank: int
+
+
+@dataclass(frozen=True)
+class Lean:
+    """Have the retriever lean to pictures by so much, from now on."""
+
+    pictures: float
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,7 @@ class Plain:
     name: str
 
 
-Command = Turn | Why | Save | Open | Plain
+Command = Turn | Why | Lean | Save | Open | Plain
 
 WORDS = {"help": "help", "h": "help", "tree": "tree", "quit": "quit", "exit": "quit", "q": "quit"}
 SKIP = re.compile(r"/?skip(?: (?:it|this|that|(?:the|this|that) question))?|(?:another|next) question", re.IGNORECASE)
@@ -226,6 +234,7 @@ PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Conversation], C
         (rf"keep (?:the )?(?P<attribute>\w+?){_OF_TURN}", _keep),
         (r"back(?: to)?(?: turn)?(?: (?P<turn>\d+))?", _back),
         (r"why #?(?P<rank>\d+)", lambda found, talk: Why(int(found["rank"]))),
+        (r"leaning (?P<to>[-+]?\d+(?:\.\d+)?)", lambda found, talk: Lean(float(found["to"]))),
         (r"save (?P<file>\S+|.+\.json)", lambda found, talk: Save(Path(found["file"]).expanduser())),
         (r"open (?P<file>.+)", _open),
         (r"say (?P<text>.+)", lambda found, talk: Say(found["text"])),

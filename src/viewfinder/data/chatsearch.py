@@ -153,16 +153,32 @@ def write_gallery(folder: Path, subtask: Subtask, pictures: Sequence[str]) -> Pa
     return file
 
 
+def turns_record(turns: Iterable[ChatTurn]) -> list[dict[str, Any]]:
+    """Turns as a record has them."""
+    return [{"role": turn.role, "content": [vars(item) for item in turn.content]} for turn in turns]
+
+
+def turns_of(record: Sequence[Any], where: str) -> tuple[ChatTurn, ...]:
+    """What `turns_record` gave; `where` names file and record.
+
+    Raises:
+        BadInput: there is none, one is malformed, or the last one is not the user's.
+    """
+    turns = tuple(_turn(turn, f"{where}, turns[{at}]") for at, turn in enumerate(record))
+    if not turns or turns[-1].role != "user":
+        raise BadInput(f"{where}, turns: the last turn must be the user's")
+    return turns
+
+
 def _gallery_file(folder: Path, subtask: Subtask) -> Path:
     return folder / f"gallery_{subtask}.txt"
 
 
 def _record(sample: ChatSample) -> dict[str, Any]:
-    turns = [{"role": turn.role, "content": [vars(item) for item in turn.content]} for turn in sample.turns]
     return {
         "id": sample.id,
         "subtask": sample.subtask,
-        "turns": turns,
+        "turns": turns_record(sample.turns),
         "target": sample.target,
         "source": dict(sample.source),
     }
@@ -170,9 +186,7 @@ def _record(sample: ChatSample) -> dict[str, Any]:
 
 def _sample(record: Mapping[str, Any], where: str) -> ChatSample:
     turns: list[Any] = field_of(where, record, "turns", list)
-    read = tuple(_turn(turn, f"{where}, turns[{at}]") for at, turn in enumerate(turns))
-    if not read or read[-1].role != "user":
-        raise BadInput(f"{where}, turns: the last turn must be the user's")
+    read = turns_of(turns, where)
     subtask = _one_of(record.get("subtask"), SUBTASKS, f"{where}, subtask")
     source: dict[str, Any] = field_of(where, record, "source", dict) if "source" in record else {}
     name, target = field_of(where, record, "id", str), field_of(where, record, "target", str)

@@ -9,13 +9,13 @@ Every query belongs to a set of six similar pictures, its reference among them; 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from viewfinder.data.files import folder_at
-from viewfinder.data.records import field_of, read_list, read_mapping, split_file, texts
+from viewfinder.data.records import field_of, read_list, read_mapping, split_file, texts, write_json
 from viewfinder.data.report import Dropped, ReadReport
 from viewfinder.errors import BadInput
 
@@ -78,6 +78,38 @@ def read_cirr(folder: Path, split: str) -> tuple[Cirr, ReadReport]:
         _check_pictures(file, pair, names)
     paths, missing = _on_disk(folder, names)
     return Cirr(pairs, tuple(names), paths), ReadReport(len(pairs), len(pairs), tuple(missing))
+
+
+def write_cirr(folder: Path, split: str, pairs: Iterable[CirrPair], paths: Mapping[str, str]) -> None:
+    """Writes a split as `read_cirr` reads it; `paths` has the file of every picture of the gallery, below the folder.
+
+    Sets are numbered as they come: pairs with the same members belong to one.
+
+    Raises:
+        ValueError: a pair's reference or target is not among its members, or a member is not in the gallery.
+        OSError: the folder cannot be written.
+    """
+    sets: dict[tuple[str, ...], int] = {}
+    records = [_record(pair, sets, paths) for pair in pairs]
+    for inner, data in (("captions/cap", records), ("image_splits/split", dict(paths))):
+        file = folder / f"{inner}.{VERSION}.{split}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_json(file, data)
+
+
+def _record(pair: CirrPair, sets: dict[tuple[str, ...], int], paths: Mapping[str, str]) -> dict[str, Any]:
+    named = (pair.reference, *(() if pair.target is None else (pair.target,)))
+    if lost := [name for name in named if name not in pair.members]:
+        raise ValueError(f"pair {pair.pairid}: {lost[0]} is not a member of its own set")
+    if lost := [name for name in pair.members if name not in paths]:
+        raise ValueError(f"pair {pair.pairid}: {lost[0]} is not in the gallery")
+    image_set: dict[str, Any] = {"id": sets.setdefault(pair.members, len(sets)), "members": list(pair.members)}
+    image_set["reference_rank"] = pair.members.index(pair.reference)
+    record: dict[str, Any] = {"pairid": pair.pairid, "reference": pair.reference}
+    if pair.target is not None:
+        image_set["target_rank"] = pair.members.index(pair.target)
+        record |= {"target_hard": pair.target, "target_soft": dict(pair.soft_targets)}
+    return {**record, "caption": pair.caption, "img_set": image_set}
 
 
 def _read_gallery(file: Path) -> dict[str, str]:

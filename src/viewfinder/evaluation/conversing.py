@@ -19,6 +19,7 @@ from viewfinder.conversation import Conversation, Question, Turn
 from viewfinder.errors import BadInput
 from viewfinder.evaluation.answering import answer_to
 from viewfinder.evaluation.replay import Progress, RankTable, ranks_in
+from viewfinder.evaluation.speaking import forced
 from viewfinder.evaluation.task import Talk, Task
 from viewfinder.gallery import Gallery
 from viewfinder.measures import carried
@@ -82,7 +83,7 @@ def is_interview(task: Task, questioner: str | None) -> bool:
 
 @dataclass(eq=False)
 class Live:
-    """One talk in a session of its own."""
+    """One talk in a session of its own, in which every turn is answered with pictures."""
 
     gallery: Gallery
     retriever: Retriever[Any]
@@ -90,7 +91,8 @@ class Live:
     _asking_ms: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._session = Session(lambda: self.gallery, self.retriever, self.questioner, n=LOOKS_AT, memo=StepMemo())
+        shows = forced(self.retriever)
+        self._session = Session(lambda: self.gallery, shows, self.questioner, n=LOOKS_AT, memo=StepMemo())
 
     @property
     def held(self) -> Held:

@@ -16,6 +16,7 @@ from jaxtyping import Float, Float32, Int
 
 from viewfinder.conversation import BackTo, Conversation, Node
 from viewfinder.evaluation.region_scores import RegionScorer
+from viewfinder.evaluation.speaking import forced
 from viewfinder.evaluation.task import Talk, Task
 from viewfinder.gallery import Gallery, plain_sum
 from viewfinder.measures import rank_bounds, score_bounds
@@ -127,7 +128,11 @@ def conversation_of(talk: Talk) -> Conversation:
 
 
 def asked_for(conversation: Conversation, gallery: Gallery, retriever: Retriever[Any]) -> Iterator[tuple[Node, Query]]:
-    """The nodes of a conversation that say something, and what the retriever looks for at each."""
+    """The nodes of a conversation that say something, and what the retriever looks for at each.
+
+    Who may answer in words shows pictures nevertheless: ranks are what is measured.
+    """
+    retriever = forced(retriever)
     states: list[Any] = []
     reads = reads_of(retriever)
     for node in conversation.nodes:

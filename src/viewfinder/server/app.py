@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
-from fastapi.responses import FileResponse
-from fastapi.staticfiles import StaticFiles
 
 from viewfinder import __version__
 from viewfinder.memo import MEMO
-from viewfinder.server import access, metrics, openapi, problems
+from viewfinder.server import access, metrics, openapi, pages, problems
 from viewfinder.server.database import (
     Database,
     FeedbackRows,
@@ -35,8 +32,6 @@ from viewfinder.server.talks.talks import Talks
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
-
-STATIC = Path(__file__).parent / "static"
 
 PAGES = {
     "index.html": ("/", "/talk/{rest:path}", "/compare/{rest:path}"),
@@ -90,11 +85,8 @@ def create_app(library: Library, settings: ServerSettings) -> FastAPI:
     metrics.install(app)
     for router in ROUTERS:
         app.include_router(router)
-    for name, addresses in PAGES.items():
-        for address in addresses:
-            app.add_api_route(address, _page(name), methods=["GET", "HEAD"], include_in_schema=False)
+    pages.install(app, PAGES)
     app.openapi = lambda: openapi.document(app)  # type: ignore[method-assign]  # FastAPI's documented way
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
     return app
 
 
@@ -117,10 +109,3 @@ def open_services(library: LiveLibrary, settings: ServerSettings) -> Services:
         jobs=Jobs(library, JobRows(database), settings),
         studies=Studies(StudyRows(database), talks, library),
     )
-
-
-def _page(name: str) -> Callable[[], Any]:
-    async def page() -> FileResponse:
-        return FileResponse(STATIC / name, headers={"Cache-Control": "no-cache"})
-
-    return page

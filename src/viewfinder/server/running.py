@@ -32,21 +32,34 @@ COLLECT_AFTER = (20_000, 20, 50)
 def run(library_folder: Path, settings: ServerSettings, *, ready: Callable[[str], None] = lambda address: None) -> int:
     """Serves a library until SIGTERM or Ctrl-C, then ends in order; the library is made if it is absent.
 
-    `ready` is told the address once requests are answered. A second Ctrl-C ends at once.
-
     Raises:
         BadInput: the port is in use or not ours to have, or another machine could reach the server without a token.
         LibraryError, DatabaseError: what is served cannot be opened.
+    """
+
+    def app() -> ASGIApp:
+        library = Library.open(library_folder)
+        check_guarded(library_folder, settings)
+        from viewfinder.server.app import create_app
+
+        return create_app(library, settings)
+
+    return run_app(app, settings, ready=ready)
+
+
+def run_app(make: Callable[[], ASGIApp], settings: ServerSettings, *, ready: Callable[[str], None]) -> int:
+    """Serves what `make` makes until SIGTERM or Ctrl-C; it is made when the port is ours.
+
+    `ready` is told the address once requests are answered. A second Ctrl-C ends at once.
+
+    Raises:
+        BadInput: the port is in use or not ours to have.
     """
     logs.configure()
     # Requests share the cores among themselves; threads of one product, waiting for each other, would be in their way.
     threadpool_limits(1, user_api="blas")
     with listening(settings.host, settings.port) as listener:
-        library = Library.open(library_folder)
-        check_guarded(library_folder, settings)
-        from viewfinder.server.app import create_app
-
-        app = _Started(logs.RequestLog(create_app(library, settings)))
+        app = _Started(logs.RequestLog(make()))
         server = _Server(_config(app, settings), lambda: ready(address_of(settings.host, listener)))
         try:
             server.run(sockets=[listener])

@@ -42,14 +42,20 @@ class Pool:
 
 
 @dataclass(frozen=True)
-class Services:
-    """One of each, shared by all requests."""
+class Guarding:
+    """What every app has, whatever it serves: by this the access layer decides who may do what."""
 
     settings: ServerSettings
-    library: LiveLibrary
-    database: Database
     pool: Pool
     tokens: Tokens
+
+
+@dataclass(frozen=True)
+class Services(Guarding):
+    """One of each, shared by all requests."""
+
+    library: LiveLibrary
+    database: Database
     uploads: Uploads
     thumbnails: Thumbnails
     talks: Talks
@@ -63,5 +69,14 @@ def _services(request: Request) -> Services:
     return found
 
 
+def _guarding(request: Request) -> Guarding:
+    found = request.app.state.services
+    assert isinstance(found, Guarding)
+    return found
+
+
 Served = Annotated[Services, Depends(_services)]
 """The services, as a route asks for them."""
+
+Guarded = Annotated[Guarding, Depends(_guarding)]
+"""The same for routes of any app."""

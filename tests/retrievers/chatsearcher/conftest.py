@@ -10,7 +10,7 @@ import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Subtask, TextItem, write_chatsearch
+from viewfinder.data.chatsearch import SUBTASKS, ChatSample, ChatTurn, ImageItem, Subtask, TextItem, write_chatsearch
 from viewfinder.data.dialogues import Dialogue, Round, dialogue, write_dialogues
 from viewfinder.retrievers.chatsearcher.language import drawn
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, Sizes
@@ -82,7 +82,7 @@ def talks(tmp_path_factory: pytest.TempPathFactory) -> Path:
         wanted = ChatTurn("user", (TextItem(one.caption),))
         like = ChatTurn("user", (TextItem(f"more {one.top}"), ImageItem(other)))
         shows = ChatTurn("assistant", (TextItem("yes"), ImageItem(other)))
-        for subtask, turns in (("tChat", (wanted,)), ("iChat", (like,)), ("mChat", (wanted, shows, wanted))):
+        for subtask, turns in zip(SUBTASKS, ((wanted,), (like,), (wanted, shows, wanted)), strict=True):
             chats[subtask].append(ChatSample(f"{subtask}-{at}", subtask, turns, target))
         about.append(dialogue(target, one.caption, [Round("what is over?", one.top), Round("is it red?", "no")]))
     (folder / "chatsearch").mkdir()

@@ -43,7 +43,8 @@ def save_tokeniser(folder: Path, **known: Any) -> None:
     cuts: Any = Tokenizer(models.WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token="<unk>"))
     cuts.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     given = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>", **known}
-    transformers.PreTrainedTokenizerFast(tokenizer_object=cuts, **given).save_pretrained(folder)
+    make: Any = transformers.PreTrainedTokenizerFast
+    make(tokenizer_object=cuts, **given).save_pretrained(folder)
 
 
 @pytest.fixture

@@ -64,6 +64,8 @@ from viewfinder.cli import main
 main()
 """
 """The program with a retriever that tells what turns do with earlier ones, of the file that it is given first."""
+WITH_TALKER = WITH_LOOKING_BACK.replace('"LooksBack"', '"Talker"').replace('"looks-back"', '"talker"')
+"""The same with a retriever that answers questions in words."""
 PHOTOS = 120
 WAIT_MS = 20_000
 """How long something may take to appear: machines that run tests are slow at times."""
@@ -255,6 +257,16 @@ def looking_back_server(library: Path, tmp_path_factory: pytest.TempPathFactory)
     shutil.copytree(library, home / "own.vf")
     made = REPOSITORY / "tests" / "looks_back.py"
     with serving(home / "own.vf", program=(sys.executable, "-c", WITH_LOOKING_BACK, str(made))) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def talker_server(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server over a copy of the library that has the retriever `talker`, which answers questions in words."""
+    home = tmp_path_factory.mktemp("talker")
+    shutil.copytree(library, home / "own.vf")
+    made = REPOSITORY / "tests" / "talker.py"
+    with serving(home / "own.vf", program=(sys.executable, "-c", WITH_TALKER, str(made))) as started:
         yield started
 
 

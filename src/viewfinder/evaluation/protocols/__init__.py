@@ -11,6 +11,9 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.protocols import captions, chatir, chatsearch, cirr, drilldown, fashioniq, mai
 from viewfinder.evaluation.task import Task
 
+OTHERS = ("visual", "decision", "grounding")
+"""Those that measure something else than a search, see `evaluation.talking`."""
+
 PREFERRED = ("test", "val", "all")
 """Splits to evaluate on where none is named, the first that there is."""
 
@@ -46,7 +49,7 @@ def tasks_of(folder: Path, protocol: str | None, split: str | None, pool: Path |
     """
     folder_at(folder)
     if protocol is not None and protocol not in PROTOCOLS:
-        raise UnknownName(f"no protocol is called {protocol!r}; there are: {', '.join(PROTOCOLS)}")
+        raise UnknownName(f"no protocol is called {protocol!r}; there are: {', '.join((*PROTOCOLS, *OTHERS))}")
     if pool is not None and protocol not in {None, "chatir"}:
         raise BadInput(f"--pool {pool}: the pool of {protocol} is part of its protocol; chatir takes another one")
     names = [protocol] if protocol is not None else ["chatir"] if pool is not None else list(PROTOCOLS)

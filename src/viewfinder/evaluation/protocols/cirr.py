@@ -11,17 +11,20 @@ from viewfinder.conversation import Like
 from viewfinder.data.cirr import read_cirr
 from viewfinder.evaluation.task import Talk, Task
 
+WORLD = "cirr"
+"""Where a catalogue world has them: its own `captions/` are Fashion IQ's."""
+
 METRICS = ("R@1", "R@5", "R@10", "R@50", "R_subset@1", "R_subset@2", "R_subset@3")
 
 
 def splits(folder: Path) -> tuple[str, ...]:
     """The splits of a folder's CIRR captions."""
-    return tuple(sorted(file.name.split(".")[-2] for file in (folder / "captions").glob("cap.rc2.*.json")))
+    return tuple(sorted(file.name.split(".")[-2] for file in (_home(folder) / "captions").glob("cap.rc2.*.json")))
 
 
 def tasks(folder: Path, split: str) -> list[Task]:
     """One task: the pairs of the split that have a target."""
-    read, report = read_cirr(folder, split)
+    read, report = read_cirr(_home(folder), split)
     talks = tuple(
         Talk(
             str(pair.pairid),
@@ -34,3 +37,9 @@ def tasks(folder: Path, split: str) -> list[Task]:
         if pair.target is not None
     )
     return [Task("cirr", "", split, read.gallery, talks, METRICS, reports=(report,))]
+
+
+def _home(folder: Path) -> Path:
+    """The folder itself, or the one in which a catalogue world has its queries of this kind."""
+    inner = folder / WORLD
+    return inner if inner.is_dir() and not any((folder / "captions").glob("cap.rc2.*.json")) else folder

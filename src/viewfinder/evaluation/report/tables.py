@@ -8,6 +8,7 @@ from viewfinder.evaluation.asked import BY_ANOTHER, REPEATED, SHRUGS
 from viewfinder.evaluation.compare import Row
 from viewfinder.evaluation.figures import Figure
 from viewfinder.evaluation.results import TaskResult
+from viewfinder.evaluation.talking import SHARES
 from viewfinder.measures import Interval
 
 OF_TEXT = frozenset({"BLEU-4", "ROUGE-L", "CIDEr-D"})
@@ -60,7 +61,9 @@ def span(metric: str, interval: Interval) -> str:
 
 
 def is_share(metric: str) -> bool:
-    """Whether a metric lies between 0 and 1."""
+    """Whether a metric lies between 0 and 1, or is a difference of two that do."""
+    if metric.removeprefix("above ").partition(":")[0] in SHARES:
+        return True
     return metric in {"P", SHRUGS, BY_ANOTHER} or metric.partition("@")[0] in {"R", "Hits", "mean R", "R_subset"}
 
 

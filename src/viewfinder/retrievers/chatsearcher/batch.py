@@ -77,7 +77,7 @@ def encoded(codec: Codec, lesson: Lesson, longest: int) -> Places:
 
 
 def texts_alone(lesson: Lesson) -> Lesson | None:
-    """What a lesson says, without its pictures, as a document; None where it says nothing."""
+    """What a lesson says, without its pictures; None where it says nothing."""
     turns = []
     for turn in lesson.turns:
         items = tuple(item for item in turn.items if isinstance(item, TextItem))

@@ -86,7 +86,7 @@ class Course:
             raise BadInput(f"a batch of {stage.batch} cannot be shared by {processes()} processes; choose a multiple")
         if len(numbers_n) < stage.batch:
             raise BadInput(f"{len(numbers_n)} lessons do not fill a batch of {stage.batch}; choose a smaller batch")
-        lengths_n = np.array([self._length(number) for number in numbers_n])
+        lengths_n = np.array([self._length(number) for number in numbers_n.tolist()])
         ordered_n = bucketed(numbers_n, lengths_n, stage.batch, draw)
         return Batches(ordered_n, stage.batch // processes(), self.batch)
 

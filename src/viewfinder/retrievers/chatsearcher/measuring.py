@@ -90,6 +90,7 @@ def recall_of(scores_qn: Float[Tensor, "q n"], right_q: Tensor, depth: int = DEP
     return float((better_q < depth).double().mean())
 
 
+@torch.no_grad()
 def chosen_leaning(network: ChatSearcherNetwork, looks: Looks, exam: Exam, default: float) -> float:
     """What to add to the score of [IMG] so that answers begin with pictures where those of validation do.
 

@@ -36,6 +36,7 @@ class Pieces:
         self._tokeniser: Any = Tokenizer.from_str(tokeniser.json)
         self._tokeniser.no_padding()
         self._tokeniser.no_truncation()
+        self._tokeniser.encode_special_tokens = True  # "</s>" that somebody types is four signs, no end
 
     def numbers(self, text: str) -> list[int]:
         """The numbers of a text's pieces, none for a beginning or an end."""

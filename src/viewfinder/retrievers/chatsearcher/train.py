@@ -164,6 +164,10 @@ def job(plan: TrainPlan, preset: Preset, prepared: Prepared, stage: Stage) -> Jo
         return measured(module, on(device, "val"), exam, partial(roll, settings=preset.loss))
 
     finds = stage.name != "language"
+    if _holds_language(preset, stage) and stage.training.weight_decay:
+        raise BadInput(
+            f"{stage.name}.training.weight_decay: 0 is needed where pieces of the language model stay as they are"
+        )
     network.holds_pieces = _holds_language(preset, stage)
     return Job(
         network=network,
@@ -243,10 +247,8 @@ def _finished(plan: TrainPlan, preset: Preset, prepared: Prepared, fitted: Fitte
     if preset.stages[-1].name == "instruction":
         exam = Exam.of(preset.stages[-1], prepared.val, prepared.codec, preset.model.longest, prepared.sentences)
         device = network.log_temperature.device
-        with torch.no_grad():
-            known["leaning"] = chosen_leaning(
-                network, Looks(*(part.to(device) for part in prepared.looks["val"])), exam, preset.leaning
-            )
+        looks = Looks(*(part.to(device) for part in prepared.looks["val"]))
+        known["leaning"] = chosen_leaning(network, looks, exam, preset.leaning)
     card = replace(_card(plan, prepared, preset.stages[-1]), settings={**known, "stage": preset.stages[-1].name})
     best = plan.out / "best.safetensors"
     save_network(best, network, replace(card, figures=dict(fitted.figures)))
@@ -271,7 +273,7 @@ def _language(plan: TrainPlan, model: Model, seen: Material, start: Card | None)
 
 
 def _texts(material: Material) -> Iterator[str]:
-    yield from ("USER:", "ASSISTANT:") * len(material.rows)  # pieces of their own
+    yield from ("USER:", "ASSISTANT:") * len(material.rows)  # few pieces for what every turn has
     for lessons in material.lessons.values():
         for lesson in lessons:
             yield from lesson.texts

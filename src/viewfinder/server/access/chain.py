@@ -21,13 +21,13 @@ from viewfinder.server.problems import Problem
 
 if TYPE_CHECKING:
     from viewfinder.server.access.tokens import Tokens
-    from viewfinder.server.services import Pool, Services
+    from viewfinder.server.services import Guarding, Pool
     from viewfinder.server.settings import ServerSettings
 
 _NOT_TEXT = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "image/*", "application/octet-stream")
 
 
-def install(app: FastAPI, services_of: Callable[[], Services | None]) -> None:
+def install(app: FastAPI, services_of: Callable[[], Guarding | None]) -> None:
     """Guards an app; `services_of` gives None until the app has started."""
     app.add_middleware(Access, services_of=services_of)
 
@@ -35,10 +35,10 @@ def install(app: FastAPI, services_of: Callable[[], Services | None]) -> None:
 class Access:
     """All layers, built when the first request comes: settings and tokens are not there earlier."""
 
-    def __init__(self, app: ASGIApp, services_of: Callable[[], Services | None]) -> None:
+    def __init__(self, app: ASGIApp, services_of: Callable[[], Guarding | None]) -> None:
         self.app = app
         self._services_of = services_of
-        self._built: tuple[Services, ASGIApp] | None = None
+        self._built: tuple[Guarding, ASGIApp] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes on what is not HTTP."""

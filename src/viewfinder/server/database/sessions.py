@@ -33,6 +33,7 @@ class SessionRow:
     created: float
     updated: float
     hidden: bool
+    leaning: float | None = None
     turns: int = 0
 
 
@@ -89,10 +90,12 @@ class Sessions:
         retriever: str | None = None,
         questioner: str | None = None,
         where: Mapping[str, str] | None = None,
+        leaning: float | None = None,
         at: float,
     ) -> SessionRow | None:
         """Changes what is not None; gives the talk as it is then, or None where there is no such talk."""
-        given = {"name": name, "retriever": retriever, "questioner": questioner, "where": where, "updated": at}
+        asks = {"retriever": retriever, "questioner": questioner, "where": where, "leaning": leaning}
+        given = {"name": name, **asks, "updated": at}
         with self._database.writing() as connection:
             rows.update(connection, SESSIONS, id, {key: value for key, value in given.items() if value is not None})
             return _get(connection, id)

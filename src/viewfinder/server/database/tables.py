@@ -35,6 +35,7 @@ SESSIONS = Table(
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
     Column("hidden", Boolean, nullable=False),  # of a study: not listed, and its retriever is not told
+    Column("leaning", Float, nullable=True),  # to pictures, of a retriever that speaks; null: as it does by itself
     Index("sessions_by_time", "updated", "id"),
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future
 from typing import Annotated, Any
 
@@ -51,6 +51,12 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
         "content": {"text/event-stream": {"schema": event_schema("question", "why", "done")}},
     }
 }
+_REPLY: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Events: `words` as often as there are some, then `done`.",
+        "content": {"text/event-stream": {"schema": event_schema("words", "done")}},
+    }
+}
 _LINES: dict[int | str, dict[str, Any]] = {
     200: {"description": "JSON lines", "content": {"application/jsonl": {"schema": {"type": "string"}}}}
 }
@@ -92,7 +98,7 @@ async def get_session(id: Id, caller: Reader, services: Served) -> SessionTree:
 
 @router.patch("/sessions/{id}", operation_id="change_session", summary="Change a talk", responses=responses(404, 409))
 async def change_session(id: Id, change: SessionChange, caller: Writer, services: Served) -> Session:
-    """Another name; or another retriever, questioner or filter from now on."""
+    """Another name; or another retriever, questioner, filter or leaning from now on."""
     return await services.pool.run(services.talks.change, caller, id, change, public=True)
 
 
@@ -199,6 +205,26 @@ async def turn_events(id: Id, number: Turn, caller: Reader, services: Served) ->
 
 
 @router.get(
+    "/sessions/{id}/turns/{number}/reply/events",
+    operation_id="reply_events",
+    summary="What a turn is answered in words, as it is written",
+    response_class=EventSourceResponse,
+    responses=_REPLY | responses(404, 409),
+)
+async def reply_events(id: Id, number: Turn, caller: Reader, services: Served) -> EventSourceResponse:
+    """`words` {"text": the next piece}, to be joined without anything between; `done` {"text": all of it}.
+
+    There are no words where a turn is answered with pictures, as it always is by retrievers that do not speak.
+    """
+    pieces = await services.pool.run(services.talks.reply, caller, id, number)
+    return EventSourceResponse(
+        _reply(services, pieces),
+        shutdown_event=anyio.Event(),
+        shutdown_grace_period=services.settings.shutdown_s / 2,
+    )
+
+
+@router.get(
     "/sessions/{id}/pictures/{picture}/attributes",
     operation_id="picture_attributes",
     summary="What the retriever of a talk sees in a picture",
@@ -235,7 +261,7 @@ async def feedback(caller: Admin, services: Served) -> StreamingResponse:
 
 def _json(answer: BaseModel, status: int = 200, later: BackgroundTasks | None = None) -> Response:
     """Checked already; FastAPI would check and copy it again."""
-    return Response(answer.model_dump_json(), status, media_type="application/json", background=later)
+    return Response(answer.model_dump_json(by_alias=True), status, media_type="application/json", background=later)
 
 
 async def _edited(
@@ -257,6 +283,19 @@ async def _events(
         for start in range(0, len(here), REASONS_AT_ONCE):
             yield _event("why", {"why": await services.pool.run(view.why, here[start : start + REASONS_AT_ONCE])})
     yield _event("done", {})
+
+
+async def _reply(services: Services, pieces: Iterator[str]) -> AsyncIterator[dict[str, str]]:
+    """A thread is taken for each piece alone: who reads slowly holds none."""
+    text = ""
+    while (piece := await services.pool.run(_next, pieces)) is not None:
+        text += piece
+        yield _event("words", {"text": piece})
+    yield _event("done", {"text": text})
+
+
+def _next(pieces: Iterator[str]) -> str | None:
+    return next(pieces, None)
 
 
 async def _known(chosen: Future[Question | None]) -> Question | None:

@@ -115,12 +115,14 @@ class RetrieverInfo(BaseModel):
     """A retriever. `ready`: nothing has to be prepared; `missing`: pictures whose regions have yet to be made.
 
     `problem`: why it cannot be used with this library, if it cannot. `reads`: what else it reads with a picture that is
-    picked: "attributes", which can be looked at and changed (`GET /retrievers/{name}/attributes`).
+    picked: "attributes", which can be looked at and changed (`GET /retrievers/{name}/attributes`). `leaning`: how much
+    it leans to pictures by itself when it decides whether to answer in words; null: it does not speak.
     """
 
     name: str
     needs: list[str]
     reads: list[Literal["attributes"]]
+    leaning: float | None
     ready: bool
     missing: int
     problem: str | None

@@ -10,6 +10,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 NO_NUL = r"^[^\x00]*$"
 """PostgreSQL keeps no NUL in a text."""
 
+MOST_LEANING = 1000.0
+"""So far to a side, nothing else is answered with."""
+
 MOST_FIELDS = 50
 """Of any object that is sent."""
 
@@ -20,6 +23,8 @@ Number = Annotated[int, Field(ge=0, le=1_000_000)]
 Word = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00\s][^\x00]*$")]
 Words = Annotated[list[Word], Field(max_length=100)]
 """Attributes of a picture; the talk's retriever says which it knows."""
+Leaning = Annotated[float, Field(ge=-MOST_LEANING, le=MOST_LEANING)]
+"""How much a retriever that speaks leans to pictures, rather than words, when it decides what to answer with."""
 
 
 def _few(given: Any) -> Any:
@@ -115,22 +120,27 @@ TurnIn = SayTurn | AnswerTurn | SkipTurn | LikeTurn | ShowTurn | RejectTurn | Ke
 
 
 class SessionIn(Strict):
-    """A new talk."""
+    """A new talk. `leaning`: for retrievers that speak, of which 1000 answers with pictures alone, -1000 with words."""
 
     name: Name = ""
     retriever: Name = "composer"
     questioner: Name = "information_gain"
     where: Filters = Field(default_factory=dict)
     n: Annotated[int, Field(ge=1, le=500)] = 50
+    leaning: Leaning | None = None
 
 
 class SessionChange(Strict):
-    """What is to be another way from now on; what is left out stays."""
+    """What is to be another way from now on; what is left out stays.
+
+    With another retriever or leaning the whole talk is read again: earlier turns may be answered otherwise then.
+    """
 
     name: Name | None = None
     retriever: Name | None = None
     questioner: Name | None = None
     where: Filters | None = None
+    leaning: Leaning | None = None
 
 
 class Session(BaseModel):
@@ -145,6 +155,7 @@ class Session(BaseModel):
     created: datetime
     updated: datetime
     turns: int = Field(description="how many turns there are; the newest is where the talk stands")
+    leaning: float | None = Field(description="of a retriever that speaks; null: as much as it leans by itself")
 
 
 class TreeNode(BaseModel):
@@ -235,10 +246,23 @@ class Operation(BaseModel):
     words: str = Field(description="how it was said; empty where it was given as a turn, not in words")
 
 
+class Answered(BaseModel):
+    """What a retriever that speaks answers a turn with. With words, the results are those of before.
+
+    `text` is null with pictures, and as long as nobody has had the words written: `reply/events` of the turn has them.
+    """
+
+    kind: Literal["pictures", "words"] = Field(alias="with")
+    text: str | None
+
+    model_config = ConfigDict(populate_by_name=True)
+
+
 class Results(BaseModel):
     """What a turn came to, or a later page of it.
 
-    `question` is what was asked then; where `asking` is true, it is still being chosen and comes by events.
+    `question` is what was asked then; where `asking` is true, it is still being chosen and comes by events. `answer` is
+    null from retrievers that do not speak.
     """
 
     turn: int
@@ -251,6 +275,7 @@ class Results(BaseModel):
     operations: list[Operation] = Field(description="what the turns on the way do with earlier ones")
     question: Question | None
     asking: bool
+    answer: Answered | None
     elapsed_ms: float
 
 
@@ -272,6 +297,7 @@ class Exported(Strict):
     questioner: Name = "none"
     where: Filters = Field(default_factory=dict)
     n: Annotated[int, Field(ge=1, le=500)] = 50
+    leaning: Leaning | None = None
     conversation: dict[str, Any]
 
     model_config = ConfigDict(populate_by_name=True)

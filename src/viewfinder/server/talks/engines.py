@@ -20,6 +20,7 @@ from viewfinder.retrievers import RETRIEVERS, RegionSpace, Retriever, load_retri
 from viewfinder.server.live_library import present_gallery
 from viewfinder.server.problems import Problem
 from viewfinder.server.schemas.collection import RetrieverInfo, Retrievers
+from viewfinder.server.talks.speaking import own_leaning
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
@@ -115,10 +116,11 @@ class Engines:
         return Retrievers(retrievers=[self._info(name, gallery) for name in RETRIEVERS], default=DEFAULT)
 
     def _info(self, name: str, gallery: Gallery | None) -> RetrieverInfo:
-        missing, problem, needs, tells = 0, None, [], False
+        missing, problem, leaning, needs, tells = 0, None, None, [], False
         try:
             retriever = self.retriever(name)
             needs, tells = list(retriever.needs), reads_of(retriever).predictor is not None
+            leaning = own_leaning(retriever)
             space = retriever.query(retriever.begin()).space
             if gallery is not None and isinstance(space, RegionSpace):
                 check_fits(space, gallery.raw)
@@ -127,4 +129,6 @@ class Engines:
             problem = " ".join(str(error).split())
         ready = problem is None and missing <= AT_ONCE
         reads: list[Literal["attributes"]] = ["attributes"] if tells else []
-        return RetrieverInfo(name=name, needs=needs, reads=reads, ready=ready, missing=missing, problem=problem)
+        return RetrieverInfo(
+            name=name, needs=needs, reads=reads, leaning=leaning, ready=ready, missing=missing, problem=problem
+        )

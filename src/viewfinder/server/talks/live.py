@@ -28,7 +28,8 @@ class Live:
     """One talk in memory, for one thread at a time.
 
     `row` is as it was when `session` was made; `unasked` the turn whose follow-up question is still to be chosen,
-    `choice` that question where somebody has begun to choose it; `seen` the pictures that the session looked at last.
+    `choice` that question where somebody has begun to choose it; `seen` the pictures that the session looked at last;
+    `replies` what turns were answered in words, by their number, as far as somebody has had that written.
     """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -38,10 +39,12 @@ class Live:
     unasked: int | None = None
     choice: Choice | None = None
     seen: Gallery | None = None
+    replies: dict[int, str] = field(default_factory=dict)
 
     def forget(self) -> None:
         """The next who needs the talk reads it again; a question that is being chosen is still waited for."""
         self.row = self.session = self.seen = None
+        self.replies = {}
 
     def abandon(self) -> None:
         """Nothing is to be asked any more after the turn that was the newest; who waits for it is told."""

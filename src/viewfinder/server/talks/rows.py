@@ -26,7 +26,7 @@ def new_row(caller: Caller, given: SessionIn, *, hidden: bool) -> SessionRow:
 
 def is_same(known: SessionRow, row: SessionRow, talk: Conversation) -> bool:
     """Whether a talk in memory is what the database has, by its settings and by how many turns there are."""
-    settings = ((one.retriever, one.questioner, dict(one.where), one.n) for one in (known, row))
+    settings = ((one.retriever, one.questioner, dict(one.where), one.n, one.leaning) for one in (known, row))
     return next(settings) == next(settings) and row.turns == len(talk)
 
 

@@ -12,6 +12,7 @@ from viewfinder.gallery import Gallery
 from viewfinder.server.schemas.sessions import SearchIn, SearchResults
 from viewfinder.server.talks.answers import milliseconds_since, page_of, start_of
 from viewfinder.server.talks.engines import Engines
+from viewfinder.server.talks.speaking import leaning_for
 from viewfinder.server.talks.turns import image_of
 from viewfinder.session import Session
 
@@ -32,7 +33,13 @@ def search(engines: Engines, uploads: Uploads, given: SearchIn) -> SearchResults
     for turn in _turns(given, gallery, uploads):
         talk = talk.then(turn)
     session = Session(
-        lambda: gallery, engine, None, where=given.where, conversation=talk, image_file=partial(image_of, uploads)
+        lambda: gallery,
+        engine,
+        None,
+        where=given.where,
+        conversation=talk,
+        image_file=partial(image_of, uploads),
+        leaning=leaning_for(engine, None, pictures_alone=True),
     )
     view = session.view()
     page = page_of(view, given.n, start_of(given.cursor), why=given.why)

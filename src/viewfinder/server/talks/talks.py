@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from viewfinder.conversation import BackTo, Conversation, Node, PictureId, Question
+from viewfinder.conversation import Conversation, Node, PictureId, Question
 from viewfinder.errors import UnknownName
 from viewfinder.gallery import Gallery
 from viewfinder.results import View
@@ -32,8 +32,8 @@ from viewfinder.server.talks.live import Live, OpenTalks
 from viewfinder.server.talks.questioners import Askers
 from viewfinder.server.talks.rows import is_same, name_of, new_row
 from viewfinder.server.talks.searching import search
+from viewfinder.server.talks.speaking import answered, leaning_for, written
 from viewfinder.server.talks.turns import (
-    Operations,
     answers_what_is_open,
     image_of,
     operations_of,
@@ -127,6 +127,7 @@ class Talks:
             questioner=row.questioner,
             where=dict(row.where),
             n=row.n,
+            leaning=row.leaning,
             conversation=self._sessions.conversation(id).to_json(),
         )
 
@@ -137,7 +138,7 @@ class Talks:
             UnknownName, BadInput: it is no talk, or says what is not here.
         """
         talk = conversation_of(document.conversation)
-        kept = document.model_dump(include={"name", "questioner", "where", "n"})
+        kept = document.model_dump(include={"name", "questioner", "where", "n", "leaning"})
         given = schemas.SessionIn(retriever=document.retriever or DEFAULT, **kept)
         self.engines.retriever(given.retriever)  # it may have yet to be prepared
         self._check(None, given.questioner, given.where)
@@ -172,8 +173,7 @@ class Talks:
             self._keep(live, len(before.nodes), milliseconds_since(started))
             assert live.seen is not None, "the search saw a gallery"
             page = first_page(live.seen, hits, session.last_query, session.adapters, row.where)
-            here = session.conversation.here.number
-            return self._results(live, here, page, session.operations(), started)
+            return self._results(live, session.conversation.here.number, page, session, started)
 
     def choice(self, id: str, number: int) -> Future[Question | None]:
         """The question after a turn, as soon as it is known: its choice begins now, if that has not been done.
@@ -221,7 +221,20 @@ class Talks:
         with self._held(caller, id) as (live, row, session):
             seen = self._seen_by(row, session, number, retriever)
             page = page_of(seen.view(number), n or row.n, start)
-            return self._results(live, number, page, seen.operations(number), started)
+            return self._results(live, number, page, seen, started)
+
+    def reply(self, caller: Caller, id: str, number: int) -> Iterator[str]:
+        """The words that a turn is answered with, in pieces; none where it is answered with pictures, or in a study.
+
+        They are written as they are asked for, while the talk may go on.
+
+        Raises:
+            Problem: 404, there is no such talk or turn.
+        """
+        with self._held(caller, id) as (_, row, session):
+            _node(session.conversation, number)
+            pieces = iter(()) if row.hidden else session.reply(number)
+        return written(self._open, id, number, session, pieces)
 
     def why(
         self, caller: Caller, id: str, number: int, ids: Sequence[PictureId], retriever: str | None = None
@@ -270,7 +283,7 @@ class Talks:
             live.session = scratch
             self._keep(live, len(session.conversation.nodes), milliseconds_since(started))
             here = scratch.conversation.here.number
-            results = self._results(live, here, page_of(scratch.view(), row.n, 0), scratch.operations(), started)
+            results = self._results(live, here, page_of(scratch.view(), row.n, 0), scratch, started)
             return schemas.Replay(numbers=again.numbers, left_out=again.left_out, results=results)
 
     # -- found
@@ -372,12 +385,13 @@ class Talks:
             live.session = self._session(live, row, with_shared_ids(self._sessions.conversation(row.id)))
             if due == live.session.conversation.here.number and row.questioner != "none":
                 live.session.choose_again()
-                live.unasked = due
+                live.unasked = due if live.session.choice() is not None else None
         live.row = row
         return live.session
 
     def _session(self, live: Live, row: SessionRow, talk: Conversation, retriever: str | None = None) -> Session:
         name = retriever or row.retriever
+        engine = self.engines.retriever(name)
 
         def gallery() -> Gallery:
             live.seen = self.engines.gallery(name)
@@ -386,12 +400,14 @@ class Talks:
         stand_in = self.askers.stands_in(row.questioner)
         return Session(
             gallery,
-            self.engines.retriever(name),
+            engine,
             self.askers.spec(row.questioner) if stand_in is None else stand_in[0],
             n=row.n,
             where=row.where,
             conversation=talk,
             image_file=partial(image_of, self._uploads),
+            # Pictures are what a study and a look at another retriever are about.
+            leaning=leaning_for(engine, row.leaning, pictures_alone=row.hidden or retriever is not None),
         )
 
     def _view(self, row: SessionRow, session: Session, number: int, retriever: str | None = None) -> View:
@@ -421,7 +437,7 @@ class Talks:
             if isinstance(error, UnknownName):
                 raise not_found("session", id) from error
             raise
-        waits = talk.here.shown and live.row.questioner != "none" and not isinstance(talk.here.turn, BackTo)
+        waits = live.session.choice() is not None and live.row.questioner != "none"
         live.unasked = talk.here.number if waits else None
 
     def _name(self, live: Live) -> None:
@@ -436,9 +452,11 @@ class Talks:
             now = self._sessions.change(row.id, name=name, at=time.time())
         return now or row
 
-    def _results(self, live: Live, number: int, page: Page, operations: Operations, started: float) -> schemas.Results:
+    def _results(self, live: Live, number: int, page: Page, seen: Session, started: float) -> schemas.Results:
+        """`seen`: the talk as the retriever has it that was asked for."""
         assert live.session is not None and live.row is not None
         talk = live.session.conversation
+        text = live.replies.get(number) if seen is live.session else None
         return schemas.Results(
             turn=number,
             verdict=page.verdict,
@@ -448,9 +466,10 @@ class Talks:
             beliefs=beliefs(page.query, talk, talk.path(number)),
             # In a study these would name the retriever.
             adapters=[] if live.row.hidden else list(page.adapters),
-            operations=[] if live.row.hidden else operations_of(operations),
+            operations=[] if live.row.hidden else operations_of(seen.operations(number)),
             question=question_of(talk.node(number).asked),
             asking=live.unasked == number,
+            answer=None if live.row.hidden else answered(seen, number, text),
             elapsed_ms=milliseconds_since(started),
         )
 

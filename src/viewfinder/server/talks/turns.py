@@ -86,6 +86,7 @@ def session_of(row: SessionRow) -> schemas.Session:
         created=_time(row.created),
         updated=_time(row.updated),
         turns=row.turns,
+        leaning=row.leaning,
     )
 
 

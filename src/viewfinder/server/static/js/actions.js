@@ -463,17 +463,29 @@ export const switchQuestioner = (name) =>
     if (state.session && state.asking) listen(state.session.id, state.turn);
   });
 
-/** What a new talk would be set to, or what this one is. @returns {{retriever: string | null, questioner: string | null}} */
+/** What a new talk would be set to, or what this one is. @returns {{retriever: string | null, questioner: string | null, leaning: number | null}} */
 export const setTo = () => ({
   retriever: state.session ? state.session.retriever : (state.chosen.retriever ?? state.retrievers?.default ?? null),
   questioner: state.session ? state.session.questioner : (state.chosen.questioner ?? state.questioners?.default ?? null),
+  leaning: state.session ? state.session.leaning : (state.chosen.leaning ?? null),
 });
 
+/** What is known of the retriever. @returns {any} */
+export const retrieverInfo = () => state.retrievers?.retrievers.find(({ name }) => name === setTo().retriever);
+
 /** Whether the retriever reads attributes of a picture that is picked. */
-export const readsAttributes = () => {
-  const { retriever } = setTo();
-  return state.retrievers?.retrievers.find(({ name }) => name === retriever)?.reads.includes("attributes") ?? false;
-};
+export const readsAttributes = () => retrieverInfo()?.reads.includes("attributes") ?? false;
+
+/** Whether the retriever may answer in words. */
+export const speaks = () => typeof retrieverInfo()?.leaning === "number";
+
+/** How much the retriever leans to answering with pictures; all that was said is heard again. @param {number} leaning */
+export const switchLeaning = (leaning) =>
+  acting(async () => {
+    await change({ leaning });
+    store.set({ chosen: { ...state.chosen, leaning } });
+    await again();
+  });
 
 /** Only pictures that have these values. @param {Record<string, string>} where */
 export const setWhere = (where) =>
@@ -536,6 +548,8 @@ function remember(key, results) {
   if (seen.size > SEEN) seen.delete(/** @type {string} */ (seen.keys().next().value));
 }
 function tell(results) {
+  // The words are told when they are all there, and the pictures are those of before.
+  if (results.answer?.with === "words") return;
   const [best] = results.results;
   announce(t("live.results", { n: results.total, first: best?.caption || best?.name, verdict: results.verdict }));
 }

@@ -1,6 +1,6 @@
 /** Which retriever reads the talk, and who asks back; both can be changed in the middle of it. */
 
-import { setTo, switchQuestioner, switchRetriever } from "./actions.js";
+import { retrieverInfo, setTo, speaks, switchLeaning, switchQuestioner, switchRetriever } from "./actions.js";
 import { element, icon } from "./dom.js";
 import { announce } from "./live.js";
 import { store } from "./store.js";
@@ -10,6 +10,9 @@ import { spaced } from "./talk-shapes.js";
 import { t } from "./texts.js";
 
 class Retrievers extends HTMLElement {
+  /** Where the slider was put, until the server knows. @type {number | null} */
+  #leant = null;
+
   connectedCallback() {
     const { button, panel: made } = panel("retrievers-panel", t("retrievers.title"), () => this.#fill());
     [this.button, this.panel] = [button, made];
@@ -43,6 +46,7 @@ class Retrievers extends HTMLElement {
     refill(
       this.panel,
       this.#group("reader", all, (each) => this.#retriever(each, each.name === chosen.retriever), chosen.retriever),
+      speaks() && this.#leaning(chosen.leaning),
       this.#group("asker", askers, (each) => this.#questioner(each, each.name === chosen.questioner), chosen.questioner),
     );
   }
@@ -56,6 +60,26 @@ class Retrievers extends HTMLElement {
     const open = this.panel.querySelector(`[data-key="${key}"]`)?.parentElement.open ?? false;
     const others = element("details", { open }, element("summary", { "data-key": key }, t("retrievers.others", { n: folded.length })), ...folded.map(row));
     return element("fieldset", {}, element("legend", {}, t(`retrievers.${name}`)), ...usable.map(row), folded.length > 0 && others);
+  }
+
+  /** Words at one end, pictures at the other. @param {number | null} leaning */
+  #leaning(leaning) {
+    const own = retrieverInfo().leaning;
+    const about = element("span", { class: "quiet about", id: "leaning-about" });
+    const tell = () => {
+      about.textContent = t(`retrievers.leaning.${nameOf(input.valueAsNumber)}`);
+      input.setAttribute("aria-valuetext", about.textContent);
+    };
+    const change = async () => {
+      const place = (this.#leant = input.valueAsNumber);
+      await switchLeaning(leaningOf(place, own));
+      if (this.#leant === place) this.#leant = null;
+      this.#render();
+    };
+    const input = element("input", { type: "range", id: "leaning", min: -MOST, max: MOST, step: 0.5, value: this.#leant ?? placeOf(leaning, own), "aria-label": t("retrievers.leaning"), "data-key": "leaning", oninput: tell, onchange: change });
+    tell();
+    const ends = ["words", "pictures"].map((end) => element("span", {}, t(`retrievers.leaning.${end}`)));
+    return element("fieldset", {}, element("legend", {}, t("retrievers.leaning")), element("div", { class: "leaning" }, ends[0], input, ends[1]), about);
   }
 
   /** @param {any} info @param {boolean} checked */
@@ -89,6 +113,26 @@ class Retrievers extends HTMLElement {
     };
     return element("div", { class: "option-row" }, option("questioner", name, shown, checked, problem !== null && !checked, choose, problem ?? aboutOf(name)));
   }
+}
+
+/** How far one may lean from where the retriever stands by itself; at the ends it answers with one of the two alone. */
+const MOST = 5;
+/** So far to a side, nothing else is answered with: as the API has it. */
+const ALONE = 1000;
+
+/** @param {number} place  on the slider @param {number} own  of the retriever */
+const leaningOf = (place, own) => (Math.abs(place) === MOST ? Math.sign(place) * ALONE : own + place);
+
+/** @param {number | null} leaning @param {number} own */
+function placeOf(leaning, own) {
+  if (leaning === null) return 0;
+  return Math.abs(leaning) >= ALONE ? Math.sign(leaning) * MOST : Math.max(0.5 - MOST, Math.min(leaning - own, MOST - 0.5));
+}
+
+/** @param {number} place */
+function nameOf(place) {
+  const side = place < 0 ? "words" : "pictures";
+  return place === 0 ? "own" : Math.abs(place) === MOST ? `${side}-alone` : `more-${side}`;
 }
 
 /** What a known retriever or questioner does; one of somebody's own has no text. @param {string} name */

@@ -9,11 +9,11 @@
  * @typedef {{said: number, kind: "rollback" | "keep", turn: number, attribute: string, words: string}} Operation
  * @typedef {{turn: number, verdict: "found" | "unsure" | "nothing", results: Hit[], total: number,
  *   next: string | null, beliefs: Belief[], adapters: string[], operations: Operation[], question: Question | null, asking: boolean,
- *   elapsed_ms: number}} Results
+ *   answer?: {with: "pictures" | "words", text: string | null} | null, elapsed_ms: number}} Results
  * @typedef {{number: number, parent: number, turn: any, told: string, shown: number, first: string | null,
  *   asked: Question | null, at: string | null}} TreeNode
  * @typedef {{id: string, name: string, retriever: string | null, questioner: string, where: Record<string, string>,
- *   n: number, created: string, updated: string, turns: number, tree: TreeNode[], path: number[]}} SessionTree
+ *   n: number, leaning: number | null, created: string, updated: string, turns: number, tree: TreeNode[], path: number[]}} SessionTree
  * @typedef {{kind: "like" | "show", id: string, name: string, thumbnail: string, turn?: number}} Pinned
  * @typedef {{id: string, seen: {name: string, chance: number}[], known: string[], chosen: string[], touched: boolean}} Attributes
  * @typedef {{detail: string, kind?: string, status?: number, more?: any, retry?: () => void}} Trouble
@@ -28,7 +28,8 @@
  * @property {Question | null} question @property {boolean} asking Whether it is still being chosen
  * @property {Pinned | null} pinned The picture that the next words are about
  * @property {Attributes | null} attributes What the retriever sees in it, and what is to count in place of that
- * @property {{retriever?: string, questioner?: string}} chosen What a talk that has not begun will be set to
+ * @property {Record<number, string>} replies What turns of this talk are answered in words, as far as it has been written
+ * @property {{retriever?: string, questioner?: string, leaning?: number}} chosen What a talk that has not begun will be set to
  * @property {{turn: number, results: Results} | null} compare The other branch, side by side
  * @property {Record<string, string>} where Filters
  * @property {{text?: string, turn?: number, label?: string} | null} hover What to show in the pictures
@@ -46,6 +47,7 @@ const state = {
   why: {},
   question: null,
   asking: false,
+  replies: {},
   pinned: null,
   attributes: null,
   chosen: {},

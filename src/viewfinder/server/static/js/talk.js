@@ -4,6 +4,7 @@ import * as actions from "./actions.js";
 import { thumbnail, uploadThumbnail } from "./api.js";
 import { element, iconButton } from "./dom.js";
 import { holding, looking } from "./overlay.js";
+import { isWriting } from "./replies.js";
 import { store } from "./store.js";
 import { leadOf, oneTabStop, refill, toldOf } from "./talk-parts.js";
 import { childrenOf, DONT_KNOW, isPass, origin, pathTo, pieces, reasonOf, spaced, textOf, withText } from "./talk-shapes.js";
@@ -72,6 +73,9 @@ function words({ number, turn }) {
   return group;
 }
 
+/** What a turn is answered in words. @param {number} number */
+const reply = (number) => (store.state.replies[number] ? element("p", { class: "reply" }, store.state.replies[number]) : null);
+
 class Talk extends HTMLElement {
   /** The turn whose words are being changed, and the form for it. @type {{number: number, form: HTMLFormElement} | null} */
   #editing = null;
@@ -83,7 +87,7 @@ class Talk extends HTMLElement {
   #shown = "";
 
   connectedCallback() {
-    store.on(["session", "turn", "results", "question", "asking", "busy"], () => this.#render());
+    store.on(["session", "turn", "results", "question", "asking", "busy", "replies"], () => this.#render());
     store.on(["turn"], () => void (this.#editing = null));
     this.#render();
   }
@@ -99,7 +103,7 @@ class Talk extends HTMLElement {
     const before = old?.scrollTop ?? 0;
     // The question that comes after the turn takes room from the list: its end stays in sight.
     const atEnd = !old || before + old.clientHeight >= old.scrollHeight - 4;
-    refill(this, element("h2", { class: "unseen" }, t("talk.title")), turns, this.#later(), ...this.#notes(), this.#question());
+    refill(this, element("h2", { class: "unseen" }, t("talk.title")), turns, this.#later(), ...this.#notes(), this.#answer(), this.#question());
     const shown = `${session.id} ${turn}`;
     turns.scrollTop = shown === this.#shown && !atEnd ? before : turns.scrollHeight;
     this.#shown = shown;
@@ -112,7 +116,7 @@ class Talk extends HTMLElement {
     const editing = this.#editing?.number === number;
     const bubble = element("div", { class: `bubble ${isPass(turn) ? "pass" : ""}`, ...looking({ turn: number }) }, pictures(node), element("span", { class: "said" }, leadOf(turn), " ", words(node), counts(turn)));
     const item = { class: "turn", "aria-current": number === shown && "step", "data-turn": number };
-    return element("li", item, asked?.text && element("p", { class: "asked" }, asked.text), editing ? this.#editing?.form : [bubble, this.#tools(node, shown), operations(node)]);
+    return element("li", item, asked?.text && element("p", { class: "asked" }, asked.text), editing ? this.#editing?.form : [bubble, this.#tools(node, shown), operations(node), number !== shown && reply(number)]);
   }
 
   /** @param {TreeNode} node @param {number} shown */
@@ -164,6 +168,13 @@ class Talk extends HTMLElement {
       results?.verdict === "nothing" && results.results.length > 0 && element("p", { class: "verdict" }, t("talk.nothing")),
       adapters.length > 0 && element("ul", { class: "adapters quiet", role: "list" }, ...adapters),
     ];
+  }
+
+  /** What is answered in words to the turn that is shown; like the question, it is seen where the talk is not. */
+  #answer() {
+    const { turn } = store.state;
+    const said = reply(turn) ?? (isWriting() && element("p", { class: "reply waiting quiet" }, t("talk.answering")));
+    return said && element("section", { class: "answer", "aria-label": t("talk.answer") }, said);
   }
 
   #question() {

@@ -1,0 +1,87 @@
+"""A gallery seen through an encoder: pictures like a picture, and the picture that answers a text.
+
+    gallery = EncodedGallery.of(vectors, encoder, own)      # vectors of the gallery's pictures, those of the references
+
+All scores are exact, in one pass (`stores.exact`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Float32
+
+from viewfinder.construction.parts import Found, NotMade
+from viewfinder.encoders import Encoder
+from viewfinder.errors import UnknownName
+from viewfinder.features import Features
+from viewfinder.stores import dot_scores, top_k
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """Pictures by name, and their unit vectors in the space of an encoder."""
+
+    names: tuple[str, ...]
+    vectors_nd: Float32[np.ndarray, "n d"]
+
+    @cached_property
+    def rows(self) -> Mapping[str, int]:
+        """Which row is whose."""
+        return {name: row for row, name in enumerate(self.names)}
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedGallery:
+    """The `GalleryRetriever` over vectors; `references` are those of pictures that are looked for others like."""
+
+    gallery: Vectors
+    references: Vectors
+    encoder: Encoder
+
+    @property
+    def images(self) -> Sequence[str]:
+        """The gallery's pictures, those with vectors."""
+        return self.gallery.names
+
+    def nearest(self, image: str, most: int) -> list[Found]:
+        """By cosine, nearest first; of a picture without a vector there are none."""
+        row = self.references.rows.get(image)
+        if row is None:
+            return []
+        scores_n = dot_scores(self.gallery.vectors_nd, self.references.vectors_nd[row])
+        return self._best(scores_n, scores_n, most, without=image)
+
+    def found(self, text: str, *, without: str) -> Found:
+        """By the likeness to the text above what the picture has to any text; `likeness` is the cosine."""
+        cosines_n = dot_scores(self.gallery.vectors_nd, np.asarray(self.encoder.words([text])[0], np.float32))
+        best = self._best(cosines_n - self._background_n, cosines_n, 1, without=without)
+        if not best:
+            raise NotMade("the gallery has no other picture")
+        return best[0]
+
+    def _best(
+        self, scores_n: Float[np.ndarray, " n"], cosines_n: Float[np.ndarray, " n"], most: int, *, without: str
+    ) -> list[Found]:
+        rows = [row for row in top_k(scores_n, most + 1).tolist() if self.gallery.names[row] != without]
+        return [Found(self.gallery.names[row], float(cosines_n[row])) for row in rows[:most]]
+
+    @cached_property
+    def _background_n(self) -> Float[np.ndarray, " n"]:
+        return self.encoder.background(self.gallery.vectors_nd)
+
+
+def vectors_of(files: Mapping[str, Path], features: Features, encoder: Encoder) -> Vectors:
+    """The vectors of pictures by their names; those that have none are left out."""
+    rows: dict[str, int] = {}
+    for name, file in files.items():
+        try:
+            rows[name] = features.row_of(file)
+        except UnknownName:
+            continue
+    raw_nr = np.asarray(features.raw_nd[list(rows.values())])
+    return Vectors(tuple(rows), np.asarray(encoder.project(raw_nr), np.float32))

@@ -1,0 +1,150 @@
+"""The pipelines of ChatSearch (Zhao et al. 2024, 3.1, Fig. 2 and 3), one function each.
+
+text            caption -> a text dialogue that only implies its picture                                     tChat
+mdc-i           picture -> one of its nearest, captioned -> an instruction from the one to the other         iChat
+mdc-t           caption -> two rounds whose first answer is a caption -> the picture found for that          mChat
+mdc-t-single    the last round of such a talk, with the picture that was found                               iChat
+merge           a text dialogue -> its picture as the answer -> an instruction about that picture            mChat
+
+The paper leaves the threshold of likeness open. A ceiling keeps copies of the reference from being targets, which its
+own figures point to (a picture alone finds 10 % of its targets first).
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from viewfinder.construction.parts import Captioner, Described, GalleryRetriever, NotMade, TextGenerator
+from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Subtask, TextItem
+
+Pipeline = Literal["text", "mdc-i", "mdc-t", "mdc-t-single", "merge"]
+
+PIPELINES: tuple[Pipeline, ...] = get_args(Pipeline)
+
+SUBTASK_OF: dict[Pipeline, Subtask] = {
+    "text": "tChat",
+    "mdc-i": "iChat",
+    "mdc-t": "mChat",
+    "mdc-t-single": "iChat",
+    "merge": "mChat",
+}
+
+NEAREST = 10
+"""Pictures like the reference, one of which becomes the target (paper)."""
+
+FOUND = ("Like this?", "Is it this one?", "How about this one?", "Here you are.", "This is what I found.")
+"""What is said along with a picture that was found; the paper does not say."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What samples are made with.
+
+    Attributes:
+        threshold, ceiling: how like a target must be to its reference, and may be at most.
+        seed: of what is drawn.
+    """
+
+    generator: TextGenerator
+    gallery: GalleryRetriever
+    captioner: Captioner
+    threshold: float
+    ceiling: float = 1.0
+    seed: int = 0
+
+    def drawn(self, purpose: str, image: str) -> random.Random:
+        """The same chance for the same picture, whatever else is made and in which order."""
+        return random.Random(f"viewfinder/construct/{self.seed}/{purpose}/{image}")
+
+
+def text_dialogue(number: int, own: Described, parts: Parts) -> ChatSample:
+    """A text dialogue about a picture."""
+    turns = parts.generator.dialogue(own)
+    return _sample("text", number, turns, own.image, {"caption_target": own.caption})
+
+
+def by_reference_image(number: int, own: Described, parts: Parts) -> ChatSample:
+    """MDC-I: the picture is the reference, one of those most like it is the target.
+
+    Raises:
+        NotMade: none is like it enough, or all are copies of it.
+    """
+    near = [found for found in parts.gallery.nearest(own.image, NEAREST) if found.likeness >= parts.threshold]
+    if not near:
+        raise NotMade("no other picture is like the reference enough")
+    near = [found for found in near if found.likeness <= parts.ceiling]
+    if not near:
+        raise NotMade("what is like the reference is a copy of it")
+    chosen = parts.drawn("mdc-i", own.image).choice(near)
+    target = Described(chosen.image, parts.captioner.caption(chosen.image))
+    turns = (_asks(own.image, parts.generator.instruction(own, target)),)
+    return _sample("mdc-i", number, turns, target.image, _source(own, target, chosen.likeness))
+
+
+def by_reference_text(number: int, own: Described, parts: Parts, wanted: Iterable[Pipeline]) -> list[ChatSample]:
+    """MDC-T in one or both of its forms: the picture is the target, a reference is found for the caption of the first.
+
+    Raises:
+        NotMade: nothing is found.
+    """
+    rounds = parts.generator.two_rounds(own)
+    found = parts.gallery.found(rounds.caption, without=own.image)
+    reference = Described(found.image, rounds.caption)
+    answer = parts.drawn("mdc-t", own.image).choice(FOUND)
+    turns_of: dict[Pipeline, tuple[ChatTurn, ...]] = {
+        "mdc-t": (_says(rounds.request), _shows(answer, reference.image), _says(rounds.change)),
+        "mdc-t-single": (_asks(reference.image, rounds.change),),
+    }
+    source = _source(reference, own, found.likeness)
+    return [_sample(name, number, turns_of[name], own.image, source) for name in turns_of if name in wanted]
+
+
+def merged(texts: Sequence[ChatSample], singles: Sequence[ChatSample], parts: Parts) -> Iterator[ChatSample]:
+    """Context merging: text dialogues, each followed by a single-round sample whose reference is its target.
+
+    Where several are, one is drawn. No text is written for this.
+    """
+    about: defaultdict[str, list[ChatSample]] = defaultdict(list)
+    for single in singles:
+        about[single.images()[0]].append(single)
+    for text in texts:
+        if text.target in about:
+            chance = parts.drawn("merge", text.target)
+            single = chance.choice(about[text.target])
+            words = tuple(item for item in single.turns[0].content if isinstance(item, TextItem))
+            turns = (*text.turns, _shows(chance.choice(FOUND), text.target), ChatTurn("user", words))
+            source = {**single.source, "pipeline": "merge", "of": [text.id, single.id]}
+            yield ChatSample(f"merge-{_number(text)}", "mChat", turns, single.target, source)
+
+
+def _sample(
+    pipeline: Pipeline, number: int, turns: tuple[ChatTurn, ...], target: str, source: dict[str, str | float]
+) -> ChatSample:
+    name = f"{pipeline}-{number:06d}"
+    return ChatSample(name, SUBTASK_OF[pipeline], turns, target, {"pipeline": pipeline, **source})
+
+
+def _source(reference: Described, target: Described, likeness: float) -> dict[str, str | float]:
+    captions: dict[str, str | float] = {"caption_ref": reference.caption, "caption_target": target.caption}
+    return {**captions, "likeness": round(likeness, 4)}
+
+
+def _number(sample: ChatSample) -> str:
+    return sample.id.rpartition("-")[2]
+
+
+def _says(text: str) -> ChatTurn:
+    return ChatTurn("user", (TextItem(text),))
+
+
+def _asks(image: str, text: str) -> ChatTurn:
+    """A picture of one's own comes before the words."""
+    return ChatTurn("user", (ImageItem(image), TextItem(text)))
+
+
+def _shows(text: str, image: str) -> ChatTurn:
+    return ChatTurn("assistant", (TextItem(text), ImageItem(image)))

@@ -1,0 +1,131 @@
+"""What was paid for once is kept: a journal of what models wrote, a line an answer.
+
+    {"key": "0f3c...", "by": "gpt-4", "text": "..."}
+
+A line is on the disk before the answer is used, so that a run that is stopped, or repeated with another threshold,
+asks only what it never asked. The key is a hash over everything that an answer depends on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from viewfinder.construction.parts import Captioner
+from viewfinder.errors import BadInput
+from viewfinder.language import LanguageModel
+
+
+@dataclass
+class Journal:
+    """The answers in a file, and how many of them are new; many threads may use it, one process at a time."""
+
+    file: Path
+    answers: dict[str, str] = field(default_factory=dict)
+    asked: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _busy: dict[str, threading.Lock] = field(default_factory=dict, repr=False)
+
+    @staticmethod
+    def read(file: Path) -> Journal:
+        """The journal in a file, empty where there is none; a last line that was cut short is taken out.
+
+        Raises:
+            BadInput: a whole line is damaged (it is named), or the file cannot be read or repaired.
+        """
+        journal = Journal(file)
+        try:
+            content = file.read_bytes() if file.is_file() else b""
+            end = content.rfind(b"\n") + 1
+            if end < len(content):
+                os.truncate(file, end)
+        except OSError as error:
+            raise BadInput(f"{file}: cannot be read ({error.strerror}); choose another --out") from error
+        for number, line in enumerate(content[:end].splitlines(), start=1):
+            try:
+                record = json.loads(line)
+                journal.answers[record["key"]] = str(record["text"])
+            except (ValueError, LookupError, TypeError) as error:
+                raise BadInput(f"{file}, line {number}: damaged; take the line out, its text is asked again") from error
+        return journal
+
+    def answer(self, key: str, by: str, ask: Callable[[], str]) -> str:
+        """The answer that is known, else what `ask` returns, which is then known."""
+        with self._lock:
+            own = self._busy.setdefault(key, threading.Lock())
+        with own:  # who wants the same waits for it
+            if key not in self.answers:
+                text = ask()
+                with self._lock:
+                    self._append({"key": key, "by": by, "text": text})
+                    self.answers[key] = text
+                    self.asked += 1
+            return self.answers[key]
+
+    def _append(self, record: dict[str, str]) -> None:
+        with self.file.open("a", encoding="utf-8", newline="\n") as stream:
+            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+def key_of(*parts: object) -> str:
+    """One name for everything that an answer depends on."""
+    return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True)
+class RememberedModel:
+    """A `LanguageModel` that is not asked the same twice; failures are not remembered."""
+
+    model: LanguageModel
+    journal: Journal
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return self.model.name
+
+    def complete(
+        self,
+        prompt: str,
+        *,
+        stop: Sequence[str] = ("\n",),
+        most_tokens: int = 32,
+        temperature: float = 0.0,
+        seed: int = 0,
+        seconds: float = 10.0,
+    ) -> str:
+        """See `LanguageModel`."""
+
+        def ask() -> str:
+            return self.model.complete(
+                prompt, stop=stop, most_tokens=most_tokens, temperature=temperature, seed=seed, seconds=seconds
+            )
+
+        return self.journal.answer(key_of(self.name, prompt, *stop, most_tokens, temperature, seed), self.name, ask)
+
+
+@dataclass(frozen=True)
+class RememberedCaptioner:
+    """A `Captioner` that looks at no picture twice; `mark` says which picture a name stands for (its size and time)."""
+
+    captioner: Captioner
+    journal: Journal
+    mark: Callable[[str], str]
+
+    @property
+    def name(self) -> str:
+        """The captioner's."""
+        return self.captioner.name
+
+    def caption(self, image: str) -> str:
+        """See `Captioner`."""
+        return self.journal.answer(
+            key_of(self.name, image, self.mark(image)), self.name, lambda: self.captioner.caption(image)
+        )

@@ -1,0 +1,208 @@
+"""A world's truth as writer and gallery: sentences are made from what is known to be there, so what is said is true.
+
+Neighbours are alike by their truth (`data.world.likeness`), and a text finds the picture of which it is a caption, or
+else the one whose captions share most rare words with it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import get_args
+
+from viewfinder.construction.parts import Described, Found, NotMade, TwoRounds
+from viewfinder.data.chatsearch import ChatTurn
+from viewfinder.data.records import read_mapping
+from viewfinder.data.truth import PictureTruth, ThingTruth, read_truth
+from viewfinder.data.world.changes import instruction
+from viewfinder.data.world.chatsearch import WISHES, request, text_dialogue
+from viewfinder.data.world.folder import MARKER
+from viewfinder.data.world.kinds import Kind, Light
+from viewfinder.data.world.likeness import likeness, neighbours
+from viewfinder.data.world.phrases import Talk, talk_about
+from viewfinder.data.world.scene import Scene, Thing
+from viewfinder.data.world.stock import DRAWN, Stock
+from viewfinder.errors import BadInput
+
+_WORD = re.compile(r"[a-z]+")
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Scenes and captions by the picture's name, in the world's order."""
+
+    scenes: Mapping[str, Scene]
+    captions: Mapping[str, Sequence[str]]
+
+    @cached_property
+    def images(self) -> tuple[str, ...]:
+        """The names of all."""
+        return tuple(self.scenes)
+
+    def near(self, image: str) -> list[Found]:
+        """The scenes most like one, nearest first."""
+        own = self.scenes[image]
+        others = (self.images[at] for at in self._near[self._places[image]])
+        return [Found(other, likeness(own, self.scenes[other])) for other in others]
+
+    @cached_property
+    def own_captions(self) -> Mapping[str, str]:
+        """The picture of every caption that no other picture has."""
+        said = Counter(_plain(caption) for captions in self.captions.values() for caption in set(captions))
+        pairs = ((caption, image) for image, captions in self.captions.items() for caption in captions)
+        return {_plain(caption): image for caption, image in pairs if said[_plain(caption)] == 1}
+
+    @cached_property
+    def _near(self) -> list[tuple[int, ...]]:
+        return neighbours(list(self.scenes.values()), most=MOST_NEAR, least=0.0)
+
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
+        return {image: place for place, image in enumerate(self.images)}
+
+    @cached_property
+    def words(self) -> Mapping[str, Counter[str]]:
+        """In how many captions of which picture a word occurs."""
+        found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for image in self.images:
+            for caption in self.captions[image]:
+                for word in set(_WORD.findall(caption.lower())):
+                    found[word][image] += 1
+        return found
+
+
+MOST_NEAR = 10
+"""Scenes of which it is known how like they are to another."""
+
+
+def read_world(folder: Path, captions: Mapping[str, Sequence[str]]) -> World:
+    """The scenes of a world of which there are captions, by their names there ("images/000000000001.jpg").
+
+    Raises:
+        BadInput: the folder is no world of scenes, or none of its pictures has a caption.
+    """
+    truths = read_truth(folder)
+    if not any(truth.things for truth in truths.values()):
+        raise BadInput(f"{folder}: a world of goods, whose truth has no scenes; name a language model as --generator")
+    marker = read_mapping(folder / MARKER)
+    stock = _known_stock(truths.values()) if "sprites" in marker else DRAWN
+    seed = marker.get("seed", 0)
+    named = ((name, truths[file]) for name in captions if (file := PurePosixPath(name).name) in truths)
+    scenes = {name: scene_of(truth, seed, stock) for name, truth in named}
+    if not scenes:
+        raise BadInput(f"{folder}: none of its captioned pictures is in its truth; make the world again")
+    return World(scenes, {name: captions[name] for name in scenes})
+
+
+def scene_of(truth: PictureTruth, seed: int, stock: Stock) -> Scene:
+    """A picture's truth as the scene that it was drawn from."""
+    number = int(PurePosixPath(truth.image).stem)
+    light: Light | None = next((name for name in get_args(Light) if name == truth.light), None)
+    if light is None:
+        raise BadInput(f"{truth.image}: the light {truth.light!r} is none of a world of scenes; make the world again")
+    return Scene(seed, number, truth.place, light, tuple(map(_thing, truth.things)), stock)
+
+
+def _thing(truth: ThingTruth) -> Thing:
+    faces = next(side for side in ("left", "right", "") if side == truth.faces)
+    return Thing(truth.number, truth.kind, truth.colour, truth.size, truth.pattern, faces, truth.box)
+
+
+def _known_stock(truths: Collection[PictureTruth]) -> Stock:
+    """The kinds of a world of products, as far as its truth tells.
+
+    On the photograph of a product there may be others, so of no kind is it ever said that it is not there.
+    """
+    things = {thing.kind: thing for truth in truths for thing in truth.things}
+    kinds = {name: Kind(height=64, aspect=1.0, patterned=False, shows=frozenset(things)) for name in sorted(things)}
+    return Stock(kinds, {name: things[name].nouns for name in kinds})
+
+
+@dataclass(frozen=True)
+class TruthWriter:
+    """The `TextGenerator` of a world."""
+
+    world: World
+    seed: int = 0
+    name: str = "world"
+
+    def dialogue(self, target: Described) -> tuple[ChatTurn, ...]:
+        """Two or three things about the scene."""
+        return text_dialogue(self._talk(target.image, "dialogue"))
+
+    def instruction(self, reference: Described, target: Described) -> str:
+        """The main differences between two scenes."""
+        talk = self._talk(target.image, f"instruction/{reference.image}")
+        return instruction(talk, self._scene(reference.image))
+
+    def two_rounds(self, target: Described) -> TwoRounds:
+        """A scene like the target is asked for first; it is given by a caption that only it has."""
+        talk = self._talk(target.image, "two rounds")
+        near = [found.image for found in self.world.near(target.image)]
+        known = [(image, caption) for image in near if (caption := self._own(image))]
+        if not known:
+            raise NotMade("no scene like it has a caption of its own")
+        image, caption = talk.rng.choice(known)
+        asked = f"{talk.one(WISHES)} {request(self._talk(image, 'request'))}"
+        return TwoRounds(asked, caption, self.instruction(Described(image, caption), target))
+
+    def _own(self, image: str) -> str:
+        captions = self.world.captions[image]
+        return next((caption for caption in captions if _plain(caption) in self.world.own_captions), "")
+
+    def _talk(self, image: str, purpose: str) -> Talk:
+        return talk_about(self._scene(image), f"construct/{self.seed}/{purpose}")
+
+    def _scene(self, image: str) -> Scene:
+        if image not in self.world.scenes:
+            raise NotMade("the truth of a picture is not known")
+        return self.world.scenes[image]
+
+
+@dataclass(frozen=True)
+class TruthGallery:
+    """The `GalleryRetriever` of a world."""
+
+    world: World
+
+    @property
+    def images(self) -> Sequence[str]:
+        """All pictures of the world that have captions."""
+        return self.world.images
+
+    def nearest(self, image: str, most: int) -> list[Found]:
+        """By likeness of the truth."""
+        return self.world.near(image)[:most]
+
+    def found(self, text: str, *, without: str) -> Found:
+        """The picture of which alone this is a caption; else the one with most words in common, the rare ones first.
+
+        `likeness` is the share of the text's words, weighted by how rare they are (idf), that its captions have.
+        """
+        exact = self.world.own_captions.get(_plain(text), without)
+        if exact != without:
+            return Found(exact, 1.0)
+        rarities = self._rarities(text)
+        scores: defaultdict[str, float] = defaultdict(float)
+        for word, rarity in rarities.items():
+            for image, times in self.world.words[word].items():
+                scores[image] += rarity * times / len(self.world.captions[image])
+        scores.pop(without, None)
+        best = max(scores, key=lambda image: (scores[image], image), default=None)
+        if best is None or not scores[best]:
+            raise NotMade("no picture answers the caption that was written")
+        return Found(best, scores[best] / sum(rarities.values()))
+
+    def _rarities(self, text: str) -> dict[str, float]:
+        """The words of a text that captions have, in its order, and how rare they are there."""
+        known = [word for word in dict.fromkeys(_WORD.findall(text.lower())) if word in self.world.words]
+        return {word: math.log(len(self.images) / len(self.world.words[word])) for word in known}
+
+
+def _plain(caption: str) -> str:
+    return " ".join(_WORD.findall(caption.lower()))

@@ -1,0 +1,61 @@
+"""Systems that answer, turn by turn, without a session: what they say, and whether they show pictures instead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from viewfinder.conversation import Conversation, Turn
+from viewfinder.errors import BadInput
+from viewfinder.gallery import Gallery
+from viewfinder.resolving import resolve
+from viewfinder.retrievers import ResolvedTurn, Retriever, Speaks, reads_of
+
+State = TypeVar("State")
+
+WORDS_ALONE, PICTURES_ALONE = -math.inf, math.inf
+"""Leanings with which words, and pictures, are the only answer."""
+
+
+@runtime_checkable
+class Speaker(Retriever[State], Speaks[State], Protocol[State]):
+    """A retriever that answers."""
+
+
+def leaning_to(retriever: Retriever[Any], pictures: float) -> Speaker[Any]:
+    """A retriever that answers, with this leaning.
+
+    Raises:
+        BadInput: it never answers in words.
+    """
+    if not isinstance(retriever, Speaks):
+        raise BadInput(f"{retriever.name} only finds pictures; name a system that answers, for example chatsearcher")
+    leaning = retriever.leaning_to(pictures)
+    assert isinstance(leaning, Speaker), "what speaks does so with any leaning"
+    return leaning
+
+
+def forced(retriever: Retriever[Any]) -> Retriever[Any]:
+    """The same retriever, which answers every turn with pictures; those that only do that anyway stay as they are."""
+    return leaning_to(retriever, PICTURES_ALONE) if isinstance(retriever, Speaks) else retriever
+
+
+def state_before(turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[State]) -> tuple[State, ResolvedTurn]:
+    """The state in which these turns but the last leave a retriever, and the last; nothing was displayed between."""
+    conversation, state, reads = Conversation(), retriever.begin(), reads_of(retriever)
+    for turn in turns[:-1]:
+        conversation = conversation.then(turn)
+        state = retriever.step(state, resolve(conversation, conversation.here, gallery, reads=reads))
+    conversation = conversation.then(turns[-1])
+    return state, resolve(conversation, conversation.here, gallery, reads=reads)
+
+
+def state_after(turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[State]) -> State:
+    """The state in which these turns leave a retriever."""
+    return retriever.step(*state_before(turns, gallery, retriever))
+
+
+def said_after(turns: Sequence[Turn], gallery: Gallery, speaker: Speaker[Any]) -> str:
+    """What it answers to the last of these turns."""
+    return "".join(speaker.reply(state_after(turns, gallery, speaker))).strip()

@@ -1,0 +1,112 @@
+"""Results of what is not a search: one value a talk (or a picture) and figure, and no ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from jaxtyping import Float
+
+from viewfinder.data.jsonl import write_jsonl
+from viewfinder.encoders import Encoder
+from viewfinder.errors import BadInput, UnknownName
+from viewfinder.evaluation.figures import Figure
+from viewfinder.evaluation.plan import Plan
+from viewfinder.evaluation.replay import RankTable
+from viewfinder.evaluation.results import CHECKPOINT, Provenance, Run, TaskResult, write_run
+from viewfinder.evaluation.systems import weights_mark
+from viewfinder.measures import Measure, MeasureName, bootstrap_interval
+
+Thing = TypeVar("Thing")
+
+
+def task_of_values(
+    title: str,
+    values: Mapping[str, Float[np.ndarray, " s"]],
+    ids: Sequence[str],
+    *,
+    of: str,
+    split: str,
+    pictures: int,
+    at: str,
+    seed: int = 0,
+    left_out: tuple[str, ...] = (),
+) -> TaskResult:
+    """A task whose figures are means of values, a value for each id; NaN: it has none.
+
+    `of` says what they were measured on ("test, 10,000 questions"), `at` what one value is of ("one picture").
+    """
+    figures = []
+    for metric, values_s in values.items():
+        known_s = values_s[~np.isnan(values_s)]
+        if known_s.size:
+            name = MeasureName(metric=metric, at=at, gallery=of, split=split, caption="none", ties="none")
+            figures.append(Figure(Measure(name, bootstrap_interval(known_s, seed=seed), len(known_s)), None))
+    nothing_s0 = np.empty((len(ids), 0))
+    return TaskResult(
+        title=title,
+        figures=tuple(figures),
+        talk_ids=tuple(ids),
+        settings=("",) * len(ids),
+        ranks=RankTable(nothing_s0, nothing_s0, pictures),
+        left_out=left_out,
+        asked=values,
+    )
+
+
+def provenance_of(plan: Plan, encoder: Encoder) -> Provenance:
+    """What a run of one of these protocols says of its plan."""
+    options = {CHECKPOINT: plan.checkpoint and weights_mark(plan.checkpoint), "limit": plan.limit, **plan.manners}
+    return Provenance(
+        system=plan.system,
+        data=plan.data.resolve().name,
+        encoder=encoder.version,
+        user="",
+        questioner="",
+        seed=plan.seed,
+        options={name: str(value) for name, value in options.items() if value is not None},
+    )
+
+
+def check_manners(plan: Plan, known: Iterable[str], protocol: str) -> None:
+    """Raises:
+    UnknownName: the plan has a manner that the protocol does not know.
+    """
+    names = tuple(known)
+    for name in plan.manners:
+        if name not in names:
+            raise UnknownName(f"{protocol} has no manner {name!r}; there are: {', '.join(names)}")
+
+
+def evenly(things: Sequence[Thing], limit: int | None) -> list[Thing]:
+    """So many of them at most, taken evenly."""
+    if limit is None or limit >= len(things):
+        return list(things)
+    return [things[at] for at in np.linspace(0, len(things) - 1, limit).round().astype(int)]
+
+
+@dataclass(frozen=True, eq=False)
+class Measured(Generic[Thing]):
+    """A run, each thing behind its figures, and the name of the file in which these are kept."""
+
+    run: Run
+    things: tuple[Thing, ...]
+    file: str
+
+
+def write_measured(measured: Measured[Any]) -> Path:
+    """Writes a run as others are, and beside it a JSON line for each thing behind it; gives their file.
+
+    Raises:
+        BadInput: the folder cannot be written.
+    """
+    write_run(measured.run)
+    file = measured.run.folder / measured.file
+    try:
+        write_jsonl(file, map(asdict, measured.things))
+    except OSError as error:
+        raise BadInput(f"{file}: cannot be written ({error.strerror}); choose another --out") from error
+    return file

@@ -1,0 +1,250 @@
+"""Visual conversation: a system is shown a picture, is asked about it, and answers in words.
+
+accuracy            share of a picture's questions answered as in the data (`answers.plain_answer` of both are equal)
+text only           the same system, asked without the picture: what the question alone tells
+majority            the most frequent answer of the training split; "by kind": to its questions of the same kind
+above ...           accuracy less another figure, picture by picture: what seeing is worth
+
+A value is a picture's mean over its questions, so intervals are over pictures. Kinds of questions have figures of
+their own ("accuracy: colour").
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from viewfinder.conversation import Answer, Like, Question, Say, Turn
+from viewfinder.data.dialogues import Dialogue, Round, read_dialogues, read_visdial
+from viewfinder.data.files import folder_at
+from viewfinder.encoders import Encoder
+from viewfinder.errors import BadInput, UnknownName
+from viewfinder.evaluation.answers import plain_answer, question_kind
+from viewfinder.evaluation.plan import Plan, Told
+from viewfinder.evaluation.results import Run, TaskResult, described_machine
+from viewfinder.evaluation.speaking import WORDS_ALONE, Speaker, leaning_to, said_after
+from viewfinder.evaluation.systems import load_system
+from viewfinder.evaluation.values import Measured, check_manners, evenly, provenance_of, task_of_values
+from viewfinder.evaluation.vectors import by_tenths, pictures_of
+from viewfinder.gallery import Gallery
+
+PROTOCOL, ANSWERS = "visual", "answers.jsonl"
+HISTORY = "history"
+ACCURACY, TEXT_ONLY, MAJORITY, BY_KIND = "accuracy", "text only", "majority", "majority by kind"
+SPLITS = ("test", "val")
+"""Where none is named, the first that there is."""
+
+VISDIAL = "visdial"
+
+
+@dataclass(frozen=True)
+class Questioned:
+    """A question about a picture (a key), the answer of the data, and what else was answered.
+
+    `said` is the system's answer, `blind` the same without the picture; `majority` and `by_kind` are what was
+    answered most often in training, "" where there is none.
+    """
+
+    picture: str
+    question: str
+    kind: str
+    answer: str
+    said: str = ""
+    blind: str = ""
+    majority: str = ""
+    by_kind: str = ""
+
+    @property
+    def right(self) -> dict[str, float]:
+        """Whether each of these is right, by the name of its figure; 1 or 0."""
+        known = {ACCURACY: self.said, TEXT_ONLY: self.blind}
+        known |= {MAJORITY: self.majority, BY_KIND: self.by_kind} if self.majority else {}
+        return {name: float(plain_answer(said) == plain_answer(self.answer)) for name, said in known.items()}
+
+
+def answer_questions(plan: Plan, encoder: Encoder, out: Path, told: Told = lambda line: None) -> Measured[Questioned]:
+    """Asks a system about the pictures of a split; nothing is written.
+
+    Questions are those of `dialogues/*_<split>.json`, a task a file, or else of VisDial in `visdial/`. Each is asked
+    for itself; the manner "history" has so many rounds come before it, with the answers of the data.
+
+    Of the plan count system, checkpoint, data, split, task, limit (pictures a task), features, manners and seed.
+
+    Raises:
+        UnknownName, BadInput: no such system, split, task or manner; a system that does not answer; no questions.
+        EncoderMismatch: the system was trained on other vectors than the encoder gives.
+    """
+    history = _history(plan)
+    speaker = leaning_to(load_system(plan.system, plan.seed, plan.checkpoint), WORDS_ALONE)
+    told(f"reading {plan.data}")
+    split, talks_of = _chosen(plan)
+    pictures = pictures_of(plan, encoder, speaker, told=told)
+    names = pictures.named(sorted({talk.image for talks in talks_of.values() for talk in talks}))
+    tasks: list[TaskResult] = []
+    asked: list[Questioned] = []
+    for name, talks in talks_of.items():
+        here = [replace(talk, image=names[talk.image]) for talk in talks if talk.image in names]
+        if not (chosen := evenly(here, plan.limit)):
+            continue
+        told(f"{_title(name, split)}: {sum(len(talk.rounds) for talk in chosen):,} questions")
+        gallery = pictures.gallery(sorted({talk.image for talk in chosen}))
+        answered = list(_answered(chosen, gallery, speaker, history, told))
+        answered = with_majorities(answered, dialogues_of(plan.data, "train").get(name, []))
+        lost = f"{len(talks) - len(here):,} of {len(talks):,} pictures are not here"
+        tasks.append(_task(name, split, answered, plan.seed, (lost,) if len(here) < len(talks) else ()))
+        asked += answered
+    if not tasks:
+        raise BadInput(f"{plan.data}: no picture of {split!r} that is asked about is here; name another --data")
+    run = Run(out, provenance_of(plan, encoder), described_machine(), tuple(tasks))
+    return Measured(run, tuple(asked), ANSWERS)
+
+
+# -- questions
+
+
+def dialogues_of(folder: Path, split: str) -> dict[str, list[Dialogue]]:
+    """Dialogues of a split with questions and answers, by the name of their file without the split.
+
+    Raises:
+        BadInput: no such folder, or a damaged file.
+    """
+    found: dict[str, list[Dialogue]] = {}
+    for file in sorted((folder_at(folder) / "dialogues").glob(f"*_{split}.json")):
+        found[file.stem.removesuffix(f"_{split}")] = _complete(read_dialogues(file)[0])
+    if not any(found.values()):
+        for home in (folder, folder / VISDIAL):
+            if any((home / inner / f"visdial_1.0_{split}.json").is_file() for inner in (".", split)):
+                found[VISDIAL] = _complete(read_visdial(home, split)[0])
+    return {name: talks for name, talks in found.items() if talks}
+
+
+def _complete(talks: Sequence[Dialogue]) -> list[Dialogue]:
+    """The talks with the rounds that have both a question and an answer, where any are left."""
+    whole = (replace(talk, rounds=tuple(one for one in talk.rounds if one.question and one.answer)) for talk in talks)
+    return [talk for talk in whole if talk.rounds]
+
+
+def _chosen(plan: Plan) -> tuple[str, dict[str, list[Dialogue]]]:
+    """The split, and the dialogues of it that the plan wants."""
+    for split in (plan.split,) if plan.split is not None else SPLITS:
+        if found := dialogues_of(plan.data, split):
+            wanted = (plan.task or "").lower().split()
+            titles = {name: _title(name, split) for name in found}
+            chosen = {
+                name: talks
+                for name, talks in found.items()
+                if all(word in titles[name].lower().replace(",", " ").split() for word in wanted)
+            }
+            if not chosen:
+                raise UnknownName(f"no task has {plan.task!r} in its title; there are: {'; '.join(titles.values())}")
+            return split, chosen
+    if plan.split is not None:
+        raise UnknownName(f"{plan.data}: no dialogues/*_{plan.split}.json with questions here; name another --split")
+    raise BadInput(f"{plan.data}: no dialogues/*_test.json with questions here, and no visdial/; name another --data")
+
+
+def _title(name: str, split: str) -> str:
+    return f"{PROTOCOL}, {name}, {split}"
+
+
+def _history(plan: Plan) -> int:
+    check_manners(plan, (HISTORY,), PROTOCOL)
+    history = plan.manners.get(HISTORY, 0)
+    if not isinstance(history, int) or history < 0:
+        raise BadInput(f"--manner {HISTORY}={history}: a number of rounds is needed, 0 or more")
+    return history
+
+
+# -- answers
+
+
+def turns_of(rounds: Sequence[Round], picture: str | None) -> tuple[Turn, ...]:
+    """Rounds up to a question as a user's turns, about a picture of theirs or none; the last answer is left open.
+
+    An answer of the data stands where the system's own would: what the user says next is an `Answer` to it.
+    """
+    first = rounds[0].question
+    opening: Turn = Say(first) if picture is None else Like(picture, first)
+    later = (Answer(Question(one.answer, by="recorded"), other.question) for one, other in pairwise(rounds))
+    return (opening, *later)
+
+
+def _answered(
+    talks: Sequence[Dialogue], gallery: Gallery, speaker: Speaker[Any], history: int, told: Told
+) -> Iterator[Questioned]:
+    blindly: dict[tuple[Round, ...], str] = {}
+    progress, total, done = by_tenths(told), sum(len(talk.rounds) for talk in talks), 0
+    for talk in talks:
+        for at, one in enumerate(talk.rounds):
+            rounds = talk.rounds[max(at - history, 0) : at + 1]
+            before = (*rounds[:-1], Round(one.question, ""))
+            if before not in blindly:
+                blindly[before] = said_after(turns_of(before, None), gallery, speaker)
+            said = said_after(turns_of(before, talk.image), gallery, speaker)
+            kind = question_kind(one.question)
+            yield Questioned(talk.image, one.question, kind, one.answer, said, blindly[before])
+            progress(done := done + 1, total)
+
+
+def with_majorities(asked: Sequence[Questioned], training: Sequence[Dialogue]) -> list[Questioned]:
+    """The same with what is answered most often in training, to all questions and to those of each kind.
+
+    Kinds that were not asked in training have the answer of all; without training there is none.
+    """
+    counts: dict[str, Counter[str]] = {}
+    for talk in training:
+        for one in talk.rounds:
+            for kind in ("", question_kind(one.question)):
+                counts.setdefault(kind, Counter())[plain_answer(one.answer)] += 1
+    most = {kind: count.most_common(1)[0][0] for kind, count in counts.items()}
+    return [replace(one, majority=most.get("", ""), by_kind=most.get(one.kind, most.get("", ""))) for one in asked]
+
+
+# -- figures
+
+
+def _task(name: str, split: str, asked: Sequence[Questioned], seed: int, left_out: tuple[str, ...]) -> TaskResult:
+    pictures = list(dict.fromkeys(one.picture for one in asked))
+    return task_of_values(
+        _title(name, split),
+        values_of(asked),
+        pictures,
+        of=f"{name}, {split}, {len(asked):,} questions about {len(pictures):,} pictures",
+        split=split,
+        pictures=len(pictures),
+        at="one question",
+        seed=seed,
+        left_out=left_out,
+    )
+
+
+def values_of(asked: Sequence[Questioned]) -> dict[str, Float[np.ndarray, " s"]]:
+    """The value of every figure for every picture, in the order of their first questions; NaN: none of the kind."""
+    rows = {picture: row for row, picture in enumerate(dict.fromkeys(one.picture for one in asked))}
+    row_q = np.array([rows[one.picture] for one in asked])
+    right = {name: np.array([one.right[name] for one in asked]) for name in asked[0].right}
+    every_q = np.ones(len(asked), bool)
+    found = {name: _means(row_q, right_q, every_q, len(rows)) for name, right_q in right.items()}
+    found |= {f"above {name}": found[ACCURACY] - found[name] for name in right if name != ACCURACY}
+    kind_q = np.array([one.kind for one in asked])
+    kinds = [kind for kind, _ in Counter(kind_q.tolist()).most_common()]
+    for name, right_q in right.items():
+        if name != MAJORITY:
+            found |= {f"{name}: {kind}": _means(row_q, right_q, kind_q == kind, len(rows)) for kind in kinds}
+    return found
+
+
+def _means(
+    row_q: np.ndarray, right_q: Float[np.ndarray, " q"], counted_q: np.ndarray, rows: int
+) -> Float[np.ndarray, " s"]:
+    """Of each picture, the mean over its questions that are counted; NaN where none is."""
+    counts_s = np.bincount(row_q[counted_q], minlength=rows)
+    sums_s = np.bincount(row_q[counted_q], weights=right_q[counted_q], minlength=rows)
+    return np.where(counts_s > 0, sums_s / np.maximum(counts_s, 1), np.nan)

@@ -1,0 +1,48 @@
+"""`viewfinder construct`, on the drawn world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from viewfinder.data.chatsearch import read_chatsearch
+
+Run = Callable[..., Any]
+
+
+def test_a_world_becomes_dialogues_and_the_next_step_is_named(viewfinder: Run, world: Path, tmp_path: Path) -> None:
+    outcome = viewfinder("construct", world, "--out", tmp_path, "--split", "test", "--pipelines", "text,merge")
+    assert outcome.code == 0
+    first = outcome.out.splitlines()[0]
+    assert first == "text: 6 dialogues"
+    assert f"viewfinder review {tmp_path / 'chatsearch' / 'tChat_test.jsonl'} --images {tmp_path}" in outcome.out
+    samples, report = read_chatsearch(tmp_path / "chatsearch" / "tChat_test.jsonl", images=tmp_path)
+    assert len(samples) == 6 and not report.dropped
+
+
+def test_what_was_made_and_dropped_is_told_to_programs(viewfinder: Run, world: Path, tmp_path: Path) -> None:
+    done = viewfinder(
+        "construct", world, "--out", tmp_path, "--count", "4", "--pipelines", "mdc-i", "--threshold", "0.95", "--json"
+    ).json
+    assert done["ended"] and done["pictures"] == 4 and done["generator"] == "world"
+    assert done["made"]["mdc-i"] + sum(done["dropped"]["mdc-i"].values()) == 4
+    assert done["files"] == ["chatsearch/iChat_train.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "complaint"),
+    [
+        ("--pipelines", "mdc-x", "no such pipeline; there are: text, mdc-i, mdc-t, mdc-t-single, merge"),
+        ("--split", "dev", "no such split; there are: train, val, test, all"),
+        ("--generator", "nothing.gguf", "there is no language model"),
+    ],
+)
+def test_a_name_that_does_not_exist_is_wrong_use(
+    viewfinder: Run, world: Path, tmp_path: Path, option: str, value: str, complaint: str
+) -> None:
+    outcome = viewfinder("construct", world, "--out", tmp_path, option, value)
+    assert outcome.code == 2
+    assert complaint in outcome.err
