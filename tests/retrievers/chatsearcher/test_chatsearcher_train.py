@@ -125,7 +125,7 @@ def test_a_training_learns(talks: Path, tmp_path: Path) -> None:
         ("loss.negatives=symmetric", "model.tokens=0", "loss.learns_end=false"),
         ("model.says=true", "loss.mask_copies=false", "image_first=false"),
         ("model.key_heads=2", "model.region_components=0", "alignment.training.precision=bf16"),
-        ("instruction.trains=frozen", "alignment.trains=frozen", "instruction.training.weight_decay=0.1"),
+        ("instruction.trains=frozen", "alignment.trains=frozen", "language.training.weight_decay=0.1"),
     ],
     ids=str,
 )
@@ -298,3 +298,9 @@ def test_what_cannot_be_trained_is_told_in_one_line(
 
 def test_chatsearcher_is_among_the_systems_that_can_be_trained(talks: Path, tmp_path: Path, whole: Fitted) -> None:
     assert same(trainers.train(plan(talks, tmp_path)), whole)
+
+
+def test_a_decay_that_would_move_held_pieces_is_refused(talks: Path, tmp_path: Path) -> None:
+    given = plan(talks, tmp_path, "instruction.trains=frozen", "instruction.training.weight_decay=0.1")
+    with pytest.raises(BadInput, match=r"instruction\.training\.weight_decay: 0 is needed"):
+        train(given)
