@@ -11,10 +11,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from cells import interval, machine_line, percent, spread, tenths
+from report_talking import side_by_side_parts, talking_parts
+
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 LABORATORY = ("evaluate", "chatir", "ranks", "worlds")
-TRAINED = ("Drill-down", "ChatIR", "Fashion IQ", "MAI")
+TRAINED = ("Drill-down", "ChatIR", "Fashion IQ", "MAI", "ChatSearch")
 """Papers whose claims are about what was trained, and stand in files of their own."""
 MAI_SOURCES = ("combination", "rollback")
 MEAN_RECALL = "mean R@1,5,10,20"
@@ -31,8 +34,10 @@ def main() -> None:
     dialogues = json.loads((RESULTS / "dialogues.json").read_text())
     fashion = json.loads((RESULTS / "fashioniq.json").read_text())
     mai = json.loads((RESULTS / "mai.json").read_text())
+    talking, side_by_side = known("chatsearcher"), known("side_by_side")
     claims = [claim for claim in evaluated["claims"] if "found" in claim or claim["paper"] not in TRAINED]
     trained = [*drilldown["claims"], *dialogues["claims"], *fashion["claims"], *mai["claims"]]
+    trained += talking.get("claims", [])
     parts = {
         "claims": claims_table([*trained, *claims]),
         "dialogues-heard": heard_table(dialogues["heard"]),
@@ -49,6 +54,9 @@ def main() -> None:
         "fashion-machine": [f"{fashion['data']}. {machine_line(fashion['machine'])}"],
         "fashion-speed": feedback_table(json.loads((RESULTS / "feedback.json").read_text())),
         **mai_parts(mai),
+        **talking_parts(talking),
+        "chatsearcher-claims": claims_table(talking.get("claims", [])),
+        **side_by_side_parts(side_by_side),
         "drilldown-rows": drilldown_table(drilldown["rows"]),
         "drilldown-turns": turns_table(drilldown["rows"]),
         "drilldown-claims": claims_table(drilldown["claims"]),
@@ -70,8 +78,10 @@ def main() -> None:
         "claims.md",
         "server.md",
         "systems/chatir.md",
+        "systems/chatsearcher.md",
         "systems/drilldown.md",
         "systems/fashioniq.md",
+        "systems/index.md",
         "systems/mai.md",
     )
     for page in (*(ROOT / "docs" / name for name in docs), ROOT / "README.md"):
@@ -86,6 +96,12 @@ def main() -> None:
             page.write_text(after, encoding="utf-8")
     if check and stale:
         sys.exit("docs or README.md differ from the results: run benchmarks/report.py")
+
+
+def known(name: str) -> dict[str, Any]:
+    """What a benchmark has written; nothing, if it has not been run yet."""
+    file = RESULTS / f"{name}.json"
+    return dict(json.loads(file.read_text())) if file.is_file() else {}
 
 
 def quality_table(quality: dict[str, Any]) -> list[str]:
@@ -241,14 +257,11 @@ def claims_table(claims: list[dict[str, Any]]) -> list[str]:
 
 def claim_cells(claim: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Where a claim was tested, what was found, and what that says."""
-    if "rows" in claim:
-        return [rows_cell(claim)]
-    if "talks" in claim:
-        return [talks_cell(claim)]
-    if "fashion" in claim:
-        return [fashion_cell(claim)]
-    if "mai" in claim:
-        return [mai_cell(claim)]
+    kinds = {
+        "rows": rows_cell, "talks": talks_cell, "fashion": fashion_cell, "mai": mai_cell, "chatsearcher": talking_cell,
+    }  # fmt: skip
+    if (cell := next((cell for kind, cell in kinds.items() if kind in claim), None)) is not None:
+        return [cell(claim)]
     if "found" not in claim:
         return [("", "", "not measured yet")]
     cells = []
@@ -303,6 +316,20 @@ def mai_cell(claim: dict[str, Any]) -> tuple[str, str, str]:
     if "difference" not in claim:
         return where, "", "not measured yet"
     return difference_cell(f"{where}: {MEAN_RECALL}, {claim['talks_counted']:,} talks a seed", claim)
+
+
+def talking_cell(claim: dict[str, Any]) -> tuple[str, str, str]:
+    """A claim about two rows of `chatsearcher.py`, about what they gain over two others, or about two tasks."""
+    rows = claim.get("compared", claim["chatsearcher"])
+    test = claim.get("on", "chat")
+    on = {"chat": "all three tasks", "captions": "text to image after stage 1"}.get(test, test)
+    if "over" in claim:
+        rows = [f"({row}, over {before})" for row, before in zip(rows[:2], claim["over"], strict=True)]
+    where = " - ".join(claim.get("tasks", rows))
+    if "difference" not in claim:
+        return where, "", "not measured yet"
+    counted = f"mean R@1,5,10{'' if 'tasks' in claim else f' of {on}'}, {claim['talks_counted']:,} talks a seed"
+    return difference_cell(f"{where}: {'R@10' if on == 'cirr' else counted}", claim)
 
 
 def difference_cell(what: str, claim: dict[str, Any]) -> tuple[str, str, str]:
@@ -408,16 +435,6 @@ def sessions_table(rows: dict[str, Any]) -> list[str]:
         cells = [f"{tenths(row[k]['R@5'])} / {tenths(row[k]['R@8'])} / {spread(row[k]['mean'])}" for k in kinds]
         lines.append(f"| {name} | {' | '.join([*cells, str(row['seeds'])])} |")
     return lines
-
-
-def tenths(share: float) -> str:
-    """A share as a table of many has it: 100 times, without the sign."""
-    return f"{100 * share:.1f}"
-
-
-def spread(found: dict[str, float]) -> str:
-    """The same with its interval."""
-    return f"{tenths(found['mean'])} ({tenths(found['low'])} to {tenths(found['high'])})"
 
 
 def published(row: dict[str, Any]) -> str:
@@ -543,11 +560,6 @@ def turns_table(rows: dict[str, Any]) -> list[str]:
     return lines
 
 
-def interval(found: dict[str, float]) -> str:
-    """A share with its interval."""
-    return f"{percent(found['mean'])} ({100 * found['low']:.1f} to {100 * found['high']:.1f})"
-
-
 def rows_tables(runs: dict[str, list[dict[str, Any]]]) -> list[str]:
     """One table a data set: first and last turn of every task, a column a system."""
     lines: list[str] = []
@@ -643,17 +655,6 @@ def points(share: float) -> str:
 def machine(*machines: dict[str, str]) -> list[str]:
     """Where and when."""
     return [machine_line(machines[0]), f"(speed: {machines[1]['date']})"]
-
-
-def machine_line(found: dict[str, str]) -> str:
-    """One machine, with date and versions."""
-    versions = ", ".join(f"{name} {found[name]}" for name in ("numpy", "onnxruntime", "lancedb", "pillow"))
-    return f"{found['processor']}; {found['date']}; Python {found['python']}, {versions}"
-
-
-def percent(share: float) -> str:
-    """A share as people read it."""
-    return f"{100 * share:.1f} %"
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def test_naming_the_systems_needs_no_torch() -> None:
     assert said.strip() == "False"
 
 
-@pytest.mark.parametrize("system", ["chatir", "drilldown", "fashioniq", "mai"])
+@pytest.mark.parametrize("system", ["chatir", "chatsearcher", "drilldown", "fashioniq", "mai"])
 def test_searching_with_the_weights_in_the_box_needs_no_torch(system: str) -> None:
     code = f"""import sys
 from viewfinder.retrievers import load_retriever

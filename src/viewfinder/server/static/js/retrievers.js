@@ -46,7 +46,6 @@ class Retrievers extends HTMLElement {
     refill(
       this.panel,
       this.#group("reader", all, (each) => this.#retriever(each, each.name === chosen.retriever), chosen.retriever),
-      speaks() && this.#leaning(chosen.leaning),
       this.#group("asker", askers, (each) => this.#questioner(each, each.name === chosen.questioner), chosen.questioner),
     );
   }
@@ -62,8 +61,8 @@ class Retrievers extends HTMLElement {
     return element("fieldset", {}, element("legend", {}, t(`retrievers.${name}`)), ...usable.map(row), folded.length > 0 && others);
   }
 
-  /** Words at one end, pictures at the other. @param {number | null} leaning */
-  #leaning(leaning) {
+  /** Words at one end, pictures at the other. */
+  #leaning() {
     const own = retrieverInfo().leaning;
     const about = element("span", { class: "quiet about", id: "leaning-about" });
     const tell = () => {
@@ -76,10 +75,10 @@ class Retrievers extends HTMLElement {
       if (this.#leant === place) this.#leant = null;
       this.#render();
     };
-    const input = element("input", { type: "range", id: "leaning", min: -MOST, max: MOST, step: 0.5, value: this.#leant ?? placeOf(leaning, own), "aria-label": t("retrievers.leaning"), "data-key": "leaning", oninput: tell, onchange: change });
+    const input = element("input", { type: "range", id: "leaning", min: -MOST, max: MOST, step: 0.5, value: this.#leant ?? placeOf(setTo().leaning, own), "data-key": "leaning", oninput: tell, onchange: change });
     tell();
     const ends = ["words", "pictures"].map((end) => element("span", {}, t(`retrievers.leaning.${end}`)));
-    return element("fieldset", {}, element("legend", {}, t("retrievers.leaning")), element("div", { class: "leaning" }, ends[0], input, ends[1]), about);
+    return element("div", { class: "leaning" }, element("label", { for: "leaning" }, t("retrievers.leaning")), element("div", {}, ends[0], input, ends[1]), about);
   }
 
   /** @param {any} info @param {boolean} checked */
@@ -100,6 +99,7 @@ class Retrievers extends HTMLElement {
       { class: "option-row" },
       option("retriever", name, name, checked, !usable && !checked, choose, job ? t("retrievers.preparing", { percent }) : about),
       offer,
+      checked && speaks() && this.#leaning(),
       job && element("progress", { max: 100, value: percent, "aria-label": t("retrievers.preparing", { percent }) }),
     );
   }

@@ -165,7 +165,7 @@ class Talk extends HTMLElement {
     const { results } = store.state;
     const adapters = (results?.adapters ?? []).map((name) => element("li", {}, t("talk.adapter", { name })));
     return [
-      results?.verdict === "nothing" && results.results.length > 0 && element("p", { class: "verdict" }, t("talk.nothing")),
+      results?.verdict === "nothing" && results.results.length > 0 && results.answer?.with !== "words" && element("p", { class: "verdict" }, t("talk.nothing")),
       adapters.length > 0 && element("ul", { class: "adapters quiet", role: "list" }, ...adapters),
     ];
   }

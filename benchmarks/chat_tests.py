@@ -1,0 +1,174 @@
+"""How a system that talks and retrieves is measured for chatsearcher.py; each test writes a run folder, once.
+
+chat        the three tasks of ChatSearch: whole dialogues, all test samples, R@1, R@5, R@10
+last turn   mChat with the last turn alone: what the talk before it is worth
+captions    a first caption to its photo, among pictures that no training has seen: zero-shot text-to-image
+cirr        CIRR's protocol, of product photos
+visual      questions about a picture, answered in words
+decision    whether it shows pictures when asked for them, and words when asked a question
+grounding   the part of a picture that a phrase is about, retrieved among crops
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from rows import is_measured
+
+from viewfinder.data.splits import split_of
+from viewfinder.encoders import Encoder, load_encoder
+from viewfinder.evaluation import Plan, Run, Task, evaluate, figures, replay, write_run
+from viewfinder.evaluation.deciding import decide
+from viewfinder.evaluation.grounding import ground
+from viewfinder.evaluation.preparing import known_task, tasks_for
+from viewfinder.evaluation.protocols.captions import read_captioned
+from viewfinder.evaluation.results import described_machine, result_of
+from viewfinder.evaluation.speaking import forced
+from viewfinder.evaluation.systems import load_system
+from viewfinder.evaluation.values import provenance_of, write_measured
+from viewfinder.evaluation.vectors import pictures_of
+from viewfinder.evaluation.visual_conversation import answer_questions
+
+CAPTIONED = ("flickr8k", "scenes")
+SEEN_PICTURES = 100
+"""Of visual conversation: pictures, about ten questions each."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where everything lies: a folder a data set, their vectors, and the runs."""
+
+    work: Path
+    folders: Mapping[str, Path]
+
+    @property
+    def features(self) -> Path:
+        """Vectors, a folder a data set."""
+        return self.work / "features"
+
+    def plan(self, system: str, data: str, weights: Path | None, protocol: str | None = None) -> Plan:
+        """A system on a data set."""
+        return Plan(
+            system=system, data=self.folders[data], protocol=protocol, checkpoint=weights,
+            features=self.features / data,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Job:
+    """A system with its weights (None: nothing was trained), and where its runs go."""
+
+    system: str
+    weights: Path | None
+    folder: Path
+    place: Place
+
+    def plan(self, data: str, protocol: str | None = None) -> Plan:
+        """The system on a data set."""
+        return self.place.plan(self.system, data, self.weights, protocol)
+
+
+@cache
+def encoder() -> Encoder:
+    """The one that all of it is about."""
+    return load_encoder("starter")
+
+
+def told(line: str) -> None:
+    """To whoever watches."""
+    print("   ", line, flush=True)
+
+
+def chat(job: Job, out: Path) -> None:
+    """All three tasks; pictures are always shown."""
+    write_run(evaluate(job.plan("scenes", "chatsearch"), encoder(), out, told).run)
+
+
+def last_turn(job: Job, out: Path) -> None:
+    """The same of mChat without the talk before the last turn, whose picture is the one shown last."""
+    plan = replace(job.plan("scenes", "chatsearch"), task="mchat")
+    replayed(plan, out, lambda task: replace(task, talks=tuple(replace(t, turns=t.turns[-1:]) for t in task.talks)))
+
+
+def captions(data: str) -> Callable[[Job, Path], None]:
+    """One data set's test pictures by the first caption of each."""
+
+    def run(job: Job, out: Path) -> None:
+        replayed(job.plan(data, "captions"), out, lambda task: of_test_split(task, job.place.folders[data], data))
+
+    return run
+
+
+def of_test_split(task: Task, folder: Path, data: str) -> Task:
+    """The task with the test pictures alone, one caption each; a world counts its pictures from 1."""
+    names = [picture.path.name for picture in read_captioned(folder)[0]]
+    numbers = [int(Path(name).stem) for name in names] if data == "scenes" else range(len(names))
+    chosen = {name for name, number in zip(names, numbers, strict=True) if split_of(number) == "test"}
+    talks = tuple(replace(talk, turns=talk.turns[:1]) for talk in task.talks if Path(talk.target).name in chosen)
+    gallery = tuple(picture for picture in task.gallery if Path(picture).name in chosen)
+    return replace(task, name=data, split="test", talks=talks, gallery=gallery)
+
+
+def replayed(plan: Plan, out: Path, changed: Callable[[Task], Task]) -> None:
+    """Recorded talks of one task, which is changed first."""
+    system = forced(load_system(plan.system, plan.seed, plan.checkpoint))
+    [task] = tasks_for(plan)
+    pictures = pictures_of(plan, encoder(), system, told=told)
+    known = changed(known_task(task, pictures))
+    told(f"{known.title}: {len(known.talks):,} talks, {len(known.gallery):,} pictures")
+    table = replay(known, pictures.gallery(tuple(known.pictures())), system)
+    result = result_of(known, table, figures(known, table))
+    write_run(Run(out, provenance_of(plan, encoder()), described_machine(), (result,)))
+
+
+def cirr(job: Job, out: Path) -> None:
+    """One turn about a picture; nothing was learnt of these subsets."""
+    write_run(evaluate(job.plan("cirr", "cirr"), encoder(), out, told).run)
+
+
+def visual(job: Job, out: Path) -> None:
+    """Questions about pictures of the test split."""
+    plan = replace(job.plan("scenes", "visual"), limit=SEEN_PICTURES)
+    write_measured(answer_questions(plan, encoder(), out, told))
+
+
+def decision(job: Job, out: Path) -> None:
+    """With the leaning of the weights, which was chosen on validation talks."""
+    write_measured(decide(replace(job.plan("scenes", "decision"), limit=500), encoder(), out, told))
+
+
+def grounding(data: str, pictures: int, proposals: str) -> Callable[[Job, Path], None]:
+    """Phrases of so many pictures of a data set, among windows or the boxes of a detector."""
+
+    def run(job: Job, out: Path) -> None:
+        plan = replace(job.plan(data, "grounding"), limit=pictures, manners={"proposals": proposals})
+        write_measured(ground(plan, encoder(), out, told))
+
+    return run
+
+
+TESTS: dict[str, Callable[[Job, Path], None]] = {
+    "chat": chat,
+    "last turn": last_turn,
+    **{f"captions, {data}": captions(data) for data in CAPTIONED},
+    "cirr": cirr,
+    "visual": visual,
+    "decision": decision,
+    "grounding, scenes, boxes": grounding("scenes", 100, "boxes"),
+    "grounding, scenes, windows": grounding("scenes", 10, "windows"),
+    "grounding, coco, boxes": grounding("coco", 80, "boxes"),
+}
+NEEDS = {"cirr": "cirr"}
+"""Folders without which a test waits."""
+
+
+def measure(job: Job, name: str) -> None:
+    """A test, unless it is done or its data are not there yet."""
+    out = job.folder / name
+    if is_measured(out) or (name in NEEDS and not job.place.folders[NEEDS[name]].is_dir()):
+        return
+    print(f"{job.folder.name}: {name}", flush=True)
+    TESTS[name](job, out)

@@ -1,0 +1,460 @@
+"""ChatSearcher: its queue, language model, mixture and baselines; writes results/chatsearcher.json.
+
+    python benchmarks/chatsearcher.py train    DATA [--rows NAME ...] [--seeds S ...]   # what is trained is left alone
+    python benchmarks/chatsearcher.py evaluate DATA [--rows NAME ...] [--seeds S ...]   # what is measured, too
+    python benchmarks/chatsearcher.py speed    DATA
+    python benchmarks/chatsearcher.py write    DATA
+
+Trainings come in the order of their importance, one at a time (start two of them with other rows or seeds for two
+processors); rows that begin with stages of another row wait until that is there. Learnt is from scenes of product
+photos with their dialogues, from edited scenes, and from the photos of Flickr8k and COCO that are at hand; measured on
+their test splits, and on product photos, which no training here saw (zero-shot). Needs the worlds and vectors that
+chatir.py and fashioniq.py make; and in --work edits (`viewfinder world edits --kind edits --count 1500`) and queries of
+CIRR's form (`viewfinder world cirr --kind catalogue --count 0`), both with --sprites DATA/fashion-products.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from chat_tests import CAPTIONED, Job, Place, measure
+from jaxtyping import Float, Int
+from machine import described
+from rows import compared, is_measured, measured, minutes, parameters, run
+from talking_speed import talking_speed
+
+from viewfinder.evaluation import Run, read_run
+from viewfinder.evaluation.figures import LAST, per_talk, values_st
+from viewfinder.measures import Interval
+
+HERE = Path(__file__).parent
+SEEDS = (0, 1, 2)
+TASKS = ("tChat", "iChat", "mChat")
+METRICS = ("R@1", "R@5", "R@10")
+MEAN = "mean R@1,5,10"
+SYSTEM = "chatsearcher"
+RESAMPLES = 10_000
+
+ALWAYS = ("chat",)
+SEARCHES = ("chat", "cirr")
+ALIGNED = tuple(f"captions, {data}" for data in CAPTIONED)
+"""Tests of the weights after stage 1 (of what has no stages: of the system as it is)."""
+GROUNDED = ("grounding, scenes, boxes", "grounding, scenes, windows", "grounding, coco, boxes")
+TALKS = ("last turn", "cirr", "visual", "decision")
+
+Settings = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A training: how, with which seeds, from which stage of which other row on, and how it is measured.
+
+    `tests` are of its last weights, `aligned` of those after stage 1. `same_as`: nothing is trained, the weights are
+    those of a stage of another row.
+    """
+
+    name: str
+    settings: Settings = ()
+    preset: str = "lab"
+    seeds: tuple[int, ...] = (0,)
+    start: tuple[str, str] | None = None
+    tests: tuple[str, ...] = ALWAYS
+    aligned: bool = False
+    same_as: tuple[str, str] | None = None
+    system: str = SYSTEM
+
+    @property
+    def trained(self) -> bool:
+        """Whether there is anything to train."""
+        return bool(self.preset) and self.same_as is None
+
+
+def mixture(*kinds: str) -> str:
+    """The setting of a mixture for the second stage: each kind as often as in the preset, so that kinds add lessons."""
+    shares = {kind: 0.3 if kind == "visual" else 1.0 for kind in kinds}
+    return f"instruction.mixture={{ {', '.join(f'{kind} = {share}' for kind, share in shares.items())} }}"
+
+
+BASE = Row("ChatSearcher", seeds=SEEDS, tests=(*ALWAYS, *TALKS, *GROUNDED), aligned=True)
+READ, SHOWN = (BASE.name, "language"), (BASE.name, "alignment")
+"""Stages of it that others begin after: the language model that has read texts, and stage 1."""
+
+IN_BATCH = Row("in-batch negatives", ("loss.negatives='batch'",), seeds=SEEDS, start=READ, aligned=True)
+FROZEN = Row(
+    "frozen language model", ("alignment.trains='frozen'", "instruction.trains='frozen'"),
+    seeds=SEEDS, start=READ, aligned=True, tests=(*ALWAYS, "visual"),
+)  # fmt: skip
+FROMAGE = Row("FROMAGe, captions alone", preset="fromage", seeds=SEEDS, aligned=True)
+INSTRUCTED = Row(
+    "FROMAGe, with talks", ("loss.negatives='symmetric'", "instruction.trains='projectors'"),
+    seeds=SEEDS, start=(FROMAGE.name, "alignment"), tests=(*ALWAYS, "visual"),
+)  # fmt: skip
+MIXTURES = (
+    Row("talks alone", (mixture("tchat", "ichat", "mchat"),), start=SHOWN, tests=(*SEARCHES, "visual")),
+    Row(
+        "talks and questions", (mixture("tchat", "ichat", "mchat", "visual"),), start=SHOWN,
+        tests=(*SEARCHES, "visual"),
+    ),
+    Row(
+        "talks of words alone, questions, edits", (mixture("tchat", "visual", "edits"),), start=SHOWN,
+        tests=(*SEARCHES, "visual"),
+    ),
+    Row("stage 1 alone", same_as=SHOWN, seeds=SEEDS, tests=SEARCHES),
+    Row("stage 2 alone", ("alignment=none",), start=READ, tests=SEARCHES),
+)  # fmt: skip
+SIZES = (64, 250, 4000)
+QUEUES = tuple(Row(f"queue of {size}", (f"loss.queue={size}",), aligned=True) for size in SIZES)
+CLIP = tuple(
+    Row(name, preset="", tests=SEARCHES, aligned=True, system=name) for name in ("clip-t", "clip-i", "clip-ti")
+)
+UNTRAINED = (
+    Row("random", preset="", tests=SEARCHES, aligned=True, system="random"), *CLIP,
+    Row("composer", preset="", tests=SEARCHES, aligned=True, system="composer"),
+)  # fmt: skip
+BOX = Row("in the box", preset="", tests=BASE.tests, system=SYSTEM)
+
+ROWS = {row.name: row for row in (BASE, IN_BATCH, FROZEN, FROMAGE, INSTRUCTED, *MIXTURES, *QUEUES, *UNTRAINED, BOX)}
+ORDER: tuple[tuple[Row, int], ...] = (
+    (BASE, 0), (FROMAGE, 0), (BASE, 1), (BASE, 2), (IN_BATCH, 0), (FROZEN, 0),
+    *((row, 0) for row in (*MIXTURES, INSTRUCTED, *QUEUES) if row.trained),
+    *((row, seed) for seed in SEEDS[1:] for row in (IN_BATCH, FROZEN, FROMAGE, INSTRUCTED)),
+)  # fmt: skip
+"""Trainings, the most important first."""
+
+PAPER = {
+    "random": (.02, .1, .2, .01, .05, .1, .01, .05, .1),
+    "clip-i": (None, None, None, 9.65, 20.96, 28.05, 9.65, 20.96, 28.05),
+    "clip-t": (15.84, 34.46, 45.10, 14.15, 30.60, 39.56, 12.69, 27.19, 35.80),
+    "clip-ti": (None, None, None, 12.33, 26.81, 35.15, 13.18, 28.56, 37.07),
+    FROMAGE.name: (15.94, 36.76, 48.60, 12.56, 29.65, 39.65, 14.36, 32.58, 42.80),
+    BASE.name: (27.38, 52.48, 63.50, 35.54, 61.16, 71.57, 37.90, 64.22, 74.06),
+}  # fmt: skip
+"""The paper's table of its three tasks: R@1, R@5 and R@10 of each, in per cent."""
+PAPER_AVERAGE = {"talks alone": 53.09, "talks and questions": 53.52, "talks of words alone, questions, edits": 49.23}
+"""And of its mixtures: the average alone (its second has LLaVA's, the third also InstructPix2Pix)."""
+
+
+def main() -> None:
+    """Do one of the things."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("do", choices=("train", "evaluate", "speed", "write"))
+    parser.add_argument("data", type=Path, help="holds flickr8k/ and coco/")
+    parser.add_argument("--rows", "--row", nargs="*", help="these only")
+    parser.add_argument("--seeds", "--seed", type=int, nargs="*", default=SEEDS, help="likewise")
+    parser.add_argument("--tests", nargs="*", help="likewise, of evaluate")
+    parser.add_argument("--scenes", type=Path, default=Path("runs/chatir/scenes"))
+    parser.add_argument("--products", type=Path, default=Path("runs/fashioniq/products"))
+    parser.add_argument("--work", type=Path, default=Path("runs/chatsearcher"), help="edits, cirr, vectors and runs")
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "chatsearcher.json")
+    given = parser.parse_args()
+    if unknown := [name for name in given.rows or () if name not in ROWS]:
+        parser.error(f"no rows are called {', '.join(unknown)}; there are: {', '.join(ROWS)}")
+    place = place_of(given)
+    jobs = [
+        (row, seed)
+        for row, seed in (*ORDER, *((row, seed) for row in ROWS.values() if not row.trained for seed in row.seeds))
+        if seed in given.seeds and (not given.rows or row.name in given.rows)
+    ]
+    if given.do == "train":
+        for row, seed in jobs:
+            train(row, seed, place)
+    elif given.do == "evaluate":
+        for row, seed in jobs:
+            evaluate_row(row, seed, place, given.tests)
+    elif given.do == "speed":
+        found = talking_speed(folder_of(BASE, 0, place) / "best.safetensors", place)
+        (place.work / "speed.json").write_text(json.dumps(found, indent=1) + "\n")
+    else:
+        given.out.write_text(json.dumps(results(place), indent=1) + "\n")
+
+
+def place_of(given: argparse.Namespace) -> Place:
+    """Where the folders are."""
+    data = given.data.resolve()
+    folders = {"scenes": given.scenes, "products": given.products, "flickr8k": data / "flickr8k", "coco": data / "coco"}
+    return Place(given.work, {**folders, "edits": given.work / "edits", "cirr": given.work / "cirr"})
+
+
+LEARNT = ("scenes", "flickr8k", "coco", "edits")
+
+
+def folder_of(row: Row, seed: int, place: Place) -> Path:
+    """A row by its seed."""
+    plain = "".join(letter for letter in row.name.replace(" ", "-") if letter.isalnum() or letter == "-")
+    return place.work / "runs" / f"{plain}-{seed}"
+
+
+def train(row: Row, seed: int, place: Place) -> None:
+    """As far as it is not done; a row that begins with another's stage is told where that is not there."""
+    out = folder_of(row, seed, place)
+    if not row.trained or (out / "best.safetensors").is_file():
+        return
+    begin = row.start and folder_of(ROWS[row.start[0]], seed, place) / row.start[1] / "best.safetensors"
+    if begin and not begin.is_file():
+        print(f"{out.name}: waits for {begin}", flush=True)
+        return
+    print(f"{out.name}: training", flush=True)
+    run(
+        "train", row.system, "--preset", row.preset, "--seed", str(seed), "--out", str(out), "--resume",
+        "--features", str(place.features),
+        *(part for name in LEARNT for part in ("--data", str(place.folders[name]))),
+        *(part for one in row.settings for part in ("--set", one)), *(("--start", str(begin)) if begin else ()),
+        log=out.with_suffix(".log"),
+    )  # fmt: skip
+
+
+def weights_of(row: Row, seed: int, place: Place, *, aligned: bool = False) -> Path | None:
+    """The trained weights, at the end or after stage 1; None: there are none, as nothing is trained."""
+    if row.same_as is not None:
+        return folder_of(ROWS[row.same_as[0]], seed, place) / row.same_as[1] / "best.safetensors"
+    folder = folder_of(row, seed, place)
+    return (folder / "alignment" if aligned else folder) / "best.safetensors" if row.trained else None
+
+
+def evaluate_row(row: Row, seed: int, place: Place, only: Sequence[str] | None = None) -> None:
+    """All tests of a row, of whose weights are there."""
+    for aligned, tests in ((False, row.tests), (True, ALIGNED if row.aligned else ())):
+        weights = weights_of(row, seed, place, aligned=aligned)
+        if weights is None or weights.is_file():
+            job = Job(row.system, weights, folder_of(row, seed, place), place)
+            for test in tests:
+                if not only or test in only:
+                    measure(job, test)
+
+
+# -- what came of it
+
+
+def results(place: Place) -> dict[str, Any]:
+    """All that is measured so far."""
+    claims = [claim for claim in tomllib.loads((HERE / "claims.toml").read_text())["claim"] if SYSTEM in claim]
+    speed = place.work / "speed.json"
+    trained = [folder_of(row, seed, place) for row, seed in ORDER]
+    return {
+        "data": "1,000 test dialogues of each task about scenes of product photos, 1,000 pictures to search in",
+        "chat": {name: found for name, row in ROWS.items() if (found := chat_of(row, place))},
+        "captions": {name: found for name, row in ROWS.items() if (found := captions_of(row, place))},
+        "cirr": {name: found for name, row in ROWS.items() if (found := cirr_of(row, place))},
+        "visual": {name: found for name, row in ROWS.items() if (found := told_of(row, "visual", place))},
+        "decision": {name: found for name, row in ROWS.items() if (found := told_of(row, "decision", place))},
+        "grounding": {test: told for test in GROUNDED if (told := told_of(BASE, test, place))},
+        "speed": json.loads(speed.read_text()) if speed.is_file() else {},
+        "claims": [tested(claim, place) for claim in claims],
+        "minutes of training": round(sum(map(minutes, trained))),
+        "machine": described(),
+    }
+
+
+def folders_with(row: Row, test: str, place: Place, seeds: Sequence[int] = SEEDS) -> list[Path]:
+    """The folders of the row's seeds in which a test is done."""
+    folders = [folder_of(row, seed, place) for seed in row.seeds if seed in seeds]
+    return [folder for folder in folders if is_measured(folder / test)]
+
+
+def chat_of(row: Row, place: Place) -> dict[str, Any]:
+    """Each task's figures, the average as the paper has it, and what training cost."""
+    folders = folders_with(row, "chat", place)
+    if not folders:
+        return {}
+    counted = [task for task in TASKS if not (task == "tChat" and row.name in ("clip-i", "clip-ti"))]
+    by_task = {task: {m: found(folders, "chat", m, task) for m in (*METRICS, MEAN)} for task in counted}
+    average_es = np.concatenate([values[MEAN] for values in by_task.values()], axis=1)
+    return {
+        "seeds": len(folders),
+        **{task: {m: rounded(values[m]) for m in METRICS} for task, values in by_task.items()},
+        **{f"{task}, mean": measured(values[MEAN]) for task, values in by_task.items()},
+        "average": measured(average_es),
+        **paper_of(row.name, counted),
+        **(cost_of(row, folders) if row.trained else {}),
+    }
+
+
+def paper_of(name: str, counted: Sequence[str]) -> dict[str, Any]:
+    """What the paper has of a row."""
+    if name in PAPER:
+        values = [value for value in PAPER[name] if value is not None]
+        return {"paper": {"values": PAPER[name], "average": round(sum(values) / len(values), 2), "of": len(values)}}
+    return {"paper": {"average": PAPER_AVERAGE[name], "of": 3 * len(counted)}} if name in PAPER_AVERAGE else {}
+
+
+def cost_of(row: Row, folders: Sequence[Path]) -> dict[str, Any]:
+    """Minutes of each seed (without stages of another row that it began after), and trained numbers."""
+    fixed = ("mean", "deviation", "components", "frequencies", "vectors")
+    return {
+        "minutes": [round(minutes(folder), 1) for folder in folders],
+        "parameters": parameters(folders[0] / "best.safetensors", fixed),
+        "begins after": " of ".join(reversed(row.start)) if row.start else "",
+    }
+
+
+def captions_of(row: Row, place: Place) -> dict[str, Any]:
+    """Text to image after stage 1, by data set."""
+    rows: dict[str, Any] = {}
+    for data, test in zip(CAPTIONED, ALIGNED, strict=True):
+        if folders := folders_with(row, test, place):
+            rows[data] = {m: rounded(found(folders, test, m)) for m in METRICS}
+            rows[data] |= {
+                "mean": measured(found(folders, test, MEAN)),
+                "seeds": len(folders),
+                **gallery(folders, test),
+            }
+    return rows
+
+
+def cirr_of(row: Row, place: Place) -> dict[str, Any]:
+    """CIRR's figures."""
+    if not (folders := folders_with(row, "cirr", place)):
+        return {}
+    metrics = ("R@1", "R@5", "R@10", "R@50", "R_subset@1", "R_subset@2", "R_subset@3")
+    values = {metric: found(folders, "cirr", metric) for metric in metrics}
+    return {
+        "seeds": len(folders), **{metric: rounded(value) for metric, value in values.items()},
+        "R@10, interval": measured(values["R@10"]), "R_subset@1, interval": measured(values["R_subset@1"]),
+        **gallery(folders, "cirr"),
+    }  # fmt: skip
+
+
+def gallery(folders: Sequence[Path], test: str) -> dict[str, int]:
+    """Talks and pictures of a test of one task."""
+    [task] = run_in(folders[0] / test).tasks
+    return {"talks": len(task.talk_ids), "pictures": task.ranks.gallery_size}
+
+
+def told_of(row: Row, test: str, place: Place) -> dict[str, Any]:
+    """A test whose figures are values of their own: each with its interval over seeds and pictures (or talks)."""
+    if not (folders := folders_with(row, test, place)):
+        return {}
+    runs = [run_in(folder / test).tasks[0] for folder in folders]
+    names = [name for name in runs[0].asked if all(name in one.asked for one in runs)]
+    values = {name: np.array([one.asked[name] for one in runs]) for name in names}
+    return {"seeds": len(folders), "of": runs[0].figures[0].name.gallery} | {
+        name: measured(known_es)
+        for name, value_es in values.items()
+        if (known_es := value_es[:, ~np.isnan(value_es).any(axis=0)]).size
+    }
+
+
+def found(folders: Sequence[Path], test: str, metric: str, task: str = "") -> Float[np.ndarray, "e s"]:
+    """A figure of every talk of a task after its last turn, by seed."""
+    return np.array([value for folder in folders for value in last_of(run_in(folder / test), metric, task)])
+
+
+def last_of(one: Run, metric: str, task: str) -> Iterator[Float[np.ndarray, " s"]]:
+    """Of the tasks that have this word in their titles."""
+    for result in one.tasks:
+        if task in result.title:
+            yield per_talk(values_st(metric, result.ranks), LAST, "", result.settings)
+
+
+@cache
+def run_in(folder: Path) -> Run:
+    """A run, read once."""
+    return read_run(folder)
+
+
+def rounded(values: Float[np.ndarray, "*n"]) -> float:
+    """The mean."""
+    return round(float(values.mean()), 4)
+
+
+# -- claims
+
+
+def tested(claim: Mapping[str, Any], place: Place) -> dict[str, Any]:
+    """A claim "the first row finds more than the second" by `MEAN`, paired by seed and talk.
+
+    `on`: a task, "chat" (all three; if there is no word of it), "captions" or "cirr". With `over`, by how much each
+    finds more than another row is compared. `tasks` are two tasks of one row, whose talks are not the same ones.
+    "best CLIP" is the one of three that finds most there.
+    """
+    on = claim.get("on", "chat")
+    if "tasks" in claim:
+        values = [in_all_seeds(BASE.name, task, place) for task in claim["tasks"]]
+        return {**claim, **apart(*map(stacked, values))} if all(values) else dict(claim)
+    names = [*claim[SYSTEM], *claim.get("over", ())]
+    names = [best_clip(on, place) if name == "best CLIP" else name for name in names]
+    by_row = [in_all_seeds(name, on, place) for name in names]
+    seeds = [seed for seed in SEEDS if all(seed in of_row for of_row in by_row)]
+    if not seeds:
+        return {**claim, "compared": names}
+    found_es = [np.array([of_row[seed] for seed in seeds]) for of_row in by_row]
+    better_es, than_es = (found_es[at] - (found_es[2 + at] if "over" in claim else 0.0) for at in (0, 1))
+    return {**claim, "compared": names, "talks_counted": better_es.shape[1], **compared(better_es, than_es)}
+
+
+def in_all_seeds(name: str, on: str, place: Place) -> dict[int, Float[np.ndarray, " s"]]:
+    """What a row found in each talk of a test, by seed. "NAME: TEST" is a row in another test than the claim's."""
+    name, _, other = name.partition(": ")
+    row = ROWS[name]
+    values = {seed: values_in(folder_of(row, seed, place), other or on) for seed in row.seeds}
+    known = {seed: values_s for seed, values_s in values.items() if values_s is not None}
+    is_fixed = known and not row.trained and row.same_as is None  # nothing that seeds could change
+    return dict.fromkeys(SEEDS, known[0]) if is_fixed else known
+
+
+def values_in(folder: Path, on: str) -> Float[np.ndarray, " s"] | None:
+    """One value a talk of a test, None where it is not done."""
+    tests = {"captions": ALIGNED, "cirr": ("cirr",), "last turn": ("last turn",)}.get(on, ("chat",))
+    if not all(is_measured(folder / test) for test in tests):
+        return None
+    metric = "R@10" if on == "cirr" else MEAN
+    task = on if on in TASKS else ""
+    return np.concatenate([value for test in tests for value in last_of(run_in(folder / test), metric, task)])
+
+
+def best_clip(on: str, place: Place) -> str:
+    """The row of CLIP that finds most."""
+    means = {row.name: values_in(folder_of(row, 0, place), on) for row in CLIP}
+    return max(means, key=lambda name: -1.0 if (values_s := means[name]) is None else float(values_s.mean()))
+
+
+def stacked(by_seed: Mapping[int, Float[np.ndarray, " s"]]) -> Float[np.ndarray, "e s"]:
+    """All seeds."""
+    return np.array([by_seed[seed] for seed in sorted(by_seed)])
+
+
+def apart(better_es: Float[np.ndarray, "e s"], than_es: Float[np.ndarray, "e u"]) -> dict[str, Any]:
+    """How much more the first has, on other talks with the same seeds: talks are drawn apart, seeds together.
+
+    p is the share of random divisions of all talks in two with such a difference.
+    """
+    random = np.random.default_rng(0)
+    both = (better_es, than_es)
+    seeds_re = random.integers(len(better_es), size=(RESAMPLES, len(better_es)))
+    means_r = [resampled(values_es, seeds_re, random) for values_es in both]
+    low, high = np.quantile(means_r[0] - means_r[1], (0.025, 0.975))
+    difference = float(better_es.mean() - than_es.mean())
+    interval = Interval(difference, float(low), float(high))
+    pooled_p, first = np.concatenate([values_es.mean(axis=0) for values_es in both]), better_es.shape[1]
+    drawn = [random.permutation(pooled_p) for _ in range(RESAMPLES)]
+    far = sum(abs(one[:first].mean() - one[first:].mean()) >= abs(difference) - 1e-12 for one in drawn)
+    return {
+        "seeds": len(better_es),
+        "talks_counted": first,
+        "difference": {name: round(value, 4) for name, value in vars(interval).items()},
+        "p_value": round((far + 1) / (RESAMPLES + 1), 5),
+    }
+
+
+def resampled(
+    values_es: Float[np.ndarray, "e s"], seeds_re: Int[np.ndarray, "r e"], random: np.random.Generator
+) -> Float[np.ndarray, " r"]:
+    """Means of values with talks drawn anew, and the seeds that are given."""
+    return np.array(
+        [
+            values_es[seeds_e].mean(axis=0)[random.integers(values_es.shape[1], size=values_es.shape[1])].mean()
+            for seeds_e in seeds_re
+        ]
+    )
+
+
+if __name__ == "__main__":
+    main()

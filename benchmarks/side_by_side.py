@@ -1,0 +1,233 @@
+"""The row that no paper has: every system of the box on the protocols of all papers; writes results/side_by_side.json.
+
+    python benchmarks/side_by_side.py DATA     # DATA holds flickr8k/; what is done is not done again
+
+Every system reads every talk as it can (adapters tell where a turn is put into other words), searches the same gallery
+and is measured on the same talks. Systems are as they are in the box, not trained on what they are tried on unless the
+table says so. Needs the scenes and the catalogue that chatir.py and fashioniq.py make, and their vectors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from machine import described
+from rows import is_measured, measured
+
+from viewfinder.data.splits import split_of
+from viewfinder.encoders import Encoder
+from viewfinder.encoders.starter import StarterEncoder
+from viewfinder.errors import ViewfinderError
+from viewfinder.evaluation import Plan, Run, evaluate, read_run, write_run
+from viewfinder.evaluation.figures import LAST, per_talk, values_st
+from viewfinder.evaluation.protocols.captions import read_captioned
+from viewfinder.evaluation.results import TaskResult
+
+HERE = Path(__file__).parent
+TALKS = 200
+"""Of a task at most, taken evenly."""
+
+SHARED = "R@10"
+"""What all protocols are compared by, after the last turn."""
+
+
+@dataclass(frozen=True)
+class Test:
+    """What a system is tried on: a folder, a protocol, and the words that its tasks have in their titles.
+
+    `own` is what the protocol itself counts; the figures are those after the last turn. `unseen`: only talks about
+    pictures of the test split, where a protocol knows no splits. `captions`: whether what is written about pictures
+    may be read.
+    """
+
+    data: str
+    protocol: str
+    own: str
+    task: str | None = None
+    limit: int | None = TALKS
+    unseen: bool = False
+    captions: bool = False
+
+
+TESTS = {
+    "drilldown: ten things of a scene": Test("scenes", "drilldown", "R@10"),
+    "chatir: ten answers": Test("scenes", "chatir", "Hits@10"),
+    "tChat": Test("scenes", "chatsearch", "R@10", "tchat"),
+    "iChat": Test("scenes", "chatsearch", "R@10", "ichat"),
+    "mChat": Test("scenes", "chatsearch", "R@10", "mchat"),
+    "fashioniq: one turn": Test("products", "fashioniq", "R@10", "split gallery"),
+    "fashioniq: five turns": Test("products", "fashioniq", "P", "dialogue", limit=100),
+    "mai: rollback": Test("products", "mai", "mean R@1,5,10,20", "rollback"),
+    "mai: combination": Test("products", "mai", "mean R@1,5,10,20", "combination"),
+    "mai: sessions": Test("products", "mai", "mean R@5,8", "sessions all"),
+    "photos: five captions": Test("flickr8k", "captions", "R@1", limit=None, unseen=True),
+    "cirr": Test("cirr", "cirr", "R_subset@1"),
+}
+READS_CAPTIONS = {
+    f"{name}, captions read": Test("products", "mai", "mean R@1,5,10,20", name.partition(": ")[2], captions=True)
+    for name in ("mai: rollback", "mai: combination")
+}
+"""For the one system that reads what is written about pictures."""
+
+NOTHING = "nothing of this"
+TRAINED = {
+    "random": NOTHING,
+    "clip-t": NOTHING,
+    "clip-ti": NOTHING,
+    "composer": NOTHING,
+    "drilldown": "scenes: descriptions of things; photos: captions; products: names",
+    "chatir": "scenes: dialogues, captions; photos: captions; products: names",
+    "fashioniq": "products: relative captions, talks with a simulated user, names; photos: captions",
+    "combiner": "products: MAI's transactions",
+    "mai": "products: MAI's transactions; photos: captions",
+    "chatsearcher": "scenes: dialogues of all three kinds, captions, questions, edits; products and photos: captions",
+}
+"""The systems, and what their weights have learnt from: training splits of the same worlds."""
+
+Folders = Mapping[str, Path]
+
+
+def main() -> None:
+    """Evaluate what is not evaluated yet, write one file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--scenes", type=Path, default=Path("runs/chatir/scenes"))
+    parser.add_argument("--products", type=Path, default=Path("runs/fashioniq/products"))
+    parser.add_argument("--cirr", type=Path, default=Path("runs/chatsearcher/cirr"))
+    parser.add_argument("--features", type=Path, default=Path("runs/chatsearcher/features"), help="a folder a data set")
+    parser.add_argument("--work", type=Path, default=Path("runs/side_by_side"), help="where runs go")
+    parser.add_argument("--weights", nargs="*", default=(), metavar="SYSTEM=FILE", help="in place of those in the box")
+    parser.add_argument("--systems", nargs="*", default=tuple(TRAINED), help="do these; the file has all that are done")
+    parser.add_argument("--tests", nargs="*", default=tuple(TESTS), help="likewise")
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "side_by_side.json")
+    given = parser.parse_args()
+    folders = {
+        "scenes": given.scenes, "products": given.products, "cirr": given.cirr,
+        "flickr8k": given.data.resolve() / "flickr8k",
+    }  # fmt: skip
+    weights = {name: Path(file) for name, _, file in (one.partition("=") for one in given.weights)}
+    encoder = Remembering()
+    for system in given.systems:
+        for name, test in tests_of(system).items():
+            if (name in given.tests or name in READS_CAPTIONS) and folders[test.data].is_dir():
+                plan = plan_of(system, test, folders, given.features, weights.get(system))
+                once(plan, encoder, given.work / system / plain(name))
+    given.out.write_text(json.dumps(results(given.work, folders), indent=1) + "\n")
+
+
+class Remembering(StarterEncoder):
+    """The starter, which reads each text once: most systems are told the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: dict[tuple[str, str], Float[np.ndarray, " d"]] = {}
+
+    def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
+        """In the space of the pictures."""
+        return self._once("words", super().words, texts)
+
+    def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
+        """Frozen sentence vectors."""
+        return self._once("sentences", super().sentences, texts)
+
+    def _once(
+        self, kind: str, read: Callable[[Sequence[str]], Float[np.ndarray, "n d"]], texts: Sequence[str]
+    ) -> Float[np.ndarray, "n d"]:
+        if new := list(dict.fromkeys(text for text in texts if (kind, text) not in self._known)):
+            self._known |= {(kind, text): row_d for text, row_d in zip(new, read(new), strict=True)}
+        return np.stack([self._known[kind, text] for text in texts]) if texts else read(texts)
+
+
+def tests_of(system: str) -> dict[str, Test]:
+    """What a system is tried on."""
+    return {**TESTS, **(READS_CAPTIONS if system == "mai" else {})}
+
+
+def plan_of(system: str, test: Test, folders: Folders, features: Path, checkpoint: Path | None) -> Plan:
+    """A test of a system."""
+    return Plan(
+        system=system, data=folders[test.data], protocol=test.protocol, task=test.task, limit=test.limit,
+        features=features / test.data, captions=test.captions, checkpoint=checkpoint,
+    )  # fmt: skip
+
+
+def once(plan: Plan, encoder: Encoder, out: Path) -> None:
+    """Evaluates unless it is done; a system without weights is told and left out."""
+    if is_measured(out):
+        return
+    try:
+        write_run(evaluate(plan, encoder, out, told=lambda line: print(out, line, flush=True)).run)
+    except ViewfinderError as error:
+        print(f"{out}: left out, {error}", flush=True)
+
+
+def plain(name: str) -> str:
+    """A test's name for a folder."""
+    return "-".join(name.replace(":", "").replace(",", "").split())
+
+
+# -- what came of it
+
+
+def results(work: Path, folders: Folders) -> dict[str, Any]:
+    """All that is measured so far, and the most that chance gives."""
+    rows = {system: row_of(work / system, tests_of(system), folders) for system in TRAINED}
+    return {
+        "talks": TALKS,
+        "tests": {name: about(work, name, test) for name, test in {**TESTS, **READS_CAPTIONS}.items()},
+        "systems": {system: {"trained on": TRAINED[system], **row} for system, row in rows.items() if row["found"]},
+        "machine": described(),
+    }
+
+
+def about(work: Path, name: str, test: Test) -> dict[str, Any]:
+    """What a test is: its protocol and measure; talks and pictures as they were."""
+    runs = [read_run(folder) for system in TRAINED if is_measured(folder := work / system / plain(name))]
+    galleries = sorted({task.ranks.gallery_size for run in runs for task in run.tasks})
+    return {"data": test.data, "protocol": test.protocol, "own": test.own, "pictures": galleries}
+
+
+def row_of(folder: Path, tests: Mapping[str, Test], folders: Folders) -> dict[str, Any]:
+    """A system's figures, test by test."""
+    runs = {name: read_run(folder / plain(name)) for name in tests if is_measured(folder / plain(name))}
+    found = {name: figures_of(run, tests[name], folders) for name, run in runs.items()}
+    weights = {run.provenance.options.get("checkpoint", "in the box") for run in runs.values()}
+    return {"weights": sorted(weights), "found": found}
+
+
+def figures_of(run: Run, test: Test, folders: Folders) -> dict[str, Any]:
+    """The shared measure and the protocol's own, over the talks of all tasks of the test."""
+    among = held_out(folders[test.data]) if test.unseen else None
+    own_s, shared_s = (
+        np.concatenate([last(metric, task, among) for task in run.tasks]) for metric in (test.own, SHARED)
+    )
+    return {"talks": len(shared_s), SHARED: measured(shared_s[None]), test.own: measured(own_s[None])}
+
+
+def last(metric: str, task: TaskResult, among: frozenset[str] | None) -> Float[np.ndarray, " s"]:
+    """One value a talk, after its last turn."""
+    values_s = per_talk(values_st(metric, task.ranks), LAST, "", task.settings)
+    chosen_s = [among is None or talk in among for talk in task.talk_ids]
+    return np.asarray(values_s[np.array(chosen_s)])
+
+
+def held_out(folder: Path) -> frozenset[str]:
+    """The pictures that no training of a captioned folder has seen."""
+    return frozenset(names_of_split(folder, "test"))
+
+
+def names_of_split(folder: Path, split: str) -> Iterable[str]:
+    """The captioned pictures of a split, by their place in the file."""
+    pictures, _ = read_captioned(folder)
+    return (picture.path.name for place, picture in enumerate(pictures) if split_of(place) == split)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""What a turn of a system that talks and retrieves costs at 50,000 pictures; `chatsearcher.py speed` runs it.
+
+Raw vectors of real pictures are repeated up to the size with a little noise, as in `asking.py`. Every talk says one
+sentence ten times, so that turns are equally long; nobody has said it before in another talk, whose states are kept.
+Measured is `Session.search`, a turn up to its first results; and where pictures are forbidden, one up to its last word.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from asking import grown
+from chat_tests import Place
+from machine import described
+
+from viewfinder.conversation import BackTo, Say
+from viewfinder.evaluation.speaking import forced, leaning_to
+from viewfinder.evaluation.systems import load_system
+from viewfinder.gallery import Gallery
+from viewfinder.memo import StepMemo
+from viewfinder.session import Session
+
+SIZE, TURNS, TALKS, WARM = 50_000, 10, 12, 2
+SENTENCE = "a man with a {word} bag in front of a white house"
+WORDS = (
+    *("red", "blue", "green", "black", "brown", "white", "grey"),
+    *("pink", "small", "large", "old", "new", "bright", "dark"),
+)
+
+
+def talking_speed(weights: Path, place: Place) -> dict[str, Any]:
+    """Milliseconds of turns, first results and answers."""
+    system = load_system("chatsearcher", checkpoint=weights)
+    pictures = grown(place.folders["scenes"], place.features / "scenes", SIZE)
+    started = time.perf_counter()
+    session_of(pictures, forced(system)).search(Say("a bag"))
+    first = time.perf_counter() - started
+    rows = [talk(pictures, forced(system), SENTENCE.format(word=word)) for word in WORDS[: WARM + TALKS]][WARM:]
+    turn_ts = np.array([turns for turns, _ in rows])
+    least_t = turn_ts.min(axis=0)
+    answers = [answered(pictures, leaning_to(system, -math.inf), word) for word in WORDS[: WARM + 5]][WARM:]
+    return {
+        "pictures": SIZE,
+        "turn_ms": [round(float(ms), 1) for ms in np.median(turn_ts, axis=0)],
+        "turn 10 over turn 2": round(float(least_t[9] / least_t[1]), 2),
+        "first results, p50 ms": round(float(np.median(turn_ts[:, 0])), 1),
+        "first results, p95 ms": round(float(np.quantile(turn_ts[:, 0], 0.95)), 1),
+        "going back, p50 ms": round(float(np.median([back for _, back in rows])), 1),
+        "a turn answered in words, p50 ms": round(float(np.median(answers)), 1),
+        "all pictures made ready, s": round(first, 1),
+        "machine": described(),
+    }
+
+
+def session_of(pictures: Gallery, system: Any) -> Session:
+    """A talk whose states are kept."""
+    return Session(lambda: pictures, system, None, n=10, memo=StepMemo())
+
+
+def talk(pictures: Gallery, system: Any, sentence: str) -> tuple[list[float], float]:
+    """Milliseconds of each turn, and of going back to the fifth."""
+    session = session_of(pictures, system)
+    times = [timed(partial(session.search, Say(sentence))) for _ in range(TURNS)]
+    return times, timed(partial(session.search, BackTo(5)))
+
+
+def answered(pictures: Gallery, system: Any, word: str) -> float:
+    """Milliseconds of a turn that is answered in words, up to the last of them."""
+    session = session_of(pictures, system)
+    return timed(lambda: (session.search(Say(SENTENCE.format(word=word))), *session.reply()))
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Milliseconds."""
+    started = time.perf_counter()
+    work()
+    return (time.perf_counter() - started) * 1000
+
+
+if __name__ == "__main__":
+    raise SystemExit("run it as: python benchmarks/chatsearcher.py speed DATA")
