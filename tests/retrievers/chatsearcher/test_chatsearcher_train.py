@@ -243,9 +243,6 @@ def test_the_smol_preset_trains_the_real_one(talks: Path, tmp_path: Path) -> Non
     assert fitted.step == 2 and len(learnt) == 30 * 7
     assert arrays["language.layers.29.mlp.up_proj.lora_A.default.weight"].shape == (8, 576)
     assert len(arrays["language.embed_tokens.weight"]) == 49152 + 2
-    first = next(record for record in read_log(tmp_path / "alignment" / "log.jsonl") if record.kind == "train")
-    words = first.figures["words"]
-    assert words is not None and words < 0.7 * math.log(49152)  # it has read English before
 
 
 # -- going on

@@ -148,7 +148,7 @@ def test_filters_show_what_is_asked_for_and_are_in_the_address(page: Any, addres
     page.goto(address)
     at(page, "m-1")
     page.get_by_label("Made by").select_option(label="mChat, merge")
-    expect(page.get_by_text("of 2")).to_be_visible()
+    expect(page.get_by_text("of 2", exact=True)).to_be_visible()
     page.get_by_role("heading", level=1).focus()
     page.keyboard.press("n")
     at(page, "m-3")
