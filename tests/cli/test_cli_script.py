@@ -46,7 +46,7 @@ def test_every_kind_of_turn_gives_a_json_line(
     outcome = viewfinder("chat", "--script", turns, "-n", 4, "--library", indexed, "--json")
     assert outcome.code == 0
     assert [line["turn"] for line in outcome.lines] == [1, 2, 3, 4, 5, 6, 7]
-    keys = {"turn", "verdict", "results", "question", "adapters", "operations", "elapsed_ms"}
+    keys = {"turn", "verdict", "results", "question", "adapters", "operations", "elapsed_ms", "answer"}
     assert all(set(line) == keys for line in outcome.lines)
     assert set(outcome.lines[0]["question"]) >= {"text", "choices"}
     assert [hit["id"] for hit in outcome.lines[6]["results"]] == [hit["id"] for hit in outcome.lines[0]["results"]]

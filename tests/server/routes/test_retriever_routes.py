@@ -52,7 +52,7 @@ def test_every_retriever_is_listed_with_what_it_needs(client: TestClient) -> Non
     found = listed(client)
     assert found["composer"] == {
         "name": "composer", "needs": ["global", "vocabulary"], "reads": [], "ready": True, "missing": 0,
-        "problem": None,
+        "problem": None, "leaning": None,
     }  # fmt: skip
     assert (found["regions"]["ready"], found["regions"]["missing"]) == (False, 6)
     assert "was trained on another-raw" in found["other"]["problem"]
