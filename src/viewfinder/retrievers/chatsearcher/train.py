@@ -64,10 +64,9 @@ def train(plan: TrainPlan) -> Fitted:
 
 
 def _after(preset: Preset, start: Card) -> Preset:
-    """The preset with the stages that come after those of the weights that are begun with."""
-    done = STAGES.index(start.settings["stage"])
-    left: dict[str, None] = dict.fromkeys(STAGES[: min(done + 1, len(STAGES) - 1)])
-    return replace(preset, **left)  # type: ignore[arg-type]
+    """The preset with the stages after that of the weights that are begun with; the last one in any case."""
+    aligned = STAGES.index(start.settings["stage"]) >= STAGES.index("alignment")
+    return replace(preset, language=None, alignment=None if aligned else preset.alignment)
 
 
 @dataclass(frozen=True, eq=False)
