@@ -140,7 +140,7 @@ def _network(location: str, options: dict[str, Any]) -> Network:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    with _quiet():
+    with quiet():
         tokenizer = AutoTokenizer.from_pretrained(location, **options)
         load: Callable[..., Any] = AutoModelForCausalLM.from_pretrained
         model, report = load(location, **options, dtype=torch.float32, output_loading_info=True)
@@ -210,8 +210,8 @@ def _line(error: BaseException) -> str:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """No reports and no bars on stderr: what matters is raised."""
+def quiet() -> Iterator[None]:
+    """No reports and no bars on stderr, that of .gguf files among them: what matters is raised."""
     import transformers.utils.logging as log
 
     reading: Any = import_module("transformers.modeling_gguf_pytorch_utils")

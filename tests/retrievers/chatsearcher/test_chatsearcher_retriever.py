@@ -55,7 +55,6 @@ def made(
         model: Model = small,
         leaning: float = math.inf,
         *,
-        unpicked: bool = False,
         file: Path = folder / "drawn.safetensors",
         **setting: Any,
     ) -> ChatSearcher:
@@ -72,7 +71,7 @@ def made(
         }
         card = Card(system="chatsearcher", preset="", encoder=ENCODER.raw_version, settings=known | setting)
         save_network(file, network, card)
-        return ChatSearcher(read_weights(file), unpicked=unpicked)
+        return ChatSearcher(read_weights(file))
 
     return retriever
 

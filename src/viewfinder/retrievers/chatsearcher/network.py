@@ -62,7 +62,8 @@ class ChatSearcherNetwork(nn.Module):
         self.queue = FeatureQueue(loss.queue, seen)
         self.holds_pieces = False
         for table_vh in self.piece_tables:
-            table_vh.register_hook(self._without_others)  # type: ignore[no-untyped-call]
+            hook: Any = table_vh.register_hook
+            hook(self._without_others)
 
     @property
     def written(self) -> int:

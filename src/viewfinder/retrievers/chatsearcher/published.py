@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-from viewfinder.encoders.checkpoints import TEXTS, Source, explained, find, quiet
+from viewfinder.encoders.checkpoints import TEXTS, Source, explained, find
 from viewfinder.errors import BadInput
+from viewfinder.language.local import quiet
 from viewfinder.retrievers.blocks.blip2 import Slots, check_sizes, configuration, weights
 from viewfinder.retrievers.chatsearcher.language import Language
 from viewfinder.retrievers.chatsearcher.looks import Perceiver
@@ -65,7 +64,7 @@ def load_language(settings: Model) -> Language:
         config: Any = AutoConfig.from_pretrained(source.location, **source.options)
     _check(source, config, settings.longest)
     cuts, (begin, end) = _tokeniser(source)
-    with explained(source, f"the weights of {source.called}"), quiet(), _no_bar():
+    with explained(source, f"the weights of {source.called}"), quiet():
         load: Callable[..., Any] = AutoModelForCausalLM.from_pretrained
         causal, report = load(
             source.location, **source.options, config=config, dtype=torch.float32, output_loading_info=True
@@ -186,15 +185,3 @@ def _sizes(qformer: Any, tokens: int) -> dict[str, int]:
 
 def _sizes_of(perceiver: Perceiver) -> dict[str, int]:
     return _sizes(perceiver.qformer.config, len(perceiver.queries))
-
-
-@contextmanager
-def _no_bar() -> Iterator[None]:
-    """No bar on stderr while a .gguf file is read: `quiet` does not know of that one."""
-    reading: Any = import_module("transformers.modeling_gguf_pytorch_utils")
-    before = reading.tqdm
-    reading.tqdm = lambda items, **options: items
-    try:
-        yield
-    finally:
-        reading.tqdm = before

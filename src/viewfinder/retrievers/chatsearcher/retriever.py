@@ -103,14 +103,13 @@ class ChatSearcher:
 
     name: ClassVar[str] = SYSTEM
 
-    def __init__(self, weights: Weights, *, unpicked: bool = False) -> None:
-        """`unpicked`: whether the best picture that was shown becomes the answer where the user picks none."""
+    def __init__(self, weights: Weights) -> None:
         known = weights.card.settings
         self.settings = settings = build(Model, known["model"])
         loss = build(LossSettings, known["loss"])
         self.fingerprint = weights.fingerprint
         self._leaning = float(known["leaning"])
-        self._image_first, self._unpicked = bool(known["image_first"]), unpicked
+        self._image_first, self._unpicked = bool(known["image_first"]), bool(known.get("unpicked", False))
         self._sentences_version = str(known["sentences_version"])
         self._codec = Codec(Tokeniser(**known["tokeniser"]), settings.tokens, says=settings.says)
         self._language = language_of(weights.arrays, Shape(**known["language"]), settings.lora)

@@ -192,6 +192,7 @@ class Preset:
         image_first: whether an answer that shows a picture begins with it, so that the first piece tells whether
             pictures or words come; else words may stand before it, as in the data.
         picture_first: of a caption, how often its picture stands before it.
+        unpicked: whether the best picture that was shown stands in the talk where the user picked none.
         leaning: added to the score of [IMG] when the model decides; chosen on validation talks.
     """
 
@@ -202,6 +203,7 @@ class Preset:
     instruction: Stage | None = None
     image_first: bool = True
     picture_first: float = 0.5
+    unpicked: bool = False
     leaning: float = 0.0
 
     @property

@@ -89,6 +89,8 @@ def prepare(plan: TrainPlan, preset: Preset, start: Card | None) -> Prepared:
         BadInput, UnknownName, EncoderMismatch: data or start that cannot serve.
     """
     model = preset.model
+    # Before the data, so that what is wrong is told soon.
+    named = _named(model)
     kinds = tuple(dict.fromkeys(kind for stage in preset.stages for kind in stage.mixture.shares))
     found = {
         split: read(
@@ -103,33 +105,20 @@ def prepare(plan: TrainPlan, preset: Preset, start: Card | None) -> Prepared:
         for split in ("train", "val")
     }
     seen = found["train"]
-    draw = _language(plan, model, seen, start)
+    tokeniser = _tokeniser(plan, model, seen, start) if named is None else named.tokeniser
     sentences, width, version = _sentences(plan, model, found)
-    seed_all(plan.seed)
-    language = draw()
-    regions, region = (0, 1) if seen.regions_nre is None else seen.regions_nre.shape[1:]
-    network = ChatSearcherNetwork(model, preset.loss, Sizes(seen.raw_ng.shape[1], regions, region, width), language)
-    if model.lora.rank:
-        from viewfinder.retrievers.chatsearcher.lora import adapt
-
-        adapt(network.language, model.lora)
-    if start is None:
-        _measure(network, seen)
-        if model.perceiver:
-            from viewfinder.retrievers.chatsearcher.published import load_perceiver
-
-            load_perceiver(model.perceiver, network.perceiver)
-    else:
-        assert plan.start is not None
+    if plan.start is not None and start is not None:
         _check_sentences(plan.start, start, version)
-        load_network(plan.start, network, system=SYSTEM, encoder=seen.raw_version)
-    codec = Codec(language.tokeniser, model.tokens, says=model.says, learns_end=preset.loss.learns_end)
+    seed_all(plan.seed)
+    network = _network(plan, preset, seen, named or drawn(model, tokeniser), width)
+    codec = Codec(tokeniser, model.tokens, says=model.says, learns_end=preset.loss.learns_end)
     known = {
         "model": asdict(model),
         "loss": asdict(preset.loss),
         "image_first": preset.image_first,
+        "unpicked": preset.unpicked,
         "leaning": preset.leaning,
-        "tokeniser": asdict(language.tokeniser),
+        "tokeniser": asdict(tokeniser),
         "language": network.shape,
         "sentences_version": version,
     }
@@ -139,6 +128,26 @@ def prepare(plan: TrainPlan, preset: Preset, start: Card | None) -> Prepared:
         for split, some in found.items()
     }
     return Prepared(network, codec, known, seen, found["val"], looks, sentences)
+
+
+def _network(plan: TrainPlan, preset: Preset, seen: Material, language: Language, sentence: int) -> ChatSearcherNetwork:
+    """A network over the training's vectors, measured by them; or as the plan's start has it."""
+    model = preset.model
+    regions, region = (0, 1) if seen.regions_nre is None else seen.regions_nre.shape[1:]
+    network = ChatSearcherNetwork(model, preset.loss, Sizes(seen.raw_ng.shape[1], regions, region, sentence), language)
+    if model.lora.rank:
+        from viewfinder.retrievers.chatsearcher.lora import adapt
+
+        adapt(network.language, model.lora)
+    if plan.start is not None:
+        load_network(plan.start, network, system=SYSTEM, encoder=seen.raw_version)
+        return network
+    _measure(network, seen)
+    if model.perceiver:
+        from viewfinder.retrievers.chatsearcher.published import load_perceiver
+
+        load_perceiver(model.perceiver, network.perceiver)
+    return network
 
 
 def job(plan: TrainPlan, preset: Preset, prepared: Prepared, stage: Stage) -> Job:
@@ -259,23 +268,26 @@ def _card(plan: TrainPlan, prepared: Prepared, stage: Stage) -> Card:
     return Card(system=SYSTEM, preset=plan.preset, encoder=prepared.train.raw_version, settings=known)
 
 
-def _language(plan: TrainPlan, model: Model, seen: Material, start: Card | None) -> Callable[[], Language]:
-    """How to get the language model that is named, or to draw one over the pieces of the training's texts."""
-    if model.language:
-        from viewfinder.retrievers.chatsearcher.published import load_language
+def _named(model: Model) -> Language | None:
+    """The language model that is named; None: one is drawn."""
+    if not model.language:
+        return None
+    from viewfinder.retrievers.chatsearcher.published import load_language
 
-        return partial(load_language, model)
+    return load_language(model)
+
+
+def _tokeniser(plan: TrainPlan, model: Model, seen: Material, start: Card | None) -> Tokeniser:
+    """The pieces of the training's texts, or of the weights that are begun with."""
     if start is not None:
-        return partial(drawn, model, Tokeniser(**start.settings["tokeniser"]))
+        return Tokeniser(**start.settings["tokeniser"])
     plan.told("learning the pieces of texts")
-    return partial(drawn, model, learn_pieces(_texts(seen), model.pieces))
+    return learn_pieces(_texts(seen), model.pieces)
 
 
 def _texts(material: Material) -> Iterator[str]:
     yield from ("USER:", "ASSISTANT:") * len(material.rows)  # few pieces for what every turn has
-    for lessons in material.lessons.values():
-        for lesson in lessons:
-            yield from lesson.texts
+    yield from material.texts()
 
 
 def _sentences(plan: TrainPlan, model: Model, found: dict[str, Material]) -> tuple[SentencesOf | None, int, str]:
