@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -304,6 +305,8 @@ def quiet() -> Iterator[None]:
     import huggingface_hub.utils.logging as hub_log
     import transformers.utils.logging as log
 
+    gguf: Any = import_module("transformers.modeling_gguf_pytorch_utils")
+    bar, gguf.tqdm = gguf.tqdm, lambda items, **options: items  # one that the hook does not see
     before, hub_before = log.get_verbosity(), hub_log.get_verbosity()
     bars = log.set_tqdm_hook(lambda make, args, options: make(*args, **{**options, "disable": True}))
     log.set_verbosity(logging.ERROR)
@@ -311,6 +314,7 @@ def quiet() -> Iterator[None]:
     try:
         yield
     finally:
+        gguf.tqdm = bar
         log.set_tqdm_hook(bars)
         log.set_verbosity(before)
         hub_log.set_verbosity(hub_before)

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +139,8 @@ def _network(location: str, options: dict[str, Any]) -> Network:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    from viewfinder.encoders.checkpoints import quiet
+
     with quiet():
         tokenizer = AutoTokenizer.from_pretrained(location, **options)
         load: Callable[..., Any] = AutoModelForCausalLM.from_pretrained
@@ -207,21 +208,3 @@ def _one_thread(model: Any) -> Iterator[None]:
 def _line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return lines[0][:200] if lines else type(error).__name__
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """No reports and no bars on stderr, that of .gguf files among them: what matters is raised."""
-    import transformers.utils.logging as log
-
-    reading: Any = import_module("transformers.modeling_gguf_pytorch_utils")
-    before, bar = log.get_verbosity(), reading.tqdm
-    bars = log.set_tqdm_hook(lambda make, args, options: make(*args, **{**options, "disable": True}))
-    log.set_verbosity(logging.ERROR)
-    reading.tqdm = lambda items, **options: items  # not one that the hook sees
-    try:
-        yield
-    finally:
-        reading.tqdm = bar
-        log.set_verbosity(before)
-        log.set_tqdm_hook(bars)

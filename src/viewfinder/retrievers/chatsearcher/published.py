@@ -10,9 +10,8 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-from viewfinder.encoders.checkpoints import TEXTS, Source, explained, find
+from viewfinder.encoders.checkpoints import TEXTS, Source, explained, find, quiet
 from viewfinder.errors import BadInput
-from viewfinder.language.local import quiet
 from viewfinder.retrievers.blocks.blip2 import Slots, check_sizes, configuration, weights
 from viewfinder.retrievers.chatsearcher.language import Language
 from viewfinder.retrievers.chatsearcher.looks import Perceiver
