@@ -3,9 +3,9 @@
     ATR(t)         = 1/|S| * sum over s of (rank_st + 1)
     frozen ATR(t)  = the same, where a dialogue keeps the rank of its first hit (rank_su < k, u <= t)
 
-Levy et al., "Chatting Makes Perfect: Chat-based Image Retrieval", NeurIPS 2023, does not say which of the two it
-means. In the running one every dialogue goes on, so a target found early can be lost again; the frozen one ends
-a dialogue where Hits@k does.
+Levy et al., "Chatting Makes Perfect: Chat-based Image Retrieval", NeurIPS 2023 (Sec. 4.2, Fig. 3b), does not say which
+of the two it means. In the running one every dialogue goes on, so a target found early can be lost again; the frozen
+one ends a dialogue where Hits@k does.
 """
 
 from __future__ import annotations

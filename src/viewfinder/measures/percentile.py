@@ -1,10 +1,10 @@
 """P, the rank percentile of Fashion IQ.
 
-    P = 1 - (1/|Q| * sum over q of rank_q) / G
+    P = 1/|Q| * sum over q of (1 - rank_q / G)
 
-with G pictures in the gallery: 1 if every target comes first, near 1/2 for chance (Guo et al., "Dialog-based
-Interactive Image Retrieval", NeurIPS 2018; Wu et al., "Fashion IQ", CVPR 2021, in percent). As ranks stop at
-G - 1, the worst is 1/G, not 0.
+with G pictures in the gallery: 1 if every target comes first, near 1/2 for chance (Wu et al., "Fashion IQ", CVPR
+2021, Appendix C, in percent; first in Guo et al., "Dialog-based Interactive Image Retrieval", NeurIPS 2018). As ranks
+stop at G - 1, the worst is 1/G, not 0.
 """
 
 from __future__ import annotations

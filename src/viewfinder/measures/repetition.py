@@ -1,7 +1,7 @@
 """How varied a questioner is: questions it repeats, and distinct words, a dialogue.
 
 A dialogue is given as its rounds of "question? answer", without the caption. ChatIR counts exact repetitions among
-the ten questions (Levy et al., NeurIPS 2023, section 4). Its code for them was not published, and the paper quotes
+the ten questions (Levy et al., NeurIPS 2023, Sec. 4.2). Its code for them was not published, and the paper quotes
 1.85 to 3.44 for the weak questioners where the released FLAN-ALPACA-XXL dialogues come to 6.74 by this count, or
 to 4.53 if the answer must repeat too.
 """

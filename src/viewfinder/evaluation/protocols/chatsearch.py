@@ -1,4 +1,4 @@
-"""ChatSearch's protocol (Zhao et al. 2024): the picture that a whole dialogue leads to, in three subtasks.
+"""ChatSearch's protocol (Zhao et al. 2024, Sec. 3.2): the picture that a whole dialogue leads to, in three subtasks.
 
 tChat is words only, iChat a picture and an instruction, mChat many rounds of both. R@1, R@5 and R@10 after the last
 turn; the gallery is that of the subtask.

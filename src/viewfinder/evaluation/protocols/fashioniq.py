@@ -1,8 +1,9 @@
 """Fashion IQ's protocols (Wu et al. 2021): one turn of relative feedback, and a dialogue of five with a simulator.
 
-One turn: a candidate and its two captions, joined as "First and second"; R@10 and R@50, both in the whole split and
-in the union of candidates and targets, which the literature often mixes up. Dialogue: every picture of the split is
-a target once, the first picture is fixed, a simulated user says how the target differs from what is shown; the
+One turn: a candidate and its two captions, joined as "First and second" (CLIP4Cir and later work; in the paper's
+Appendix B each caption is a query of its own); R@10 and R@50, both in the whole split and in the union of candidates
+and targets, which the literature often mixes up. Dialogue (Sec. 5.2, Table 3): every picture of the split is a target
+once, the first picture is fixed (Appendix C), a simulated user says how the target differs from what is shown; the
 percentile, R@10 and R@50 after turns 1, 3 and 5. The first pictures are those of data/shuffled.<kind>.<split>.json;
 without that file they are drawn (`conversing.first_pictures`).
 """

@@ -1,8 +1,8 @@
 """The protocols of multi-turn composed retrieval: FashionMT (MAI, Chen et al. 2025) and MT Fashion IQ.
 
 Every turn names a reference picture and a modification, and every turn is judged against what it leads to, where
-the papers judge the last alone. FashionMT: R@1, R@5, R@10, R@20 and their mean, rollback and combination apart.
-MT Fashion IQ: R@5, R@8 and their mean. Pictures come with their captions, as far as the folder has any.
+the papers judge the last alone. FashionMT: R@1, R@5, R@10, R@20 and their mean (Sec. 5.1), rollback and combination
+apart. MT Fashion IQ: R@5, R@8 and their mean. Pictures come with their captions, as far as the folder has any.
 """
 
 from __future__ import annotations
