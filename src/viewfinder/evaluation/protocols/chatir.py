@@ -1,8 +1,9 @@
 """ChatIR's protocol (Levy et al. 2023): a caption (round 0), then ten questions and answers, in a large pool.
 
-Hits@10 accumulates over the rounds (Sec. 4.2), Recall@K does not; the mean rank is given for talks that all go on, and for
-talks that end at their first hit. BRI is PlugIR's measure over the whole talk (Lee et al. 2024). With a questioner the
-same captions begin the talks, what is asked after that is its own, and ten rounds are held whatever is found.
+Hits@10 accumulates over the rounds (Sec. 4.2), Recall@K does not; the mean rank is given for dialogues that all go on,
+and for dialogues that end at their first hit. BRI is PlugIR's measure over the whole dialogue (Lee et al. 2024). With a
+questioner the same captions begin the dialogues, what is asked after that is its own, and ten rounds are held whatever
+is found.
 """
 
 from __future__ import annotations

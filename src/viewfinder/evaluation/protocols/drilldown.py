@@ -1,8 +1,8 @@
 """Drill-down's protocol (Tan et al. 2019): ten region descriptions as ten turns, every picture of the split ranked.
 
 R@1, R@5 and R@10 after every turn (Sec. 4), and the median and mean rank that the published code prints; no early
-stopping, so nothing accumulates. Captioned pictures (Flickr8k, COCO) serve too: their captions, five as a rule, are the turns, and they are split by their place in the
-file, as for training.
+stopping, so nothing accumulates. Captioned pictures (Flickr8k, COCO) serve too: their captions, five as a rule, are the
+turns, and they are split by their place in the file, as for training.
 """
 
 from __future__ import annotations
