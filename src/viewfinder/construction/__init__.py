@@ -1,4 +1,4 @@
-"""Chat-search dialogues made from captioned pictures, by the pipelines of ChatSearch (Zhao et al. 2024, 3.1).
+"""Chat-search dialogues made from captioned pictures, by the pipelines of ChatSearch (Zhao et al. 2024, Sec. 3.1).
 
 Read it as parts (what the pipelines are given) -> pipelines (one function each) -> construct (the run). Parts are
 truth (a world), written (a language model, with prompts and parsing), galleries, captioners; remembered keeps what

@@ -161,7 +161,7 @@ def _worked(order: Order, ready: Assembled, books: _Books, should_stop: Callable
 
 
 def _results(picture: Captioned, wanted: frozenset[Pipeline], parts: Parts) -> list[_Result]:
-    """What the pipelines make of one picture; its caption is drawn (paper: one raw caption)."""
+    """What the pipelines make of one picture; its caption is drawn (Sec. 3.1: one raw caption)."""
     own = Described(picture.name, parts.drawn("caption", picture.name).choice(picture.captions))
     works: list[tuple[tuple[Pipeline, ...], Callable[[], list[ChatSample]]]] = [
         (("text",), lambda: [text_dialogue(picture.number, own, parts)]),

@@ -1,7 +1,7 @@
 """What the pipelines are given: something that writes, something that finds pictures, something that describes them.
 
-The paper's are GPT-4, CLIP-H over LAION-5B, and BLIP-2 (Zhao et al. 2024, 3.1). Ours: `truth` (what a world knows of
-its pictures), `written` (any language model), `galleries` and `captioners`.
+The paper's are GPT-4, CLIP-H over LAION-5B, and BLIP-2-OPT2.7b (Zhao et al. 2024, Sec. 3.1). Ours: `truth` (what a
+world knows of its pictures), `written` (any language model), `galleries` and `captioners`.
 """
 
 from __future__ import annotations

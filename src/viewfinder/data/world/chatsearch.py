@@ -1,4 +1,4 @@
-"""Chat-search dialogues over scenes, by the pipelines of ChatSearch (Zhao et al. 2024).
+"""Chat-search dialogues over scenes, by the pipelines of ChatSearch (Zhao et al. 2024, Sec. 3.1).
 
 text      a text dialogue in which the wanted picture is only implied                       tChat
 mdc-i     a reference picture, and what is mainly different about a similar one             iChat
@@ -6,7 +6,7 @@ mdc-t     words, the picture found for them, and a change to another picture    
 mdc-t-single    the last round of such a dialogue, with its picture                         iChat
 merge     a text dialogue, its picture as the answer, and a change to another picture       mChat
 
-The paper takes neighbours from LAION by CLIP and sentences from GPT-4; here neighbours are alike by their truth
+The paper takes neighbours from LAION-5B by CLIP-H and sentences from GPT-4; here neighbours are alike by their truth
 (`likeness`) and sentences are made from it, so that what is said is true.
 """
 
@@ -23,10 +23,10 @@ from viewfinder.data.world.scene import Scene, Thing
 from viewfinder.data.world.words import LIGHT_WORDS, PLACE_NOUNS, PREDICATE_WORDS, WHERE, listed, with_article
 
 NEIGHBOURS = 10
-"""A reference picture is one of so many nearest (paper, 4.7)."""
+"""Pictures like the reference, one of which becomes the target (Sec. 3.1, MDC-I: the top 10)."""
 
 LEAST_LIKENESS = 0.4
-"""Of a reference picture, in a world, where likeness is that of the truth."""
+"""Of a target to its reference, by their truth. The paper applies a threshold (Sec. 3.1) and does not say which."""
 
 WISHES = ("i am looking for", "show me", "do you have", "find")
 """How a request begins."""

@@ -1,8 +1,8 @@
-"""Which articles are alike: the pairing rule of Fashion IQ (Wu et al., CVPR 2021, Sec. 3.1).
+"""Which articles are alike: the pairing rule of Fashion IQ (Wu et al., CVPR 2021, Sec. 3.2).
 
-For a wanted article the reference is the one, of the same kind and split, with the largest sum of the wanted title's
-TF-IDF weights over the words that both titles have. The published pairs went through people, who dropped those that
-they could not tell apart; here the next best takes the place of such a reference.
+For a target the reference is the article, of the same kind and split, with the largest sum of TF-IDF weights over the
+words that both titles have. The paper does not say whose weights; here they are the target's. It filters inconsistent
+captions afterwards; here a reference that nothing tells from the target gives way to the next best.
 """
 
 from __future__ import annotations
