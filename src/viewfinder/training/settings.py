@@ -17,7 +17,7 @@ class Constant:
 
 @dataclass(frozen=True, kw_only=True)
 class Exponential:
-    """Times `factor` after every epoch, never below `floor` (ChatIR, Sec. 4: 0.93 down to 1e-6)."""
+    """Times `factor` after every epoch, never below `floor` (ChatIR, Sec. 3: 0.93 down to 1e-6)."""
 
     kind: Literal["exponential"] = "exponential"
     factor: float = 0.93
@@ -38,7 +38,7 @@ class Noam:
 
 @dataclass(frozen=True, kw_only=True)
 class WarmupCosine:
-    """Up in a line over `warmup` steps, then down along half a cosine to zero at the last step (ChatSearcher)."""
+    """Up in a line over `warmup` steps, then down along half a cosine to zero at the last step (ChatSearcher, Sec. 4.3)."""
 
     kind: Literal["warmup_cosine"] = "warmup_cosine"
     warmup: int = 0

@@ -1,7 +1,7 @@
 """Answers and descriptions by a model that sees the picture: BLIP and BLIP-2 of transformers, by name or folder.
 
-ChatIR's simulated user is BLIP-2 asked "Question: ... Answer:" (systems.md 2.2). Decoding is greedy, so the same
-question about the same picture has the same answer.
+ChatIR's simulated user is BLIP-2 (Levy et al. 2023, Sec. 4.2); the paper does not give its prompt, "Question: ...
+Answer:" is BLIP-2's own. Decoding is greedy, so the same question about the same picture has the same answer.
 """
 
 from __future__ import annotations

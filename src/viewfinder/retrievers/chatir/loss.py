@@ -20,7 +20,9 @@ def recall_surrogate(
     rank_temperature: float = 1.0,
     depths: Sequence[int] = (1, 2, 4, 8, 16),
 ) -> Float[Tensor, ""]:
-    """One minus a smooth Recall@K, its mean over the depths K (Patel et al. 2022, as PlugIR has it for ChatIR).
+    """One minus a smooth Recall@K, its mean over the depths K (Patel et al. 2022; ChatIR, Sec. 3).
+
+    The paper gives neither depths nor temperatures; these are those of PlugIR's code.
 
     The rank of a dialogue's picture is 1 + sum_{j != i} sigmoid((s_ij - s_ii) / temperature), and the share found is
     the mean of sigmoid((K - rank) / rank_temperature). Dialogues look for pictures, not the other way.
