@@ -3,7 +3,7 @@
     look_back("back to the first, but with the sleeves of the second")
     LookedBack(rollback=0, keeps=(Kept("sleeves", 1, "the sleeves of the second"),), words="the first", rest="")
 
-The published system (Chen et al., "MAI", ICLR 2025, Sec. 4.1) looks for its own templates; here whatever frames a
+The published system (Chen et al., "MAI", ICLR 2025, Sec. 4.2) looks for its own templates; here whatever frames a
 picture of the talk (`mentions`) counts: going back to it, liking it better, wanting another like it, its attributes.
 """
 

@@ -1,6 +1,6 @@
 """Attribute words of pictures from what a table says of them, where a data set brings no lists of its own.
 
-Fashion IQ takes a label where its word stands in what a shop says of a product (Wu et al., CVPR 2021, Sec. 3.2). Here
+Fashion IQ takes a label where its word stands in what a shop says of a product (Wu et al., CVPR 2021, Sec. 3.1). Here
 the values of columns are labels, and the frequent words of titles.
 """
 

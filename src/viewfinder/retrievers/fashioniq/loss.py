@@ -21,7 +21,7 @@ def triplet_plain(queries_bh: Rows, targets_bh: Rows, others_bh: Rows, margin: f
 
 
 def triplet_squared(queries_bh: Rows, targets_bh: Rows, others_bh: Rows, margin: float) -> Float[Tensor, ""]:
-    """The same with squared distances (paper; Guo et al. 2018, Eq. 5)."""
+    """The same with squared distances (Sec. 5.1: the loss of Guo et al., whose code squares them)."""
     to_target_b = (queries_bh - targets_bh).square().sum(dim=-1)
     to_other_b = (queries_bh - others_bh).square().sum(dim=-1)
     return relu(to_target_b - to_other_b + margin).mean()
@@ -47,8 +47,8 @@ def contrastive(
 def ranking(scores_bb: Float[Tensor, "b b"], targets_b: Int[Tensor, " b"], margin: float) -> Float[Tensor, ""]:
     """Sum of [margin + s(q, other target) - s(q, target)]+ and of [margin + s(other q, target) - s(q, target)]+.
 
-    The mean over talks (Kiros, Salakhutdinov, Zemel 2014, Eq. 6, summed there); `scores_bb` and what is left out as in
-    `contrastive`.
+    The pairwise ranking loss of Kiros, Salakhutdinov, Zemel 2014 (appendix B), as a mean over talks instead of a sum;
+    `scores_bb` and what is left out as in `contrastive`.
     """
     right_b = scores_bb.diagonal()
     wrong_bb = ~(elsewhere(targets_b) | torch.eye(len(right_b), dtype=torch.bool, device=right_b.device))

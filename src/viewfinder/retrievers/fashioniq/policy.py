@@ -1,4 +1,5 @@
-"""Policy improvement: after supervised training, learn which picture is worth showing (Guo et al. 2018, Sec. 4.3).
+"""Policy improvement: after supervised training, learn which picture is worth showing (Guo et al. 2018,
+model-based policy improvement).
 
 A frozen copy of the network names its nearest pictures. Each of them is shown to the simulated user, and from there the
 copy holds the talk to its end. The one after which the target ranks best is what the network is to come near to, rather
@@ -122,7 +123,7 @@ def choosing(
 ) -> Float[Tensor, ""]:
     """Cross-entropy of the first choice over -d^2 / temperature, plus d^2 to the target; means over talks.
 
-    d^2 is the squared distance of the query (Guo et al. 2018, Sec. 4.3, and their code for the second term).
+    d^2 is the squared distance of the query (Guo et al. 2018, and their code for the second term).
     """
     logits_bc = -(queries_bh[:, None] - choices_bch).square().sum(dim=-1) / temperature
     first_b = torch.zeros(len(queries_bh), dtype=torch.long, device=queries_bh.device)

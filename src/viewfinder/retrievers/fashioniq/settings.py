@@ -167,7 +167,7 @@ class LossSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class PolicySettings:
-    """Policy improvement after supervised training (Guo et al., Sec. 4.3); 0 epochs: none.
+    """Policy improvement after supervised training (Guo et al. 2018); 0 epochs: none.
 
     Attributes:
         epochs, learning_rate, batch: of this second stage.

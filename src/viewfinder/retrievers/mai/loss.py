@@ -1,4 +1,4 @@
-"""The losses of MAI: the cyclic combination loss (Sec. 4.4), those of SPRC, and noise against the modality gap.
+"""The losses of MAI: the cyclic combination loss (CCL, Sec. 4.4), those of SPRC, and noise against the modality gap.
 
 In torch. Axes: b talks, c vectors that are compared, d numbers of a vector, k vectors of a picture, t tokens.
 """
@@ -43,7 +43,11 @@ class Targets(NamedTuple):
 
 
 def of_turn(settings: LossSettings, scale: Float[Tensor, ""], turned: Turned, targets: Targets) -> Float[Tensor, ""]:
-    """The loss of a turn: the terms that are switched on; SPRC's where prompts are given."""
+    """The loss of a turn: the terms of Eq. 9 that are switched on; SPRC's where prompts are given.
+
+    Two terms look from the other side than in Eq. 9, as in the published code: modifications look for targets, and
+    queries for captions.
+    """
     queries_bd, pictures_bkd, modifications_bd, captions_bd, prompts_bph = turned.queries_bd, *targets
     pair = (queries_bd, pictures_bkd)
     if settings.noise == "mixing":
@@ -69,7 +73,10 @@ def of_turn(settings: LossSettings, scale: Float[Tensor, ""], turned: Turned, ta
 def batch_based(
     queries_bd: Float[Tensor, "b d"], targets_bd: Float[Tensor, "b d"], scale: Float[Tensor, ""]
 ) -> Float[Tensor, ""]:
-    """BBC(a, b): cross-entropy of each row's own target among all of the batch, of `scale` times a b^T (Eq. 4)."""
+    """L_B, the batch-based classification loss (Eq. 8): cross-entropy of each row's own target among the batch.
+
+    Cosines are multiplied by `scale`, which the paper does not have (its code has 100).
+    """
     return cross_entropy(scale * queries_bd @ targets_bd.T, torch.arange(len(queries_bd), device=queries_bd.device))
 
 

@@ -1,7 +1,9 @@
-"""Multi-turn iterative optimisation (Chen et al. 2025, Sec. 4.3): which tokens of several turns are kept. In torch.
+"""Multi-turn iterative optimisation (MIO; Chen et al. 2025, Sec. 4.2): which tokens of several turns are kept. In torch.
 
 Density peaks by k nearest neighbours (Du et al. 2016; Rodriguez and Laio 2014, in the form of TCFormer, Zeng et al.
 2022): a token that is dense and far from any denser one stands for those around it. Nothing here has parameters.
+
+Eq. 1, the clusters, has no counterpart: only the tokens in their middle are kept, so no other token is assigned to one.
 
 Axes: b talks, t tokens, h numbers of a token, k tokens that are kept.
 """
@@ -23,7 +25,7 @@ def kept(tokens_bth: Float[Tensor, "b t h"], count: int, settings: Iteration) ->
 
 
 def chosen(tokens_bth: Float[Tensor, "b t h"], count: int, settings: Iteration) -> Int[Tensor, "b k"]:
-    """The places of the `count` tokens of the greatest density times distance, in rising order; ties to earlier ones.
+    """The places of the `count` tokens of the greatest density times distance (Eq. 3), in rising order; ties to earlier.
 
     Where a share is dropped first (paper), the least dense tokens cannot be chosen.
     """
@@ -53,7 +55,10 @@ def distances(tokens_bth: Float[Tensor, "b t h"]) -> Float[Tensor, "b t t"]:
 
 
 def log_densities(apart_btt: Float[Tensor, "b t t"], settings: Iteration) -> Float[Tensor, "b t"]:
-    """Minus the mean squared distance to the nearest neighbours; see `Iteration.density` whether one's self counts."""
+    """The logarithm of Eq. 2: minus the mean squared distance to the nearest neighbours.
+
+    See `Iteration.density` for whether a token is its own neighbour.
+    """
     itself = settings.density == "paper"
     most = apart_btt.shape[1] - int(itself)
     near_btk = apart_btt.topk(min(settings.neighbours, most) + int(itself), dim=-1, largest=False).values
@@ -63,7 +68,7 @@ def log_densities(apart_btt: Float[Tensor, "b t t"], settings: Iteration) -> Flo
 def peaks(
     apart_btt: Float[Tensor, "b t t"], density_bt: Float[Tensor, "b t"], settings: Iteration
 ) -> Float[Tensor, "b t"]:
-    """The distance of each token that makes it a peak: see `Iteration.distance`. Of equally dense ones, the earlier."""
+    """dist(v) of Eq. 3, see `Iteration.distance`. Of equally dense tokens the earlier counts as the denser."""
     tokens = apart_btt.shape[1]
     place_t = torch.arange(tokens, device=apart_btt.device)
     if settings.distance == "nearest":

@@ -1,4 +1,4 @@
-"""MAI's network (Chen et al., "MAI: A Multi-turn Aggregation-Iteration Model", ICLR 2025, Sec. 4). In torch.
+"""MAI's network (Chen et al., "MAI: A Multi-turn Aggregation-Iteration Model", ICLR 2025, Sec. 4.2). In torch.
 
 One Q-Former reads everything. Axes: b pictures or talks, t tokens, l places of a text, h numbers of either, i tokens of
 a picture, z numbers of one, d numbers of a query's or a picture's vector, k vectors of a picture (1, or as many as
@@ -61,7 +61,11 @@ class MaiNetwork(nn.Module):
         return self.learned.expand(talks, -1, -1)
 
     def read(self, tokens_bth: Float[Tensor, "b t h"], text: Text, image_biz: Float[Tensor, "b i z"] | None) -> Fused:
-        """Tokens and a text that look at each other, and the tokens at the picture, if there is one (P1, P2)."""
+        """Tokens and a text that look at each other, and the tokens at the picture, if there is one.
+
+        With a picture and its caption this is the bimodal semantic aggregation (BSA), with a modification alone the
+        modification semantic aggregation (MSA).
+        """
         count = tokens_bth.shape[1]
         places_bsh = torch.cat([tokens_bth, text.places_blh], dim=1)
         there_bs = nn.functional.pad(text.there_bl, (count, 0), value=True)
@@ -69,7 +73,7 @@ class MaiNetwork(nn.Module):
         return Fused(found_bsh[:, :count], found_bsh[:, count])
 
     def vector(self, words_bl: Int[Tensor, "b l"]) -> Float[Tensor, "b d"]:
-        """A text on its own, with the prompts (P3): what a target is also compared with."""
+        """A text on its own, with the prompts: m_n and c_n of Eq. 9."""
         text = self.text(words_bl, self.prompts)
         return normalize(self.text_project(self.qformer.read(*text)[:, 0]), dim=-1)
 
@@ -80,14 +84,14 @@ class MaiNetwork(nn.Module):
         return found_blh[:, 1 : 1 + self.settings.prompts], vector_bd
 
     def query(self, fused: Fused) -> Float[Tensor, "b d"]:
-        """What is looked for, of length 1: the state at the beginning of the modification; or the tokens (paper)."""
+        """What is looked for, of length 1: the state at the beginning of the modification; or t_n^r, the tokens (paper)."""
         state_bh = fused.first_bh
         if self.settings.query == "fused":
             state_bh = self.fused_norm(self.fused(fused.tokens_bth.mean(dim=1)))
         return normalize(self.text_project(state_bh), dim=-1)
 
     def pictures(self, looks: Looks, captions_bl: Int[Tensor, "b l"]) -> Float[Tensor, "b k d"]:
-        """Pictures as they are looked for, with their captions; where captions are not read, they play no role."""
+        """Pictures as they are looked for, t_n^tg: the learned tokens after BSA. Captions count only where they are read."""
         if not self.settings.captions:
             captions_bl = captions_bl[:, :0]
         found = self.read(self.begin(len(captions_bl)), self.text(captions_bl), self.images(looks))

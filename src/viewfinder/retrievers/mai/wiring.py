@@ -1,4 +1,4 @@
-"""The way of several talks through MAI's network, turn by turn (Sec. 4.1). In torch.
+"""The way of several talks through MAI's network, turn by turn: BSA, MIO, MSA (Sec. 4.2). In torch.
 
 A talk goes from picture to picture: at turn n the user is at picture n (0 is the reference) and says what to change. In
 its last turn it may look back. Axes: b talks, p pictures of a talk, n turns, l words, t tokens, d numbers of a query.
@@ -86,12 +86,13 @@ def converse(
         looks, captions_bl = referred(shelf, talks, turn, settings.rollback)
         if settings.stages == "two":
             first = network.text(captions_bl if settings.captions else captions_bl[:, :0])
-            seen = network.read(tokens_bth, first, network.images(looks))
-            carried = memory.after(carried, seen.tokens_bth)
+            seen = network.read(tokens_bth, first, network.images(looks))  # BSA
+            carried = memory.after(carried, seen.tokens_bth)  # MIO
+            # MSA reads the tokens of BSA as they are, as the published code does; the paper: those that MIO kept.
             tokens_bth = seen.tokens_bth
             if turn == talks.turns - 1:
                 tokens_bth = recalled(network, shelf, talks, tokens_bth)
-            fused = network.read(tokens_bth, modification, None)
+            fused = network.read(tokens_bth, modification, None)  # MSA
         else:
             fused = network.read(tokens_bth, modification, network.images(looks))
             carried = memory.after(carried, fused.tokens_bth)
