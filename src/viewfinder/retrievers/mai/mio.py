@@ -1,4 +1,4 @@
-"""Multi-turn iterative optimisation (MIO; Chen et al. 2025, Sec. 4.2): which tokens of several turns are kept. In torch.
+"""Multi-turn iterative optimisation (MIO; Chen et al. 2025, Sec. 4.2): which tokens of several turns stay. In torch.
 
 Density peaks by k nearest neighbours (Du et al. 2016; Rodriguez and Laio 2014, in the form of TCFormer, Zeng et al.
 2022): a token that is dense and far from any denser one stands for those around it. Nothing here has parameters.
@@ -25,7 +25,7 @@ def kept(tokens_bth: Float[Tensor, "b t h"], count: int, settings: Iteration) ->
 
 
 def chosen(tokens_bth: Float[Tensor, "b t h"], count: int, settings: Iteration) -> Int[Tensor, "b k"]:
-    """The places of the `count` tokens of the greatest density times distance (Eq. 3), in rising order; ties to earlier.
+    """The places of the `count` tokens of the highest score (Eq. 3), in rising order; ties to earlier ones.
 
     Where a share is dropped first (paper), the least dense tokens cannot be chosen.
     """

@@ -84,14 +84,14 @@ class MaiNetwork(nn.Module):
         return found_blh[:, 1 : 1 + self.settings.prompts], vector_bd
 
     def query(self, fused: Fused) -> Float[Tensor, "b d"]:
-        """What is looked for, of length 1: the state at the beginning of the modification; or t_n^r, the tokens (paper)."""
+        """What is looked for, of length 1: the state at the start of the modification; or t_n^r, the tokens (paper)."""
         state_bh = fused.first_bh
         if self.settings.query == "fused":
             state_bh = self.fused_norm(self.fused(fused.tokens_bth.mean(dim=1)))
         return normalize(self.text_project(state_bh), dim=-1)
 
     def pictures(self, looks: Looks, captions_bl: Int[Tensor, "b l"]) -> Float[Tensor, "b k d"]:
-        """Pictures as they are looked for, t_n^tg: the learned tokens after BSA. Captions count only where they are read."""
+        """Vectors of pictures, t_n^tg: the learned tokens after BSA, of captions only if the settings read them."""
         if not self.settings.captions:
             captions_bl = captions_bl[:, :0]
         found = self.read(self.begin(len(captions_bl)), self.text(captions_bl), self.images(looks))

@@ -61,8 +61,8 @@ class Model:
         tokeniser: of "pieces": a name or folder for transformers.
         most_words: words (pieces) of a text that are read, the first ones.
         qformer: a name or folder of BLIP-2's weights to begin with, whose sizes these are; "": drawn.
-        stages: "two", caption first, modification second (TSA: BSA, then MSA); "one", the modification alone; "sprc", the modification
-            with the picture and once more without, and pictures by all their tokens.
+        stages: "two", caption first, modification second (TSA: BSA, then MSA); "one", the modification alone; "sprc",
+            the modification with the picture and once more without, and pictures by all their tokens.
         memory: what is carried: nothing, all tokens, a recurrent state, a memory that is written to, or MIO's choice.
         slots: of "ntm".
         query: "cls", the state at the beginning of the modification (published code); or "fused", tokens (paper).
