@@ -125,6 +125,21 @@ def test_a_closed_pipe_ends_the_program_silently(indexed: Path, program: Callabl
     assert process.stderr.read() == ""
 
 
+LATE = (
+    # as the interpreter begins to end, and when it has taken back its handlers: module globals go last
+    "import atexit; atexit.register(os.kill, os.getpid(), signal.SIGINT)",
+    "class Last:\n    def __del__(self, kill=os.kill, pid=os.getpid()): kill(pid, 2)\nlast = Last()",
+)
+
+
+@pytest.mark.parametrize("moment", LATE)
+def test_ctrl_c_after_the_last_word_changes_nothing(moment: str) -> None:
+    code = f"import os, signal, sys\n{moment}\nfrom viewfinder.cli import main\nmain()"
+    for arguments, expected in (["--version"], 0), (["fnd"], 2):
+        ended = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+        assert (ended.returncode, "Traceback" in ended.stderr or "ignored" in ended.stderr) == (expected, False)
+
+
 def test_the_library_may_come_from_the_environment(
     viewfinder: Run, indexed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

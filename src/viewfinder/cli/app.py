@@ -24,6 +24,7 @@ from viewfinder.cli.evaluate import compare, evaluate
 from viewfinder.cli.failing import FAILED, INTERRUPTED, WRONG_USE, debugging, report_failure, silence_stdout
 from viewfinder.cli.features import features
 from viewfinder.cli.find import find
+from viewfinder.cli.leaving import end_by
 from viewfinder.cli.review import review
 from viewfinder.cli.serve import serve
 from viewfinder.cli.status import failures, prune, status, verify
@@ -84,4 +85,8 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # file names may hold any bytes
     if not debugging():
         warnings.simplefilter("ignore")
-    sys.exit(run(sys.argv[1:]))
+    try:
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # pressed again while the first was being reported
+        code = FAILED
+    end_by(code)
