@@ -47,6 +47,15 @@ def test_dont_know_leaves_the_other_question() -> None:
     assert two_steps(FOUR, [unsure, EVEN]).tolist() == pytest.approx([1.5, 1.5])
 
 
+def test_nobody_is_asked_again_what_they_could_not_tell() -> None:
+    # "first half" (0.5 bits) is followed by "even" (0.25 bits) whether it is answered or not, never by itself;
+    # "even" is followed by "first half".
+    unsure = option([1, 1, 0, 0], [0, 0, 1, 1], can_tell=0.5)
+    less_sure = option([1, 0, 1, 0], [0, 1, 0, 1], can_tell=0.25)
+    assert two_steps(FOUR, [unsure, less_sure]).tolist() == pytest.approx([0.75, 0.75])
+    assert two_steps(FOUR, [unsure]).tolist() == pytest.approx([0.5])
+
+
 def test_what_opens_the_better_second_question_wins_over_the_greedy_choice() -> None:
     # "thirds" takes log2 3 = 1.58 bits, more than any other; but what is left of it is told by nothing. The two
     # questions of one bit each together take two.
@@ -59,26 +68,27 @@ def test_what_opens_the_better_second_question_wins_over_the_greedy_choice() -> 
     assert two_steps(six, [thirds, pairs, odd])[2] == pytest.approx(np.log2(6))
 
 
-def slowly(belief_c: Float[np.ndarray, " c"], tables: Sequence[Float[np.ndarray, "c a"]]) -> list[float]:
-    """The same by the definition: entropies before and after, answer by answer."""
+def slowly(
+    belief_c: Float[np.ndarray, " c"], tables: Sequence[Float[np.ndarray, "c a"]], can_tell: Sequence[float]
+) -> list[float]:
+    """The same by the definition: entropies before and after, answer by answer, or as before where nobody can tell."""
 
     def entropy(p: Float[np.ndarray, " c"]) -> float:
         return float(-(p[p > 0] * np.log2(p[p > 0])).sum())
 
-    def answered(p: Float[np.ndarray, " c"], table: Float[np.ndarray, "c a"]) -> list[tuple[float, np.ndarray]]:
-        joint = [p * table[:, a] for a in range(table.shape[1])]
+    def answered(p: Float[np.ndarray, " c"], q: int) -> list[tuple[float, np.ndarray]]:
+        joint = [p * tables[q][:, a] for a in range(tables[q].shape[1])]
         return [(float(j.sum()), j / j.sum()) for j in joint if j.sum() > 0]
 
-    def gain(p: Float[np.ndarray, " c"], table: Float[np.ndarray, "c a"]) -> float:
-        return entropy(p) - sum(share * entropy(after) for share, after in answered(p, table))
+    def gain(p: Float[np.ndarray, " c"], q: int) -> float:
+        return can_tell[q] * (entropy(p) - sum(share * entropy(after) for share, after in answered(p, q)))
 
     worth = []
-    for q, table in enumerate(tables):
-        others = [other for o, other in enumerate(tables) if o != q]
-        next_ = [
-            share * max((gain(after, o) for o in others), default=0.0) for share, after in answered(belief_c, table)
-        ]
-        worth.append(gain(belief_c, table) + sum(next_))
+    for q in range(len(tables)):
+        others = [other for other in range(len(tables)) if other != q]
+        told = sum(share * max((gain(after, o) for o in others), default=0.0) for share, after in answered(belief_c, q))
+        untold = max((gain(belief_c, o) for o in others), default=0.0)
+        worth.append(gain(belief_c, q) + can_tell[q] * told + (1 - can_tell[q]) * untold)
     return worth
 
 
@@ -87,8 +97,9 @@ def test_two_steps_are_what_the_definition_says(seed: int, candidates: int, ques
     rng = np.random.default_rng(seed)
     belief_c = rng.dirichlet(np.ones(candidates))
     tables = [rng.dirichlet(np.ones(rng.integers(2, 5)), size=candidates) for _ in range(questions)]
-    found_q = two_steps(belief_c, [option(*table.T.tolist()) for table in tables])
-    assert found_q.tolist() == pytest.approx(slowly(belief_c, tables), abs=1e-6)
+    can_tell = rng.choice([0.2, 0.6, 1.0], questions).tolist()
+    options = [option(*table.T.tolist(), can_tell=sure) for table, sure in zip(tables, can_tell, strict=True)]
+    assert two_steps(belief_c, options).tolist() == pytest.approx(slowly(belief_c, tables, can_tell), abs=1e-6)
 
 
 class Foresight:
