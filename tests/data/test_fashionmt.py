@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.data.fashionmt import (
-    Chain,
     FashionMT,
     LookBack,
     Modification,
@@ -17,7 +16,6 @@ from viewfinder.data.fashionmt import (
     look_back,
     product_of,
     read_caption_files,
-    read_chains,
     read_titles,
     read_transactions,
     sources,
@@ -201,19 +199,3 @@ def test_titles_and_captions_are_read_by_product(tmp_path: Path) -> None:
     file.write_text('{"51": ["Red Dress"]}')
     with pytest.raises(BadInput, match=r"FC-caption\.json: field '51' is needed \(str\)"):
         read_titles(file)
-
-
-def test_chains_have_the_columns_of_their_source(tmp_path: Path) -> None:
-    file = tmp_path / "pairs.txt"
-    four, titles = ("a", "b", "c", "d"), ("A", "B", "C", "D")
-    rows = [four, four + titles, four + titles + ("1", "2", "3", "4"), (*four, *titles, "long and red", "None", "x")]
-    file.write_text("".join("\t".join(row) + "\n" for row in rows))
-    assert read_chains(file) == [
-        Chain(four),
-        Chain(four, titles),
-        Chain(four, titles, ("1", "2", "3", "4")),
-        Chain(four, titles, (), ("long and red", "", "x")),
-    ]
-    file.write_text("a\tb\tc\td\na\tb\n")
-    with pytest.raises(BadInput, match=r"pairs\.txt, line 2: 2 columns; 4, 8, 11 or 12 are needed"):
-        read_chains(file)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from viewfinder.data.instruct_pix2pix import EditTriplet, read_edit_triplets, read_instruct_pix2pix
+from viewfinder.data.instruct_pix2pix import EditTriplet, read_instruct_pix2pix
 from viewfinder.data.report import Dropped, ReadReport
 from viewfinder.errors import BadInput
 
@@ -77,18 +77,3 @@ def test_a_damaged_file_is_named_with_record_and_field(tmp_path: Path, file: str
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"neither seeds\.json nor <prompt>/prompt\.json here"):
         read_instruct_pix2pix(tmp_path)
-
-
-def test_triplets_are_read_and_empty_ones_reported(tmp_path: Path) -> None:
-    file = tmp_path / "gpt-generated-prompts.jsonl"
-    older = {"caption": "a lake", "edit": "add a boat", "output": "a boat on a lake", "url": "http://x"}
-    file.write_text("\n".join(json.dumps(record) for record in (HORSE, HORSE | {"edit": " "}, older)))
-    triplets, report = read_edit_triplets(file)
-    assert triplets == [
-        EditTriplet("a horse", "make it a zebra", "a zebra"),
-        EditTriplet("a lake", "add a boat", "a boat on a lake"),
-    ]
-    assert report == ReadReport(3, 2, (Dropped("line 2", "an empty text"),))
-    file.write_text(json.dumps(HORSE) + '\n{"input": "a"}\n')
-    with pytest.raises(BadInput, match=r"gpt-generated-prompts\.jsonl, line 2: field 'edit' is needed"):
-        read_edit_triplets(file)

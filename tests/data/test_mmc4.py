@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from viewfinder.data.mmc4 import PagePicture, mmc4_shards, read_mmc4
+from viewfinder.data.mmc4 import PagePicture, read_mmc4
 from viewfinder.data.report import Dropped, ReadReport
 from viewfinder.errors import BadInput
 
@@ -80,13 +80,12 @@ def test_pictures_that_were_not_fetched_are_left_out_with_their_row(tmp_path: Pa
     )
 
 
-def test_packed_shards_hold_the_same_pages_and_are_listed(tmp_path: Path) -> None:
+def test_packed_shards_hold_the_same_pages(tmp_path: Path) -> None:
     plain = _shard(tmp_path, LOCKS, LOCKS)
     packed, zipped = tmp_path / "a.jsonl.gz", tmp_path / "b.jsonl.zip"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.write(plain, "docs_no_face_shard_0_v3.jsonl")
-    assert mmc4_shards(tmp_path) == [packed, zipped, plain]
     found = [read_mmc4(shard, need_images=False) for shard in (plain, packed, zipped)]
     assert [[page.pictures for page in pages] for pages, _ in found] == [[page.pictures for page in found[0][0]]] * 3
 
@@ -125,8 +124,3 @@ def test_a_page_that_was_published_without_similarities_is_read(tmp_path: Path) 
     bare = {key: value for key, value in LOCKS.items() if key != "similarity_matrix"}
     [page], _ = read_mmc4(_shard(tmp_path, bare), need_images=False)
     assert page.similarities_is is None
-
-
-def test_a_folder_without_shards_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="no mmc4 shards here"):
-        mmc4_shards(tmp_path)

@@ -5,7 +5,6 @@ import pytest
 from viewfinder.data.records import (
     field_of,
     missing_pictures,
-    picture_file,
     pictured,
     read_list,
     read_mapping,
@@ -37,15 +36,6 @@ def test_a_long_value_is_shown_by_its_beginning() -> None:
         texts("f.json", ["x" * 1000, 3])
     assert str(error.value).startswith('f.json: a list of texts is needed, this is ["xxx')
     assert len(str(error.value)) < 200
-
-
-def test_a_picture_is_found_with_and_without_its_suffix(tmp_path: Path) -> None:
-    for name in ("B1.jpg", "B2.png"):
-        (tmp_path / name).touch()
-    assert picture_file(tmp_path, "B1") == picture_file(tmp_path, "/B1.jpg") == tmp_path / "B1.jpg"
-    assert picture_file(tmp_path, "B2") == tmp_path / "B2.png"
-    with pytest.raises(BadInput, match=r"no picture of B3 here, neither \.jpg nor \.png"):
-        picture_file(tmp_path, "B3")
 
 
 def test_pictures_count_as_there_where_they_do_not_matter(tmp_path: Path) -> None:

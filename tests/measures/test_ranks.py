@@ -5,8 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.measures import Ties, expected_rank, pessimistic_rank, ranks, ranks_within
+from viewfinder.measures import Ties, ranks, ranks_within
 from viewfinder.measures.ranks import checked
+
+
+def expected_rank(scores_n: np.ndarray, target: int) -> float:
+    return float(ranks(scores_n[None], np.array([target]))[0])
+
+
+def pessimistic_rank(scores_n: np.ndarray, target: int) -> float:
+    return float(ranks(scores_n[None], np.array([target]), "pessimistic")[0])
+
 
 SCORES = st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 1.0, np.inf, np.nan])
 

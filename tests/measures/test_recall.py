@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.measures import chance_below, expected_recall_at, mean_recall, ranks, recall_at, recall_by_round
+from viewfinder.measures import chance_below, expected_recall_at, mean_recall, ranks, recall_at
 
 
 def test_recall_at_k_counts_the_ranks_below_k() -> None:
@@ -70,13 +70,6 @@ def test_the_mean_over_depths_is_that_of_the_single_ones() -> None:
     assert mean_recall([4, 7, 8], depths=(5, 8)) == pytest.approx((1 / 3 + 2 / 3) / 2)
     with pytest.raises(ValueError, match="no depths"):
         mean_recall([1], depths=())
-
-
-def test_a_round_counts_by_itself_over_the_dialogues_that_have_it() -> None:
-    ranks_st = np.array([[30, 4, np.nan], [9, 11, np.nan], [50, 60, 3]])
-    assert recall_by_round(10, ranks_st).tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 1])
-    with pytest.raises(ValueError, match="no ranks"):
-        recall_by_round(10, np.array([[1, np.nan]]))
 
 
 def ranks_of(percents: list[float], depths: tuple[int, ...]) -> np.ndarray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -104,17 +104,6 @@ def _seam(text: str) -> int:
     return ends[-1].start() if ends else len(text)
 
 
-def unrotated(talk: Dialogue) -> Dialogue:
-    """The dialogue with its first round moved to the end.
-
-    ChatIR's Human_BLIP2 has the questions of VisDial, but the last of them first. Undo that before it is compared
-    with VisDial round by round; the protocol itself is run on the files as they are.
-    """
-    caption, *said = talk.strings
-    strings = (caption, *said[1:], *said[:1])
-    return replace(talk, strings=strings, rounds=talk.rounds[1:] + talk.rounds[:1])
-
-
 def read_dialogues(
     file: Path,
     pool: Collection[str] | None = None,
@@ -123,6 +112,9 @@ def read_dialogues(
     pictures: Path | None = None,
 ) -> tuple[list[Dialogue], ReadReport]:
     """Dialogues as ChatIR and PlugIR release them: `[{"img": path, "dialog": [caption, "question? answer", ...]}]`.
+
+    ChatIR's Human_BLIP2 has the questions of VisDial with the last of them first: rotate its rounds by one before they
+    are compared with VisDial's round by round. The protocol is run on the files as they are.
 
     Args:
         file: a `dialogues/<name>.json`.

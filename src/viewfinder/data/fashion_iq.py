@@ -155,12 +155,6 @@ def joined_captions(captions: Sequence[str]) -> str:
     return " and ".join([words.capitalize() for words in said[:1]] + said[1:])
 
 
-def sampled_captions(captions: Sequence[str], random: Random) -> str:
-    """One of "1 and 2", "2 and 1", "1" and "2" with equal chances: how CLIP4Cir words a pair in training."""
-    orders = [captions, captions[::-1], captions[:1], captions[-1:]]
-    return joined_captions(orders[int(random.random() * len(orders))])
-
-
 def read_attributes(folder: Path, kind: str, split: str) -> Attributes:
     """Attribute words of every product, by type; none where the folder has no such file.
 
@@ -307,22 +301,3 @@ def words_of(captions: Iterable[str]) -> list[list[str]]:
         [word for sentence in sentences.tokenize(caption.lower()) for word in words.tokenize(sentence)]
         for caption in captions
     ]
-
-
-def read_vocabulary(file: Path) -> Vocabulary:
-    """A vocabulary as the start kit saves it: `{"word2idx": .., "idx2word": .., "idx": ..}`.
-
-    Raises:
-        BadInput: damaged JSON, or the words are not numbered without gaps.
-    """
-    numbers = field_of(str(file), read_mapping(file), "word2idx", dict)
-    words = sorted(numbers, key=lambda word: field_of(f"{file}: word2idx", numbers, word, int))
-    if [numbers[word] for word in words] != list(range(len(words))) or not set(SPECIAL_WORDS) <= set(words):
-        raise BadInput(f"{file}, field 'word2idx': the words must be numbered from 0, <unk> among them; build it again")
-    return Vocabulary(tuple(words), numbers)
-
-
-def write_vocabulary(file: Path, words: Vocabulary) -> None:
-    """Write a vocabulary as the start kit does."""
-    names = {str(number): word for number, word in enumerate(words.words)}
-    write_json(file, {"word2idx": dict(words.numbers), "idx2word": names, "idx": len(names)}, indent=4)

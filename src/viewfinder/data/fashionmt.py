@@ -233,40 +233,6 @@ def product_of(source: str, picture: str) -> str:
     return path.stem.split("_")[0] if source == "200k" else path.stem
 
 
-@dataclass(frozen=True)
-class Chain:
-    """What a transaction is made from; empty where the source's pair file has no such columns.
-
-    Attributes:
-        pictures: the reference and the three targets.
-        titles, descriptions: a text for each of them.
-        shared: attribute words that the last picture has in common with each of the others; "" for none.
-    """
-
-    pictures: tuple[str, ...]
-    titles: tuple[str, ...] = ()
-    descriptions: tuple[str, ...] = ()
-    shared: tuple[str, ...] = ()
-
-
-def read_chains(file: Path) -> list[Chain]:
-    """`pairs/*.txt`, tab-separated: 4 pictures (200k), 4 titles (shoes), 4 descriptions (FC) or 3 shared texts (Fiq).
-
-    Raises:
-        BadInput: a line with another number of columns (it is named).
-    """
-    return [_chain(file, number, line) for number, line in enumerate(read_text(file).splitlines(), start=1) if line]
-
-
-def _chain(file: Path, number: int, line: str) -> Chain:
-    columns = tuple(line.split("\t"))
-    if len(columns) not in (4, 8, 11, 12):
-        raise BadInput(f"{file}, line {number}: {len(columns)} columns; 4, 8, 11 or 12 are needed; write it again")
-    rest = columns[8:]
-    shared = tuple("" if text == "None" else text for text in rest) if len(rest) == 3 else ()
-    return Chain(columns[:4], columns[4:8], rest if len(rest) == 4 else (), shared)
-
-
 def read_titles(file: Path) -> dict[str, str]:
     """`FC-caption.json`: the title of every product.
 

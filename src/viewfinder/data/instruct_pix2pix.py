@@ -75,23 +75,6 @@ def read_instruct_pix2pix(folder: Path, *, need_images: bool = True) -> tuple[li
     return pairs, ReadReport(expected, len(pairs), tuple(dropped))
 
 
-def read_edit_triplets(file: Path) -> tuple[list[EditTriplet], ReadReport]:
-    """The triplets of a file of JSON lines; those with an empty text are left out and reported.
-
-    Raises:
-        BadInput: no such file, or a damaged line (line and field are named).
-    """
-    triplets: list[EditTriplet] = []
-    dropped: list[Dropped] = []
-    for line, record in read_jsonl(file):
-        triplet = _triplet(record, f"{file}, line {line}")
-        if triplet.before and triplet.instruction and triplet.after:
-            triplets.append(triplet)
-        else:
-            dropped.append(Dropped(f"line {line}", "an empty text"))
-    return triplets, ReadReport(len(triplets) + len(dropped), len(triplets), tuple(dropped))
-
-
 def _seeds(folder: Path) -> list[tuple[str, list[str]]]:
     """Prompts and the seeds of their pairs, in the order of the names."""
     file = folder / "seeds.json"

@@ -28,8 +28,6 @@ from viewfinder.data.records import field_of, texts
 from viewfinder.data.report import Dropped, ReadReport
 from viewfinder.errors import BadInput
 
-SHARDS = ("*.jsonl", "*.jsonl.gz", "*.jsonl.zip")
-
 
 @dataclass(frozen=True)
 class PagePicture:
@@ -54,18 +52,6 @@ class WebPage:
     pictures: tuple[PagePicture, ...]
     similarities_is: Float32[np.ndarray, "i s"] | None
     maybe_twice: bool
-
-
-def mmc4_shards(folder: Path) -> list[Path]:
-    """The shards of a folder, by name.
-
-    Raises:
-        BadInput: no such folder, or no shard in it.
-    """
-    shards = sorted(file for pattern in SHARDS for file in folder_at(folder).glob(pattern))
-    if not shards:
-        raise BadInput(f"{folder}: no mmc4 shards here ({', '.join(SHARDS)})")
-    return shards
 
 
 def read_mmc4(shard: Path, images: Path | None = None, *, need_images: bool = True) -> tuple[list[WebPage], ReadReport]:

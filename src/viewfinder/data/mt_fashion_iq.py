@@ -16,7 +16,6 @@ from typing import Any
 
 from viewfinder.data.fashion_iq import (
     Attributes,
-    FashionPair,
     empty_captions,
     key_in,
     read_attributes,
@@ -61,12 +60,6 @@ class Session:
     def keys(self) -> tuple[str, ...]:
         """The products of the session, the target last."""
         return (*(shown.key for shown in self.references), self.target)
-
-    def turns(self) -> tuple[FashionPair, ...]:
-        """Every turn as a pair: what is shown, what is said, and the product that this leads to."""
-        following = self.keys[1:]
-        pairs = zip(self.references, following, strict=True)
-        return tuple(FashionPair(target, shown.key, shown.captions) for shown, target in pairs)
 
 
 @dataclass(frozen=True)

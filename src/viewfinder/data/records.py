@@ -112,19 +112,6 @@ def split_file(file: Path, pattern: str) -> Path:
     return file
 
 
-def picture_file(folder: Path, key: str) -> Path:
-    """The file of a picture: named by the key as it is, or with .jpg or .png.
-
-    Raises:
-        BadInput: there is none.
-    """
-    files = [folder / f"{key.lstrip('/')}{suffix}" for suffix in PICTURE_SUFFIXES]
-    found = next((file for file in files if file.is_file()), None)
-    if found is None:
-        raise BadInput(f"{folder}: no picture of {key} here, neither .jpg nor .png; fetch it, or leave the record out")
-    return found
-
-
 def pictured(folder: Path | None, keys: Iterable[str]) -> frozenset[str]:
     """Those of the keys that have a picture in the folder; all of them, where pictures do not matter (None)."""
     if folder is None:

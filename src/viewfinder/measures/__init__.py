@@ -17,13 +17,12 @@ from viewfinder.measures.interval import (
     median_interval,
     seeded_interval,
 )
-from viewfinder.measures.mean_rank import mean_rank, median_rank
 from viewfinder.measures.mean_reciprocal_rank import mean_reciprocal_rank
 from viewfinder.measures.name import Measure, MeasureName
 from viewfinder.measures.percentile import percentile
 from viewfinder.measures.permutation import permutation_test
-from viewfinder.measures.ranks import Ranks, Ties, expected_rank, pessimistic_rank, ranks, ranks_within
-from viewfinder.measures.recall import chance_below, expected_recall_at, mean_recall, recall_at, recall_by_round
+from viewfinder.measures.ranks import Ranks, Ties, ranks, ranks_within
+from viewfinder.measures.recall import chance_below, expected_recall_at, mean_recall, recall_at
 from viewfinder.measures.repetition import question_of, repeated_questions, unique_tokens
 from viewfinder.measures.rouge_l import rouge_l
 from viewfinder.measures.rounds import carried
@@ -46,25 +45,20 @@ __all__ = [
     "chance_below",
     "cider_d",
     "difference_interval",
-    "expected_rank",
     "expected_recall_at",
     "frozen",
     "has_hit",
     "hits_at",
-    "mean_rank",
     "mean_recall",
     "mean_reciprocal_rank",
     "median_interval",
-    "median_rank",
     "percentile",
     "permutation_test",
-    "pessimistic_rank",
     "question_of",
     "rank_bounds",
     "ranks",
     "ranks_within",
     "recall_at",
-    "recall_by_round",
     "repeated_questions",
     "rouge_l",
     "score_bounds",

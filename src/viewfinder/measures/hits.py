@@ -4,7 +4,7 @@
 
 A dialogue succeeds at the first round that brings the target among the first k, and is over then: what the
 rank does later does not matter, so the curve never falls (Levy et al., "Chatting Makes Perfect: Chat-based
-Image Retrieval", NeurIPS 2023, Sec. 4.2). Recall@k at one round alone is `recall_by_round`.
+Image Retrieval", NeurIPS 2023, Sec. 4.2).
 """
 
 from __future__ import annotations

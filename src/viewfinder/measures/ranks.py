@@ -33,30 +33,6 @@ Ranks = Real[np.ndarray, " q"] | Sequence[float | int]
 """0-based ranks; halves are possible where ties were counted as expected."""
 
 
-def expected_rank(scores_n: Float[np.ndarray, " n"], target: int) -> float:
-    """Mean rank of picture `target` over all orders of pictures with equal scores.
-
-    >>> expected_rank(np.array([0.9, 0.5, 0.5, 0.1]), target=2)
-    1.5
-
-    Raises:
-        ValueError: there is no such picture.
-    """
-    return float(ranks(scores_n[None], np.array([target]), ties="expected")[0])
-
-
-def pessimistic_rank(scores_n: Float[np.ndarray, " n"], target: int) -> int:
-    """Rank of picture `target` when every picture of equal score comes first.
-
-    >>> pessimistic_rank(np.array([0.9, 0.5, 0.5, 0.1]), target=1)
-    2
-
-    Raises:
-        ValueError: there is no such picture.
-    """
-    return int(ranks(scores_n[None], np.array([target]), ties="pessimistic")[0])
-
-
 def ranks(
     scores_qn: Float[np.ndarray, "q n"], targets_q: Int[np.ndarray, " q"], ties: Ties = "expected"
 ) -> Float[np.ndarray, " q"]:

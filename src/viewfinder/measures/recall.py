@@ -46,18 +46,6 @@ def mean_recall(ranks_q: Ranks, depths: Sequence[int] = (1, 5, 10, 20)) -> float
     return float(np.mean([recall_at(k, ranks_q) for k in depths]))
 
 
-def recall_by_round(k: int, ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarray, " t"]:
-    """R@k at every round by itself, not cumulative, over the dialogues that have the round (the others: NaN).
-
-    >>> recall_by_round(10, np.array([[30, 4, 50], [12, 11, np.nan]]))
-    array([0. , 0.5, 0. ])
-
-    Raises:
-        ValueError: k is below 1, a rank is negative, or no dialogue has a round.
-    """
-    return np.array([recall_at(k, ranks_s[~np.isnan(ranks_s)]) for ranks_s in ranks_st.T])
-
-
 def expected_recall_at(k: int, optimistic_q: Ranks, pessimistic_q: Ranks) -> float:
     """Mean of R@k over all orders of equal scores: a target that ties across the border counts as a fraction.
 

@@ -10,7 +10,6 @@ from viewfinder.data.visual_genome import (
     SceneGraph,
     SceneObject,
     read_visual_genome,
-    region_phrases,
     scene_graph_xml,
     split_names,
     ten_captions,
@@ -219,12 +218,6 @@ def test_the_scene_graph_of_another_picture_is_refused(disk: Disk) -> None:
     (disk.root / "sg_xmls" / "6.xml").replace(disk.root / "sg_xmls" / "5.xml")
     with pytest.raises(BadInput, match=r"5\.xml: field 'image_id' is 6, not 5"):
         read_visual_genome(disk.root, "val")
-
-
-def test_the_phrases_of_all_pictures_are_given_with_repetitions(disk: Disk) -> None:
-    disk.picture(10, ("A", "b"))
-    disk.picture(9, ("a", "A"))
-    assert list(region_phrases(disk.root)) == ["a", "a", "a", "b"]
 
 
 def test_ten_captions_are_the_first_ten_or_any_ten_without_repetition(disk: Disk) -> None:

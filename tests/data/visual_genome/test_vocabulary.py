@@ -6,7 +6,7 @@ import pytest
 
 from viewfinder.data.visual_genome import Vocabulary as Known
 from viewfinder.data.visual_genome import build_vocabulary, read_vocabulary, tokens
-from viewfinder.data.visual_genome.vocabulary import FEWEST_IN_PAPER, SPECIAL
+from viewfinder.data.visual_genome.vocabulary import SPECIAL
 from viewfinder.errors import BadInput
 
 
@@ -28,11 +28,6 @@ def test_words_are_kept_from_ten_occurrences_as_in_the_code() -> None:
     captions = ["a red kite"] * 9 + ["Red boat"] + ["a dog"] * 2
     # a 11, red 10, kite 9, boat 1, dog 2
     assert build_vocabulary(captions).words == ("<pad>", "<start>", "<end>", "<unk>", "a", "red")
-
-
-def test_the_paper_wants_more_than_ten() -> None:
-    captions = ["a red kite"] * 9 + ["Red boat"] + ["a dog"] * 2
-    assert build_vocabulary(captions, fewest=FEWEST_IN_PAPER).words == (*SPECIAL, "a")
 
 
 def test_words_are_numbered_as_they_first_occur() -> None:

@@ -7,7 +7,6 @@ from viewfinder.data.visual_genome.regions import (
     Region,
     RegionPicture,
     read_visual_genome,
-    region_phrases,
     ten_captions,
 )
 from viewfinder.data.visual_genome.scene_graphs import (
@@ -40,7 +39,6 @@ __all__ = [
     "read_scene_graph",
     "read_visual_genome",
     "read_vocabulary",
-    "region_phrases",
     "scene_graph_xml",
     "split_names",
     "ten_captions",

@@ -20,8 +20,6 @@ from viewfinder.errors import BadInput, UnknownName
 
 SPLITS = ("train", "val", "test")
 OBJECT_LIST = "vg_objects_vocab_1600.txt"
-ATTRIBUTE_LIST = "vg_attributes_vocab_1000.txt"
-RELATION_LIST = "vg_relations_vocab_500.txt"
 VOCABULARY = "vg_vocab_14284.pkl"
 
 
@@ -67,10 +65,6 @@ class Layout:
     def splits(self) -> tuple[str, ...]:
         """The splits that have a list."""
         return tuple(name for name in SPLITS if (self.caches / f"vg_{name}.txt").is_file())
-
-    def described(self) -> list[int]:
-        """The ids of all pictures that have region descriptions, ascending."""
-        return sorted(int(file.stem) for file in self.root.glob("rg_jsons/*.json") if file.stem.isdecimal())
 
     def pictures(self) -> dict[int, Path] | None:
         """Every picture by its id; None where there is no folder of pictures."""

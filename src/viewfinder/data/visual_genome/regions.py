@@ -80,18 +80,6 @@ def read_visual_genome(folder: Path, split: str, *, fewest: int = TURNS) -> tupl
     return pictures, ReadReport(len(ids), len(pictures), tuple(notes))
 
 
-def region_phrases(folder: Path) -> Iterator[str]:
-    """Every region description of every picture, lower-case, repetitions too: what the vocabulary is counted on.
-
-    Raises:
-        BadInput: as `read_visual_genome`.
-    """
-    layout = layout_at(folder)
-    for picture in layout.described():
-        for region in read_regions(layout.regions(picture)):
-            yield region.caption
-
-
 def ten_captions(
     picture: RegionPicture, rng: np.random.Generator | None = None, *, turns: int = TURNS
 ) -> tuple[str, ...]:

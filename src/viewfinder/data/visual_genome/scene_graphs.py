@@ -106,29 +106,20 @@ def read_scene_graph(path: Path) -> SceneGraph:
     )
 
 
-def known_only(
-    graph: SceneGraph,
-    objects: Collection[str] | None,
-    *,
-    attributes: Collection[str] | None = None,
-    predicates: Collection[str] | None = None,
-) -> SceneGraph:
-    """What Drill-down keeps of a graph: names on its lists (None: every name), boxes cut to the picture.
+def known_only(graph: SceneGraph, names: Collection[str] | None) -> SceneGraph:
+    """What Drill-down keeps of a graph: objects whose name is listed (None: every name), boxes cut to the picture.
 
     Objects whose box lies outside go, and with them the relations they stand in.
     """
-    kept = tuple(
-        replace(thing, box=box, attributes=tuple(word for word in thing.attributes if _on(word, attributes)))
-        for thing in graph.objects
-        if _on(thing.name, objects) and _not_inverted(box := _inside(thing.box, graph.width, graph.height))
-    )
+    kept: list[SceneObject] = []
+    for thing in graph.objects:
+        left, top, right, bottom = thing.box
+        box = max(0.0, left), max(0.0, top), min(graph.width - 1.0, right), min(graph.height - 1.0, bottom)
+        if (names is None or thing.name in names) and box[0] <= box[2] and box[1] <= box[3]:
+            kept.append(replace(thing, box=box))
     ids = {thing.object_id for thing in kept}
-    relations = tuple(
-        relation
-        for relation in graph.relations
-        if _on(relation.predicate, predicates) and {relation.subject_id, relation.object_id} <= ids
-    )
-    return replace(graph, objects=kept, relations=relations)
+    relations = tuple(one for one in graph.relations if {one.subject_id, one.object_id} <= ids)
+    return replace(graph, objects=tuple(kept), relations=relations)
 
 
 def read_classes(path: Path) -> Mapping[str, int]:
@@ -139,20 +130,6 @@ def read_classes(path: Path) -> Mapping[str, int]:
     """
     lines = read_text(path).splitlines()
     return {name.strip().lower(): number for number, line in enumerate(lines, start=1) for name in line.split(",")}
-
-
-def _on(word: str, listed: Collection[str] | None) -> bool:
-    return listed is None or word in listed
-
-
-def _inside(box: Box, width: int, height: int) -> Box:
-    left, top, right, bottom = box
-    return max(0.0, left), max(0.0, top), min(width - 1.0, right), min(height - 1.0, bottom)
-
-
-def _not_inverted(box: Box) -> bool:
-    left, top, right, bottom = box
-    return left <= right and top <= bottom
 
 
 def _parse(path: Path) -> ET.Element:

@@ -20,8 +20,6 @@ SPECIAL = (PAD, START, END, UNKNOWN)
 
 FEWEST_IN_CODE = 10
 """How often a word must occur: the published code says 10 times or more."""
-FEWEST_IN_PAPER = 11
-"""The paper says more than 10 times."""
 
 
 @dataclass(frozen=True)
