@@ -1,5 +1,5 @@
-"""What training hides of a dialogue (ChatIR, Levy et al. 2023, Sec. 5): a share of its captions, questions, answers, rounds
-or tokens.
+"""What training hides of a dialogue (ChatIR, Levy et al. 2023, Sec. 5): a share of its captions, questions, answers,
+rounds or tokens.
 
 A unit is hidden with its separator, each by a draw of its own. Never is everything hidden: a caption only where rounds
 are left, of several words or tokens at least one stays.

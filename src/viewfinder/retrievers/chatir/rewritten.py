@@ -67,10 +67,14 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class RewrittenState:
-    """All that was said as one caption, and the turn that last changed it."""
+    """All that was said as one caption, and the turn that last changed it.
+
+    `pieces` are what the caption is made of, each with its turn: the last rewriting, and what could only be added.
+    """
 
     caption: str = ""
     turn: int = 0
+    pieces: tuple[tuple[int, str], ...] = ()
     words: Words | None = None
     excluded: frozenset[PictureId] = frozenset()
     adapters: tuple[str, ...] = ()
@@ -99,14 +103,24 @@ class Rewritten:
         question, heard = _heard(turn)
         for said in heard.sentences:
             caption, adapters = self._with(state.caption, question, said, turn.number)
-            state = RewrittenState(caption, turn.number, turn.words, state.excluded, (*state.adapters, *adapters))
+            pieces = ((turn.number, caption),)
+            if adapters:  # it could only be added
+                pieces = (*state.pieces, (turn.number, f"{question} {said}".strip()))
+            state = replace(
+                state,
+                caption=caption,
+                turn=turn.number,
+                pieces=pieces,
+                words=turn.words,
+                adapters=(*state.adapters, *adapters),
+            )
         return replace(state, excluded=heard.after(state.excluded), adapters=(*state.adapters, *heard.adapters))
 
     def query(self, state: RewrittenState) -> Query:
         """One part: the caption in plain words."""
         if not state.caption or state.words is None:
             return Query((), excluded=state.excluded, adapters=state.adapters)
-        part = Part("words", state.turn, state.caption, 1.0, state.words([state.caption])[0])
+        part = Part("words", state.turn, state.caption, 1.0, state.words([state.caption])[0], holds=state.pieces)
         return Query((part,), excluded=state.excluded, adapters=state.adapters)
 
     # -- inside

@@ -105,7 +105,6 @@ class Preset:
     Attributes:
         batch: dialogues a step, over all processes.
         rounds: a dialogue is read up to a round that is drawn, this one at most; 0: captions only.
-        shuffled: whether training reads the rounds of a talk in any order, and so any of them up to the round drawn.
         mask: what training hides; see `masks`.
         mask_share: how much of it.
         unasked: the share of rounds that training reads without their question, as a search reads what is said
@@ -119,7 +118,6 @@ class Preset:
     training: Training
     batch: int = 256
     rounds: int = 10
-    shuffled: bool = False
     mask: Masking = "captions"
     mask_share: float = 0.2
     unasked: float = 0.0

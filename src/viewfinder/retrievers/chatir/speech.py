@@ -36,13 +36,8 @@ def heard(talk: Talk) -> tuple[Said, ...]:
 class SentenceSpeech:
     """Talks as sentence vectors: of captions, and of questions with their answers. What is not there is zeros."""
 
-    def __init__(
-        self, talks: Talks, vectors: Vectors, rounds: int, hidden: float = 0.0, *, shuffled: bool = False
-    ) -> None:
-        """`rounds`: how many are read, the last ones; `hidden`: the share of words that training hides.
-
-        `shuffled`: training hears the rounds of a talk in any order.
-        """
+    def __init__(self, talks: Talks, vectors: Vectors, rounds: int, hidden: float = 0.0) -> None:
+        """`rounds`: how many are read, the last ones; `hidden`: the share of words that training hides."""
         captions = [talk.caption for talk in talks.talks]
         said = [heard(talk) for talk in talks.talks]
         texts = sorted({*captions, *(text for talk in said for one in talk for text in one)} - {""})
@@ -60,16 +55,13 @@ class SentenceSpeech:
         for text, some in zip(texts, variants, strict=bool(hidden)):
             self._variants_nk[row_of[text]] = [row_of[variant] for variant in some]
         self._lonely_d = np.array([len(text.split()) < 2 for text in captions])
-        self._hides, self._shuffled = hidden > 0, shuffled
-        self._rounds_d = np.array([len(talk) for talk in said], np.intp)
+        self._hides = hidden > 0
 
     def __call__(
         self, talks_b: Numbers, rounds_b: Numbers, there: There, rng: np.random.Generator | None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Vectors of captions (b s), of questions and answers (b t 2s), and which of both are there (b 1+t)."""
         column_bt = np.maximum(rounds_b - self.columns, 0)[:, None] + np.arange(self.columns)
-        if self._shuffled and rng is not None:
-            column_bt = _any_order(self._rounds_d[talks_b], self._questions_dr.shape[1], rng)[:, : self.columns]
         captions_b = self._captions_d[talks_b] * there.captions_b
         questions_bt = self._questions_dr[talks_b[:, None], column_bt] * there.questions_bt
         answers_bt = self._answers_dr[talks_b[:, None], column_bt] * there.answers_bt
@@ -86,12 +78,6 @@ class SentenceSpeech:
 
     def _vectors(self, rows: Int[np.ndarray, "*b"]) -> Tensor:
         return self._matrix_ns[torch.from_numpy(rows)].float()
-
-
-def _any_order(rounds_b: Numbers, columns: int, rng: np.random.Generator) -> Int[np.ndarray, "b t"]:
-    """The rounds of talks in an order that is drawn; columns without a round come last."""
-    draws_bt = rng.random((len(rounds_b), columns)) + (np.arange(columns) >= rounds_b[:, None])
-    return np.asarray(draws_bt.argsort(axis=1))
 
 
 class TokenSpeech:

