@@ -5,7 +5,8 @@ from typing import Literal
 import pytest
 
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.training import Constant, Noam, Training, build, load_preset
+from viewfinder.training import Card, Constant, Noam, Training, build, load_preset, presets
+from viewfinder.training.presets import read_card_settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,3 +114,35 @@ def test_a_wrong_file_is_answered_with_file_and_key(tmp_path: Path) -> None:
 def test_an_unknown_preset_is_answered_with_those_there_are(file: Path) -> None:
     with pytest.raises(UnknownName, match=r"presets.toml: no preset is called 'lap'; there are: lab, paper"):
         load_preset(file, "lap", Preset)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    width: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    text: Sizes
+
+
+def test_a_card_with_retired_settings_is_read_as_long_as_they_are_what_is_built_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(presets.RETIRED_SETTINGS, "linear", {"model.heads": 4, "model.text.bias": True})
+
+    def card(heads: int) -> Card:
+        model = {"heads": heads, "text": {"width": 8, "bias": True}}
+        return Card(system="linear", preset="lab", encoder="none", settings={"model": model})
+
+    assert read_card_settings(Model, card(4)) == Model(text=Sizes(width=8))
+    with pytest.raises(BadInput, match="have heads = 8, which is no longer supported; train them again"):
+        read_card_settings(Model, card(8))
+
+
+def test_a_card_of_other_settings_is_refused_with_the_key() -> None:
+    card = Card(system="linear", preset="lab", encoder="none", settings={"model": {"text": {"width": "wide"}}})
+    with pytest.raises(BadInput, match=r"the card of linear, model\.text\.width: 'wide' is not a whole number"):
+        read_card_settings(Model, card)
+    with pytest.raises(BadInput, match="the card of linear, loss: None is not a table"):
+        read_card_settings(Model, card, "loss")

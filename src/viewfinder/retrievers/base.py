@@ -186,13 +186,16 @@ class Part:
     in the picture each looks; there `label` is what the slot holds, `turn` the last that was written into it, and
     `weight` is not negative.
 
+    `holds` is for programs: the turns whose words a part is made of, each with these words; () where it holds the
+    words of none in particular, None where it is of `turn` alone and `label` is all there is to say of it.
+
     words, picture   likeness: dot product of `vector_d`; a `centred` part's counts from the picture's background:
                      how well that picture answers anything at all
     value            likeness: 1 if the picture has the catalogue column and value `value`, else 0
     vocabulary       likeness: what the encoder's vocabulary says of a picture, compared with `vector_d`, over words
     contrast         likeness: log-probability of `vector_d` against its `rivals_rd` (itself among them)
     regions          likeness: with c the dot products of `vector_d` and a picture's vectors in the query's
-                     `RegionSpace`, sum_k softmax_k(temperature * c) c (Tan et al. 2019, Eq. 4, as in their code)
+                     `RegionSpace`, sum_k softmax_k(temperature * c) c (Tan et al. 2019, Eq. 1, as in their code)
     """
 
     kind: Literal["words", "picture", "value", "vocabulary", "contrast", "regions"]
@@ -203,6 +206,7 @@ class Part:
     value: tuple[str, str] | None = None
     rivals_rd: Float[np.ndarray, "r d"] | None = None
     centred: bool = False
+    holds: tuple[tuple[int, str], ...] | None = None
 
 
 @dataclass(frozen=True)

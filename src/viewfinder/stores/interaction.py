@@ -1,7 +1,7 @@
 """The scoring kernels for pictures of many vectors: late interaction as Drill-down defines it, and rank fusion.
 
 With c the dot product of query vector i and region k of a picture, the picture's likeness to the query vector is
-s_i = sum_k softmax_k(temperature * c) c (Tan et al. 2019, Eq. 4, with the temperature multiplied and without the 1/N,
+s_i = sum_k softmax_k(temperature * c) c (Tan et al. 2019, Eq. 1, with the temperature multiplied and without the 1/N,
 as in their code).
 
 Axes: `n` pictures, `r` regions of a picture, `m` query vectors, `d` numbers of a vector, `t` tiles, `b` pictures of a

@@ -22,6 +22,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.weights import Card
 
 T = TypeVar("T")
 
@@ -62,6 +63,38 @@ def build(kind: type[T], table: Mapping[str, Any], where: Where = str) -> T:
     """
     made: T = _Table(where).dataclass(kind, table, "")
     return made
+
+
+RETIRED_SETTINGS: dict[str, dict[str, Any]] = {}
+"""Settings that are no more, by system: dotted key in the card's settings -> the value that is now built in.
+
+Cards of old checkpoints still hold them. A card with the built-in value is read as if it had no such key; with any
+other value the weights need code that is gone.
+"""
+
+
+def read_card_settings(kind: type[T], card: Card, part: str = "model") -> T:
+    """The settings of a network by its card, retired ones left out; `part` is the table of the card that holds them.
+
+    Raises:
+        BadInput: the card has no such table or other keys, or weights that need a retired setting.
+    """
+    table = card.settings.get(part)
+    for key, built_in in RETIRED_SETTINGS.get(card.system, {}).items():
+        table = _without(table, key.removeprefix(f"{part}."), built_in) if key.startswith(f"{part}.") else table
+    return build(kind, table, lambda key: f"the card of {card.system}, {part}" + (f".{key}" if key else ""))
+
+
+def _without(table: Any, key: str, built_in: Any) -> Any:
+    """A table without a dotted key, which must have the value that is built in."""
+    name, _, rest = key.partition(".")
+    if not isinstance(table, Mapping) or name not in table:
+        return table
+    if rest:
+        return {**table, name: _without(table[name], rest, built_in)}
+    if table[name] != built_in:
+        raise BadInput(f"these weights have {name} = {table[name]!r}, which is no longer supported; train them again")
+    return {other: value for other, value in table.items() if other != name}
 
 
 def _read(source: Path | Traversable) -> dict[str, Any]:

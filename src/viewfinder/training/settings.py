@@ -38,7 +38,7 @@ class Noam:
 
 @dataclass(frozen=True, kw_only=True)
 class WarmupCosine:
-    """Up in a line over `warmup` steps, then down along half a cosine to zero at the last step (ChatSearcher, Sec. 4.3)."""
+    """Up in a line over `warmup` steps, then down half a cosine to zero at the last step (ChatSearcher, Sec. 4.3)."""
 
     kind: Literal["warmup_cosine"] = "warmup_cosine"
     warmup: int = 0

@@ -147,6 +147,10 @@ def test_a_part_says_what_its_slot_holds_and_who_wrote_last() -> None:
         (3, "a red boat; there is a dog", 1.0),
         (2, "blue over white", 1.0),
     ]
+    assert [part.holds for part in query.parts] == [
+        ((1, "a red boat"), (3, "there is a dog")),
+        ((2, "blue over white"),),
+    ]
     assert [float(np.linalg.norm(part.vector_d)) for part in query.parts if part.vector_d is not None] == pytest.approx(
         [1.0, 1.0]
     )

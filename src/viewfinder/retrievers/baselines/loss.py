@@ -28,9 +28,10 @@ def scores(
 def finding(
     network: Baseline, loss: LossSettings, states_btd: Float[Tensor, "b t d"], vectors_bkd: Float[Tensor, "b k d"]
 ) -> Float[Tensor, ""]:
-    """The mean over turns, summed over the batch, of how badly pictures and dialogues find one another (Eq. 5).
+    """The mean over turns, summed over the batch, of how badly pictures and dialogues find one another.
 
-    For r-rankfusion a turn is a sentence alone, so this is retrieval by single sentences.
+    Tan et al. 2019, Eq. 4 on one state vector (Sec. 4). For r-rankfusion a turn is a sentence alone, so this is
+    retrieval by single sentences.
     """
     triplet = hardest_triplet if loss.kind == "hardest" else every_triplet
     turns = [triplet(scores_bb, loss.margin).sum() for scores_bb in scores(network, states_btd, vectors_bkd)]

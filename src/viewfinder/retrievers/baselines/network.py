@@ -1,4 +1,4 @@
-"""The baselines of Drill-down (Tan et al. 2019, Section 4) in torch: sentences, one after the other, to one vector.
+"""The baselines of Drill-down (Tan et al. 2019, Sec. 4) in torch: sentences, one after the other, to one vector.
 
 hre, r-hre     a GRU cell carries a context from sentence to sentence
 r-re           the sentences so far are one text, joined by ";"

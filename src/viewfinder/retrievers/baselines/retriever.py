@@ -18,7 +18,7 @@ from viewfinder.retrievers.base import Part, Query, RawPictures, RegionSpace, Re
 from viewfinder.retrievers.baselines.settings import ModelSettings
 from viewfinder.retrievers.blocks.forward import Arrays, projected, read_words, unit, updated
 from viewfinder.retrievers.blocks.spoken import spoken
-from viewfinder.training.presets import build
+from viewfinder.training.presets import read_card_settings
 from viewfinder.weights import Weights, check_card, read_weights
 
 JOINT = ";"
@@ -48,7 +48,7 @@ class Baseline:
     def __init__(self, weights: Weights) -> None:
         card = weights.card
         self.name = card.system
-        self.settings = build(ModelSettings, card.settings["model"])
+        self.settings = read_card_settings(ModelSettings, card)
         self._arrays: Arrays = weights.arrays
         self._vocabulary = Vocabulary(tuple(card.settings["words"]))
         self._joint = joint_of(self._vocabulary)
@@ -82,7 +82,7 @@ class Baseline:
         alone = self.name == "r-rankfusion"
         groups = [(said,) for said in state.said] if alone else [state.said] * bool(state.said)
         parts = tuple(
-            Part("regions", said[-1][0], "; ".join(sentence for _, sentence in said), 1.0, unit(vector_d))
+            Part("regions", said[-1][0], "; ".join(sentence for _, sentence in said), 1.0, unit(vector_d), holds=said)
             for said, vector_d in zip(groups, state.vectors, strict=True)
         )
         return Query(parts, self.space, "rank_fusion" if alone else "late_interaction", state.excluded, state.adapters)

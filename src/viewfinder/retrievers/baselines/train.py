@@ -18,7 +18,8 @@ from viewfinder.retrievers.blocks.dialogues import Batch, Dialogues
 from viewfinder.retrievers.blocks.inputs import measure_scales
 from viewfinder.retrievers.blocks.stages import Material, Stage, read_material, read_start, run, validated
 from viewfinder.retrievers.trainers import TrainPlan
-from viewfinder.training import Card, Fitted, build, load_network, load_preset, seed_all
+from viewfinder.training import Card, Fitted, load_network, load_preset, seed_all
+from viewfinder.training.presets import read_card_settings
 
 PRESETS = Path(__file__).with_name("presets.toml")
 
@@ -32,7 +33,7 @@ def train(plan: TrainPlan) -> Fitted:
     preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
     start = read_start(plan)
     if start is not None:
-        preset = replace(preset, model=build(ModelSettings, start.settings["model"]))
+        preset = replace(preset, model=read_card_settings(ModelSettings, start))
     material = read_material(
         plan,
         reads="words",

@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy, relu
 def hardest_triplet(scores_nb: Float[Tensor, "n n"], margin: float = 0.2) -> Float[Tensor, " n"]:
     """For each pair, how far its hardest wrong picture and its hardest wrong dialogue come within the margin.
 
-    [margin + max_j s_ij - s_ii]+ + [margin + max_i s_ij - s_jj]+ over j != i (Faghri et al. 2018; Tan et al., Eq. 5).
+    [margin + max_j s_ij - s_ii]+ + [margin + max_i s_ij - s_jj]+ over j != i (Faghri et al. 2018; Tan et al., Eq. 4).
     """
     right_n = scores_nb.diagonal()
     wrong_nb = scores_nb.masked_fill(torch.eye(len(scores_nb), dtype=torch.bool, device=scores_nb.device), -torch.inf)

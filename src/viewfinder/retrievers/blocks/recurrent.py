@@ -1,4 +1,4 @@
-"""Reading words and keeping a state: the recurrent parts of Drill-down and its baselines (Tan et al. 2019), in torch.
+"""Reading words and keeping a state: the recurrent parts of Drill-down (Tan et al. 2019, Sec. 3.4), in torch.
 
 Parts are laid out as in the published code, so that the counts of parameters agree with the paper's table.
 """

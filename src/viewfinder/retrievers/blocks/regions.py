@@ -1,4 +1,4 @@
-"""Pictures as region vectors, and how states look at them (Tan et al. 2019, Eq. 4), in torch.
+"""Pictures as region vectors, and how states look at them (Tan et al. 2019, Sec. 3.1 and Eq. 1), in torch.
 
 `stores/` has the same for searching, in numpy; a test compares the two.
 """
@@ -23,7 +23,7 @@ class RegionProjection(nn.Linear):
 
 
 def attended(cosines: Float[Tensor, "*b k"], temperature: float) -> Float[Tensor, "*b"]:
-    """sum_k softmax_k(temperature * c) c over the last axis."""
+    """sum_k softmax_k(temperature * c) c over the last axis: Eq. 1 without its 1/N."""
     return (torch.softmax(temperature * cosines, dim=-1) * cosines).sum(dim=-1)
 
 

@@ -20,7 +20,7 @@ from viewfinder.retrievers.combiner.forward import Row
 from viewfinder.retrievers.combiner.reading import Heard, heard_of
 from viewfinder.retrievers.combiner.settings import Model
 from viewfinder.retrievers.combiner.texts import PROBE, pieces, text_vector
-from viewfinder.training.presets import build
+from viewfinder.training.presets import read_card_settings
 from viewfinder.weights import Weights, check_card, read_weights
 
 SYSTEM = "combiner"
@@ -52,7 +52,7 @@ class Combiner:
 
     def __init__(self, weights: Weights) -> None:
         card = weights.card
-        self.settings = build(Model, card.settings["model"])
+        self.settings = read_card_settings(Model, card)
         self.fingerprint = weights.fingerprint
         self.encoder = card.encoder
         self._arrays = weights.arrays

@@ -26,13 +26,13 @@ from viewfinder.training import (
     Card,
     Fitted,
     Job,
-    build,
     gather_with_gradient,
     load_network,
     load_preset,
     seed_all,
     shuffled,
 )
+from viewfinder.training.presets import read_card_settings
 
 SYSTEM = "combiner"
 PRESETS = Path(__file__).with_name("presets.toml")
@@ -62,7 +62,7 @@ def train(plan: TrainPlan) -> Fitted:
     preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
     start = read_start(plan)
     if start is not None:
-        preset = replace(preset, model=build(Model, start.settings["model"]))
+        preset = replace(preset, model=read_card_settings(Model, start))
     material = read_material(plan, preset)
 
     def batches(epoch: int, seed: int) -> Batches[Batch]:

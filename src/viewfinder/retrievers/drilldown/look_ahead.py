@@ -1,7 +1,7 @@
 """The policy's teacher: which slot, if this query went there, would serve the rest of the dialogue best.
 
-Tan et al. 2019, Section 3.3: the value of writing into a slot is the sum of rewards until the end of the dialogue,
-when later slots are drawn from the present policy; one draw an action. Nothing here has a gradient.
+Tan et al. 2019, Sec. 3.5: the value Q(X, k) of writing into slot k is the discounted sum of rewards until the end of
+the dialogue, when later slots are drawn from the present policy; one draw an action. Nothing here has a gradient.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ def values(
 ) -> Float[Tensor, "b m"]:
     """The value of writing the query of `turn` into each slot; `vectors_bkd` are the wanted pictures' regions.
 
-    The sum, over this turn and all that follow, of the gain in similarity over the states before the turn. All slots
-    count, empty ones too. The m alternatives of a dialogue are rolled out side by side.
+    The sum, over this turn and all that follow, of discount^(turns ahead) times the gain in similarity over the states
+    before the turn. The paper sums the similarities themselves: the states before are the same for all slots, so the
+    best slot is too. All slots count, empty ones too. The m alternatives of a dialogue are rolled out side by side.
     """
     dialogues, slots, width = states_bmd.shape
     temperature = network.settings.factor
@@ -51,7 +52,7 @@ def values(
         chances_nm = torch.softmax(network.logits(query_nd, flat_nmd), dim=-1)
         slot_n = torch.multinomial(chances_nm, 1).squeeze(-1)
         flat_nmd[rows_n, slot_n] = network.update(query_nd, flat_nmd[rows_n, slot_n])
-        value_ba += reward(alternatives_bamd) - base_b1
+        value_ba += loss.discount ** (later - turn) * (reward(alternatives_bamd) - base_b1)
     return value_ba
 
 

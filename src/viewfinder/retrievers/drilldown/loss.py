@@ -16,7 +16,7 @@ from viewfinder.retrievers.drilldown.settings import LossSettings
 
 
 def scores(network: Drilldown, slots: Slots, vectors_nkd: Float[Tensor, "n k d"]) -> Float[Tensor, "n b"]:
-    """The score of every picture for every dialogue."""
+    """s(X, I) of every picture for every dialogue (Sec. 3.3)."""
     settings, (states_bmd, counts_bm) = network.settings, network.scored(slots)
     found_nb = similarity(vectors_nkd, states_bmd, counts_bm, settings.factor)
     return found_nb / vectors_nkd.shape[1] if settings.share_of_regions else found_nb
@@ -25,7 +25,7 @@ def scores(network: Drilldown, slots: Slots, vectors_nkd: Float[Tensor, "n k d"]
 def finding(
     network: Drilldown, loss: LossSettings, after: list[Slots], vectors_bkd: Float[Tensor, "b k d"]
 ) -> Float[Tensor, ""]:
-    """The mean over turns, summed over the batch, of how badly pictures and dialogues find one another."""
+    """The mean over turns, summed over the batch, of how badly pictures and dialogues find one another (Eq. 4)."""
     turns = []
     for slots in after:
         scores_bb = scores(network, slots, vectors_bkd)
@@ -38,14 +38,14 @@ def finding(
 
 
 def fixed(network: Drilldown, loss: LossSettings, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-    """The loss of the first stage: slots are taken in turn (or written softly)."""
+    """The loss of supervised pre-training (Sec. 3.5): slots are taken in turn (or written softly)."""
     vectors_bkd = network.look(batch.regions_bke, batch.whole_bg)
     after = network.converse(network.read(batch.said, batch.lengths_bt))
     return finding(network, loss, after, vectors_bkd), {}
 
 
 def learned(network: Drilldown, loss: LossSettings, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-    """The loss of the second stage: the look-ahead says which slot is best, and the policy learns to say so too."""
+    """The loss of joint optimisation (Sec. 3.5): the look-ahead names the best slot, the policy learns it (Eq. 5)."""
     vectors_bkd = network.look(batch.regions_bke, batch.whole_bg)
     queries_btd = network.read(batch.said, batch.lengths_bt)
     slots, after, choosing, agrees = network.begin(len(queries_btd), queries_btd.device), [], [], []

@@ -87,7 +87,7 @@ class Drilldown(nn.Module):
         return Slots(torch.zeros(*shape, self.settings.width, device=device), torch.zeros(shape, device=device))
 
     def logits(self, query_bd: Float[Tensor, "*b d"], states_bmd: Float[Tensor, "*b m d"]) -> Float[Tensor, "*b m"]:
-        """How much the policy would have the query written into each slot."""
+        """How much the policy would have the query written into each slot (f of Eq. 3)."""
         query_bmd = query_bd.unsqueeze(-2).expand(states_bmd.shape)
         pair = (query_bmd, states_bmd) if self.settings.policy_reads == "query_state" else (states_bmd, query_bmd)
         logits_bm: Tensor = self.policy(torch.cat(pair, dim=-1)).squeeze(-1)
@@ -128,7 +128,7 @@ class Drilldown(nn.Module):
         return after
 
     def choose(self, slots: Slots, query_bd: Float[Tensor, "b d"], turn: int) -> Int[Tensor, " b"]:
-        """The slot that a query is written into; see `ModelSettings.choice`."""
+        """The slot that a query is written into (Eq. 2, but the best one at search); see `ModelSettings.choice`."""
         settings, dialogues = self.settings, len(query_bd)
         if settings.choice in ("learned", "sampled", "random") and turn < settings.slots:
             return self.empty(slots, turn)
@@ -143,7 +143,7 @@ class Drilldown(nn.Module):
         return torch.full((dialogues,), slot, device=query_bd.device)
 
     def empty(self, slots: Slots, turn: int) -> Int[Tensor, " b"]:
-        """An empty slot of each dialogue: the next, or any of them."""
+        """An empty slot of each dialogue: the next, or any of them (the first case of Eq. 2)."""
         if self.settings.empty == "next":
             return torch.full((len(slots.written_bm),), turn, device=slots.written_bm.device)
         return torch.multinomial(1 - slots.written_bm, 1).squeeze(-1)

@@ -20,7 +20,7 @@ from viewfinder.retrievers.blocks.boxed import weights_of
 from viewfinder.retrievers.blocks.forward import Arrays, Reader, linear, projected, unit, updated
 from viewfinder.retrievers.blocks.spoken import spoken
 from viewfinder.retrievers.drilldown.settings import ModelSettings
-from viewfinder.training.presets import build
+from viewfinder.training.presets import read_card_settings
 from viewfinder.weights import Weights
 
 SYSTEM = "drilldown"
@@ -51,7 +51,7 @@ class Drilldown:
 
     def __init__(self, weights: Weights) -> None:
         card = weights.card
-        self.settings = build(ModelSettings, card.settings["model"])
+        self.settings = read_card_settings(ModelSettings, card)
         self._arrays: Arrays = weights.arrays
         self._read = Reader(
             weights.arrays, Vocabulary(tuple(card.settings["words"])), card.settings["sentences_version"]
@@ -94,6 +94,7 @@ class Drilldown:
                 "; ".join(text for _, text in said) or "what the other slots hold",
                 1.0 if self.settings.mean_over == "all" else float(written),
                 unit(state_d),
+                holds=said,
             )
             for state_d, written, said in zip(state.states_md, state.written_m, state.said_m, strict=True)
             if written > 0

@@ -68,6 +68,7 @@ class LossSettings:
         margin: of the first two.
         reward: of the policy's look-ahead: dot products of states as they are (code) or cosines (paper).
         executes: which slot is written in training: the look-ahead's best (code) or a draw from the policy (paper).
+        discount: gamma, how much the reward of each later turn of the look-ahead counts beside the turn before it.
         policy_turns: at which turns the policy learns: from turn M on (code), or at all.
         policy_weight: mu, how much the policy's loss counts.
     """
@@ -75,9 +76,10 @@ class LossSettings:
     kind: Literal["hardest", "every", "contrastive"] = "hardest"
     margin: float = 0.2
     reward: Literal["dot", "cosine"] = "dot"
+    discount: float = 1.0  # Sec. 4; the code has none, which is the same
     executes: Literal["look_ahead", "sampled"] = "look_ahead"
     policy_turns: Literal["full", "all"] = "full"
-    policy_weight: float = 0.1
+    policy_weight: float = 0.1  # Sec. 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,5 +112,7 @@ class Preset:
             raise BadInput(f"turns is {self.turns}; it must be at least 1, or 0 for as many as the data has")
         if self.loss.kind == "contrastive" and not self.model.learned_scale:
             raise BadInput("the contrastive loss needs a scale; set model.learned_scale")
+        if not 0 <= self.loss.discount <= 1:
+            raise BadInput(f"discount is {self.loss.discount}; it must be from 0 to 1")
         if self.learned is not None and self.model.write == "soft":
             raise BadInput("soft writing has no slot to choose, so there is no second stage; leave learned out")

@@ -21,7 +21,8 @@ from viewfinder.retrievers.drilldown import loss as losses
 from viewfinder.retrievers.drilldown.network import Drilldown, Slots
 from viewfinder.retrievers.drilldown.settings import LossSettings, ModelSettings, Preset
 from viewfinder.retrievers.trainers import TrainPlan
-from viewfinder.training import Card, Fitted, Training, build, load_network, load_preset, seed_all
+from viewfinder.training import Card, Fitted, Training, load_network, load_preset, seed_all
+from viewfinder.training.presets import read_card_settings
 
 SYSTEM = "drilldown"
 PRESETS = Path(__file__).with_name("presets.toml")
@@ -38,7 +39,7 @@ def train(plan: TrainPlan) -> Fitted:
     preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
     start = read_start(plan)
     if start is not None:
-        model = build(ModelSettings, start.settings["model"])
+        model = read_card_settings(ModelSettings, start)
         preset = replace(preset, model=replace(model, choice=preset.model.choice))
     material = read_material(
         plan,
