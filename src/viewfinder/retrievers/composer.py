@@ -226,7 +226,7 @@ class PlainClip:
         if self._text and state.said and state.words is not None:
             text = ", ".join(said for _, said in state.said)
             number = state.said[-1][0]
-            parts.append(Part("words", number, text, 1.0, state.words([text])[0]))
+            parts.append(Part("words", number, text, 1.0, state.words([text])[0], holds=state.said))
         if self._image and state.last_picture is not None:
             number, vector_d = state.last_picture
             parts.append(Part("picture", number, "this picture", 1.0, vector_d))

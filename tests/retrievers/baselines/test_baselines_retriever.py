@@ -141,6 +141,7 @@ def test_one_part_holds_all_that_was_said_but_for_rank_fusion_each_sentence_is_o
             assert query.compare == "rank_fusion"
         else:
             assert labels == [(2, "a red boat; blue over white")]
+            assert query.parts[0].holds == ((1, "a red boat"), (2, "blue over white"))
             assert query.compare == "late_interaction"
 
 

@@ -123,13 +123,34 @@ def test_all_that_was_said_in_one_part_is_taken_apart_by_turns() -> None:
 def test_slots_of_a_trained_system_are_taken_apart_by_turns() -> None:
     talk = Conversation().then(Say("a dog")).then(Say("in the snow")).then(Say("a sledge"))
     space = RegionSpace("r", "raw", lambda raw: raw.whole_ng[:, None], 1, 2)
-    parts = (Part("regions", 3, "a dog; a sledge", 1.0), Part("regions", 2, "in the snow", 0.5))
-    query = Query((*parts, Part("regions", 3, "what the other slots hold", 0.2)), space, "late_interaction")
+    query = Query(
+        (
+            Part("regions", 3, "a dog; a sledge", 1.0, holds=((1, "a dog"), (3, "a sledge"))),
+            Part("regions", 2, "in the snow", 0.5, holds=((2, "in the snow"),)),
+            Part("regions", 3, "what the other slots hold", 0.2, holds=()),
+        ),
+        space,
+        "late_interaction",
+    )
     assert labels(beliefs(query, talk, talk.path())) == [
         (1, "a dog", "regions"),
         (2, "in the snow", "regions"),
         (3, "a sledge", "regions"),
     ]
+
+
+def test_what_a_chip_is_does_not_hang_on_how_its_part_is_called() -> None:
+    """Words that read like the label of a slot without words, or like two pieces, are words all the same."""
+    said = ("what the other slots hold", "a dog; a sledge")
+    talk = Conversation().then(Say(said[0])).then(Say(said[1]))
+    space = RegionSpace("r", "raw", lambda raw: raw.whole_ng[:, None], 1, 2)
+    slots = (
+        Part("regions", 1, said[0], 1.0, holds=((1, said[0]),)),
+        Part("regions", 2, said[1], 1.0, holds=((2, said[1]),)),
+        Part("regions", 2, "a slot by any other name", 0.1, holds=()),
+    )
+    found = beliefs(Query(slots, space, "late_interaction"), talk, talk.path())
+    assert labels(found) == [(1, said[0], "regions"), (2, said[1], "regions")]
 
 
 CLAUSES = st.lists(st.sampled_from(["red", "blue over red", "no green", "not yellow", "without white"]), min_size=1)

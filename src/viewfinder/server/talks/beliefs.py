@@ -1,8 +1,8 @@
 """What the system takes the user to want now, as chips that can be taken back one by one.
 
 Chips are the parts of the present query, each under the turn it came from, and the pictures that were rejected. A
-value of the catalogue and the words for it are one chip. Trained systems put several turns into one part; it is taken
-apart again by what was said.
+value of the catalogue and the words for it are one chip. Where a system puts several turns into one part, each of
+them is a chip (`Part.holds`).
 """
 
 from __future__ import annotations
@@ -12,14 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from viewfinder.conversation import Answer, Conversation, Like, Node, PictureId, Reject, Say, Show, turn_to_json
-from viewfinder.questioners import statement
+from viewfinder.conversation import Conversation, Like, Node, PictureId, Reject, Say, Show, turn_to_json
 from viewfinder.retrievers import Part, Query
 from viewfinder.retrievers.clauses import Clauses, split
 from viewfinder.server.schemas.sessions import Belief
-
-OTHER_SLOTS = "what the other slots hold"
-"""The label that drilldown gives to a slot in which no turn was the last to be written: it says nothing of its own."""
 
 PICTURE_KINDS = frozenset({"picture", "vocabulary"})
 
@@ -38,8 +34,8 @@ class Chip:
 def beliefs(query: Query, talk: Conversation, path: Sequence[Node]) -> list[Belief]:
     """Chips in the order of their turns; `path` leads to the node whose query this is."""
     nodes = {node.number: node for node in path}
-    parts = [part for part in query.parts if not _is_rejection(part) and part.label != OTHER_SLOTS]
-    chips = _merged([chip for part in parts for chip in _chips(part, path)])
+    parts = [part for part in query.parts if not _is_rejection(part)]
+    chips = _merged([chip for part in parts for chip in _chips(part)])
     chips = [*chips, *_rejections(query, talk, path)]
     chips.sort(key=lambda chip: chip.turn)  # stable: within a turn as the retriever has them
     return [
@@ -86,42 +82,12 @@ def tidy(text: str) -> str:
 # -- chips
 
 
-def _chips(part: Part, path: Sequence[Node]) -> list[Chip]:
-    if part.kind == "regions":
-        pieces = [(_sayer(piece, part.turn, path), piece) for piece in part.label.split("; ")]
-    else:
-        pieces = _taken_apart(part, path)
+def _chips(part: Part) -> list[Chip]:
+    if part.kind in PICTURE_KINDS:
+        return [Chip(part.turn, "this picture", part.kind, part.weight)]
+    pieces = [(part.turn, part.label)] if part.holds is None else part.holds
     value = None if part.value is None else part.value[1].casefold()
-    label_of = {"picture": "this picture", "vocabulary": "this picture"}
-    return [Chip(turn, label_of.get(part.kind, label), part.kind, part.weight, value) for turn, label in pieces]
-
-
-def _taken_apart(part: Part, path: Sequence[Node]) -> list[tuple[int, str]]:
-    """All that was said, joined by commas, as turns; any other part as it is."""
-    if ", " not in part.label:
-        return [(part.turn, part.label)]
-    rest, pieces = part.label, []
-    for node in path:
-        said = next((text for text in _texts(node) if rest == text or rest.startswith(f"{text}, ")), None)
-        if said is not None:
-            pieces.append((node.number, said))
-            rest = rest[len(said) + 2 :]
-    return pieces if not rest and len(pieces) > 1 else [(part.turn, part.label)]
-
-
-def _sayer(piece: str, latest: int, path: Sequence[Node]) -> int:
-    """The turn that said a piece, or at least the last turn that the part holds."""
-    return next((node.number for node in reversed(path) if node.number <= latest and piece in _texts(node)), latest)
-
-
-def _texts(node: Node) -> list[str]:
-    """What a turn may have been read as, in words; the longest first."""
-    text = " ".join(getattr(node.turn, "text", "").split())
-    texts = {text}
-    if isinstance(node.turn, Answer):
-        asked = node.turn.question.text
-        texts |= {statement(asked, text), f"{asked} {text}".strip()}
-    return sorted(texts - {""}, key=len, reverse=True)
+    return [Chip(turn, text, part.kind, part.weight, value) for turn, text in pieces]
 
 
 def _merged(chips: Iterable[Chip]) -> list[Chip]:
