@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
 
 import numpy as np
 from jaxtyping import Float
@@ -34,6 +33,8 @@ from viewfinder.measures import (
     chance_below,
     frozen,
     median_interval,
+    percentile,
+    ranks_within,
 )
 
 ValuesST = Float[np.ndarray, "s t"]
@@ -138,6 +139,7 @@ def values_st(metric: str, table: RankTable, ties: Ties = "expected") -> ValuesS
     Raises:
         ValueError: there is no such metric.
     """
+    ranks_st = ranks_within(table.best_st, table.worst_st, ties)
     name, _, depths = metric.partition("@")
     ks = [int(k) for k in depths.split(",")] if depths else []
     match name:
@@ -151,29 +153,15 @@ def values_st(metric: str, table: RankTable, ties: Ties = "expected") -> ValuesS
                 raise ValueError("R_subset: the talks have no subsets")
             return _recall(ks[0], table.subset_best_st, table.subset_worst_st, ties)
         case "rank" | "median rank":
-            return _ranks(table, ties) + 1
+            return ranks_st + 1
         case "rank frozen":
-            return frozen(ks[0], _ranks(table, ties)) + 1
+            return frozen(ks[0], ranks_st) + 1
         case "P":
-            return np.asarray(1 - _ranks(table, ties) / table.gallery_size)
+            return percentile(ranks_st, table.gallery_size)
         case "BRI":
-            return best_log_rank_integral(carried(_ranks(table, ties)))[:, None]
+            return best_log_rank_integral(carried(ranks_st))[:, None]
         case _:
             raise ValueError(f"no metric is called {metric!r}")
-
-
-def _ranks(table: RankTable, ties: Ties) -> ValuesST:
-    match ties:
-        case "expected":
-            return np.asarray((table.best_st + table.worst_st) / 2)
-        case "optimistic":
-            return table.best_st
-        case "pessimistic":
-            return table.worst_st
-        case "argsort":
-            raise ValueError("argsort has no bounds: choose expected, optimistic or pessimistic")
-        case _:
-            assert_never(ties)
 
 
 def _recall(k: int, best_st: ValuesST, worst_st: ValuesST, ties: Ties) -> ValuesST:

@@ -22,12 +22,11 @@ from viewfinder.measures.name import Measure, MeasureName
 from viewfinder.measures.percentile import percentile
 from viewfinder.measures.permutation import permutation_test
 from viewfinder.measures.ranks import Ranks, Ties, ranks, ranks_within
-from viewfinder.measures.recall import chance_below, expected_recall_at, mean_recall, recall_at
+from viewfinder.measures.recall import chance_below, recall_at
 from viewfinder.measures.repetition import question_of, repeated_questions, unique_tokens
 from viewfinder.measures.rouge_l import rouge_l
 from viewfinder.measures.rounds import carried
 from viewfinder.measures.sentences import caption_words
-from viewfinder.measures.subset import subset_bounds
 
 __all__ = [
     "Bounds",
@@ -45,11 +44,9 @@ __all__ = [
     "chance_below",
     "cider_d",
     "difference_interval",
-    "expected_recall_at",
     "frozen",
     "has_hit",
     "hits_at",
-    "mean_recall",
     "mean_reciprocal_rank",
     "median_interval",
     "percentile",
@@ -63,6 +60,5 @@ __all__ = [
     "rouge_l",
     "score_bounds",
     "seeded_interval",
-    "subset_bounds",
     "unique_tokens",
 ]

@@ -10,20 +10,18 @@ stop at G - 1, the worst is 1/G, not 0.
 from __future__ import annotations
 
 import numpy as np
+from jaxtyping import Float, Real
 
-from viewfinder.measures.ranks import Ranks, checked
 
+def percentile(ranks: Real[np.ndarray, "*shape"], gallery: int) -> Float[np.ndarray, "*shape"]:
+    """The share of the gallery that does not come before each target; P is its mean. NaN where a rank is NaN.
 
-def percentile(ranks_q: Ranks, gallery: int) -> float:
-    """Mean share of the gallery that does not come before the target.
-
-    >>> percentile([0, 10, 20], gallery=100)
-    0.9
+    >>> percentile(np.array([0, 10, 20]), gallery=100)
+    array([1. , 0.9, 0.8])
 
     Raises:
-        ValueError: there are no ranks, one is negative or NaN, or one is not below the size of the gallery.
+        ValueError: a rank is not below the size of the gallery.
     """
-    array_q = checked(ranks_q)
-    if array_q.max() >= gallery:
-        raise ValueError(f"rank {array_q.max():g} in a gallery of {gallery}: ranks run from 0 to {gallery - 1}")
-    return float(1 - np.mean(array_q) / gallery)
+    if (ranks >= gallery).any():
+        raise ValueError(f"rank {np.nanmax(ranks):g} in a gallery of {gallery}: ranks run from 0 to {gallery - 1}")
+    return np.asarray(1 - ranks / gallery)

@@ -50,8 +50,8 @@ def ranks(
 
 
 def ranks_within(
-    best_q: Int[np.ndarray, " q"], worst_q: Int[np.ndarray, " q"], ties: Ties = "expected"
-) -> Float[np.ndarray, " q"]:
+    best: Real[np.ndarray, "*shape"], worst: Real[np.ndarray, "*shape"], ties: Ties = "expected"
+) -> Float[np.ndarray, "*shape"]:
     """The ranks that a tie rule takes between the bounds that `rank_bounds` or `score_bounds` found.
 
     >>> ranks_within(np.array([1]), np.array([2]))
@@ -62,11 +62,11 @@ def ranks_within(
     """
     match ties:
         case "expected":
-            return np.asarray((best_q + worst_q) / 2, dtype=np.float64)
+            return np.asarray((best + worst) / 2, dtype=np.float64)
         case "pessimistic":
-            return worst_q.astype(np.float64)
+            return worst.astype(np.float64)
         case "optimistic":
-            return best_q.astype(np.float64)
+            return best.astype(np.float64)
         case "argsort":
             raise ValueError('ties="argsort" needs the scores: use `ranks`, or "expected" between bounds')
         case _:

@@ -9,8 +9,6 @@ mean over several depths: {1, 5, 10, 20} for FashionMT, {1, 5, 10} for ChatSearc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from jaxtyping import Float, Real
 
@@ -20,8 +18,8 @@ from viewfinder.measures.ranks import Ranks, checked, checked_depth
 def recall_at(k: int, ranks_q: Ranks) -> float:
     """Share of ranks below k.
 
-    Give pessimistic ranks, or use `expected_recall_at`, where scores may tie: an expected rank is compared as
-    it stands, so that ten equal scores (rank 4.5) would all be hits at k = 5.
+    Give pessimistic ranks, or use `chance_below`, where scores may tie: an expected rank is compared as it stands, so
+    that ten equal scores (rank 4.5) would all be hits at k = 5.
 
     >>> recall_at(2, [0, 1, 2, 8])
     0.5
@@ -30,35 +28,6 @@ def recall_at(k: int, ranks_q: Ranks) -> float:
         ValueError: k is below 1, there are no ranks, or one is negative or NaN.
     """
     return float(np.mean(checked(ranks_q) < checked_depth(k)))
-
-
-def mean_recall(ranks_q: Ranks, depths: Sequence[int] = (1, 5, 10, 20)) -> float:
-    """Mean of R@k over several depths.
-
-    >>> mean_recall([0, 4, 30], depths=(1, 5))      # R@1 = 1/3, R@5 = 2/3
-    0.5
-
-    Raises:
-        ValueError: there is no depth or one below 1, there are no ranks, or one is negative or NaN.
-    """
-    if not depths:
-        raise ValueError("no depths: give the k of every R@k that is averaged")
-    return float(np.mean([recall_at(k, ranks_q) for k in depths]))
-
-
-def expected_recall_at(k: int, optimistic_q: Ranks, pessimistic_q: Ranks) -> float:
-    """Mean of R@k over all orders of equal scores: a target that ties across the border counts as a fraction.
-
-    Raises:
-        ValueError: k is below 1, there are no ranks, one is negative or NaN, or best and worst do not fit.
-
-    >>> expected_recall_at(2, [1], [3])     # places 1, 2 and 3 are equally likely, one of them is below 2
-    0.3333333333333333
-    """
-    best_q, worst_q = checked(optimistic_q), checked(pessimistic_q)
-    if best_q.shape != worst_q.shape or (best_q > worst_q).any():
-        raise ValueError("optimistic and pessimistic ranks must belong to the same queries, best rank first")
-    return float(np.mean(chance_below(k, best_q, worst_q)))
 
 
 def chance_below(
