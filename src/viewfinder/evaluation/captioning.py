@@ -10,7 +10,6 @@ figures with and without it cannot be compared.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,8 +26,8 @@ from viewfinder.evaluation.figures import Figure
 from viewfinder.evaluation.plan import Plan, Told
 from viewfinder.evaluation.protocols import PREFERRED
 from viewfinder.evaluation.replay import RankTable
-from viewfinder.evaluation.results import CHECKPOINT, Provenance, Run, TaskResult, described_machine, write_run
-from viewfinder.evaluation.systems import weights_mark
+from viewfinder.evaluation.results import Run, TaskResult, described_machine, write_run
+from viewfinder.evaluation.values import check_manners, evenly, provenance_of, write_details
 from viewfinder.evaluation.vectors import by_tenths
 from viewfinder.features import Features, features
 from viewfinder.measures import Interval, Measure, MeasureName, bleu, bootstrap_interval, cider_d, rouge_l
@@ -78,9 +77,7 @@ def caption_pairs(plan: Plan, encoder: Encoder, out: Path, told: Told = lambda l
         UnknownName, BadInput: no such split or manner; no pairs with a target; a checkpoint that cannot serve.
         EncoderMismatch: the captioner was trained on other vectors than the encoder gives.
     """
-    for name in plan.manners:
-        if name not in MANNERS:
-            raise UnknownName(f"{SYSTEM} has no manner {name!r}; there are: {', '.join(MANNERS)}")
+    check_manners(plan, MANNERS, SYSTEM)
     captioner = Captioner.load(plan.checkpoint)
     captioner.check(encoder.raw_version)
     told(f"reading {plan.data}")
@@ -94,7 +91,7 @@ def caption_pairs(plan: Plan, encoder: Encoder, out: Path, told: Told = lambda l
     said = _captions(captioner, known, vectors, str(plan.manners.get("decoding", "beam")))
     scored = _scored(known, said, str(plan.manners.get("prefix", "")))
     tasks = tuple(_tasks(scored, read[0].split, plan, left_out))
-    run = Run(out, _provenance(plan, encoder), described_machine(), tasks)
+    run = Run(out, provenance_of(plan, encoder), described_machine(), tasks)
     return Captioning(run, tuple(scored), {key: str(plan.data / key) for key in vectors.keys})
 
 
@@ -106,15 +103,8 @@ def write_captions(captioning: Captioning) -> None:
     """
     write_run(captioning.run)
     names = {"rouge_l": ROUGE, "cider_d": CIDER}
-    lines = [
-        json.dumps({names.get(name, name): value for name, value in vars(one).items()}, ensure_ascii=False)
-        for one in captioning.captions
-    ]
-    file = captioning.run.folder / CAPTIONS
-    try:
-        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{file}: cannot be written ({error.strerror}); choose another --out") from error
+    records = ({names.get(name, name): value for name, value in vars(one).items()} for one in captioning.captions)
+    write_details(captioning.run.folder / CAPTIONS, records)
 
 
 # -- the pairs
@@ -154,10 +144,9 @@ def _known(read: Sequence[FashionIQ], vectors: Features, limit: int | None) -> t
         pairs = [pair for pair in one.pairs if pair.candidate in keys and pair.target in keys]
         if lost := len(one.pairs) - len(pairs):
             left_out.append(f"{one.kind}: {lost:,} of {len(one.pairs):,} pairs name pictures that are not here")
-        chosen = range(len(pairs)) if limit is None or limit >= len(pairs) else _evenly(len(pairs), limit)
         known += [
             Captioned(one.kind, keys[pair.candidate], keys[pair.target or ""], pair.captions, "")
-            for pair in (pairs[at] for at in chosen)
+            for pair in evenly(pairs, limit)
         ]
     return known, tuple(left_out)
 
@@ -167,11 +156,6 @@ def _row(vectors: Features, name: str) -> int | None:
         return vectors.row_of(name)
     except UnknownName:
         return None
-
-
-def _evenly(count: int, limit: int) -> list[int]:
-    chosen: list[int] = np.linspace(0, count - 1, limit).round().astype(int).tolist()
-    return chosen
 
 
 def _captions(captioner: Captioner, pairs: Sequence[Captioned], vectors: Features, decoding: str) -> list[str]:
@@ -286,16 +270,3 @@ def _bleu4(counts_rk: Float[np.ndarray, "r k"]) -> Float[np.ndarray, " r"]:
         shares_rn = np.log(right_rn / np.maximum(all_rn, 1))
         brevity_r = np.minimum(0, 1 - nearest_r / all_rn[:, 0])
     return np.asarray(np.exp(brevity_r + shares_rn.mean(axis=1)))
-
-
-def _provenance(plan: Plan, encoder: Encoder) -> Provenance:
-    options = {CHECKPOINT: plan.checkpoint and weights_mark(plan.checkpoint), "limit": plan.limit, **plan.manners}
-    return Provenance(
-        system=SYSTEM,
-        data=plan.data.resolve().name,
-        encoder=encoder.version,
-        user="",
-        questioner="",
-        seed=plan.seed,
-        options={name: str(value) for name, value in options.items() if value is not None},
-    )

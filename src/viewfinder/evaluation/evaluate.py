@@ -10,7 +10,7 @@ from typing import Any
 from viewfinder.data.truth import TRUTH_FILE
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.evaluation.asked import asked_values, asking_times, dialogue_of, shown_questioner
+from viewfinder.evaluation.asked import asked_values, asking_times, dialogue_of
 from viewfinder.evaluation.conversing import converse, first_pictures, is_interview
 from viewfinder.evaluation.examples import Example, examples
 from viewfinder.evaluation.figures import figures, figures_of
@@ -18,10 +18,11 @@ from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import Plan, Told
 from viewfinder.evaluation.preparing import known_task, limited, needed_user, tasks_for, user_of
 from viewfinder.evaluation.replay import replay
-from viewfinder.evaluation.results import CHECKPOINT, Provenance, Run, TaskResult, described_machine, result_of
+from viewfinder.evaluation.results import Run, TaskResult, described_machine, result_of
 from viewfinder.evaluation.side_by_side import converse_side_by_side
-from viewfinder.evaluation.systems import load_system, weights_mark
+from viewfinder.evaluation.systems import load_system
 from viewfinder.evaluation.task import Task
+from viewfinder.evaluation.values import provenance_of
 from viewfinder.evaluation.vectors import pictures_of
 from viewfinder.measures import Ties
 from viewfinder.retrievers import Retriever
@@ -79,7 +80,7 @@ def evaluate(
         shown += some
     if not results:
         raise BadInput(f"{plan.data}: nothing to evaluate; {skipped[0] if skipped else 'its files hold no talk'}")
-    run = Run(out, _provenance(plan, encoder), described_machine(), tuple(results), tuple(skipped))
+    run = Run(out, provenance_of(plan, encoder, simulated=True), described_machine(), tuple(results), tuple(skipped))
     return Evaluation(run, tuple(shown))
 
 
@@ -98,27 +99,6 @@ def _same_interviews(task: Task, plan: Plan, begun: dict[tuple[object, ...], str
         return None
     before = begun.setdefault((task.gallery, *((talk.target, talk.turns[0]) for talk in task.talks)), task.title)
     return None if before == task.title else f"its talks begin as those of {before}, and so would go on alike"
-
-
-def _provenance(plan: Plan, encoder: Encoder) -> Provenance:
-    """What a run says of its plan; options are named where they are not as usual."""
-    options = {
-        CHECKPOINT: plan.checkpoint and weights_mark(plan.checkpoint),
-        "limit": plan.limit,
-        "catalogue": plan.catalogue and plan.catalogue.name,
-        "pool": plan.pool and plan.pool.name,
-        "captions": None if plan.captions else "no",
-        **plan.manners,
-    }
-    return Provenance(
-        system=plan.system,
-        data=plan.data.resolve().name,
-        encoder=encoder.version,
-        user=plan.user or "",
-        questioner=shown_questioner(plan.questioner or ""),
-        seed=plan.seed,
-        options={name: str(value) for name, value in options.items() if value is not None},
-    )
 
 
 def _replayed(

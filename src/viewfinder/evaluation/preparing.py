@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from viewfinder.data import Dropped, ReadReport
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
@@ -17,6 +15,7 @@ from viewfinder.evaluation.protocols import tasks_of
 from viewfinder.evaluation.protocols.chatir import opening_task
 from viewfinder.evaluation.protocols.chatir import splits as dialogue_splits
 from viewfinder.evaluation.task import COMPARER, Talk, Task
+from viewfinder.evaluation.values import evenly
 from viewfinder.evaluation.vectors import raw_vectors
 from viewfinder.questioners import load_questioner
 from viewfinder.questioners.fallback import prepare
@@ -99,7 +98,4 @@ def _with_first(talk: Talk, names: Mapping[str, str]) -> Talk:
 
 def limited(task: Task, limit: int | None) -> Task:
     """The task with so many talks at most, taken evenly."""
-    if limit is None or limit >= len(task.talks):
-        return task
-    chosen = np.linspace(0, len(task.talks) - 1, limit).round().astype(int)
-    return replace(task, talks=tuple(task.talks[at] for at in chosen))
+    return replace(task, talks=tuple(evenly(task.talks, limit)))

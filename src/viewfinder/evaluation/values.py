@@ -13,6 +13,7 @@ from jaxtyping import Float
 from viewfinder.data.jsonl import write_jsonl
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.evaluation.asked import shown_questioner
 from viewfinder.evaluation.figures import Figure
 from viewfinder.evaluation.plan import Plan
 from viewfinder.evaluation.replay import RankTable
@@ -57,15 +58,22 @@ def task_of_values(
     )
 
 
-def provenance_of(plan: Plan, encoder: Encoder) -> Provenance:
-    """What a run of one of these protocols says of its plan."""
-    options = {CHECKPOINT: plan.checkpoint and weights_mark(plan.checkpoint), "limit": plan.limit, **plan.manners}
+def provenance_of(plan: Plan, encoder: Encoder, *, simulated: bool = False) -> Provenance:
+    """What a run says of its plan; `simulated`: a user may talk. Options are named where they are not as usual."""
+    options = {
+        CHECKPOINT: plan.checkpoint and weights_mark(plan.checkpoint),
+        "limit": plan.limit,
+        "catalogue": plan.catalogue and plan.catalogue.name,
+        "pool": plan.pool and plan.pool.name,
+        "captions": None if plan.captions else "no",
+        **plan.manners,
+    }
     return Provenance(
         system=plan.system,
         data=plan.data.resolve().name,
         encoder=encoder.version,
-        user="",
-        questioner="",
+        user=(plan.user or "") if simulated else "",
+        questioner=shown_questioner(plan.questioner or "") if simulated else "",
         seed=plan.seed,
         options={name: str(value) for name, value in options.items() if value is not None},
     )
@@ -104,9 +112,17 @@ def write_measured(measured: Measured[Any]) -> Path:
         BadInput: the folder cannot be written.
     """
     write_run(measured.run)
-    file = measured.run.folder / measured.file
+    return write_details(measured.run.folder / measured.file, map(asdict, measured.things))
+
+
+def write_details(file: Path, records: Iterable[Mapping[str, Any]]) -> Path:
+    """Writes what is behind the figures of a run, a JSON line each.
+
+    Raises:
+        BadInput: the folder cannot be written.
+    """
     try:
-        write_jsonl(file, map(asdict, measured.things))
+        write_jsonl(file, records)
     except OSError as error:
         raise BadInput(f"{file}: cannot be written ({error.strerror}); choose another --out") from error
     return file
