@@ -1,0 +1,123 @@
+"""How far one turn goes through the source: the files it passes, and how often it switches between them.
+
+    python benchmarks/turn_path.py [--files]
+
+Counted are the calls of the package's functions and methods, thread by thread in the order in which they happen; a
+switch is a call in another file than the call before. `chat` is one turn of a session until its question stands, `post`
+one POST of a turn until its answer is there and its question, which another thread chooses, stands. Both come second,
+so that nothing is counted that happens once. The pictures are drawn and have no catalogue.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import viewfinder
+from viewfinder.library import Library
+
+PICTURES = 60
+WARM, COUNTED = "a tree next to a house", "a red car in the snow"
+PACKAGE = str(Path(viewfinder.__file__).parent)
+
+
+class Recorder:
+    """The files of the calls that happen while it listens, by thread."""
+
+    def __init__(self) -> None:
+        self.calls: defaultdict[int, list[str]] = defaultdict(list)
+        self.listens = False
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
+        """What `sys.setprofile` calls; comprehensions and lambdas are parts of the function they stand in."""
+        code = frame.f_code
+        if self.listens and event == "call" and code.co_filename.startswith(PACKAGE) and code.co_name[0] != "<":
+            self.calls[threading.get_ident()].append(code.co_filename)
+
+    def figures(self) -> dict[str, Any]:
+        """Files, switches between them, and calls by file, the busiest first."""
+        threads = self.calls.values()
+        switches = sum(one != other for files in threads for one, other in pairwise(files))
+        names = Counter(str(Path(file).relative_to(PACKAGE)) for files in threads for file in files)
+        return {"files": len(names), "switches": switches, "calls": names.total(), "by file": dict(names.most_common())}
+
+
+@contextmanager
+def recorded() -> Iterator[Recorder]:
+    """Has all threads that begin inside, and this one, call a recorder."""
+    recorder = Recorder()
+    threading.setprofile(recorder)
+    sys.setprofile(recorder)
+    try:
+        yield recorder
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]  # as documented
+
+
+def count_chat(library: Library) -> dict[str, Any]:
+    """One turn of `chat`, with results, reasons and the question."""
+    library.chat().say(WARM)
+    session = library.chat()
+    with recorded() as recorder:
+        recorder.listens = True
+        session.say(COUNTED)
+        recorder.listens = False
+    return recorder.figures()
+
+
+def count_post(library: Library) -> dict[str, Any]:
+    """One POST of a turn."""
+    from fastapi.testclient import TestClient
+
+    from viewfinder.server.app import create_app
+    from viewfinder.server.settings import ServerSettings
+
+    with recorded() as recorder:
+        app = create_app(library, ServerSettings())
+        with TestClient(app, base_url="http://localhost:8008", client=("127.0.0.1", 50000)) as client:
+            take_turn(client, WARM)
+            take_turn(client, COUNTED, lambda listens: setattr(recorder, "listens", listens))
+    return recorder.figures()
+
+
+def take_turn(client: Any, text: str, listen: Callable[[bool], None] = lambda listens: None) -> None:
+    """A new session and its first turn, to which `listen` listens."""
+    session = client.post("/api/v1/sessions", json={}).raise_for_status().json()["id"]
+    listen(True)
+    client.post(f"/api/v1/sessions/{session}/turns", json={"say": text}).raise_for_status()
+    time.sleep(1)  # the question is chosen meanwhile
+    listen(False)
+
+
+def main() -> None:
+    """Draw a world, index it, count, and print JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--files", action="store_true", help="tell the files, too")
+    given = parser.parse_args()
+    from viewfinder.worlds import write_scenes
+
+    with tempfile.TemporaryDirectory() as folder:
+        write_scenes(Path(folder) / "world", count=PICTURES, seed=1)
+        library = viewfinder.open(Path(folder) / "library")
+        library.add(Path(folder) / "world" / "images")
+        counted = {"chat": count_chat(library), "post": count_post(library)}
+    for figures in counted.values():
+        if not given.files:
+            del figures["by file"]
+    print(json.dumps(counted, indent=1))
+
+
+if __name__ == "__main__":
+    main()
