@@ -25,10 +25,10 @@ from machine import described
 from viewfinder.conversation import Answer, Say
 from viewfinder.data.dialogues import Dialogue, read_dialogues
 from viewfinder.encoders import load_encoder
+from viewfinder.encoders.features import features
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.raw import MappedVectors
-from viewfinder.features import features
-from viewfinder.gallery import Gallery
+from viewfinder.index import Gallery
 from viewfinder.retrievers import load_retriever
 from viewfinder.session import Session
 
@@ -107,7 +107,7 @@ def measured(
     for number in range(WARM + talks):
         if number == WARM:
             spent = Spent([])
-        talk(Session(lambda: gallery, retriever, questioner), dialogues[number].caption, answers, spent)
+        talk(Session(gallery, retriever, questioner), dialogues[number].caption, answers, spent)
     return {
         "questions_measured": len(spent.question_ms),
         "rounds_without_a_question": spent.unasked,

@@ -33,7 +33,7 @@ from talking_speed import talking_speed
 
 from viewfinder.evaluation import Run, read_run
 from viewfinder.evaluation.figures import LAST, per_talk, values_st
-from viewfinder.measures import Interval
+from viewfinder.metrics import Interval
 
 HERE = Path(__file__).parent
 SEEDS = (0, 1, 2)

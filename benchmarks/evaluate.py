@@ -20,11 +20,11 @@ from typing import Any
 
 from machine import described
 
-from viewfinder.data.world import world
 from viewfinder.encoders import load_encoder
+from viewfinder.encoders.features import features
 from viewfinder.evaluation import Plan, Run, compare, evaluate, write_run
 from viewfinder.evaluation.report import write_page
-from viewfinder.features import features
+from viewfinder.worlds import world
 
 HERE = Path(__file__).parent
 SYSTEMS = ("random", "clip-i", "clip-t", "clip-ti", "composer")

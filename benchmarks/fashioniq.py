@@ -28,7 +28,7 @@ from rows import compared, is_measured, measured, minutes, ranks_of, run
 from viewfinder.evaluation import read_run
 from viewfinder.evaluation.results import TaskResult
 from viewfinder.retrievers.fashioniq.retriever import SHIPPED
-from viewfinder.weights import read_weights
+from viewfinder.training.weights import read_weights
 
 HERE = Path(__file__).parent
 SEEDS = (0, 1, 2)

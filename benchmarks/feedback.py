@@ -28,11 +28,10 @@ from machine import described
 
 from viewfinder.conversation import Like
 from viewfinder.data.fashion_iq import fashion_kinds, joined_captions, read_fashion_iq
-from viewfinder.gallery import Gallery
-from viewfinder.memo import StepMemo
+from viewfinder.index import Gallery, dot_scores
+from viewfinder.index.memo import StepMemo
 from viewfinder.retrievers import RegionSpace, load_retriever
 from viewfinder.session import Session
-from viewfinder.stores import dot_scores
 
 SIZE = 50_000
 TURNS = 5
@@ -66,7 +65,7 @@ def main() -> None:
 
 def weights_name(checkpoint: Path | None) -> str:
     """What a row is called: the preset that the weights were trained by."""
-    from viewfinder.weights import read_card
+    from viewfinder.training.weights import read_card
 
     return "in the box" if checkpoint is None else read_card(checkpoint).preset
 
@@ -128,7 +127,7 @@ def talk(
 ) -> list[tuple[float, float, float]]:
     """Five turns: milliseconds of each, of its encoding, and of one scan."""
     watched = Timed(retriever)
-    session = Session(lambda: gallery, watched, None, n=10, memo=StepMemo())
+    session = Session(gallery, watched, None, n=10, memo=StepMemo())
     liked, times = gallery.snapshot.ids[start], []
     for _ in range(TURNS):
         turn_ms, hits = timed(partial(session.search, Like(liked, next(said))))

@@ -24,12 +24,12 @@ from jaxtyping import Float
 from machine import described
 from threadpoolctl import threadpool_limits
 
-from viewfinder.retrievers.blocks.word_vectors import WordVectors
+from viewfinder.index import RegionBlock, only_vectors
 from viewfinder.retrievers.mai import forward, mio, mio_forward
 from viewfinder.retrievers.mai.memory_forward import BEGIN, Carried
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.settings import Iteration, Model
-from viewfinder.stores import RegionBlock, only_vectors
+from viewfinder.retrievers.shared.word_vectors import WordVectors
 
 PICTURES = 50_000
 WIDTHS = (64, 256)

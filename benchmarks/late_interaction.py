@@ -30,8 +30,7 @@ from machine import described
 
 from viewfinder.conversation import Say
 from viewfinder.encoders.starter import StarterEncoder
-from viewfinder.retrievers import ResolvedTurn, Sentences, load_retriever
-from viewfinder.stores import (
+from viewfinder.index import (
     RegionBlock,
     RegionCodes,
     laid_out,
@@ -41,7 +40,8 @@ from viewfinder.stores import (
     likeness,
     top_k,
 )
-from viewfinder.stores.regions import CODED
+from viewfinder.index.regions import CODED
+from viewfinder.retrievers import ResolvedTurn, Sentences, load_retriever
 
 K = 10
 VECTORS = (3, 5, 10)

@@ -35,7 +35,7 @@ from viewfinder.evaluation.replay import RankTable
 from viewfinder.retrievers.mai.memory_forward import BEGIN, after, carried_bytes
 from viewfinder.retrievers.mai.settings import Model
 from viewfinder.training.presets import build
-from viewfinder.weights import read_weights
+from viewfinder.training.weights import read_weights
 
 HERE = Path(__file__).parent
 SEEDS = (0, 1, 2)

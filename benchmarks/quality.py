@@ -27,7 +27,7 @@ import viewfinder
 from viewfinder.data import CaptionedPicture, read_flickr8k
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.library import Library
-from viewfinder.measures import bootstrap_interval
+from viewfinder.metrics import bootstrap_interval
 from viewfinder.tuning import tune
 from viewfinder.tuning.starter import halves, read_kinds
 

@@ -25,7 +25,7 @@ import numpy as np
 from jaxtyping import Float32
 from machine import described
 
-from viewfinder.measures import average_target_rank, best_log_rank_integral, hits_at, rank_bounds, ranks_within
+from viewfinder.metrics import average_target_rank, best_log_rank_integral, hits_at, rank_bounds, ranks_within
 
 TALKS, ROUNDS, PICTURES, WIDTH = 2064, 11, 50_000, 256
 QUERIES = 4096

@@ -15,8 +15,8 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.evaluation import read_run
-from viewfinder.measures import permutation_test, seeded_interval
-from viewfinder.weights import read_weights
+from viewfinder.metrics import permutation_test, seeded_interval
+from viewfinder.training.weights import read_weights
 
 
 def run(*command: str, log: Path | None = None) -> None:

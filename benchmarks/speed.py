@@ -27,11 +27,11 @@ import psutil
 from machine import described
 
 import viewfinder
-from viewfinder.candidates import CANDIDATES
 from viewfinder.encoders.starter import StarterEncoder
+from viewfinder.index import FileRecord, PictureRow, dot_scores, top_k
+from viewfinder.index.candidates import CANDIDATES
 from viewfinder.library import Library
 from viewfinder.pictures import Limits, decode
-from viewfinder.stores import FileRecord, PictureRow, dot_scores, top_k
 
 Result = TypeVar("Result")
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from machine import described
 
-from viewfinder.data.world import world
+from viewfinder.worlds import world
 
 
 def main() -> None:

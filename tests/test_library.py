@@ -19,8 +19,8 @@ from PIL import Image
 import viewfinder
 import viewfinder.library
 from viewfinder.errors import BadInput, EmptyQuery, EncoderMismatch, NewerLibrary, NotALibrary, UnknownName
+from viewfinder.index import Store
 from viewfinder.library import Library
-from viewfinder.stores import Store
 from viewfinder.testing import TinyPicture, halves, load_colours, tiny_pictures
 
 

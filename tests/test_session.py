@@ -25,9 +25,9 @@ from viewfinder.conversation import (
     turn_to_json,
 )
 from viewfinder.errors import BadInput, EmptyQuery, UnknownName
-from viewfinder.gallery import Gallery
-from viewfinder.memo import StepMemo
-from viewfinder.results import Hits
+from viewfinder.index import Gallery
+from viewfinder.index.memo import StepMemo
+from viewfinder.index.results import Hits
 from viewfinder.retrievers import Composer, Query, load_retriever
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, halves, tiny_snapshot
@@ -51,7 +51,7 @@ PATIENT = settings(deadline=None, max_examples=15)
 def session(
     memo: StepMemo | None = None, retriever: str = "composer", gallery: Gallery = GALLERY, **kwargs: Any
 ) -> Session:
-    return Session(lambda: gallery, load_retriever(retriever), "information_gain", memo=memo or StepMemo(), **kwargs)
+    return Session(gallery, load_retriever(retriever), "information_gain", memo=memo or StepMemo(), **kwargs)
 
 
 def line(talk: Conversation, kind: str, number: int, text: str) -> dict[str, Any]:
@@ -188,7 +188,7 @@ class OnlyValues(Composer):
 
 
 def test_a_turn_costs_one_step_and_going_back_none() -> None:
-    live = Session(lambda: GALLERY, Counting(), None, memo=StepMemo())
+    live = Session(GALLERY, Counting(), None, memo=StepMemo())
     for number, colour in enumerate(NAMES, start=1):
         live.say(colour)
         assert Counting.steps == number
@@ -235,7 +235,7 @@ def test_rank_of_is_pessimistic_on_ties() -> None:
     live.take(Say("red over blue"))
     answered = Question("What is on top?", attribute="top")
     live.take(Answer(answered, "red"))
-    tied = Session(lambda: GALLERY, OnlyValues(), None, memo=StepMemo(), conversation=live.conversation)
+    tied = Session(GALLERY, OnlyValues(), None, memo=StepMemo(), conversation=live.conversation)
     assert tied.rank_of("p000") == tied.rank_of("p007") == len(NAMES) - 1
     assert tied.rank_of("p008") == len(LOOKS) - 1
 
@@ -346,7 +346,7 @@ def test_a_question_is_pending_again_after_going_back_to_it() -> None:
 
 
 def test_without_a_questioner_there_is_nothing_to_answer() -> None:
-    live = Session(lambda: GALLERY, Composer(), None, memo=StepMemo())
+    live = Session(GALLERY, Composer(), None, memo=StepMemo())
     live.say("red")
     assert live.question is None
     with pytest.raises(BadInput, match="there is no question to answer"):
@@ -468,7 +468,7 @@ def test_without_a_question_nothing_is_skipped() -> None:
 def test_a_question_that_is_chosen_elsewhere_holds_nothing_up() -> None:
     live = session()
     live.search(Say("something"))
-    choose = live.choice()
+    choose = live.question_choice()
     live.search(Say("red"))
     assert choose is not None and choose() is not None
     assert [node.asked for node in live.conversation.nodes] == [None, None, None]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from viewfinder.conversation import Conversation
-from viewfinder.gallery import Gallery
-from viewfinder.memo import StepMemo
+from viewfinder.index import Gallery
+from viewfinder.index.memo import StepMemo
 from viewfinder.retrievers import Composer, Retriever
 from viewfinder.retrievers.base import Operation
 from viewfinder.session import Session
@@ -27,7 +27,7 @@ def gallery_of(looks: Sequence[tuple[str, str]] = LOOKS) -> Gallery:
 
 def session(retriever: Retriever[Any], gallery: Gallery | None = None, **given: Any) -> Session:
     seen = gallery or gallery_of()
-    return Session(lambda: seen, retriever, "information_gain", **{"memo": StepMemo(), **given})
+    return Session(seen, retriever, "information_gain", **{"memo": StepMemo(), **given})
 
 
 def test_every_turn_has_its_own(looks_back: Made) -> None:

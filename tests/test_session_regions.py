@@ -15,10 +15,10 @@ from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Reject, Say
 from viewfinder.errors import EncoderMismatch
-from viewfinder.gallery import Gallery
-from viewfinder.gallery import regions as region_scores
-from viewfinder.memo import StepMemo
-from viewfinder.results import Hits
+from viewfinder.index import Gallery
+from viewfinder.index import gallery_regions as region_scores
+from viewfinder.index.memo import StepMemo
+from viewfinder.index.results import Hits
 from viewfinder.retrievers import Composer, Part, Query, RegionSpace, ResolvedTurn, Retriever
 from viewfinder.retrievers.base import RawPictures
 from viewfinder.session import Session
@@ -77,7 +77,7 @@ GALLERY = gallery_of(attributes=True)
 
 
 def session(retriever: Retriever[Any] | None = None, gallery: Gallery = GALLERY, **kwargs: Any) -> Session:
-    return Session(lambda: gallery, retriever or Looking(), None, **{"memo": StepMemo(), **kwargs})
+    return Session(gallery, retriever or Looking(), None, **{"memo": StepMemo(), **kwargs})
 
 
 def ids(hits: Hits) -> list[str]:
@@ -182,7 +182,7 @@ def test_a_system_of_another_encoder_is_refused_and_the_talk_stays_as_it_was() -
 
 
 def test_questions_go_by_the_scores_of_regions() -> None:
-    live = Session(lambda: GALLERY, Looking(), "information_gain", memo=StepMemo())
+    live = Session(GALLERY, Looking(), "information_gain", memo=StepMemo())
     live.say("something green")
     assert live.question is not None
     assert live.question.choices

@@ -10,8 +10,8 @@ import pytest
 
 from viewfinder.conversation import Conversation, Say
 from viewfinder.errors import BadInput
-from viewfinder.gallery import Gallery
-from viewfinder.memo import StepMemo
+from viewfinder.index import Gallery
+from viewfinder.index.memo import StepMemo
 from viewfinder.retrievers import Composer, Retriever, Speaks
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
@@ -23,7 +23,7 @@ GALLERY = Gallery(tiny_snapshot(LOOKS), ColourEncoder())
 
 
 def session(retriever: Retriever[Any], **given: Any) -> Session:
-    return Session(lambda: GALLERY, retriever, **{"questioner": None, "n": 5, "memo": StepMemo(), **given})
+    return Session(GALLERY, retriever, **{"questioner": None, "n": 5, "memo": StepMemo(), **given})
 
 
 def test_the_talker_is_a_retriever_that_speaks_and_the_composer_is_none(talker: Made) -> None:
@@ -108,18 +108,18 @@ def test_another_leaning_reads_the_whole_talk_again(talker: Made) -> None:
 
 def test_nothing_is_asked_after_an_answer_in_words(talker: Made) -> None:
     gallery = Gallery(tiny_snapshot(LOOKS, [{"top": (top,)} for top, _ in LOOKS]), ColourEncoder())
-    live = Session(lambda: gallery, talker(), "information_gain", memo=StepMemo())
+    live = Session(gallery, talker(), "information_gain", memo=StepMemo())
     live.say("something")
     assert live.question is not None
     live.say("what have you got?")
     assert live.question is None
-    assert live.choice() is None
-    live.choose_again()
-    assert live.choice() is None
+    assert live.question_choice() is None
+    live.reopen_question()
+    assert live.question_choice() is None
     live.search(Say("green"))
-    assert live.choice() is not None
+    assert live.question_choice() is not None
     live.leaning = -math.inf
-    assert live.choice() is None
+    assert live.question_choice() is None
 
 
 def test_a_saved_talk_is_answered_the_same_way_again(talker: Made) -> None:

@@ -21,14 +21,13 @@ from viewfinder.conversation import Conversation, PictureId, Reject, Say, Show
 from viewfinder.encoders import Encoder, load_encoder
 from viewfinder.encoders.starter.head import Head
 from viewfinder.errors import BadInput, EmptyQuery, EncoderMismatch, NewerLibrary, NotALibrary
-from viewfinder.filling import Filled, StoredVectors
-from viewfinder.gallery import Gallery, check_fits
-from viewfinder.ingest import AddReport, Described, Ingest, Progress
+from viewfinder.index import Failure, Gallery, Snapshot, Store, check_fits, generation, load
+from viewfinder.index.ingest import AddReport, Described, Ingest, Progress
+from viewfinder.index.region_vectors import Filled, StoredVectors
+from viewfinder.index.results import Hit, Hits
 from viewfinder.pictures import Bad
-from viewfinder.results import Hit, Hits
 from viewfinder.retrievers import Composer, RegionSpace, Retriever, load_retriever
 from viewfinder.session import Session
-from viewfinder.stores import Failure, Snapshot, Store, generation, load
 
 SCHEMA = "viewfinder/library"
 FORMAT = 1
@@ -192,7 +191,7 @@ class Library:
         """One search: words, an image of one's own, what to leave out, and catalogue columns to filter by."""
         if not text.strip() and like is None:
             raise EmptyQuery("nothing to look for: give a few words, or an image with --like")
-        session = Session(self.gallery, Composer(), None, n=n, where=where)
+        session = Session(self.gallery(), Composer(), None, n=n, where=where)
         turns = [Show(str(like), text) if like is not None else Say(text)]
         hits = [session.take(turn) for turn in (*turns, *([Reject(text=without)] if without else []))]
         return Hits(list(hits[-1]), hits[-1].verdict, sum(hit.elapsed_ms for hit in hits))
@@ -228,8 +227,9 @@ class Library:
         """
         weights = None if checkpoint is None else Path(checkpoint)
         found = load_retriever(retriever, weights) if isinstance(retriever, str) else retriever
-        gallery = self._prepared_for(found, progress)
-        return Session(gallery, found, questioner, n=n, where=where, conversation=conversation, leaning=leaning)
+        self.prepare(found, progress)
+        pictures = _PreparedPictures(self, found, self._gallery)
+        return Session(pictures, found, questioner, n=n, where=where, conversation=conversation, leaning=leaning)
 
     def prepare(self, retriever: Retriever[Any], progress: Progress | None = None) -> Filled:
         """Makes what a retriever reads of the pictures and nobody needed before: their regions.
@@ -322,20 +322,6 @@ class Library:
         """Raw vectors, which no head changes."""
         return StoredVectors(self._store, self.encoder)
 
-    def _prepared_for(self, retriever: Retriever[Any], progress: Progress | None) -> Callable[[], Gallery]:
-        """`gallery`, for a talk: prepared now, and again at any turn before which pictures were added."""
-        self.prepare(retriever, progress)
-        last = self._gallery
-
-        def prepared() -> Gallery:
-            nonlocal last
-            if last is None or self.gallery() is not last:
-                self.prepare(retriever)
-                last = self.gallery()
-            return last
-
-        return prepared
-
     def _prepare_encoder(self) -> None:
         """The first use of an encoder may export or load a network; that should not happen under the lock."""
         self.encoder.pictures([])
@@ -373,6 +359,21 @@ class Library:
         self._settings = settings
         self._settings_mark = _mark(file)
         self._gallery = None
+
+
+@dataclass
+class _PreparedPictures:
+    """The pictures of a library for one retriever, prepared again before any turn since which pictures were added."""
+
+    library: Library
+    retriever: Retriever[Any]
+    last: Gallery | None
+
+    def gallery(self) -> Gallery:
+        if self.last is None or self.library.gallery() is not self.last:
+            self.library.prepare(self.retriever)
+            self.last = self.library.gallery()
+        return self.last
 
 
 def _is_free(folder: Path) -> bool:

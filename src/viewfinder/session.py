@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from jaxtyping import Bool
 
-from viewfinder.candidates import candidates_of
 from viewfinder.conversation import (
     Answer,
     BackTo,
@@ -36,28 +35,49 @@ from viewfinder.conversation import (
     is_skip,
 )
 from viewfinder.errors import BadInput, EmptyQuery
-from viewfinder.gallery import Gallery
-from viewfinder.memo import MEMO, StepMemo
+from viewfinder.index import Gallery
+from viewfinder.index.candidates import candidates_of
+from viewfinder.index.memo import MEMO, StepMemo
+from viewfinder.index.resolving import resolve
+from viewfinder.index.results import Hit, Hits, View
 from viewfinder.questioners import Questioner, load_questioner
-from viewfinder.resolving import resolve
-from viewfinder.results import Hit, Hits, View
 from viewfinder.retrievers import Query, RegionSpace, Retriever, Speaks, reads_of
 from viewfinder.retrievers.base import Operation
 
 Answered = Literal["pictures", "words"]
 
 
-class Session:
-    """One talk, for one thread at a time. `gallery` is asked at every turn, so that a library that grows is seen.
+class PictureSource(Protocol):
+    """What has the pictures as they are now, a library that grows for example."""
 
-    `image_file` finds the file of an image that a `Show` names. `adapters` says which turns so far the retriever could
-    not take as given, and what was done instead. `leaning`: how much a retriever that speaks leans to pictures, None:
-    as much as it does by itself.
+    def gallery(self) -> Gallery:
+        """The pictures as they are now; the same object until they change."""
+        ...
+
+
+class Session:
+    """One conversation, for one thread at a time.
+
+    Args:
+        pictures: those to search, or where they come from: that is asked once a turn, so that a library may grow.
+        retriever: reads the conversation into a query.
+        questioner: the name of who asks back; None or "none": nobody.
+        n: how many results a turn has.
+        where: catalogue columns to filter by.
+        conversation: an earlier one to go on with.
+        memo: keeps the retriever's states.
+        image_file: finds the file of an image that a `Show` names.
+        leaning: how much a retriever that speaks leans to pictures; None: as much as it does by itself.
+
+    Attributes:
+        gallery: the pictures that were looked at last; None before the first turn.
+        last_query, last_operations: what the newest turn looks for, and what it does with earlier turns.
+        adapters: which turns so far the retriever could not take as given, and what was done instead.
     """
 
     def __init__(
         self,
-        gallery: Callable[[], Gallery],
+        pictures: Gallery | PictureSource,
         retriever: Retriever[Any],
         questioner: str | None,
         *,
@@ -68,22 +88,24 @@ class Session:
         image_file: Callable[[str], Path] = Path,
         leaning: float | None = None,
     ) -> None:
-        self._gallery_now = gallery
+        self._pictures = pictures
+        self.gallery: Gallery | None = None
         self._retriever = retriever if leaning is None else _leaning_to(retriever, leaning)
         self._weights = _weights_of(retriever)
         self._reads = reads_of(retriever)
-        self._questioner_name = questioner
+        self._questioner_name = None if questioner == "none" else questioner
         self._questioner: Questioner | None = None
         self._n = n
         self._where = dict(where or {})
         self._memo = memo
         self.conversation = conversation or Conversation()
         self.last_query = retriever.query(retriever.begin())
+        self.last_operations: tuple[Operation, ...] = ()
         self.adapters: tuple[str, ...] = ()
         self._image_file = image_file
-        self._unasked: View | None = None
+        self._to_ask_about: View | None = None
         if self._where:
-            gallery().snapshot.where(self._where)  # an unknown column is better said now than after the first turn
+            self._look().snapshot.where(self._where)  # an unknown column is better said now than after the first turn
 
     # -- turns
 
@@ -155,26 +177,32 @@ class Session:
 
     def follow_up(self) -> Question | None:
         """Chooses what to ask after the newest turn, once; gives the question that is open now."""
-        choose = self.choice()
+        choose = self.question_choice()
         if choose is not None:
-            self.asked(choose())
+            self.record_question(choose())
         return self.question
 
-    def choice(self) -> Callable[[], Question | None] | None:
-        """What `follow_up` would call to choose; None where nothing is to be chosen any more.
+    @property
+    def question_due(self) -> bool:
+        """Whether it is still to be chosen what to ask after the newest turn (which may come to: nothing)."""
+        return self._to_ask_about is not None
 
-        It changes nothing, so that another thread may take its time over it while the talk goes on. What comes of it
-        is for `asked`, unless another turn was taken meanwhile.
+    def question_choice(self) -> Callable[[], Question | None] | None:
+        """What `follow_up` would call to choose; None where no question is due.
+
+        It changes nothing, so that another thread may take its time over it while the conversation goes on. What comes
+        of it is for `record_question`, unless another turn was taken meanwhile.
         """
-        return None if self._unasked is None else partial(self._ask, self.conversation, self._unasked)
+        return None if self._to_ask_about is None else partial(self._ask, self.conversation, self._to_ask_about)
 
-    def choose_again(self) -> None:
-        """Another question after the newest turn is to be chosen: in a talk that goes on with other settings."""
-        self._unasked = None if self.answered_with == "words" else self.view()
+    def reopen_question(self) -> None:
+        """Makes a question due after the newest turn: in a conversation that goes on with other settings."""
+        due = self._questioner_name is not None and self.answered_with != "words"
+        self._to_ask_about = self.view() if due else None
 
-    def asked(self, question: Question | None) -> None:
-        """Notes what was asked after the newest turn."""
-        self._unasked = None
+    def record_question(self, question: Question | None) -> None:
+        """Notes what was asked after the newest turn; none is due any more."""
+        self._to_ask_about = None
         self.conversation = self.conversation.recorded(shown=self.conversation.here.shown, asked=question)
 
     def view(self, number: int | None = None) -> View:
@@ -184,7 +212,7 @@ class Session:
             ValueError: there is no such node.
         """
         talk = self.conversation
-        return self._seen_from(talk.here if number is None else talk.node(number), talk, self._gallery_now())
+        return self._seen_from(talk.here if number is None else talk.node(number), talk, self._look())
 
     def operations(self, number: int | None = None) -> dict[int, tuple[Operation, ...]]:
         """What turns do with earlier ones, by their number, as far as the retriever understands that.
@@ -194,7 +222,7 @@ class Session:
         Raises:
             ValueError: there is no such node.
         """
-        gallery, lost = self._gallery_now(), dict[int, str]()
+        gallery, lost = self._look(), dict[int, str]()
         found: dict[int, tuple[Operation, ...]] = {}
         for node in self.conversation.path(number):
             state = self._state(self.conversation, node, gallery, lost, new=False)
@@ -252,8 +280,8 @@ class Session:
     @leaning.setter
     def leaning(self, pictures: float) -> None:
         self._retriever = _leaning_to(self._retriever, pictures)
-        if self._unasked is not None:
-            self.choose_again()
+        if self.question_due:
+            self.reopen_question()
 
     # -- the present
 
@@ -272,7 +300,7 @@ class Session:
 
     def attribute_chances(self, picture: Hit | PictureId) -> dict[str, float]:
         """`attributes_of` a picture, with how likely each is."""
-        gallery, predictor = self._gallery_now(), self._reads.predictor
+        gallery, predictor = self._look(), self._reads.predictor
         row = gallery.row(_id(picture))
         return {} if predictor is None else gallery.predicted([row], predictor, self._reads.count)[0]
 
@@ -306,16 +334,24 @@ class Session:
             talk = self.conversation.then(turn)
         except ValueError as error:
             raise BadInput(str(error)) from error
-        view = self._seen_from(talk.here, talk, self._gallery_now(), new=True)
+        view = self._seen_from(talk.here, talk, self._look(), new=True)
         hits = view.hits(self._n)
         # Going back brings back what was asked there, not the next best question.
-        asked = talk.pending if isinstance(turn, BackTo) else None
-        self.conversation = talk.recorded(shown=tuple(hit.id for hit in hits), asked=asked)
+        goes_back = isinstance(turn, BackTo)
+        self.conversation = talk.recorded(
+            shown=tuple([hit.id for hit in hits]), asked=talk.pending if goes_back else None
+        )
         self.last_query, self.adapters = view.query, view.adapters
+        self.last_operations = () if goes_back or is_skip(turn) else view.query.operations
         # Nor is anything asked after words: one does not speak twice before the other has.
-        done = not hits or isinstance(turn, BackTo) or self.answered_with == "words"
-        self._unasked = None if done else view
+        due = hits and not goes_back and self._questioner_name is not None and self.answered_with != "words"
+        self._to_ask_about = view if due else None
         return hits, view
+
+    def _look(self) -> Gallery:
+        """The pictures as they are now."""
+        self.gallery = self._pictures if isinstance(self._pictures, Gallery) else self._pictures.gallery()
+        return self.gallery
 
     def _seen_from(self, node: Node, talk: Conversation, gallery: Gallery, *, new: bool = False) -> View:
         """`new`: the node's turn was just said, so what it names must be there."""
@@ -375,16 +411,15 @@ class Session:
         lost: dict[int, str] = {}
         if node.turn is None or not isinstance(self._retriever, Speaks):
             return None
-        state = self._state(self.conversation, node, self._gallery_now(), lost, new=False)
+        state = self._state(self.conversation, node, self._look(), lost, new=False)
         return None if node.number in lost else state
 
     def _allowed(self, gallery: Gallery) -> Bool[np.ndarray, " n"] | None:
         return gallery.snapshot.where(self._where) if self._where else None
 
     def _ask(self, talk: Conversation, view: View) -> Question | None:
-        if self._questioner_name is None:
-            return None
         if self._questioner is None:
+            assert self._questioner_name is not None
             self._questioner = load_questioner(self._questioner_name, tags=view.gallery.tags)
 
         def foreseen(answer: Answer) -> Query:

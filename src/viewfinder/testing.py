@@ -19,8 +19,8 @@ from jaxtyping import Float, Float16
 from PIL import Image
 
 from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary, grid_boxes
+from viewfinder.index import FileRecord, PictureRow, Snapshot
 from viewfinder.pictures import Fit, Stretch, picture_id
-from viewfinder.stores import FileRecord, PictureRow, Snapshot
 
 COLOURS: dict[str, tuple[int, int, int]] = {
     "red": (230, 20, 20),
@@ -140,8 +140,8 @@ def tiny_snapshot(
 
     Pictures of equal looks have equal vectors, as copies under other names would.
     """
-    from viewfinder.stores.columns import columns_of
-    from viewfinder.stores.rows import pictures_to_arrow
+    from viewfinder.index.columns import columns_of
+    from viewfinder.index.rows import pictures_to_arrow
 
     encoder = encoder or ColourEncoder()
     known = attributes or [{} for _ in looks]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from viewfinder import encoders
-from viewfinder.features import features
+from viewfinder.encoders.features import features
 from viewfinder.testing import ColourEncoder, load_colours, tiny_pictures
 
 Run = Callable[..., Any]

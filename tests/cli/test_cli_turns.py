@@ -10,11 +10,11 @@ from jaxtyping import Float, Int
 
 from viewfinder.cli.turns import Teller
 from viewfinder.conversation import Like, Show
-from viewfinder.gallery import Gallery
-from viewfinder.memo import StepMemo
+from viewfinder.index import Gallery
+from viewfinder.index.memo import StepMemo
+from viewfinder.index.telling import described
 from viewfinder.retrievers import Composer, Predictor
 from viewfinder.session import Session
-from viewfinder.telling import described
 from viewfinder.testing import ColourEncoder, TinyRaw, tiny_snapshot
 
 LOOKS = [("red", "blue"), ("green", "white"), ("black", "blue")]
@@ -44,7 +44,7 @@ class Reading(Composer):
 def told(turn: Like, composer: Composer, capsys: pytest.CaptureFixture[str]) -> str:
     """What is printed when a turn was taken."""
     gallery = Gallery(tiny_snapshot(LOOKS), ColourEncoder(), TinyRaw(LOOKS))
-    session = Session(lambda: gallery, composer, None, memo=StepMemo())
+    session = Session(gallery, composer, None, memo=StepMemo())
     Teller().tell(session, session.take(turn))
     return capsys.readouterr().out
 

@@ -11,8 +11,8 @@ import viewfinder.questioners
 from viewfinder.cli.waiting import NOTICED_S, POLL_S, question_unless_typed
 from viewfinder.conversation import BackTo, Question, Say
 from viewfinder.errors import EncoderMismatch
-from viewfinder.gallery import Gallery
-from viewfinder.memo import StepMemo
+from viewfinder.index import Gallery
+from viewfinder.index.memo import StepMemo
 from viewfinder.questioners import Candidates
 from viewfinder.retrievers import Composer
 from viewfinder.session import Session
@@ -46,7 +46,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
 def begun() -> Session:
     """A talk over two pictures, searched, with nothing asked yet."""
     gallery = Gallery(tiny_snapshot([("red", "blue"), ("red", "green")]), ColourEncoder())
-    session = Session(lambda: gallery, Composer(), "slow", memo=StepMemo())
+    session = Session(gallery, Composer(), "slow", memo=StepMemo())
     session.search(Say("red"))
     return session
 

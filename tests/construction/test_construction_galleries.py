@@ -8,7 +8,7 @@ import pytest
 
 from viewfinder.construction import NotMade
 from viewfinder.construction.galleries import EncodedGallery, Vectors, vectors_of
-from viewfinder.features import features
+from viewfinder.encoders.features import features
 from viewfinder.testing import ColourEncoder, halves
 
 ENCODER = ColourEncoder()

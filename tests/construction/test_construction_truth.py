@@ -11,11 +11,11 @@ from viewfinder.construction import Described, NotMade
 from viewfinder.construction.pictures import read_captioned
 from viewfinder.construction.truth import TruthGallery, TruthWriter, World, read_world, scene_of
 from viewfinder.data.truth import PictureTruth, ThingTruth, to_line
-from viewfinder.data.world import sample_scene
-from viewfinder.data.world.changes import changes
-from viewfinder.data.world.phrases import absent_kinds, talk_about
-from viewfinder.data.world.stock import DRAWN
 from viewfinder.errors import BadInput
+from viewfinder.worlds import sample_scene
+from viewfinder.worlds.changes import changes
+from viewfinder.worlds.phrases import absent_kinds, talk_about
+from viewfinder.worlds.stock import DRAWN
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from viewfinder.evaluation.captioning import CAPTIONS, Captioning, bleu_interval
 from viewfinder.evaluation.report import write_page
 from viewfinder.evaluation.report.captions import write_caption_page
 from viewfinder.evaluation.task import Task
-from viewfinder.measures import bleu, cider_d, rouge_l
+from viewfinder.metrics import bleu, cider_d, rouge_l
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import Card, save_network
 from viewfinder.users.captioner.network import make_captioner

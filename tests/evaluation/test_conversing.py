@@ -14,7 +14,7 @@ from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn, i
 from viewfinder.errors import BadInput
 from viewfinder.evaluation.conversing import LOOKS_AT, converse
 from viewfinder.evaluation.task import Talk, Task
-from viewfinder.gallery import Gallery
+from viewfinder.index import Gallery
 from viewfinder.retrievers import load_retriever
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
@@ -99,7 +99,7 @@ def test_a_question_that_is_left_out_ends_the_interview_at_its_last_round(tmp_pa
 def test_a_talk_with_nothing_left_to_ask_keeps_its_rank() -> None:
     table, [held] = converse(task(about(TARGET, "red"), rounds=4), GALLERY, COMPOSER, Knowing(), questioner="none")
     assert turns_of(held) == [Say("red")]
-    live = Session(lambda: GALLERY, COMPOSER, None)
+    live = Session(GALLERY, COMPOSER, None)
     live.search(Say("red"))
     best, worst = live.rank_bounds(f"p{TARGET:03}")
     assert table.best_st.tolist() == [[best] * 4]
@@ -110,7 +110,7 @@ def test_ranks_are_those_of_the_live_session_after_every_turn() -> None:
     said = (Say("red"), Like("p003", "but blue"), Reject(("p000", f"p{TARGET:03}")), Say("green over white"))
     talk = Talk("1", f"p{TARGET:03}")
     table, _ = converse(task(talk, rounds=5, interviews=False), GALLERY, COMPOSER, Scripted(said))
-    live = Session(lambda: GALLERY, COMPOSER, None)
+    live = Session(GALLERY, COMPOSER, None)
     bounds = []
     for turn in said:
         live.take(turn)

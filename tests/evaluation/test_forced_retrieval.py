@@ -9,7 +9,7 @@ from viewfinder.conversation import Say
 from viewfinder.evaluation.conversing import converse
 from viewfinder.evaluation.replay import RankTable, replay
 from viewfinder.evaluation.task import Talk, Task
-from viewfinder.gallery import Gallery
+from viewfinder.index import Gallery
 from viewfinder.retrievers import Composer
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 from viewfinder.users import Screen

@@ -11,7 +11,7 @@ from viewfinder.evaluation import Talk, Task, replay
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.raw import MappedVectors
 from viewfinder.evaluation.systems import load_system
-from viewfinder.memo import StepMemo
+from viewfinder.index.memo import StepMemo
 from viewfinder.retrievers import Retriever
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, halves
@@ -44,7 +44,7 @@ def task(gallery: tuple[str, ...], talks: dict[str, tuple[Turn, ...]] = TALKS) -
 def live_bounds(pictures: Pictures, retriever: Retriever[Any], talk: Talk) -> list[tuple[int, int]]:
     """The slow, obvious way: a session as a person has it."""
     gallery = pictures.gallery()
-    session = Session(lambda: gallery, retriever, None, memo=StepMemo(2))
+    session = Session(gallery, retriever, None, memo=StepMemo(2))
     found = []
     for turn in talk.turns:
         session.take(turn)

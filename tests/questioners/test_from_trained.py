@@ -20,7 +20,7 @@ from viewfinder.questioners.things import as_common
 from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions, needs_of
 from viewfinder.questioners.trained.selector import Selector
 from viewfinder.questioners.trained.trained import Answering
-from viewfinder.weights import Card
+from viewfinder.training.weights import Card
 
 RAW = "raw-of-tests"
 

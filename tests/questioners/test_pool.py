@@ -15,7 +15,7 @@ from viewfinder.questioners.base import Candidates, Questioner, Sight
 from viewfinder.questioners.pool import REPEAT, Pool, talk_vectors
 from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions, meaning, needs_of
 from viewfinder.questioners.trained.selector import Selector
-from viewfinder.weights import Card
+from viewfinder.training.weights import Card
 
 TEXTS = ("is it dark?", "are there any dogs?", "is there a dog?", "what colour is the dog?", "is it big?")
 WORDS = ("beach", "dog", "dark", "know")

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from viewfinder.conversation import Answer, Conversation, Question, Say
-from viewfinder.gallery import Gallery
+from viewfinder.index import Gallery
+from viewfinder.index.resolving import resolve
 from viewfinder.questioners import statement
-from viewfinder.resolving import resolve
 from viewfinder.testing import ColourEncoder, tiny_snapshot
 
 

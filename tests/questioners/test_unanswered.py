@@ -15,7 +15,7 @@ from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions
 from viewfinder.questioners.trained.selector import Selector
 from viewfinder.questioners.unanswered import KEPT, Selected, Unanswered, Written, load_unanswered, new_questions
 from viewfinder.testing import ScriptedModel
-from viewfinder.weights import Card
+from viewfinder.training.weights import Card
 
 THINGS = "snow rain fog water sand grass ice mud fire smoke"
 TEN = tuple(f"Is there {thing}?" for thing in THINGS.split())

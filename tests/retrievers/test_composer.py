@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show, Turn
-from viewfinder.gallery import Gallery
+from viewfinder.index import Gallery
 from viewfinder.retrievers import Change, Composer, Query, ResolvedTurn
 from viewfinder.retrievers.composer import PlainClip
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot

@@ -16,7 +16,7 @@ import pytest
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show
 from viewfinder.data.visual_genome.vocabulary import SPECIAL, UNKNOWN
 from viewfinder.errors import LanguageModelFailed, UnknownName
-from viewfinder.gallery import Gallery
+from viewfinder.index import Gallery
 from viewfinder.retrievers import RETRIEVERS, ResolvedTurn, Retriever, Sentences, load_retriever, reads_of
 from viewfinder.retrievers.baselines.settings import SYSTEMS
 from viewfinder.retrievers.chatir.rewritten import Rewritten
@@ -92,11 +92,11 @@ def save_untrained(name: str, file: Path) -> None:
 
     from viewfinder.retrievers.baselines import network as baselines
     from viewfinder.retrievers.baselines.settings import ModelSettings as BaselineSettings
-    from viewfinder.retrievers.blocks.inputs import Inputs
     from viewfinder.retrievers.chatir import network as chatir
     from viewfinder.retrievers.chatir.settings import ModelSettings as ChatirSettings
     from viewfinder.retrievers.drilldown import network as drilldown
     from viewfinder.retrievers.drilldown.settings import ModelSettings as DrilldownSettings
+    from viewfinder.retrievers.shared.inputs import Inputs
     from viewfinder.training import Card, save_network
 
     torch.manual_seed(7)
@@ -118,11 +118,11 @@ def save_untrained(name: str, file: Path) -> None:
 def save_fashioniq(file: Path) -> None:
     import torch
 
-    from viewfinder.networks.attributes import AttributeHead
-    from viewfinder.retrievers.blocks.word_vectors import WordVectors
     from viewfinder.retrievers.fashioniq.network import TransformerRetriever
     from viewfinder.retrievers.fashioniq.settings import LossSettings, Transformer
+    from viewfinder.retrievers.shared.word_vectors import WordVectors
     from viewfinder.training import Card, save_network
+    from viewfinder.training.attribute_layers import AttributeHead
 
     torch.manual_seed(7)
     settings = Transformer(width=8, layers=1, heads=2, hidden=8, padding_mask=True, words="learned", attributes=2)
@@ -157,9 +157,9 @@ def save_combiner(file: Path) -> None:
 def save_mai(file: Path) -> None:
     import torch
 
-    from viewfinder.retrievers.blocks.word_vectors import WordVectors
     from viewfinder.retrievers.mai.network import MaiNetwork
     from viewfinder.retrievers.mai.settings import LossSettings, Model
+    from viewfinder.retrievers.shared.word_vectors import WordVectors
     from viewfinder.training import Card, save_network
 
     torch.manual_seed(7)

@@ -168,11 +168,11 @@ def save_fashioniq() -> Callable[[Path, str, int], Path]:
     def save(file: Path, raw_version: str, raw_width: int) -> Path:
         import torch
 
-        from viewfinder.networks.attributes import AttributeHead
-        from viewfinder.retrievers.blocks.word_vectors import WordVectors
         from viewfinder.retrievers.fashioniq.network import TransformerRetriever
         from viewfinder.retrievers.fashioniq.settings import Transformer
+        from viewfinder.retrievers.shared.word_vectors import WordVectors
         from viewfinder.training import Card, save_network
+        from viewfinder.training.attribute_layers import AttributeHead
 
         torch.manual_seed(5)
         model = Transformer(

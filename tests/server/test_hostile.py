@@ -17,10 +17,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 import viewfinder.library
+from viewfinder.index import FileRecord, PictureRow
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
-from viewfinder.stores import FileRecord, PictureRow
 from viewfinder.testing import COLOURS, ColourEncoder, halves, load_colours
 
 API = "/api/v1"

@@ -11,7 +11,7 @@ import torch
 from viewfinder.data.dialogues import Round, dialogue
 from viewfinder.questioners.trained.files import NO_PICTURES, SYSTEM, load
 from viewfinder.questioners.trained.selector import MOST_ROUNDS, Selector
-from viewfinder.retrievers.blocks.sentences import SentenceVectors
+from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, seed_all
 from viewfinder.training.checkpoints import save_network

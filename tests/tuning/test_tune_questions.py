@@ -21,12 +21,12 @@ from viewfinder.questioners import trained
 from viewfinder.questioners.base import Sight
 from viewfinder.questioners.trained import TrainedQuestions
 from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, halves, tiny_pictures
+from viewfinder.training.weights import read_card
 from viewfinder.tuning import QuestionPlan, QuestionReport, question_settings, train_questions
 from viewfinder.tuning.foretelling import Told
 from viewfinder.tuning.pool import build_pool
 from viewfinder.tuning.questions import accuracies
 from viewfinder.tuning.talks import read_talks
-from viewfinder.weights import read_card
 
 ENCODER = ColourEncoder()
 NUMBERS = ("pool.fewest_meant=4", "answers.epochs=25", "answers.batch=128", "answers.learning_rate=0.01",

@@ -10,12 +10,12 @@ import pytest
 
 import viewfinder
 from viewfinder.data import read_coco
-from viewfinder.data.world import world
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.head import Head
 from viewfinder.errors import BadInput
 from viewfinder.library import Library
 from viewfinder.tuning import tune
+from viewfinder.worlds import world
 
 pytestmark = pytest.mark.slow
 

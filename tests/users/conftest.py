@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from viewfinder.data.truth import PictureTruth, ThingTruth
-from viewfinder.data.world.words import NOUNS
+from viewfinder.worlds.words import NOUNS
 
 BROWN_DOG = ThingTruth(1, "dog", NOUNS["dog"], "brown", "small", "plain", "left", (40, 240, 60, 50), "left", "bottom")
 BLACK_DOG = ThingTruth(

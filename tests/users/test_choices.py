@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from viewfinder.conversation import Question
 from viewfinder.data.truth import PictureTruth
-from viewfinder.data.world.records import catalogue_row, picture_truth
-from viewfinder.data.world.scene import sample_scene
 from viewfinder.encoders.tags import tag_groups
 from viewfinder.questioners import Candidates, InformationGain
 from viewfinder.users import Oracle
 from viewfinder.users.choices import choose
+from viewfinder.worlds.records import catalogue_row, picture_truth
+from viewfinder.worlds.scene import sample_scene
 
 SCENES = [sample_scene(seed=2, number=number) for number in range(1, 31)]
 TRUTHS = {truth.image: truth for truth in map(picture_truth, SCENES)}

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from viewfinder.conversation import Question
 from viewfinder.data.truth import PictureTruth
-from viewfinder.data.world.records import picture_truth
-from viewfinder.data.world.scene import sample_scene
 from viewfinder.users import Comparer, Oracle, TruthComparer, differences
+from viewfinder.worlds.records import picture_truth
+from viewfinder.worlds.scene import sample_scene
 
 TRUTHS = {truth.image: truth for truth in (picture_truth(sample_scene(seed=4, number=n)) for n in range(1, 31))}
 PICTURES = st.sampled_from(sorted(TRUTHS))

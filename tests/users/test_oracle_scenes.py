@@ -10,11 +10,14 @@ from hypothesis import strategies as st
 
 from viewfinder.conversation import Question, is_dont_know
 from viewfinder.data.truth import PictureTruth
-from viewfinder.data.world.dialogues import scene_dialogue
-from viewfinder.data.world.kinds import COLOURS, KINDS, PLACES
-from viewfinder.data.world.records import picture_truth
-from viewfinder.data.world.scene import PREDICATES, Scene, holds, sample_scene
-from viewfinder.data.world.words import (
+from viewfinder.errors import UnknownName
+from viewfinder.users import Answerer, Oracle
+from viewfinder.users.text import NUMBER_WORDS
+from viewfinder.worlds.dialogues import scene_dialogue
+from viewfinder.worlds.kinds import COLOURS, KINDS, PLACES
+from viewfinder.worlds.records import picture_truth
+from viewfinder.worlds.scene import PREDICATES, Scene, holds, sample_scene
+from viewfinder.worlds.words import (
     CANT_TELL,
     COLOUR_WORDS,
     NOUNS,
@@ -25,9 +28,6 @@ from viewfinder.data.world.words import (
     SIZE_WORDS,
     WHERE,
 )
-from viewfinder.errors import UnknownName
-from viewfinder.users import Answerer, Oracle
-from viewfinder.users.text import NUMBER_WORDS
 
 SCENES = {f"{number:012d}.jpg": sample_scene(seed=8, number=number) for number in range(1, 41)}
 ORACLE = Oracle({picture: picture_truth(scene) for picture, scene in SCENES.items()})

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from viewfinder.conversation import Answer, Like, Question, Say, Turn, is_dont_know
 from viewfinder.data.truth import PictureTruth
-from viewfinder.data.world.records import picture_truth
-from viewfinder.data.world.scene import sample_scene
 from viewfinder.users import Manners, Oracle, Person, Sayer, Screen, SimulatedUser, TruthComparer, truth_sayings
+from viewfinder.worlds.records import picture_truth
+from viewfinder.worlds.scene import sample_scene
 
 TRUTHS = {truth.image: truth for truth in (picture_truth(sample_scene(seed=6, number=n)) for n in range(1, 13))}
 PICTURES = sorted(TRUTHS)

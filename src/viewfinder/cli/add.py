@@ -16,7 +16,7 @@ from viewfinder.cli.failing import FAILED, QUARANTINED
 from viewfinder.cli.interrupts import Interrupts
 from viewfinder.cli.options import JsonOption, LibraryOption, library_folder
 from viewfinder.cli.output import counted, emit, note, say
-from viewfinder.progress import progress_bar
+from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
     from viewfinder.encoders import Encoder

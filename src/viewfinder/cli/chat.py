@@ -9,7 +9,7 @@ import typer
 
 from viewfinder.cli.options import CountOption, JsonOption, LeaningOption, LibraryOption, open_library
 from viewfinder.cli.output import counted, note, say
-from viewfinder.progress import progress_bar
+from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from viewfinder.cli.failing import FAILED
 from viewfinder.cli.interrupts import Interrupts
 from viewfinder.cli.options import FeaturesOption, JsonOption
 from viewfinder.cli.output import counted, emit, note, say
-from viewfinder.progress import progress_bar
+from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
     from viewfinder.construction import Constructed, Part, Pipeline

@@ -80,8 +80,8 @@ def _serve(folder: Path) -> int:
 
 def _prepared(plan: Demo, out: Path, *, quiet: bool) -> Library:
     """The world drawn and indexed; what an earlier run has done is kept."""
-    from viewfinder.data.world import write_scenes
     from viewfinder.library import Library
+    from viewfinder.worlds import write_scenes
 
     tell = (lambda line: None) if quiet else note
     drawn, catalogue = out / "world", out / "world" / "catalogue.csv"

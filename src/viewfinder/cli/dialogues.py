@@ -17,7 +17,7 @@ from viewfinder.cli.failing import FAILED
 from viewfinder.cli.interrupts import Interrupts
 from viewfinder.cli.options import FeaturesOption, JsonOption, VectorsOption
 from viewfinder.cli.output import counted, emit, note, say
-from viewfinder.progress import progress_bar
+from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
     from viewfinder.evaluation.generating import Generated

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from viewfinder.encoders import Encoder
     from viewfinder.evaluation import Plan, Row, Run
     from viewfinder.evaluation.plan import Told
-    from viewfinder.measures import Ties
+    from viewfinder.metrics import Ties
 
 RUNS = Path("runs/evaluate")
 CAPTIONER = "captioner"

@@ -11,11 +11,11 @@ from viewfinder.cli.add import LISTED, note_preparation
 from viewfinder.cli.failing import QUARANTINED
 from viewfinder.cli.options import JsonOption
 from viewfinder.cli.output import counted, emit, say
-from viewfinder.progress import progress_bar
+from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
     from viewfinder.encoders import Encoder
-    from viewfinder.features import Features
+    from viewfinder.encoders.features import Features
 
 
 def features(
@@ -31,7 +31,7 @@ def features(
     An interrupted run goes on where it was; pictures that did not change are not read again.
     """
     from viewfinder.encoders import load_encoder
-    from viewfinder.features import features as compute
+    from viewfinder.encoders.features import features as compute
 
     model = load_encoder(encoder)
     note_preparation(model)

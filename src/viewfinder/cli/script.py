@@ -17,7 +17,7 @@ from viewfinder.conversation import Conversation, Turn, turn_from_json
 from viewfinder.errors import BadInput, ViewfinderError
 
 if TYPE_CHECKING:
-    from viewfinder.results import Hits
+    from viewfinder.index.results import Hits
     from viewfinder.session import Session
 
 

@@ -19,8 +19,8 @@ from viewfinder.conversation import Conversation, Turn
 from viewfinder.errors import BadInput, ViewfinderError
 
 if TYPE_CHECKING:
+    from viewfinder.index.results import Hits
     from viewfinder.library import Library
-    from viewfinder.results import Hits
     from viewfinder.retrievers import Retriever
     from viewfinder.session import Session
 

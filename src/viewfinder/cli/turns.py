@@ -12,10 +12,10 @@ import typer
 
 from viewfinder.cli.output import emit, plain, say, say_pieces, show, show_hits
 from viewfinder.conversation import Conversation, Like, Node, Question
-from viewfinder.telling import described
+from viewfinder.index.telling import described
 
 if TYPE_CHECKING:
-    from viewfinder.results import Hits
+    from viewfinder.index.results import Hits
     from viewfinder.retrievers.base import Operation
     from viewfinder.session import Session
 

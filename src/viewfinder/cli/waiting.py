@@ -29,7 +29,7 @@ def question_unless_typed(
     Raises:
         ViewfinderError: the questioner cannot work.
     """
-    choose = session.choice()
+    choose = session.question_choice()
     if choose is None:
         return session.question
     chosen = _begun(choose)
@@ -43,7 +43,7 @@ def question_unless_typed(
             waited += POLL_S
     except KeyboardInterrupt:
         return None
-    session.asked(chosen.result())
+    session.record_question(chosen.result())
     return session.question
 
 

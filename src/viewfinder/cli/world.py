@@ -11,10 +11,10 @@ import typer
 
 from viewfinder.cli.options import JsonOption
 from viewfinder.cli.output import counted, emit, say
-from viewfinder.progress import progress_bar
+from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
-    from viewfinder.data.world import WorldReport
+    from viewfinder.worlds import WorldReport
 
 WORTH_PROCESSES = 100
 """Pictures from which on several processes are worth their start."""
@@ -47,7 +47,7 @@ def world(
     as_json: JsonOption = False,
 ) -> int:
     """Make annotated pictures to try, train and test with."""
-    from viewfinder.data import world as worlds
+    from viewfinder import worlds
 
     processes = _processes(count) if workers is None else workers
     with progress_bar("making pictures", count or None, shown=not as_json) as progress:

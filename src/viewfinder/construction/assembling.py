@@ -27,9 +27,9 @@ from viewfinder.construction.truth import TruthGallery, TruthWriter, World, read
 from viewfinder.construction.written import ModelWriter
 from viewfinder.data import ReadReport
 from viewfinder.encoders import Encoder
+from viewfinder.encoders.features import features
+from viewfinder.encoders.features.lookup import IMAGES
 from viewfinder.errors import BadInput
-from viewfinder.features import features
-from viewfinder.features.lookup import IMAGES
 from viewfinder.language import Loads, load_language_model
 from viewfinder.library import Library
 

@@ -17,9 +17,9 @@ from jaxtyping import Float, Float32
 
 from viewfinder.construction.parts import Found, NotMade
 from viewfinder.encoders import Encoder
+from viewfinder.encoders.features import Features
 from viewfinder.errors import UnknownName
-from viewfinder.features import Features
-from viewfinder.stores import dot_scores, top_k
+from viewfinder.index import dot_scores, top_k
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from viewfinder.construction.captioners import CAPTIONS
 from viewfinder.construction.pictures import Part
 from viewfinder.construction.pipelines import PIPELINES, Pipeline
 from viewfinder.data.truth import TRUTH_FILE
-from viewfinder.data.world.chatsearch import LEAST_LIKENESS
+from viewfinder.worlds.chatsearch import LEAST_LIKENESS
 
 WORLD = "world"
 """The generator that says what a world knows of its pictures."""

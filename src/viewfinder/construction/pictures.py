@@ -14,8 +14,8 @@ from typing import Literal, get_args
 from viewfinder.data import CaptionedPicture, ReadReport, read_coco, read_flickr8k
 from viewfinder.data.splits import split_of
 from viewfinder.data.truth import TRUTH_FILE
+from viewfinder.encoders.features.lookup import IMAGES
 from viewfinder.errors import BadInput
-from viewfinder.features.lookup import IMAGES
 
 Part = Literal["train", "val", "test", "all"]
 

@@ -19,15 +19,15 @@ from viewfinder.construction.parts import Described, Found, NotMade, TwoRounds
 from viewfinder.data.chatsearch import ChatTurn
 from viewfinder.data.records import read_mapping
 from viewfinder.data.truth import PictureTruth, ThingTruth, read_truth
-from viewfinder.data.world.changes import instruction
-from viewfinder.data.world.chatsearch import WISHES, request, text_dialogue
-from viewfinder.data.world.folder import MARKER
-from viewfinder.data.world.kinds import Kind, Light
-from viewfinder.data.world.likeness import likeness, neighbours
-from viewfinder.data.world.phrases import Talk, talk_about
-from viewfinder.data.world.scene import Scene, Thing
-from viewfinder.data.world.stock import DRAWN, Stock
 from viewfinder.errors import BadInput
+from viewfinder.worlds.changes import instruction
+from viewfinder.worlds.chatsearch import WISHES, request, text_dialogue
+from viewfinder.worlds.folder import MARKER
+from viewfinder.worlds.kinds import Kind, Light
+from viewfinder.worlds.likeness import likeness, neighbours
+from viewfinder.worlds.phrases import Talk, talk_about
+from viewfinder.worlds.scene import Scene, Thing
+from viewfinder.worlds.stock import DRAWN, Stock
 
 _WORD = re.compile(r"[a-z]+")
 

@@ -1,4 +1,4 @@
-"""Readers of the published data formats; `viewfinder.data.world` writes many of them.
+"""Readers of the published data formats; `viewfinder.worlds` writes many of them.
 
 What every library needs (captions, catalogues, matching names with files) is imported here. The readers of one data
 set are modules of their own, so that a search does not load them:

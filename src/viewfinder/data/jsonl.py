@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -40,6 +41,31 @@ def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     with written.open("w", encoding="utf-8", newline="\n") as stream:
         stream.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     written.replace(path)
+
+
+def append_json_line(path: Path, record: Mapping[str, Any]) -> None:
+    """Adds a line; on return it is on the disk. A last line that a crash cut short is taken out first."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as stream:
+        stream.seek(max(stream.seek(0, os.SEEK_END) - 1, 0))
+        if stream.read(1) not in {b"", b"\n"}:
+            stream.seek(0)
+            whole, _ = whole_lines(stream.read())
+            stream.truncate(len(whole))
+            stream.write(b"" if whole.endswith(b"\n") or not whole else b"\n")
+        stream.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def whole_lines(content: bytes) -> tuple[bytes, bytes]:
+    """The whole lines of a journal, and what a crash left of a last one."""
+    end = content.rfind(b"\n") + 1
+    try:
+        is_whole = not content[end:].strip() or isinstance(json.loads(content[end:]), dict)
+    except ValueError:
+        is_whole = False
+    return (content, b"") if is_whole else (content[:end], content[end:])
 
 
 def _object(line: bytes, where: str) -> dict[str, Any]:

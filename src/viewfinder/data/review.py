@@ -10,15 +10,13 @@ changed and nothing is ever overwritten. Turns are as the dialogues have them (`
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, turns_of, turns_record
-from viewfinder.data.jsonl import json_lines
+from viewfinder.data.jsonl import append_json_line, json_lines, whole_lines
 from viewfinder.data.records import field_of
 from viewfinder.errors import BadInput
 
@@ -74,7 +72,10 @@ def read_reviews(file: Path, *, told: Callable[[str], None] = lambda line: None)
     Raises:
         BadInput: the file cannot be read, or a whole line is damaged (it is named).
     """
-    whole, torn = _parts(_content(file))
+    try:
+        whole, torn = whole_lines(file.read_bytes() if file.exists() else b"")
+    except OSError as error:
+        raise BadInput(f"{file}: cannot be read ({error.strerror})") from error
     if torn:
         told(f"{file}: the last line was cut short and does not count ({torn[:60].decode(errors='replace')})")
     found: dict[str, Review] = {}
@@ -92,15 +93,7 @@ def add_review(file: Path, review: Review) -> None:
         BadInput: the file cannot be written.
     """
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("a+b") as stream:
-            stream.seek(0)
-            whole, _ = _parts(stream.read())
-            stream.truncate(len(whole))
-            ended = b"" if not whole or whole.endswith(b"\n") else b"\n"
-            stream.write(ended + json.dumps(_record(review), ensure_ascii=False).encode() + b"\n")
-            stream.flush()
-            os.fsync(stream.fileno())
+        append_json_line(file, _record(review))
     except OSError as error:
         raise BadInput(f"{file}: cannot be written ({error.strerror}); check the folder and its disk") from error
 
@@ -113,26 +106,6 @@ def reviewed(samples: Iterable[ChatSample], reviews: Mapping[str, Review]) -> li
         if review is not None and review.verdict != "rejected":
             kept.append(replace(sample, turns=review.turns) if review.turns else sample)
     return kept
-
-
-def _content(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except FileNotFoundError:
-        return b""
-    except OSError as error:
-        raise BadInput(f"{file}: cannot be read ({error.strerror})") from error
-
-
-def _parts(content: bytes) -> tuple[bytes, bytes]:
-    """The whole lines, and what a crash left of a last one."""
-    end = content.rfind(b"\n") + 1
-    tail = content[end:]
-    try:
-        is_whole = not tail.strip() or isinstance(json.loads(tail), dict)
-    except ValueError:
-        is_whole = False
-    return (content, b"") if is_whole else (content[:end], tail)
 
 
 def _review(record: Mapping[str, Any], where: str) -> Review:

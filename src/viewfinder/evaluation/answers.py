@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from viewfinder.data.world.kinds import COLOURS
-from viewfinder.data.world.words import (
+from viewfinder.worlds.kinds import COLOURS
+from viewfinder.worlds.words import (
     COLOUR_FAMILIES,
     COLOUR_WORDS,
     NUMBERS,

@@ -18,7 +18,7 @@ from jaxtyping import Float
 from viewfinder.conversation import Answer, Conversation, Say, is_dont_know
 from viewfinder.data.dialogues import Dialogue, Round, dialogue
 from viewfinder.evaluation.conversing import Held
-from viewfinder.measures import repeated_questions, unique_tokens
+from viewfinder.metrics import repeated_questions, unique_tokens
 
 REPEATED, SHRUGS, BY_ANOTHER = "repeated questions", "don't know", "by another"
 

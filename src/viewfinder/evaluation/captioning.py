@@ -21,6 +21,7 @@ from jaxtyping import Float
 from viewfinder.data.fashion_iq import FashionIQ, fashion_kinds, read_fashion_iq
 from viewfinder.data.files import folder_at
 from viewfinder.encoders import Encoder
+from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.figures import Figure
 from viewfinder.evaluation.plan import Plan, Told
@@ -29,9 +30,8 @@ from viewfinder.evaluation.replay import RankTable
 from viewfinder.evaluation.results import Run, TaskResult, described_machine, write_run
 from viewfinder.evaluation.values import check_manners, evenly, provenance_of, write_details
 from viewfinder.evaluation.vectors import by_tenths
-from viewfinder.features import Features, features
-from viewfinder.measures import Interval, Measure, MeasureName, bleu, bootstrap_interval, cider_d, rouge_l
-from viewfinder.measures.sentences import LONGEST, ngrams
+from viewfinder.metrics import Interval, Measure, MeasureName, bleu, bootstrap_interval, cider_d, rouge_l
+from viewfinder.metrics.sentences import LONGEST, ngrams
 from viewfinder.users.captioner.captioner import SYSTEM, Captioner
 
 CAPTIONS = "captions.jsonl"

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from viewfinder.errors import BadInput
 from viewfinder.evaluation.figures import Figure, per_talk
 from viewfinder.evaluation.results import Run, TaskResult
-from viewfinder.measures import Interval, difference_interval, permutation_test
+from viewfinder.metrics import Interval, difference_interval, permutation_test
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from viewfinder.evaluation.answering import answer_to
 from viewfinder.evaluation.replay import Progress, RankTable, ranks_in
 from viewfinder.evaluation.speaking import forced
 from viewfinder.evaluation.task import Talk, Task
-from viewfinder.gallery import Gallery
-from viewfinder.measures import carried
-from viewfinder.memo import StepMemo
+from viewfinder.index import Gallery
+from viewfinder.index.memo import StepMemo
+from viewfinder.metrics import carried
 from viewfinder.retrievers import Query, Retriever
 from viewfinder.session import Session
 from viewfinder.users.base import Screen, SimulatedUser
@@ -92,7 +92,7 @@ class Live:
 
     def __post_init__(self) -> None:
         shows = forced(self.retriever)
-        self._session = Session(lambda: self.gallery, shows, self.questioner, n=LOOKS_AT, memo=StepMemo())
+        self._session = Session(self.gallery, shows, self.questioner, n=LOOKS_AT, memo=StepMemo())
 
     @property
     def held(self) -> Held:

@@ -24,7 +24,7 @@ from viewfinder.evaluation.systems import load_system
 from viewfinder.evaluation.task import Task
 from viewfinder.evaluation.values import provenance_of
 from viewfinder.evaluation.vectors import pictures_of
-from viewfinder.measures import Ties
+from viewfinder.metrics import Ties
 from viewfinder.retrievers import Retriever
 from viewfinder.users import SimulatedUser
 

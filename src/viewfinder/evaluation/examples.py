@@ -16,7 +16,7 @@ from jaxtyping import Float, Float32
 from viewfinder.conversation import Answer, Conversation, Like, Node, Turn
 from viewfinder.evaluation.replay import RankTable, asked_for, conversation_of
 from viewfinder.evaluation.task import Talk, Task
-from viewfinder.gallery import Gallery
+from viewfinder.index import Gallery
 from viewfinder.retrievers import Query, RegionSpace, Retriever
 
 TALKS = 4

@@ -22,7 +22,7 @@ from jaxtyping import Float
 
 from viewfinder.evaluation.replay import RankTable
 from viewfinder.evaluation.task import Task
-from viewfinder.measures import (
+from viewfinder.metrics import (
     Interval,
     Measure,
     MeasureName,

@@ -27,8 +27,8 @@ from viewfinder.evaluation.spreading import spread
 from viewfinder.evaluation.systems import load_system, weights_mark
 from viewfinder.evaluation.task import Task
 from viewfinder.evaluation.vectors import pictures_of
-from viewfinder.gallery import Gallery
-from viewfinder.measures import repeated_questions, unique_tokens
+from viewfinder.index import Gallery
+from viewfinder.metrics import repeated_questions, unique_tokens
 from viewfinder.retrievers import Retriever
 from viewfinder.users import SimulatedUser
 

@@ -34,7 +34,7 @@ from viewfinder.evaluation.results import Run, described_machine
 from viewfinder.evaluation.speaking import forced, state_after
 from viewfinder.evaluation.systems import load_system, space_of
 from viewfinder.evaluation.values import Measured, check_manners, evenly, provenance_of, task_of_values
-from viewfinder.gallery import Gallery
+from viewfinder.index import Gallery
 from viewfinder.pictures import AtMost, decode_one
 from viewfinder.retrievers import Retriever
 

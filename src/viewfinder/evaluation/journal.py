@@ -7,12 +7,11 @@ so that a program that is killed loses only what was being said.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
+from viewfinder.data.jsonl import append_json_line, json_lines, whole_lines, write_jsonl
 from viewfinder.errors import BadInput
 
 SCHEMA = "viewfinder/dialogues-journal"
@@ -49,62 +48,35 @@ class Journal:
         """
         if self.file.is_file():
             raise BadInput(f"{self.file}: an earlier run was stopped here; --resume goes on, or remove this file")
-        self._write([])
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        write_jsonl(self.file, [{"schema": SCHEMA, "run": dict(self.run)}])
         return {}
 
     def resumed(self) -> dict[int, Entry]:
-        """The talks that are over, by place; a line that was cut short is forgotten.
+        """The talks that are over, by place; a last line that was cut short is forgotten.
 
         Raises:
-            BadInput: the record is that of another run (what differs is named).
+            BadInput: the record is that of another run (what differs is named), or damaged.
         """
         if not self.file.is_file():
-            self._write([])
-            return {}
-        head, *lines = self.file.read_text(encoding="utf-8").splitlines() or [""]
-        self._check_same(_object(head) or {})
-        found = {entry.place: entry for line in lines if (entry := _entry(line)) is not None}
-        self._write(list(found.values()))
-        return found
-
-    def add(self, entry: Entry) -> None:
-        """Records a talk; on return it is on the disk."""
-        self._append(json.dumps(asdict(entry)))
-
-    def _check_same(self, head: Mapping[str, Any]) -> None:
-        if head.get("schema") != SCHEMA:
+            return self.begun()
+        head, *lines = whole_lines(self.file.read_bytes())[0].splitlines() or [b"{}"]
+        try:
+            before: Mapping[str, str] | None = json.loads(head)["run"] if SCHEMA.encode() in head else None
+        except (ValueError, LookupError):
+            before = None
+        if before is None:
             raise BadInput(f"{self.file}: this is no record of talks; remove it, or choose another --out")
-        before: Mapping[str, str] = head["run"]
         for name in dict.fromkeys((*self.run, *before)):
             if before.get(name) != self.run.get(name):
                 raise BadInput(
                     f"{self.file}: begun with {name} {before.get(name)!r}, not {self.run.get(name)!r}; "
                     "go on as it was begun, or remove this file"
                 )
+        records = (record for _, record in json_lines([b"", *lines], where=str(self.file)))
+        entries = (Entry(**{**record, "dialog": tuple(record["dialog"])}) for record in records)
+        return {entry.place: entry for entry in entries}
 
-    def _write(self, entries: list[Entry]) -> None:
-        """The record anew, by way of another file."""
-        lines = [json.dumps({"schema": SCHEMA, "run": dict(self.run)}), *(json.dumps(asdict(one)) for one in entries)]
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        fresh = self.file.with_name(f"{self.file.name}.new")
-        fresh.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        fresh.replace(self.file)
-
-    def _append(self, line: str) -> None:
-        with self.file.open("a", encoding="utf-8") as stream:
-            stream.write(f"{line}\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-
-
-def _entry(line: str) -> Entry | None:
-    record = _object(line)
-    return None if record is None else Entry(**{**record, "dialog": tuple(record["dialog"])})
-
-
-def _object(line: str) -> dict[str, Any] | None:
-    try:
-        record = json.loads(line)
-    except ValueError:  # cut short
-        return None
-    return record if isinstance(record, dict) else None
+    def add(self, entry: Entry) -> None:
+        """Records a talk; on return it is on the disk."""
+        append_json_line(self.file, asdict(entry))

@@ -15,9 +15,9 @@ from jaxtyping import Float, Float32
 from viewfinder.data.instances import read_instances
 from viewfinder.data.splits import split_of
 from viewfinder.data.truth import TRUTH_FILE, ThingTruth, read_truth
-from viewfinder.data.world.words import PATTERN_NOUNS, with_article
 from viewfinder.encoders.base import Pixels
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.worlds.words import PATTERN_NOUNS, with_article
 
 SIDE = 6
 """Cells of a side of the grid that windows are made of: the regions' own."""

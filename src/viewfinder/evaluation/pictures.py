@@ -13,8 +13,7 @@ from jaxtyping import Float32
 from viewfinder.data import match_keys
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput
-from viewfinder.gallery import Gallery, RawVectors
-from viewfinder.stores import FileRecord, PictureRow, Snapshot
+from viewfinder.index import FileRecord, Gallery, PictureRow, RawVectors, Snapshot
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +53,8 @@ class Pictures:
         return found
 
     def _snapshot(self, rows: Sequence[int], captions: Mapping[str, str]) -> Snapshot:
-        from viewfinder.stores.columns import columns_of
-        from viewfinder.stores.rows import pictures_to_arrow
+        from viewfinder.index.columns import columns_of
+        from viewfinder.index.rows import pictures_to_arrow
 
         keys = [self.keys[row] for row in rows]
         pictures = [

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from viewfinder.measures import Ties
+from viewfinder.metrics import Ties
 
 Told = Callable[[str], None]
 """Called with a line whenever a stage is reached."""

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Float16, Float32
 
+from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput
-from viewfinder.features import Features
 
 BATCH = 256
 """Pictures read at a time: with 36 regions of 1280 numbers in half precision, 24 MB."""

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
-from viewfinder.gallery import Gallery
+from viewfinder.index import Gallery, RegionBlock, likeness, rank_fusion
 from viewfinder.retrievers import Query, RegionSpace
-from viewfinder.stores import RegionBlock, likeness, rank_fusion
 
 VECTORS_AT_ONCE = 64
 """In one product: with 36 regions, the similarities to 2,000 pictures are 18 MB."""

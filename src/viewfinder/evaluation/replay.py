@@ -18,10 +18,10 @@ from viewfinder.conversation import BackTo, Conversation, Node
 from viewfinder.evaluation.region_scores import RegionScorer
 from viewfinder.evaluation.speaking import forced
 from viewfinder.evaluation.task import Talk, Task
-from viewfinder.gallery import Gallery, plain_sum
-from viewfinder.measures import rank_bounds, score_bounds
-from viewfinder.resolving import resolve
-from viewfinder.results import TIE
+from viewfinder.index import Gallery, plain_sum
+from viewfinder.index.resolving import resolve
+from viewfinder.index.results import TIE
+from viewfinder.metrics import rank_bounds, score_bounds
 from viewfinder.retrievers import Query, RegionSpace, Retriever, reads_of
 
 AT_ONCE = 4096

@@ -28,7 +28,7 @@ from viewfinder.errors import BadInput
 from viewfinder.evaluation.figures import Figure, values_st
 from viewfinder.evaluation.replay import RankTable
 from viewfinder.evaluation.task import Task
-from viewfinder.measures import Measure, Ties
+from viewfinder.metrics import Measure, Ties
 
 SCHEMA, VERSION = "viewfinder/results", 1
 RESULTS, RANKS, DIALOGUES = "results.json", "ranks.npz", "dialogues.json"

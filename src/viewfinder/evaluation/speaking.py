@@ -8,8 +8,8 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from viewfinder.conversation import Conversation, Turn
 from viewfinder.errors import BadInput
-from viewfinder.gallery import Gallery
-from viewfinder.resolving import resolve
+from viewfinder.index import Gallery
+from viewfinder.index.resolving import resolve
 from viewfinder.retrievers import ResolvedTurn, Retriever, Speaks, reads_of
 
 State = TypeVar("State")

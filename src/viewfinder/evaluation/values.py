@@ -19,7 +19,7 @@ from viewfinder.evaluation.plan import Plan
 from viewfinder.evaluation.replay import RankTable
 from viewfinder.evaluation.results import CHECKPOINT, Provenance, Run, TaskResult, write_run
 from viewfinder.evaluation.systems import weights_mark
-from viewfinder.measures import Measure, MeasureName, bootstrap_interval
+from viewfinder.metrics import Measure, MeasureName, bootstrap_interval
 
 Thing = TypeVar("Thing")
 

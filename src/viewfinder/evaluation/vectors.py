@@ -12,15 +12,15 @@ from jaxtyping import Float32
 
 from viewfinder.data import read_catalogue
 from viewfinder.encoders import Encoder
+from viewfinder.encoders.features import Features, features, read_vectors
+from viewfinder.encoders.features.chunks import Progress
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import Plan, Told
 from viewfinder.evaluation.raw import MappedVectors, raw_of
 from viewfinder.evaluation.systems import space_of
-from viewfinder.features import Features, features, read_vectors
-from viewfinder.features.chunks import Progress
 from viewfinder.retrievers import RegionSpace, Retriever
-from viewfinder.retrievers.blocks.detector import DETECTOR_VERSION, detector_features
+from viewfinder.retrievers.shared.detector import DETECTOR_VERSION, detector_features
 
 
 def pictures_of(

@@ -33,7 +33,7 @@ from viewfinder.evaluation.speaking import WORDS_ALONE, Speaker, leaning_to, sai
 from viewfinder.evaluation.systems import load_system
 from viewfinder.evaluation.values import Measured, check_manners, evenly, provenance_of, task_of_values
 from viewfinder.evaluation.vectors import by_tenths, pictures_of
-from viewfinder.gallery import Gallery
+from viewfinder.index import Gallery
 
 PROTOCOL, ANSWERS = "visual", "answers.jsonl"
 HISTORY = "history"

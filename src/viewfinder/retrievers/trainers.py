@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from viewfinder.data.files import folder_at
 from viewfinder.encoders.base import Encoder
+from viewfinder.encoders.features import Features, features
+from viewfinder.encoders.features.places import is_writable, places_of
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.features import Features, features
-from viewfinder.features.places import is_writable, places_of
-from viewfinder.retrievers.blocks.described import Described, read_described
-from viewfinder.retrievers.blocks.sentences import SentenceVectors
-from viewfinder.retrievers.blocks.talks import Talks, read_talks
+from viewfinder.retrievers.shared.described import Described, read_described
+from viewfinder.retrievers.shared.sentences import SentenceVectors
+from viewfinder.retrievers.shared.talks import Talks, read_talks
 
 if TYPE_CHECKING:
     from viewfinder.training import Fitted, Job

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from viewfinder import __version__
-from viewfinder.memo import MEMO
+from viewfinder.index.memo import MEMO
 from viewfinder.server import access, metrics, openapi, pages, problems
 from viewfinder.server.database import (
     Database,

@@ -15,10 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from viewfinder.errors import BadInput, ViewfinderError
-from viewfinder.gallery import Gallery
+from viewfinder.index import Gallery, generation, load_built
 from viewfinder.library import Library, Settings
 from viewfinder.server.problems import Problem
-from viewfinder.stores import generation, load_built
 
 LOOK_S = 1.0
 """How often the tables are looked at; a look takes 0.1 ms."""

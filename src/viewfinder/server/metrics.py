@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from viewfinder.memo import MEMO
+from viewfinder.index.memo import MEMO
 from viewfinder.server.jobs.collection import snapshot_of
 from viewfinder.server.logs import route_of
 

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         Training,
         WarmupCosine,
     )
-    from viewfinder.weights import Card, read_card
+    from viewfinder.training.weights import Card, read_card
 
 __all__ = [
     "Batches",
@@ -99,7 +99,7 @@ _MODULES = {
     ),
 }  # fmt: skip
 _HOMES = {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names}
-_HOMES |= dict.fromkeys(("Card", "read_card"), "viewfinder.weights")
+_HOMES |= dict.fromkeys(("Card", "read_card"), "viewfinder.training.weights")
 
 
 def __getattr__(name: str) -> Any:

@@ -19,7 +19,16 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from viewfinder.errors import BadInput, DiskFull
-from viewfinder.weights import NETWORK, VERSION, Card, card_of, check_card, checksum, damaged, read_record
+from viewfinder.training.weights import (
+    NETWORK,
+    VERSION,
+    Card,
+    card_of,
+    check_card,
+    checksum,
+    damaged,
+    read_record,
+)
 
 CHECKPOINT = "viewfinder/checkpoint"
 

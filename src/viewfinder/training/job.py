@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from viewfinder.errors import BadInput
 from viewfinder.training.settings import Training
-from viewfinder.weights import Card
+from viewfinder.training.weights import Card
 
 Figures = Mapping[str, Tensor | float | int]
 Loss = Callable[[nn.Module, Any], tuple[Tensor, Figures]]

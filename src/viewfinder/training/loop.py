@@ -24,12 +24,12 @@ from accelerate.utils import broadcast_object_list, send_to_device
 from torch import Tensor, nn
 
 from viewfinder.errors import BadInput, ViewfinderError
-from viewfinder.progress import Report, progress_bar
 from viewfinder.training.batches import groups, share_of
 from viewfinder.training.checkpoints import save_network
 from viewfinder.training.job import Figures, Fitted, Job
 from viewfinder.training.logs import Log, Record
 from viewfinder.training.optimisers import make_optimiser
+from viewfinder.training.progress import Report, progress_bar
 from viewfinder.training.schedules import make_schedule
 from viewfinder.training.seeds import own_randomness, seed_all
 from viewfinder.training.settings import Training

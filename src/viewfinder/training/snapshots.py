@@ -19,7 +19,7 @@ from viewfinder.training.optimisers import optimiser_state, set_optimiser_state
 from viewfinder.training.schedules import ByTorch, Plateau
 from viewfinder.training.seeds import random_state, set_random_state
 from viewfinder.training.settings import OneCycle, Training, WarmupCosine
-from viewfinder.weights import Card, check_card
+from viewfinder.training.weights import Card, check_card
 
 FREE = {"patience", "log_every", "save_every", "keep", "validate_epochs", "validate_steps"}
 """Settings that a resumed training may change."""

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize, relu
 
 from viewfinder.questioners.trained import meaning
-from viewfinder.retrievers.blocks.sentences import SentenceVectors
+from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.training import Batches, shuffled
 from viewfinder.tuning.pool import Pooled, asked_text
 from viewfinder.tuning.replies import value_of

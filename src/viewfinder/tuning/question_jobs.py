@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from viewfinder.retrievers.blocks.sentences import SentenceVectors
+from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.training import Card, Fitted, Job, OneCycle, Training, fit, load_network, seed_all
 from viewfinder.tuning.foretelling import (
     AnswerData,

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from viewfinder.encoders.features.places import is_writable, places_of
 from viewfinder.errors import BadInput
-from viewfinder.features.places import is_writable, places_of
 from viewfinder.questioners.trained.files import NO_PICTURES, SYSTEM
-from viewfinder.retrievers.blocks.sentences import SentenceVectors
+from viewfinder.retrievers.shared.sentences import SentenceVectors
+from viewfinder.training.weights import NETWORK, Card
 from viewfinder.tuning.familiar import familiarity, standardised
 from viewfinder.tuning.pool import Pooled, build_pool
 from viewfinder.tuning.question_plan import QuestionPlan, QuestionReport
 from viewfinder.tuning.talks import TalkSplits, read_against, read_talks
-from viewfinder.weights import NETWORK, Card
 
 if TYPE_CHECKING:
     from torch import Tensor

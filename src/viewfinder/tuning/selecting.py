@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, relu
 
 from viewfinder.questioners.trained.selector import MOST_ROUNDS
-from viewfinder.retrievers.blocks.sentences import SentenceVectors
+from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.training import Batches, shuffled
 from viewfinder.tuning.pool import Pooled, asked_text
 from viewfinder.tuning.talks import Talks

@@ -13,7 +13,7 @@ from viewfinder.data import CaptionedPicture, read_coco, read_flickr8k, read_pro
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.fit import Captioned, calibrate, fit
 from viewfinder.encoders.starter.head import Head
-from viewfinder.measures import ranks, recall_at
+from viewfinder.metrics import ranks, recall_at
 from viewfinder.pictures import AtMost, Limits, decode
 from viewfinder.tuning.labels import with_labels
 

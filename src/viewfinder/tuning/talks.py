@@ -13,8 +13,8 @@ from viewfinder.data.captions import read_coco, read_flickr8k
 from viewfinder.data.dialogues import Dialogue, read_dialogues, read_visdial
 from viewfinder.data.splits import SPLITS, split_of
 from viewfinder.encoders.base import Encoder
+from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.features import Features, features
 from viewfinder.tuning.photo_talks import photo_talks, read_photo_questions
 
 Tell = Callable[[str], None]

@@ -16,7 +16,6 @@ from typing import Any
 from viewfinder.conversation import Question, is_dont_know
 from viewfinder.data.captions import read_captions_csv, read_coco, read_flickr8k
 from viewfinder.data.files import folder_at, read_json
-from viewfinder.data.world.words import listed
 from viewfinder.encoders.tags import TagGroup, tag_groups
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.users.captioned import COLOUR_NAMES, PEOPLE, Mention, mentions, same_things, singular
@@ -24,6 +23,7 @@ from viewfinder.users.choices import SOMETHING_ELSE
 from viewfinder.users.lexicon import ARTICLES
 from viewfinder.users.naming import known_of
 from viewfinder.users.text import DONT_KNOW, NONE_OF_THESE, counted, names, open_choices, plain, yes_or_no
+from viewfinder.worlds.words import listed
 
 
 @dataclass(frozen=True)

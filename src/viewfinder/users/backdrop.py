@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-from viewfinder.data.world.words import PLACE_NOUNS
 from viewfinder.users.lexicon import LIGHTS, PLACE_WORDS, SCENERY, UNSURE_LIGHTS, UNSURE_PLACES, bare
 from viewfinder.users.phrases import Scene
 from viewfinder.users.text import yes_or_no
+from viewfinder.worlds.words import PLACE_NOUNS
 
 
 def scenery(scene: Scene, what: str) -> str | None:

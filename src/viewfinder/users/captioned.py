@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from viewfinder.data.world.kinds import COLOURS
 from viewfinder.users.text import NUMBER_WORDS, words_in
+from viewfinder.worlds.kinds import COLOURS
 
 COLOUR_NAMES = frozenset({*COLOURS, "grey", "gray", "beige", "tan", "gold", "silver", "navy", "blonde", "blond"})
 _DENIED = frozenset({"no", "not", "without", "never", "nor"})

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from viewfinder.conversation import Question
 from viewfinder.data.truth import PictureTruth
-from viewfinder.data.world.words import COLOUR_WORDS, LIGHT_WORDS, SIZE_WORDS
 from viewfinder.users.goods import Article, Shelf, head_of
 from viewfinder.users.lexicon import CLASSES, LIGHTS, PLACE_WORDS
 from viewfinder.users.text import NONE_OF_THESE, counted, names, open_choices
+from viewfinder.worlds.words import COLOUR_WORDS, LIGHT_WORDS, SIZE_WORDS
 
 SOMETHING_ELSE = "something else"
 _NONE = re.compile(r"^(?:no\b|none\b|nobody\b|nothing\b|nowhere\b)")

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from viewfinder.data.truth import PictureTruth, ThingTruth
-from viewfinder.data.world.catalogue.statements import phrases_of
-from viewfinder.data.world.catalogue.vocabulary import COMPARISONS, FACETS
-from viewfinder.data.world.words import LIGHT_WORDS, WHERE, listed, spot_words, with_article
 from viewfinder.users.goods import head_of, kind_named, plain_attributes
 from viewfinder.users.lexicon import in_background
 from viewfinder.users.oracle import truth_of
 from viewfinder.users.text import counted
+from viewfinder.worlds.catalogue.statements import phrases_of
+from viewfinder.worlds.catalogue.vocabulary import COMPARISONS, FACETS
+from viewfinder.worlds.words import LIGHT_WORDS, WHERE, listed, spot_words, with_article
 
 _SIZES = {"small": 0, "medium": 1, "large": 2}
 _ORDINALS = {2: "second", 3: "third", 4: "fourth"}

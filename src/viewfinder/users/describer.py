@@ -7,9 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from viewfinder.data.truth import PictureTruth, ThingTruth
-from viewfinder.data.world.catalogue.statements import a, phrases_of
-from viewfinder.data.world.catalogue.vocabulary import FACETS
-from viewfinder.data.world.words import LIGHT_WORDS, WHERE, listed, spot_words, with_article
 from viewfinder.errors import UnknownName
 from viewfinder.users.backdrop import place_named
 from viewfinder.users.goods import head_of, plain_attributes
@@ -17,6 +14,9 @@ from viewfinder.users.naming import known_of
 from viewfinder.users.oracle import truth_of
 from viewfinder.users.scenes import all_named, described
 from viewfinder.users.text import counted
+from viewfinder.worlds.catalogue.statements import a, phrases_of
+from viewfinder.worlds.catalogue.vocabulary import FACETS
+from viewfinder.worlds.words import LIGHT_WORDS, WHERE, listed, spot_words, with_article
 
 Sayings = Callable[[str], Sequence[str]]
 """All that can be said of a picture, a sentence each, in the order in which it is said."""

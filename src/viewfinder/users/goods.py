@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from viewfinder.data.truth import PictureTruth
-from viewfinder.data.world.catalogue.statements import phrases_of
-from viewfinder.data.world.catalogue.vocabulary import FACETS, OPPOSITES, TYPES
-from viewfinder.data.world.words import listed
 from viewfinder.users.text import names, words_in, yes_or_no
+from viewfinder.worlds.catalogue.statements import phrases_of
+from viewfinder.worlds.catalogue.vocabulary import FACETS, OPPOSITES, TYPES
+from viewfinder.worlds.words import listed
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 """Words inside baseColour, base_colour, BASE-COLOUR."""

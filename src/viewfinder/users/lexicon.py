@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from viewfinder.data.truth import PictureTruth
-from viewfinder.data.world.kinds import COLOURS, KINDS, PLACES
-from viewfinder.data.world.words import (
+from viewfinder.worlds.kinds import COLOURS, KINDS, PLACES
+from viewfinder.worlds.words import (
     COLOUR_WORDS,
     NOUNS,
     PATTERN_ADJECTIVES,

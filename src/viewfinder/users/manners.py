@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from viewfinder.conversation import Question, is_dont_know
-from viewfinder.data.world.kinds import COLOURS
-from viewfinder.data.world.words import NOUNS, PLACE_NOUNS
 from viewfinder.errors import BadInput
 from viewfinder.users.text import DONT_KNOW, open_choices
+from viewfinder.worlds.kinds import COLOURS
+from viewfinder.worlds.words import NOUNS, PLACE_NOUNS
 
 Policy = Literal["mixed", "answers", "compares", "describes"]
 POLICIES: tuple[Policy, ...] = ("mixed", "answers", "compares", "describes")

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from viewfinder.conversation import Answer, Like, Question, Say, Turn, is_dont_know
-from viewfinder.data.world.words import listed
 from viewfinder.users.base import Answerer, Comparer, Describer, Screen
 from viewfinder.users.manners import Manners, forgets, misspoken, vague, wrong_answer
+from viewfinder.worlds.words import listed
 
 Likeness = Callable[[str, str], float]
 """How alike two pictures look to the person; the larger the more."""

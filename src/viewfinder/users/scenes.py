@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from viewfinder.data.truth import ThingTruth
-from viewfinder.data.world.words import SIZE_WORDS, listed, spot_words, with_article
 from viewfinder.users.backdrop import hour, it_is, light, place, scenery
 from viewfinder.users.lexicon import (
     PREDICATES,
@@ -20,6 +19,7 @@ from viewfinder.users.lexicon import (
 )
 from viewfinder.users.phrases import Phrase, Scene, any_of, every, has_look, parse_looks
 from viewfinder.users.text import counted, yes_or_no
+from viewfinder.worlds.words import SIZE_WORDS, listed, spot_words, with_article
 
 CLEARLY_LARGER = 1.6
 """How many times the area one thing must have of another for people to agree that it is larger."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from viewfinder.conversation import is_dont_know
-from viewfinder.data.world.words import NUMBERS
+from viewfinder.worlds.words import NUMBERS
 
 DONT_KNOW = "don't know"
 NONE_OF_THESE = "none of these"

@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
+from viewfinder.index import RegionBlock, late_interaction, rank_fusion
 from viewfinder.retrievers.baselines.loss import finding, fused, scores
 from viewfinder.retrievers.baselines.network import Baseline
 from viewfinder.retrievers.baselines.settings import LossSettings, ModelSettings, System
-from viewfinder.retrievers.blocks.inputs import Inputs
-from viewfinder.retrievers.blocks.losses import every_triplet, hardest_triplet
-from viewfinder.stores import RegionBlock, late_interaction, rank_fusion
+from viewfinder.retrievers.shared.inputs import Inputs
+from viewfinder.retrievers.shared.losses import every_triplet, hardest_triplet
 
 
 def network(system: System = "r-hre", **settings: Any) -> Baseline:

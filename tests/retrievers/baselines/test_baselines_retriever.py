@@ -17,6 +17,7 @@ from torch import Tensor
 from viewfinder.conversation import Like, Reject, Say
 from viewfinder.data.visual_genome import build_vocabulary, tokens
 from viewfinder.errors import BadInput
+from viewfinder.index import RegionBlock, late_interaction, likeness, rank_fusion
 from viewfinder.retrievers import RETRIEVERS, Query, RegionSpace, ResolvedTurn, load_retriever
 from viewfinder.retrievers.base import Picture, RawPictures
 from viewfinder.retrievers.baselines import Baseline, load
@@ -24,13 +25,12 @@ from viewfinder.retrievers.baselines.loss import fused, scores
 from viewfinder.retrievers.baselines.network import Baseline as Network
 from viewfinder.retrievers.baselines.retriever import JOINT, joint_of
 from viewfinder.retrievers.baselines.settings import SYSTEMS, ModelSettings, System
-from viewfinder.retrievers.blocks.dialogues import WordSpeech
-from viewfinder.retrievers.blocks.forward import projected
-from viewfinder.retrievers.blocks.inputs import Inputs
-from viewfinder.stores import RegionBlock, late_interaction, likeness, rank_fusion
+from viewfinder.retrievers.shared.dialogues import WordSpeech
+from viewfinder.retrievers.shared.forward import projected
+from viewfinder.retrievers.shared.inputs import Inputs
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, save_network
-from viewfinder.weights import Weights
+from viewfinder.training.weights import Weights
 
 ENCODER = ColourEncoder()
 SAID = ("a red boat", "blue over white", "there is a dog", "a tree", "a red dog")

@@ -17,7 +17,7 @@ import torch
 
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.gallery import Gallery
+from viewfinder.index import Gallery
 from viewfinder.retrievers import Query, RegionSpace, ResolvedTurn, Sentences, load_retriever
 from viewfinder.retrievers.base import Picture, RawPictures
 from viewfinder.retrievers.chatir import retriever as chatir
@@ -27,7 +27,7 @@ from viewfinder.retrievers.chatir.settings import ModelSettings
 from viewfinder.retrievers.chatir.texts import PROBE
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network
-from viewfinder.weights import Weights
+from viewfinder.training.weights import Weights
 
 ENCODER = ColourEncoder()
 LOOKS = [(top, bottom) for top in list(COLOURS)[:4] for bottom in COLOURS]
@@ -324,7 +324,7 @@ from viewfinder.retrievers import ResolvedTurn, Sentences
 from viewfinder.retrievers.chatir.network import SentenceChatIR
 from viewfinder.retrievers.chatir.retriever import Chatir
 from viewfinder.retrievers.chatir.settings import ModelSettings
-from viewfinder.weights import Card, Weights
+from viewfinder.training.weights import Card, Weights
 
 model = SentenceChatIR(ModelSettings(), 2560, 384)
 known = {"model": asdict(model.settings), "sentences_version": "v"}

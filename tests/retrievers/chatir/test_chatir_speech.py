@@ -17,14 +17,14 @@ from tokenizers.processors import TemplateProcessing
 from torch import nn
 
 from viewfinder.data.dialogues import Round
-from viewfinder.retrievers.blocks.sentences import SentenceVectors
-from viewfinder.retrievers.blocks.talks import Talk, Talks
 from viewfinder.retrievers.chatir.batches import TalkBatches
 from viewfinder.retrievers.chatir.masks import MASK
 from viewfinder.retrievers.chatir.settings import Masking, ModelSettings
 from viewfinder.retrievers.chatir.speech import SentenceSpeech, TokenSpeech
 from viewfinder.retrievers.chatir.text_model import TextModel
 from viewfinder.retrievers.chatir.texts import fitted, told
+from viewfinder.retrievers.shared.sentences import SentenceVectors
+from viewfinder.retrievers.shared.talks import Talk, Talks
 
 ROUNDS = (
     Round("is it big", "no"),

@@ -10,7 +10,7 @@ import pytest
 
 from viewfinder.data.dialogues import Round, dialogue, write_dialogues
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
-from viewfinder.retrievers.blocks.talks import Talk, read_talks, together
+from viewfinder.retrievers.shared.talks import Talk, read_talks, together
 from viewfinder.testing import ColourEncoder, tiny_pictures
 
 ENCODER = ColourEncoder()

@@ -24,7 +24,7 @@ from viewfinder.retrievers.chatir.train import PRESETS, train
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import load_preset, read_log
-from viewfinder.weights import read_card, read_weights
+from viewfinder.training.weights import read_card, read_weights
 
 ENCODER = ColourEncoder()
 SMALL = (

@@ -17,7 +17,7 @@ import torch
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show, Turn
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.gallery import Gallery
+from viewfinder.index import Gallery
 from viewfinder.retrievers import Picture, ResolvedTurn, Sentences, load_retriever, reads_of
 from viewfinder.retrievers.base import RawPictures, Speaks
 from viewfinder.retrievers.chatsearcher import sequence
@@ -30,7 +30,7 @@ from viewfinder.retrievers.chatsearcher.sequence import Codec, Lesson, Places
 from viewfinder.retrievers.chatsearcher.settings import LossSettings, Model
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network
-from viewfinder.weights import read_weights
+from viewfinder.training.weights import read_weights
 
 ENCODER = ColourEncoder()
 SENTENCES = Sentences(ENCODER.sentences_version, ENCODER.sentences)

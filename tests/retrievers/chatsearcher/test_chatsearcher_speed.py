@@ -21,8 +21,8 @@ from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, Size
 from viewfinder.retrievers.chatsearcher.pieces import learn_pieces
 from viewfinder.retrievers.chatsearcher.retriever import ChatSearcher
 from viewfinder.retrievers.chatsearcher.settings import LossSettings, Model
-from viewfinder.stores import RegionBlock, only_vectors
-from viewfinder.weights import Card, Weights
+from viewfinder.index import RegionBlock, only_vectors
+from viewfinder.training.weights import Card, Weights
 
 torch.set_num_threads(1)
 torch.manual_seed(0)

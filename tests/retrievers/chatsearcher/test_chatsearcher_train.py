@@ -23,7 +23,7 @@ from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Fitted, read_log
 from viewfinder.training.settings import Training
-from viewfinder.weights import read_card, read_weights
+from viewfinder.training.weights import read_card, read_weights
 
 ENCODER = ColourEncoder()
 STAGES: tuple[StageName, ...] = ("language", "alignment", "instruction")

@@ -16,7 +16,7 @@ from jaxtyping import Float32
 from viewfinder.conversation import Conversation, Like, PictureId, Reject, Say, Show, Turn
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.evaluation.replay import asked_for
-from viewfinder.gallery import Gallery
+from viewfinder.index import Gallery
 from viewfinder.retrievers import Picture, ResolvedTurn, load_retriever
 from viewfinder.retrievers.base import Operation
 from viewfinder.retrievers.combiner.network import CombinerNetwork
@@ -24,7 +24,7 @@ from viewfinder.retrievers.combiner.retriever import Combiner, CombinerState
 from viewfinder.retrievers.combiner.settings import Model
 from viewfinder.retrievers.combiner.texts import PROBE, pieces, text_vector
 from viewfinder.testing import ColourEncoder, halves, tiny_snapshot
-from viewfinder.weights import Card, Weights
+from viewfinder.training.weights import Card, Weights
 
 ENCODER = ColourEncoder()
 SHOWN = {"a": ("red", "blue"), "b": ("green", "white"), "c": ("black", "yellow")}

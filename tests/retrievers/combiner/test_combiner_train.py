@@ -19,7 +19,7 @@ from viewfinder.retrievers.combiner.turns import NO_TURN, Turns
 from viewfinder.retrievers.trainers import TrainPlan, train
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import read_log
-from viewfinder.weights import read_card, read_weights
+from viewfinder.training.weights import read_card, read_weights
 
 Plans = Callable[..., TrainPlan]
 ENCODER = ColourEncoder()

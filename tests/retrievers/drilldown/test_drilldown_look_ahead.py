@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from viewfinder.retrievers.blocks.inputs import Inputs
 from viewfinder.retrievers.drilldown.look_ahead import best, values
 from viewfinder.retrievers.drilldown.network import Drilldown
 from viewfinder.retrievers.drilldown.settings import LossSettings, ModelSettings
+from viewfinder.retrievers.shared.inputs import Inputs
 
 
 def network(slots: int) -> Drilldown:

@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
-from viewfinder.retrievers.blocks.dialogues import Batch
-from viewfinder.retrievers.blocks.inputs import Inputs
-from viewfinder.retrievers.blocks.losses import contrastive, every_triplet, hardest_triplet
 from viewfinder.retrievers.drilldown.look_ahead import best, values
 from viewfinder.retrievers.drilldown.loss import finding, fixed, learned, scores
 from viewfinder.retrievers.drilldown.network import Drilldown, Slots
 from viewfinder.retrievers.drilldown.settings import LossSettings, ModelSettings
+from viewfinder.retrievers.shared.dialogues import Batch
+from viewfinder.retrievers.shared.inputs import Inputs
+from viewfinder.retrievers.shared.losses import contrastive, every_triplet, hardest_triplet
 
 B, T = 4, 5
 

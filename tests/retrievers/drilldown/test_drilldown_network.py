@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from viewfinder.retrievers.blocks.inputs import Inputs
 from viewfinder.retrievers.drilldown.network import Drilldown, Slots
 from viewfinder.retrievers.drilldown.settings import ModelSettings
+from viewfinder.retrievers.shared.inputs import Inputs
 
 INPUTS = Inputs(regions=5, whole=6, sentences=7, words=11)
 PUBLISHED = Inputs(regions=2048, whole=2048, sentences=0, words=14_284)

@@ -14,17 +14,17 @@ import torch
 from viewfinder.conversation import Like, Reject, Say
 from viewfinder.data.visual_genome import build_vocabulary
 from viewfinder.errors import BadInput, EncoderMismatch
+from viewfinder.index import RegionBlock, late_interaction
 from viewfinder.retrievers import Query, RegionSpace, ResolvedTurn, Sentences
 from viewfinder.retrievers.base import Picture, RawPictures
-from viewfinder.retrievers.blocks.inputs import Inputs
 from viewfinder.retrievers.drilldown import Drilldown, load
 from viewfinder.retrievers.drilldown.loss import scores
 from viewfinder.retrievers.drilldown.network import Drilldown as Network
 from viewfinder.retrievers.drilldown.settings import ModelSettings
-from viewfinder.stores import RegionBlock, late_interaction
+from viewfinder.retrievers.shared.inputs import Inputs
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, save_network
-from viewfinder.weights import Weights
+from viewfinder.training.weights import Weights
 
 ENCODER = ColourEncoder()
 SAID = ("a red boat", "blue over white", "there is a dog", "a tree", "black stones", "a red dog")

@@ -15,7 +15,7 @@ from viewfinder.retrievers.drilldown.train import train
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import ColourEncoder, halves, tiny_pictures
 from viewfinder.training import read_log
-from viewfinder.weights import read_card, read_weights
+from viewfinder.training.weights import read_card, read_weights
 
 ENCODER = ColourEncoder()
 SMALL = ("model.width=8", "model.slots=2", "batch=10", "training.epochs=3", "training.log_every=1")

@@ -10,8 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.networks.transformer import Norm
 from viewfinder.retrievers.fashioniq.distance import Lifting, longest_normed
+from viewfinder.training.transformer_layers import Norm
 
 LOOSE = settings(deadline=None, max_examples=50)
 

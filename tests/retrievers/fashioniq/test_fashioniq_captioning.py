@@ -13,7 +13,7 @@ import torch
 
 from viewfinder.data.fashion_iq import FashionPair, Vocabulary, vocabulary, write_fashion_iq
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
-from viewfinder.measures import bleu
+from viewfinder.metrics import bleu
 from viewfinder.retrievers.fashioniq.captioning import (
     PRESETS,
     CaptionerPreset,
@@ -27,11 +27,11 @@ from viewfinder.retrievers.fashioniq.garments import Garments, Pairs, read_garme
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import Fitted, load_preset, read_log
+from viewfinder.training.weights import read_card
 from viewfinder.users.captioner.captioner import Captioner
 from viewfinder.users.captioner.decoding import END, PAD, START
 from viewfinder.users.captioner.network import make_captioner
 from viewfinder.users.captioner.settings import RecurrentCaptioner, TransformerCaptioner
-from viewfinder.weights import read_card
 
 ENCODER = ColourEncoder()
 SMALL = (

@@ -11,11 +11,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from viewfinder.errors import BadInput
-from viewfinder.networks.transformer import sinusoid
-from viewfinder.retrievers.blocks.word_vectors import WordVectors
 from viewfinder.retrievers.fashioniq.feedback import Feedback
 from viewfinder.retrievers.fashioniq.network import TransformerRetriever, exactly
 from viewfinder.retrievers.fashioniq.settings import Transformer
+from viewfinder.retrievers.shared.word_vectors import WordVectors
+from viewfinder.training.transformer_layers import sinusoid
 
 SMALL: dict[str, Any] = {"width": 16, "heads": 2, "layers": 2, "hidden": 24, "most_words": 3, "attributes": 2}
 MODERN: dict[str, Any] = {

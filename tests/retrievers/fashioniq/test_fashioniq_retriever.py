@@ -14,14 +14,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from viewfinder.attributes import AttributePredictor
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show, Turn
+from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.gallery import Gallery
-from viewfinder.networks.attributes import AttributeHead
+from viewfinder.index import Gallery
 from viewfinder.retrievers import Picture, Query, ResolvedTurn, Sentences, load_retriever, reads_of
-from viewfinder.retrievers.blocks.word_vectors import WordVectors
-from viewfinder.retrievers.blocks.words import words_in
 from viewfinder.retrievers.fashioniq import retriever as fashioniq
 from viewfinder.retrievers.fashioniq.composition import CompositionRetriever
 from viewfinder.retrievers.fashioniq.feedback import Feedback, FeedbackNetwork
@@ -29,9 +26,12 @@ from viewfinder.retrievers.fashioniq.network import TransformerRetriever
 from viewfinder.retrievers.fashioniq.recurrent import RecurrentRetriever
 from viewfinder.retrievers.fashioniq.retriever import FashionIq
 from viewfinder.retrievers.fashioniq.settings import Composition, Model, Recurrent, Transformer
+from viewfinder.retrievers.shared.word_vectors import WordVectors
+from viewfinder.retrievers.shared.words import words_in
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, TinyRaw, halves, tiny_snapshot
 from viewfinder.training import Card, save_network
-from viewfinder.weights import Weights
+from viewfinder.training.attribute_layers import AttributeHead
+from viewfinder.training.weights import Weights
 
 ENCODER = ColourEncoder()
 LOOKS = [(top, bottom) for top in list(COLOURS)[:4] for bottom in COLOURS]

@@ -11,13 +11,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from viewfinder.retrievers.blocks.word_vectors import Words
 from viewfinder.retrievers.fashioniq.feedback import Feedback, FeedbackNetwork
 from viewfinder.retrievers.fashioniq.look import Look
 from viewfinder.retrievers.fashioniq.loss import triplet_squared
 from viewfinder.retrievers.fashioniq.rollouts import converse, measured, percentile, ranks, roll
 from viewfinder.retrievers.fashioniq.settings import LossSettings, Preset, Reading, Transformer
 from viewfinder.retrievers.fashioniq.shelves import Said, Shelf, Talks
+from viewfinder.retrievers.shared.word_vectors import Words
 from viewfinder.training import Training
 
 PLACES = torch.tensor([[0.0], [1.0], [3.0], [6.0], [10.0]])

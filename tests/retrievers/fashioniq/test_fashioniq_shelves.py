@@ -11,7 +11,6 @@ from jaxtyping import Int
 from torch import Tensor
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.blocks.word_vectors import Words
 from viewfinder.retrievers.fashioniq.garments import Garments, Pairs
 from viewfinder.retrievers.fashioniq.settings import Preset, Transformer
 from viewfinder.retrievers.fashioniq.shelves import (
@@ -27,6 +26,7 @@ from viewfinder.retrievers.fashioniq.shelves import (
     strangers,
     wordings,
 )
+from viewfinder.retrievers.shared.word_vectors import Words
 from viewfinder.training import Training
 
 WORDS = Words(("and", "black", "blue", "cotton", "is", "red"), 4)

@@ -16,8 +16,8 @@ from viewfinder.retrievers.fashioniq import forward
 from viewfinder.retrievers.fashioniq.distance import MORE, Lifting
 from viewfinder.retrievers.fashioniq.network import TransformerRetriever
 from viewfinder.retrievers.fashioniq.settings import Transformer
-from viewfinder.retrievers.blocks.word_vectors import WordVectors
-from viewfinder.stores import RegionBlock, only_vectors
+from viewfinder.retrievers.shared.word_vectors import WordVectors
+from viewfinder.index import RegionBlock, only_vectors
 
 torch.set_num_threads(1)
 rng = np.random.default_rng(0)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from viewfinder.data.catalogue import read_catalogue
-from viewfinder.features import features
+from viewfinder.encoders.features import features
 from viewfinder.retrievers.fashioniq.labels import FREQUENT, labels_in, labels_of_columns
 from viewfinder.testing import ColourEncoder, tiny_pictures
 

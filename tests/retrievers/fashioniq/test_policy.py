@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.blocks.word_vectors import WordVectors
 from viewfinder.retrievers.fashioniq.feedback import Feedback
 from viewfinder.retrievers.fashioniq.policy import choosing, imitate, improve, tried
 from viewfinder.retrievers.fashioniq.recurrent import RecurrentRetriever
@@ -21,6 +20,7 @@ from viewfinder.retrievers.fashioniq.rollouts import measured
 from viewfinder.retrievers.fashioniq.settings import PolicySettings, Preset, Recurrent, Transformer
 from viewfinder.retrievers.fashioniq.shelves import Said, Shelf, Talks
 from viewfinder.retrievers.fashioniq.train import Material
+from viewfinder.retrievers.shared.word_vectors import WordVectors
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, Training

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.attributes import AttributePredictor
 from viewfinder.data.fashion_iq import write_fashion_iq
+from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.garments import Garments, Pairs
 from viewfinder.retrievers.fashioniq.predicting import figures_of, labelled, ridge_regression, train

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from viewfinder.retrievers.blocks.word_vectors import WordVectors
 from viewfinder.retrievers.fashioniq import composition_forward, recurrent_forward
 from viewfinder.retrievers.fashioniq.composition import CompositionRetriever
 from viewfinder.retrievers.fashioniq.feedback import Feedback
 from viewfinder.retrievers.fashioniq.forward import Said
 from viewfinder.retrievers.fashioniq.recurrent import RecurrentRetriever
 from viewfinder.retrievers.fashioniq.settings import Composition, Recurrent
+from viewfinder.retrievers.shared.word_vectors import WordVectors
 
 SMALL: dict[str, Any] = {"width": 6, "words": "learned", "word_width": 4, "most_words": 4, "attributes": 3}
 VOCABULARY, RAW, LABELS = 9, 7, 5

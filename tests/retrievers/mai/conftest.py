@@ -13,12 +13,12 @@ import pytest
 import torch
 from transformers import BertTokenizer, Blip2Config, Blip2ForImageTextRetrieval
 
-from viewfinder.retrievers.blocks.word_vectors import WordVectors
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.settings import LossSettings, Model
 from viewfinder.retrievers.mai.text import TextInput
+from viewfinder.retrievers.shared.word_vectors import WordVectors
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder
-from viewfinder.weights import Card, Weights
+from viewfinder.training.weights import Card, Weights
 
 ENCODER = ColourEncoder()
 SAID = "i prefer keep the first first's second second's third third's top over and is more"

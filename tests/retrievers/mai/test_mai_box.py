@@ -12,9 +12,9 @@ from viewfinder.conversation import Conversation, Like
 from viewfinder.encoders import load_encoder
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.raw import MappedVectors
-from viewfinder.gallery import Gallery
+from viewfinder.index import Gallery
+from viewfinder.index.resolving import resolve
 from viewfinder.pictures import decode_one
-from viewfinder.resolving import resolve
 from viewfinder.retrievers import reads_of
 from viewfinder.retrievers.mai.retriever import SHIPPED, load
 

@@ -10,14 +10,14 @@ import pytest
 import torch
 
 from viewfinder.retrievers import Sentences
-from viewfinder.retrievers.blocks.words import words_in
 from viewfinder.retrievers.mai import forward
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.settings import Model
 from viewfinder.retrievers.mai.text import POSITIONS, Text
 from viewfinder.retrievers.mai.text_forward import texts_of, with_positions
+from viewfinder.retrievers.shared.words import words_in
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw
-from viewfinder.weights import Weights
+from viewfinder.training.weights import Weights
 
 ENCODER = ColourEncoder()
 SENTENCES = Sentences(ENCODER.sentences_version, ENCODER.sentences)

@@ -24,7 +24,7 @@ from viewfinder.testing import ColourEncoder, TinyRaw, tiny_pictures
 from viewfinder.training import load_network, load_preset, read_log
 from viewfinder.training.presets import build
 from viewfinder.training.settings import OneCycle
-from viewfinder.weights import read_weights
+from viewfinder.training.weights import read_weights
 
 ENCODER = ColourEncoder()
 TINY = (

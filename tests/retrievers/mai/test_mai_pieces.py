@@ -20,7 +20,7 @@ from viewfinder.retrievers.mai.pieces import Pieces, PieceTexts, Tokeniser, clea
 from viewfinder.retrievers.mai.settings import Model
 from viewfinder.retrievers.mai.text import PieceInput, Text
 from viewfinder.retrievers.mai.text_forward import texts_of
-from viewfinder.weights import Card, Weights
+from viewfinder.training.weights import Card, Weights
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "red", "##dish", "shirt", "first", "'", "s", "collar")
 MODEL = Model(width=4, heads=2, words="pieces", tokeniser="bert", most_words=5, prompts=2)

@@ -14,10 +14,9 @@ import torch
 
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show, Turn
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.gallery import Gallery
+from viewfinder.index import Gallery
 from viewfinder.retrievers import Picture, ResolvedTurn, Sentences, load_retriever, reads_of
 from viewfinder.retrievers.base import Operation, RawPictures
-from viewfinder.retrievers.blocks.words import words_in
 from viewfinder.retrievers.mai import retriever as mai
 from viewfinder.retrievers.mai.memory_forward import carried_bytes
 from viewfinder.retrievers.mai.network import MaiNetwork
@@ -25,9 +24,10 @@ from viewfinder.retrievers.mai.retriever import Mai, MaiState
 from viewfinder.retrievers.mai.settings import Model, Treatment
 from viewfinder.retrievers.mai.texts import text_of
 from viewfinder.retrievers.mai.wiring import NOWHERE, Shelf, Talks, converse
+from viewfinder.retrievers.shared.words import words_in
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network
-from viewfinder.weights import Weights
+from viewfinder.training.weights import Weights
 
 ENCODER = ColourEncoder()
 SENTENCES = Sentences(ENCODER.sentences_version, ENCODER.sentences)

@@ -12,12 +12,12 @@ import pytest
 TIMED = """
 import time
 import numpy as np, torch
-from viewfinder.retrievers.blocks.word_vectors import WordVectors
+from viewfinder.retrievers.shared.word_vectors import WordVectors
 from viewfinder.retrievers.mai import forward
 from viewfinder.retrievers.mai.memory_forward import BEGIN
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.stores import RegionBlock, only_vectors
+from viewfinder.index import RegionBlock, only_vectors
 
 torch.set_num_threads(1)
 rng = np.random.default_rng(0)

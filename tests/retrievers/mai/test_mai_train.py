@@ -17,7 +17,7 @@ from viewfinder.retrievers.mai.train import train
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import ColourEncoder, TinyPicture, tiny_pictures
 from viewfinder.training import Fitted, read_log
-from viewfinder.weights import read_card, read_weights
+from viewfinder.training.weights import read_card, read_weights
 
 ENCODER = ColourEncoder()
 SMALL = (

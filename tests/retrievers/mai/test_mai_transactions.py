@@ -10,7 +10,6 @@ import pytest
 
 from viewfinder.data.fashionmt import Transaction, clauses, write_transactions
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.retrievers.blocks.word_vectors import Words
 from viewfinder.retrievers.mai.settings import Model, Preset
 from viewfinder.retrievers.mai.transactions import (
     Drawer,
@@ -23,6 +22,7 @@ from viewfinder.retrievers.mai.transactions import (
     vocabulary_of,
 )
 from viewfinder.retrievers.mai.wiring import NOWHERE
+from viewfinder.retrievers.shared.word_vectors import Words
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, tiny_pictures
 from viewfinder.training import Training

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.filling import Filled
-from viewfinder.ingest import AddReport
+from viewfinder.index import Failure
+from viewfinder.index.ingest import AddReport
+from viewfinder.index.region_vectors import Filled
 from viewfinder.pictures import Bad
 from viewfinder.server.discreet import without_paths
 from viewfinder.server.jobs.telling import joined, report_of_adding, report_of_filling
-from viewfinder.stores import Failure
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from PIL import Image
 
 import viewfinder.library
 import viewfinder.retrievers
+from viewfinder.index import FileRecord, PictureRow
 from viewfinder.library import Library
 from viewfinder.retrievers.fashioniq.retriever import FashionIq, load
 from viewfinder.server.access.caller import LOCAL
@@ -20,7 +21,6 @@ from viewfinder.server.app import create_app
 from viewfinder.server.schemas.sessions import SessionIn
 from viewfinder.server.settings import ServerSettings
 from viewfinder.session import Session
-from viewfinder.stores import FileRecord, PictureRow
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, halves, load_colours
 
 API = "/api/v1"
@@ -89,7 +89,7 @@ def test_who_reads_attributes_is_listed_as_such(client: TestClient) -> None:
 
 def test_attributes_are_told_as_the_session_reads_them(client: TestClient, pairs: Library, reader: FashionIq) -> None:
     told = client.get(f"{begun(client)}/pictures/p009/attributes").json()
-    session = Session(pairs.gallery, reader, None)
+    session = Session(pairs, reader, None)
     expected = session.attribute_chances("p009")
     names = [each["name"] for each in told["attributes"]]
     chances = [each["chance"] for each in told["attributes"]]
@@ -153,7 +153,7 @@ def test_attributes_of_a_turn_count_in_place_of_those_that_are_seen(
     talk, plain = begun(client), begun(client)
     turn = {"like": "p009", "but": "is darker", "attributes": CHOSEN}
     changed = client.post(f"{talk}/turns", json=turn)
-    session = Session(pairs.gallery, reader, None, n=64)
+    session = Session(pairs, reader, None, n=64)
     assert order(changed) == [hit.id for hit in session.like("p009", "is darker", attributes=CHOSEN)]
     assert order(changed) != order(client.post(f"{plain}/turns", json={"like": "p009", "but": "is darker"}))
     node = client.get(talk).json()["tree"][1]

@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import viewfinder.library
+from viewfinder.index.columns import AttributeColumn
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.jobs.collection import MOST_VALUES, SHOWN, counts, encoder_name, facet
 from viewfinder.server.settings import ServerSettings
-from viewfinder.stores.columns import AttributeColumn
 from viewfinder.testing import load_colours, tiny_pictures
 
 API = "/api/v1/collection"

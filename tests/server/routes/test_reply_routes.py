@@ -12,10 +12,10 @@ from fastapi.testclient import TestClient
 
 import viewfinder.library
 import viewfinder.retrievers
+from viewfinder.index import FileRecord, PictureRow
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
-from viewfinder.stores import FileRecord, PictureRow
 from viewfinder.testing import COLOURS, ColourEncoder, halves, load_colours
 
 SESSIONS = "/api/v1/sessions"

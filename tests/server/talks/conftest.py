@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import viewfinder.library
+from viewfinder.index import FileRecord, PictureRow
 from viewfinder.library import Library
 from viewfinder.server.database import Database, FeedbackRows, Sessions, UploadRows
 from viewfinder.server.images.uploads import Uploads
 from viewfinder.server.settings import ServerSettings
 from viewfinder.server.talks.talks import Talks
-from viewfinder.stores import FileRecord, PictureRow
 from viewfinder.testing import COLOURS, ColourEncoder, halves, load_colours
 
 LOOKS = [(top, bottom) for top in COLOURS for bottom in COLOURS]

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viewfinder.conversation import Answer, BackTo, Conversation, Like, Question, Reject, Say, Turn, turn_from_json
-from viewfinder.gallery import Gallery
-from viewfinder.memo import StepMemo
+from viewfinder.index import Gallery
+from viewfinder.index.memo import StepMemo
 from viewfinder.retrievers import Part, Query, RegionSpace, load_retriever
 from viewfinder.server.schemas.sessions import Belief
 from viewfinder.server.talks.beliefs import beliefs, text_without
@@ -22,7 +22,7 @@ WHICH_TOP = Question("What colour is the top?", ("red", "blue"), attribute="top"
 
 
 def chips(*turns: Turn, retriever: str = "composer") -> list[Belief]:
-    session = Session(lambda: GALLERY, load_retriever(retriever), None, memo=StepMemo())
+    session = Session(GALLERY, load_retriever(retriever), None, memo=StepMemo())
     for turn in turns:
         session.search(turn)
     return beliefs(session.last_query, session.conversation, session.conversation.path())

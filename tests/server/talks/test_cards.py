@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from viewfinder.index import FileRecord, PictureRow, Snapshot
+from viewfinder.index.results import Hit
+from viewfinder.index.rows import pictures_to_arrow
 from viewfinder.library import Library
-from viewfinder.results import Hit
 from viewfinder.server.talks import cards
-from viewfinder.stores import FileRecord, PictureRow, Snapshot
-from viewfinder.stores.rows import pictures_to_arrow
 from viewfinder.testing import tiny_snapshot
 
 

@@ -16,8 +16,8 @@ import pytest
 
 from viewfinder.conversation import Say, Turn
 from viewfinder.errors import BadInput, EmptyQuery, UnknownName
+from viewfinder.index.results import Hits
 from viewfinder.library import Library
-from viewfinder.results import Hits
 from viewfinder.retrievers import Composer
 from viewfinder.server.access.caller import LOCAL, Caller
 from viewfinder.server.database import Database
@@ -55,7 +55,7 @@ def begun(talks: Talks, caller: Caller = LOCAL, *, said: tuple[str, ...] = (), *
 
 def test_a_turn_has_the_results_of_the_engine(talks: Talks, colours: Library) -> None:
     results = talks.take(LOCAL, begun(talks), SayTurn(say="red over blue"))
-    alone = Session(colours.gallery, Composer(), None, n=5).search(Say("red over blue"))
+    alone = Session(colours, Composer(), None, n=5).search(Say("red over blue"))
     assert [(hit.rank, hit.id, hit.score, hit.match) for hit in results.results] == [
         (hit.rank, hit.id, hit.score, hit.match) for hit in alone
     ]

@@ -11,15 +11,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from viewfinder.attributes import AttributePredictor
 from viewfinder.data.fashion_iq import SPECIAL_WORDS
+from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.training import Card, save_network
+from viewfinder.training.weights import read_weights
 from viewfinder.users.captioner import captioner as module
 from viewfinder.users.captioner.captioner import Captioner
 from viewfinder.users.captioner.decoding import greedy, texts_of
 from viewfinder.users.captioner.network import CaptionerNetwork
-from viewfinder.weights import read_weights
 
 Make = Callable[..., CaptionerNetwork]
 Pairs = tuple[Tensor, Tensor]

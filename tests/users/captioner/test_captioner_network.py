@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from viewfinder.errors import BadInput
-from viewfinder.networks.transformer import sinusoid
+from viewfinder.training.transformer_layers import sinusoid
 from viewfinder.users.captioner.network import CaptionerNetwork, TransformerNetwork, make_captioner
 from viewfinder.users.captioner.recurrent import RecurrentNetwork
 from viewfinder.users.captioner.settings import TransformerCaptioner

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from viewfinder.encoders.onnx import inference_session
 from viewfinder.encoders.starter.layout import RAW_VERSION, SIDE
 from viewfinder.encoders.starter.words import SentenceEncoder
-from viewfinder.onnx import inference_session
 
 STAGES = (0, 3, 6, 11, 16, 22)
 """The last block of each stage of EfficientNet-Lite2; the stem comes before them."""

@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from viewfinder.encoders.starter.fit import Captioned, FitSettings, fit
 from viewfinder.encoders.starter.head import Head, Residual, unit, visual_input
-from viewfinder.measures import mean_reciprocal_rank, ranks
+from viewfinder.metrics import mean_reciprocal_rank, ranks
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

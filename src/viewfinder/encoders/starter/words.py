@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.onnx import inference_session
+from viewfinder.encoders.onnx import inference_session
 
 SENTENCES_VERSION = "minilm-l6-v2-int8-1"
 SENTENCE_WIDTH = 384

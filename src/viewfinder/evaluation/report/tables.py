@@ -9,7 +9,7 @@ from viewfinder.evaluation.compare import Row
 from viewfinder.evaluation.figures import Figure
 from viewfinder.evaluation.results import TaskResult
 from viewfinder.evaluation.talking import SHARES
-from viewfinder.measures import Interval
+from viewfinder.metrics import Interval
 
 OF_TEXT = frozenset({"BLEU-4", "ROUGE-L", "CIDEr-D"})
 """Metrics of captions, which the papers' tables have times 100."""

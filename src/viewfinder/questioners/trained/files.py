@@ -14,7 +14,7 @@ from viewfinder.questioners.base import Sight
 from viewfinder.questioners.trained.askable import needs_of
 from viewfinder.questioners.trained.selector import Selector
 from viewfinder.questioners.trained.trained import Answering, PoolQuestion, TrainedQuestions
-from viewfinder.weights import Weights, check_card, damaged, read_weights
+from viewfinder.training.weights import Weights, check_card, damaged, read_weights
 
 SYSTEM = "questions"
 SHIPPED = Path(__file__).with_name("photos.safetensors")

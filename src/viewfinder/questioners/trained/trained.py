@@ -15,7 +15,7 @@ from viewfinder.questioners.trained.askable import is_askable, stems_of
 from viewfinder.questioners.trained.foretold import Foretold, chances
 from viewfinder.questioners.trained.meaning import meaning
 from viewfinder.questioners.trained.selector import Selector
-from viewfinder.weights import Card
+from viewfinder.training.weights import Card
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from torch.nn.functional import normalize
 
 from viewfinder.retrievers.baselines.network import Baseline
 from viewfinder.retrievers.baselines.settings import LossSettings
-from viewfinder.retrievers.blocks.losses import every_triplet, hardest_triplet
-from viewfinder.retrievers.blocks.regions import EPS, similarity
+from viewfinder.retrievers.shared.losses import every_triplet, hardest_triplet
+from viewfinder.retrievers.shared.regions import EPS, similarity
 
 
 def scores(

@@ -16,9 +16,9 @@ from torch import Tensor, nn
 
 from viewfinder.data.visual_genome.vocabulary import END, SPECIAL
 from viewfinder.retrievers.baselines.settings import ModelSettings, System
-from viewfinder.retrievers.blocks.inputs import Inputs, add_scale, scaled
-from viewfinder.retrievers.blocks.recurrent import UpdateCell, WordReader, initialise
-from viewfinder.retrievers.blocks.regions import RegionProjection
+from viewfinder.retrievers.shared.inputs import Inputs, add_scale, scaled
+from viewfinder.retrievers.shared.recurrent import UpdateCell, WordReader, initialise
+from viewfinder.retrievers.shared.regions import RegionProjection
 
 END_NUMBER = SPECIAL.index(END)
 

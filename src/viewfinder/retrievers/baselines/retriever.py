@@ -16,10 +16,10 @@ from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.base import Part, Query, RawPictures, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.baselines.settings import ModelSettings
-from viewfinder.retrievers.blocks.forward import Arrays, projected, read_words, unit, updated
-from viewfinder.retrievers.blocks.spoken import spoken
+from viewfinder.retrievers.shared.forward import Arrays, projected, read_words, unit, updated
+from viewfinder.retrievers.shared.spoken import spoken
 from viewfinder.training.presets import read_card_settings
-from viewfinder.weights import Weights, check_card, read_weights
+from viewfinder.training.weights import Weights, check_card, read_weights
 
 JOINT = ";"
 """What R-RE has between sentences."""

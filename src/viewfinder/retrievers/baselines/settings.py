@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.blocks.settings import LookingSettings
+from viewfinder.retrievers.shared.settings import LookingSettings
 from viewfinder.training.settings import Training
 
 System = Literal["hre", "r-hre", "r-re", "r-rankfusion"]

@@ -14,9 +14,9 @@ from viewfinder.retrievers.baselines.loss import finding, fused, scores
 from viewfinder.retrievers.baselines.network import Baseline
 from viewfinder.retrievers.baselines.retriever import joint_of
 from viewfinder.retrievers.baselines.settings import SYSTEMS, ModelSettings, Preset
-from viewfinder.retrievers.blocks.dialogues import Batch, Dialogues
-from viewfinder.retrievers.blocks.inputs import measure_scales
-from viewfinder.retrievers.blocks.stages import Material, Stage, read_material, read_start, run, validated
+from viewfinder.retrievers.shared.dialogues import Batch, Dialogues
+from viewfinder.retrievers.shared.inputs import measure_scales
+from viewfinder.retrievers.shared.stages import Material, Stage, read_material, read_start, run, validated
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.training import Card, Fitted, load_network, load_preset, seed_all
 from viewfinder.training.presets import read_card_settings

@@ -12,10 +12,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from viewfinder.retrievers.blocks.talks import Talks
 from viewfinder.retrievers.chatir.masks import There, draw
 from viewfinder.retrievers.chatir.settings import Masking
 from viewfinder.retrievers.chatir.texts import told
+from viewfinder.retrievers.shared.talks import Talks
 from viewfinder.training import Batches, shuffled
 
 VALIDATED = 1000

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.retrievers.blocks.forward import Arrays, linear, unit
 from viewfinder.retrievers.chatir.settings import ModelSettings
+from viewfinder.retrievers.shared.forward import Arrays, linear, unit
 
 BEFORE_ROUNDS = 2
 """Tokens before those of the rounds: the summary and the caption."""

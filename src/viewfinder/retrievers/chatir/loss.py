@@ -9,9 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import sigmoid
 
-from viewfinder.retrievers.blocks.losses import contrastive
 from viewfinder.retrievers.chatir.network import ChatIR
 from viewfinder.retrievers.chatir.settings import LossSettings
+from viewfinder.retrievers.shared.losses import contrastive
 
 
 def recall_surrogate(

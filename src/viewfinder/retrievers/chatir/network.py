@@ -16,10 +16,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout, gelu, normalize, pad, scaled_dot_product_attention
 
-from viewfinder.retrievers.blocks.inputs import add_scale, scaled
-from viewfinder.retrievers.blocks.regions import EPS
 from viewfinder.retrievers.chatir.settings import ModelSettings
 from viewfinder.retrievers.chatir.text_model import layers_of
+from viewfinder.retrievers.shared.inputs import add_scale, scaled
+from viewfinder.retrievers.shared.regions import EPS
 
 BEFORE_ROUNDS = 2
 """Tokens before those of the rounds: the summary and the caption."""

@@ -8,9 +8,9 @@ from jaxtyping import Float, Float32
 from torch import Tensor
 
 from viewfinder.encoders.base import Encoder
-from viewfinder.networks.looking import scale_of, whitening
 from viewfinder.retrievers.chatir.network import ChatIR
 from viewfinder.retrievers.chatir.texts import PROBE
+from viewfinder.training.picture_layers import scale_of, whitening
 
 AT_ONCE = 1024
 """Pictures that are looked at together."""

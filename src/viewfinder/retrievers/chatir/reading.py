@@ -10,11 +10,11 @@ import numpy as np
 from jaxtyping import Float32
 
 from viewfinder.retrievers.base import Sentences
-from viewfinder.retrievers.blocks.forward import Arrays, known_sentences
 from viewfinder.retrievers.chatir.forward import caption_token, round_token, talk_vector
 from viewfinder.retrievers.chatir.settings import ModelSettings
 from viewfinder.retrievers.chatir.texts import Said, fitted, newest
-from viewfinder.weights import Weights
+from viewfinder.retrievers.shared.forward import Arrays, known_sentences
+from viewfinder.training.weights import Weights
 
 Kind = Literal["caption", "round"]
 

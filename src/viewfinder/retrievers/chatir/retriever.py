@@ -18,14 +18,14 @@ from jaxtyping import Float32
 from viewfinder.conversation import Answer, PictureId, Reject
 from viewfinder.errors import EncoderMismatch
 from viewfinder.retrievers.base import Part, Query, RawPictures, RegionSpace, ResolvedTurn, Sentences
-from viewfinder.retrievers.blocks.boxed import weights_of
-from viewfinder.retrievers.blocks.forward import Arrays, projected
-from viewfinder.retrievers.blocks.spoken import Spoken, spoken
 from viewfinder.retrievers.chatir.reading import Piece, reader_of
 from viewfinder.retrievers.chatir.settings import ModelSettings
 from viewfinder.retrievers.chatir.texts import PROBE, Said, refused, told
+from viewfinder.retrievers.shared.boxed import weights_of
+from viewfinder.retrievers.shared.forward import Arrays, projected
+from viewfinder.retrievers.shared.spoken import Spoken, spoken
 from viewfinder.training.presets import build
-from viewfinder.weights import Weights
+from viewfinder.training.weights import Weights
 
 SYSTEM = "chatir"
 SHIPPED = Path(__file__).with_name("lab.safetensors")

@@ -16,7 +16,7 @@ from viewfinder.conversation import Answer, PictureId, is_dont_know
 from viewfinder.errors import BadInput, LanguageModelFailed
 from viewfinder.language import LanguageModel, Loads, load_language_model
 from viewfinder.retrievers.base import Part, Query, ResolvedTurn, Words
-from viewfinder.retrievers.blocks.spoken import Spoken, spoken
+from viewfinder.retrievers.shared.spoken import Spoken, spoken
 from viewfinder.users.text import words_in
 
 _SMALL = """

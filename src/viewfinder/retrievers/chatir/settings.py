@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.blocks.settings import at_least_one
+from viewfinder.retrievers.shared.settings import at_least_one
 from viewfinder.training.settings import Training
 
 Masking = Literal["none", "captions", "questions", "answers", "rounds", "tokens"]

@@ -12,12 +12,12 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from viewfinder.retrievers.blocks.sentences import SentenceVectors
-from viewfinder.retrievers.blocks.talks import Talk, Talks
 from viewfinder.retrievers.chatir.masks import There, masked_tokens, masked_words
 from viewfinder.retrievers.chatir.settings import ModelSettings
 from viewfinder.retrievers.chatir.text_model import TextModel
 from viewfinder.retrievers.chatir.texts import Said, told
+from viewfinder.retrievers.shared.sentences import SentenceVectors
+from viewfinder.retrievers.shared.talks import Talk, Talks
 
 VARIANTS = 4
 """Ways in which the words of a text are hidden; each has a sentence vector of its own."""

@@ -15,9 +15,7 @@ from torch import Tensor, nn
 
 from viewfinder.encoders.base import Encoder
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.measures import score_bounds
-from viewfinder.retrievers.blocks.stages import read_start
-from viewfinder.retrievers.blocks.talks import Talks, together
+from viewfinder.metrics import score_bounds
 from viewfinder.retrievers.chatir.batches import Batch, Speech, TalkBatches
 from viewfinder.retrievers.chatir.loss import finding
 from viewfinder.retrievers.chatir.network import ChatIR, SentenceChatIR, TokenChatIR, begin_scale
@@ -25,6 +23,8 @@ from viewfinder.retrievers.chatir.pictures import looked, measure_pictures
 from viewfinder.retrievers.chatir.settings import LossSettings, ModelSettings, Preset
 from viewfinder.retrievers.chatir.speech import SentenceSpeech, TokenSpeech
 from viewfinder.retrievers.chatir.text_model import load_text_model, made_again
+from viewfinder.retrievers.shared.stages import read_start
+from viewfinder.retrievers.shared.talks import Talks, together
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.training import (
     Card,

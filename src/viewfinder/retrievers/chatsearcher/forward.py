@@ -14,10 +14,10 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
-from viewfinder.retrievers.blocks import qformer_forward
-from viewfinder.retrievers.blocks.forward import Arrays, linear, unit
-from viewfinder.retrievers.blocks.qformer_forward import Former, normed, picture_input
 from viewfinder.retrievers.chatsearcher.settings import Model
+from viewfinder.retrievers.shared import qformer_forward
+from viewfinder.retrievers.shared.forward import Arrays, linear, unit
+from viewfinder.retrievers.shared.qformer_forward import Former, normed, picture_input
 
 TABLE = "language.embed_tokens.weight"
 NORM_EPS = 1e-5

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float32
 
-from viewfinder.retrievers.blocks.forward import Arrays
-from viewfinder.retrievers.blocks.qformer_forward import softmax
 from viewfinder.retrievers.chatsearcher.settings import Lora
+from viewfinder.retrievers.shared.forward import Arrays
+from viewfinder.retrievers.shared.qformer_forward import softmax
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,8 +14,8 @@ from jaxtyping import Float, Float16, Float32, Int
 from torch import Tensor, nn
 from transformers import Blip2QFormerConfig, Blip2QFormerModel
 
-from viewfinder.networks.looking import PictureInput
 from viewfinder.retrievers.chatsearcher.settings import Model
+from viewfinder.training.picture_layers import PictureInput
 
 AT_ONCE = 512
 """Pictures whose raw regions are held in single precision at a time."""

@@ -35,8 +35,8 @@ from viewfinder.data.mmc4 import read_mmc4
 from viewfinder.data.splits import SPLITS, split_of
 from viewfinder.data.visual_genome import layout_at, split_names
 from viewfinder.data.visual_genome.regions import read_ids
+from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
-from viewfinder.features import Features
 from viewfinder.retrievers.chatsearcher import lessons
 from viewfinder.retrievers.chatsearcher.sequence import Item, Lesson, Turn
 from viewfinder.retrievers.chatsearcher.settings import Kind

@@ -12,11 +12,11 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from viewfinder.encoders.checkpoints import TEXTS, Source, explained, find, quiet
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.blocks.blip2 import Slots, check_sizes, configuration, weights
 from viewfinder.retrievers.chatsearcher.language import Language
 from viewfinder.retrievers.chatsearcher.looks import Perceiver
 from viewfinder.retrievers.chatsearcher.pieces import Tokeniser
 from viewfinder.retrievers.chatsearcher.settings import Model
+from viewfinder.retrievers.shared.blip2 import Slots, check_sizes, configuration, weights
 
 LLAMA_LIKE = ("llama", "mistral", "qwen2")
 """Model types that compute as transformers' `LlamaModel` does, with or without biases of queries, keys and values."""

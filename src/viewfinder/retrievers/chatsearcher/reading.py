@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from viewfinder.conversation import Answer, Like, Say, Show
 from viewfinder.retrievers.base import Picture, ResolvedTurn
-from viewfinder.retrievers.blocks.spoken import Spoken, spoken
+from viewfinder.retrievers.shared.spoken import Spoken, spoken
 
 LIKE_IT = "one like this"
 """What a picture says that comes without words."""

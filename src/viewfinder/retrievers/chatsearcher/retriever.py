@@ -19,8 +19,6 @@ from jaxtyping import Float32
 from viewfinder.conversation import PictureId
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.retrievers.base import Part, Picture, Query, RawPictures, RegionSpace, ResolvedTurn, Sentences
-from viewfinder.retrievers.blocks.boxed import weights_of
-from viewfinder.retrievers.blocks.forward import known_sentences
 from viewfinder.retrievers.chatsearcher import forward
 from viewfinder.retrievers.chatsearcher.language_forward import NOTHING_READ, Cache, Shape, language_of, read
 from viewfinder.retrievers.chatsearcher.pieces import Tokeniser
@@ -28,8 +26,10 @@ from viewfinder.retrievers.chatsearcher.reading import Heard, heard_of
 from viewfinder.retrievers.chatsearcher.sequence import Codec, Item, Places
 from viewfinder.retrievers.chatsearcher.settings import LossSettings, Model
 from viewfinder.retrievers.chatsearcher.writing import Written, streamed
+from viewfinder.retrievers.shared.boxed import weights_of
+from viewfinder.retrievers.shared.forward import known_sentences
 from viewfinder.training.presets import build
-from viewfinder.weights import Weights
+from viewfinder.training.weights import Weights
 
 SYSTEM = "chatsearcher"
 SHIPPED = Path(__file__).with_name("modern.safetensors")

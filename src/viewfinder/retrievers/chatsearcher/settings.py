@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.blocks.settings import at_least_one
+from viewfinder.retrievers.shared.settings import at_least_one
 from viewfinder.training.settings import Training
 
 StageName = Literal["language", "alignment", "instruction"]

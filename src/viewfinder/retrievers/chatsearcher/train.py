@@ -17,8 +17,6 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.networks.looking import some_regions
-from viewfinder.retrievers.blocks.stages import read_start
 from viewfinder.retrievers.chatsearcher.batch import Batch, SentencesOf
 from viewfinder.retrievers.chatsearcher.course import Course
 from viewfinder.retrievers.chatsearcher.language import Language, drawn
@@ -30,8 +28,10 @@ from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, Size
 from viewfinder.retrievers.chatsearcher.pieces import Tokeniser, learn_pieces
 from viewfinder.retrievers.chatsearcher.sequence import Codec
 from viewfinder.retrievers.chatsearcher.settings import STAGES, LossSettings, Model, Preset, Stage
+from viewfinder.retrievers.shared.stages import read_start
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.training import Card, Fitted, Job, build, load_network, load_preset, save_network, seed_all
+from viewfinder.training.picture_layers import some_regions
 
 SYSTEM = "chatsearcher"
 PRESETS = Path(__file__).with_name("presets.toml")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.retrievers.blocks.forward import Arrays, linear, unit, updated
 from viewfinder.retrievers.combiner.settings import Model
+from viewfinder.retrievers.shared.forward import Arrays, linear, unit, updated
 
 Row = Float32[np.ndarray, " d"]
 

@@ -16,8 +16,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import dropout, normalize
 
-from viewfinder.retrievers.blocks.recurrent import UpdateCell
 from viewfinder.retrievers.combiner.settings import Model
+from viewfinder.retrievers.shared.recurrent import UpdateCell
 
 
 class CombinerNetwork(nn.Module):

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from viewfinder.conversation import Like, PictureId, Show
 from viewfinder.retrievers.base import Operation, Picture, ResolvedTurn
-from viewfinder.retrievers.blocks.looking_back import look_back, operations_of
-from viewfinder.retrievers.blocks.spoken import Spoken, spoken
+from viewfinder.retrievers.shared.looking_back import look_back, operations_of
+from viewfinder.retrievers.shared.spoken import Spoken, spoken
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from viewfinder.retrievers.combiner.reading import Heard, heard_of
 from viewfinder.retrievers.combiner.settings import Model
 from viewfinder.retrievers.combiner.texts import PROBE, pieces, text_vector
 from viewfinder.training.presets import read_card_settings
-from viewfinder.weights import Weights, check_card, read_weights
+from viewfinder.training.weights import Weights, check_card, read_weights
 
 SYSTEM = "combiner"
 

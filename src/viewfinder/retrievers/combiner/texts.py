@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from viewfinder.data.fashionmt import clauses
-from viewfinder.retrievers.blocks.forward import unit
+from viewfinder.retrievers.shared.forward import unit
 
 PROBE = "a red dress with long sleeves"
 """A text whose vector tells whether two shared spaces are one."""

@@ -13,13 +13,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from viewfinder.measures import rank_bounds
-from viewfinder.retrievers.blocks.stages import read_start
+from viewfinder.metrics import rank_bounds
 from viewfinder.retrievers.combiner.loss import finding
 from viewfinder.retrievers.combiner.network import CombinerNetwork
 from viewfinder.retrievers.combiner.settings import Model, Preset
 from viewfinder.retrievers.combiner.texts import PROBE, pieces
 from viewfinder.retrievers.combiner.turns import NO_TURN, Turns, encoded, read
+from viewfinder.retrievers.shared.stages import read_start
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.training import (
     Batches,

@@ -16,8 +16,8 @@ from jaxtyping import Float32, Int
 
 from viewfinder.data.fashionmt import Transaction, look_back, read_transactions, sources
 from viewfinder.encoders.base import Encoder
+from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.features import Features
 from viewfinder.retrievers.combiner.settings import Model, Preset
 from viewfinder.retrievers.combiner.texts import pieces, text_vector
 from viewfinder.retrievers.trainers import TrainPlan

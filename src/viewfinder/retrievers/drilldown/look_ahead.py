@@ -11,9 +11,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from viewfinder.retrievers.blocks.regions import EPS, own_similarity
 from viewfinder.retrievers.drilldown.network import Drilldown
 from viewfinder.retrievers.drilldown.settings import LossSettings
+from viewfinder.retrievers.shared.regions import EPS, own_similarity
 
 
 @torch.no_grad()

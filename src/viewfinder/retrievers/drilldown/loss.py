@@ -7,12 +7,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from viewfinder.retrievers.blocks.dialogues import Batch
-from viewfinder.retrievers.blocks.losses import contrastive, every_triplet, hardest_triplet
-from viewfinder.retrievers.blocks.regions import similarity
 from viewfinder.retrievers.drilldown.look_ahead import best, values
 from viewfinder.retrievers.drilldown.network import Drilldown, Slots
 from viewfinder.retrievers.drilldown.settings import LossSettings
+from viewfinder.retrievers.shared.dialogues import Batch
+from viewfinder.retrievers.shared.losses import contrastive, every_triplet, hardest_triplet
+from viewfinder.retrievers.shared.regions import similarity
 
 
 def scores(network: Drilldown, slots: Slots, vectors_nkd: Float[Tensor, "n k d"]) -> Float[Tensor, "n b"]:

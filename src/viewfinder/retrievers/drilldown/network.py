@@ -13,10 +13,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout, normalize
 
-from viewfinder.retrievers.blocks.inputs import Inputs, add_scale, scaled
-from viewfinder.retrievers.blocks.recurrent import SentenceReader, UpdateCell, WordReader, initialise
-from viewfinder.retrievers.blocks.regions import EPS, RegionProjection
 from viewfinder.retrievers.drilldown.settings import ModelSettings
+from viewfinder.retrievers.shared.inputs import Inputs, add_scale, scaled
+from viewfinder.retrievers.shared.recurrent import SentenceReader, UpdateCell, WordReader, initialise
+from viewfinder.retrievers.shared.regions import EPS, RegionProjection
 
 
 class Slots(NamedTuple):

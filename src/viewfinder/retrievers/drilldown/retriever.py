@@ -16,12 +16,12 @@ from jaxtyping import Float, Float32
 from viewfinder.conversation import PictureId
 from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.retrievers.base import Part, Query, RawPictures, RegionSpace, ResolvedTurn
-from viewfinder.retrievers.blocks.boxed import weights_of
-from viewfinder.retrievers.blocks.forward import Arrays, Reader, linear, projected, unit, updated
-from viewfinder.retrievers.blocks.spoken import spoken
 from viewfinder.retrievers.drilldown.settings import ModelSettings
+from viewfinder.retrievers.shared.boxed import weights_of
+from viewfinder.retrievers.shared.forward import Arrays, Reader, linear, projected, unit, updated
+from viewfinder.retrievers.shared.spoken import spoken
 from viewfinder.training.presets import read_card_settings
-from viewfinder.weights import Weights
+from viewfinder.training.weights import Weights
 
 SYSTEM = "drilldown"
 SHIPPED = Path(__file__).with_name("modern.safetensors")

@@ -14,12 +14,12 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from viewfinder.retrievers.blocks.dialogues import Batch, Dialogues
-from viewfinder.retrievers.blocks.inputs import measure_scales
-from viewfinder.retrievers.blocks.stages import Material, Stage, read_material, read_start, run, validated
 from viewfinder.retrievers.drilldown import loss as losses
 from viewfinder.retrievers.drilldown.network import Drilldown, Slots
 from viewfinder.retrievers.drilldown.settings import LossSettings, ModelSettings, Preset
+from viewfinder.retrievers.shared.dialogues import Batch, Dialogues
+from viewfinder.retrievers.shared.inputs import measure_scales
+from viewfinder.retrievers.shared.stages import Material, Stage, read_material, read_start, run, validated
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.training import Card, Fitted, Training, load_network, load_preset, seed_all
 from viewfinder.training.presets import read_card_settings

@@ -18,22 +18,22 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from viewfinder.attributes import SYSTEM as ATTRIBUTES
-from viewfinder.attributes import AttributePredictor
 from viewfinder.data.fashion_iq import Vocabulary, vocabulary
+from viewfinder.encoders.attributes import SYSTEM as ATTRIBUTES
+from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.errors import BadInput, ViewfinderError
-from viewfinder.measures import bleu, cider_d, rouge_l
-from viewfinder.networks.attributes import AttributeHead
-from viewfinder.retrievers.blocks.settings import at_least_one
+from viewfinder.metrics import bleu, cider_d, rouge_l
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
 from viewfinder.retrievers.fashioniq.predicting import train as train_attributes
+from viewfinder.retrievers.shared.settings import at_least_one
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.training import Batches, Card, Fitted, Job, Training, load_preset, read_card, seed_all, shuffled
+from viewfinder.training.attribute_layers import AttributeHead
+from viewfinder.training.weights import check_card
 from viewfinder.users.captioner.captioner import SYSTEM, Captioner
 from viewfinder.users.captioner.decoding import END, PAD, START, greedy, texts_of
 from viewfinder.users.captioner.network import CaptionerNetwork, make_captioner
 from viewfinder.users.captioner.settings import CaptionerModel
-from viewfinder.weights import check_card
 
 PRESETS = Path(__file__).with_name("captioner.toml")
 PAIRS_AT_ONCE = 128

@@ -15,12 +15,12 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from viewfinder.retrievers.blocks.word_vectors import WordVectors
 from viewfinder.retrievers.fashioniq.feedback import NOTHING, Feedback, FeedbackNetwork
 from viewfinder.retrievers.fashioniq.look import Look
 from viewfinder.retrievers.fashioniq.network import exactly
 from viewfinder.retrievers.fashioniq.recurrent import mean_of, shown
 from viewfinder.retrievers.fashioniq.settings import Composition, Modality
+from viewfinder.retrievers.shared.word_vectors import WordVectors
 
 
 class CompositionRetriever(FeedbackNetwork):

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.retrievers.blocks.forward import Arrays, linear
 from viewfinder.retrievers.fashioniq.forward import Said, compared
 from viewfinder.retrievers.fashioniq.recurrent_forward import gated, mean_of, sigmoid
 from viewfinder.retrievers.fashioniq.settings import Composition, Modality
+from viewfinder.retrievers.shared.forward import Arrays, linear
 
 
 def begin(arrays: Arrays, settings: Composition) -> tuple[()]:

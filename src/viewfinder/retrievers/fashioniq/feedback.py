@@ -12,9 +12,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from viewfinder.networks.attributes import AttributeHead
-from viewfinder.retrievers.blocks.words import NOTHING
 from viewfinder.retrievers.fashioniq.look import Look
+from viewfinder.retrievers.shared.words import NOTHING
+from viewfinder.training.attribute_layers import AttributeHead
 
 __all__ = ["NOTHING", "Feedback", "FeedbackNetwork"]
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.retrievers.blocks.forward import Arrays, linear, unit
 from viewfinder.retrievers.fashioniq.settings import Reading, Transformer
+from viewfinder.retrievers.shared.forward import Arrays, linear, unit
 
 NORM_EPS = 1e-6
 

@@ -22,9 +22,9 @@ from viewfinder.data import read_flickr8k
 from viewfinder.data.fashion_iq import Attributes, fashion_kinds, read_fashion_iq
 from viewfinder.data.records import read_keys
 from viewfinder.data.splits import SPLITS, split_of
+from viewfinder.encoders.features import Features
+from viewfinder.encoders.features.lookup import IMAGES
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.features import Features
-from viewfinder.features.lookup import IMAGES
 from viewfinder.retrievers.fashioniq.labels import Words, labels_in
 from viewfinder.retrievers.trainers import TrainPlan
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 
 from viewfinder.data.catalogue import Catalogue, read_catalogue
 from viewfinder.data.matching import match_keys
-from viewfinder.features import Features
-from viewfinder.retrievers.blocks.words import words_in
+from viewfinder.encoders.features import Features
+from viewfinder.retrievers.shared.words import words_in
 
 Words = Mapping[int, tuple[str, ...]]
 """What is said of each picture, by its row."""

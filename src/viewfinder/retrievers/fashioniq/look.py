@@ -9,10 +9,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from viewfinder.networks.looking import PictureInput
-from viewfinder.networks.transformer import Norm
-from viewfinder.retrievers.blocks.regions import EPS
 from viewfinder.retrievers.fashioniq.settings import Reading
+from viewfinder.retrievers.shared.regions import EPS
+from viewfinder.training.picture_layers import PictureInput
+from viewfinder.training.transformer_layers import Norm
 
 
 class Look(nn.Module):

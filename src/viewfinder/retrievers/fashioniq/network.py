@@ -14,11 +14,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad, relu
 
-from viewfinder.networks.transformer import Encoder, Norm, Seen, placed, sinusoid
-from viewfinder.retrievers.blocks.word_vectors import WordVectors
 from viewfinder.retrievers.fashioniq.feedback import NOTHING, Feedback, FeedbackNetwork
 from viewfinder.retrievers.fashioniq.look import Look
 from viewfinder.retrievers.fashioniq.settings import Transformer
+from viewfinder.retrievers.shared.word_vectors import WordVectors
+from viewfinder.training.transformer_layers import Encoder, Norm, Seen, placed, sinusoid
 
 SEPARATOR, WORD, ATTRIBUTE, IMAGE = range(4)
 """The kinds of tokens, as `modalities` numbers them."""

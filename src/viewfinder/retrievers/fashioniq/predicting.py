@@ -17,14 +17,14 @@ from jaxtyping import Bool, Float, Float32, Int
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, linear
 
-from viewfinder.attributes import SYSTEM
+from viewfinder.encoders.attributes import SYSTEM
 from viewfinder.errors import BadInput
-from viewfinder.networks.looking import scale_of, standardised
-from viewfinder.retrievers.blocks.settings import at_least_one
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
+from viewfinder.retrievers.shared.settings import at_least_one
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.training import Card, Fitted, Job, Training, load_network, load_preset, read_card, shuffled
-from viewfinder.weights import check_card
+from viewfinder.training.picture_layers import scale_of, standardised
+from viewfinder.training.weights import check_card
 
 PRESETS = Path(__file__).with_name("attributes.toml")
 

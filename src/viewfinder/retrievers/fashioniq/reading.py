@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from viewfinder.conversation import Like, PictureId, Show
 from viewfinder.retrievers.base import Picture, ResolvedTurn
-from viewfinder.retrievers.blocks.spoken import Spoken, spoken
-from viewfinder.retrievers.blocks.word_lookup import told_of
+from viewfinder.retrievers.shared.spoken import Spoken, spoken
+from viewfinder.retrievers.shared.word_lookup import told_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from viewfinder.retrievers.blocks.word_vectors import WordVectors
 from viewfinder.retrievers.fashioniq.feedback import NOTHING, Feedback, FeedbackNetwork
 from viewfinder.retrievers.fashioniq.look import Look
 from viewfinder.retrievers.fashioniq.network import exactly
 from viewfinder.retrievers.fashioniq.settings import Recurrent
+from viewfinder.retrievers.shared.word_vectors import WordVectors
 
 PAIR = 2
 """Neighbours that a filter sees at a time."""

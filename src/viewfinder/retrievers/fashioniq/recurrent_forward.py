@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.retrievers.blocks.forward import Arrays
 from viewfinder.retrievers.fashioniq.forward import Said, compared
 from viewfinder.retrievers.fashioniq.settings import Recurrent
+from viewfinder.retrievers.shared.forward import Arrays
 
 NORM_EPS = 1e-5
 """Of torch's norm over a batch."""

@@ -15,19 +15,19 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float32
 
-from viewfinder.attributes import AttributePredictor
 from viewfinder.conversation import PictureId
+from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.retrievers.base import Part, Picture, Query, RawPictures, RegionSpace, ResolvedTurn
-from viewfinder.retrievers.blocks.boxed import weights_of
-from viewfinder.retrievers.blocks.forward import Arrays
-from viewfinder.retrievers.blocks.word_lookup import WordLookup
 from viewfinder.retrievers.fashioniq import composition_forward, forward, recurrent_forward
 from viewfinder.retrievers.fashioniq.distance import MORE, Lifting, longest_normed
 from viewfinder.retrievers.fashioniq.forward import Said, looked
 from viewfinder.retrievers.fashioniq.reading import Heard, heard_of, numbers_of
 from viewfinder.retrievers.fashioniq.settings import Composition, Reading, Recurrent, Transformer
+from viewfinder.retrievers.shared.boxed import weights_of
+from viewfinder.retrievers.shared.forward import Arrays
+from viewfinder.retrievers.shared.word_lookup import WordLookup
 from viewfinder.training.presets import build
-from viewfinder.weights import Weights
+from viewfinder.training.weights import Weights
 
 SYSTEM = "fashioniq"
 SHIPPED = Path(__file__).with_name("modern.safetensors")

@@ -18,9 +18,9 @@ from torch import Tensor
 
 from viewfinder.data.fashion_iq import joined_captions, shuffled
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.blocks.word_vectors import Words
 from viewfinder.retrievers.fashioniq.garments import Garments
 from viewfinder.retrievers.fashioniq.settings import Preset
+from viewfinder.retrievers.shared.word_vectors import Words
 from viewfinder.training import Batches
 from viewfinder.training.gather import processes
 

@@ -19,12 +19,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from viewfinder.attributes import AttributePredictor
+from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.errors import EncoderMismatch
-from viewfinder.networks.attributes import AttributeHead
-from viewfinder.retrievers.blocks.stages import read_start
-from viewfinder.retrievers.blocks.word_vectors import Words, WordVectors, word_table
-from viewfinder.retrievers.blocks.words import words_in
 from viewfinder.retrievers.fashioniq.captioning import Stopped, predictor_of, simulator_of
 from viewfinder.retrievers.fashioniq.feedback import NOTHING, FeedbackNetwork
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
@@ -40,8 +36,12 @@ from viewfinder.retrievers.fashioniq.shelves import (
     shelves_of,
     strangers,
 )
+from viewfinder.retrievers.shared.stages import read_start
+from viewfinder.retrievers.shared.word_vectors import Words, WordVectors, word_table
+from viewfinder.retrievers.shared.words import words_in
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.training import Card, Fitted, Job, build, load_network, load_preset, seed_all
+from viewfinder.training.attribute_layers import AttributeHead
 from viewfinder.users.captioner.captioner import Captioner
 from viewfinder.users.captioner.decoding import greedy, texts_of
 

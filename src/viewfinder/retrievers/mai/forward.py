@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.retrievers.blocks import qformer_forward
-from viewfinder.retrievers.blocks.forward import Arrays, linear, unit
-from viewfinder.retrievers.blocks.qformer_forward import Former, linear_of_rows, normed, picture_input
 from viewfinder.retrievers.mai.memory_forward import Carried, after
 from viewfinder.retrievers.mai.memory_forward import tokens as begun
 from viewfinder.retrievers.mai.settings import Model
+from viewfinder.retrievers.shared import qformer_forward
+from viewfinder.retrievers.shared.forward import Arrays, linear, unit
+from viewfinder.retrievers.shared.qformer_forward import Former, linear_of_rows, normed, picture_input
 
 AT_ONCE = 32
 """Pictures that are read together: what one layer makes of them (2 MB at the width of `lab`) stays in the cache."""

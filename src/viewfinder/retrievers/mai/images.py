@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Bool, Float, Float16, Float32
 from torch import Tensor, nn
 
-from viewfinder.networks.looking import PictureInput
 from viewfinder.retrievers.mai.settings import Model
+from viewfinder.training.picture_layers import PictureInput
 
 
 class Looks(NamedTuple):

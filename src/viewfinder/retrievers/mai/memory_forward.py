@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float32
 
-from viewfinder.retrievers.blocks.forward import Arrays, linear
 from viewfinder.retrievers.mai.mio_forward import kept
 from viewfinder.retrievers.mai.settings import Model
+from viewfinder.retrievers.shared.forward import Arrays, linear
 
 Carried = tuple[np.ndarray, ...]
 """What a memory carries, in single precision: () before the first turn, and where nothing is carried; of "lstm" output

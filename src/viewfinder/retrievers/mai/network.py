@@ -14,13 +14,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from viewfinder.retrievers.blocks.word_vectors import WordVectors
 from viewfinder.retrievers.mai.images import ImageTokens, Looks
 from viewfinder.retrievers.mai.memory import make_memory
 from viewfinder.retrievers.mai.pieces import Tokeniser
 from viewfinder.retrievers.mai.qformer import QFormer, config_of
 from viewfinder.retrievers.mai.settings import Model
 from viewfinder.retrievers.mai.text import PieceInput, Text, TextInput
+from viewfinder.retrievers.shared.word_vectors import WordVectors
 
 
 class Fused(NamedTuple):

@@ -14,9 +14,9 @@ import numpy as np
 from jaxtyping import Float32, Int
 
 from viewfinder.retrievers.base import Sentences
-from viewfinder.retrievers.blocks.words import NOTHING
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.weights import Weights
+from viewfinder.retrievers.shared.words import NOTHING
+from viewfinder.training.weights import Weights
 
 DROPPED = '.!"()*#:;~'
 """Signs that are read as blanks, as published; "FIRST:" is read as "first"."""

@@ -11,12 +11,12 @@ from transformers import AutoTokenizer
 
 from viewfinder.encoders.checkpoints import TEXTS, Source, explained, find, quiet
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.blocks.blip2 import check_sizes, configuration, weights
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.pieces import Pieces, Tokeniser
 from viewfinder.retrievers.mai.qformer import Published
 from viewfinder.retrievers.mai.settings import Model
 from viewfinder.retrievers.mai.text import PieceInput, places_of
+from viewfinder.retrievers.shared.blip2 import check_sizes, configuration, weights
 
 WANTED = "weights of BLIP-2 for image-text retrieval, such as Salesforce/blip2-itm-vit-g"
 

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from transformers import Blip2QFormerConfig
 from transformers.models.blip_2.modeling_blip_2 import Blip2QFormerLayer, Blip2QFormerModel, Blip2TextEmbeddings
 
-from viewfinder.retrievers.blocks.blip2 import Slots
 from viewfinder.retrievers.mai.settings import Model
+from viewfinder.retrievers.shared.blip2 import Slots
 
 
 class SkippingLayer(Blip2QFormerLayer):

@@ -15,9 +15,9 @@ import numpy as np
 
 from viewfinder.conversation import Keep, Like, PictureId, Reject, Show
 from viewfinder.retrievers.base import Operation, Picture, ResolvedTurn
-from viewfinder.retrievers.blocks.looking_back import LookedBack, look_back, operations_of, turn_at
-from viewfinder.retrievers.blocks.spoken import Spoken, spoken
 from viewfinder.retrievers.mai.settings import Model, Treatment
+from viewfinder.retrievers.shared.looking_back import LookedBack, look_back, operations_of, turn_at
+from viewfinder.retrievers.shared.spoken import Spoken, spoken
 
 ORDINALS = ("FIRST", "SECOND", "THIRD", "FOURTH", "FIFTH", "SIXTH", "SEVENTH", "EIGHTH", "NINTH", "TENTH")
 """How a text calls the pictures of a talk."""

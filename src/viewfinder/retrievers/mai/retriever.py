@@ -25,15 +25,15 @@ from viewfinder.retrievers.base import (
     ResolvedTurn,
     Sentences,
 )
-from viewfinder.retrievers.blocks.boxed import weights_of
 from viewfinder.retrievers.mai import forward
 from viewfinder.retrievers.mai.memory_forward import BEGIN, Carried
 from viewfinder.retrievers.mai.reading import Heard, Recalled, heard_of
 from viewfinder.retrievers.mai.settings import Model, Treatment
 from viewfinder.retrievers.mai.text_forward import texts_of
 from viewfinder.retrievers.mai.texts import text_of
+from viewfinder.retrievers.shared.boxed import weights_of
 from viewfinder.training.presets import build
-from viewfinder.weights import Weights
+from viewfinder.training.weights import Weights
 
 SYSTEM = "mai"
 SHIPPED = Path(__file__).with_name("modern.safetensors")

@@ -6,13 +6,25 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.blocks.settings import at_least_one
+from viewfinder.retrievers.shared.settings import at_least_one
 from viewfinder.training.settings import Training
 
 MemoryKind = Literal["none", "concatenation", "lstm", "gru", "ntm", "mio"]
 Treatment = Literal["replace", "ignore", "random", "blend"]
 Term = Literal["query_target", "query_caption", "modification_target", "modification_caption"]
 Noise = Literal["", "mixing", "normal", "uniform", "product"]
+
+WHITENING = 0.5
+"""How far the components of pictures are brought to one scale, 0 to 1."""
+
+WHOLE_TOKENS = 4
+"""Tokens that the whole vector of a picture becomes."""
+
+SLOTS = 16
+"""Of the memory "ntm"."""
+
+MOST_SCALE = 100.0
+"""What cosines are multiplied by at most."""
 
 EVERY_TERM: tuple[Term, ...] = ("query_target", "query_caption", "modification_target", "modification_caption")
 
@@ -52,8 +64,6 @@ class Model:
         projection: numbers of a query's and a picture's vector.
         image: what is read of a picture: its whole vector, its regions, or both.
         components, region_components: principal components that are read of either; 0: all numbers as they are.
-        whitening: how far components are brought to one scale, 0 to 1.
-        whole_tokens: how many tokens the whole vector becomes.
         image_width: numbers of a picture's token; 0: as many as the width. Weights of BLIP-2 say how many.
         words: vectors of words: frozen ones of the session's encoder or of the file `glove`, learnt ones, or the pieces
             of a published tokeniser.
@@ -64,7 +74,6 @@ class Model:
         stages: "two", caption first, modification second (TSA: BSA, then MSA); "one", the modification alone; "sprc",
             the modification with the picture and once more without, and pictures by all their tokens.
         memory: what is carried: nothing, all tokens, a recurrent state, a memory that is written to, or MIO's choice.
-        slots: of "ntm".
         query: "cls", the state at the beginning of the modification (published code); or "fused", tokens (paper).
         captions: whether captions of pictures are read.
         recall: how a combination reads earlier pictures: their "captions" as one text (published), or the "pictures"
@@ -84,8 +93,6 @@ class Model:
     image: Literal["whole", "regions", "both"] = "whole"
     components: int = 256
     region_components: int = 64
-    whitening: float = 0.5
-    whole_tokens: int = 4
     image_width: int = 0
     words: Literal["encoder", "glove", "learned", "pieces"] = "encoder"
     glove: str = ""
@@ -96,7 +103,6 @@ class Model:
     stages: Literal["one", "two", "sprc"] = "two"
     memory: MemoryKind = "mio"
     iteration: Iteration = field(default_factory=Iteration)
-    slots: int = 16
     query: Literal["cls", "fused"] = "cls"
     captions: bool = True
     recall: Literal["captions", "pictures"] = "captions"
@@ -104,12 +110,11 @@ class Model:
 
     def __post_init__(self) -> None:
         at_least_one(self, "width", "layers", "heads", "hidden", "cross_every", "tokens", "prompts", "projection")
-        at_least_one(self, "whole_tokens", "word_width", "most_words", "slots")
+        at_least_one(self, "word_width", "most_words")
         if self.width % self.heads:
             raise BadInput(f"a width of {self.width} must be a multiple of {self.heads} heads")
-        for name in ("whitening", "dropout"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise BadInput(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
+        if not 0 <= self.dropout <= 1:
+            raise BadInput(f"dropout is {self.dropout}; it must be from 0 to 1")
         if min(self.components, self.region_components, self.image_width) < 0:
             raise BadInput("components, region_components and image_width are at least 0")
         if (self.words == "glove") != bool(self.glove):
@@ -137,26 +142,19 @@ class LossSettings:
 
     Attributes:
         terms: of the cyclic combination loss; "query_target" alone is the usual contrastive loss.
-        scale: what cosines are multiplied by; `learned_scale`: whether it is learnt, up to `most_scale`.
+        scale: what cosines are multiplied by; `learned_scale`: whether it is learnt, up to `MOST_SCALE`.
         noise: what is done in training against the gap between pictures and texts: "mixing" of pairs of queries and
             targets; or noise on modifications, N(0, 1), U(-1, 1), or the product of both.
-        noise_scale: what noise is multiplied by, in units of a modification's root mean square.
-        align: of "sprc": the weight of its mean squared error; `prompted` that of its second contrastive loss.
     """
 
     terms: tuple[Term, ...] = EVERY_TERM
     scale: float = 20.0
-    most_scale: float = 100.0
     learned_scale: bool = True
     noise: Noise = ""
-    noise_scale: float = 0.5
-    align: float = 1.0
-    prompted: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("scale", "most_scale", "noise_scale"):
-            if not getattr(self, name) > 0:
-                raise BadInput(f"{name} is {getattr(self, name)}; it must be above 0")
+        if not self.scale > 0:
+            raise BadInput(f"scale is {self.scale}; it must be above 0")
         if not self.terms or len(set(self.terms)) < len(self.terms):
             raise BadInput(f"terms must name each of {', '.join(EVERY_TERM)} once at most, and one at least")
 
@@ -167,7 +165,6 @@ class Preset:
 
     Attributes:
         sources: sources of the data to learn from; none: all that there are.
-        transactions: of a source at most, the first ones; 0: all.
         batch: transactions a step.
         caption_dropout: the share of pictures that are read without their caption, as most live ones are.
         described: the share of first turns that say what the wanted picture is like, and name no picture.
@@ -181,7 +178,6 @@ class Preset:
     training: Training
     loss: LossSettings = field(default_factory=LossSettings)
     sources: tuple[str, ...] = ()
-    transactions: int = 0
     batch: int = 64
     caption_dropout: float = 0.0
     described: float = 0.0
@@ -191,8 +187,6 @@ class Preset:
 
     def __post_init__(self) -> None:
         at_least_one(self, "batch")
-        if self.transactions < 0:
-            raise BadInput(f"transactions is {self.transactions}; it must be at least 0")
         for name in ("caption_dropout", "described", "clauses"):
             if not 0 <= getattr(self, name) <= 1:
                 raise BadInput(f"{name} is {getattr(self, name)}; it must be from 0 to 1")

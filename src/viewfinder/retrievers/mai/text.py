@@ -11,10 +11,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from viewfinder.retrievers.blocks.word_vectors import WordVectors
-from viewfinder.retrievers.blocks.words import NOTHING
 from viewfinder.retrievers.mai.pieces import Pieces, Tokeniser
 from viewfinder.retrievers.mai.settings import Model
+from viewfinder.retrievers.shared.word_vectors import WordVectors
+from viewfinder.retrievers.shared.words import NOTHING
 
 POSITIONS = 192
 """Places that have an embedding of their own; later ones share the last."""

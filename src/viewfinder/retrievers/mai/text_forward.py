@@ -11,11 +11,11 @@ import numpy as np
 from jaxtyping import Float32
 
 from viewfinder.retrievers.base import Sentences
-from viewfinder.retrievers.blocks.forward import linear
-from viewfinder.retrievers.blocks.word_lookup import WordLookup
 from viewfinder.retrievers.mai.pieces import PieceTexts
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.weights import Weights
+from viewfinder.retrievers.shared.forward import linear
+from viewfinder.retrievers.shared.word_lookup import WordLookup
+from viewfinder.training.weights import Weights
 
 
 @runtime_checkable

@@ -15,9 +15,6 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from viewfinder.errors import EncoderMismatch
-from viewfinder.networks.looking import some_regions
-from viewfinder.retrievers.blocks.stages import read_start
-from viewfinder.retrievers.blocks.word_vectors import Words, WordVectors, word_table
 from viewfinder.retrievers.mai.images import Looks
 from viewfinder.retrievers.mai.loss import Targets, noised, of_turn
 from viewfinder.retrievers.mai.network import MaiNetwork
@@ -27,8 +24,11 @@ from viewfinder.retrievers.mai.settings import LossSettings, Model, Preset
 from viewfinder.retrievers.mai.text import Text
 from viewfinder.retrievers.mai.transactions import Drawer, Transactions, read, vocabulary_of
 from viewfinder.retrievers.mai.wiring import NOWHERE, Shelf, Talks, converse
+from viewfinder.retrievers.shared.stages import read_start
+from viewfinder.retrievers.shared.word_vectors import Words, WordVectors, word_table
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.training import Batches, Card, Fitted, Job, build, load_network, load_preset, seed_all, shuffled
+from viewfinder.training.picture_layers import some_regions
 
 SYSTEM = "mai"
 PRESETS = Path(__file__).with_name("presets.toml")

@@ -20,10 +20,10 @@ from viewfinder.data import read_flickr8k
 from viewfinder.data.fashionmt import ORDINALS, Transaction, clauses, look_back, read_transactions, sources
 from viewfinder.data.splits import split_of
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.retrievers.blocks.words import words_in
 from viewfinder.retrievers.mai.settings import Preset
 from viewfinder.retrievers.mai.texts import text_of
 from viewfinder.retrievers.mai.wiring import NOWHERE, Talks
+from viewfinder.retrievers.shared.words import words_in
 from viewfinder.retrievers.trainers import TrainPlan
 
 CAPTIONS = "captions.csv"

@@ -10,7 +10,7 @@ from viewfinder.server.images.known import known
 from viewfinder.server.schemas.pictures import Facts, PictureDetails
 
 if TYPE_CHECKING:
-    from viewfinder.gallery import Gallery
+    from viewfinder.index import Gallery
     from viewfinder.library import Library
 
 

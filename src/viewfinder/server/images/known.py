@@ -10,7 +10,7 @@ from viewfinder.server.discreet import readable
 from viewfinder.server.problems import Problem, not_found
 
 if TYPE_CHECKING:
-    from viewfinder.gallery import Gallery
+    from viewfinder.index import Gallery
     from viewfinder.library import Library
 
 

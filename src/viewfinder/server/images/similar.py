@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from viewfinder.conversation import Conversation, Like
-from viewfinder.resolving import resolve
-from viewfinder.results import View
+from viewfinder.index.resolving import resolve
+from viewfinder.index.results import View
 from viewfinder.retrievers import Composer, Query
 from viewfinder.server.images.known import known
 from viewfinder.server.schemas.pictures import SimilarPictures
 from viewfinder.server.talks import cards
 
 if TYPE_CHECKING:
-    from viewfinder.gallery import Gallery
+    from viewfinder.index import Gallery
     from viewfinder.library import Library
 
 

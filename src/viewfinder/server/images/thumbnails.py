@@ -42,7 +42,7 @@ class Thumbnails:
         self.aside = Pool(at_once)
         """Threads for all that reads pictures' files: a screen full of new ones must not keep a search waiting."""
         self.looking = Pool(1)
-        """For looking closely (`viewfinder.looking`), which takes all cores: one picture after another."""
+        """For looking closely (`viewfinder.index.grounding`), which takes all cores: one picture after another."""
 
     def ready(self, picture_id: str, size: int) -> bytes | Source:
         """A copy of a picture of the library, if it was made before; else what it can be made from.

@@ -16,10 +16,10 @@ from viewfinder.server.schemas.collection import Collection, Facet, Facets, Face
 from viewfinder.server.talks.answers import start_of
 
 if TYPE_CHECKING:
+    from viewfinder.index import Snapshot
+    from viewfinder.index.columns import AttributeColumn
     from viewfinder.library import Library
     from viewfinder.server.settings import ServerSettings
-    from viewfinder.stores import Snapshot
-    from viewfinder.stores.columns import AttributeColumn
 
 MOST_VALUES = 500
 """A column of more values is no filter to choose from: names, numbers, free text."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from viewfinder.server.discreet import readable, without_paths
 
 if TYPE_CHECKING:
-    from viewfinder.filling import Filled
-    from viewfinder.ingest import AddReport
+    from viewfinder.index.ingest import AddReport
+    from viewfinder.index.region_vectors import Filled
 
 LISTED = 10
 """Failures that a report names; all are at /collection/failures."""

@@ -11,8 +11,8 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import FileResponse
 from pydantic import StringConstraints
 
+from viewfinder.index.grounding import LOOKS
 from viewfinder.library import Library
-from viewfinder.looking import LOOKS
 from viewfinder.server.access.caller import Admin, Reader, Writer
 from viewfinder.server.database.uploads import UploadRow
 from viewfinder.server.images import adding, receiving

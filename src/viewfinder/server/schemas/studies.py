@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints, model_validator
 
-from viewfinder.measures.name import SEPARATOR
+from viewfinder.metrics.name import SEPARATOR
 from viewfinder.server.schemas.sessions import Id, Name, Strict
 
 Kind = Literal["describe", "answer", "feedback"]

@@ -20,7 +20,7 @@ from jaxtyping import Float
 from viewfinder.evaluation import RankTable, Run, Task, compare, figures
 from viewfinder.evaluation.results import Provenance, described_machine, result_of
 from viewfinder.evaluation.task import Talk
-from viewfinder.measures import Interval, bootstrap_interval, carried, difference_interval, permutation_test
+from viewfinder.metrics import Interval, bootstrap_interval, carried, difference_interval, permutation_test
 from viewfinder.server.schemas.studies import ArmFigures, DifferenceOut, FigureOut, StudyFigures
 from viewfinder.server.studies.plan import Settled
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from viewfinder.index import Snapshot
 from viewfinder.server.database import TrialRow
 from viewfinder.server.schemas.studies import Asked, SeenPicture, StudyPlan, Trial
 from viewfinder.server.studies.rules import Course
-from viewfinder.stores import Snapshot
 
 
 def shown_trial(plan: StudyPlan, row: TrialRow, course: Course, snapshot: Snapshot, now: float) -> Trial:

@@ -9,8 +9,8 @@ from typing import Any
 
 from viewfinder.conversation import PictureId
 from viewfinder.errors import BadInput
-from viewfinder.gallery import Gallery, Verdict
-from viewfinder.results import Hits, View
+from viewfinder.index import Gallery, Verdict
+from viewfinder.index.results import Hits, View
 from viewfinder.retrievers import Query
 from viewfinder.server.schemas.sessions import Hit
 from viewfinder.server.talks import cards

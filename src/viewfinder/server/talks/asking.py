@@ -42,7 +42,7 @@ class Asking:
         """
         if live.unasked is None or live.choice is not None or live.session is None or live.row is None:
             return None
-        choose = live.session.choice()
+        choose = live.session.question_choice()
         if choose is None:
             live.abandon()
             return None
@@ -81,7 +81,7 @@ class Asking:
     def _note(self, id: str, live: Live, number: int, question: Question) -> None:
         self._sessions.note_question(id, number, question)
         if live.session is not None and live.session.conversation.here.number == number:
-            live.session.asked(question)
+            live.session.record_question(question)
 
 
 class _Making:

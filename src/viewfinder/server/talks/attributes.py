@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viewfinder.errors import BadInput
-from viewfinder.gallery import Gallery
-from viewfinder.gallery.attributes import likeliest
+from viewfinder.index import Gallery
+from viewfinder.index.attributes import likeliest
 from viewfinder.pictures import decode_one
 from viewfinder.retrievers import Reads, reads_of
 from viewfinder.server.problems import not_found

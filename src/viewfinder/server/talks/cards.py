@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from viewfinder import results
+from viewfinder.index import Snapshot, results
 from viewfinder.server.discreet import readable
 from viewfinder.server.schemas.sessions import Card, Hit
-from viewfinder.stores import Snapshot
 
 
 def hit(snapshot: Snapshot, found: results.Hit, why: dict[str, Any] | None = None) -> Hit:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from viewfinder.conversation import Answer, BackTo, Conversation, Keep, Like, Node, PictureId, Question, Reject, Turn
 from viewfinder.errors import BadInput
+from viewfinder.index.telling import described
 from viewfinder.session import Session
-from viewfinder.telling import described
 
 
 @dataclass

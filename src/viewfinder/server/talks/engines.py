@@ -8,14 +8,15 @@ those that it has seen.
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from viewfinder.errors import EncoderMismatch, ViewfinderError
-from viewfinder.filling import StoredVectors
-from viewfinder.gallery import Gallery, check_fits
+from viewfinder.index import Gallery, check_fits
+from viewfinder.index.region_vectors import StoredVectors
 from viewfinder.retrievers import RETRIEVERS, RegionSpace, Retriever, load_retriever, reads_of
 from viewfinder.server.live_library import present_gallery
 from viewfinder.server.problems import Problem
@@ -33,6 +34,22 @@ AT_ONCE = 32
 
 WAIT_S = 5.0
 """How long a turn waits for another that makes a retriever's vectors of all pictures; there are few threads."""
+
+
+@dataclass(frozen=True)
+class ReadablePictures:
+    """The pictures of a library that grows, as far as a retriever can read them."""
+
+    engines: Engines
+    retriever: str
+
+    def gallery(self) -> Gallery:
+        """Those of now.
+
+        Raises:
+            Problem: there are none, or the retriever has yet to be prepared.
+        """
+        return self.engines.gallery(self.retriever)
 
 
 class Engines:
@@ -56,6 +73,10 @@ class Engines:
                 if name not in self._loaded:
                     self._loaded[name] = load_retriever(name)
         return self._loaded[name]
+
+    def pictures(self, name: str) -> ReadablePictures:
+        """Where a session with the retriever of this name finds its pictures."""
+        return ReadablePictures(self, name)
 
     def gallery(self, name: str) -> Gallery:
         """The pictures as they are, or as this retriever could read them last.

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from viewfinder.conversation import Question
-from viewfinder.gallery import Gallery
 from viewfinder.server.database import SessionRow
 from viewfinder.session import Session
 
@@ -28,7 +27,7 @@ class Live:
     """One talk in memory, for one thread at a time.
 
     `row` is as it was when `session` was made; `unasked` the turn whose follow-up question is still to be chosen,
-    `choice` that question where somebody has begun to choose it; `seen` the pictures that the session looked at last;
+    `choice` that question where somebody has begun to choose it;
     `replies` what turns were answered in words, by their number, as far as somebody has had that written.
     """
 
@@ -38,12 +37,11 @@ class Live:
     session: Session | None = None
     unasked: int | None = None
     choice: Choice | None = None
-    seen: Gallery | None = None
     replies: dict[int, str] = field(default_factory=dict)
 
     def forget(self) -> None:
         """The next who needs the talk reads it again; a question that is being chosen is still waited for."""
-        self.row = self.session = self.seen = None
+        self.row = self.session = None
         self.replies = {}
 
     def abandon(self) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from viewfinder.conversation import Conversation, Like, Reject, Say, Show, Turn
 from viewfinder.errors import BadInput, EmptyQuery
-from viewfinder.gallery import Gallery
+from viewfinder.index import Gallery
 from viewfinder.server.schemas.sessions import SearchIn, SearchResults
 from viewfinder.server.talks.answers import milliseconds_since, page_of, start_of
 from viewfinder.server.talks.engines import Engines
@@ -33,7 +33,7 @@ def search(engines: Engines, uploads: Uploads, given: SearchIn) -> SearchResults
     for turn in _turns(given, gallery, uploads):
         talk = talk.then(turn)
     session = Session(
-        lambda: gallery,
+        gallery,
         engine,
         None,
         where=given.where,

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from viewfinder.conversation import Conversation, Node, PictureId, Question
 from viewfinder.errors import UnknownName
-from viewfinder.gallery import Gallery
-from viewfinder.results import View
+from viewfinder.index.results import View
 from viewfinder.server.database import FeedbackRow, SessionRow, TurnTaken
 from viewfinder.server.problems import Problem, not_found
 from viewfinder.server.schemas import sessions as schemas
@@ -171,8 +170,8 @@ class Talks:
             before = session.conversation
             hits = session.search(turn_of(turn, session.question))
             self._keep(live, len(before.nodes), milliseconds_since(started))
-            assert live.seen is not None, "the search saw a gallery"
-            page = first_page(live.seen, hits, session.last_query, session.adapters, row.where)
+            assert session.gallery is not None, "the search looked at one"
+            page = first_page(session.gallery, hits, session.last_query, session.adapters, row.where)
             return self._results(live, session.conversation.here.number, page, session, started)
 
     def choice(self, id: str, number: int) -> Future[Question | None]:
@@ -383,9 +382,9 @@ class Talks:
             live.abandon()
             live.forget()
             live.session = self._session(live, row, with_shared_ids(self._sessions.conversation(row.id)))
-            if due == live.session.conversation.here.number and row.questioner != "none":
-                live.session.choose_again()
-                live.unasked = due if live.session.choice() is not None else None
+            if due == live.session.conversation.here.number:
+                live.session.reopen_question()
+                live.unasked = due if live.session.question_due else None
         live.row = row
         return live.session
 
@@ -393,13 +392,9 @@ class Talks:
         name = retriever or row.retriever
         engine = self.engines.retriever(name)
 
-        def gallery() -> Gallery:
-            live.seen = self.engines.gallery(name)
-            return live.seen
-
         stand_in = self.askers.stands_in(row.questioner)
         return Session(
-            gallery,
+            self.engines.pictures(name),
             engine,
             self.askers.spec(row.questioner) if stand_in is None else stand_in[0],
             n=row.n,
@@ -437,8 +432,7 @@ class Talks:
             if isinstance(error, UnknownName):
                 raise not_found("session", id) from error
             raise
-        waits = live.session.choice() is not None and live.row.questioner != "none"
-        live.unasked = talk.here.number if waits else None
+        live.unasked = talk.here.number if live.session.question_due else None
 
     def _name(self, live: Live) -> None:
         """A talk's name can wait until the results of its first turn are out."""

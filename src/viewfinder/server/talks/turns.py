@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from viewfinder.conversation import Conversation, Question, Turn, turn_from_json, turn_to_json
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.index.telling import described
 from viewfinder.retrievers.base import Operation
 from viewfinder.server.database import SessionRow
 from viewfinder.server.schemas import sessions as schemas
-from viewfinder.telling import described
 
 if TYPE_CHECKING:
     from viewfinder.server.images.uploads import Uploads

@@ -12,14 +12,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from viewfinder.attributes import AttributePredictor
 from viewfinder.data.fashion_iq import Vocabulary
+from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.training import build, load_network
+from viewfinder.training.weights import Weights, check_card, damaged, read_weights
 from viewfinder.users.captioner.decoding import beam, greedy, sampled, texts_of
 from viewfinder.users.captioner.network import CaptionerNetwork, make_captioner
 from viewfinder.users.captioner.settings import CaptionerModel
-from viewfinder.weights import Weights, check_card, damaged, read_weights
 
 SYSTEM = "captioner"
 SHIPPED = Path(__file__).with_name("lab.safetensors")

@@ -17,9 +17,9 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 
 from viewfinder.errors import BadInput
-from viewfinder.networks.attributes import AttributeHead
-from viewfinder.networks.looking import PictureInput
-from viewfinder.networks.transformer import Decoder, Encoder, Seen, placed, sinusoid
+from viewfinder.training.attribute_layers import AttributeHead
+from viewfinder.training.picture_layers import PictureInput
+from viewfinder.training.transformer_layers import Decoder, Encoder, Seen, placed, sinusoid
 from viewfinder.users.captioner.settings import CaptionerModel, Looking, TransformerCaptioner
 
 MOMENTUM = 0.01

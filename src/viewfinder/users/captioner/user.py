@@ -13,8 +13,8 @@ from jaxtyping import Float
 
 from viewfinder.data.captions import read_captions_csv
 from viewfinder.encoders import load_encoder
+from viewfinder.encoders.features import features
 from viewfinder.errors import BadInput
-from viewfinder.features import features
 from viewfinder.users.captioner.captioner import DECODINGS, Captioner
 from viewfinder.users.describer import Sayer, Sayings, caption_sayings
 from viewfinder.users.manners import Manners

@@ -1,9 +1,0 @@
-"""Worlds of articles: drawn, or real product photos, with everything that Fashion IQ and its kin have of them.
-
-Read it as items (the truth; `looks` draws lots for it, `photos` reads it) -> garments (pixels), statements (what is
-true of one article seen from another) -> relative, sessions, transactions (words) -> write (files).
-"""
-
-from viewfinder.data.world.catalogue.write import write_catalogue
-
-__all__ = ["write_catalogue"]

@@ -1,0 +1,103 @@
+"""Which attributes a picture has, told from its raw vector: "floral", "cotton". No torch here.
+
+One linear layer over standardised raw vectors, a label a row (Wu et al., CVPR 2021, appendix A); it is trained by
+`viewfinder train attributes`, and saved along with the networks that read attributes. Axes: n pictures, g numbers of a
+raw vector, k labels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Float32, Int
+
+from viewfinder.errors import BadInput
+from viewfinder.training.weights import Weights, check_card, read_weights
+
+SYSTEM = "attributes"
+"""What the card of a predictor's own file says."""
+
+
+@dataclass(frozen=True, eq=False)
+class AttributePredictor:
+    """Says which of its labels pictures have.
+
+    Attributes:
+        labels: words, each once.
+        raw_version: of which encoder the raw vectors must be.
+        mean_g, deviation_g: of raw vectors of the training set.
+        weight_kg, bias_k: of the layer.
+    """
+
+    labels: tuple[str, ...]
+    raw_version: str
+    mean_g: Float32[np.ndarray, " g"]
+    deviation_g: Float32[np.ndarray, " g"]
+    weight_kg: Float32[np.ndarray, "k g"]
+    bias_k: Float32[np.ndarray, " k"]
+
+    @classmethod
+    def read(cls, path: Path) -> AttributePredictor:
+        """The predictor in a file of its own.
+
+        Raises:
+            BadInput, NewerLibrary: as `read_weights`; or the file is of another system.
+        """
+        weights = read_weights(path)
+        check_card(path, weights.card, system=SYSTEM)
+        return cls.of(weights, prefix="")
+
+    @classmethod
+    def of(cls, weights: Weights, prefix: str = SYSTEM) -> AttributePredictor:
+        """The predictor that was saved along with a network; its labels are the card's.
+
+        Args:
+            weights: with the arrays of an `AttributeHead`.
+            prefix: the name of that part of the network; "" where it is all there is.
+
+        Raises:
+            BadInput: it is not there, or has not a row a label.
+        """
+        labels = tuple(weights.card.settings.get("labels", ()))
+        dot = f"{prefix}." if prefix else ""
+        try:
+            mean_g, deviation_g, weight_kg, bias_k = (
+                weights.arrays[f"{dot}{name}"] for name in ("mean", "deviation", "weight", "bias")
+            )
+        except KeyError as error:
+            raise BadInput(f"a network of {weights.card.system} tells no attributes: it has no {error}") from None
+        if not len(labels) == len(weight_kg) == len(bias_k):
+            raise BadInput(f"a network of {weights.card.system} names {len(labels)} attributes and tells {len(bias_k)}")
+        return cls(labels, weights.card.encoder, mean_g, deviation_g, weight_kg, bias_k)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A mark that changes with every number and every label."""
+        mark = hashlib.blake2b(json.dumps([self.raw_version, *self.labels]).encode(), digest_size=8)
+        for array in (self.mean_g, self.deviation_g, self.weight_kg, self.bias_k):
+            mark.update(np.ascontiguousarray(array).data)
+        return mark.hexdigest()
+
+    def scores(self, raw_ng: Float[np.ndarray, "n g"]) -> Float[np.ndarray, "n k"]:
+        """The chance of every label, 0 to 1."""
+        # Logits beyond 30 are as good as certain, and exp would overflow far beyond.
+        chances_nk: Float32[np.ndarray, "n k"] = 1 / (1 + np.exp(-np.clip(self._logits(raw_ng), -30, 30)))
+        return chances_nk
+
+    def top(self, raw_ng: Float[np.ndarray, "n g"], count: int) -> Int[np.ndarray, "n c"]:
+        """Rows of `labels`, the likeliest `count` of each picture, best first; all of them where there are fewer."""
+        return np.argsort(-self._logits(raw_ng), axis=1, kind="stable")[:, :count]
+
+    def words(self, raw_ng: Float[np.ndarray, "n g"], count: int) -> tuple[tuple[str, ...], ...]:
+        """The labels that `top` tells of each picture."""
+        return tuple(tuple(self.labels[label] for label in row) for row in self.top(raw_ng, count).tolist())
+
+    def _logits(self, raw_ng: Float[np.ndarray, "n g"]) -> Float32[np.ndarray, "n k"]:
+        standard_ng = (np.asarray(raw_ng, np.float32) - self.mean_g) / self.deviation_g
+        logits_nk: Float32[np.ndarray, "n k"] = standard_ng @ self.weight_kg.T + self.bias_k
+        return logits_nk

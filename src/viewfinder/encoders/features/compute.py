@@ -1,0 +1,200 @@
+"""Global and region vectors of a data set's pictures, computed once and kept in files.
+
+    <folder>/manifest.json            the encoder; of every row the picture's key, size and time of change
+             global-<mark>.npy        float32 (n d), rows in the order of the keys
+             regions-<mark>.npy       float16 (n r e), where regions were asked for
+             work/00000.safetensors   a chunk of an unfinished run; gone once the manifest is written
+
+A key is the picture's POSIX path relative to the data set. Work is cut into chunks of the sorted keys, and a chunk is
+there whole or not at all: after kill -9 the next call makes what is missing out of the same batches, so that the
+result has the same bytes. Pictures that did not change since are not read again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from viewfinder.encoders.base import Encoder
+from viewfinder.encoders.features.chunks import WORK, Block, Progress, Run, work
+from viewfinder.encoders.features.lookup import IMAGES, Features, NoFeatures, Source
+from viewfinder.encoders.features.manifest import (
+    MANIFEST,
+    Array,
+    Manifest,
+    manifest_text,
+    mapped,
+    read_manifest,
+    repair,
+    write,
+)
+from viewfinder.encoders.features.places import claimed, is_writable, places_of
+from viewfinder.errors import BadInput
+from viewfinder.pictures import scan
+
+
+def features(
+    dataset: Path,
+    encoder: Encoder,
+    *,
+    regions: bool = False,
+    out: Path | None = None,
+    workers: int | None = None,
+    progress: Progress = lambda done, total: None,
+) -> Features:
+    """The vectors of all pictures of a data set, from the files of earlier calls as far as these serve.
+
+    Pictures are those in `dataset/images`, or anywhere in `dataset` where there is no such folder.
+
+    Args:
+        dataset: the folder.
+        encoder: what makes vectors of pictures.
+        regions: whether region vectors are needed too. Those that are there are kept up to date anyway.
+        out: the folder for the files; by default `dataset/.viewfinder-features/<raw version>`, or the user's cache
+            folder where that cannot be written.
+        workers: processes that decode; by default as many as there are cores.
+        progress: told how far it is.
+
+    Raises:
+        BadInput: no such folder, no picture in it that can be read, or damaged files of an earlier call.
+        EncoderMismatch: `out` holds the vectors of another encoder.
+        LibraryBusy: another process is at work there.
+        DiskFull: what was acknowledged is kept.
+    """
+    found, unreadable = _pictures(dataset)
+    places = [out] if out is not None else places_of(dataset, encoder.raw_version)
+    for place in places:
+        before = read_manifest(place, encoder.raw_version)
+        if before is not None and _serves(before, found, unreadable, regions=regions):
+            return opened(place, dataset, before, regions=regions)
+    folder = next((place for place in places if is_writable(place)), places[-1])
+    with claimed(folder):
+        before = read_manifest(folder, encoder.raw_version)
+        if before is not None and regions and before.regions is None:
+            before = None  # every picture is read again, for its regions
+        kept = regions or (before is not None and before.regions is not None)
+        run = Run(dataset, folder, encoder, kept, workers or os.cpu_count() or 1, progress)
+        return opened(folder, dataset, _update(run, before, found, unreadable), regions=regions)
+
+
+def _pictures(dataset: Path) -> tuple[tuple[Source, ...], tuple[NoFeatures, ...]]:
+    """The picture files of a data set in the order of their keys, and places that could not be looked into."""
+    if not dataset.is_dir():
+        raise BadInput(f"{dataset}: no such folder; name a folder of pictures, or a data set with images/ in it")
+    inner = IMAGES if (dataset / IMAGES).is_dir() else "."
+    found = scan([dataset / inner])
+    [root] = found.roots
+    if not found.files:
+        raise BadInput(f"{dataset / inner}: no pictures in this folder")
+
+    def key(path: Path) -> str:
+        return (PurePosixPath(inner) / path.relative_to(root)).as_posix() if path.is_relative_to(root) else str(path)
+
+    sources = sorted(Source(key(file.path), file.size, file.mtime_ns) for file in found.files)
+    unreadable = sorted(NoFeatures(Source(key(place.path), 0, 0), place.reason) for place in found.unreadable)
+    return tuple(sources), tuple(unreadable)
+
+
+def _serves(manifest: Manifest, found: Sequence[Source], unreadable: Sequence[NoFeatures], *, regions: bool) -> bool:
+    """Whether nothing is to be done."""
+    if regions and manifest.regions is None:
+        return False
+    known = {*manifest.sources, *(bad.source for bad in manifest.dropped)}
+    return known == {*found, *(bad.source for bad in unreadable)}
+
+
+def opened(folder: Path, dataset: Path, manifest: Manifest, *, regions: bool) -> Features:
+    """What a manifest lists, mapped into memory."""
+    return Features(
+        dataset=dataset,
+        keys=tuple(source.key for source in manifest.sources),
+        raw_nd=mapped(folder, manifest.raw),
+        regions_nre=mapped(folder, manifest.regions) if regions and manifest.regions else None,
+        raw_version=manifest.raw_version,
+        dropped=manifest.dropped,
+        folder=folder,
+        boxes_nr4=mapped(folder, manifest.boxes) if regions and manifest.boxes else None,
+    )
+
+
+def _update(run: Run, before: Manifest | None, found: Sequence[Source], unreadable: Sequence[NoFeatures]) -> Manifest:
+    """Computes what is missing, joins it with what was there, and writes the manifest last."""
+    bad = {} if before is None else {item.source: item for item in before.dropped}
+    blocks = [] if before is None else [_old_block(run.folder, before, frozenset(found))]
+    known = {source for block in blocks for source in block.sources} | bad.keys()
+    chunks, newly_bad = work(run, [source for source in found if source not in known])
+    dropped = sorted([*(bad[source] for source in found if source in bad), *newly_bad, *unreadable])
+    return _join(run, [*blocks, *chunks], dropped)
+
+
+def _old_block(folder: Path, manifest: Manifest, wanted: frozenset[Source]) -> Block:
+    """The rows of the present files whose pictures did not change since."""
+    regions = manifest.regions
+    kept = [(source, row) for row, source in enumerate(manifest.sources) if source in wanted]
+    arrays = mapped(folder, manifest.raw), None if regions is None else mapped(folder, regions)
+    return Block(tuple(source for source, _ in kept), tuple(row for _, row in kept), lambda: arrays)
+
+
+def _join(run: Run, blocks: Sequence[Block], dropped: Sequence[NoFeatures]) -> Manifest:
+    """Writes the rows of all blocks in the order of their keys, then the manifest, then clears up."""
+    entries = sorted(
+        (source, number, row)
+        for number, block in enumerate(blocks)
+        for source, row in zip(block.sources, block.rows, strict=True)
+    )
+    sources = tuple(source for source, _, _ in entries)
+    if not sources:
+        first = dropped[0]
+        raise BadInput(f"{run.dataset}: no picture here could be read; {first.source.key}: {first.reason}")
+    mark = hashlib.blake2b(repr(sources).encode(), digest_size=8).hexdigest()
+    places = [(number, row) for _, number, row in entries]
+    raw = _write_rows(run, f"global-{mark}.npy", _taken(blocks, places, 0), len(places))
+    regions = _write_rows(run, f"regions-{mark}.npy", _taken(blocks, places, 1), len(places)) if run.regions else None
+    manifest = Manifest(run.encoder.raw_version, sources, tuple(dropped), raw, regions)
+    write(run.folder / MANIFEST, [manifest_text(manifest, run.encoder.name).encode()])
+    _clear(run.folder, manifest)
+    return manifest
+
+
+def _taken(blocks: Sequence[Block], places: Sequence[tuple[int, int]], which: int) -> Iterator[np.ndarray]:
+    """Row by row the global vectors (`which` 0) or regions (1); one chunk is in memory at a time."""
+    held: int | None = None
+    for number, row in places:
+        if number != held:
+            rows_n, held = blocks[number].load()[which], number
+        assert rows_n is not None, "regions are in all blocks or were not asked for"
+        yield rows_n[row]
+
+
+def _write_rows(run: Run, name: str, rows: Iterator[np.ndarray], count: int) -> Array:
+    """An .npy file, written front to back: a full disk is an error here, through a memory map it would be a crash."""
+    first = next(rows)
+    shape = (count, *first.shape)
+    header = io.BytesIO()
+    layout = {"descr": np.lib.format.dtype_to_descr(first.dtype), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, layout)
+    write(run.folder / name, chain([header.getvalue()], (_bytes(run, row, first) for row in chain([first], rows))))
+    return Array(name, shape, str(first.dtype))
+
+
+def _bytes(run: Run, row: np.ndarray, first: np.ndarray) -> bytes:
+    if row.shape != first.shape:
+        raise BadInput(f"{run.folder}: vectors of shapes {first.shape} and {row.shape}; {repair(run.folder)}")
+    return row.tobytes()
+
+
+def _clear(folder: Path, manifest: Manifest) -> None:
+    """Removes chunks, and arrays of earlier manifests; who has those mapped keeps them."""
+    shutil.rmtree(folder / WORK)
+    wanted = {manifest.raw.file, manifest.regions.file if manifest.regions else ""}
+    for pattern in ("global-*.npy", "regions-*.npy", ".*.new"):
+        for file in folder.glob(pattern):
+            if file.name not in wanted:
+                file.unlink()

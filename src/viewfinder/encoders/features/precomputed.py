@@ -1,0 +1,209 @@
+"""Vectors that somebody else computed, one file a picture, joined once into arrays that are mapped into memory.
+
+    <folder>/manifest.json, global-<mark>.npy, regions-<mark>.npy    as `compute` writes them
+             boxes-<mark>.npy       float32 (n r 4), where the regions lie, in pixels
+             work/*.npy             rows so far of an unfinished run, and work/journal.jsonl the files they are of
+
+Rows are appended, and the journal is written after they are on the disk: after kill -9 the next call goes on after
+the last file that is in the journal. Nothing here knows a format: `read` does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+
+from viewfinder.encoders.features.chunks import WORK, Progress
+from viewfinder.encoders.features.compute import opened
+from viewfinder.encoders.features.lookup import Features, NoFeatures, Source
+from viewfinder.encoders.features.manifest import MANIFEST, Array, Manifest, manifest_text, read_manifest, write
+from viewfinder.encoders.features.places import claimed, is_writable, places_of
+from viewfinder.errors import BadInput
+
+AT_ONCE = 64
+"""Files that are acknowledged together: what a crash can cost."""
+
+JOURNAL = "journal.jsonl"
+ARRAYS = (("global", np.float32), ("regions", np.float16), ("boxes", np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """What is stored of one picture: its vector, those of its regions, and where these lie, in pixels."""
+
+    global_g: Float[np.ndarray, " g"]
+    regions_re: Float[np.ndarray, "r e"]
+    boxes_r4: Float[np.ndarray, "r 4"]
+
+
+Reader = Callable[[Source], Stored]
+
+
+def precomputed(
+    dataset: Path,
+    raw_version: str,
+    sources: Sequence[Source],
+    read: Reader,
+    *,
+    part: str = "",
+    made_by: str = "",
+    out: Path | None = None,
+    progress: Progress = lambda done, total: None,
+) -> Features:
+    """The stored vectors of some pictures of a data set, from the arrays of an earlier call if these serve.
+
+    Args:
+        dataset: the folder, which the keys are relative to.
+        raw_version: which numbers they are.
+        sources: the pictures, and size and time of change of the files that are read; in the order of their keys.
+        read: reads the files of one picture; one that it refuses (`BadInput`) is left out, with the reason.
+        part: which part of the data set this is, such as a split: each has arrays of its own.
+        made_by: what computed them, for people.
+        out: the folder for the arrays; by default as for `compute.features`.
+        progress: told how far it is.
+
+    Raises:
+        BadInput: none of the files can be read.
+        EncoderMismatch, LibraryBusy, DiskFull: as `compute.features`.
+    """
+    name = f"{raw_version}-{part}" if part else raw_version
+    places = [out / part if part else out] if out is not None else places_of(dataset, name)
+    for place in places:
+        before = read_manifest(place, raw_version)
+        if before is not None and {*before.sources, *(bad.source for bad in before.dropped)} == set(sources):
+            return opened(place, dataset, before, regions=True)
+    folder = next((place for place in places if is_writable(place)), places[-1])
+    with claimed(folder):
+        rows = _read_all(folder / WORK, sources, read, progress)
+        return opened(folder, dataset, _finished(folder, raw_version, made_by, rows), regions=True)
+
+
+Outcome = tuple[Source, str]
+"""A picture, and why it has no row ("": it has one)."""
+
+
+def _read_all(work: Path, sources: Sequence[Source], read: Reader, progress: Progress) -> list[Outcome]:
+    """Reads what the journal does not have yet; afterwards the rows of all pictures lie in `work`."""
+    work.mkdir(exist_ok=True)
+    done = _journalled(work / JOURNAL, sources)
+    progress(len(done), len(sources))
+    for start in range(len(done), len(sources), AT_ONCE):
+        outcomes, found = _read_some(sources[start : start + AT_ONCE], read)
+        if found:
+            _append(work, sum(not reason for _, reason in done), found)
+        done += outcomes
+        _write_journal(work / JOURNAL, outcomes)
+        progress(len(done), len(sources))
+    return done
+
+
+def _read_some(sources: Sequence[Source], read: Reader) -> tuple[list[Outcome], list[Stored]]:
+    outcomes: list[Outcome] = []
+    found = []
+    for source in sources:
+        try:
+            found.append(read(source))
+            outcomes.append((source, ""))
+        except BadInput as error:
+            outcomes.append((source, str(error)))
+    return outcomes, found
+
+
+def _journalled(file: Path, sources: Sequence[Source]) -> list[Outcome]:
+    """What an interrupted call has read of these pictures; what follows a difference is forgotten."""
+    known: list[Outcome] = []
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    for line, source in zip(lines, sources, strict=False):
+        try:
+            *fields, reason = json.loads(line)
+        except ValueError:  # cut short by a crash
+            break
+        if tuple(fields) != astuple(source):
+            break
+        known.append((source, reason))
+    file.write_text("", encoding="utf-8")
+    _write_journal(file, known)
+    return known
+
+
+def _write_journal(file: Path, outcomes: Sequence[Outcome]) -> None:
+    with file.open("a", encoding="utf-8") as stream:
+        stream.writelines(json.dumps([*astuple(source), reason]) + "\n" for source, reason in outcomes)
+
+
+def _append(work: Path, count: int, found: Sequence[Stored]) -> None:
+    """Writes rows after the first `count` of each array; whatever an interrupted call left there goes."""
+    stacked = (
+        np.stack([one.global_g for one in found]),
+        np.stack([one.regions_re for one in found]),
+        np.stack([one.boxes_r4 for one in found]),
+    )
+    for (name, dtype), values in zip(ARRAYS, stacked, strict=True):
+        rows = _narrowed(values, np.dtype(dtype))
+        header = _header(0, rows.shape[1:], rows.dtype)
+        file = work / f"{name}.npy"
+        file.touch()
+        with file.open("r+b") as stream:
+            stream.write(header)
+            stream.seek(len(header) + count * rows[0].nbytes)
+            stream.truncate()
+            stream.write(rows.tobytes())
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+def _narrowed(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The values in this precision; what is too large for it becomes the largest there is."""
+    most = float(np.finfo(dtype).max)
+    narrowed: np.ndarray = np.clip(values, -most, most).astype(dtype)
+    return narrowed
+
+
+def _header(count: int, shape: tuple[int, ...], dtype: np.dtype) -> bytes:
+    """The start of an .npy file of `count` such rows: numpy leaves room in it, so that the count may grow."""
+    header = io.BytesIO()
+    layout = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (count, *shape)}
+    np.lib.format.write_array_header_1_0(header, layout)
+    return header.getvalue()
+
+
+def _finished(folder: Path, raw_version: str, made_by: str, rows: Sequence[Outcome]) -> Manifest:
+    """Gives the arrays their length and their place, then writes the manifest."""
+    sources = tuple(source for source, reason in rows if not reason)
+    if not sources:
+        raise BadInput(f"{folder}: none of {len(rows)} pictures has vectors; {rows[0][1] if rows else 'no file'}")
+    mark = hashlib.blake2b(repr(sources).encode(), digest_size=8).hexdigest()
+    raw, regions, boxes = (_in_place(folder, name, mark, len(sources)) for name, _ in ARRAYS)
+    dropped = tuple(NoFeatures(source, reason) for source, reason in rows if reason)
+    manifest = Manifest(raw_version, sources, dropped, raw, regions, boxes)
+    write(folder / MANIFEST, [manifest_text(manifest, made_by).encode()])
+    shutil.rmtree(folder / WORK)
+    wanted = {raw.file, regions.file, boxes.file}
+    for file in folder.glob("*-*.npy"):
+        if file.name not in wanted:
+            file.unlink()
+    return manifest
+
+
+def _in_place(folder: Path, name: str, mark: str, count: int) -> Array:
+    unfinished, file = folder / WORK / f"{name}.npy", folder / f"{name}-{mark}.npy"
+    if unfinished.is_file():  # else a call that was interrupted right here has moved it
+        with unfinished.open("r+b") as stream:
+            np.lib.format.read_magic(stream)
+            (_, *shape), _, dtype = np.lib.format.read_array_header_1_0(stream)
+            stream.seek(0)
+            stream.write(_header(count, tuple(shape), dtype))
+            stream.flush()
+            os.fsync(stream.fileno())
+        unfinished.replace(file)
+    values = np.load(file, mmap_mode="r", allow_pickle=False)
+    return Array(file.name, values.shape, str(values.dtype))

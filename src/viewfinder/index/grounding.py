@@ -1,0 +1,140 @@
+"""Which part of a picture answers which words: overlapping crops are compared with the words, as whole pictures are.
+
+Works with every encoder, for pictures whose regions nobody has made. A picture's crops are encoded once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Float32
+
+from viewfinder.conversation import PictureId
+from viewfinder.encoders.base import Pixels, grid_boxes
+from viewfinder.errors import PictureError
+from viewfinder.index.gallery import Gallery
+from viewfinder.pictures import AtMost, Read, decode_one
+
+SIDE = 6
+"""Regions along a side of a picture: the grid that encoders' own regions have."""
+
+CROPS, SHARE = 5, 0.3
+"""5 x 5 crops of 0.3 of a side each. On 80 photos of COCO the strongest region lies within a box of the thing named in
+39 % (11 % by chance); with halves of a side in 25 %, with thirds in 37 %, and smaller crops miss scenes and people.
+"""
+
+SHARPNESS = 15.0
+"""A crop that is liker to the words by 0.07 weighs e times as much; what is nowhere in a picture lights up nothing."""
+
+_LONGEST = 768
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """Boxes (x0, y0, x1, y1) as shares of width and height, row by row; for each text a weight a box, sum 1."""
+
+    boxes_r4: Float32[np.ndarray, "r 4"]
+    weights_tr: Float32[np.ndarray, "t r"]
+
+
+class Looks:
+    """Finds what answers words; the crops of the pictures looked at last are kept, up to `max_bytes`."""
+
+    def __init__(self, max_bytes: int = 64 << 20) -> None:
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._crops: OrderedDict[tuple[str, PictureId], Float[np.ndarray, "c d"]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def where(self, gallery: Gallery, picture: PictureId, texts: Sequence[str]) -> Looked:
+        """How much each region of a picture answers each of some texts.
+
+        Raises:
+            UnknownName: there is no such picture.
+            PictureError: none of its files is there any more, or none is this picture still.
+        """
+        encoder, crops_cd = gallery.encoder, self._encoded(gallery, picture)
+        likeness_tc = encoder.words(texts) @ crops_cd.T - encoder.background(crops_cd)
+        return Looked(grid_boxes(1, 1, SIDE), spread(likeness_tc))
+
+    def has_looked_at(self, gallery: Gallery, picture: PictureId) -> bool:
+        """Whether `where` would answer at once: the picture's crops are known."""
+        with self._lock:
+            return (gallery.encoder.version, picture) in self._crops
+
+    def _encoded(self, gallery: Gallery, picture: PictureId) -> Float[np.ndarray, "c d"]:
+        """A picture's crops in the space of the words."""
+        key = (gallery.encoder.version, picture)
+        with self._lock:
+            if key in self._crops:
+                self._crops.move_to_end(key)
+                return self._crops[key]
+        paths = gallery.snapshot.paths(gallery.row(picture))
+        raw_cr = gallery.encoder.pictures(crops(_decoded(paths, picture).pixels)).global_bd
+        crops_cd = gallery.encoder.project(raw_cr)
+        with self._lock:
+            if key not in self._crops:
+                self._crops[key] = crops_cd
+                self._bytes += crops_cd.nbytes
+            while self._bytes > self._max_bytes and len(self._crops) > 1:
+                self._bytes -= self._crops.popitem(last=False)[1].nbytes
+        return crops_cd
+
+
+LOOKS = Looks()
+"""The one cache of the process."""
+
+
+def crop_boxes() -> Float32[np.ndarray, "c 4"]:
+    """The boxes of the crops, as shares of width and height, row by row, each overlapping the next.
+
+    >>> crop_boxes()[1].round(3)
+    array([0.175, 0.   , 0.475, 0.3  ], dtype=float32)
+    """
+    starts = np.linspace(0, 1 - SHARE, CROPS)
+    return np.array([(x, y, x + SHARE, y + SHARE) for y in starts for x in starts], np.float32)
+
+
+def crops(pixels: Pixels) -> list[Pixels]:
+    """A picture's crops, each of a pixel at least."""
+    height, width, _ = pixels.shape
+    return [pixels[_span(y0, y1, height), _span(x0, x1, width)] for x0, y0, x1, y1 in crop_boxes().tolist()]
+
+
+def spread(likeness_tc: Float[np.ndarray, "t c"]) -> Float32[np.ndarray, "t r"]:
+    """From crops to regions: each region has the mean weight of the crops it lies in, by how much it fills of them."""
+    weights_tc = np.exp(SHARPNESS * (likeness_tc - likeness_tc.max(axis=1, keepdims=True)))
+    cover_cr = _covering()
+    weights_tr = weights_tc @ cover_cr / cover_cr.sum(axis=0)
+    return np.asarray(weights_tr / weights_tr.sum(axis=1, keepdims=True), np.float32)
+
+
+def _covering() -> Float[np.ndarray, "c r"]:
+    """Which share of each region each crop covers."""
+    crops_c14, regions_1r4 = crop_boxes()[:, None], grid_boxes(1, 1, SIDE)[None]
+    low_crx = np.maximum(crops_c14[..., :2], regions_1r4[..., :2])
+    high_crx = np.minimum(crops_c14[..., 2:], regions_1r4[..., 2:])
+    shared_cr: Float[np.ndarray, "c r"] = np.clip(high_crx - low_crx, 0, None).prod(axis=2) * SIDE**2
+    return shared_cr
+
+
+def _span(start: float, end: float, length: int) -> slice:
+    first = min(int(start * length), length - 1)
+    return slice(first, max(round(end * length), first + 1))
+
+
+def _decoded(paths: Sequence[str], picture: PictureId) -> Read:
+    """The picture, from the first of its files that still is it."""
+    for path in map(Path, paths):
+        if path.is_file():
+            with suppress(PictureError):
+                read = decode_one(path, AtMost(_LONGEST))
+                if read.id == picture:
+                    return read
+    raise PictureError(f"no file is the picture {picture} any more, or can be read: add it again")

@@ -1,0 +1,286 @@
+"""Adding pictures to a library: scan, decode in worker processes, encode, acknowledge in batches.
+
+Every batch is one commit of the store: after a crash at any point everything acknowledged is there, and adding the
+same folder again goes on from it, because a file whose size and time of change are known is not read again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from viewfinder.encoders.base import Encoder
+from viewfinder.errors import BadInput
+from viewfinder.index.lance import Store
+from viewfinder.index.rows import Failure, FileRecord, PictureRow
+from viewfinder.pictures import Bad, Decoders, Found, Outcome, Read, Scan, scan
+from viewfinder.pictures.pacing import paced
+
+
+@dataclass
+class AddReport:
+    """What `add` did. `stopped` says that it was interrupted between batches; adding again goes on."""
+
+    found: int = 0
+    added: int = 0
+    changed: int = 0
+    moved: int = 0
+    unchanged: int = 0
+    duplicates: int = 0
+    quarantined: int = 0
+    described: int = 0
+    stopped: bool = False
+    failures: list[Failure] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+Progress = Callable[[int, int], None]
+"""Told after each batch: files done, files to do."""
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The files of a scan, sorted by what is to be done with them."""
+
+    to_read: tuple[Found, ...]
+    unchanged: int
+    retried: int
+
+
+class Ingest:
+    """One run of `add` over one library. Only `run` writes, and it holds the library while it does."""
+
+    def __init__(self, store: Store, encoder: Encoder, *, workers: int | None = None) -> None:
+        self._store, self._encoder = store, encoder
+        self._workers = workers or max(os.cpu_count() or 1, 1)
+        self._rows = {row.id: row for row in store.rows()}
+        self._by_path = {file.path: (row.id, file) for row in self._rows.values() for file in row.files}
+        self._stored = set(self._rows)
+        self._failed = {failure.path: failure for failure in store.failures()}
+        self._report = AddReport()
+
+    def plan(self, roots: Sequence[Path]) -> AddReport:
+        """What `run` would read, without reading or writing anything (`--dry-run`)."""
+        found = _scanned(roots)
+        plan = self._planned(found.files)
+        return AddReport(
+            found=len(found.files),
+            added=len(plan.to_read),
+            unchanged=plan.unchanged,
+            quarantined=plan.retried + len(found.unreadable),
+        )
+
+    def run(
+        self,
+        roots: Sequence[Path],
+        *,
+        progress: Progress | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
+    ) -> AddReport:
+        """Reads what is new or changed below `roots`, batch by batch; `should_stop` is asked between batches."""
+        found = _scanned(roots)
+        plan = self._planned(found.files)
+        self._report.found = len(found.files)
+        self._report.unchanged = plan.unchanged
+        unreadable = [Failure(str(entry.path), 0, 0, entry.reason) for entry in found.unreadable]
+        still_failed = [self._failed[str(file.path)] for file in found.files if self._is_known_failure(file)]
+        self._quarantine(unreadable)
+        self._forget_healed_places(found)
+        self._report.failures += still_failed
+        self._report.quarantined += len(still_failed)
+        done = 0
+        with Decoders(self._workers, fit=self._encoder.fit) as decoders:
+            for batch in paced(decoders.decode(file.path for file in plan.to_read)):
+                self._take(batch)
+                done += len(batch)
+                if progress is not None:
+                    progress(done, len(plan.to_read))
+                if should_stop() and done < len(plan.to_read):
+                    self._report.stopped = True
+                    break
+        return self._report
+
+    def _forget_healed_places(self, found: Scan) -> None:
+        """Places below these roots that could not be looked into before, and now can (or are gone)."""
+        now = {str(entry.path) for entry in found.unreadable}
+        places = [path for path, failure in self._failed.items() if not failure.size and not failure.mtime_ns]
+        healed = [p for p in places if p not in now and any(Path(p).is_relative_to(root) for root in found.roots)]
+        if healed:
+            self._store.forget_failures(healed)
+
+    def _planned(self, files: Sequence[Found]) -> _Plan:
+        to_read, unchanged, retried = [], 0, 0
+        for file in files:
+            known = self._by_path.get(str(file.path))
+            if known is not None and (known[1].size, known[1].mtime_ns) == (file.size, file.mtime_ns):
+                unchanged += 1
+            elif self._is_known_failure(file):
+                retried += 1
+            else:
+                to_read.append(file)
+        return _Plan(tuple(to_read), unchanged, retried)
+
+    def _is_known_failure(self, file: Found) -> bool:
+        failure = self._failed.get(str(file.path))
+        return failure is not None and (failure.size, failure.mtime_ns) == (file.size, file.mtime_ns)
+
+    def _take(self, outcomes: Sequence[Outcome]) -> None:
+        """One batch: bad files into quarantine, pictures into the store."""
+        self._quarantine(
+            [Failure(str(bad.path), bad.size, bad.mtime_ns, bad.reason) for bad in outcomes if isinstance(bad, Bad)]
+        )
+        pictures = [outcome for outcome in outcomes if isinstance(outcome, Read)]
+        healed = [str(picture.path) for picture in pictures if str(picture.path) in self._failed]
+        if healed:
+            self._store.forget_failures(healed)
+        new: dict[str, Read] = {}
+        touched = self._spoilt([str(bad.path) for bad in outcomes if isinstance(bad, Bad)])
+        for picture in pictures:
+            touched |= self._place(picture)
+            if picture.id not in self._stored and picture.id not in new:
+                new[picture.id] = picture
+        if new:
+            raw_nr = self._encoder.pictures([picture.pixels for picture in new.values()]).global_bd
+            self._store.add([self._rows[picture] for picture in new], self._vectors(raw_nr))
+            self._stored |= new.keys()
+        self._store.replace([self._rows[picture] for picture in sorted(touched - new.keys())])
+
+    def _spoilt(self, paths: Sequence[str]) -> set[str]:
+        """Files that held a picture and no longer do; gives the ids whose rows changed."""
+        touched = {self._by_path[path][0] for path in paths if path in self._by_path}
+        for path in paths:
+            if path in self._by_path:
+                self._remove_file(self._by_path[path][0], path)
+        return touched
+
+    def _place(self, picture: Read) -> set[str]:
+        """Notes that `picture` lies at its path now; gives the ids whose rows changed."""
+        path = str(picture.path)
+        file = FileRecord(path, picture.size, picture.mtime_ns)
+        touched = {picture.id}
+        before = self._by_path.get(path)
+        known = self._rows.get(picture.id)
+        if before is not None and before[0] != picture.id:
+            self._remove_file(before[0], path)
+            touched.add(before[0])
+            self._report.changed += 1
+        elif known is None:
+            self._report.added += 1
+        elif before is None:
+            gone = [old.path for old in known.files if not os.path.lexists(old.path)]
+            for old in gone[:1]:
+                self._remove_file(picture.id, old)
+            moved = bool(gone) or not known.files  # none: its last file was given other content in this run
+            self._report.moved += moved
+            self._report.duplicates += not moved
+        else:
+            self._report.unchanged += 1  # touched, but the content is the same
+        files = tuple(old for old in self._rows[picture.id].files if old.path != path) if known else ()
+        row = self._rows.get(picture.id) or _row(picture)
+        self._rows[picture.id] = replace(row, files=(*files, file))
+        self._by_path[path] = (picture.id, file)
+        return touched
+
+    def _remove_file(self, picture: str, path: str) -> None:
+        row = self._rows[picture]
+        self._rows[picture] = replace(row, files=tuple(file for file in row.files if file.path != path))
+        self._by_path.pop(path, None)
+
+    def _vectors(self, raw_nr: np.ndarray) -> dict[str, np.ndarray]:
+        shared_nd = self._encoder.project(raw_nr)
+        return {self._encoder.raw_version: raw_nr, self._encoder.version: shared_nd}
+
+    def _quarantine(self, failures: Sequence[Failure]) -> None:
+        self._store.quarantine(failures)
+        self._failed.update({failure.path: failure for failure in failures})
+        self._report.failures += failures
+        self._report.quarantined += len(failures)
+
+
+def describe(
+    store: Store,
+    captions: Mapping[Path, Sequence[str]],
+    catalogue: Mapping[Path, Sequence[Mapping[str, str]]],
+) -> int:
+    """Notes captions and catalogue rows with the pictures at these paths; gives how many pictures changed."""
+    changed = []
+    for row in store.rows():
+        paths = [Path(file.path) for file in row.files]
+        said = [caption for path in paths for caption in captions.get(path, ())]
+        values: dict[str, list[str]] = defaultdict(list)
+        for path in paths:
+            for entry in catalogue.get(path, ()):
+                for name, value in entry.items():
+                    values[name].append(value)
+        updated = replace(
+            row,
+            captions=tuple(dict.fromkeys((*row.captions, *said))),
+            attributes=dict(row.attributes) | {name: tuple(dict.fromkeys(found)) for name, found in values.items()},
+        )
+        if updated != row:
+            changed.append(updated)
+    store.replace(changed)
+    return len(changed)
+
+
+@dataclass(frozen=True)
+class Described:
+    """Captions and catalogue rows as read, to be matched with the library's files."""
+
+    captions: Sequence[Any]
+    catalogue: Any
+
+    @staticmethod
+    def read(captions: str | Path | None, catalogue: str | Path | None) -> Described | None:
+        """Reads the tables, before anything is added: a damaged one should be said at once."""
+        if captions is None and catalogue is None:
+            return None
+        from viewfinder.data import read_captions_csv, read_catalogue
+
+        said = [] if captions is None else read_captions_csv(Path(captions))[0]
+        return Described(said, None if catalogue is None else read_catalogue(Path(catalogue)))
+
+    def apply(self, store: Store) -> tuple[int, list[str]]:
+        """Notes them with the pictures they are about; gives how many, and what could not be matched."""
+        from viewfinder.data import match_keys
+
+        paths = [Path(file.path) for row in store.rows() for file in row.files]
+        notes = []
+        captions: dict[Path, list[str]] = {}
+        if self.captions:
+            found = match_keys([str(picture.path) for picture in self.captions], paths)
+            for path, positions in found.files.items():
+                captions[path] = [text for position in positions for text in self.captions[position].captions]
+            if found.unmatched:
+                notes.append(f"{len(found.unmatched)} captioned pictures are not in the library")
+        rows: dict[Path, list[Mapping[str, str]]] = {}
+        if self.catalogue is not None:
+            matches = self.catalogue.matches(paths)
+            rows = {path: [row.values for row in found] for path, found in matches.rows.items()}
+            if matches.unmatched:
+                notes.append(f"{len(matches.unmatched)} catalogue rows are about no picture in the library")
+        return describe(store, captions, rows), notes
+
+
+def _scanned(roots: Sequence[Path]) -> Scan:
+    found = scan(roots)
+    if not found.files and not found.unreadable:
+        where = ", ".join(map(str, roots))
+        raise BadInput(
+            f"no pictures in {where}: looked for JPEG, PNG, WebP, GIF, BMP, TIFF, AVIF, HEIC and RAW files, "
+            "leaving out hidden and ignored ones"
+        )
+    return found
+
+
+def _row(picture: Read) -> PictureRow:
+    facts = picture.facts
+    return PictureRow(
+        picture.id, (), facts.width, facts.height, facts.format, picture.size, facts.captured, facts.camera
+    )

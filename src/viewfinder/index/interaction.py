@@ -1,0 +1,274 @@
+"""The scoring kernels for pictures of many vectors: late interaction as Drill-down defines it, and rank fusion.
+
+With c the dot product of query vector i and region k of a picture, the picture's likeness to the query vector is
+s_i = sum_k softmax_k(temperature * c) c (Tan et al. 2019, Eq. 1, with the temperature multiplied and without the 1/N,
+as in their code).
+
+Axes: `n` pictures, `r` regions of a picture, `m` query vectors, `d` numbers of a vector, `t` tiles, `b` pictures of a
+tile. Nothing here reads a disk or knows a library; every kernel is tested against slow, obvious code.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, TypeVar
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, UInt8
+
+from viewfinder.encoders.onnx import inference_session
+from viewfinder.index.exact import top_k
+from viewfinder.index.regions import RegionBlock, RegionCodes, Tiles
+
+CACHED = 2**16
+"""Similarities looked at together: these and their exponentials (512 KB) stay in a core's cache."""
+
+SMALL_PRODUCT = 2**18
+"""Multiplications up to which a product runs in the thread that asks for it (OpenBLAS)."""
+
+Task = TypeVar("Task")
+
+
+def only_vectors(block: RegionBlock, query_d: Float[np.ndarray, " d"]) -> Float32[np.ndarray, " n"]:
+    """The dot product of every picture's only vector with a query: `late_interaction`, where nothing is to choose.
+
+    Raises:
+        ValueError: pictures have several vectors.
+    """
+    if block.parts[0].shape[1] != 1:
+        raise ValueError(f"pictures have {block.parts[0].shape[1]} vectors each, and a bare product is of one")
+    query_1d = np.asarray(query_d, np.float32)[None]
+    return np.concatenate([np.matmul(query_1d, part[:, 0]).reshape(-1) for part in block.parts])[: len(block)]
+
+
+def late_interaction(
+    block: RegionBlock,
+    queries_md: Float[np.ndarray, "m d"],
+    *,
+    temperature: float = 9.0,
+    weights_m: Float[np.ndarray, " m"] | None = None,
+) -> Float32[np.ndarray, " n"]:
+    """Drill-down's score of every picture: the mean of s_i over the query vectors.
+
+    `weights_m` weighs the mean (Drill-down: 1 for slots written, 0 for others).
+
+    Raises:
+        ValueError: no query vector, or weights that do not add up to more than 0.
+    """
+    shares_m = _shares(len(queries_md), weights_m)
+    return _weighed(shares_m, likeness(block, queries_md, temperature=temperature))
+
+
+def likeness(
+    block: RegionBlock, queries_md: Float[np.ndarray, "m d"], *, temperature: float = 9.0
+) -> Float32[np.ndarray, "m n"]:
+    """s_i of every picture, for each query vector apart."""
+    queries = np.ascontiguousarray(queries_md, dtype=np.float32)
+    likeness_mn = np.empty((len(queries), block.tile * sum(map(len, block.parts))), dtype=np.float32)
+    together = max(1, SMALL_PRODUCT // (block.tile * max(queries.shape[1], 1)))
+
+    def look(tiles: tuple[int, Tiles]) -> None:
+        start, tiles_trdb = tiles
+        pictures = slice(start, start + len(tiles_trdb) * block.tile)
+        for first in range(0, len(queries), together):
+            rows = slice(first, first + together)
+            likeness_tmb = _attend(np.matmul(queries[rows], tiles_trdb), temperature)
+            likeness_mn[rows, pictures] = likeness_tmb.transpose(1, 0, 2).reshape(likeness_tmb.shape[1], -1)
+
+    _share_out(look, _groups(block, min(len(queries), together)))
+    return likeness_mn[:, : len(block)]
+
+
+def attention(
+    regions_krd: Float[np.ndarray, "k r d"], queries_md: Float[np.ndarray, "m d"], *, temperature: float = 9.0
+) -> Float32[np.ndarray, "k m r"]:
+    """How much each query vector looks at each region of a picture: the softmax, which adds up to 1 over regions."""
+    regions = np.asarray(regions_krd, dtype=np.float32)
+    weights_kmr = np.asarray(queries_md, dtype=np.float32) @ regions.transpose(0, 2, 1)
+    weights_kmr *= np.float32(temperature)
+    weights_kmr -= weights_kmr.max(axis=-1, keepdims=True)
+    np.exp(weights_kmr, out=weights_kmr)
+    weights_kmr /= weights_kmr.sum(axis=-1, keepdims=True)
+    return weights_kmr
+
+
+def late_interaction_near(
+    block: RegionBlock,
+    queries_md: Float[np.ndarray, "m d"],
+    *,
+    candidates: int = 100,
+    temperature: float = 9.0,
+    weights_m: Float[np.ndarray, " m"] | None = None,
+    allowed_n: Bool[np.ndarray, " n"] | None = None,
+) -> Float32[np.ndarray, " n"]:
+    """`late_interaction` in 8 bits for every picture, and exactly for the best `candidates` of those allowed.
+
+    The order is consistent: the other allowed pictures are moved, all by the same amount, below the candidates where
+    they would reach into them. So a picture is only misplaced among the first if the 8-bit pass puts it behind
+    `candidates` others.
+    """
+    scores_n = late_interaction_coarse(block.codes, queries_md, temperature=temperature, weights_m=weights_m)
+    found_k = np.sort(top_k(scores_n, candidates, allowed_n=allowed_n))
+    if len(found_k):
+        others_n = np.ones(len(scores_n), dtype=bool) if allowed_n is None else allowed_n.copy()
+        others_n[found_k] = False
+        exact_k = late_interaction(block.at(found_k), queries_md, temperature=temperature, weights_m=weights_m)
+        scores_n[others_n] -= _reach(scores_n[others_n], exact_k)
+        scores_n[found_k] = exact_k
+    return scores_n
+
+
+def _reach(others: Float32[np.ndarray, " o"], candidates_k: Float32[np.ndarray, " k"]) -> np.float32:
+    """How far scores must come down for the highest to be below all candidates; 0 if it is."""
+    highest, lowest = others.max(initial=-np.inf), candidates_k.min()
+    return np.float32(0 if highest < lowest else highest - lowest + 1e-6 * max(1.0, abs(highest)))
+
+
+def late_interaction_coarse(
+    codes: RegionCodes,
+    queries_md: Float[np.ndarray, "m d"],
+    *,
+    temperature: float = 9.0,
+    weights_m: Float[np.ndarray, " m"] | None = None,
+) -> Float32[np.ndarray, " n"]:
+    """`late_interaction` with regions in 8 bits and queries in 7."""
+    shares_m = _shares(len(queries_md), weights_m)
+    queries = np.asarray(queries_md, dtype=np.float32)
+    # 63, not 127: processors without VNNI add pairs of products in 16 bits, which 255 * 127 * 2 overflows.
+    steps_m = np.abs(queries).max(axis=1) / 63
+    steps_m[steps_m == 0] = 1.0
+    codes_dm = np.ascontiguousarray(np.rint(queries / steps_m[:, None]).astype(np.int8).T)
+    worth_m = (steps_m * codes.step).astype(np.float32)
+    product = _integer_product()
+    scores_n = np.empty(sum(part.shape[1] for part in codes.parts), dtype=np.float32)
+
+    def look(part: tuple[int, UInt8[np.ndarray, "r b d"]]) -> None:
+        start, codes_rbd = part
+        regions, size, width = codes_rbd.shape
+        given = {"regions": codes_rbd.reshape(-1, width), "queries": codes_dm}
+        cosines = product.run(None, given)[0].astype(np.float32)
+        cosines *= worth_m
+        likeness_bm = _attend(cosines.reshape(1, regions, size, len(queries)), temperature)[0]
+        scores_n[start : start + size] = _weighed(shares_m, likeness_bm.T)
+
+    starts = np.cumsum([0, *(part.shape[1] for part in codes.parts)]).tolist()
+    _share_out(look, zip(starts, codes.parts, strict=False))
+    return scores_n[: len(codes)]
+
+
+def rank_fusion(likeness_mn: Float[np.ndarray, "m n"]) -> Float32[np.ndarray, " n"]:
+    """Minus the mean rank of every picture over the query vectors, as a share of the gallery.
+
+    Ranks count from 1; pictures that are equally like a query vector share the mean of their ranks.
+
+    >>> rank_fusion(np.array([[0.9, 0.1, 0.9, 0.2]])).tolist()
+    [-0.375, -1.0, -0.375, -0.75]
+    """
+    pictures = likeness_mn.shape[1]
+    mean_n = np.zeros(pictures)
+    for likeness_n in likeness_mn:
+        mean_n += _ranks(likeness_n) / len(likeness_mn)
+    return np.asarray(-mean_n / max(pictures, 1), dtype=np.float32)
+
+
+def _ranks(likeness_n: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """1-based ranks, the largest first; ties share the mean of theirs."""
+    if not len(likeness_n):
+        return np.empty(0)
+    order = np.argsort(-likeness_n, kind="stable")
+    sorted_n = likeness_n[order]
+    first = np.flatnonzero(np.append(True, sorted_n[1:] != sorted_n[:-1]))
+    after = np.append(first[1:], len(order))
+    ranks_n = np.empty(len(order))
+    ranks_n[order] = np.repeat((first + 1 + after) / 2, after - first)
+    return ranks_n
+
+
+def _attend(
+    cosines_trxy: Float32[np.ndarray, "t r x y"], temperature: float, *, safely: bool = False
+) -> Float32[np.ndarray, "t x y"]:
+    """sum_r softmax_r(temperature * c) c.
+
+    Between unit vectors |9 c| <= 9, so that the usual pass over the memory for the maximum is saved; where the
+    exponentials turn out too large or too small for that, it is made up for.
+    """
+    powers_trxy = cosines_trxy * np.float32(temperature)
+    if safely:
+        powers_trxy -= powers_trxy.max(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        np.exp(powers_trxy, out=powers_trxy)
+        total_txy = powers_trxy.sum(axis=1)
+    if not safely and not (total_txy.min(initial=1.0) > 1e-30 and total_txy.max(initial=1.0) < 1e30):
+        return _attend(cosines_trxy, temperature, safely=True)
+    powers_trxy *= cosines_trxy
+    likeness_txy = powers_trxy.sum(axis=1)
+    likeness_txy /= total_txy
+    return np.asarray(likeness_txy)
+
+
+def _shares(count: int, weights_m: Float[np.ndarray, " m"] | None) -> Float32[np.ndarray, " m"]:
+    """Weights that add up to 1."""
+    weights = np.ones(count) if weights_m is None else np.asarray(weights_m, dtype=np.float64)
+    if not weights.sum() > 0:
+        raise ValueError(f"{count} query vectors with total weight {weights.sum()}: nothing to compare pictures with")
+    return np.asarray(weights / weights.sum(), dtype=np.float32)
+
+
+def _weighed(shares_m: Float32[np.ndarray, " m"], likeness_mn: Float32[np.ndarray, "m n"]) -> Float32[np.ndarray, " n"]:
+    """The weighted sum; a product of matrices would round equal columns differently."""
+    scores_n = np.zeros(likeness_mn.shape[1], np.float32)
+    for share, likeness_n in zip(shares_m, likeness_mn, strict=True):
+        scores_n += share * likeness_n
+    return scores_n
+
+
+def _groups(block: RegionBlock, queries: int) -> Iterator[tuple[int, Tiles]]:
+    """Tiles whose similarities fit into the cache, with the row of their first picture."""
+    start = 0
+    for part_trdb in block.parts:
+        step = max(1, CACHED // max(part_trdb.shape[1] * queries * block.tile, 1))
+        for at in range(0, len(part_trdb), step):
+            group_trdb = part_trdb[at : at + step]
+            yield start, group_trdb
+            start += len(group_trdb) * block.tile
+
+
+def _share_out(work: Callable[[Task], None], tasks: Iterable[Task]) -> None:
+    """Does the tasks in as many threads as a product would: numpy and ONNX Runtime let go of the lock."""
+    listed = list(tasks)
+    threads = min(len(listed), _threads())
+    if threads <= 1:
+        for task in listed:
+            work(task)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(work, listed):
+            pass
+
+
+def _threads() -> int:
+    """OMP_NUM_THREADS where it is set, else one a core."""
+    told = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    return int(told) if told.isdecimal() else os.cpu_count() or 1
+
+
+@cache
+def _integer_product() -> Any:
+    """ONNX Runtime for (uint8 (rows d) - 128) times int8 (d m): numpy has no fast 8-bit product."""
+    from onnx import TensorProto, helper
+
+    graph = helper.make_graph(
+        [helper.make_node("MatMulInteger", ["regions", "queries", "zero"], ["dots"])],
+        "integer_product",
+        [
+            helper.make_tensor_value_info("regions", TensorProto.UINT8, ["rows", "d"]),
+            helper.make_tensor_value_info("queries", TensorProto.INT8, ["d", "m"]),
+        ],
+        [helper.make_tensor_value_info("dots", TensorProto.INT32, ["rows", "m"])],
+        [helper.make_tensor("zero", TensorProto.UINT8, [], [128])],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    return inference_session(model.SerializeToString(), threads=1)

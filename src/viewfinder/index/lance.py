@@ -1,0 +1,340 @@
+"""The store of record: Lance tables inside a library folder.
+
+    <library>/tables/pictures.lance            one row a picture; a picture exists when its row is here
+    <library>/tables/vectors.<space>.lance     id and float16 vector, one table a space
+    <library>/tables/spaces.lance              which vector tables are complete, and may be read
+    <library>/tables/failures.lance            files that could not become pictures
+    <library>/tables/regions.<raw>.lance       region vectors, as far as they were needed (see `region_table`)
+    <library>/writing.lock                     held by the one process that writes
+
+Each commit to a table is atomic. Vectors are written first, the pictures' rows last in one commit: that
+commit is the acknowledgement. Whatever a killed writer leaves behind is vectors without a picture, which
+nobody reads and the next `compact` removes. Readers need no lock: they read the pictures first and keep
+what has vectors, so they see complete pictures only, while another process writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from filelock import FileLock
+from jaxtyping import Float, Float16
+
+from viewfinder.errors import NotALibrary, UnknownName
+from viewfinder.index.names import to_file_name
+from viewfinder.index.region_table import RegionTable, region_tables
+from viewfinder.index.rows import (
+    Failure,
+    PictureRow,
+    failures_from_arrow,
+    failures_schema,
+    failures_to_arrow,
+    pack_text,
+    pictures_from_arrow,
+    pictures_schema,
+    pictures_to_arrow,
+)
+from viewfinder.index.tables import TABLES, Tables, check_ids, clauses, held
+from viewfinder.index.vectors import VectorReader, sorted_vectors, vectors_schema, vectors_to_arrow
+
+PICTURES = "pictures"
+SPACES = "spaces"
+FAILURES = "failures"
+
+PATIENCE_S = 60.0
+"""How long a write waits for another process to finish writing, unless told otherwise."""
+
+KEEP_VERSIONS = timedelta(minutes=30)
+"""Readers may hold a version this long; `compact` leaves younger ones alone."""
+
+
+class Store:
+    """The pictures, vectors and failures of one library folder. Cheap to make; opens tables when asked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._tables = Tables(folder)
+        self._lock = FileLock(folder / "writing.lock")
+
+    @staticmethod
+    def create(folder: Path) -> Store:
+        """A new, empty store in `folder` (made if absent); completes one whose making was interrupted.
+
+        Raises:
+            DiskFull, LibraryError: it cannot be written there.
+        """
+        store = Store(folder)
+        with store._tables.guarded():
+            folder.mkdir(parents=True, exist_ok=True)
+        with store._write():
+            store._tables.make(SPACES, _spaces_schema())
+            store._tables.make(FAILURES, failures_schema())
+            store._tables.make(PICTURES, pictures_schema())  # last: `open` looks for this one
+        return store
+
+    @staticmethod
+    def open(folder: Path) -> Store:
+        """The store in `folder`.
+
+        Raises:
+            NotALibrary: there is none.
+        """
+        if not Tables(folder).has(PICTURES):
+            raise NotALibrary(f"{folder} holds no library: check the path, or make one there with `viewfinder add`")
+        return Store(folder)
+
+    @contextmanager
+    def writing(self, timeout: float = PATIENCE_S) -> Iterator[None]:
+        """Holds the library for writing; every write takes this by itself, so it may be nested.
+
+        Raises:
+            LibraryBusy: another process still writes after `timeout` seconds.
+        """
+        with held(self._lock, self.folder, timeout, f"writing to {self.folder}"):
+            yield
+
+    # -- pictures
+
+    def add(self, rows: Sequence[PictureRow], vectors: Mapping[str, Float[np.ndarray, "n _"]]) -> None:
+        """Pictures with their vectors in each space, acknowledged when this returns; known ids are replaced.
+
+        Raises:
+            ValueError: an id twice, as many vectors as rows are not there, or a width is not the space's.
+            DiskFull, LibraryBusy, LibraryError: nothing of these rows is acknowledged.
+        """
+        ids = [row.id for row in rows]
+        check_ids(ids)
+        if not ids:
+            return
+        with self._write():
+            for space, matrix_nd in vectors.items():
+                self._add_vectors(space, ids, matrix_nd)
+            self._merge(PICTURES, "id", pictures_to_arrow(rows))
+
+    def replace(self, rows: Sequence[PictureRow]) -> None:
+        """New files, captions or attributes of pictures whose vectors stay; unknown ids are not added."""
+        check_ids([row.id for row in rows])
+        if not rows:
+            return
+        with self._write():
+            table = self._tables.open(PICTURES)
+            table.merge_insert("id").when_matched_update_all().execute(pictures_to_arrow(rows))
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Pictures and their vectors in all spaces go, and their regions; unknown ids do no harm."""
+        names = list(ids)
+        with self._write():
+            for table in (PICTURES, *self._vector_tables()):
+                self._tables.delete_where(table, "id", names)
+
+    def rows(self) -> list[PictureRow]:
+        """All pictures in id order."""
+        return sorted(pictures_from_arrow(self.arrow()), key=lambda row: row.id)
+
+    def arrow(self) -> Any:
+        """All pictures as an Arrow table (`rows.pictures_schema`), in no order."""
+        with self._tables.guarded():
+            return self._tables.open(PICTURES).to_arrow()
+
+    def ids(self) -> list[str]:
+        """Ids of all pictures, sorted."""
+        with self._tables.guarded():
+            return sorted(self._tables.column(PICTURES, "id"))
+
+    # -- failures
+
+    def quarantine(self, failures: Sequence[Failure]) -> None:
+        """Notes files that could not become pictures; a file's last reason counts."""
+        if not failures:
+            return
+        latest = list({failure.path: failure for failure in failures}.values())
+        with self._write():
+            self._merge(FAILURES, "path", failures_to_arrow(latest))
+
+    def failures(self) -> list[Failure]:
+        """All files in quarantine, by path."""
+        with self._tables.guarded():
+            return failures_from_arrow(self._tables.open(FAILURES).to_arrow())
+
+    def forget_failures(self, paths: Iterable[str]) -> None:
+        """These files are no longer in quarantine."""
+        with self._write():
+            self._tables.delete_where(FAILURES, "path", [pack_text(path) for path in paths])
+
+    # -- spaces
+
+    def spaces(self) -> dict[str, int]:
+        """Name and vector width of each complete space."""
+        with self._tables.guarded():
+            return {space: width for space, (_, width) in sorted(self._spaces().items())}
+
+    def read_vectors(self, space: str) -> tuple[list[str], Float16[np.ndarray, "n d"]]:
+        """Sorted ids and vectors of all pictures that have one in this space.
+
+        Raises:
+            UnknownName: there is no such space.
+        """
+        with self._tables.guarded():
+            known = set(self._tables.column(PICTURES, "id"))  # before the vectors: these were written first
+            name, width = self._space(space)
+            return sorted_vectors(self._tables.open(name).to_arrow(), width, known)
+
+    def read_vectors_of(self, space: str, ids: Sequence[str]) -> Float16[np.ndarray, "n d"]:
+        """Vectors of these pictures in the order asked for.
+
+        Raises:
+            UnknownName: no such space, or a picture without a vector in it.
+        """
+        wanted = set(ids)
+        with self._tables.guarded():
+            name, width = self._space(space)
+            search = self._tables.open(name).search
+            parts = [search().where(clause).limit(None).to_arrow() for clause in clauses("id", sorted(wanted))]
+        found: dict[str, Float16[np.ndarray, " d"]] = {}
+        for part in parts:
+            found.update(zip(*sorted_vectors(part, width, wanted), strict=True))
+        missing = sorted(wanted - found.keys())
+        if missing:
+            raise UnknownName(f"picture {missing[0]!r} has no vector in the space {space!r} of {self.folder}")
+        return np.array([found[name] for name in ids], dtype=np.float16).reshape(len(ids), width)
+
+    def reader(self, space: str) -> VectorReader:
+        """The vectors of a space, to be read a few at a time, as long as it is not replaced or dropped.
+
+        Raises:
+            UnknownName: there is no such space.
+        """
+        with self._tables.guarded():
+            return VectorReader(self._tables, self._space(space)[0])
+
+    def regions(self, raw_version: str) -> RegionTable:
+        """The region vectors of this version; there may be none yet."""
+        return RegionTable(self.folder, raw_version)
+
+    def pictures_with_regions(self) -> set[str]:
+        """The pictures that have region vectors, of any version of raw vectors (as a rule there is one)."""
+        with self._tables.guarded():
+            found = {name for table in region_tables(self._tables) for name in self._tables.column(table, "id")}
+            return found.intersection(self._tables.column(PICTURES, "id"))
+
+    def write_space(self, space: str, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]) -> None:
+        """A whole space, built beside the others: nobody sees it before it is complete.
+
+        A space of that name is replaced in one commit. `batches` is consumed while the library is held for
+        writing, and may read from it.
+
+        Raises:
+            ValueError: no batch at all, an id twice, or batches of different widths.
+        """
+        iterator = iter(batches)
+        with self._write():
+            first = next(iterator, None)
+            if first is None:
+                raise ValueError(f"the space {space!r} needs at least one batch of vectors")
+            width = first[1].shape[1]
+            name = self._free_table_name(space)
+            self._fill(name, width, chain([first], iterator))
+            replaced = self._spaces().get(space)
+            self._register(space, name, width)
+            if replaced is not None:
+                self._tables.connection.drop_table(replaced[0], ignore_missing=True)
+
+    def drop_space(self, space: str) -> None:
+        """The space and its vectors go.
+
+        Raises:
+            UnknownName: there is no such space.
+        """
+        with self._write():
+            name, _ = self._space(space)
+            self._tables.delete_where(SPACES, "space", [space])
+            self._tables.connection.drop_table(name, ignore_missing=True)
+
+    def compact(self, *, keep: timedelta = KEEP_VERSIONS) -> None:
+        """Joins the small files of many commits; removes what killed writers left, and old versions.
+
+        Versions younger than `keep` stay, because readers in other processes may hold them.
+        """
+        with self._write():
+            known = set(self._tables.column(PICTURES, "id"))
+            tables = self._vector_tables()
+            self._drop_unregistered(tables)
+            for name in tables:
+                self._tables.delete_where(name, "id", sorted(set(self._tables.column(name, "id")) - known))
+            for name in (PICTURES, SPACES, FAILURES, *tables):
+                self._tables.open(name).optimize(cleanup_older_than=keep)
+
+    # -- inside
+
+    def _merge(self, name: str, key: str, rows: Any) -> None:
+        merge = self._tables.open(name).merge_insert(key)
+        merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
+
+    def _spaces(self) -> dict[str, tuple[str, int]]:
+        items = self._tables.open(SPACES).to_arrow().to_pylist()
+        return {item["space"]: (item["table"], item["width"]) for item in items}
+
+    def _vector_tables(self) -> list[str]:
+        return [*(name for name, _ in self._spaces().values()), *region_tables(self._tables)]
+
+    def _space(self, space: str) -> tuple[str, int]:
+        spaces = self._spaces()
+        if space not in spaces:
+            listed = ", ".join(sorted(spaces)) or "none yet"
+            raise UnknownName(f"{self.folder} has no space called {space!r}; there are: {listed}")
+        return spaces[space]
+
+    def _add_vectors(self, space: str, ids: Sequence[str], matrix_nd: Float[np.ndarray, "n d"]) -> None:
+        spaces = self._spaces()
+        if space in spaces:
+            name, width = spaces[space]
+            self._merge(name, "id", vectors_to_arrow(ids, matrix_nd, width))
+        else:
+            name, width = self._free_table_name(space), matrix_nd.shape[1]
+            self._fill(name, width, [(ids, matrix_nd)])
+            self._register(space, name, width)
+
+    def _fill(self, name: str, width: int, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]) -> None:
+        """A table of vectors that is not registered yet; what an interrupted attempt left is dropped."""
+        self._tables.connection.drop_table(name, ignore_missing=True)
+        table = self._tables.connection.create_table(name, schema=vectors_schema(width))
+        seen: set[str] = set()
+        for ids, matrix_bd in batches:
+            check_ids(ids)
+            if not seen.isdisjoint(ids):
+                raise ValueError(f"picture {sorted(seen.intersection(ids))[0]!r} comes in two batches")
+            seen.update(ids)
+            table.add(vectors_to_arrow(ids, matrix_bd, width))
+
+    def _drop_unregistered(self, tables: Sequence[str]) -> None:
+        for name in sorted(path.stem for path in (self.folder / TABLES).glob("vectors.*.lance")):
+            if name not in tables:
+                self._tables.connection.drop_table(name, ignore_missing=True)
+
+    def _register(self, space: str, table: str, width: int) -> None:
+        import pyarrow as pa
+
+        item = {"space": space, "table": table, "width": width}
+        self._merge(SPACES, "space", pa.Table.from_pylist([item], schema=_spaces_schema()))
+
+    def _free_table_name(self, space: str) -> str:
+        """`vectors.<space>`, or with `_v2` behind it while that is in use (`_v` encodes no character)."""
+        name = f"vectors.{to_file_name(space)}"
+        return f"{name}_v2" if self._spaces().get(space, ("", 0))[0] == name else name
+
+    @contextmanager
+    def _write(self) -> Iterator[None]:
+        with self.writing(), self._tables.guarded():
+            yield
+
+
+def _spaces_schema() -> Any:
+    import pyarrow as pa
+
+    return pa.schema([("space", pa.string()), ("table", pa.string()), ("width", pa.int32())])

@@ -1,0 +1,216 @@
+"""What a turn refers to, looked up: pictures, the user's own image, attributes, answers, values to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import overload
+
+import numpy as np
+
+from viewfinder.conversation import (
+    Answer,
+    BackTo,
+    Conversation,
+    Keep,
+    Like,
+    Node,
+    PictureId,
+    Question,
+    Reject,
+    Show,
+    is_dont_know,
+)
+from viewfinder.errors import BadInput, UnknownName
+from viewfinder.index.gallery import Gallery
+from viewfinder.pictures import decode_one
+from viewfinder.questioners import statement, values_meant
+from viewfinder.retrievers import NOTHING_MORE, Change, Picture, Reads, ResolvedTurn
+from viewfinder.retrievers.changes import Family, named_changes
+
+FACTS = frozenset({"format", "year", "month", "camera", "folder"})
+"""Columns that the files themselves fill; nobody means them by a "but ..."."""
+
+MOST_VALUES = 64
+"""Values of a catalogue column above which they are names rather than kinds."""
+
+EXCLUSIVE_TAGS = frozenset({"colour"})
+"""Groups of tags of which a thing has one, so that asking for one denies the others."""
+
+KEPT_FROM = 5
+"""Pictures from the top of the screen whose attribute `Keep` keeps, when none was picked there."""
+
+
+ImageFile = Callable[[str], Path]
+"""The file of an image that a `Show` names."""
+
+
+class OnScreen(Sequence[Picture]):
+    """Pictures that were shown and are still there, looked up when somebody wants them: few retrievers do."""
+
+    def __init__(self, ids: Sequence[PictureId], gallery: Gallery, reads: Reads = NOTHING_MORE) -> None:
+        self._ids = [picture for picture in ids if gallery.snapshot.row_of(picture) is not None]
+        self._gallery, self._reads = gallery, reads
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @overload
+    def __getitem__(self, index: int) -> Picture: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Picture]: ...
+    def __getitem__(self, index: int | slice) -> Picture | Sequence[Picture]:
+        if isinstance(index, slice):
+            return OnScreen(self._ids[index], self._gallery, self._reads)
+        return self._gallery.picture(self._ids[index], self._reads)
+
+
+def resolve(
+    talk: Conversation, node: Node, gallery: Gallery, image_file: ImageFile = Path, reads: Reads = NOTHING_MORE
+) -> ResolvedTurn:
+    """The turn of a node with everything it refers to looked up; `reads` is what the retriever reads of pictures.
+
+    Raises:
+        BadInput: it names a picture, file or attribute that does not exist.
+        EncoderMismatch: the retriever was trained on vectors of another encoder.
+    """
+    turn = node.turn
+    assert turn is not None
+    pictures: tuple[Picture, ...] = ()
+    text = getattr(turn, "text", "")
+    values: dict[str, tuple[str, ...]] = {}
+    changes: tuple[Change, ...] = ()
+    match turn:
+        case Like(picture):
+            pictures = (gallery.picture(picture, reads),)
+        case Show(pixels_ref):
+            pictures = (_own_picture(image_file(pixels_ref), gallery, reads),)
+        case Reject(named):
+            pictures = tuple(gallery.picture(picture, reads) for picture in named)
+        case Keep(attribute, at):
+            pictures = _on_screen(talk.node(at), talk, gallery, image_file, reads)
+            values, text = _kept(attribute, pictures, gallery)
+        case Answer(question, answer):
+            values, text = _answered(question, answer, gallery)
+    shown = OnScreen(talk.node(node.parent).shown, gallery, reads)
+    if isinstance(turn, Like | Show) and reads.words and gallery.encoder.vocabulary is not None:
+        changes, text = named_changes(text, _families(gallery))
+    vocabulary = gallery.encoder.vocabulary
+    return ResolvedTurn(
+        turn,
+        node.number,
+        gallery.encoder.words,
+        text,
+        pictures,
+        shown,
+        values,
+        changes,
+        vocabulary.words if vocabulary is not None else (),
+        gallery.sentences,
+        partial(_earlier, node, talk, gallery, image_file, reads),
+    )
+
+
+def _own_picture(path: Path, gallery: Gallery, reads: Reads) -> Picture:
+    if not path.is_file():
+        raise BadInput(f"no such image: {path}")
+    return gallery.picture_of(decode_one(path, gallery.encoder.fit).pixels, reads)
+
+
+def _on_screen(
+    node: Node, talk: Conversation, gallery: Gallery, image_file: ImageFile, reads: Reads
+) -> tuple[Picture, ...]:
+    """What the user means by "what was there after that turn": the picture picked, else the top of the results.
+
+    Raises:
+        BadInput: nothing was there.
+    """
+    node = _moved_to(node, talk)
+    if isinstance(node.turn, Show):
+        return (_own_picture(image_file(node.turn.pixels_ref), gallery, reads),)
+    ids = _ids_after(node)
+    if not ids:
+        raise BadInput(f"nothing was on the screen after turn {node.number}: keep something of a later turn")
+    return tuple(gallery.picture(picture, reads) for picture in ids)
+
+
+def _earlier(
+    here: Node, talk: Conversation, gallery: Gallery, image_file: ImageFile, reads: Reads, number: int
+) -> tuple[Picture, ...]:
+    """The same after a turn before `here`, by its number; none where nothing was there, or nothing is left of it."""
+    if not 0 <= number < here.number:
+        return ()
+    node = _moved_to(talk.node(number), talk)
+    if isinstance(node.turn, Show):
+        return (_own_picture(image_file(node.turn.pixels_ref), gallery, reads),)
+    return tuple(OnScreen(_ids_after(node), gallery, reads))
+
+
+def _moved_to(node: Node, talk: Conversation) -> Node:
+    """The node where the user is after a turn: `BackTo` only moves."""
+    while isinstance(node.turn, BackTo):
+        node = talk.node(node.parent)
+    return node
+
+
+def _ids_after(node: Node) -> Sequence[PictureId]:
+    return (node.turn.picture,) if isinstance(node.turn, Like) else node.shown[:KEPT_FROM]
+
+
+def _kept(attribute: str, pictures: tuple[Picture, ...], gallery: Gallery) -> tuple[dict[str, tuple[str, ...]], str]:
+    """The value that most of the pictures share: by the catalogue if it has such a column, else by zero-shot tags."""
+    columns = gallery.snapshot.columns()
+    column = attribute_named(attribute, columns)
+    if column is not None:
+        votes = [value for picture in pictures for value in picture.attributes.get(column, ())]
+        if not votes:
+            raise BadInput(f"the catalogue says nothing of {column} for the pictures of that turn")
+        value = max(dict.fromkeys(votes), key=votes.count)
+        return {column: (value,)}, value
+    groups = tuple(group.name for group in gallery.tags.groups)
+    group = attribute_named(attribute, groups)
+    if group is None:
+        raise UnknownName(f"no attribute is called {attribute!r}; there are: {', '.join((*columns, *groups))}")
+    vectors_kd = np.stack([picture.vectors["global"] for picture in pictures])
+    mean_t = gallery.tags.probabilities(vectors_kd)[group].mean(axis=0)
+    return {}, gallery.tags.group(group).tags[int(mean_t.argmax())].phrase
+
+
+def attribute_named(wanted: str, names: Sequence[str]) -> str | None:
+    """The attribute a user means: the same letters, else the one name that contains them (colour -> baseColour)."""
+    plain = {name: name.casefold().replace("color", "colour").replace("_", "").replace(" ", "") for name in names}
+    asked = wanted.casefold().replace("color", "colour").replace("_", "").replace(" ", "")
+    exact = [name for name, letters in plain.items() if letters == asked]
+    inside = [name for name, letters in plain.items() if asked and asked in letters]
+    return exact[0] if exact else inside[0] if len(inside) == 1 else None
+
+
+def _answered(question: Question, answer: str, gallery: Gallery) -> tuple[dict[str, tuple[str, ...]], str]:
+    """What an answer comes to in the catalogue, and in words."""
+    if is_dont_know(answer):
+        return {}, answer
+    if question.attribute is None:
+        return {}, statement(question.text, answer)
+    if question.attribute in gallery.snapshot.columns():
+        values = values_meant(question, answer, gallery.snapshot.column(question.attribute).values)
+        return ({question.attribute: values} if values else {}), answer
+    known = {group.name: group for group in gallery.tags.groups}
+    if question.attribute in known:
+        group = known[question.attribute]
+        meant = values_meant(question, answer, group.answers)
+        phrases = [tag.phrase for tag in group.tags if tag.name in meant]
+        return {}, ", ".join(phrases) if phrases else "" if group.none in meant else answer
+    return {}, answer
+
+
+def _families(gallery: Gallery) -> tuple[Family, ...]:
+    """Values that exclude one another: those of catalogue columns, then colours and the like among the tags."""
+    columns = [gallery.snapshot.column(name) for name in gallery.snapshot.columns() if name not in FACTS]
+    known = [Family(column.values, column.name) for column in columns if 1 < len(column.values) <= MOST_VALUES]
+    tagged = [
+        Family(tuple(name for tag in group.tags for name in (tag.name, *tag.also)))
+        for group in gallery.tags.groups
+        if group.name in EXCLUSIVE_TAGS
+    ]
+    return (*known, *tagged)

@@ -1,0 +1,163 @@
+"""What a search comes to: hits, and the view of a whole collection that they are the top of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, overload
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from viewfinder.conversation import PictureId
+from viewfinder.index.chances import Match, Verdict, match_of, verdict_of
+from viewfinder.index.gallery import Gallery, Scores
+from viewfinder.retrievers import Query
+
+AT_LEAST = 1000
+"""Results that are put in order at once: a question looks at so many, and it costs no more than ten."""
+
+TIE = 1e-6
+"""Scores that differ by less are equal: a matrix product gives equal vectors scores a few float32 steps apart."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One result: `rank` from 1, `path` the first file that exists, `why` the score comes to this, as JSON.
+
+        {"turns": [{"turn": 1, "parts": ["a red car"], "adds": 0.31, "share": 1.0}],
+         "regions": {"boxes": [[0.0, 0.0, 0.167, 0.167], ...],
+                     "slots": [{"said": "a red car", "turn": 1, "weights": [0.004, ...], "adds": 0.31}]}}
+
+    `turns`: what each turn adds to the score, and its share of all that is added or taken away.
+
+    `regions`, from retrievers that compare with many vectors a picture (`RegionSpace`): `boxes` are where these
+    lie, [x0, y0, x1, y1] as shares of width and height (an empty list where that is not known), and each of `slots`
+    is one vector of the query: what it holds in words, the turn that was last written into it, how much it looks at
+    each box (the weights add up to 1), and what it adds to the score.
+    """
+
+    rank: int
+    id: PictureId
+    path: str
+    score: float
+    match: Match
+    why: dict[str, Any] = field(default_factory=dict, compare=False)
+
+
+class Hits(Sequence[Hit]):
+    """Results, best first, with the verdict on the whole: is what was asked for here at all?"""
+
+    def __init__(self, hits: Sequence[Hit], verdict: Verdict, elapsed_ms: float) -> None:
+        self._hits = tuple(hits)
+        self.verdict = verdict
+        self.elapsed_ms = elapsed_ms
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
+        return self._hits[index]
+
+    def __len__(self) -> int:
+        return len(self._hits)
+
+    def __repr__(self) -> str:
+        return f"Hits({self.verdict}, {list(self._hits)!r})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Verdict, results and time, as the command line prints them."""
+        return {
+            "verdict": self.verdict,
+            "results": [asdict(hit) for hit in self._hits],
+            "elapsed_ms": round(self.elapsed_ms, 2),
+        }
+
+
+class View:
+    """A collection as a query orders it. It holds a number a picture, so it is for the moment, not to be kept.
+
+    `allowed_n`: the pictures that meet the filters, None where there are none. `adapters`: which turns the retriever
+    could not take as given, and what was done instead.
+    """
+
+    def __init__(
+        self,
+        gallery: Gallery,
+        query: Query,
+        allowed_n: Bool[np.ndarray, " n"] | None = None,
+        adapters: tuple[str, ...] = (),
+    ) -> None:
+        self.gallery, self.query, self.adapters = gallery, query, adapters
+        self._allowed_n = allowed_n
+        self.scores: Scores = gallery.scores(query, allowed_n=allowed_n)
+        self._rows_k: Int[np.ndarray, " k"] | None = None
+
+    @property
+    def total(self) -> int:
+        """How many pictures are ranked: without the rejected ones and those that filters leave out."""
+        if not self.query.parts:
+            return 0
+        open_n = ~self.scores.excluded_n
+        return int(open_n.sum() if self._allowed_n is None else (open_n & self._allowed_n).sum())
+
+    @property
+    def verdict(self) -> Verdict:
+        """Is what was asked for here at all?"""
+        best = self.best(1)
+        return verdict_of(self.scores.chance_of(self._score(int(best[0]))) if len(best) else None)
+
+    def best(self, count: int) -> Int[np.ndarray, " k"]:
+        """Rows of the best pictures, ties by id; none while nothing is looked for."""
+        if not self.query.parts:
+            return np.zeros(0, np.int64)
+        if self._rows_k is None or count > len(self._rows_k):
+            self._rows_k = self.gallery.best(self.scores, max(count, AT_LEAST), self._allowed_n)
+        return self._rows_k[:count]
+
+    def hits(self, count: int, start: int = 0) -> tuple[Hit, ...]:
+        """The best pictures after the first `start`, without reasons (`why` gives them)."""
+        snapshot = self.gallery.snapshot
+        return tuple(
+            Hit(
+                rank=rank,
+                id=snapshot.ids[row],
+                path=_existing(snapshot.paths(row)),
+                score=self._score(row),
+                match=match_of(self.scores.chance_of(self._score(row))),
+            )
+            for rank, row in enumerate(self.best(start + count)[start:].tolist(), start=start + 1)
+        )
+
+    def why(self, ids: Sequence[PictureId]) -> dict[PictureId, dict[str, Any]]:
+        """Why these pictures stand where they stand (see `Hit`).
+
+        Raises:
+            UnknownName: one of them is not in this collection.
+        """
+        if not ids:
+            return {}
+        rows_k = np.array([self.gallery.row(picture) for picture in ids], dtype=np.int64)
+        return dict(zip(ids, self.gallery.why(self.query, rows_k, self.scores), strict=True))
+
+    def rank_bounds(self, picture: PictureId) -> tuple[int, int]:
+        """The 0-based rank of a picture in the whole collection, at best and at worst where scores tie.
+
+        Filters do not count here; rejected pictures, and those that a "but ..." went on from, rank last.
+        """
+        row = self.gallery.row(picture)
+        scores = self.gallery.scores(self.query, exact=True)
+        open_n = ~scores.excluded_n
+        if not open_n[row]:
+            return len(self.gallery) - 1, len(self.gallery) - 1
+        lead_k = scores.total_n[open_n] - scores.total_n[row]
+        return int((lead_k > TIE).sum()), int((lead_k >= -TIE).sum()) - 1
+
+    def _score(self, row: int) -> float:
+        return round(float(self.scores.total_n[row]), 4)
+
+
+def _existing(paths: Sequence[str]) -> str:
+    return next((path for path in paths if os.path.exists(path)), paths[0])  # noqa: PTH110 (one a result)

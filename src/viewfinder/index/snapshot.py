@@ -1,0 +1,355 @@
+"""What searching reads: one space of a library as memory-mapped files, rows in id order.
+
+    <library>/snapshots/<generation and space, hashed>/matrix.npy      float32 (n d)
+                                                       pictures.arrow  paths, facts, captions, attributes
+                                                       columns.json, column-*.npy, column-*.json
+                                                       <derived>.npy   what callers computed from the snapshot
+
+A snapshot is a cache of the store of record, rebuilt when the tables change. While it is fresh, Lance is
+not even imported (that alone takes 2 s). Building goes into a folder of its own that is renamed when
+complete; of two processes that build at once, one throws its copy away. Where nothing can be written, a
+snapshot lives in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+import uuid
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float32
+
+from viewfinder.errors import LibraryError, NotALibrary
+from viewfinder.index.columns import (
+    AttributeColumn,
+    StoredColumns,
+    columns_of,
+    find_column,
+    save_columns,
+    year_and_month,
+)
+from viewfinder.index.lance import PICTURES, SPACES, Store
+from viewfinder.index.names import to_file_name
+from viewfinder.index.region_table import filled_mark
+from viewfinder.index.rows import PictureRow, TextLists, pictures_from_arrow, unpack_text
+from viewfinder.index.tables import versions_folder
+
+FORMAT = 1
+"""Raised when the files of a snapshot change their meaning: older ones are then rebuilt."""
+
+KEEP_S = 600.0
+"""Snapshots of earlier generations stay this long after they were last opened."""
+
+_BUILDING = ".building-"
+_NEWEST_FIRST = 2**64 - 1
+"""Lance names version v of a table `<2**64 - 1 - v>.manifest`, in 20 digits (before 2024: `<v>.manifest`)."""
+
+
+class Snapshot:
+    """Pictures of one space that exist and have a vector, in id order: row i is picture `ids[i]`."""
+
+    def __init__(
+        self,
+        matrix_nd: Float32[np.ndarray, "n d"],
+        table: Any,
+        columns: Mapping[str, AttributeColumn],
+        *,
+        space: str,
+        generation: str,
+        folder: Path | None,
+    ) -> None:
+        self.matrix_nd = matrix_nd
+        self.ids: tuple[str, ...] = tuple(table["id"].to_pylist())
+        self.space = space
+        self.generation = generation
+        self.folder = folder
+        self._table = table
+        self._columns = columns
+        self._derived: dict[str, np.ndarray] = {}
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def row_of(self, picture_id: str) -> int | None:
+        """The row of a picture, None where there is no such picture."""
+        row = bisect_left(self.ids, picture_id)
+        return row if row < len(self.ids) and self.ids[row] == picture_id else None
+
+    def paths(self, row: int) -> tuple[str, ...]:
+        """The files that hold the picture."""
+        return self._paths.at(row)
+
+    def size(self, row: int) -> tuple[int, int]:
+        """Width and height in upright pixels."""
+        width_n, height_n = self._sizes
+        return int(width_n[row]), int(height_n[row])
+
+    def facts(self, row: int) -> dict[str, Any]:
+        """Width, height, format, bytes, captured, year, month, camera, folder; None where unknown."""
+        facts = {name: self._table[name][row].as_py() for name in ("width", "height", "format", "bytes")}
+        captured, camera = (self._table[name][row].as_py() for name in ("captured", "camera"))
+        year, month = year_and_month(captured)
+        folder = Path(self.paths(row)[0]).parent.name
+        return {
+            **facts,
+            "captured": None if captured is None else unpack_text(captured),
+            "year": year,
+            "month": month,
+            "camera": None if camera is None else unpack_text(camera),
+            "folder": folder,
+        }
+
+    def captions(self, row: int) -> tuple[str, ...]:
+        """What people wrote about the picture."""
+        return self._captions.at(row)
+
+    @cached_property
+    def has_captions(self) -> bool:
+        """Whether anybody wrote about any of the pictures."""
+        return len(self._captions) > 0
+
+    def attributes(self, row: int) -> dict[str, tuple[str, ...]]:
+        """What the catalogue says of the picture."""
+        stored = json.loads(self._table["attributes"][row].as_py())
+        return {name: tuple(values) for name, values in stored.items()}
+
+    def columns(self) -> tuple[str, ...]:
+        """Names of the catalogue's columns, then of those that facts fill: format, year, month ..."""
+        return tuple(self._columns)
+
+    def column(self, name: str) -> AttributeColumn:
+        """A column by name; capitals do not matter.
+
+        Raises:
+            UnknownName: there is no such column; the message lists them.
+        """
+        found = find_column(self._columns, name)
+        try:
+            return self._columns[found]
+        except OSError:  # a later process removed the folder; what is mapped of it is still whole
+            self._columns = columns_of(pictures_from_arrow(self._table))
+            return self._columns[found]
+
+    @cached_property
+    def _paths(self) -> TextLists:
+        return TextLists(self._table["files"], "path")
+
+    @cached_property
+    def _captions(self) -> TextLists:
+        return TextLists(self._table["captions"])
+
+    @cached_property
+    def _sizes(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._table["width"].to_numpy(), self._table["height"].to_numpy()
+
+    def where(self, conditions: Mapping[str, str]) -> Bool[np.ndarray, " n"]:
+        """The pictures that meet all conditions (column = value, capitals do not matter).
+
+        Raises:
+            UnknownName: no such column, or a value that no picture has.
+        """
+        allowed_n = np.ones(len(self), dtype=bool)
+        for name, value in conditions.items():
+            allowed_n &= self.column(name).mask(value)
+        return allowed_n
+
+    def derived(self, name: str, compute: Callable[[Snapshot], np.ndarray]) -> np.ndarray:
+        """An array computed from this snapshot, once: the next process finds it beside the snapshot.
+
+        `name` must say everything the result depends on besides the snapshot (an encoder's version, say).
+        """
+        if name not in self._derived:
+            self._derived[name] = self._stored_or_computed(f"derived-{to_file_name(name)}.npy", compute)
+        return self._derived[name]
+
+    def _stored_or_computed(self, file_name: str, compute: Callable[[Snapshot], np.ndarray]) -> np.ndarray:
+        if self.folder is not None and (self.folder / file_name).is_file():
+            try:
+                return _map_array(self.folder / file_name)
+            except (OSError, ValueError):
+                pass  # cut short by a crash of the machine, or removed in between: computed again
+        array = np.ascontiguousarray(compute(self))
+        if self.folder is not None:
+            _save_array(self.folder / file_name, array)
+        return array
+
+
+def generation(folder: Path, space: str) -> str:
+    """Which state of the tables on disk a snapshot of this space must show; changes with every write. 0.1 ms.
+
+    The vectors' own table is left out on purpose: each write to it is followed by one to `pictures` or
+    `spaces`. Regions count once a filling is done: what is derived from them lies with the snapshot.
+
+    Raises:
+        NotALibrary: there are no tables.
+    """
+    marks = [_newest_version(versions_folder(folder, table)) for table in (PICTURES, SPACES)]
+    if None in marks:
+        raise NotALibrary(f"{folder} holds no library: check the path, or make one there with `viewfinder add`")
+    return f"{FORMAT}:{':'.join(map(str, marks))}:{filled_mark(folder)}:{space}"
+
+
+def _folder_name(mark: str) -> str:
+    """`<tables>-<space>`, hashed: snapshots of one state of the tables share the first half."""
+    *tables, space = mark.split(":", 4)
+    texts = (":".join(tables), space)
+    halves = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8) for text in texts)
+    return "-".join(half.hexdigest() for half in halves)
+
+
+def load(folder: Path, space: str) -> Snapshot:
+    """The present snapshot of a space: mapped if there is one, else built (which takes Lance, and seconds).
+
+    Raises:
+        NotALibrary, UnknownName, LibraryError: no library, no such space, or tables that cannot be read.
+    """
+    mark = generation(folder, space)
+    home = folder / "snapshots" / _folder_name(mark)
+    try:
+        return _open(home, space, mark)
+    except (OSError, ValueError, KeyError):
+        pass  # absent, or cut short by a crash of the machine
+    try:
+        contents = _read_store(folder, space)
+    except LibraryError:
+        if generation(folder, space) == mark:
+            raise
+        return load(folder, space)  # a writer replaced the tables under our eyes
+    try:
+        _write(home, contents)
+        _remove_old(home)
+        return _open(home, space, mark)
+    except (OSError, ValueError, KeyError):  # read-only, full, or swept away by another process
+        columns = columns_of(contents.rows)
+        return Snapshot(contents.matrix_nd, contents.table, columns, space=space, generation=mark, folder=None)
+
+
+def load_built(folder: Path, mark: str) -> Snapshot | None:
+    """The snapshot of this generation, now or as it was; None where there is none (any more)."""
+    try:
+        return _open(folder / "snapshots" / _folder_name(mark), mark.split(":", 4)[4], mark)
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def _newest_version(versions: Path) -> str | None:
+    """A mark that changes with every commit to a table, from the names of its manifests."""
+    try:
+        names = [entry.name for entry in os.scandir(versions)]
+    except OSError:
+        return None
+    stems = [name.removesuffix(".manifest") for name in names if name.endswith(".manifest")]
+    if not stems:
+        return None
+    if all(stem.isdigit() for stem in stems):
+        return str(max(_NEWEST_FIRST - int(stem) if len(stem) == 20 else int(stem) for stem in stems))
+    # A naming scheme we do not know: any change to the listing counts as a new version.
+    return hashlib.blake2b("\n".join(sorted(stems)).encode(), digest_size=8).hexdigest()
+
+
+@dataclass(frozen=True)
+class _Contents:
+    """What becomes a snapshot: an Arrow table, the same as rows, and the vectors, all in id order."""
+
+    table: Any
+    rows: Sequence[PictureRow]
+    matrix_nd: Float32[np.ndarray, "n d"]
+
+
+def _read_store(folder: Path, space: str) -> _Contents:
+    """Pictures that have files, and a vector in this space."""
+    store = Store.open(folder)
+    ids, vectors_nd = store.read_vectors(space)
+    table = store.arrow()
+    rows = pictures_from_arrow(table)
+    place = {row.id: position for position, row in enumerate(rows) if row.files}
+    kept = [position for position, name in enumerate(ids) if name in place]
+    order = np.array([place[ids[position]] for position in kept], dtype=np.int64)
+    matrix_nd = np.asarray(vectors_nd[kept], dtype=np.float32)
+    return _Contents(table.take(order).combine_chunks(), [rows[position] for position in order], matrix_nd)
+
+
+def _write(home: Path, contents: _Contents) -> None:
+    """Writes a snapshot's files into a folder of their own and renames it to `home`."""
+    import pyarrow as pa
+
+    building = home.parent / f"{_BUILDING}{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    building.mkdir(parents=True)
+    try:
+        np.save(building / "matrix.npy", contents.matrix_nd)
+        save_columns(building, columns_of(contents.rows))
+        table = contents.table
+        with (
+            pa.OSFile(str(building / "pictures.arrow"), "wb") as sink,
+            pa.ipc.new_file(sink, table.schema) as writer,
+        ):
+            writer.write_table(table)
+        _move(building, home)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def _move(building: Path, home: Path) -> None:
+    """Renames; if another process was first, its snapshot (readable or else removed) wins."""
+    try:
+        building.rename(home)
+    except OSError:
+        if not home.is_dir():
+            raise
+        try:
+            _open(home, "", "")
+        except (OSError, ValueError, KeyError):
+            shutil.rmtree(home, ignore_errors=True)
+            building.rename(home)
+
+
+def _open(home: Path, space: str, mark: str) -> Snapshot:
+    if not home.is_dir():
+        raise FileNotFoundError(home)
+    import pyarrow as pa
+
+    matrix_nd = _map_array(home / "matrix.npy")
+    table = pa.ipc.open_file(pa.memory_map(str(home / "pictures.arrow"))).read_all()
+    if len(matrix_nd) != table.num_rows:
+        raise ValueError(f"{home}: {len(matrix_nd)} vectors for {table.num_rows} pictures")
+    with suppress(OSError):
+        os.utime(home)  # still in use: `_remove_old` spares it
+    return Snapshot(matrix_nd, table, StoredColumns(home), space=space, generation=mark, folder=home)
+
+
+def _remove_old(home: Path) -> None:
+    """Removes snapshots of other states of the tables (and unfinished ones) not opened for `KEEP_S`."""
+    tables = home.name.split("-")[0]
+    for other in home.parent.iterdir():
+        if not other.name.startswith(tables) and time.time() - other.stat().st_mtime > KEEP_S:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+def _map_array(path: Path) -> np.ndarray:
+    """The array in a file, mapped; an empty one (which cannot be mapped) is read."""
+    try:
+        mapped = np.load(path, mmap_mode="r")
+    except ValueError:
+        mapped = np.load(path)
+    return np.asarray(mapped.view(np.ndarray))
+
+
+def _save_array(path: Path, array: np.ndarray) -> None:
+    """Writes beside and renames, so that nobody reads half a file; where that fails, nothing is kept."""
+    beside = path.with_name(f"{_BUILDING}{os.getpid()}-{uuid.uuid4().hex[:8]}.npy")
+    try:
+        np.save(beside, array)
+        beside.replace(path)
+    except OSError:
+        beside.unlink(missing_ok=True)

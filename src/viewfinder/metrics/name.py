@@ -1,0 +1,131 @@
+"""The full name of a figure: what was measured, where, on what, and by which rules.
+
+"R@10" alone says little: Fashion IQ's is 10 points apart between two galleries that are often mixed up, and one
+rule for ties beats another without a better search. So a figure is never written down without its gallery, split,
+caption and tie rule, and two figures are compared only if their keys are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+
+from viewfinder.metrics.interval import Interval
+
+SEPARATOR = " | "
+"""Between the parts of a key; no part may hold it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureName:
+    """What a figure is called.
+
+    Attributes:
+        metric: the measure and its depth, such as "R@10", "Hits@10", "ATR frozen at 10", "P".
+        at: the moment, such as "turn 3", "round 10" or "last turn".
+        gallery: which pictures are ranked, and how many: "test, 1000 pictures".
+        split: the part of the data that the sessions come from.
+        caption: what was made of captions, such as "first two joined"; "none" where there are none.
+        ties: the tie rule, or "none" where nothing is ranked.
+
+    Raises:
+        ValueError: a part is empty, has blanks around it or more than one line, or holds " | ".
+    """
+
+    metric: str
+    at: str
+    gallery: str
+    split: str
+    caption: str
+    ties: str
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if not value or value != value.strip() or SEPARATOR in value or not value.isprintable():
+                raise ValueError(f"{name}={value!r}: every part of a name is one line of text without {SEPARATOR!r}")
+
+    def __str__(self) -> str:
+        """The name for people.
+
+        >>> print(MeasureName(metric="R@10", at="turn 3", gallery="test, 1000 pictures", split="test",
+        ...                   caption="first two joined", ties="expected"))
+        R@10 at turn 3 (gallery: test, 1000 pictures; split: test; caption: first two joined; ties: expected)
+        """
+        rules = "; ".join(f"{part}: {getattr(self, part)}" for part in ("gallery", "split", "caption", "ties"))
+        return f"{self.metric} at {self.at} ({rules})"
+
+    @property
+    def key(self) -> str:
+        """The same name for machines: the parts in order. Names are equal if and only if their keys are."""
+        return SEPARATOR.join(asdict(self).values())
+
+    @classmethod
+    def from_key(cls, key: str) -> MeasureName:
+        """The name that has this key.
+
+        Raises:
+            ValueError: it is no key of a name.
+        """
+        names, parts = [field.name for field in fields(cls)], key.split(SEPARATOR)
+        if len(parts) != len(names):
+            raise ValueError(f"{key!r} has {len(parts)} parts, but a key has {len(names)}: {SEPARATOR.join(names)}")
+        return cls(**dict(zip(names, parts, strict=True)))
+
+    def to_json(self) -> dict[str, str]:
+        """The parts by name."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, object]) -> MeasureName:
+        """The name written by `to_json`.
+
+        Raises:
+            ValueError: a part is missing, unknown or no text.
+        """
+        names = {field.name for field in fields(cls)}
+        if set(record) != names:
+            raise ValueError(f"a name has the parts {sorted(names)}, this record has {sorted(record)}")
+        return cls(**{part: _text(part, value) for part, value in record.items()})
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A figure under its full name: the mean with its interval, and over how many sessions."""
+
+    name: MeasureName
+    interval: Interval
+    sessions: int
+
+    def __str__(self) -> str:
+        mean, low, high = self.interval.mean, self.interval.low, self.interval.high
+        return f"{self.name}: {mean:.4f} [{low:.4f}, {high:.4f}] over {self.sessions} sessions"
+
+    def to_json(self) -> dict[str, object]:
+        """A flat record: the parts of the name, then the figures."""
+        return {**self.name.to_json(), **asdict(self.interval), "sessions": self.sessions}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, object]) -> Measure:
+        """The measure written by `to_json`.
+
+        Raises:
+            ValueError: a part is missing, unknown or of another kind.
+        """
+        rest = dict(record)
+        sessions = rest.pop("sessions", None)
+        mean, low, high = (_number(part, rest.pop(part, None)) for part in ("mean", "low", "high"))
+        if type(sessions) is not int or sessions < 1:
+            raise ValueError(f"sessions={sessions!r}: a measure says over how many sessions it is")
+        return cls(MeasureName.from_json(rest), Interval(mean, low, high), sessions)
+
+
+def _text(part: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{part}={value!r}: the parts of a name are text")
+    return value
+
+
+def _number(part: str, value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise ValueError(f"{part}={value!r}: a measure has a number there")
+    return float(value)

@@ -1,1 +1,0 @@
-"""Pieces of networks, in torch, that trained systems and simulated users share."""

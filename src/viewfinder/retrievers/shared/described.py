@@ -1,0 +1,304 @@
+"""Pictures with what people said of them and their raw vectors: what systems are trained on.
+
+    described = read_described(folder, "train", encoder)
+    said = described.talk(0, rng)                  # ten sentences in the order of the turns
+    regions_bre = described.regions_of([0, 7, 3])  # only these are read from disk
+
+Read are folders in Drill-down's layout of Visual Genome, and captioned pictures (captions.csv, COCO).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median_low
+
+import numpy as np
+from jaxtyping import Float16, Float32, Int, Num
+
+from viewfinder.data import ReadReport, read_coco, read_flickr8k
+from viewfinder.data.splits import SPLITS, split_of
+from viewfinder.data.visual_genome import (
+    Vocabulary,
+    absent_names,
+    build_vocabulary,
+    layout_at,
+    read_visual_genome,
+    read_vocabulary,
+    split_names,
+    with_negations,
+)
+from viewfinder.data.visual_genome.layout import VOCABULARY
+from viewfinder.data.visual_genome.negation import UNWANTED, WANTED
+from viewfinder.data.visual_genome.regions import TURNS
+from viewfinder.data.visual_genome.vocabulary import FEWEST_IN_CODE
+from viewfinder.encoders.base import Encoder
+from viewfinder.encoders.features import Features, features
+from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
+from viewfinder.retrievers.shared.detector import detector_features, has_detector_features
+
+MOST_CAPTIONS = 5
+"""Turns of a captioned picture: Flickr8k and COCO have five captions a picture."""
+
+MOST_NEGATIONS = 2
+"""Pairs of a talk about things that are not in the picture, where such are asked for; one at least if it is long."""
+
+Told = Callable[[str], None]
+Positions = Sequence[int] | Int[np.ndarray, " b"]
+
+
+@dataclass(frozen=True, eq=False)
+class RawBlock:
+    """The raw vectors of one data set, memory-mapped."""
+
+    raw_ng: Float32[np.ndarray, "n g"]
+    regions_nre: Float16[np.ndarray, "n r e"]
+
+
+@dataclass(frozen=True, eq=False)
+class Described:
+    """Pictures of one split, by position.
+
+    Attributes:
+        keys: the pictures' names, as `features` has them.
+        sentences: all distinct captions of each picture, lower-case, in the order of the data set.
+        turns: sentences of a talk.
+        raw_version: which numbers the raw vectors are.
+        blocks: raw vectors; picture i is row `rows_n[i]` of block `block_n[i]`.
+        objects: names of the things in each picture, as far as the data set says.
+        negated: whether talks also ask for things that are not there, and take that back.
+    """
+
+    keys: tuple[str, ...]
+    sentences: tuple[tuple[str, ...], ...]
+    turns: int
+    raw_version: str
+    blocks: tuple[RawBlock, ...]
+    rows_n: Int[np.ndarray, " n"]
+    block_n: Int[np.ndarray, " n"]
+    objects: tuple[tuple[str, ...], ...] = ()
+    negated: bool = False
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def raw_width(self) -> int:
+        """g, the numbers of a global vector."""
+        width: int = self.blocks[0].raw_ng.shape[1]
+        return width
+
+    @property
+    def region_shape(self) -> tuple[int, int]:
+        """r and e: regions of a picture, numbers of a region."""
+        return self.blocks[0].regions_nre.shape[1], self.blocks[0].regions_nre.shape[2]
+
+    def globals_of(self, positions: Positions) -> Float32[np.ndarray, "b g"]:
+        """Raw global vectors of some pictures."""
+        return self._gathered([block.raw_ng for block in self.blocks], positions)
+
+    def regions_of(self, positions: Positions) -> Float32[np.ndarray, "b r e"]:
+        """Raw region vectors of some pictures."""
+        return self._gathered([block.regions_nre for block in self.blocks], positions)
+
+    def talk(self, position: int, rng: np.random.Generator | None = None) -> tuple[str, ...]:
+        """What is said of a picture in `turns` turns: any in any order (training), or without `rng` the first ones.
+
+        As published: `visual_genome.ten_captions`. A picture with fewer captions has its own said again.
+        """
+        said = self.sentences[position]
+        order = range(len(said)) if rng is None else rng.permutation(len(said)).tolist()
+        talk = tuple(said[order[turn % len(said)]] for turn in range(self.turns))
+        return self._with_negations(position, talk, rng) if self.negated else talk
+
+    def texts(self) -> tuple[str, ...]:
+        """Every sentence that any talk may have, once, sorted."""
+        said = {sentence for sentences in self.sentences for sentence in sentences}
+        if self.negated:
+            names = {name for things in self.objects for name in things}
+            said |= {template.replace("{}", name) for template in (*WANTED, *UNWANTED) for name in names}
+        return tuple(sorted(said))
+
+    def _with_negations(self, position: int, talk: tuple[str, ...], rng: np.random.Generator | None) -> tuple[str, ...]:
+        drawn = np.random.default_rng(position) if rng is None else rng  # fixed, where captions are
+        most = min(MOST_NEGATIONS, len(talk) // 2)
+        count = int(drawn.integers(min(1, most), most + 1))
+        return with_negations(talk, absent_names(self.objects[position], self.objects, count, drawn), drawn)
+
+    def _gathered(self, arrays: Sequence[Num[np.ndarray, "_ ..."]], positions: Positions) -> Float32[np.ndarray, ...]:
+        """Rows of the arrays in the order of `positions`, in single precision."""
+        at_b = np.asarray(positions, np.intp)
+        found = np.empty((len(at_b), *arrays[0].shape[1:]), np.float32)
+        for number, array in enumerate(arrays):
+            here = np.flatnonzero(self.block_n[at_b] == number)
+            found[here] = array[self.rows_n[at_b[here]]]
+        return found
+
+
+def read_described(
+    data: Path,
+    split: str,
+    encoder: Encoder,
+    *,
+    features_folder: Path | None = None,
+    whole: bool = False,
+    negated: bool = False,
+    told: Told = lambda line: None,
+) -> Described:
+    """The pictures of a split with captions and raw vectors; what is left out is told.
+
+    The vectors are those of the data set's own detector where it brings them (`region_36_final/`), else the encoder's.
+
+    Args:
+        data: a folder in Drill-down's layout of Visual Genome; or with captions.csv beside images/; or of COCO.
+            Captioned pictures are split by their place in the file (`data.splits`).
+        split: "train", "val" or "test".
+        encoder: what makes the raw vectors, where they are not there yet.
+        features_folder: where they are kept; by default beside the data.
+        whole: whether a detector's vectors of whole pictures are needed; without its files for them they are zeros.
+        negated: talks with the negations of Drill-down's loader; only where the data set names the things in its
+            pictures.
+        told: called with a line at every stage.
+
+    Raises:
+        BadInput: no such folder, no such data in it, or damaged data; no things named, but `negated`; or no picture
+            of the split has vectors.
+        UnknownName: there is no such split.
+    """
+    pictures, turns = _read(data, split, told)
+    if negated and not any(picture.objects for picture in pictures):
+        raise BadInput(f"{data}: names no things in its pictures (sg_xmls/), so none can be known to be absent")
+    found = _vectors(data, split, encoder, features_folder, whole, told)
+    kept = [(picture, row) for picture in pictures if (row := _row(found, picture.name)) is not None]
+    if len(kept) < len(pictures):
+        told(f"{data}, {split}: {len(pictures) - len(kept):,} pictures have no vectors and are left out")
+    if not kept:
+        raise BadInput(f"{data}: none of the {len(pictures)} pictures of {split!r} has vectors; are its images there?")
+    assert found.regions_nre is not None
+    rows_n = np.array([row for _, row in kept], np.intp)
+    return Described(
+        keys=tuple(found.keys[row] for _, row in kept),
+        sentences=tuple(picture.captions for picture, _ in kept),
+        turns=turns,
+        raw_version=found.raw_version,
+        blocks=(RawBlock(found.raw_nd, found.regions_nre),),
+        rows_n=rows_n,
+        block_n=np.zeros_like(rows_n),
+        objects=tuple(picture.objects for picture, _ in kept),
+        negated=negated,
+    )
+
+
+def together(parts: Sequence[Described]) -> Described:
+    """Several sets as one, in their order; a talk has as many turns as the shortest of theirs.
+
+    Raises:
+        EncoderMismatch: their vectors are of different encoders.
+    """
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    if len({(part.raw_version, part.raw_width, part.region_shape) for part in parts}) > 1:
+        versions = ", ".join(dict.fromkeys(part.raw_version for part in parts))
+        raise EncoderMismatch(f"sets with vectors of {versions} cannot be learnt from together; train on one of them")
+    firsts = np.cumsum([0, *(len(part.blocks) for part in parts)])
+    return replace(
+        first,
+        keys=tuple(key for part in parts for key in part.keys),
+        sentences=tuple(said for part in parts for said in part.sentences),
+        turns=min(part.turns for part in parts),
+        blocks=tuple(block for part in parts for block in part.blocks),
+        rows_n=np.concatenate([part.rows_n for part in parts]),
+        block_n=np.concatenate([part.block_n + at for part, at in zip(parts, firsts, strict=False)]),
+        objects=tuple(things for part in parts for things in part.objects),
+        negated=all(part.negated for part in parts),
+    )
+
+
+def vocabulary_of(*folders: Path, fewest: int = FEWEST_IN_CODE) -> Vocabulary:
+    """The words of data sets: the published list where one of them has it, else the frequent words of their captions.
+
+    Counted is what is said of the pictures for training, `fewest` times at least.
+
+    Raises:
+        BadInput: as `read_described`.
+    """
+    for folder in folders:
+        if _is_visual_genome(folder) and (published := layout_at(folder).caches / VOCABULARY).is_file():
+            return read_vocabulary(published)
+    return build_vocabulary((said for folder in folders for said in _training_captions(folder)), fewest=fewest)
+
+
+@dataclass(frozen=True)
+class _Captioned:
+    """A picture's file, or its number where the data set has no file of it, its captions, and the things in it."""
+
+    name: Path | str
+    captions: tuple[str, ...]
+    objects: tuple[str, ...] = ()
+
+
+def _read(data: Path, split: str, told: Told) -> tuple[list[_Captioned], int]:
+    """The pictures of a split, and how many of their captions make a talk."""
+    told(f"reading {data}, {split}")
+    if _is_visual_genome(data):
+        regions, report = read_visual_genome(data, split)
+        told(f"{data}, {split}: {report}")
+        named = [(picture.path or str(picture.id), picture) for picture in regions]
+        return [_Captioned(name, picture.captions, picture.objects) for name, picture in named], TURNS
+    if split not in SPLITS:
+        raise UnknownName(f"{data}: no split is called {split!r}; there are: {', '.join(SPLITS)}")
+    pictures, report = _captioned(data)
+    told(f"{data}: {report}")
+    chosen = [picture for place, picture in enumerate(pictures) if split_of(place) == split]
+    if not chosen:
+        raise BadInput(f"{data}: {len(pictures)} pictures are too few to have a part for {split!r}; 13 are enough")
+    return chosen, min(MOST_CAPTIONS, median_low(len(picture.captions) for picture in pictures))
+
+
+def _is_visual_genome(data: Path) -> bool:
+    return bool(split_names(data))
+
+
+def _captioned(data: Path) -> tuple[list[_Captioned], ReadReport]:
+    """Captioned pictures in the order of their file, captions lower-case and each once."""
+    if (data / "captions.csv").is_file():
+        pictures, report = read_flickr8k(data)
+    elif any(data.glob("annotations/captions_*.json")):
+        pictures, report = read_coco(data)
+    else:
+        raise BadInput(
+            f"{data}: nothing to learn from here; needed are region descriptions (rg_jsons/ and caches/ as Visual "
+            "Genome's), captions.csv beside images/, or annotations/captions_*.json as COCO's"
+        )
+    said = [tuple(dict.fromkeys(caption.lower() for caption in picture.captions)) for picture in pictures]
+    return [_Captioned(picture.path, captions) for picture, captions in zip(pictures, said, strict=True)], report
+
+
+def _training_captions(folder: Path) -> Iterator[str]:
+    pictures, _ = _read(folder, "train", lambda line: None)
+    return (caption for picture in pictures for caption in picture.captions)
+
+
+def _vectors(data: Path, split: str, encoder: Encoder, folder: Path | None, whole: bool, told: Told) -> Features:
+    """Raw vectors with regions, computed or read where they are not there yet; every tenth of that is told."""
+    tenths = set[int]()
+
+    def progress(done: int, total: int) -> None:
+        tenth = 10 * done // max(total, 1)
+        if tenth not in tenths:
+            tenths.add(tenth)
+            told(f"vectors of {data}: {done:,} of {total:,} pictures")
+
+    if has_detector_features(data):
+        return detector_features(data, split, whole=whole, out=folder, progress=progress)
+    return features(data, encoder, regions=True, out=folder, progress=progress)
+
+
+def _row(found: Features, name: Path | str) -> int | None:
+    """The row of a picture, None where it has no vectors."""
+    try:
+        return found.row_of(name)
+    except UnknownName:
+        return None

@@ -1,0 +1,182 @@
+"""What a sentence says of earlier pictures of the talk, for systems that can go back to them.
+
+    look_back("back to the first, but with the sleeves of the second")
+    LookedBack(rollback=0, keeps=(Kept("sleeves", 1, "the sleeves of the second"),), words="the first", rest="")
+
+The published system (Chen et al., "MAI", ICLR 2025, Sec. 4.2) looks for its own templates; here whatever frames a
+picture of the talk (`mentions`) counts: going back to it, liking it better, wanting another like it, its attributes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from viewfinder.data import fashionmt
+from viewfinder.retrievers.base import Operation
+from viewfinder.retrievers.shared import phrases
+from viewfinder.retrievers.shared.mentions import GAP, MARK, Marked, dead, marked
+
+Kind = Literal["rollback", "keep"]
+
+NOTHING_SHARED = "None"
+"""What published data keeps where it found nothing to keep: "keep the SECOND's None"."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An attribute of an earlier picture that is wanted.
+
+    Attributes:
+        attribute: as it is called: "collar", "red colour"; "" is all of it.
+        place: of the picture, as in `LookedBack`.
+        words: what was said: "the collar of the first".
+    """
+
+    attribute: str
+    place: int
+    words: str
+
+
+@dataclass(frozen=True)
+class LookedBack:
+    """What a sentence says of earlier pictures.
+
+    Places count the pictures that the talk was about: 0 is the first, -1 the one before the latest.
+
+    Attributes:
+        rollback: the place of the picture from which the talk goes on; None: from the latest.
+        keeps: attributes of earlier pictures that are wanted, in the order in which they were said.
+        words: how the picture of `rollback` was called.
+        rest: the sentence without all this, for people and for systems that cannot read it.
+    """
+
+    rollback: int | None
+    keeps: tuple[Kept, ...] = ()
+    words: str = ""
+    rest: str = ""
+
+
+def look_back(sentence: str) -> LookedBack | None:
+    """What a sentence says of earlier pictures; None where it says nothing of them.
+
+    >>> look_back("I still prefer the second one, but in blue")
+    LookedBack(rollback=1, keeps=(), words='the second one', rest='in blue')
+    """
+    said = marked(sentence)
+    if not said.mentions:
+        return _published(sentence)
+    back, text = _missed(said)
+    keeps, text = _keeps(_without_denied(text), said)
+    if back is None:
+        back, text = _goes_back(text)
+    if back is None and not keeps:
+        return _published(sentence)
+    mention = None if back is None else said.at(back)
+    words = "" if mention is None else mention.words
+    return LookedBack(None if mention is None else mention.place, keeps, words, said.said(_tidy(text)))
+
+
+def _missed(said: Marked) -> tuple[str | None, str]:
+    """The mention that "this isn't as nice as .." speaks of, and the text without that."""
+    match = phrases.NOT_AS_GOOD.search(said.text)
+    return (match["mark"], _cut(said.text, match)) if match else (None, said.text)
+
+
+def _without_denied(text: str) -> str:
+    """The text with all mentions dead that are denied, only compared with, or described."""
+    for pattern in (phrases.DENIED, phrases.DESCRIBED):
+        while match := pattern.search(text):
+            at = match.start("mark")
+            text = text[:at] + dead(text[at]) + text[at + 1 :]
+    return text
+
+
+def _keeps(text: str, said: Marked) -> tuple[tuple[Kept, ...], str]:
+    """What is kept, in the order in which it was said, and the text without it."""
+    found: list[tuple[str, Kept]] = []
+    for pattern in phrases.KEEPS:
+        while match := next(filter(_is_kept, pattern.finditer(text)), None):
+            words, mention = said.said(match["words"]), said.at(match["mark"])
+            names = phrases.AND.split(match["names"]) if match["names"] != NOTHING_SHARED else []
+            found += [(match["mark"], Kept(" ".join(name.split()), mention.place, words)) for name in names]
+            text = _cut(text, match)
+    while match := phrases.WHOLES.search(text):
+        mentions = {mark: said.at(mark) for mark in re.findall(MARK, match["marks"])}
+        found += [(mark, Kept("", mention.place, mention.words)) for mark, mention in mentions.items()]
+        text = _cut(text, match)
+    return tuple(kept for _, kept in sorted(found, key=lambda pair: pair[0])), text
+
+
+def _is_kept(match: re.Match[str]) -> bool:
+    """Whether it is an attribute: not all of a picture, nor what only lies in one."""
+    before, groups = match.string[: match.start()], match.groupdict()
+    if "whole" in groups and phrases.IS_WHOLE.search(match["names"]):
+        return False
+    if groups.get("of") in ("in", "on") and not phrases.BEFORE_IN.search(before):
+        return False
+    return "bare" not in groups or phrases.BEFORE_BARE.search(before) is not None
+
+
+def _goes_back(text: str) -> tuple[str | None, str]:
+    """The mention that the talk goes back to, and the text without what says so."""
+    found = next((match for pattern in phrases.BACKS if (match := pattern.search(text))), None)
+    return (found["mark"], _cut(text, found, found.groupdict().get("left", ""))) if found else (None, text)
+
+
+def _published(sentence: str) -> LookedBack | None:
+    """What published data says in capitals before its clauses, whatever the phrase."""
+    found = fashionmt.look_back(sentence)
+    if found is None or found.setting != "rollback":
+        return None
+    place, lead = found.places[0], fashionmt.clauses(sentence).lead
+    return LookedBack(place, (), fashionmt.ORDINALS[place], sentence.strip().removeprefix(lead).strip())
+
+
+def _cut(text: str, match: re.Match[str], left: str = "") -> str:
+    return f"{text[: match.start()]}{GAP}{left}{text[match.end() :]}"
+
+
+def _tidy(text: str) -> str:
+    """What is left around the gaps, without the words that only led to what was there."""
+    text = phrases.WITH_GAP_AND.sub(r"\1 ", phrases.BETWEEN_GAPS.sub("", text))
+    before, *after = text.split(GAP)
+    pieces = [before, *(phrases.AFTER_GAP.sub("", piece) for piece in after)]
+    pieces = [*(phrases.BEFORE_GAP.sub("", piece) for piece in pieces[:-1]), pieces[-1]]
+    left = (" ".join(piece.split()).strip(" ,;:?") for piece in pieces)
+    return ", ".join(piece for piece in left if re.search(r"\w", piece))
+
+
+def operations_of(looked: LookedBack, turns: Sequence[int]) -> tuple[tuple[Operation, ...], tuple[str, ...]]:
+    """The same as operations on turns, and a line for each picture that the talk has not come to.
+
+    Args:
+        looked: what was said.
+        turns: the numbers of the turns that were about a picture, in order; the last is that of the latest picture,
+            of which the sentence is said.
+    """
+    back = () if looked.rollback is None else (Kept("", looked.rollback, looked.words),)
+    wanted: list[tuple[Kind, Kept]] = [("rollback", named) for named in back]
+    wanted += [("keep", named) for named in looked.keeps]
+    turns_of = [(kind, named, turn_at(named.place, turns)) for kind, named in wanted]
+    operations = (
+        Operation(kind, turn, named.attribute, named.words) for kind, named, turn in turns_of if turn is not None
+    )
+    lines = (
+        f'drop: "{named.words}" is no picture of this talk, which has come to {len(turns)}'
+        for _, named, turn in turns_of
+        if turn is None
+    )
+    return tuple(operations), tuple(dict.fromkeys(lines))
+
+
+def turn_at(place: int, turns: Sequence[int]) -> int | None:
+    """The number of the turn with the picture at a place, as in `LookedBack`; None if the talk has none there.
+
+    >>> turn_at(0, (1, 4, 5)), turn_at(-1, (1, 4, 5)), turn_at(3, (1, 4, 5))
+    (1, 4, None)
+    """
+    at = place if place >= 0 else len(turns) - 1 + place
+    return turns[at] if 0 <= at < len(turns) else None

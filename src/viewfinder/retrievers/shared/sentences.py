@@ -1,0 +1,220 @@
+"""Frozen sentence vectors of the many texts of a training, computed once and kept in files.
+
+    said = SentenceVectors.of(described.texts(), encoder, folder, told)
+    vectors_ts = said.matrix_ns[said.rows(described.talk(0))]
+
+    <folder>/<version>/<hash of its texts>.safetensors      vectors of up to 512 texts, and the texts
+
+A file is there whole or not at all, so an interrupted call goes on where it was; another set of texts adds only what
+is missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from queue import SimpleQueue
+
+import numpy as np
+from jaxtyping import Float16, Int
+
+from viewfinder.encoders.base import Encoder
+from viewfinder.encoders.features.manifest import write
+from viewfinder.errors import UnknownName, ViewfinderError
+from viewfinder.index.names import to_file_name
+
+CHUNK = 512
+"""Texts that are acknowledged together: a few seconds of work."""
+
+FEW = 2 * CHUNK
+"""Texts for which no process is started."""
+
+Told = Callable[[str], None]
+Rows = Float16[np.ndarray, "n s"]
+Read = Callable[[Sequence[str]], Rows]
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceVectors:
+    """Texts, sorted and each once; row i is the unit vector of `texts[i]`; `version` says which numbers they are."""
+
+    texts: tuple[str, ...]
+    matrix_ns: Float16[np.ndarray, "n s"]
+    version: str
+
+    @staticmethod
+    def of(
+        texts: Sequence[str],
+        encoder: Encoder,
+        folder: Path,
+        told: Told = lambda line: None,
+        *,
+        processes: int | None = None,
+    ) -> SentenceVectors:
+        """The vectors of `texts` as `encoder.sentences` gives them: those in `folder`, and the others computed.
+
+        Args:
+            texts: any, repetitions too; at least one.
+            encoder: what reads them.
+            folder: where the files are; it is made if it is not there.
+            told: called with a line as the work goes on.
+            processes: that read at the same time. By default as many as cores for many texts and the starter, which
+                uses one core; models of transformers use all cores by themselves.
+
+        Raises:
+            ViewfinderError: a process that reads has ended; what was done is kept.
+        """
+        wanted = tuple(sorted(set(texts)))
+        place = folder / to_file_name(encoder.sentences_version)
+        place.mkdir(parents=True, exist_ok=True)
+        known = _known(place)
+        missing = [text for text in wanted if text not in known]
+        if missing:
+            many = encoder.name == "starter" and len(missing) > FEW
+            count = processes or (os.cpu_count() or 1 if many else 1)
+            known |= _computed(missing, encoder, place, told, count)
+        return SentenceVectors(wanted, np.stack([known[text] for text in wanted]), encoder.sentences_version)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def rows(self, texts: Sequence[str]) -> Int[np.ndarray, " t"]:
+        """The rows of some texts.
+
+        Raises:
+            UnknownName: one of them is not among the texts.
+        """
+        try:
+            return np.fromiter((self._row_of[text] for text in texts), np.intp, len(texts))
+        except KeyError as error:
+            raise UnknownName(f"no sentence vector was made of {error.args[0]!r}") from None
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        return {text: row for row, text in enumerate(self.texts)}
+
+
+def _known(place: Path) -> dict[str, Float16[np.ndarray, " s"]]:
+    """What the files hold; one that is damaged is removed, and so made again."""
+    from safetensors import SafetensorError, safe_open
+
+    found: dict[str, Float16[np.ndarray, " s"]] = {}
+    for file in sorted(place.glob("*.safetensors")):
+        try:
+            with safe_open(file, framework="np") as chunk:
+                texts, rows_ns = json.loads(chunk.metadata()["texts"]), chunk.get_tensor("sentences")
+        except (OSError, SafetensorError, KeyError, TypeError, ValueError):
+            file.unlink(missing_ok=True)
+            continue
+        found |= dict(zip(texts, rows_ns, strict=True))
+    return found
+
+
+def _computed(
+    missing: Sequence[str], encoder: Encoder, place: Path, told: Told, processes: int
+) -> dict[str, Float16[np.ndarray, " s"]]:
+    """Reads what is missing, chunk by chunk, and writes it; every tenth is told."""
+    chunks = [missing[at : at + CHUNK] for at in range(0, len(missing), CHUNK)]
+    found: dict[str, Float16[np.ndarray, " s"]] = {}
+    tenth = -1
+    with _readers(encoder, min(processes, len(chunks))) as read, ThreadPoolExecutor(processes) as pool:
+        for texts, rows_ns in zip(chunks, pool.map(partial(_kept, read, place), chunks), strict=True):
+            found |= dict(zip(texts, rows_ns, strict=True))
+            if 10 * len(found) // len(missing) > tenth:
+                tenth = 10 * len(found) // len(missing)
+                told(f"sentence vectors: {len(found):,} of {len(missing):,}")
+    return found
+
+
+def _kept(read: Read, place: Path, texts: Sequence[str]) -> Rows:
+    """The vectors of a chunk, once they are on disk."""
+    from safetensors.numpy import save
+
+    rows_ns = read(texts)
+    mark = hashlib.blake2b("\n".join(texts).encode(), digest_size=16).hexdigest()
+    content = save({"sentences": rows_ns}, metadata={"texts": json.dumps(list(texts), ensure_ascii=False)})
+    write(place / f"{mark}.safetensors", [content])
+    return rows_ns
+
+
+@contextmanager
+def _readers(encoder: Encoder, processes: int) -> Iterator[Read]:
+    """What reads a chunk: the encoder here, or whichever of several processes with one of their own is free."""
+    if processes == 1:
+        yield partial(_read, encoder)
+        return
+    with ExitStack() as stack:
+        free: SimpleQueue[Connection] = SimpleQueue()
+        for _ in range(processes):
+            free.put(stack.enter_context(_process(encoder)))
+
+        def read(texts: Sequence[str]) -> Rows:
+            pipe = free.get()
+            try:
+                pipe.send_bytes(json.dumps(list(texts)).encode())
+                return np.frombuffer(pipe.recv_bytes(), np.float16).reshape(len(texts), -1)
+            except (EOFError, OSError) as error:
+                raise ViewfinderError("a process that reads sentences has ended; repeat the command, it goes on") from (
+                    error
+                )
+            finally:
+                free.put(pipe)
+
+        yield read
+
+
+@contextmanager
+def _process(encoder: Encoder) -> Iterator[Connection]:
+    """A process that reads sentences, and the pipe to it.
+
+    It is started with exec, not by `multiprocessing`, which would run the user's own script a second time.
+    """
+    ours, theirs = socket.socketpair()
+    with theirs:
+        command = (
+            "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
+            "from viewfinder.retrievers.shared.sentences import serve; serve(int(sys.argv[2]), sys.argv[3])"
+        )
+        arguments = [json.dumps(sys.path), str(theirs.fileno()), encoder.name]
+        process = subprocess.Popen(
+            [sys.executable, "-c", command, *arguments],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,  # the parent says what there is to say
+        )
+    with process, Connection(ours.detach()) as pipe:
+        try:
+            yield pipe
+        finally:
+            process.kill()
+
+
+def serve(descriptor: int, name: str) -> None:
+    """What a process does that reads sentences: answers texts with vectors until the other end is closed."""
+    from viewfinder.encoders import load_encoder
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to decide on
+    encoder = load_encoder(name)
+    with Connection(descriptor) as pipe:
+        while True:
+            try:
+                texts = json.loads(pipe.recv_bytes())
+            except (EOFError, OSError):
+                return
+            pipe.send_bytes(_read(encoder, texts).tobytes())
+
+
+def _read(encoder: Encoder, texts: Sequence[str]) -> Rows:
+    return np.ascontiguousarray(encoder.sentences(texts), np.float16)

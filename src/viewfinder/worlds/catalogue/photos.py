@@ -1,0 +1,227 @@
+"""Articles from real product photos: columns and words of the name become what is known of them."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from PIL import Image
+
+from viewfinder.data.catalogue import NOT_GIVEN, CatalogueRow, read_catalogue
+from viewfinder.data.files import folder_at
+from viewfinder.data.report import Dropped
+from viewfinder.errors import BadInput
+from viewfinder.pictures.identity import picture_id
+from viewfinder.worlds.catalogue.items import Item, Word
+
+COLUMNS = (
+    "id",
+    "gender",
+    "masterCategory",
+    "subCategory",
+    "articleType",
+    "baseColour",
+    "season",
+    "year",
+    "usage",
+    "productDisplayName",
+)
+"""Columns of products.csv, in the order in which worlds write them."""
+
+NEEDED = ("subCategory", "articleType", "productDisplayName")
+
+PLURAL = frozenset(
+    {"jeans", "trousers", "shorts", "briefs", "capris", "leggings", "stockings", "socks", "pants", "trunks", "boxers"}
+    | {"shoes", "heels", "flats", "sandals", "slippers", "flops", "tights", "sunglasses", "gloves", "cufflinks"}
+    | {"accessories", "beads", "earrings"}
+)
+"""Last words of articles that one speaks of in the plural."""
+
+_SINGULAR = {"tshirts": "t-shirt", "scarves": "scarf", "ties": "tie", "stoles": "stole", "trunk": "trunks"}
+
+_COLOURS = {"multi": "multicoloured"}
+_USAGES = {"sports": "sporty"}
+
+TITLE_WORDS: tuple[tuple[str, str, str], ...] = (
+    (r"solid|plain", "pattern", "plain"),
+    (r"printed|prints?", "pattern", "printed"),
+    (r"striped|stripes?", "pattern", "striped"),
+    (r"checked|checkered|checks?", "pattern", "checked"),
+    (r"graphic", "pattern", "graphic"),
+    (r"floral|flowers?", "pattern", "floral"),
+    (r"polka|dots|dotted", "pattern", "dotted"),
+    (r"embroidered|embroid[ea]ry|embro", "pattern", "embroidered"),
+    (r"colou?r ?block(?:ed)?", "pattern", "colourblocked"),
+    (r"washed|(?:ice|acid|stone) wash", "finish", "washed"),
+    (r"mettall?ic|metall?ic", "finish", "metallic"),
+    (r"textured", "finish", "textured"),
+    (r"weaved|woven", "finish", "woven"),
+    (r"quilted", "finish", "quilted"),
+    (r"cotton", "fabric", "cotton"),
+    (r"denim", "fabric", "denim"),
+    (r"leather", "fabric", "leather"),
+    (r"leatherette", "fabric", "leatherette"),
+    (r"canvas", "fabric", "canvas"),
+    (r"suede", "fabric", "suede"),
+    (r"silk", "fabric", "silk"),
+    (r"polyester", "fabric", "polyester"),
+    (r"knit|knitted", "fabric", "knitted"),
+    (r"wool|woollen|woolen", "fabric", "wool"),
+    (r"fleece", "fabric", "fleece"),
+    (r"linen", "fabric", "linen"),
+    (r"velvet", "fabric", "velvet"),
+    (r"corduroy", "fabric", "corduroy"),
+    (r"satin", "fabric", "satin"),
+    (r"slim", "fit", "slim"),
+    (r"skinny", "fit", "skinny"),
+    (r"aviator", "cut", "aviator"),
+    (r"wayfarer", "cut", "wayfarer"),
+    (r"square(?= dial| frame)|sqaure(?= dial)", "cut", "square"),
+    (r"round(?= dial)", "cut", "round"),
+    (r"moccasins?", "cut", "moccasin"),
+    (r"loafers?", "cut", "loafer"),
+    (r"sneakers?", "cut", "sneaker"),
+    (r"wedges?", "cut", "wedge"),
+    (r"ballerinas?", "cut", "ballerina"),
+    (r"clogs?", "cut", "clog"),
+    (r"tote", "cut", "tote"),
+    (r"satchel", "cut", "satchel"),
+    (r"sling", "cut", "sling"),
+    (r"sleeveless", "sleeves", "sleeveless"),
+    (r"(?:short|half) sleeves?", "sleeves", "short sleeves"),
+    (r"(?:long|full) sleeves?", "sleeves", "long sleeves"),
+    (r"v ?-?neck", "neck", "v-neck"),
+    (r"round ?-?neck", "neck", "round neck"),
+    (r"crew ?-?neck", "neck", "crew neck"),
+    (r"polo(?= neck)|polo(?= t-?shirts?)|polo(?= tee)", "neck", "polo collar"),
+    (r"mandarin collar", "neck", "mandarin collar"),
+    (r"hood|hooded|hoody|hoodie", "detail", "hood"),
+    (r"zip|zipper|zippered", "closure", "zip"),
+    (r"slip-? ?ons?", "closure", "slip-on"),
+    (r"velcro", "closure", "velcro strap"),
+    (r"lace-? ?ups?", "closure", "laces"),
+    (r"pockets?(?! ?squares?)", "detail", "pocket"),
+    (r"logo", "detail", "logo"),
+    (r"buckle", "detail", "buckle"),
+    (r"sequins?", "detail", "sequins"),
+    (r"chain", "detail", "chain"),
+    (r"bow", "detail", "bow"),
+    (r"flap", "detail", "flap"),
+    (r"chronograph", "detail", "chronograph"),
+    (r"peep toes?", "detail", "peep toe"),
+    (r"running", "sport", "running"),
+    (r"training", "sport", "training"),
+    (r"football|soccer", "sport", "football"),
+    (r"tennis", "sport", "tennis"),
+    (r"cricket", "sport", "cricket"),
+    (r"basketball", "sport", "basketball"),
+    (r"yoga", "sport", "yoga"),
+    (r"skate", "sport", "skating"),
+)
+"""Whole words of a product's name (regular expressions, lower case), and the facet and word that they give away."""
+
+_TITLE_WORDS = tuple((re.compile(rf"(?<![\w-])(?:{said})(?![\w-])"), facet, word) for said, facet, word in TITLE_WORDS)
+
+
+def read_photos(folder: Path) -> tuple[list[Item], tuple[Dropped, ...]]:
+    """The articles of a folder of product photos (`products.csv`, `images/<id>.jpg`), one for identical files.
+
+    Raises:
+        BadInput: no such folder, a column that is needed is missing, or products.csv is damaged; no photo at all.
+    """
+    catalogue = read_catalogue(folder_at(folder) / "products.csv")
+    for column in NEEDED:
+        if column not in catalogue.attributes:
+            raise BadInput(f"{catalogue.path}, line 1: a column named {column} is needed")
+    images = folder_at(folder / "images")
+    items: dict[str, Item] = {}
+    dropped = list(catalogue.report.dropped)
+    first: dict[str, str] = {}
+    for row in catalogue.rows:
+        reason = "its id is there twice" if row.key in items else _unusable(row, images, first)
+        if reason:
+            dropped.append(Dropped(row.key, reason))
+        else:
+            items[row.key] = item_of(row)
+    if not items:
+        raise BadInput(f"{folder}: no usable photo ({dropped[0].reason if dropped else 'products.csv has no row'})")
+    return list(items.values()), tuple(dropped)
+
+
+def _unusable(row: CatalogueRow, images: Path, first: dict[str, str]) -> str:
+    """Why a row cannot become an article, "" if it can; `first` has the key of the first file of every content."""
+    missing = [column for column in NEEDED if column not in row.values]
+    name = f"{row.key}.jpg"
+    if missing:
+        return f"no {missing[0]}"
+    if Path(name).name != name:
+        return "its id is no file name"
+    try:
+        data = (images / name).read_bytes()
+        with Image.open(io.BytesIO(data)) as picture:
+            picture.verify()
+    except FileNotFoundError:
+        return f"no such file: images/{name}"
+    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+        return f"images/{name} is no picture ({error})"
+    known = first.setdefault(picture_id(data), row.key)
+    return "" if known == row.key else f"the same file as images/{known}.jpg"
+
+
+def item_of(row: CatalogueRow) -> Item:
+    """A row of products.csv as an article."""
+    values = row.values
+    title = values["productDisplayName"]
+    row_out = tuple((column, values.get(column, "NA")) for column in COLUMNS[1:])
+    words = (("kind", noun_of(values["articleType"])), *_column_words(values), *words_of(title))
+    return Item(
+        key=row.key,
+        kind=values["articleType"],
+        family=values["subCategory"],
+        title=title,
+        words=tuple(dict.fromkeys(words)),
+        lacks=frozenset(),
+        row=(("id", row.key), *row_out),
+    )
+
+
+def _column_words(values: dict[str, str]) -> Iterable[Word]:
+    for facet, column, names in (
+        ("colour", "baseColour", _COLOURS),
+        ("usage", "usage", _USAGES),
+        ("audience", "gender", {}),
+        ("season", "season", {}),
+    ):
+        cell = values.get(column, "").lower()
+        if cell and cell.upper() not in NOT_GIVEN:
+            yield facet, names.get(cell, cell)
+
+
+def words_of(title: str) -> list[Word]:
+    """What the name of a product gives away.
+
+    >>> words_of("Lee Men Striped Polo T-shirt")
+    [('pattern', 'striped'), ('neck', 'polo collar')]
+    """
+    lowered = title.lower()
+    return [(facet, word) for said, facet, word in _TITLE_WORDS if word and said.search(lowered)]
+
+
+def noun_of(kind: str) -> str:
+    """What one calls an article of a type.
+
+    >>> [noun_of(kind) for kind in ("Tshirts", "Watches", "Casual Shoes", "Scarves", "Laptop Bag")]
+    ['t-shirt', 'watch', 'casual shoes', 'scarf', 'laptop bag']
+    """
+    *before, last = kind.lower().split()
+    return " ".join([*before, last if last in PLURAL else _singular(last)])
+
+
+def _singular(noun: str) -> str:
+    if noun in _SINGULAR:
+        return _SINGULAR[noun]
+    if noun.endswith(("ches", "shes", "sses")):
+        return noun[:-2]
+    return noun.removesuffix("s") if not noun.endswith("ss") else noun

@@ -1,0 +1,178 @@
+"""What is true of a wanted article, seen from another one. Nothing here is ever guessed.
+
+Unknown is not absent: a title that names no pattern does not make a shirt plain.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from viewfinder.worlds.catalogue.items import Item
+from viewfinder.worlds.catalogue.vocabulary import (
+    COMPARISONS,
+    DENIALS,
+    FACETS,
+    FORMS,
+    OPPOSITES,
+    PHRASES,
+    Comparison,
+    Form,
+)
+from viewfinder.worlds.words import with_article
+
+Semantics = Literal["direct", "comparison", "negation", "shared"]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Something to be said of the wanted article.
+
+    Attributes:
+        semantics: direct ("is red"), comparison ("is darker"), negation ("has no collar"), or shared: true of both.
+        facet, word: what it is about; of a comparison the word is "more" or "less".
+        phrases: ways to say it; each begins with "is" or "has".
+        tells_apart: whether the other article is known not to fit it.
+    """
+
+    semantics: Semantics
+    facet: str
+    word: str
+    phrases: tuple[str, ...]
+    tells_apart: bool
+
+    @property
+    def seen(self) -> bool:
+        """Whether it speaks of something that a picture shows."""
+        return FACETS[self.facet].seen
+
+    def say(self, rng: random.Random) -> str:
+        """One of the phrases."""
+        return rng.choice(self.phrases)
+
+
+def tell_apart(target: Item, reference: Item) -> bool:
+    """Whether something that a picture shows is known to set the two apart."""
+    return any(statement.seen and statement.tells_apart for statement in _statements(target, reference))
+
+
+def _statements(target: Item, reference: Item) -> Iterator[Statement]:
+    yield from direct(target, reference)
+    yield from compared(target, reference)
+
+
+def direct(target: Item, reference: Item) -> Iterator[Statement]:
+    """Words of the target that the reference is not known to have."""
+    for facet, word in target.words:
+        if FACETS[facet].said and not _fits(reference, facet, word):
+            yield Statement("direct", facet, word, phrases_of(facet, word), excludes(reference, facet, word))
+
+
+def shared(target: Item, reference: Item) -> Iterator[Statement]:
+    """Words that both are known to have, said as what stays."""
+    for facet, word in target.words:
+        if FACETS[facet].said and (facet, word) in reference.known:
+            kept = tuple(phrase.replace(" ", " still ", 1) for phrase in phrases_of(facet, word) if phrase[:2] == "is")
+            phrases = kept or tuple(phrase.replace("has", "still has", 1) for phrase in phrases_of(facet, word))
+            yield Statement("shared", facet, word, phrases, tells_apart=False)
+
+
+def negations(target: Item, reference: Item) -> Iterator[Statement]:
+    """Words of the reference that the target is known not to have."""
+    for facet, word in reference.words:
+        if facet != "kind" and FACETS[facet].said and excludes(target, facet, word):
+            yield Statement("negation", facet, word, denials_of(facet, word), tells_apart=True)
+
+
+def compared(target: Item, reference: Item) -> Iterator[Statement]:
+    """How the target compares with the reference, in every order in which both have a place."""
+    for order in COMPARISONS:
+        if order.alike and _differ(order.alike, target, reference):
+            continue
+        above, below = _gap(order, target, reference), _gap(order, reference, target)
+        if above >= order.margin:
+            yield Statement("comparison", order.facet, "more", order.more, tells_apart=True)
+        elif below >= order.margin:
+            yield Statement("comparison", order.facet, "less", order.less, tells_apart=True)
+
+
+def _differ(facet: str, target: Item, reference: Item) -> bool:
+    words, others = target.by_facet.get(facet, ()), reference.by_facet.get(facet, ())
+    return bool(words and others) and set(words) != set(others)
+
+
+def _gap(order: Comparison, upper: Item, lower: Item) -> float:
+    """By how much every word of one lies above every word of the other; -1 where one has no place in the order."""
+    above, below = upper.by_facet.get(order.facet, ()), lower.by_facet.get(order.facet, ())
+    if not above or not below or not all(word in order.levels for word in (*above, *below)):
+        return -1.0
+    return min(order.levels[word] for word in above) - max(order.levels[word] for word in below)
+
+
+def _fits(item: Item, facet: str, word: str) -> bool:
+    """Whether the word is true of the article: it has it, or one that implies it (navy blue is blue)."""
+    return any(set(word.split()) <= set(known.split()) for known in item.by_facet.get(facet, ()))
+
+
+def excludes(item: Item, facet: str, word: str) -> bool:
+    """Whether the article is known not to fit a word.
+
+    It is where `lacks` says so, or where another word of a facet is known of which articles have only one; a
+    word of its title overrules both.
+    """
+    known = item.by_facet.get(facet, ())
+    if _fits(item, facet, word) or item.title_words & set(word.split()):
+        return False
+    if (facet, word) in item.lacks:
+        return True
+    ruled_out = (facet, word) in OPPOSITES or not FACETS[facet].vague & set(known)
+    return FACETS[facet].one and bool(known) and ruled_out
+
+
+def phrases_of(facet: str, word: str) -> tuple[str, ...]:
+    """Ways to say that an article has a word; each begins with "is" or "has"."""
+    if (facet, word) in PHRASES:
+        return PHRASES[facet, word]
+    return _PHRASES[_form(facet, word)](word)
+
+
+def denials_of(facet: str, word: str) -> tuple[str, ...]:
+    """Ways to say that an article does not have a word."""
+    if (facet, word) in DENIALS:
+        return DENIALS[facet, word]
+    form = _form(facet, word)
+    if form in {"has", "shaped"}:
+        thing = word if form == "has" else f"{word} shape"
+        return (f"has no {thing}", f"does not have {a(thing)}")
+    return (_PHRASES[form](word)[0].replace("is ", "is not ", 1),)
+
+
+def _form(facet: str, word: str) -> Form:
+    return FORMS.get((facet, word), FACETS[facet].form)
+
+
+def a(noun: str) -> str:
+    """A noun with its article; plurals have none.
+
+    >>> a("collar"), a("long sleeves"), a("orange dress")
+    ('a collar', 'long sleeves', 'an orange dress')
+    """
+    return noun if is_plural(noun) else with_article(noun)
+
+
+def is_plural(noun: str) -> bool:
+    """Whether a noun of the tables is in the plural."""
+    return noun.endswith("s") and not noun.endswith("ss")
+
+
+_PHRASES: dict[Form, Callable[[str], tuple[str, ...]]] = {
+    "is": lambda word: (f"is {word}",),
+    "coloured": lambda word: (f"is {word}", f"is {word}", f"is {word} in colour", f"has {a(f'{word} colour')}"),
+    "has": lambda word: (f"has {a(word)}",),
+    "made": lambda word: (f"is made of {word}", f"is {word}"),
+    "shaped": lambda word: (f"has {a(f'{word} shape')}",),
+    "for": lambda word: (f"is for {word}", f"is made for {word}"),
+    "kind": lambda word: (f"is a pair of {word}" if is_plural(word) else f"is {a(word)}",),
+}

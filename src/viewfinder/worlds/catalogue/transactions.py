@@ -1,0 +1,276 @@
+"""Transactions of three turns by the Modification Generation Framework (Chen et al., "MAI", ICLR 2025, Sec. 3.1).
+
+Four articles of one subcategory make a chain (the paper's N + 1 images of N turns): the reference (FIRST), the targets
+of turns 1 (SECOND) and 2, and the final target. A modification is three numbered clauses, as in the released files. The
+last one looks back: `rollback` describes the change from the FIRST or the SECOND, `combination` goes on from the latest
+and keeps an attribute of the FIRST and one of the SECOND. Captions and clauses come from what is known of the articles,
+where the paper asks a captioner and a language model. The paper puts what is kept first; here, as in the released
+files, it is the last clause.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from viewfinder.data.fashionmt import ORDINALS, Transaction
+from viewfinder.worlds.catalogue.captions import captions
+from viewfinder.worlds.catalogue.items import Item, Word
+from viewfinder.worlds.catalogue.statements import Statement, compared, direct, negations, shared, tell_apart
+from viewfinder.worlds.catalogue.vocabulary import FACETS, FORMS
+
+Setting = Literal["rollback", "combination"]
+SETTINGS: tuple[Setting, ...] = ("rollback", "combination")
+
+CLAUSES = 3
+NAMED = 0.5
+"""How often a kept attribute is named with its word ("the FIRST's red colour"), not only as "the FIRST's colour"."""
+
+NEGATED = 0.1
+"""How often one of the three clauses is a negation, where there is one to make."""
+
+PREFERENCES = (
+    "On second thoughts I like the {} better, and",
+    "Let us go back to the {}, except that it",
+    "The {} was closer to what I have in mind, and",
+    "No, rather something like the {}, only that it",
+    "I still prefer the {}, so from there",
+)
+
+_TRIES = 60
+_DRAWS = 24
+_NOT_KEPT = frozenset({"kind", "audience", "season", "sport"})
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An attribute that the wanted article shares with the one at `place` of the chain; `named`: said with its word."""
+
+    place: int
+    word: Word
+    named: bool
+
+    def say(self) -> str:
+        """As in "keep the FIRST's ..."."""
+        facet, word = self.word
+        return noun_phrase(facet, word) if self.named else FACETS[facet].noun
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Four articles and how the last turn looks back: to the place in `back`, or to what is in `kept`."""
+
+    items: tuple[Item, Item, Item, Item]
+    setting: Setting
+    back: int = 2
+    kept: tuple[Kept, ...] = ()
+
+    def operations(self) -> dict[str, Any]:
+        """What the last turn does, in a form for programs."""
+        if self.setting == "rollback":
+            return {"setting": "rollback", "to": ORDINALS[self.back]}
+        kept = [
+            {"of": ORDINALS[k.place], "attribute": FACETS[k.word[0]].noun, "word": k.word[1], "named": k.named}
+            for k in self.kept
+        ]
+        return {"setting": "combination", "keep": kept}
+
+
+def make_transactions(
+    items: Sequence[Item], setting: Setting, count: int, rng: random.Random
+) -> Iterator[tuple[Chain, Transaction]]:
+    """Up to `count` transactions; every article is the reference once before any is again.
+
+    Subcategories with fewer than four articles are left out, and references for which no chain is found.
+    """
+    groups = _groups(items)
+    order = [item for group in groups.values() for item in group]
+    common = Counter(word for item in items for word in item.known)
+    hopeless: set[str] = set()
+    made = 0
+    while made < count and len(hopeless) < len(order):
+        rng.shuffle(order)
+        for reference in order:
+            if made == count:
+                return
+            if reference.key in hopeless:
+                continue
+            found = _found(reference, groups[reference.family], setting, common, rng)
+            if found is None:
+                hopeless.add(reference.key)
+            else:
+                made += 1
+                yield found
+
+
+def in_chains(items: Iterable[Item]) -> int:
+    """How many articles have enough others in their subcategory to make a chain."""
+    return sum(len(group) for group in _groups(items).values())
+
+
+def _groups(items: Iterable[Item]) -> dict[str, list[Item]]:
+    groups: dict[str, list[Item]] = {}
+    for item in items:
+        groups.setdefault(item.family, []).append(item)
+    return {family: group for family, group in groups.items() if len(group) > CLAUSES}
+
+
+def _found(
+    reference: Item, group: Sequence[Item], setting: Setting, common: Mapping[Word, int], rng: random.Random
+) -> tuple[Chain, Transaction] | None:
+    for _ in range(_TRIES):
+        draw = rollback if setting == "rollback" else combination
+        chain = draw(reference, group, common, rng)
+        if chain is not None:
+            transaction = told(chain, rng)
+            if transaction is not None:
+                return chain, transaction
+    return None
+
+
+def rollback(reference: Item, group: Sequence[Item], common: Mapping[Word, int], rng: random.Random) -> Chain | None:
+    """A chain at random whose wanted article is described from the FIRST or the SECOND; None if the draw failed."""
+    drawn = _others(reference, group, rng)
+    if drawn is None:
+        return None
+    items = (reference, *drawn)
+    back = rng.randrange(2)
+    changes = ((1, 0), (2, 1), (3, back))
+    if not all(tell_apart(items[target], items[origin]) for target, origin in changes):
+        return None
+    return Chain(items, "rollback", back=back)
+
+
+def combination(reference: Item, group: Sequence[Item], common: Mapping[Word, int], rng: random.Random) -> Chain | None:
+    """A chain whose wanted article shares an attribute with the FIRST and another with the SECOND; None if none.
+
+    The latest picture lacks one of the two, so that one must look back; of several draws that is taken in which it
+    lacks both, and pictures show both. `common` counts words: what few have is kept rather than what all have.
+    """
+    drawn = _others(reference, group, rng)
+    if drawn is None:
+        return None
+    first, second, latest = reference, drawn[0], drawn[1]
+    if not (tell_apart(second, first) and tell_apart(latest, second)):
+        return None
+    found: dict[tuple[int, int], tuple[Item, tuple[Word, Word]]] = {}
+    for wanted in rng.sample(group, min(_DRAWS, len(group))):
+        if wanted in (first, second, latest) or not tell_apart(wanted, latest):
+            continue
+        words = _kept_words(first, second, latest, wanted, common)
+        if words is not None and not set(words) <= latest.known:
+            found.setdefault(_faults(words, latest), (wanted, words))
+            if (0, 0) in found:
+                break
+    if not found:
+        return None
+    wanted, words = found[min(found)]
+    kept = tuple(_kept(place, word, (first, second)[place], wanted, rng) for place, word in enumerate(words))
+    return Chain((first, second, latest, wanted), "combination", kept=kept)
+
+
+def _faults(words: tuple[Word, Word], latest: Item) -> tuple[int, int]:
+    """How many of the words no picture shows, and how many the latest picture has anyway."""
+    return sum(not FACETS[facet].seen for facet, _ in words), sum(word in latest.known for word in words)
+
+
+def _others(reference: Item, group: Sequence[Item], rng: random.Random) -> tuple[Item, Item, Item] | None:
+    drawn = rng.sample(group, CLAUSES)
+    return None if reference in drawn else (drawn[0], drawn[1], drawn[2])
+
+
+def _kept_words(
+    first: Item, second: Item, latest: Item, wanted: Item, common: Mapping[Word, int]
+) -> tuple[Word, Word] | None:
+    """A word shared with the first and one shared with the second, of different facets; the best pair there is."""
+
+    def merit(word: Word) -> tuple[bool, bool, int, Word]:
+        return (word in latest.known, not FACETS[word[0]].seen, common[word], word)
+
+    with_first = sorted((w for w in wanted.known & first.known if w[0] not in _NOT_KEPT), key=merit)
+    with_second = sorted((w for w in wanted.known & second.known if w[0] not in _NOT_KEPT), key=merit)
+    pairs = ((a, b) for a in with_first for b in with_second if a[0] != b[0])
+    return min(pairs, key=lambda pair: (merit(pair[0])[:2], merit(pair[1])[:2]), default=None)
+
+
+def _kept(place: int, word: Word, origin: Item, wanted: Item, rng: random.Random) -> Kept:
+    """Without its word an attribute can be kept only where the two agree in all of its facet."""
+    facet = word[0]
+    whole = facet != "detail" and origin.by_facet[facet] == wanted.by_facet[facet]
+    return Kept(place, word, named=not whole or rng.random() < NAMED)
+
+
+def told(chain: Chain, rng: random.Random) -> Transaction | None:
+    """The words of a chain; None if there are not three things to say of every change."""
+    first, second, latest, wanted = chain.items
+    origin = chain.items[chain.back]
+    quiet = frozenset(kept.word[0] for kept in chain.kept)
+    said = [clauses(second, first, rng), clauses(latest, second, rng), clauses(wanted, origin, rng, but=quiet)]
+    if any(len(of_turn) < CLAUSES for of_turn in said):
+        return None
+    modifications = [numbered(of_turn) for of_turn in said]
+    if chain.setting == "rollback":
+        modifications[-1] = f"{rng.choice(PREFERENCES).format(ORDINALS[chain.back])} {modifications[-1]}"
+    else:
+        modifications[-1] += f" {CLAUSES + 1}. {keep_clause(chain.kept, rng)}"
+    return Transaction(
+        reference=f"images/{first.image}",
+        targets=tuple(f"images/{item.image}" for item in chain.items[1:]),
+        modifications=tuple(modifications),
+        captions=tuple(captions(item)[1] for item in chain.items),
+    )
+
+
+def clauses(target: Item, reference: Item, rng: random.Random, *, but: frozenset[str] = frozenset()) -> list[str]:
+    """Three things to say of the target, the first of which tells it from the reference, in chance order.
+
+    What differs comes before what is only known of the target, and that before what both have; facets in `but`, which
+    are spoken of elsewhere, come last of all. There are fewer than three where so little is known.
+    """
+    denied = list(negations(target, reference)) if rng.random() < NEGATED else []
+    statements = [*denied[:1], *direct(target, reference), *compared(target, reference), *shared(target, reference)]
+    rng.shuffle(statements)
+    chosen: list[Statement] = []
+    while statements and len(chosen) < CLAUSES:
+        about = {statement.facet for statement in chosen}
+        best = min(statements, key=lambda s: _order(s, but, about, first=not chosen))
+        statements.remove(best)
+        chosen.append(best)
+    said = [statement.say(rng) for statement in chosen]
+    rng.shuffle(said)
+    return said
+
+
+def _order(statement: Statement, but: frozenset[str], about: set[str], *, first: bool) -> tuple[bool, ...]:
+    spoken = statement.facet in but or statement.facet in about
+    apart, both = not statement.tells_apart, statement.semantics == "shared"
+    return (apart, not statement.seen, spoken) if first else (spoken, both, apart, not statement.seen)
+
+
+def numbered(said: Sequence[str]) -> str:
+    """Clauses as FashionMT writes them.
+
+    >>> numbered(["is red", "has a hood"])
+    '1. is red 2. has a hood'
+    """
+    return " ".join(f"{number}. {clause}" for number, clause in enumerate(said, start=1))
+
+
+def keep_clause(kept: Sequence[Kept], rng: random.Random) -> str:
+    """ "keep the FIRST's long sleeves and the SECOND's colour" """
+    first, second = (f"the {ORDINALS[k.place]}'s {k.say()}" for k in kept)
+    return f"keep {first} and {rng.choice(('', 'keep '))}{second}"
+
+
+def noun_phrase(facet: str, word: str) -> str:
+    """A word as something one can keep.
+
+    >>> noun_phrase("colour", "red"), noun_phrase("sleeves", "long sleeves"), noun_phrase("length", "knee-length")
+    ('red colour', 'long sleeves', 'knee-length cut')
+    """
+    if FORMS.get((facet, word), FACETS[facet].form) == "has":
+        return word
+    return f"{word} {'cut' if facet in {'length', 'sleeves', 'fit'} else FACETS[facet].noun}"

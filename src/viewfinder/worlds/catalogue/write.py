@@ -1,0 +1,306 @@
+"""A catalogue of articles as files, in the formats in which real sets of them come.
+
+images/<key>.jpg                                         the pictures
+products.csv, captions.csv                               what a shop notes; three captions each, as Flickr8k has them
+captions/, image_splits/, asin2attr.*, attribute2idx     Fashion IQ: pairs of the kinds with the most pictures
+data/, attr/                                             MT Fashion IQ: sessions of two to four turns, dialogue starts
+modifiers/                                               FashionMT: sources `rollback` and `combination`
+cirr/captions/, cirr/image_splits/                       CIRR: sets of six that are alike, a caption from one to another
+truth.jsonl                                              what is known of every picture
+report.json                                              how much of what there is, what was left out; written last
+preview.png                                              some of it, to look at
+world.json                                               how the world was made; written first
+
+`modifiers/<source>_<split>_operations.jsonl` says, line by line, what the last turn of each transaction does.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import os
+import random
+import re
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from viewfinder.data.cirr import write_cirr
+from viewfinder.data.fashion_iq import FashionPair, shuffled, write_fashion_iq, write_shuffled
+from viewfinder.data.fashionmt import Transaction, write_transactions
+from viewfinder.data.jsonl import write_jsonl
+from viewfinder.data.mt_fashion_iq import Session, write_sessions
+from viewfinder.data.records import write_json
+from viewfinder.data.report import Dropped
+from viewfinder.data.splits import SPLITS, Split
+from viewfinder.data.truth import TRUTH_FILE, to_line
+from viewfinder.errors import BadInput
+from viewfinder.worlds.catalogue.captions import CAPTIONS, captions
+from viewfinder.worlds.catalogue.garments import draw_item
+from viewfinder.worlds.catalogue.items import Item, attribute_lists, attribute_numbers, busiest_kinds, truth_of
+from viewfinder.worlds.catalogue.looks import sample_item
+from viewfinder.worlds.catalogue.pairs import references
+from viewfinder.worlds.catalogue.photos import COLUMNS, read_photos
+from viewfinder.worlds.catalogue.preview import preview
+from viewfinder.worlds.catalogue.queries import cirr_pairs
+from viewfinder.worlds.catalogue.relative import Tally, relative_captions
+from viewfinder.worlds.catalogue.sessions import CHOICES, session
+from viewfinder.worlds.catalogue.transactions import SETTINGS, Chain, Setting, in_chains, make_transactions
+from viewfinder.worlds.folder import MOST_PICTURES, Progress, WorldReport, claimed
+
+KINDS = 3
+"""Fashion IQ has three kinds of articles; here those with the most pictures."""
+
+PER_PICTURE = 3
+"""Transactions for each picture, by default."""
+
+QUALITY = 90
+_SCHEMA, _VERSION = "viewfinder/world", 1
+
+
+@dataclass
+class _Written:
+    """What was written so far, as report.json has it."""
+
+    tally: Tally = field(default_factory=Tally)
+    further: Tally = field(default_factory=Tally)  # of pairs with another reference than the best
+    pairs: dict[str, int] = field(default_factory=dict)
+    sessions: dict[str, int] = field(default_factory=dict)
+    turns: int = 0
+    transactions: dict[str, int] = field(default_factory=dict)
+    queries: dict[str, int] = field(default_factory=dict)
+    examples: list[tuple[Chain, Transaction]] = field(default_factory=list)
+    shown: list[tuple[Item, Item, tuple[str, ...]]] = field(default_factory=list)
+
+
+def write_catalogue(
+    out: Path,
+    *,
+    count: int,
+    seed: int,
+    sprites: Path | None = None,
+    transactions: int | None = None,
+    pairs: int = 1,
+    progress: Progress = lambda written: None,
+    workers: int = 1,
+) -> WorldReport:
+    """Write a catalogue world: drawn articles, or with `sprites` the real product photos of a folder themselves.
+
+    Drawn article k depends on the seed and k alone. Of photos `count` are chosen by the seed (0: all there are, one
+    for identical files); their files are hard links where the disk allows it. The same call again (after an
+    interruption, say) writes the same bytes; a folder that holds anything else is left alone.
+
+    Args:
+        out: an empty or new folder.
+        count: how many articles.
+        seed: of everything left to chance.
+        sprites: a folder with products.csv and images/<id>.jpg.
+        transactions: FashionMT transactions in all, half of each setting; None: three a picture.
+        pairs: Fashion IQ pairs of each picture for training, with so many references, the most alike first. The
+            published data has one; pictures for validation and testing always do. All else is the same bytes.
+        progress: called with the number of pictures written so far.
+        workers: unused while drawing takes about ten milliseconds an article.
+
+    Raises:
+        BadInput: a number out of range; `out` is a file, not empty, or not writable; `sprites` is no such folder.
+        DiskFull: the disk is full.
+    """
+    least = 1 if sprites is None else 0
+    if not least <= count <= MOST_PICTURES:
+        raise BadInput(f"--count {count}: ask for {least} to {MOST_PICTURES} pictures")
+    items, dropped, source = _items(count, seed, sprites)
+    wanted = PER_PICTURE * len(items) if transactions is None else transactions
+    if wanted < 0:
+        raise BadInput(f"--transactions {wanted}: ask for 0 or more")
+    if pairs < 1:
+        raise BadInput(f"--pairs {pairs}: ask for 1 or more")
+    made = {"schema": _SCHEMA, "version": _VERSION, "kind": "catalogue", "count": count, "seed": seed}
+    made |= {"transactions": wanted, "sprites": source} | ({"pairs": pairs} if pairs > 1 else {})
+    with claimed(out, made, ("images",)):
+        return _write_all(
+            out, items, dropped, seed=seed, wanted=wanted, pairs=pairs, sprites=sprites, progress=progress
+        )
+
+
+def _items(count: int, seed: int, sprites: Path | None) -> tuple[list[Item], tuple[Dropped, ...], str | None]:
+    """The articles, what was left out, and a digest of the table that they come from."""
+    if sprites is None:
+        return [sample_item(seed=seed, number=number) for number in range(1, count + 1)], (), None
+    items, dropped = read_photos(sprites)
+    if 0 < count < len(items):
+        chosen = set(random.Random(f"viewfinder/catalogue/photos/{seed}").sample(range(len(items)), count))
+        items = [item for place, item in enumerate(items) if place in chosen]
+    return items, dropped, hashlib.blake2b((sprites / "products.csv").read_bytes(), digest_size=16).hexdigest()
+
+
+def _write_all(
+    out: Path,
+    items: Sequence[Item],
+    dropped: tuple[Dropped, ...],
+    *,
+    seed: int,
+    wanted: int,
+    pairs: int,
+    sprites: Path | None,
+    progress: Progress,
+) -> WorldReport:
+    for number, item in enumerate(items, start=1):
+        if sprites is None:
+            draw_item(item).save(out / "images" / item.image, quality=QUALITY)
+        else:
+            _photo(sprites / "images" / item.image, out / "images" / item.image)
+        progress(number)
+    _write_tables(out, items)
+    written = _Written()
+    _write_dialogues(out, items, seed, pairs, written)
+    for setting, share in zip(SETTINGS, (wanted - wanted // 2, wanted // 2), strict=True):
+        _write_transactions(out, items, setting, share, seed, written)
+    _write_queries(out, items, seed, written)
+    preview(out, items, written.shown, written.examples).save(out / "preview.png")
+    write_json(out / "report.json", _account(items, dropped, written), indent=1)
+    return WorldReport(
+        out,
+        "catalogue",
+        seed,
+        pictures=len(items),
+        captions=CAPTIONS * len(items),
+        things=len(items),
+        pairs=sum(written.pairs.values()),
+        sessions=sum(written.sessions.values()),
+        transactions=sum(written.transactions.values()),
+        queries=sum(written.queries.values()),
+    )
+
+
+def _photo(source: Path, target: Path) -> None:
+    """The same file under another name, or a copy where the disk cannot do that."""
+    if target.exists() and target.samefile(source):
+        return
+    begun = target.with_name(f".{target.name}.new")
+    begun.unlink(missing_ok=True)
+    try:
+        os.link(source, begun)
+    except OSError:
+        shutil.copyfile(source, begun)
+    begun.replace(target)
+
+
+def _write_tables(out: Path, items: Sequence[Item]) -> None:
+    _write_csv(out / "products.csv", COLUMNS, ([cell for _, cell in item.row] for item in items))
+    said = ([item.image, caption] for item in items for caption in captions(item))
+    _write_csv(out / "captions.csv", ("image", "caption"), said)
+    truths = "".join(f"{to_line(truth_of(item))}\n" for item in items)
+    (out / TRUTH_FILE).write_text(truths, encoding="utf-8")
+    write_json(out / "attribute2idx.json", attribute_numbers(items))
+
+
+def _write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    path.write_bytes(text.getvalue().encode())
+
+
+def slug(kind: str) -> str:
+    """A kind of article as part of a file's name.
+
+    >>> slug("Casual Shoes")
+    'casual-shoes'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", kind.lower()).strip("-")
+
+
+def _write_dialogues(out: Path, items: Sequence[Item], seed: int, pairs: int, written: _Written) -> None:
+    """Fashion IQ and MT Fashion IQ, for every split of the busiest kinds; "all" has the sessions of every kind.
+
+    For training there are `pairs` pairs a picture.
+    """
+    kinds = busiest_kinds(items, KINDS)
+    for split in SPLITS:
+        everything: list[Session] = []
+        inside: list[Item] = []
+        for kind in kinds:
+            shop = [item for item in items if item.kind == kind and item.split == split]
+            everything += _write_kind(out, kind, split, shop, seed, pairs if split == "train" else 1, written)
+            inside += shop
+        keys, attributes = [item.key for item in inside], {item.key: attribute_lists(item) for item in inside}
+        write_sessions(out, "all", split, everything, keys, attributes)
+
+
+def _write_kind(
+    out: Path, kind: str, split: Split, shop: Sequence[Item], seed: int, most: int, written: _Written
+) -> list[Session]:
+    rng = random.Random(f"viewfinder/pairs/{seed}/{kind}/{split}")
+    # With words of their own, further pairs change nothing of what is there without them.
+    rng_further = random.Random(f"viewfinder/further pairs/{seed}/{kind}/{split}")
+    name, keys = slug(kind), [item.key for item in shop]
+    attributes = {item.key: attribute_lists(item) for item in shop}
+    likes = references(shop, most=max(CHOICES, most), rng=rng)
+    pairs: list[FashionPair] = []
+    for item in shop:
+        for reference in likes[item.key][:1]:
+            said = relative_captions(item, reference, written.tally, rng)
+            pairs.append(FashionPair(item.key, reference.key, said))
+            written.shown.append((item, reference, said))
+        for reference in likes[item.key][1:most]:
+            said = relative_captions(item, reference, written.further, rng_further)
+            pairs.append(FashionPair(item.key, reference.key, said))
+    choices = {key: found[:CHOICES] for key, found in likes.items()}
+    talks = [talk for item in shop if (talk := session(item, choices, written.tally, rng)) is not None]
+    write_fashion_iq(out, name, split, pairs, keys, attributes)
+    write_sessions(out, name, split, talks, keys, attributes)
+    write_shuffled(out, name, split, shuffled(len(shop), seed))
+    written.pairs[f"{name}.{split}"], written.sessions[f"{name}.{split}"] = len(pairs), len(talks)
+    written.turns += sum(len(talk.references) for talk in talks)
+    return talks
+
+
+def _write_transactions(
+    out: Path, items: Sequence[Item], setting: Setting, wanted: int, seed: int, written: _Written
+) -> None:
+    """One source, its splits in proportion to their pictures; a chain never leaves its split."""
+    gallery = [f"images/{item.image}" for item in items]
+    inside = {split: [item for item in items if item.split == split] for split in SPLITS}
+    able = {split: in_chains(inside[split]) for split in SPLITS}
+    left, rest = wanted, sum(able.values())
+    for split in SPLITS:
+        share = left * able[split] // max(1, rest)
+        left, rest = left - share, rest - able[split]
+        rng = random.Random(f"viewfinder/transactions/{seed}/{setting}/{split}")
+        made = list(make_transactions(inside[split], setting, share, rng))
+        write_transactions(out, setting, split, [transaction for _, transaction in made], gallery)
+        operations = (chain.operations() for chain, _ in made)
+        write_jsonl(out / "modifiers" / f"{setting}_{split}_operations.jsonl", operations)
+        written.transactions[f"{setting}.{split}"] = len(made)
+        written.examples += made[:1] if split == "train" else []
+
+
+def _write_queries(out: Path, items: Sequence[Item], seed: int, written: _Written) -> None:
+    """CIRR's queries, a file a split; their numbers go on from one split to the next."""
+    first = 0
+    for split in SPLITS:
+        inside = [item for item in items if item.split == split]
+        pairs = cirr_pairs(inside, random.Random(f"viewfinder/cirr/{seed}/{split}"), first=first)
+        write_cirr(out / "cirr", split, pairs, {item.key: f"../images/{item.image}" for item in inside})
+        first += len(pairs)
+        written.queries[split] = len(pairs)
+
+
+def _account(items: Sequence[Item], dropped: tuple[Dropped, ...], written: _Written) -> dict[str, Any]:
+    """What report.json says."""
+    tally = written.tally + written.further
+    return {
+        "pictures": len(items),
+        "splits": {split: sum(item.split == split for item in items) for split in SPLITS},
+        "left out": [{"record": drop.record, "reason": drop.reason} for drop in dropped],
+        "pairs": written.pairs,
+        "relative captions": {"captions": tally.captions, **tally.shares()},
+        "sessions": written.sessions,
+        "turns": written.turns,
+        "transactions": written.transactions,
+        "queries": written.queries,
+    }

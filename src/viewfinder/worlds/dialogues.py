@@ -1,0 +1,88 @@
+"""Ten rounds of question and answer about a scene, as two people would talk of whom one cannot see it.
+
+The first sentence tells a part of the scene only; each question asks for something that has not been said.
+Written in ChatIR's format and in that of VisDial 1.0 (see `viewfinder.data.dialogues`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from viewfinder.data.dialogues import Dialogue, Round, dialogue
+from viewfinder.worlds.asking import Known
+from viewfinder.worlds.phrases import Talk, counted, described, stands, talk_about, where
+from viewfinder.worlds.questions import next_question
+from viewfinder.worlds.scene import Scene
+from viewfinder.worlds.words import LIGHT_WORDS, PLACE_NOUNS, listed, with_article
+
+ROUNDS = 10
+
+
+def scene_dialogue(scene: Scene, image: str) -> Dialogue:
+    """The dialogue about a scene; it depends on the scene alone. `image` is what the picture is called."""
+    talk, known = talk_about(scene, "dialogue"), Known()
+    caption = _opening(talk, known)
+    if any(hour in caption for hour in LIGHT_WORDS[scene.light] if hour):
+        known.facts.add("light")
+    rounds: list[Round] = []
+    for _ in range(ROUNDS):
+        asked = next_question(talk, known)
+        known.learn(asked)
+        rounds.append(Round(f"{asked.question}?", asked.answer))
+    return dialogue(image, caption, rounds)
+
+
+def _opening(talk: Talk, known: Known) -> str:
+    """What is said first: one or two kinds of things, and sometimes where it is."""
+    kinds = list(talk.scene.counts())
+    told = talk.rng.sample(kinds, min(len(kinds) - 1, talk.rng.choice((1, 1, 2))) or 1)
+    known.kinds |= set(told)
+    named = listed([_mentioned(talk, known, kind) for kind in told])
+    form = talk.rng.choices(("bare", "stands", "where", "place"), weights=(3, 2, 3, 2))[0]
+    if form == "bare":
+        return talk.one((named, f"there is {named}", f"a picture of {named}"))
+    if form == "stands" and len(told) == 1:
+        thing = next(thing for thing in talk.scene.things if thing.kind == told[0])
+        return f"{named} {stands(talk, thing)}"
+    known.facts.add("place")
+    return f"{talk.one(PLACE_NOUNS[talk.scene.place])} with {named}" if form == "place" else f"{named} {where(talk)}"
+
+
+def _mentioned(talk: Talk, known: Known, kind: str) -> str:
+    """Things of a kind as one would mention them first: counted, or with the colour of the only one."""
+    group = [thing for thing in talk.scene.things if thing.kind == kind]
+    if len(group) > 1:
+        known.facts.add(f"number/{kind}")
+        return counted(talk, kind, len(group))
+    coloured = talk.chance(0.4)
+    if coloured:
+        known.facts.add(f"colour/{group[0].number}")
+    return with_article(described(talk, group[0], size=0.0, colour=float(coloured), pattern=0.0))
+
+
+def visdial_record(split: str, dialogues: Iterable[tuple[int, Dialogue]]) -> Mapping[str, Any]:
+    """Dialogues as VisDial 1.0 has them: lists of all questions and answers, and indices into them.
+
+    Args:
+        split: train, val or test.
+        dialogues: the number of a picture, and its dialogue.
+    """
+    questions: dict[str, int] = {}
+    answers: dict[str, int] = {}
+
+    def indices(turn: Round) -> dict[str, int]:
+        return {
+            "question": questions.setdefault(turn.question.removesuffix("?"), len(questions)),
+            "answer": answers.setdefault(turn.answer, len(answers)),
+        }
+
+    talks = [
+        {"image_id": number, "caption": talk.caption, "dialog": [indices(turn) for turn in talk.rounds]}
+        for number, talk in dialogues
+    ]
+    return {
+        "version": "1.0",
+        "split": split,
+        "data": {"dialogs": talks, "questions": list(questions), "answers": list(answers)},
+    }

@@ -1,0 +1,172 @@
+"""How things of a scene are spoken of: noun phrases, places, what is there and what is not."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from viewfinder.worlds.kinds import PLACES, Kind
+from viewfinder.worlds.scene import Relation, Scene, Thing
+from viewfinder.worlds.words import (
+    COLOUR_FAMILIES,
+    COLOUR_WORDS,
+    FLOATS,
+    LIGHT_WORDS,
+    NUMBERS,
+    PATTERN_ADJECTIVES,
+    PATTERN_TAILS,
+    SIZE_WORDS,
+    STANDS,
+    WHERE,
+    spot_words,
+    with_article,
+)
+
+
+@dataclass(frozen=True)
+class Talk:
+    """A scene, the chance with which words are chosen, and relations worth saying."""
+
+    scene: Scene
+    rng: random.Random
+    relations: tuple[Relation, ...]
+
+    def one(self, words: Sequence[str]) -> str:
+        """One of several ways to say something."""
+        return self.rng.choice(words)
+
+    def thing(self) -> Thing:
+        """Any thing of the scene."""
+        return self.rng.choice(self.scene.things)
+
+    def kind(self, thing: Thing) -> Kind:
+        """What is known of all things of its kind."""
+        return self.scene.stock.kinds[thing.kind]
+
+    def chance(self, share: float) -> bool:
+        """True in this share of the cases."""
+        return self.rng.random() < share
+
+
+def talk_about(scene: Scene, purpose: str) -> Talk:
+    """The same words for the same scene and purpose, always."""
+    rng = random.Random(f"viewfinder/{purpose}/{scene.seed}/{scene.number}")
+    return Talk(scene, rng, tuple(relation for relation in scene.relations() if _is_natural(scene, relation)))
+
+
+def _is_natural(scene: Scene, relation: Relation) -> bool:
+    """Of things that stand on the same ground nobody says that one is above the other."""
+    zones = {scene.stock.kinds[thing.kind].zone for thing in (relation.subject, relation.object)}
+    return relation.predicate not in {"above", "below"} or len(zones) > 1
+
+
+def noun(talk: Talk, kind: str) -> str:
+    """A word for one of a kind."""
+    return talk.rng.choice(talk.scene.stock.nouns[kind])[0]
+
+
+def nouns(talk: Talk, kind: str) -> str:
+    """A word for several of a kind."""
+    return talk.rng.choice(talk.scene.stock.nouns[kind])[1]
+
+
+def colour_word(talk: Talk, thing: Thing) -> str:
+    """A word for a thing's colour."""
+    # The first word is the usual one.
+    words = COLOUR_WORDS.get(thing.colour, (thing.colour,))
+    return words[0] if talk.rng.random() < 0.8 else talk.one(words)
+
+
+def described(talk: Talk, thing: Thing, *, size: float = 0.35, colour: float = 0.85, pattern: float = 0.5) -> str:
+    """A noun with some of its adjectives, each with the given chance; no article."""
+    adjectives: list[str] = []
+    tail = ""
+    if talk.rng.random() < (size if thing.size != "medium" else size / 4):
+        adjectives.append(talk.one(SIZE_WORDS[thing.size]))
+    looks: list[str] = []
+    if talk.rng.random() < colour:
+        looks.append(colour_word(talk, thing))
+    tell = talk.rng.random() < (pattern if thing.pattern != "plain" else pattern / 10)
+    if tell and knows_pattern(talk, thing):
+        if thing.pattern in PATTERN_TAILS and talk.rng.random() < 0.4:
+            tail = f" {talk.one(PATTERN_TAILS[thing.pattern])}"
+        else:
+            looks.insert(talk.rng.randint(0, len(looks)), talk.one(PATTERN_ADJECTIVES[thing.pattern]))
+    return " ".join([*adjectives, *looks, noun(talk, thing.kind)]) + tail
+
+
+def knows_pattern(talk: Talk, thing: Thing) -> bool:
+    """Whether it is of a kind that comes in patterns, and its own is known."""
+    return thing.pattern != "" and (talk.kind(thing).patterned or thing.product != "")
+
+
+def some(talk: Talk, thing: Thing, **chances: float) -> str:
+    """As `described`, with an article unless ellipsis drops it."""
+    phrase = described(talk, thing, **chances)
+    return phrase if talk.rng.random() < 0.2 else with_article(phrase)
+
+
+def stands(talk: Talk, thing: Thing) -> str:
+    """Where a thing is, by what it stands or floats on."""
+    zone = talk.kind(thing).zone
+    return talk.one(STANDS[talk.scene.place] if zone == "ground" else FLOATS[zone])
+
+
+def where(talk: Talk) -> str:
+    """Place and, now and then, the hour."""
+    place = talk.one(WHERE[talk.scene.place])
+    hour = talk.one(LIGHT_WORDS[talk.scene.light])
+    tell_hour = hour and talk.scene.place != "city" and talk.rng.random() < 0.3
+    return f"{place} {hour}" if tell_hour else place
+
+
+def counted(talk: Talk, kind: str, count: int) -> str:
+    """So many of a kind."""
+    return with_article(noun(talk, kind)) if count == 1 else f"{NUMBERS[count]} {nouns(talk, kind)}"
+
+
+def other_colours(talk: Talk, thing: Thing) -> list[str]:
+    """Colours in which its kind comes, and which nobody would take for its own."""
+    own = COLOUR_FAMILIES.get(thing.colour, thing.colour)
+    return [colour for colour in talk.kind(thing).colours if COLOUR_FAMILIES.get(colour, colour) != own]
+
+
+def the(talk: Talk, thing: Thing, *, hide: str = "") -> str:
+    """A name by which one finds a thing in its scene ("the cat", "the smaller dog", "the dog on the left"), or "".
+
+    `hide` is what the name must not tell: "colour", "size" or "column".
+    """
+    word = noun(talk, thing.kind)
+    others = [other for other in talk.scene.things if other.kind == thing.kind and other != thing]
+    if not others:
+        return f"the {word}"
+    ways = [name for name in ("colour", "size", "column") if name != hide and _is_sole(thing, others, name)]
+    match talk.one(ways) if ways else "":
+        case "colour":
+            return f"the {colour_word(talk, thing)} {word}"
+        case "size":
+            return f"the {talk.one(SIZE_WORDS[thing.size])} {word}"
+        case "column":
+            return f"the {word} {'in the middle' if thing.column == 'middle' else f'on the {thing.column}'}"
+        case _:
+            return ""
+
+
+def _is_sole(thing: Thing, others: Sequence[Thing], name: str) -> bool:
+    if name == "colour":
+        families = [COLOUR_FAMILIES.get(other.colour, other.colour) for other in others]
+        return COLOUR_FAMILIES.get(thing.colour, thing.colour) not in families
+    return all(getattr(thing, name) != getattr(other, name) for other in others)
+
+
+def spot(talk: Talk, thing: Thing) -> str:
+    """In which part of the picture a thing is."""
+    return talk.one(spot_words(thing.column, thing.row))
+
+
+def absent_kinds(scene: Scene) -> list[str]:
+    """Kinds of which nothing can be seen: neither as a thing, nor in the background, nor along with a thing."""
+    seen = set(scene.counts()) | PLACES[scene.place].shows | ({"star"} if scene.light == "night" else set())
+    seen = seen.union(*(scene.stock.kinds[kind].shows for kind in scene.counts()))
+    return [kind for kind in scene.stock.kinds if kind not in seen]

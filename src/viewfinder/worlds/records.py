@@ -1,0 +1,174 @@
+"""A scene as the records of the published formats: COCO, Visual Genome, a catalogue; and its truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from viewfinder.data.truth import PictureTruth, ThingTruth
+from viewfinder.data.visual_genome.scene_graphs import SceneGraph, SceneObject, SceneRelation
+from viewfinder.worlds.kinds import HEIGHT, WIDTH, Box
+from viewfinder.worlds.language import CAPTIONS, Region
+from viewfinder.worlds.scene import Relation, Scene, Thing, area
+from viewfinder.worlds.words import FRONTED
+
+
+def file_name(number: int) -> str:
+    """As COCO names files: 12 digits."""
+    return f"{number:012d}.jpg"
+
+
+def image_path(number: int) -> str:
+    """A picture's path inside the world's folder."""
+    return f"images/{file_name(number)}"
+
+
+def object_id(scene: Scene, thing: Thing) -> int:
+    """An id that is unique in the world and does not depend on the number of pictures."""
+    return scene.number * 100 + thing.number
+
+
+def relation_id(scene: Scene, relation: Relation) -> int:
+    """An id that is unique in the world."""
+    return scene.number * 1000 + relation.number
+
+
+# COCO
+
+
+def image_record(scene: Scene) -> dict[str, Any]:
+    """A picture as COCO's files list it."""
+    return {"id": scene.number, "file_name": file_name(scene.number), "width": WIDTH, "height": HEIGHT}
+
+
+def caption_records(scene: Scene, captions: Sequence[str]) -> list[dict[str, Any]]:
+    """Captions as COCO's captions file has them."""
+    return [
+        {"image_id": scene.number, "id": scene.number * CAPTIONS + i, "caption": caption}
+        for i, caption in enumerate(captions)
+    ]
+
+
+def instance_record(scene: Scene, thing: Thing) -> dict[str, Any]:
+    """A thing as an annotation of COCO's instances file; `attributes` is our addition."""
+    x, y, width, height = thing.box
+    attributes = {"colour": thing.colour, "size": thing.size, "pattern": thing.pattern, "faces": thing.faces}
+    return {
+        "id": object_id(scene, thing),
+        "image_id": scene.number,
+        "category_id": list(scene.stock.kinds).index(thing.kind) + 1,
+        "bbox": [x, y, width, height],
+        "area": area(thing.box),
+        "segmentation": [[x, y, x + width, y, x + width, y + height, x, y + height]],
+        "iscrowd": 0,
+        "attributes": attributes | ({"product": thing.product} if thing.product else {}),
+    }
+
+
+# Visual Genome
+
+
+def region_record(scene: Scene, said: Sequence[Region]) -> dict[str, Any]:
+    """A picture's region descriptions as Visual Genome has them."""
+    return {
+        "id": scene.number,
+        "regions": [
+            {
+                "region_id": scene.number * 100 + position,
+                "image_id": scene.number,
+                "phrase": region.phrase,
+                **_box_fields(region.box),
+                "objects": [_object(scene, thing) for thing in region.things],
+                "relationships": [] if region.relation is None else [_relationship(scene, region.relation)],
+            }
+            for position, region in enumerate(said, start=1)
+        ],
+    }
+
+
+def _box_fields(box: Box) -> dict[str, int]:
+    return dict(zip(("x", "y", "width", "height"), box, strict=True))
+
+
+def _object(scene: Scene, thing: Thing) -> dict[str, Any]:
+    return {"object_id": object_id(scene, thing), "name": thing.kind, **_box_fields(thing.box)}
+
+
+def _relationship(scene: Scene, relation: Relation) -> dict[str, Any]:
+    return {
+        "relationship_id": relation_id(scene, relation),
+        "predicate": relation.predicate,
+        "subject_id": object_id(scene, relation.subject),
+        "object_id": object_id(scene, relation.object),
+    }
+
+
+def scene_graph(scene: Scene) -> SceneGraph:
+    """All things with their looks, and all relations between them."""
+    return SceneGraph(
+        image_id=scene.number,
+        width=WIDTH,
+        height=HEIGHT,
+        objects=tuple(_scene_object(scene, thing) for thing in scene.things),
+        relations=tuple(
+            SceneRelation(
+                relation_id(scene, relation),
+                object_id(scene, relation.subject),
+                object_id(scene, relation.object),
+                relation.predicate,
+            )
+            for relation in scene.relations()
+        ),
+    )
+
+
+def _scene_object(scene: Scene, thing: Thing) -> SceneObject:
+    x, y, width, height = (float(value) for value in thing.box)
+    looks = tuple(word for word in (thing.colour, thing.size, thing.pattern) if word)
+    return SceneObject(thing.kind, object_id(scene, thing), (x, y, x + width, y + height), looks)
+
+
+# Ours
+
+
+def catalogue_row(scene: Scene) -> dict[str, str]:
+    """What the catalogue notes of a picture."""
+    main = scene.main()
+    kind, count = scene.counts().most_common(1)[0]
+    return {
+        "image": file_name(scene.number),
+        "background": scene.place,
+        "light": scene.light,
+        "main_object": main.kind,
+        "main_colour": main.colour,
+        "main_size": main.size,
+        "main_pattern": main.pattern,
+        "objects": str(len(scene.things)),
+        "repeated_object": kind if count > 1 else "",
+    }
+
+
+def picture_truth(scene: Scene) -> PictureTruth:
+    """Everything known of a scene."""
+    return PictureTruth(
+        image=file_name(scene.number),
+        things=tuple(_thing_truth(scene, thing) for thing in scene.things),
+        relations=tuple((r.subject.number, r.predicate, r.object.number) for r in scene.relations()),
+        place=scene.place,
+        light=scene.light,
+    )
+
+
+def _thing_truth(scene: Scene, thing: Thing) -> ThingTruth:
+    return ThingTruth(
+        number=thing.number,
+        kind=thing.kind,
+        nouns=scene.stock.nouns[thing.kind],
+        colour=thing.colour,
+        size=thing.size,
+        pattern=thing.pattern,
+        faces=thing.faces if thing.kind in FRONTED else "",
+        box=thing.box,
+        column=thing.column,
+        row=thing.row,
+    )

@@ -1,0 +1,268 @@
+"""The truth of a picture: what is where, sampled from a seed. Nothing here knows how it is drawn or said.
+
+>>> scene = sample_scene(seed=1, number=1)
+>>> 3 <= len(scene.things) <= 8
+True
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import permutations
+from typing import Literal
+
+from viewfinder.worlds.kinds import HEIGHT, PATTERNS, PLACES, SIZES, WIDTH, Box, Kind, Light
+from viewfinder.worlds.stock import DRAWN, Stock
+
+FAR = 0.84
+"""How much smaller than a near thing one at the horizon is drawn."""
+
+MARGIN = 5
+_TRIES = 60
+_HIDDEN = 0.28
+
+Predicate = Literal["left of", "right of", "above", "below", "next to", "in front of", "behind"]
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One object: `box` is what is drawn of it, hidden parts included.
+
+    Of a `product`, whose id that is, nobody knows which way it faces, and its pattern may be unknown: both are "".
+    """
+
+    number: int
+    kind: str
+    colour: str
+    size: str
+    pattern: str
+    faces: Literal["left", "right", ""]
+    box: Box
+    product: str = ""
+
+    @property
+    def bottom(self) -> int:
+        """The y at which it ends below; what stands lower is nearer."""
+        return self.box[1] + self.box[3]
+
+    @property
+    def centre(self) -> tuple[float, float]:
+        """x and y of the middle of its box."""
+        x, y, width, height = self.box
+        return x + width / 2, y + height / 2
+
+    @property
+    def column(self) -> str:
+        """The third of the picture in which its centre is: left, middle or right."""
+        return ("left", "middle", "right")[min(2, int(3 * self.centre[0] / WIDTH))]
+
+    @property
+    def row(self) -> str:
+        """The third of the picture in which its centre is: top, centre or bottom."""
+        return ("top", "centre", "bottom")[min(2, int(3 * self.centre[1] / HEIGHT))]
+
+
+@dataclass(frozen=True)
+class Relation:
+    """`subject` is `predicate` `object`, by the geometry of their boxes (see `holds`)."""
+
+    number: int
+    subject: Thing
+    predicate: Predicate
+    object: Thing
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A picture's truth; things are numbered in the order in which they are drawn, the furthest first."""
+
+    seed: int
+    number: int
+    place: str
+    light: Light
+    things: tuple[Thing, ...]
+    stock: Stock = field(default=DRAWN, compare=False, repr=False)
+
+    def counts(self) -> Counter[str]:
+        """How many there are of each kind."""
+        return Counter(thing.kind for thing in self.things)
+
+    def main(self) -> Thing:
+        """The thing that takes most of the picture."""
+        return max(self.things, key=lambda thing: (area(thing.box), -thing.number))
+
+    def relations(self) -> tuple[Relation, ...]:
+        """Everything that holds between two things."""
+        return self._relations
+
+    @cached_property
+    def _relations(self) -> tuple[Relation, ...]:
+        true = (
+            (subject, predicate, other)
+            for subject, other in permutations(self.things, 2)
+            for predicate in PREDICATES
+            if holds(subject, predicate, other)
+        )
+        return tuple(Relation(number, *found) for number, found in enumerate(true, start=1))
+
+
+PREDICATES: tuple[Predicate, ...] = (
+    "left of",
+    "right of",
+    "above",
+    "below",
+    "next to",
+    "in front of",
+    "behind",
+)
+
+
+def holds(a: Thing, predicate: Predicate, b: Thing) -> bool:  # noqa: PLR0911 (one line a predicate)
+    """Whether `a` is `predicate` `b`, judged by their boxes.
+
+    Left of: entirely, and further to the left than up or down. Above: entirely, and further up than aside.
+    Next to: side by side on one height, with a gap below 40 pixels. In front of: the boxes overlap and `a`
+    stands lower.
+    """
+    match predicate:
+        case "left of":
+            return a.box[0] + a.box[2] <= b.box[0] and abs(a.centre[1] - b.centre[1]) <= b.centre[0] - a.centre[0]
+        case "right of":
+            return holds(b, "left of", a)
+        case "above":
+            return a.bottom <= b.box[1] and abs(a.centre[0] - b.centre[0]) <= b.centre[1] - a.centre[1]
+        case "below":
+            return holds(b, "above", a)
+        case "next to":
+            gap = max(a.box[0], b.box[0]) - min(a.box[0] + a.box[2], b.box[0] + b.box[2])
+            return 0 <= gap < 40 and abs(a.bottom - b.bottom) < 28
+        case "in front of":
+            return overlap(a.box, b.box) > 0 and a.bottom > b.bottom + 4
+        case "behind":
+            return holds(b, "in front of", a)
+
+
+def area(box: Box) -> int:
+    """Square pixels of a box."""
+    return box[2] * box[3]
+
+
+def overlap(a: Box, b: Box) -> int:
+    """Square pixels that two boxes share."""
+    width = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
+    height = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
+    return max(0, width) * max(0, height)
+
+
+def sample_scene(*, seed: int, number: int, stock: Stock = DRAWN) -> Scene:
+    """Scene `number` of a world; it depends on nothing but the two numbers and what the things are taken from."""
+    rng = random.Random(f"viewfinder/scene/{seed}/{number}")
+    while True:
+        place = rng.choice(tuple(PLACES))
+        light = rng.choice(PLACES[place].lights)
+        things = _placed(list(_wishes(rng, stock, place, light)), rng, stock, place)
+        if len(things) >= 3:
+            return Scene(seed, number, place, light, things, stock)
+
+
+def _wishes(rng: random.Random, stock: Stock, place: str, light: Light) -> Iterator[Thing]:
+    """Three to eight things that shall be there, in most scenes several of one kind; not yet placed."""
+    kinds_of = stock.kinds
+    allowed = [name for name, kind in kinds_of.items() if fits(name, kind, place, light)]
+    count = rng.choices(range(3, 9), weights=(2, 4, 5, 4, 3, 2))[0]
+    kinds = rng.sample(allowed, min(count, len(allowed)))
+    swimming = [name for name in allowed if kinds_of[name].zone == "water"]
+    if swimming and rng.random() < 0.6:
+        afloat = rng.choice(swimming)
+        kinds = [afloat, *(kind for kind in kinds if kind != afloat)][:count]
+    if rng.random() < 0.7:
+        repeated = next((kind for kind in kinds if kinds_of[kind].most > 1), kinds[0])
+        times = min(rng.choice((2, 2, 3)), kinds_of[repeated].most, count)
+        kinds = [repeated] * times + [kind for kind in kinds if kind != repeated][: count - times]
+    for kind in kinds:
+        thing = _look(rng, stock, kind)
+        if thing is not None:
+            yield thing
+
+
+def fits(name: str, kind: Kind, place: str, light: Light) -> bool:
+    """Whether a kind of thing can be at a place, at an hour."""
+    if kind.zone not in PLACES[place].zones or name in PLACES[place].shows:
+        return False
+    if light == "indoors":
+        return not kind.outdoors
+    return name not in {"day": {"moon"}, "sunset": {"moon"}, "night": {"sun", "star"}}[light]
+
+
+def _look(rng: random.Random, stock: Stock, name: str) -> Thing | None:
+    """How one thing of a kind looks; None where the shop has none that can be cut out."""
+    if stock.shop is not None:
+        product = stock.shop.pick(rng, name)
+        size = rng.choices(tuple(SIZES), weights=(2, 3, 2))[0]
+        if product is None:
+            return None
+        return Thing(0, name, product.colour, size, product.pattern, "", (0, 0, 0, 0), product.id)
+    kind = stock.kinds[name]
+    pattern = rng.choices(PATTERNS, weights=(5, 2, 2, 2))[0] if kind.patterned else "plain"
+    return Thing(
+        number=0,
+        kind=name,
+        colour=rng.choice(kind.colours),
+        size=rng.choices(tuple(SIZES), weights=(2, 3, 2))[0],
+        pattern=pattern,
+        faces=rng.choice(("left", "right")),
+        box=(0, 0, 0, 0),
+    )
+
+
+def _placed(wishes: list[Thing], rng: random.Random, stock: Stock, place: str) -> tuple[Thing, ...]:
+    """The things that found a spot, large ones first served; the furthest comes first."""
+    placed: list[Thing] = []
+    for thing in sorted(wishes, key=lambda wish: -stock.kinds[wish.kind].height * SIZES[wish.size]):
+        for _ in range(_TRIES):
+            box = _spot(thing, rng, stock, place)
+            if is_free(box, placed):
+                placed.append(_at(thing, box))
+                break
+    return in_drawing_order(placed, stock)
+
+
+def in_drawing_order(things: Iterable[Thing], stock: Stock) -> tuple[Thing, ...]:
+    """Things numbered as they are drawn: what flies and swims first, then the furthest."""
+    order = sorted(things, key=lambda thing: (stock.kinds[thing.kind].zone == "ground", thing.bottom, thing.box))
+    return tuple(_at(thing, thing.box, number) for number, thing in enumerate(order, start=1))
+
+
+def _at(thing: Thing, box: Box, number: int = 0) -> Thing:
+    return replace(thing, number=number, box=box)
+
+
+def _spot(thing: Thing, rng: random.Random, stock: Stock, place: str) -> Box:
+    """A box of the right size somewhere in the thing's zone, wholly in the picture."""
+    kind = stock.kinds[thing.kind]
+    medium, aspect = stock.extent(thing.kind, thing.product)
+    top, bottom = PLACES[place].zones[kind.zone]
+    nearness = rng.random() * kind.near
+    scale = SIZES[thing.size] * (FAR + (1 - FAR) * nearness)
+    height = round(medium * scale)
+    width = min(round(height * aspect), WIDTH - 2 * MARGIN)
+    foot = round(top + (bottom - top) * nearness)
+    if kind.zone == "air":
+        foot = max(foot, height + MARGIN)
+    return (rng.randint(MARGIN, WIDTH - MARGIN - width), foot - height, width, height)
+
+
+def is_free(box: Box, placed: Sequence[Thing]) -> bool:
+    """Whether nothing would be hidden by much, and nothing would overlap at an equal height."""
+    if box[1] < MARGIN:
+        return False
+    for other in placed:
+        shared = overlap(box, other.box)
+        same_height = abs(box[1] + box[3] - other.bottom) <= 8
+        if shared and (same_height or shared > _HIDDEN * min(area(box), area(other.box))):
+            return False
+    return True

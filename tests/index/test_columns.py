@@ -1,0 +1,108 @@
+"""Columns: catalogue and facts as codes, filters, and what an unknown name is answered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viewfinder.errors import UnknownName
+from viewfinder.index.columns import (
+    AttributeColumn,
+    StoredColumns,
+    columns_of,
+    find_column,
+    save_columns,
+    year_and_month,
+)
+from viewfinder.index.rows import FileRecord, PictureRow
+
+COLOURS = AttributeColumn.of("colour", [("red", "Blue"), (), ("blue",), ("red", "red", " "), ("red",)])
+
+
+def picture(name: str, folder: str = "cats", **attributes: tuple[str, ...]) -> PictureRow:
+    files = (FileRecord(f"/photos/{folder}/{name}.jpg", 1, 2),)
+    return PictureRow(name, files, 4, 3, "JPEG", 1, captured="2019-07-14T10:03:00", attributes=attributes)
+
+
+def test_values_stand_most_frequent_first_and_codes_point_to_them() -> None:
+    assert COLOURS.values == ("red", "Blue", "blue")
+    assert COLOURS.offsets.tolist() == [0, 2, 2, 3, 4, 5]
+    assert COLOURS.codes.tolist() == [0, 1, 2, 0, 0]
+    assert COLOURS.first_codes_n.tolist() == [0, -1, 2, 0, 0]
+    assert [COLOURS.of_row(row) for row in range(2)] == [("red", "Blue"), ()]
+
+
+def test_a_filter_finds_every_spelling_with_other_capitals() -> None:
+    assert COLOURS.mask(" BLUE ").tolist() == [True, False, True, False, False]
+
+
+def test_an_unknown_value_is_answered_with_some_that_exist() -> None:
+    with pytest.raises(UnknownName, match=r"no picture has colour = 'pink'; known are: red, Blue, blue$"):
+        COLOURS.mask("pink")
+    with pytest.raises(UnknownName, match=r"v9, \.\.\.$"):
+        AttributeColumn.of("many", [[f"v{number}"] for number in range(10)] + [["w"]]).mask("pink")
+    with pytest.raises(UnknownName, match="no values at all"):
+        AttributeColumn.of("empty", [(), ()]).mask("pink")
+
+
+@given(st.lists(st.lists(st.sampled_from("abc"), max_size=4), max_size=8))
+def test_masks_and_first_codes_are_those_of_a_plain_search(values: list[list[str]]) -> None:
+    column = AttributeColumn.of("letter", values)
+    for value in column.values:
+        assert column.mask(value).tolist() == [value in given for given in values]
+    firsts = [column.values[code] if code >= 0 else None for code in column.first_codes_n]
+    assert firsts == [given[0] if given else None for given in values]
+
+
+def test_columns_are_the_catalogues_then_the_facts() -> None:
+    columns = columns_of([picture("a", size=("10",), Colour=("red",)), picture("b", folder="dogs")])
+    assert list(columns) == ["Colour", "size", "format", "year", "month", "camera", "folder"]
+    assert columns["folder"].of_row(1) == ("dogs",)
+    assert (columns["year"].values, columns["month"].values) == (("2019",), ("July",))
+    assert columns["camera"].values == ()
+
+
+def test_a_catalogue_column_takes_precedence_over_a_fact_of_the_same_name() -> None:
+    columns = columns_of([picture("a", Year=("2011",))])
+    assert columns["Year"].values == ("2011",)
+    assert "year" not in columns
+
+
+def test_a_column_is_found_whatever_its_capitals_but_exactly_first() -> None:
+    assert find_column(["Colour", "colour"], "colour") == "colour"
+    assert find_column(["Colour", "size"], " COLOUR ") == "Colour"
+    with pytest.raises(UnknownName, match="no column called 'shape'; there are: Colour, size"):
+        find_column(["Colour", "size"], "shape")
+
+
+def test_saved_columns_are_read_one_by_one(tmp_path: Path) -> None:
+    columns = columns_of([picture("a", "cats", **{"näme/x": ("é", "b")}), picture("b")])
+    save_columns(tmp_path, columns)
+    stored = StoredColumns(tmp_path)
+    assert list(stored) == list(columns) and len(stored) == len(columns)
+    for name, column in columns.items():
+        assert stored[name].values == column.values
+        np.testing.assert_array_equal(stored[name].offsets, column.offsets)
+        np.testing.assert_array_equal(stored[name].codes, column.codes)
+    with pytest.raises(KeyError):
+        stored["unknown"]
+
+
+@pytest.mark.parametrize(
+    ("captured", "expected"),
+    [
+        ("2019-07-14T10:03:00", ("2019", "July")),
+        ("2020:12:01 00:00:00", ("2020", "December")),
+        ("2020-13-01", (None, None)),
+        ("yesterday", (None, None)),
+        (None, (None, None)),
+    ],
+)
+def test_year_and_month_are_read_from_dates_that_make_sense(
+    captured: str | None, expected: tuple[str | None, str | None]
+) -> None:
+    assert year_and_month(captured) == expected

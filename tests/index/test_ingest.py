@@ -1,0 +1,299 @@
+"""Adding pictures: what is new is read once, what moved keeps everything, what is bad is set aside."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from viewfinder.errors import BadInput
+from viewfinder.index import PictureRow, Store, ingest
+from viewfinder.index.ingest import AddReport, Ingest, describe
+from viewfinder.pictures import pacing
+from viewfinder.testing import ColourEncoder, halves, tiny_pictures
+
+ENCODER = ColourEncoder()
+Rows = dict[str, PictureRow]
+
+
+class Bench:
+    """A store and a folder of pictures."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = Store.create(folder / "library")
+        self.folder = folder / "pictures"
+
+    def add(self, *roots: Path) -> AddReport:
+        return Ingest(self.store, ENCODER, workers=1).run(roots or (self.folder,))
+
+    def rows(self) -> Rows:
+        """Pictures by id."""
+        return {row.id: row for row in self.store.rows()}
+
+    def of(self, path: Path) -> PictureRow:
+        """The picture at this path."""
+        [row] = [row for row in self.store.rows() if str(path) in [file.path for file in row.files]]
+        return row
+
+    def vector(self, picture: str, space: str = ENCODER.version) -> np.ndarray:
+        return np.asarray(self.store.read_vectors_of(space, [picture])[0])
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def counts(report: AddReport) -> Mapping[str, int]:
+    """What is not zero in a report."""
+    names = ("found", "added", "changed", "moved", "unchanged", "duplicates", "quarantined")
+    return {name: getattr(report, name) for name in names if getattr(report, name)}
+
+
+def said(row: PictureRow) -> tuple[object, ...]:
+    return row.captions, row.attributes
+
+
+def rewrite(path: Path, data: bytes) -> None:
+    """New content with another time of change, as an editor would leave it."""
+    path.write_bytes(data)
+    os.utime(path, ns=(1_000_000_000, path.stat().st_mtime_ns + 1_000_000_000))
+
+
+def test_pictures_are_stored_with_facts_and_vectors_of_both_spaces(bench: Bench) -> None:
+    drawn = tiny_pictures(bench.folder, 3)
+    assert counts(bench.add()) == {"found": 3, "added": 3}
+    row = bench.of(drawn[1].path)
+    assert (row.width, row.height, row.format, row.bytes) == (24, 16, "PNG", drawn[1].path.stat().st_size)
+    raw_d = ENCODER.pictures([np.asarray(Image.open(drawn[1].path).resize((12, 12), Image.Resampling.BOX))]).global_bd[
+        0
+    ]
+    np.testing.assert_allclose(bench.vector(row.id, ENCODER.raw_version), raw_d, atol=0.05)
+    assert float(bench.vector(row.id) @ ENCODER.words([drawn[1].caption])[0]) > 0.95
+
+
+def test_adding_again_reads_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny_pictures(bench.folder, 3)
+    bench.add()
+    before = bench.store.rows()
+    monkeypatch.setattr(ColourEncoder, "pictures", lambda *_: pytest.fail("a picture was read"))
+    assert counts(bench.add()) == {"found": 3, "unchanged": 3}
+    assert bench.store.rows() == before
+
+
+def test_a_touched_file_is_read_and_found_unchanged(bench: Bench) -> None:
+    [drawn] = tiny_pictures(bench.folder, 1)
+    bench.add()
+    os.utime(drawn.path, ns=(1, 1))
+    assert counts(bench.add()) == {"found": 1, "unchanged": 1}
+    assert bench.of(drawn.path).files[0].mtime_ns == 1
+    assert counts(bench.add()) == {"found": 1, "unchanged": 1}
+
+
+def test_a_moved_and_a_renamed_picture_keep_everything(bench: Bench) -> None:
+    first, second = tiny_pictures(bench.folder, 2)
+    bench.add()
+    describe(bench.store, {first.path: ["a caption"], second.path: ["another"]}, {first.path: [{"colour": "red"}]})
+    before, vectors = bench.rows(), {picture: bench.vector(picture) for picture in bench.rows()}
+    (bench.folder / "deep").mkdir()
+    moved = first.path.rename(bench.folder / "deep" / first.path.name)
+    renamed = second.path.rename(bench.folder / "another name.png")
+    assert counts(bench.add()) == {"found": 2, "moved": 2}
+    after = bench.rows()
+    assert {picture: said(row) for picture, row in after.items()} == {p: said(row) for p, row in before.items()}
+    assert {file.path for row in after.values() for file in row.files} == {str(moved), str(renamed)}
+    assert all(np.array_equal(bench.vector(picture), vectors[picture]) for picture in after)
+
+
+def test_two_files_that_change_places_keep_their_captions(bench: Bench) -> None:
+    first, second = tiny_pictures(bench.folder, 2)
+    bench.add()
+    describe(bench.store, {first.path: ["one"], second.path: ["two"]}, {})
+    scratch = first.path.rename(bench.folder / "scratch")
+    second.path.rename(first.path)
+    scratch.rename(second.path)
+    os.utime(first.path, ns=(5, 5))
+    os.utime(second.path, ns=(6, 6))
+    bench.add()
+    assert bench.of(first.path).captions == ("two",)
+    assert bench.of(second.path).captions == ("one",)
+
+
+def test_a_picture_whose_place_is_taken_by_another_has_moved(bench: Bench) -> None:
+    [drawn] = tiny_pictures(bench.folder, 1)
+    bench.add()
+    old = bench.of(drawn.path).id
+    drawn.path.rename(bench.folder / "z.png")
+    Image.fromarray(halves("white", "black")).save(drawn.path)
+    assert counts(bench.add()) == {"found": 2, "changed": 1, "moved": 1}
+    assert bench.of(bench.folder / "z.png").id == old
+
+
+def test_a_changed_file_becomes_another_picture_and_the_old_one_has_no_file(bench: Bench) -> None:
+    first, second = tiny_pictures(bench.folder, 2)
+    bench.add()
+    old = bench.of(first.path).id
+    Image.fromarray(halves("purple", "white")).save(bench.folder / "new.png")
+    rewrite(first.path, (bench.folder / "new.png").read_bytes())
+    (bench.folder / "new.png").unlink()
+    assert counts(bench.add()) == {"found": 2, "changed": 1, "unchanged": 1}
+    assert bench.rows()[old].files == ()
+    assert float(bench.vector(bench.of(first.path).id) @ ENCODER.words(["purple over white"])[0]) > 0.95
+    assert bench.of(second.path).id in bench.rows()
+
+
+def test_equal_files_are_one_picture_with_several_paths(bench: Bench) -> None:
+    [drawn] = tiny_pictures(bench.folder, 1)
+    copies = [shutil.copy(drawn.path, bench.folder / name) for name in ("a copy.png", "b copy.png")]
+    assert counts(bench.add()) == {"found": 3, "added": 1, "duplicates": 2}
+    [row] = bench.store.rows()
+    assert {file.path for file in row.files} == {str(drawn.path), *map(str, copies)}
+    shutil.copy(drawn.path, bench.folder / "c copy.png")
+    assert counts(bench.add()) == {"found": 4, "duplicates": 1, "unchanged": 3}
+
+
+def test_adding_a_folder_removes_nothing_outside_it(bench: Bench) -> None:
+    inside = tiny_pictures(bench.folder / "a", 2)
+    outside = tiny_pictures(bench.folder / "b", 4)
+    bench.add()
+    outside[3].path.unlink()
+    inside[1].path.unlink()
+    assert counts(bench.add(bench.folder / "a")) == {"found": 1, "unchanged": 1}
+    known = {file.path for row in bench.store.rows() for file in row.files}
+    assert str(outside[3].path) in known
+    assert str(inside[1].path) in known  # forgetting is the work of `prune`
+
+
+def test_a_bad_file_is_set_aside_and_the_others_are_taken(bench: Bench) -> None:
+    tiny_pictures(bench.folder, 2)
+    bad = bench.folder / "bad.png"
+    bad.write_bytes(b"not a picture at all")
+    (bench.folder / "empty.jpg").touch()
+    report = bench.add()
+    assert counts(report) == {"found": 4, "added": 2, "quarantined": 2}
+    assert [Path(failure.path).name for failure in report.failures] == ["bad.png", "empty.jpg"]
+    assert bench.store.failures() == report.failures
+
+
+def test_a_known_bad_file_is_counted_but_not_read_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.folder.mkdir()
+    (bench.folder / "bad.png").write_bytes(b"not a picture at all")
+    first = bench.add()
+    monkeypatch.setattr(ingest.Ingest, "_take", lambda *_: pytest.fail("a file was read"))
+    second = bench.add()
+    assert counts(second) == counts(first) == {"found": 1, "quarantined": 1}
+    assert second.failures == first.failures
+
+
+def test_a_file_that_is_mended_leaves_quarantine(bench: Bench) -> None:
+    [drawn] = tiny_pictures(bench.folder, 1)
+    whole = drawn.path.read_bytes()
+    drawn.path.write_bytes(whole[:60])
+    assert counts(bench.add()) == {"found": 1, "quarantined": 1}
+    rewrite(drawn.path, whole)
+    assert counts(bench.add()) == {"found": 1, "added": 1}
+    assert bench.store.failures() == []
+
+
+def test_a_link_that_leads_somewhere_again_leaves_quarantine(bench: Bench) -> None:
+    [drawn] = tiny_pictures(bench.folder, 1)
+    (bench.folder / "link.png").symlink_to(bench.folder / "gone.png")
+    assert counts(bench.add()) == {"found": 1, "added": 1, "quarantined": 1}
+    shutil.copy(drawn.path, bench.folder / "gone.png")
+    assert counts(bench.add()) == {"found": 3, "unchanged": 1, "duplicates": 2}
+    assert bench.store.failures() == []
+
+
+def test_what_is_set_aside_elsewhere_stays_there(bench: Bench) -> None:
+    tiny_pictures(bench.folder / "a", 1)
+    (bench.folder / "b").mkdir()
+    (bench.folder / "b" / "link.png").symlink_to(bench.folder / "gone.png")
+    bench.add()
+    bench.add(bench.folder / "a")
+    assert [Path(failure.path).name for failure in bench.store.failures()] == ["link.png"]
+
+
+def test_a_plan_says_what_would_be_read_and_writes_nothing(bench: Bench) -> None:
+    tiny_pictures(bench.folder, 2)
+    bench.add()
+    (bench.folder / "bad.png").write_bytes(b"bad")
+    bench.add()
+    tiny_pictures(bench.folder / "more", 5)
+    before = bench.store.rows()
+    plan = Ingest(bench.store, ENCODER).plan([bench.folder])
+    assert counts(plan) == {"found": 8, "added": 5, "unchanged": 2, "quarantined": 1}
+    assert bench.store.rows() == before
+
+
+def test_an_interrupted_run_keeps_its_batches_and_the_next_goes_on(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_pictures(bench.folder, 10)
+    for name, value in (("FIRST", 4), ("MOST", 4), ("SECONDS", 1e6)):
+        monkeypatch.setattr(pacing, name, value)
+    seen: list[tuple[int, int]] = []
+    run = Ingest(bench.store, ENCODER, workers=1)
+    report = run.run([bench.folder], progress=lambda *at: seen.append(at), should_stop=lambda: len(seen) == 2)
+    assert report.stopped
+    assert seen == [(4, 10), (8, 10)]
+    assert len(bench.rows()) == report.added == 8
+    assert counts(bench.add()) == {"found": 10, "added": 2, "unchanged": 8}
+
+
+def test_a_crash_between_batches_loses_nothing_acknowledged(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny_pictures(bench.folder, 10)
+    monkeypatch.setattr(pacing, "FIRST", 4)
+
+    def crash(done: int, total: int) -> None:
+        raise RuntimeError("the power is gone")
+
+    with pytest.raises(RuntimeError, match="the power is gone"):
+        Ingest(bench.store, ENCODER, workers=1).run([bench.folder], progress=crash)
+    assert len(bench.rows()) == 4
+    assert len(bench.store.read_vectors(ENCODER.version)[0]) == 4
+    assert counts(bench.add()) == {"found": 10, "added": 6, "unchanged": 4}
+
+
+def test_stopping_after_the_last_batch_is_no_interruption(bench: Bench) -> None:
+    tiny_pictures(bench.folder, 2)
+    report = Ingest(bench.store, ENCODER, workers=1).run([bench.folder], should_stop=lambda: True)
+    assert not report.stopped
+
+
+def test_a_folder_without_pictures_is_said(bench: Bench) -> None:
+    bench.folder.mkdir()
+    with pytest.raises(BadInput, match=r"no pictures in .*pictures: looked for JPEG, PNG"):
+        bench.add()
+
+
+def test_captions_gather_without_repeats_and_catalogue_values_are_replaced(bench: Bench) -> None:
+    [drawn] = tiny_pictures(bench.folder, 1)
+    bench.add()
+    assert describe(bench.store, {drawn.path: ["one", "two"]}, {drawn.path: [{"a": "x"}, {"a": "y", "b": "z"}]}) == 1
+    assert describe(bench.store, {drawn.path: ["two", "three"]}, {drawn.path: [{"a": "w"}]}) == 1
+    row = bench.of(drawn.path)
+    assert row.captions == ("one", "two", "three")
+    assert row.attributes == {"a": ("w",), "b": ("z",)}
+    assert describe(bench.store, {drawn.path: ["one"]}, {drawn.path: [{"a": "w"}]}) == 0
+
+
+def test_all_paths_of_a_picture_are_described_as_one(bench: Bench) -> None:
+    [drawn] = tiny_pictures(bench.folder, 1)
+    copy = Path(shutil.copy(drawn.path, bench.folder / "copy.png"))
+    bench.add()
+    describe(bench.store, {}, {drawn.path: [{"season": "Summer"}], copy: [{"season": "Winter"}, {"season": "Summer"}]})
+    assert set(bench.of(copy).attributes["season"]) == {"Summer", "Winter"}
+
+
+def test_a_file_that_is_damaged_later_no_longer_counts_as_a_place_of_its_picture(bench: Bench) -> None:
+    drawn = tiny_pictures(bench.folder, 3)
+    bench.add()
+    rewrite(drawn[0].path, b"no picture any more")
+    assert counts(bench.add()) == {"found": 3, "unchanged": 2, "quarantined": 1}
+    places = {file.path for row in bench.store.rows() for file in row.files}
+    assert places == {str(picture.path) for picture in drawn[1:]}

@@ -1,0 +1,137 @@
+"""A scene, the same with one thing changed, and what is said of it: checked against the truth of both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from viewfinder.worlds.edits import CHANGES, FEWEST_LEFT, Edit, sample_edit
+from viewfinder.worlds.kinds import HEIGHT, PLACES, WIDTH
+from viewfinder.worlds.scene import Scene, Thing, fits, is_free, sample_scene
+from viewfinder.worlds.stock import stock_of
+
+PRODUCTS = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "fashion-products"
+SAMPLED = 80
+
+
+@cache
+def edits() -> tuple[Edit, ...]:
+    return tuple(sample_edit(seed=2, number=number) for number in range(1, SAMPLED + 1))
+
+
+def of(change: str) -> list[Edit]:
+    return [edit for edit in edits() if edit.change == change]
+
+
+def looks(things: tuple[Thing, ...]) -> Counter[Thing]:
+    """Things without their numbers."""
+    return Counter(replace(thing, number=0) for thing in things)
+
+
+def one_changed(edit: Edit) -> tuple[Thing, Thing]:
+    """The only thing that is another afterwards."""
+    gone, come = looks(edit.before.things), looks(edit.after.things)
+    [old], [new] = (gone - come).elements(), (come - gone).elements()
+    return old, new
+
+
+def nouns(thing: Thing, scene: Scene) -> list[str]:
+    return [singular for singular, _ in scene.stock.nouns[thing.kind]]
+
+
+def named(text: str, thing: Thing, scene: Scene) -> bool:
+    return any(noun in text for noun in nouns(thing, scene))
+
+
+@given(st.integers(0, 10_000), st.integers(1, 10_000))
+@settings(max_examples=25, deadline=None)
+def test_one_thing_changes_and_the_rest_is_a_scene_as_before(seed: int, number: int) -> None:
+    edit = sample_edit(seed=seed, number=number)
+    before, after = edit.before, edit.after
+    settings_differ = (before.place, before.light) != (after.place, after.light)
+    gone, come = looks(before.things) - looks(after.things), looks(after.things) - looks(before.things)
+    assert settings_differ != bool(gone + come) and gone.total() <= 1 and come.total() <= 1
+    assert (after.seed, after.number) == (before.seed, before.number) == (seed, number)
+    assert [thing.number for thing in after.things] == list(range(1, len(after.things) + 1))
+    for thing in come:
+        x, y, width, height = thing.box
+        assert 0 <= x <= x + width <= WIDTH and 0 <= y <= y + height <= HEIGHT
+    assert edit == sample_edit(seed=seed, number=number)
+
+
+def test_every_kind_of_change_comes_about() -> None:
+    assert {edit.change for edit in edits()} == set(CHANGES)
+
+
+@pytest.mark.parametrize(("change", "field"), [("colour", "colour"), ("pattern", "pattern"), ("moved", "box")])
+def test_a_thing_changes_in_nothing_else(change: str, field: str) -> None:
+    for edit in of(change):
+        old, new = one_changed(edit)
+        assert getattr(old, field) != getattr(new, field)
+        assert replace(old, **{field: getattr(new, field)}) == new
+        assert named(edit.instruction, old, edit.before)
+
+
+def test_the_new_colour_is_said_and_both_captions_have_theirs() -> None:
+    for edit in of("colour"):
+        old, new = one_changed(edit)
+        assert edit.instruction.endswith({"purple": ("purple", "violet")}.get(new.colour, new.colour))
+        pairs = zip(edit.input.split(), edit.output.split(), strict=True)
+        differ = {pair for pair in pairs if pair[0] != pair[1]}
+        assert (old.colour, new.colour) in differ and differ <= {(old.colour, new.colour), ("a", "an"), ("an", "a")}
+
+
+def test_a_thing_is_moved_to_where_it_is_said_to_be_and_hides_nothing() -> None:
+    for edit in of("moved"):
+        old, new = one_changed(edit)
+        assert edit.instruction.endswith(new.column) and new.column != old.column
+        assert old.column in edit.input and new.column in edit.output
+        assert is_free(new.box, [thing for thing in edit.before.things if thing.box != old.box])
+
+
+def test_what_is_removed_was_named_so_that_only_it_could_be_meant() -> None:
+    for edit in of("removed"):
+        [gone] = (looks(edit.before.things) - looks(edit.after.things)).elements()
+        assert named(edit.instruction, gone, edit.before) and len(edit.after.things) >= FEWEST_LEFT
+        if edit.before.counts()[gone.kind] == 1:
+            assert not named(edit.output, gone, edit.before)
+
+
+def test_what_is_added_is_in_the_second_caption() -> None:
+    for edit in of("added"):
+        [come] = (looks(edit.after.things) - looks(edit.before.things)).elements()
+        assert named(edit.instruction, come, edit.after) and named(edit.output, come, edit.after)
+        assert come.colour in edit.output
+        assert edit.after == sample_scene(seed=2, number=edit.after.number)
+
+
+@pytest.mark.parametrize("change", ["place", "light"])
+def test_things_can_be_where_and_when_they_are_put(change: str) -> None:
+    for edit in of(change):
+        scene = edit.after
+        kinds, place = scene.stock.kinds, PLACES[scene.place]
+        assert scene.light in place.lights and edit.before.things == scene.things
+        for thing in scene.things:
+            low, high = place.zones[kinds[thing.kind].zone]
+            assert fits(thing.kind, kinds[thing.kind], scene.place, scene.light) and low <= thing.bottom <= high
+        if change == "light":
+            assert edit.before.place == scene.place and edit.input != edit.output
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not PRODUCTS.is_dir(), reason="the products are not here")
+def test_products_are_exchanged_for_others_of_their_kind() -> None:
+    stock = stock_of(PRODUCTS)
+    made = [sample_edit(seed=4, number=number, stock=stock) for number in range(1, 13)]
+    changed = [one_changed(edit) for edit in made if edit.change in ("colour", "pattern")]
+    assert changed
+    for old, new in changed:
+        assert (old.kind, old.size, old.column, old.bottom) == (new.kind, new.size, new.column, new.bottom)
+        assert old.product != new.product and (old.colour, old.pattern) != (new.colour, new.pattern)
+        assert new.colour == old.colour or new.pattern == old.pattern

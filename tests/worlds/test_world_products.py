@@ -1,0 +1,166 @@
+import csv
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
+
+from viewfinder.errors import BadInput
+from viewfinder.worlds import captions, draw_scene, regions, sample_scene, scene_dialogue, stock_of
+from viewfinder.worlds.kinds import HEIGHT, WIDTH
+from viewfinder.worlds.products import COLUMNS, nouns_of, plural_of, shop_at
+from viewfinder.worlds.scene import overlap
+from viewfinder.worlds.stock import DRAWN, Stock
+
+SHARED = Path(__file__).resolve().parents[4] / "shared" / "data" / "fashion-products"
+
+INKS = {"Red": (200, 30, 30), "Navy Blue": (20, 20, 90), "Green": (30, 140, 50)}
+ARTICLES = (
+    ("Apparel", "Topwear", "Tshirts"),
+    ("Accessories", "Bags", "Clutches"),
+    ("Accessories", "Eyewear", "Sunglasses"),
+)
+
+
+def _shop(folder: Path) -> Path:
+    """Four products of each of three types, in three colours; drawn as rectangles on white."""
+    (folder / "images").mkdir(parents=True)
+    with (folder / "products.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        for number in range(12):
+            colour = list(INKS)[number % 3]
+            name = "Striped thing" if number % 2 else "thing"
+            writer.writerow([number, *ARTICLES[number // 4], colour, name])
+            photo = Image.new("RGB", (120, 120), (255, 255, 255))
+            ImageDraw.Draw(photo).rectangle((30, 20, 30 + 15 * (1 + number // 4), 100), fill=INKS[colour])
+            photo.save(folder / "images" / f"{number}.jpg", quality=95)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def stock(tmp_path_factory: pytest.TempPathFactory) -> Stock:
+    return stock_of(_shop(tmp_path_factory.mktemp("products") / "shop"))
+
+
+@pytest.mark.parametrize(
+    ("article", "singular", "plural"),
+    [
+        ("Tshirts", "t-shirt", "t-shirts"),
+        ("Watches", "watch", "watches"),
+        ("Clutches", "clutch", "clutches"),
+        ("Dresses", "dress", "dresses"),
+        ("Ties", "tie", "ties"),
+        ("Scarves", "scarf", "scarves"),
+        ("Casual Shoes", "casual shoe", "casual shoes"),
+        ("Jeans", "pair of jeans", "pairs of jeans"),
+        ("Lounge Shorts", "pair of lounge shorts", "pairs of lounge shorts"),
+        ("Laptop Bag", "laptop bag", "laptop bags"),
+        ("Mobile Pouch", "mobile pouch", "mobile pouches"),
+        ("Travel Accessory", "travel accessory", "travel accessories"),
+    ],
+)
+def test_article_types_become_nouns(article: str, singular: str, plural: str) -> None:
+    assert nouns_of(article)[0] == (singular, plural)
+
+
+def test_plurals_follow_rules() -> None:
+    assert [plural_of(word) for word in ("box", "toy", "brush", "lady")] == ["boxes", "toys", "brushes", "ladies"]
+
+
+def test_kinds_and_colours_come_from_the_table(stock: Stock) -> None:
+    assert set(stock.kinds) == {"t-shirt", "clutch", "pair of sunglasses"}
+    assert stock.kinds["t-shirt"].colours == ("green", "navy blue", "red")
+    assert ("tee", "tees") in stock.nouns["t-shirt"]
+    assert stock.kinds["t-shirt"].shows == {"pair of sunglasses"}  # whoever wears it may wear those
+
+
+def test_a_scene_is_of_products_in_their_own_colours_and_patterns(stock: Stock) -> None:
+    assert stock.shop is not None
+    shelves = {p.id: (k, p) for k, colours in stock.shop.shelves.items() for shelf in colours.values() for p in shelf}
+    for number in range(1, 9):
+        scene = sample_scene(seed=2, number=number, stock=stock)
+        assert 3 <= len(scene.things) <= 8 and scene == sample_scene(seed=2, number=number, stock=stock)
+        for thing in scene.things:
+            kind, product = shelves[thing.product]
+            assert (thing.kind, thing.colour, thing.pattern) == (kind, product.colour, product.pattern)
+            assert thing.pattern == ("striped" if int(thing.product) % 2 else "") and thing.faces == ""
+            x, y, width, height = thing.box
+            assert 0 <= x <= x + width <= WIDTH and 0 <= y <= y + height <= HEIGHT
+            assert width / height == pytest.approx(stock.shop.aspect(kind, thing.product), rel=0.1)
+
+
+def test_products_are_seen_where_the_truth_says(stock: Stock) -> None:
+    scene = sample_scene(seed=2, number=1, stock=stock)
+    picture = np.asarray(draw_scene(scene)).astype(int)
+    for thing in scene.things:
+        if any(overlap(thing.box, other.box) for other in scene.things if other != thing):
+            continue
+        x, y, width, height = thing.box
+        ink = INKS[thing.colour.title()]
+        assert np.abs(picture[y + height // 2, x + width // 2] - ink).max() < 25
+
+
+def test_what_is_said_uses_the_products_nouns(stock: Stock) -> None:
+    words = {noun for words in stock.nouns.values() for pair in words for noun in pair}
+    for number in range(1, 7):
+        scene = sample_scene(seed=2, number=number, stock=stock)
+        said = [*captions(scene), *(region.phrase for region in regions(scene)), *scene_dialogue(scene, "x").strings]
+        assert sum(any(word in text.lower() for word in words) for text in said) > 0.5 * len(said)
+        assert not any(drawn in text.split() for text in said for drawn in ("dog", "kite", "boat", "umbrella"))
+        assert len({region.phrase.lower() for region in regions(scene)}) >= 10
+
+
+def test_a_product_that_cannot_be_cut_out_is_never_picked(tmp_path: Path) -> None:
+    folder = _shop(tmp_path / "shop")
+    Image.new("RGB", (120, 120), (10, 10, 10)).save(folder / "images" / "0.jpg")
+    (folder / "images" / "3.jpg").write_bytes(b"no picture")
+    shop = shop_at(folder)
+    picked = [shop.pick(random.Random(at), "t-shirt") for at in range(30)]
+    assert {product.id for product in picked if product} == {"1", "2"}
+
+
+def test_a_product_without_a_picture_is_left_out(tmp_path: Path) -> None:
+    folder = _shop(tmp_path / "shop")
+    (folder / "images" / "1.jpg").unlink()
+    assert "t-shirt" not in shop_at(folder).kinds  # three are left, and four are needed
+
+
+def test_stock_travels_as_the_name_of_its_folder(stock: Stock) -> None:
+    import pickle
+
+    assert pickle.loads(pickle.dumps(DRAWN)) is DRAWN
+    assert pickle.loads(pickle.dumps(stock)) is stock
+    assert len(pickle.dumps(stock)) < 1000
+
+
+@pytest.mark.parametrize(("damage", "words"), [
+    ("gone", "products.csv: cannot be read"),
+    ("column", "a column named articletype is needed"),
+    ("pictures", "no kind of product has 4 with a picture"),
+])  # fmt: skip
+def test_a_folder_that_is_no_shop_is_named(tmp_path: Path, damage: str, words: str) -> None:
+    folder = _shop(tmp_path / "shop")
+    if damage == "gone":
+        (folder / "products.csv").unlink()
+    elif damage == "column":
+        (folder / "products.csv").write_text("id,masterCategory,subCategory\n1,a,b\n")
+    else:
+        for file in (folder / "images").iterdir():
+            file.unlink()
+    with pytest.raises(BadInput, match=words):
+        stock_of(folder)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_real_products_have_kinds_nouns_and_cut_outs() -> None:
+    if not SHARED.is_dir():
+        pytest.skip(f"{SHARED} is absent")
+    shop = shop_at(SHARED)
+    assert len(shop.kinds) > 50 and {"t-shirt", "watch", "pair of jeans", "handbag"} <= set(shop.kinds)
+    rng = random.Random(0)
+    products = [(kind, rng.choice(shop.shelves[kind][rng.choice(shop.kinds[kind].colours)])) for kind in shop.kinds]
+    cut = [shop.aspect(kind, product.id) > 0 for kind, product in products]
+    assert sum(cut) / len(cut) > 0.75
