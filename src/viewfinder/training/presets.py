@@ -65,7 +65,17 @@ def build(kind: type[T], table: Mapping[str, Any], where: Where = str) -> T:
     return made
 
 
-RETIRED_SETTINGS: dict[str, dict[str, Any]] = {}
+RETIRED_SETTINGS: dict[str, dict[str, Any]] = {
+    "mai": {
+        "model.whitening": 0.5,
+        "model.whole_tokens": 4,
+        "model.slots": 16,
+        "loss.most_scale": 100.0,
+        "loss.noise_scale": 0.5,
+        "loss.align": 1.0,
+        "loss.prompted": 1.0,
+    },
+}
 """Settings that are no more, by system: dotted key in the card's settings -> the value that is now built in.
 
 Cards of old checkpoints still hold them. A card with the built-in value is read as if it had no such key; with any

@@ -24,7 +24,7 @@ SENTENCES = Sentences(ENCODER.sentences_version, ENCODER.sentences)
 LOOKS = [(top, bottom) for top in list(COLOURS)[:2] for bottom in list(COLOURS)[:3]]
 CAPTIONS = ["red over blue", "", "green", "red over red", "the first", "white over black and so on over and over again"]
 SMALL: dict[str, Any] = {"width": 8, "layers": 3, "heads": 2, "hidden": 12, "tokens": 4, "prompts": 2, "projection": 6}
-SMALL |= {"components": 5, "region_components": 2, "whole_tokens": 3, "most_words": 5, "slots": 3, "word_width": 4}
+SMALL |= {"components": 5, "region_components": 2, "most_words": 5, "word_width": 4}
 SPRC: dict[str, Any] = {"stages": "sprc", "captions": False}
 
 MODELS: dict[str, Model] = {

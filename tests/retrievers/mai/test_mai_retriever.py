@@ -38,7 +38,7 @@ GALLERY = Gallery(tiny_snapshot(LOOKS), ENCODER, RAW)
 [(RAW_NG, REGIONS_NRE)] = RAW.batches(GALLERY.snapshot.ids, regions=True)
 
 SMALL: dict[str, Any] = {"width": 8, "layers": 2, "heads": 2, "hidden": 12, "tokens": 4, "prompts": 2, "projection": 6}
-SMALL |= {"components": 5, "region_components": 2, "whole_tokens": 3, "most_words": 12, "slots": 3, "word_width": 4}
+SMALL |= {"components": 5, "region_components": 2, "most_words": 12, "word_width": 4}
 ALONE: dict[str, Any] = {**SMALL, "captions": False}
 
 MODELS: dict[str, Model] = {

@@ -22,7 +22,7 @@ from viewfinder.training.weights import read_card, read_weights
 ENCODER = ColourEncoder()
 SMALL = (
     "batch=8", "model.width=12", "model.hidden=16", "model.tokens=4", "model.prompts=2", "model.projection=8",
-    "model.components=6", "model.region_components=2", "model.whole_tokens=2", "model.slots=3", "model.layers=1",
+    "model.components=6", "model.region_components=2", "model.layers=1",
     "training.epochs=1", "training.log_every=1",
 )  # fmt: skip
 STEPS = 2

@@ -20,7 +20,7 @@ Make = Callable[[Model], MaiNetwork]
 
 SMALL: dict[str, Any] = {
     "width": 12, "heads": 2, "hidden": 16, "tokens": 3, "prompts": 2, "projection": 8, "components": 5,
-    "region_components": 2, "whole_tokens": 2, "image": "both", "most_words": 4, "slots": 3,
+    "region_components": 2, "image": "both", "most_words": 4,
 }  # fmt: skip
 PICTURES, WORDS = 10, 18
 

@@ -18,7 +18,7 @@ from jaxtyping import Float, Float32
 
 from viewfinder.retrievers.mai.memory_forward import Carried, after
 from viewfinder.retrievers.mai.memory_forward import tokens as begun
-from viewfinder.retrievers.mai.settings import Model
+from viewfinder.retrievers.mai.settings import WHOLE_TOKENS, Model
 from viewfinder.retrievers.shared import qformer_forward
 from viewfinder.retrievers.shared.forward import Arrays, linear, unit
 from viewfinder.retrievers.shared.qformer_forward import Former, linear_of_rows, normed, picture_input
@@ -78,7 +78,7 @@ def image_tokens(arrays: Arrays, settings: Model, seen: Looks) -> Float32[np.nda
     parts = []
     if settings.image != "regions":
         whole = linear(arrays, "images.whole", seen.whole_bx)
-        parts.append(whole.reshape(len(whole), settings.whole_tokens, settings.read_width))
+        parts.append(whole.reshape(len(whole), WHOLE_TOKENS, settings.read_width))
     if settings.image != "whole":
         parts.append(linear(arrays, "images.regions", seen.regions_bry))
     return normed(arrays, "images.norm", np.concatenate(parts, axis=1), NORM_EPS)

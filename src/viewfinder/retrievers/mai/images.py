@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Bool, Float, Float16, Float32
 from torch import Tensor, nn
 
-from viewfinder.retrievers.mai.settings import Model
+from viewfinder.retrievers.mai.settings import WHITENING, WHOLE_TOKENS, Model
 from viewfinder.training.picture_layers import PictureInput
 
 
@@ -43,12 +43,12 @@ class ImageTokens(nn.Module):
         """`raw_width`: g; `region_width`: e; `width`: h."""
         super().__init__()
         self.settings = settings
-        self.width, self.tokens = width, settings.whole_tokens
+        self.width = width
         if settings.image != "regions":
-            self.whole_input = _input(raw_width, settings.components, settings.whitening)
-            self.whole = nn.Linear(self.whole_input.width, settings.whole_tokens * width)
+            self.whole_input = _input(raw_width, settings.components)
+            self.whole = nn.Linear(self.whole_input.width, WHOLE_TOKENS * width)
         if settings.image != "whole":
-            self.region_input = _input(region_width, settings.region_components, settings.whitening)
+            self.region_input = _input(region_width, settings.region_components)
             self.regions = nn.Linear(self.region_input.width, width)
         self.norm = nn.LayerNorm(width)
 
@@ -75,12 +75,12 @@ class ImageTokens(nn.Module):
         """The tokens: those of the whole, then the regions'."""
         parts = []
         if self.settings.image != "regions":
-            parts.append(self.whole(looks.whole_bx).unflatten(-1, (self.tokens, self.width)))
+            parts.append(self.whole(looks.whole_bx).unflatten(-1, (WHOLE_TOKENS, self.width)))
         if self.settings.image != "whole":
             parts.append(self.regions(looks.regions_bry))
         found_bih: Tensor = self.norm(torch.cat(parts, dim=1))
         return found_bih
 
 
-def _input(raw_width: int, components: int, whitening: float) -> PictureInput:
-    return PictureInput("whitened" if components else "standardised", raw_width, components, whitening)
+def _input(raw_width: int, components: int) -> PictureInput:
+    return PictureInput("whitened" if components else "standardised", raw_width, components, WHITENING)

@@ -16,6 +16,10 @@ from viewfinder.retrievers.mai.settings import LossSettings, Noise
 from viewfinder.retrievers.mai.wiring import Turned
 
 
+NOISE_SCALE = 0.5
+"""What noise is multiplied by, in units of the root mean square of a text's places."""
+
+
 class Targets(NamedTuple):
     """What the queries of a turn are compared with; None: what no term compares.
 
@@ -56,8 +60,8 @@ def of_turn(settings: LossSettings, scale: Float[Tensor, ""], turned: Turned, ta
     if prompts_bph is not None and modifications_bd is not None:
         return (
             of_tokens(*pair, scale)
-            + settings.prompted * of_tokens(modifications_bd, pictures_bkd, scale)
-            + settings.align * aligned(turned.fused.tokens_bth, prompts_bph)
+            + of_tokens(modifications_bd, pictures_bkd, scale)
+            + aligned(turned.fused.tokens_bth, prompts_bph)
         )
     compared = {
         "query_target": (pair[0], pair[1][:, 0]),
@@ -93,7 +97,7 @@ def aligned(fused_bth: Float[Tensor, "b t h"], prompts_bph: Float[Tensor, "b p h
     return mse_loss(fused_bth.mean(dim=1), prompts_bph.mean(dim=1).detach())
 
 
-def noised(places: Float[Tensor, "*b h"], kind: Noise, scale: float) -> Float[Tensor, "*b h"]:
+def noised(places: Float[Tensor, "*b h"], kind: Noise) -> Float[Tensor, "*b h"]:
     """Places of a text with noise, in units of their root mean square: normal, uniform from -1 to 1, or both times.
 
     Against the gap between pictures and texts: what is learnt must hold around a text, not only at it (Gu et al. 2024).
@@ -105,7 +109,7 @@ def noised(places: Float[Tensor, "*b h"], kind: Noise, scale: float) -> Float[Te
         noise = noise * torch.randn_like(places)
     if kind != "normal":
         noise = noise * (2 * torch.rand_like(places) - 1)
-    return places + scale * places.detach().square().mean().sqrt() * noise
+    return places + NOISE_SCALE * places.detach().square().mean().sqrt() * noise
 
 
 def mixed(rows: Float[Tensor, "b ..."], share_b: Float[Tensor, " b"]) -> Float[Tensor, "b ..."]:

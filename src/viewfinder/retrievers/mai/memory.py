@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, softplus
 
 from viewfinder.retrievers.mai.mio import kept
-from viewfinder.retrievers.mai.settings import Model
+from viewfinder.retrievers.mai.settings import SLOTS, Model
 
 State = Any
 """What a memory carries; tensors, or None."""
@@ -95,7 +95,7 @@ class Written(Memory):
     def __init__(self, settings: Model) -> None:
         super().__init__()
         width = settings.width
-        self.slots = nn.Parameter(torch.randn(settings.slots, width) * 0.02)
+        self.slots = nn.Parameter(torch.randn(SLOTS, width) * 0.02)
         self.write = nn.Linear(width, 3 * width + 1)
         self.read = nn.Linear(width, width + 1)
         self.out = nn.Linear(width, width)

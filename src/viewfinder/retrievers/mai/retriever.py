@@ -28,11 +28,11 @@ from viewfinder.retrievers.base import (
 from viewfinder.retrievers.mai import forward
 from viewfinder.retrievers.mai.memory_forward import BEGIN, Carried
 from viewfinder.retrievers.mai.reading import Heard, Recalled, heard_of
-from viewfinder.retrievers.mai.settings import Model, Treatment
+from viewfinder.retrievers.mai.settings import MOST_SCALE, LossSettings, Model, Treatment
 from viewfinder.retrievers.mai.text_forward import texts_of
 from viewfinder.retrievers.mai.texts import text_of
 from viewfinder.retrievers.shared.boxed import weights_of
-from viewfinder.training.presets import build
+from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights
 
 SYSTEM = "mai"
@@ -77,13 +77,14 @@ class Mai:
     def __init__(self, weights: Weights, *, rollback: Treatment | None = None) -> None:
         """`rollback`: what becomes of the picture when a turn goes back, in place of what the weights say."""
         card = weights.card
-        settings = build(Model, card.settings["model"])
+        settings = read_card_settings(Model, card)
+        read_card_settings(LossSettings, card, part="loss")  # refuses weights that were learnt by a loss that is gone
         self.settings = settings if rollback is None else replace(settings, rollback=rollback)
         self.fingerprint = weights.fingerprint
         self._arrays = weights.arrays
         self._texts = texts_of(weights, self.settings)
         self._regions = int(card.settings.get("regions", 0))  # of weights that read none
-        self._sharpness = min(math.exp(float(weights.arrays["log_scale"])), float(card.settings["loss"]["most_scale"]))
+        self._sharpness = min(math.exp(float(weights.arrays["log_scale"])), MOST_SCALE)
         self._of_tokens = settings.stages == "sprc"
         self._exclude_shown = bool(card.settings.get("exclude_shown", False))
         self.space = RegionSpace(

@@ -20,14 +20,15 @@ from viewfinder.retrievers.mai.loss import Targets, noised, of_turn
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.pieces import Pieces, Tokeniser
 from viewfinder.retrievers.mai.published import begin_with, load_published, load_tokeniser
-from viewfinder.retrievers.mai.settings import LossSettings, Model, Preset
+from viewfinder.retrievers.mai.settings import MOST_SCALE, LossSettings, Model, Preset
 from viewfinder.retrievers.mai.text import Text
 from viewfinder.retrievers.mai.transactions import Drawer, Transactions, read, vocabulary_of
 from viewfinder.retrievers.mai.wiring import NOWHERE, Shelf, Talks, converse
 from viewfinder.retrievers.shared.stages import read_start
 from viewfinder.retrievers.shared.word_vectors import Words, WordVectors, word_table
 from viewfinder.retrievers.trainers import TrainPlan
-from viewfinder.training import Batches, Card, Fitted, Job, build, load_network, load_preset, seed_all, shuffled
+from viewfinder.training import Batches, Card, Fitted, Job, load_network, load_preset, seed_all, shuffled
+from viewfinder.training.presets import read_card_settings
 from viewfinder.training.picture_layers import some_regions
 
 SYSTEM = "mai"
@@ -52,7 +53,7 @@ def train(plan: TrainPlan) -> Fitted:
     preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
     start = read_start(plan)
     if start is not None:
-        preset = replace(preset, model=build(type(preset.model), start.settings["model"]))
+        preset = replace(preset, model=read_card_settings(Model, start))
     return plan.fit(job(plan, preset, read_material(plan, preset, start)))
 
 
@@ -201,10 +202,10 @@ def _trains(preset: Preset, name: str) -> bool:
 def roll(network: MaiNetwork, shelf: Shelf, talks: Talks, settings: LossSettings) -> Float[Tensor, ""]:
     """The loss of talks, summed over turns. What does not hang on the way of a talk is read for all turns at once."""
     targets = targets_of(network, shelf, talks, settings)
-    scale = network.log_scale.exp().clamp_max(settings.most_scale)
+    scale = network.log_scale.exp().clamp_max(MOST_SCALE)
 
     def heard(text: Text) -> Text:
-        return text._replace(places_blh=noised(text.places_blh, settings.noise, settings.noise_scale))
+        return text._replace(places_blh=noised(text.places_blh, settings.noise))
 
     turns = zip(converse(network, shelf, talks, heard), targets.of_turns(talks.turns), strict=True)
     return torch.stack([of_turn(settings, scale, *pair) for pair in turns]).sum()

@@ -120,7 +120,7 @@ def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Tran
     for source in wanted:
         read_all, _ = read_transactions(folder, source, split)
         before, listed = len(said), len(read_all.transactions)
-        for one in read_all.transactions[: preset.transactions or None]:
+        for one in read_all.transactions:
             with suppress(UnknownName):  # a picture without vectors
                 rows = tuple(found.row_of(name.lstrip("/")) for name in one.pictures)
                 captions.update(zip(rows, one.captions, strict=False))
@@ -151,7 +151,7 @@ def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Tra
     rows_n, sentences = list(known), list(known.values())
     rng, count = np.random.default_rng(len(known)), len(known)
     said = []
-    for number in range(min(TALKS * count, preset.transactions or TALKS * count)):
+    for number in range(TALKS * count):
         rows = (number % count, *rng.integers(count, size=TURNS).tolist())
         texts = tuple(str(rng.choice(sentences[row][-4:])) for row in rows[1:])
         said.append(Said(rows, texts, texts))
