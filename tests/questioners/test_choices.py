@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.questioners.answers import DONT_KNOW
-from viewfinder.questioners.choices import YES_NO_CHOICES, choices_of
+from viewfinder.questioners.choices import YES_NO_CHOICES, find_choices
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from viewfinder.questioners.choices import YES_NO_CHOICES, choices_of
     ],
 )
 def test_what_yes_or_no_answers_offers_them(question: str) -> None:
-    assert choices_of(question) == YES_NO_CHOICES
+    assert find_choices(question) == YES_NO_CHOICES
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_what_yes_or_no_answers_offers_them(question: str) -> None:
     ],
 )
 def test_the_things_that_a_question_names_are_its_choices(question: str, named: tuple[str, ...]) -> None:
-    assert choices_of(question) == (*named, DONT_KNOW)
+    assert find_choices(question) == (*named, DONT_KNOW)
 
 
 @pytest.mark.parametrize(
@@ -47,10 +47,10 @@ def test_the_things_that_a_question_names_are_its_choices(question: str, named: 
     ["What is he doing?", "Can you tell me what colour it is?", "How many men or women are there?", "A dog?", "?", ""],
 )
 def test_an_open_question_offers_nothing_but_not_knowing(question: str) -> None:
-    assert choices_of(question) == (DONT_KNOW,)
+    assert find_choices(question) == (DONT_KNOW,)
 
 
 @given(st.text())
 def test_whatever_is_asked_not_knowing_is_the_last_choice_and_none_is_empty(question: str) -> None:
-    choices = choices_of(question)
+    choices = find_choices(question)
     assert choices[-1] == DONT_KNOW and all(choice.strip() for choice in choices)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from viewfinder.questioners.answers import as_number, is_in_range
+from viewfinder.questioners.answers import is_in_range, parse_number
 from viewfinder.questioners.base import Column
-from viewfinder.questioners.columns import Split, follows, split_by
+from viewfinder.questioners.columns import ColumnSplit, column_dependence, split_column
 
 
 def column(entries: Sequence[str | None]) -> Column:
@@ -17,11 +17,11 @@ def column(entries: Sequence[str | None]) -> Column:
     return values, np.array(codes, np.int32)
 
 
-def split(name: str, entries: Sequence[str | None]) -> Split | None:
-    return split_by(name, column(entries), np.full(len(entries), 1 / len(entries)))
+def split(name: str, entries: Sequence[str | None]) -> ColumnSplit | None:
+    return split_column(name, column(entries), np.full(len(entries), 1 / len(entries)))
 
 
-def labels(found: Split | None) -> tuple[str, ...]:
+def labels(found: ColumnSplit | None) -> tuple[str, ...]:
     assert found is not None
     return found.labels
 
@@ -35,7 +35,7 @@ def test_a_column_of_a_few_values_splits_by_value() -> None:
 
 def test_values_that_no_candidate_has_are_no_answers() -> None:
     codes_c = np.array([4, 2, 4], np.int32)
-    found = split_by("colour", (("a", "b", "c", "d", "e"), codes_c), np.full(3, 1 / 3))
+    found = split_column("colour", (("a", "b", "c", "d", "e"), codes_c), np.full(3, 1 / 3))
     assert found is not None
     assert found.labels == ("c", "e")
     assert found.codes_c.tolist() == [1, 0, 1]
@@ -80,7 +80,7 @@ def test_many_prices_become_ranges_that_hold_what_they_say() -> None:
     assert found.ordered
     assert labels(found) == ("under 350", "350 to 599", "600 to 849", "850 or more")
     for price, code in zip(prices, found.codes_c, strict=True):
-        number = as_number(price)
+        number = parse_number(price)
         assert number is not None
         assert [bool(is_in_range(label, number)) for label in found.labels].index(True) == code
         assert sum(bool(is_in_range(label, number)) for label in found.labels) == 1
@@ -104,8 +104,8 @@ def test_how_far_a_column_follows_is_the_share_of_pairs_counted_one_by_one() -> 
     codes, given = rng.integers(-1, 3, 40), rng.integers(-1, 5, 40)
     known = [(c, g) for c, g in zip(codes, given, strict=True) if c >= 0 and g >= 0]
     alike = [a[0] == b[0] for i, a in enumerate(known) for b in known[:i] if a[1] == b[1]]
-    assert follows(codes, given) == pytest.approx(sum(alike) / len(alike))
-    assert follows(codes, np.full(40, -1)) == follows(np.arange(40), np.arange(40)) == 0
+    assert column_dependence(codes, given) == pytest.approx(sum(alike) / len(alike))
+    assert column_dependence(codes, np.full(40, -1)) == column_dependence(np.arange(40), np.arange(40)) == 0
 
 
 def test_dates_split_by_year() -> None:
@@ -119,10 +119,10 @@ def test_dates_split_by_year() -> None:
 def test_the_likelier_part_of_the_numbers_is_cut_finer() -> None:
     entries = column([str(i) for i in range(100, 200)])
     probabilities_c = np.where(np.arange(100) < 20, 0.045, 0.1 / 80)
-    found = split_by("price", entries, probabilities_c)
+    found = split_column("price", entries, probabilities_c)
     assert found is not None
     assert "or more" in found.labels[-1]
-    assert as_number(found.labels[-1].split()[0]) == 120
+    assert parse_number(found.labels[-1].split()[0]) == 120
 
 
 def test_one_number_for_nearly_all_makes_no_ranges_out_of_nothing() -> None:

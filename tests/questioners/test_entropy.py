@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import Float
 
-from viewfinder.questioners.entropy import entropy_bits, gain_of_guessed, gain_of_known, shares
+from viewfinder.questioners.entropy import code_shares, entropy_bits, guessed_answers_gain, known_answers_gain
 
 
 def obvious_gain(prior: list[float], answers: list[list[float]]) -> float:
@@ -46,33 +46,33 @@ def test_entropy_is_taken_along_the_last_axis() -> None:
 
 
 def test_a_known_value_tells_the_entropy_of_its_shares() -> None:
-    assert gain_of_known(np.array([0.5, 0.5])) == 1
-    assert gain_of_known(np.array([0.25] * 4)) == 2
+    assert known_answers_gain(np.array([0.5, 0.5])) == 1
+    assert known_answers_gain(np.array([0.25] * 4)) == 2
     # 0.9 * log2(1/0.9) + 0.1 * log2(1/0.1) = 0.1368 + 0.3322
-    assert gain_of_known(np.array([0.9, 0.1])) == pytest.approx(0.4690, abs=1e-4)
+    assert known_answers_gain(np.array([0.9, 0.1])) == pytest.approx(0.4690, abs=1e-4)
 
 
 def test_an_answer_that_is_wrong_one_time_in_twenty_tells_less() -> None:
     # The binary symmetric channel: 1 - H(0.05) = 1 - 0.2864.
-    assert gain_of_known(np.array([0.5, 0.5]), error=0.05) == pytest.approx(0.7136, abs=1e-4)
-    assert gain_of_known(np.array([0.5, 0.5]), error=0.5) == pytest.approx(0, abs=1e-12)
+    assert known_answers_gain(np.array([0.5, 0.5]), error=0.05) == pytest.approx(0.7136, abs=1e-4)
+    assert known_answers_gain(np.array([0.5, 0.5]), error=0.5) == pytest.approx(0, abs=1e-12)
 
 
 def test_one_value_or_none_tells_nothing() -> None:
-    assert gain_of_known(np.array([1.0])) == 0
-    assert gain_of_known(np.array([])) == 0
-    assert gain_of_known(np.array([0.0, 0.0]), unknown=1.0) == 0
+    assert known_answers_gain(np.array([1.0])) == 0
+    assert known_answers_gain(np.array([])) == 0
+    assert known_answers_gain(np.array([0.0, 0.0]), unknown=1.0) == 0
 
 
 def test_a_guess_that_is_alike_for_all_candidates_tells_nothing() -> None:
     answer_ca = np.tile(np.array([0.7, 0.2, 0.1]), (5, 1))
-    assert gain_of_guessed(np.full(5, 0.2), answer_ca) == pytest.approx(0, abs=1e-12)
+    assert guessed_answers_gain(np.full(5, 0.2), answer_ca) == pytest.approx(0, abs=1e-12)
 
 
 def test_a_sure_guess_tells_as_much_as_knowing() -> None:
     answer_ca = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     prior_c = np.array([0.25, 0.25, 0.5])
-    assert gain_of_guessed(prior_c, answer_ca) == gain_of_known(np.array([0.5, 0.5])) == 1
+    assert guessed_answers_gain(prior_c, answer_ca) == known_answers_gain(np.array([0.5, 0.5])) == 1
 
 
 @st.composite
@@ -88,8 +88,8 @@ def test_the_gain_of_a_known_value_is_that_of_the_definition_written_as_loops(
 ) -> None:
     count = len(prior_c)
     codes = data.draw(st.lists(st.integers(-1, values - 1), min_size=count, max_size=count))
-    share_v = shares(prior_c, np.array(codes), values)
-    fast = gain_of_known(share_v, unknown=1 - float(share_v.sum()), error=error)
+    share_v = code_shares(prior_c, np.array(codes), values)
+    fast = known_answers_gain(share_v, unknown=1 - float(share_v.sum()), error=error)
     slow = obvious_gain(prior_c.tolist(), obvious_answers(codes, values, error))
     assert fast == pytest.approx(slow, abs=1e-9)
 
@@ -101,17 +101,17 @@ def test_the_gain_of_a_guess_is_that_of_the_definition_written_as_loops(
 ) -> None:
     answer_ca = np.random.default_rng(seed).dirichlet(np.ones(4), size=len(prior_c))
     noisy = ((1 - error) * answer_ca + error / 4).tolist()
-    fast = gain_of_guessed(prior_c, answer_ca, error=error)
+    fast = guessed_answers_gain(prior_c, answer_ca, error=error)
     assert fast == pytest.approx(obvious_gain(prior_c.tolist(), noisy), abs=1e-9)
     assert -1e-9 <= fast <= float(entropy_bits(prior_c)) + 1e-9
 
 
 def test_shares_add_up_by_code_and_leave_the_unknown_out() -> None:
-    found = shares(np.array([0.1, 0.2, 0.3, 0.4]), np.array([1, -1, 1, 0]), 3)
+    found = code_shares(np.array([0.1, 0.2, 0.3, 0.4]), np.array([1, -1, 1, 0]), 3)
     np.testing.assert_allclose(found, [0.4, 0.4, 0.0])
 
 
 def test_shares_of_candidates_that_are_all_unknown_are_zero_and_no_integers() -> None:
-    found = shares(np.array([0.5, 0.5]), np.array([-1, -1]), 2)
+    found = code_shares(np.array([0.5, 0.5]), np.array([-1, -1]), 2)
     assert found.tolist() == [0, 0]
     assert found.dtype == np.float64

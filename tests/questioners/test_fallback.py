@@ -7,7 +7,7 @@ import pytest
 from viewfinder.conversation import Question, Say
 from viewfinder.errors import BadInput, EncoderMismatch, LanguageModelFailed, ViewfinderError
 from viewfinder.questioners.base import Candidates, NoQuestions, Questioner
-from viewfinder.questioners.fallback import Fallback, prepare
+from viewfinder.questioners.fallback import Fallback, prepare_questioner
 
 VIEW = Candidates(
     np.array([0.5, 0.5]),
@@ -90,6 +90,6 @@ def test_errors_of_ours_are_not_hidden() -> None:
 def test_it_is_called_as_the_first_and_prepares_both() -> None:
     told: list[str] = []
     both = Fallback(Asks(lambda: None, "first", told), Asks(lambda: None, "second", told))
-    prepare(both)
-    prepare(NoQuestions())  # which has nothing to prepare
+    prepare_questioner(both)
+    prepare_questioner(NoQuestions())  # which has nothing to prepare
     assert isinstance(both, Questioner) and both.name == "first" and told == ["first", "second"]

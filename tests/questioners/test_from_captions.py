@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from viewfinder.conversation import Say
 from viewfinder.questioners import Candidates
-from viewfinder.questioners.from_captions import SURE, caption_options, chance_there, question_about
+from viewfinder.questioners.from_captions import SURE, caption_options, presence_chances, write_thing_question
 from viewfinder.questioners.information_gain import InformationGain
 from viewfinder.questioners.options import DEFAULTS
 
@@ -94,12 +94,12 @@ def test_not_mentioned_is_weak_evidence_and_weaker_the_less_was_written() -> Non
     # Of four pictures alike the first two have two captions each, one of which mentions it:
     # m = (2 + 1) / (4 + 2) = 0.5, s = 0.5. The third, of one caption: 0.5 * 0.5 / (0.25 + 0.5) = 1/3;
     # the fourth, of three: 1/16 / (1/16 + 1/2) = 1/9.
-    yes_c = chance_there({0: 1, 1: 1}, {0: 2, 1: 2, 2: 1, 3: 3}, np.full(4, 0.25))
+    yes_c = presence_chances({0: 1, 1: 1}, {0: 2, 1: 2, 2: 1, 3: 3}, np.full(4, 0.25))
     assert yes_c.tolist() == pytest.approx([SURE, SURE, 1 / 3, 1 / 9])
 
 
 def test_of_a_picture_without_captions_nothing_is_known() -> None:
-    yes_c = chance_there({0: 1}, {0: 1, 1: 1}, np.array([0.25, 0.25, 0.5]))
+    yes_c = presence_chances({0: 1}, {0: 1, 1: 1}, np.array([0.25, 0.25, 0.5]))
     assert yes_c[2] == pytest.approx(0.5)
 
 
@@ -112,4 +112,4 @@ def test_of_a_picture_without_captions_nothing_is_known() -> None:
     ],
 )
 def test_a_thing_is_asked_for_as_it_is_written_most_often(written: Counter[str], question: str) -> None:
-    assert question_about(written) == question
+    assert write_thing_question(written) == question

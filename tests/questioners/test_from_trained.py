@@ -11,15 +11,28 @@ from jaxtyping import Float, Float32
 from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import EncoderMismatch
-from viewfinder.questioners import Candidates, Sight
-from viewfinder.questioners.from_trained import belief, echoes, foreknown, labels_meant, trained_options
+from viewfinder.questioners import Candidates, PictureProjection
+from viewfinder.questioners.from_trained import (
+    explained_share,
+    find_labels_meant,
+    predict_candidates,
+    trained_options,
+    update_belief,
+)
 from viewfinder.questioners.information_gain import InformationGain
-from viewfinder.questioners.open_questions import MAIN, THINGS, heard, is_listed, open_options, things_of
+from viewfinder.questioners.open_questions import (
+    LIST_QUESTION,
+    MAIN_QUESTION,
+    believe_open_answers,
+    has_listed_things,
+    open_options,
+    predict_things,
+)
 from viewfinder.questioners.options import DEFAULTS
-from viewfinder.questioners.things import as_common
-from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions, needs_of
-from viewfinder.questioners.trained.selector import Selector
-from viewfinder.questioners.trained.trained import Answering
+from viewfinder.questioners.things import limit_things
+from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions, required_mentions
+from viewfinder.questioners.trained.selector import QuestionSelector
+from viewfinder.questioners.trained.trained import AnswerPredictor
 from viewfinder.training.weights import Card
 
 RAW = "raw-of-tests"
@@ -39,18 +52,23 @@ WIDTH = sum(len(answers) for answers in POOL.values())
 
 
 def pool_question(number: int, text: str, answers: tuple[str, ...]) -> PoolQuestion:
-    return PoolQuestion(text, answers, 1 / len(POOL), 1.0, True, 0.9, 0.5, number, needs_of(text))
+    return PoolQuestion(text, answers, 1 / len(POOL), 1.0, True, 0.9, 0.5, number, required_mentions(text))
 
 
 def learnt() -> TrainedQuestions:
     """Questions whose answers are what is seen: the logits are the logarithms of a picture's numbers."""
     sizes = [len(answers) for answers in POOL.values()]
-    sight = Sight("tests", RAW, WIDTH, lambda raw_ng: raw_ng.astype(np.float32))
-    answering = Answering(sight, np.eye(WIDTH, dtype=np.float32), np.zeros(WIDTH, np.float32), np.cumsum([0, *sizes]))
-    zeros = {name: np.zeros((1,) * (2 if name.partition("_")[2][1:] else 1)) for name in Selector.__dataclass_fields__}
+    sight = PictureProjection("tests", RAW, WIDTH, lambda raw_ng: raw_ng.astype(np.float32))
+    answering = AnswerPredictor(
+        sight, np.eye(WIDTH, dtype=np.float32), np.zeros(WIDTH, np.float32), np.cumsum([0, *sizes])
+    )
+    zeros = {
+        name: np.zeros((1,) * (2 if name.partition("_")[2][1:] else 1))
+        for name in QuestionSelector.__dataclass_fields__
+    }
     questions = tuple(pool_question(q, text, answers) for q, (text, answers) in enumerate(POOL.items()))
     card = Card(system="questions", preset="", encoder=RAW)
-    return TrainedQuestions(questions, "sentences-of-tests", card, Selector(**zeros), answering)
+    return TrainedQuestions(questions, "sentences-of-tests", card, QuestionSelector(**zeros), answering)
 
 
 @dataclass
@@ -62,7 +80,7 @@ class Seen:
     sentences_version: str = "sentences-of-tests"
     foreseen: list[str] = field(default_factory=list)
 
-    def seen(self, sight: Sight) -> Float32[np.ndarray, "c k"]:
+    def seen(self, sight: PictureProjection) -> Float32[np.ndarray, "c k"]:
         if sight.raw_version != self.raw_version:
             raise EncoderMismatch("other vectors")
         return np.log(np.array(self.chances, np.float32))
@@ -113,7 +131,7 @@ def answered(question: str, text: str) -> Answer:
 
 
 def options_of(view: Candidates) -> dict[str, float]:
-    known = foreknown(view, learnt())
+    known = predict_candidates(view, learnt())
     assert known is not None
     return {option.text: option.gain for option in trained_options(known, replace(DEFAULTS, least_gain=-1.0))}
 
@@ -142,13 +160,13 @@ def test_an_answer_makes_the_candidates_likelier_that_would_give_it() -> None:
     view = view_of(FOUR, Say("a picture"), answered("Where was this taken?", "on a beach"))
     seen_ck = np.log(np.array(FOUR, np.float32))
     # Two beaches at 0.94, two others at 0.02.
-    assert belief(view, learnt(), seen_ck).tolist() == pytest.approx([0.94 / 1.92] * 2 + [0.02 / 1.92] * 2)
+    assert update_belief(view, learnt(), seen_ck).tolist() == pytest.approx([0.94 / 1.92] * 2 + [0.02 / 1.92] * 2)
 
 
 def test_dont_know_and_unknown_words_change_nothing() -> None:
     for said in ("don't know", "in Wonderland"):
         view = view_of(FOUR, answered("Where was this taken?", said))
-        assert belief(view, learnt(), np.log(np.array(FOUR, np.float32))).tolist() == [0.25] * 4
+        assert update_belief(view, learnt(), np.log(np.array(FOUR, np.float32))).tolist() == [0.25] * 4
 
 
 @pytest.mark.parametrize(
@@ -161,7 +179,7 @@ def test_dont_know_and_unknown_words_change_nothing() -> None:
     ],
 )
 def test_answers_in_free_words_come_to_known_ones(answer: str, labels: tuple[str, ...], meant: list[int]) -> None:
-    assert labels_meant(answer, labels) == meant
+    assert find_labels_meant(answer, labels) == meant
 
 
 def test_a_question_about_the_same_is_an_echo_and_about_something_else_is_not() -> None:
@@ -170,15 +188,15 @@ def test_a_question_about_the_same_is_an_echo_and_about_something_else_is_not() 
     day_ca = np.column_stack([light_c, 1 - light_c])
     dark_ca = np.column_stack([0.9 - 0.8 * light_c, 0.1 + 0.8 * light_c])
     dog_c = rng.random(100).astype(np.float32)
-    assert echoes(dark_ca, day_ca) == pytest.approx(1.0, abs=1e-3)
-    assert echoes(np.column_stack([dog_c, 1 - dog_c]), day_ca) < 0.2
-    assert echoes(dark_ca, day_ca[:, :0]) == 0.0
+    assert explained_share(dark_ca, day_ca) == pytest.approx(1.0, abs=1e-3)
+    assert explained_share(np.column_stack([dog_c, 1 - dog_c]), day_ca) < 0.2
+    assert explained_share(dark_ca, day_ca[:, :0]) == 0.0
 
 
 def test_learnt_questions_are_asked_instead_of_tags() -> None:
     asked = InformationGain(trained=learnt()).ask(view_of(FOUR * 4))
     assert asked is not None
-    assert asked.text in {*POOL, THINGS, MAIN}
+    assert asked.text in {*POOL, LIST_QUESTION, MAIN_QUESTION}
     assert asked.attribute is None
 
 
@@ -222,9 +240,9 @@ def test_the_best_are_tried_on_the_retriever() -> None:
 
 def test_an_open_question_tells_more_than_each_of_the_questions_that_it_answers() -> None:
     view = view_of(FOUR * 4)
-    known = foreknown(view, learnt())
+    known = predict_candidates(view, learnt())
     assert known is not None
-    what_is_there = next(option for option in open_options(view, known) if option.text == THINGS)
+    what_is_there = next(option for option in open_options(view, known) if option.text == LIST_QUESTION)
     assert what_is_there.gain > max(
         options_of(view)[text] for text in POOL if text.startswith(("Is there", "Are there"))
     )
@@ -232,35 +250,35 @@ def test_an_open_question_tells_more_than_each_of_the_questions_that_it_answers(
 
 
 def test_things_are_named_as_they_were_asked_for() -> None:
-    known = foreknown(view_of(FOUR), learnt())
+    known = predict_candidates(view_of(FOUR), learnt())
     assert known is not None
-    assert things_of(known).names == ("a dog", "a boat", "a chair", "trees")
+    assert predict_things(known).names == ("a dog", "a boat", "a chair", "trees")
 
 
 def test_yes_is_no_commoner_than_things_are_in_pictures() -> None:
     # Two things of even odds, one in all is likely: the odds stay. Of four, one in all: each a quarter.
-    assert as_common(np.array([[0.5, 0.5]]), 1.0).tolist() == [[0.5, 0.5]]
-    assert as_common(np.full((1, 4), 0.5), 1.0).tolist() == [pytest.approx([0.25] * 4)]
+    assert limit_things(np.array([[0.5, 0.5]]), 1.0).tolist() == [[0.5, 0.5]]
+    assert limit_things(np.full((1, 4), 0.5), 1.0).tolist() == [pytest.approx([0.25] * 4)]
 
 
 def test_making_yes_rarer_keeps_the_order() -> None:
-    rare_ct = as_common(np.array([[0.9, 0.8], [0.5, 0.6]]), 1.0)
+    rare_ct = limit_things(np.array([[0.9, 0.8], [0.5, 0.6]]), 1.0)
     assert rare_ct.sum(axis=1).mean() == pytest.approx(1.0)
     assert (rare_ct[0] > rare_ct[1]).all()
 
 
 def test_once_things_were_listed_no_thing_is_asked_for() -> None:
-    listed = answered(THINGS, "a dog and a boat")
-    assert is_listed(view_of(FOUR, listed))
-    assert not is_listed(view_of(FOUR, answered(THINGS, "don't know")))
+    listed = answered(LIST_QUESTION, "a dog and a boat")
+    assert has_listed_things(view_of(FOUR, listed))
+    assert not has_listed_things(view_of(FOUR, answered(LIST_QUESTION, "don't know")))
     texts = [option.text for option in InformationGain(trained=learnt()).options(view_of(FOUR, Say("it"), listed))]
     assert not any(text.startswith(("Is there", "Are there")) for text in texts)
 
 
 def test_what_was_listed_is_believed_and_so_is_what_was_not() -> None:
-    known = foreknown(view_of(FOUR, answered(THINGS, "a dog")), learnt())
+    known = predict_candidates(view_of(FOUR, answered(LIST_QUESTION, "a dog")), learnt())
     assert known is not None
-    believed_c = heard(view_of(FOUR, answered(THINGS, "a dog")), known).belief_c
+    believed_c = believe_open_answers(view_of(FOUR, answered(LIST_QUESTION, "a dog")), known).belief_c
     assert believed_c.argmax() == 0
     assert believed_c[2] == believed_c.min()
 
@@ -268,6 +286,6 @@ def test_what_was_listed_is_believed_and_so_is_what_was_not() -> None:
 def test_too_few_things_make_no_open_question() -> None:
     asked = ["Is there a dog?", "Is there a boat?"]
     view = view_of(FOUR, asked=asked)
-    known = foreknown(view, learnt())
+    known = predict_candidates(view, learnt())
     assert known is not None
     assert [*open_options(view, known)] == []

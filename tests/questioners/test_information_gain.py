@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from viewfinder.conversation import Question
 from viewfinder.encoders.tags import TagVectors, tag_groups
-from viewfinder.questioners import Candidates, Column, InformationGain, values_meant
+from viewfinder.questioners import Candidates, Column, InformationGain, find_values_meant
 
 WIDTH = 256
 
@@ -100,7 +100,7 @@ def test_more_than_six_answers_are_folded_into_something_else() -> None:
     entries = [value for i, value in enumerate("abcdefgh") for _ in range(10 - i)]
     question = asked(view_of({"pattern": entries}))
     assert question.choices == ("a", "b", "c", "d", "e", "something else", "don't know")
-    assert values_meant(question, "something else", list("abcdefgh")) == ("f", "g", "h")
+    assert find_values_meant(question, "something else", list("abcdefgh")) == ("f", "g", "h")
 
 
 def test_a_rare_answer_is_folded_even_where_there_is_room() -> None:

@@ -16,9 +16,9 @@ from viewfinder.conversation import Answer, Question, Say, Show
 from viewfinder.errors import LanguageModelFailed
 from viewfinder.language.endpoint import Endpoint
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.fallback import Fallback, prepare
+from viewfinder.questioners.fallback import Fallback, prepare_questioner
 from viewfinder.questioners.information_gain import InformationGain
-from viewfinder.questioners.llm import FewShot, Settings
+from viewfinder.questioners.llm import FewShotQuestioner, FewShotSettings
 
 ASKED = Question("Is it big?", ("yes", "no"), "llm")
 COLOUR = (("red", "blue"), np.array([0, 1], np.int32))
@@ -44,8 +44,8 @@ class Server:
     asked: list[dict[str, Any]] = field(default_factory=list)
     released: threading.Event = field(default_factory=threading.Event)
 
-    def questioner(self, **settings: Any) -> FewShot:
-        return FewShot(Endpoint(f"{self.url}/v1", "tiny"), Settings(**({"seconds": 60.0} | settings)))
+    def questioner(self, **settings: Any) -> FewShotQuestioner:
+        return FewShotQuestioner(Endpoint(f"{self.url}/v1", "tiny"), FewShotSettings(**({"seconds": 60.0} | settings)))
 
 
 @pytest.fixture
@@ -128,8 +128,8 @@ def test_all_tries_share_one_time(server: Server) -> None:
     """By a clock of its own, on which a try takes 4 s: 10 s are over in the third."""
     times = iter([0.0, 0.0, 4.0, 8.0, 12.0])
     server.say = lambda n: "no question"
-    questioner = FewShot(
-        Endpoint(f"{server.url}/v1", "tiny"), Settings(temperatures=(0.0,) * 9), clock=lambda: next(times)
+    questioner = FewShotQuestioner(
+        Endpoint(f"{server.url}/v1", "tiny"), FewShotSettings(temperatures=(0.0,) * 9), clock=lambda: next(times)
     )
     with pytest.raises(LanguageModelFailed, match="asked no question"):
         questioner.ask(view())
@@ -137,5 +137,5 @@ def test_all_tries_share_one_time(server: Server) -> None:
 
 
 def test_a_model_behind_an_endpoint_needs_no_preparing(server: Server) -> None:
-    prepare(server.questioner())
+    prepare_questioner(server.questioner())
     assert server.asked == []

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from viewfinder.conversation import Answer, Question
 from viewfinder.questioners import Candidates
-from viewfinder.questioners.look_ahead import two_steps, used_by_retriever
+from viewfinder.questioners.look_ahead import two_step_gains, used_by_retriever
 from viewfinder.questioners.options import Option
 
 FOUR = np.full(4, 0.25)
@@ -29,22 +29,22 @@ EVEN = option([1, 0, 1, 0], [0, 1, 0, 1])
 
 
 def test_two_questions_that_halve_differently_take_two_bits() -> None:
-    assert two_steps(FOUR, [FIRST_HALF, EVEN]).tolist() == [2.0, 2.0]
+    assert two_step_gains(FOUR, [FIRST_HALF, EVEN]).tolist() == [2.0, 2.0]
 
 
 def test_a_question_followed_by_itself_in_other_words_takes_one_bit() -> None:
-    assert two_steps(FOUR, [FIRST_HALF, FIRST_HALF]).tolist() == [1.0, 1.0]
+    assert two_step_gains(FOUR, [FIRST_HALF, FIRST_HALF]).tolist() == [1.0, 1.0]
 
 
 def test_the_second_step_counts_as_far_as_the_user_goes_on() -> None:
-    assert two_steps(FOUR, [FIRST_HALF, EVEN], 0.8).tolist() == pytest.approx([1.8, 1.8])
+    assert two_step_gains(FOUR, [FIRST_HALF, EVEN], 0.8).tolist() == pytest.approx([1.8, 1.8])
 
 
 def test_dont_know_leaves_the_other_question() -> None:
     # "first half" is answered by half of the users: 0.5 bits, then the even ones (1 bit) whether answered or not.
     # "even" (1 bit) is followed by 0.5 bits.
     unsure = option([1, 1, 0, 0], [0, 0, 1, 1], can_tell=0.5)
-    assert two_steps(FOUR, [unsure, EVEN]).tolist() == pytest.approx([1.5, 1.5])
+    assert two_step_gains(FOUR, [unsure, EVEN]).tolist() == pytest.approx([1.5, 1.5])
 
 
 def test_nobody_is_asked_again_what_they_could_not_tell() -> None:
@@ -52,8 +52,8 @@ def test_nobody_is_asked_again_what_they_could_not_tell() -> None:
     # "even" is followed by "first half".
     unsure = option([1, 1, 0, 0], [0, 0, 1, 1], can_tell=0.5)
     less_sure = option([1, 0, 1, 0], [0, 1, 0, 1], can_tell=0.25)
-    assert two_steps(FOUR, [unsure, less_sure]).tolist() == pytest.approx([0.75, 0.75])
-    assert two_steps(FOUR, [unsure]).tolist() == pytest.approx([0.5])
+    assert two_step_gains(FOUR, [unsure, less_sure]).tolist() == pytest.approx([0.75, 0.75])
+    assert two_step_gains(FOUR, [unsure]).tolist() == pytest.approx([0.5])
 
 
 def test_what_opens_the_better_second_question_wins_over_the_greedy_choice() -> None:
@@ -62,10 +62,10 @@ def test_what_opens_the_better_second_question_wins_over_the_greedy_choice() -> 
     six = np.full(6, 1 / 6)
     thirds = option([1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1])
     pairs = option([1, 1, 0, 0, 1, 1], [0, 0, 1, 1, 0, 0])
-    worth_q = two_steps(six, [thirds, pairs])
+    worth_q = two_step_gains(six, [thirds, pairs])
     assert worth_q.tolist() == pytest.approx([np.log2(3), np.log2(3)])
     odd = option([1, 0, 1, 0, 1, 0], [0, 1, 0, 1, 0, 1])
-    assert two_steps(six, [thirds, pairs, odd])[2] == pytest.approx(np.log2(6))
+    assert two_step_gains(six, [thirds, pairs, odd])[2] == pytest.approx(np.log2(6))
 
 
 def slowly(
@@ -99,7 +99,7 @@ def test_two_steps_are_what_the_definition_says(seed: int, candidates: int, ques
     tables = [rng.dirichlet(np.ones(rng.integers(2, 5)), size=candidates) for _ in range(questions)]
     can_tell = rng.choice([0.2, 0.6, 1.0], questions).tolist()
     options = [option(*table.T.tolist(), can_tell=sure) for table, sure in zip(tables, can_tell, strict=True)]
-    assert two_steps(belief_c, options).tolist() == pytest.approx(slowly(belief_c, tables, can_tell), abs=1e-6)
+    assert two_step_gains(belief_c, options).tolist() == pytest.approx(slowly(belief_c, tables, can_tell), abs=1e-6)
 
 
 class Foresight:

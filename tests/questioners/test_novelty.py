@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from viewfinder.conversation import Answer, Question, Say
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.novelty import gist, is_new, is_new_to, same_question
+from viewfinder.questioners.novelty import is_new_question, is_new_to_texts, is_same_question, question_gist
 
 TALK = "is are there the a dog dogs red what in picture it"
 WORDS = st.lists(st.sampled_from(TALK.split()), min_size=1, max_size=6)
@@ -34,7 +34,7 @@ def view(*rounds: tuple[str, str]) -> Candidates:
     ],
 )
 def test_courtesies_inflection_and_case_make_no_other_question(one: str, other: str) -> None:
-    assert same_question(one, other)
+    assert is_same_question(one, other)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_courtesies_inflection_and_case_make_no_other_question(one: str, other: 
     [("Is there a table?", "What is on the table?"), ("Is it red?", "Is it blue?"), ("Where is it?", "Who is it?")],
 )
 def test_what_asks_for_something_else_is_another_question(one: str, other: str) -> None:
-    assert not same_question(one, other)
+    assert not is_same_question(one, other)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_asks_for_something_else_is_another_question(one: str, other: str) 
     ],
 )
 def test_what_the_talk_says_is_not_asked(question: str) -> None:
-    assert not is_new(question, view())
+    assert not is_new_question(question, view())
 
 
 @pytest.mark.parametrize(
@@ -65,29 +65,29 @@ def test_what_the_talk_says_is_not_asked(question: str) -> None:
     ["Is there a cat?", "Is the man black?", "What colour is the grass?", "How many dogs are there?", "Is it dark?"],
 )
 def test_what_the_talk_leaves_open_is_asked(question: str) -> None:
-    assert is_new(question, view())
+    assert is_new_question(question, view())
 
 
 def test_what_was_asked_is_not_asked_again_whatever_the_answer_was() -> None:
-    assert not is_new("are there cats?", view(("Is there a cat?", "don't know")))
-    assert not is_new("are there cats?", view(("Is there a cat?", "no")))
+    assert not is_new_question("are there cats?", view(("Is there a cat?", "don't know")))
+    assert not is_new_question("are there cats?", view(("Is there a cat?", "no")))
 
 
 def test_an_answer_tells_what_its_question_was_about() -> None:
-    assert is_new("Is the car red?", view(("Is there a car?", "yes")))
-    assert not is_new("Is the car red?", view(("Is there a red car?", "yes")))
-    assert is_new("Is the car red?", view(("Is there a car that is old and red?", "don't know")))
+    assert is_new_question("Is the car red?", view(("Is there a car?", "yes")))
+    assert not is_new_question("Is the car red?", view(("Is there a red car?", "yes")))
+    assert is_new_question("Is the car red?", view(("Is there a car that is old and red?", "don't know")))
 
 
 @given(WORDS)
 def test_no_question_is_new_to_a_talk_in_which_it_was_asked(words: list[str]) -> None:
     text = " ".join(words)
-    assert gist(text)
-    assert not is_new_to(f"{text}?", said=(), asked=(text,))
+    assert question_gist(text)
+    assert not is_new_to_texts(f"{text}?", said=(), asked=(text,))
 
 
 def test_what_an_answer_named_is_not_asked_for_by_yes_or_no() -> None:
     said = ["a skirt among dunes", "a desert"]
-    assert not is_new_to("is this in the desert?", said=said, asked=["where is this?"])
-    assert is_new_to("is it a lake?", said=said, asked=["where is this?"])
-    assert is_new_to("is this desert a large one?", said=said, asked=[])
+    assert not is_new_to_texts("is this in the desert?", said=said, asked=["where is this?"])
+    assert is_new_to_texts("is it a lake?", said=said, asked=["where is this?"])
+    assert is_new_to_texts("is this desert a large one?", said=said, asked=[])

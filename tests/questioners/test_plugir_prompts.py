@@ -3,7 +3,12 @@ from __future__ import annotations
 import pytest
 
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
-from viewfinder.questioners.plugir_prompts import answering, asking, description_of, is_uncertain
+from viewfinder.questioners.plugir_prompts import (
+    is_uncertain,
+    summarize_turns,
+    write_check_prompt,
+    write_question_prompt,
+)
 
 
 def test_the_description_is_what_was_said_with_answers_as_statements() -> None:
@@ -15,11 +20,11 @@ def test_the_description_is_what_was_said_with_answers_as_statements() -> None:
         Reject(("p1",)),
         Like("p2", "but darker"),
     ]
-    assert description_of(turns) == "two dogs on grass, no people, a ball, a red one, but darker"
+    assert summarize_turns(turns) == "two dogs on grass, no people, a ball, a red one, but darker"
 
 
 def test_what_says_nothing_has_no_description() -> None:
-    assert description_of([Like("p1"), Reject()]) == ""
+    assert summarize_turns([Like("p1"), Reject()]) == ""
 
 
 @pytest.mark.parametrize(
@@ -35,8 +40,8 @@ def test_an_answer_is_not_uncertain(reply: str) -> None:
 
 
 def test_prompts_hold_what_they_are_about_and_end_where_the_model_goes_on() -> None:
-    asked = asking("a dog", ("a black dog swims", "a dog in the snow"))
+    asked = write_question_prompt("a dog", ("a black dog swims", "a dog in the snow"))
     assert "a black dog swims; a dog in the snow" in asked
-    assert asked.endswith("Question:") and asking("a dog", ()).endswith("Question:")
-    assert "imilar pictures" not in asking("a dog", ())
-    assert answering("a dog", "Is it big?").endswith("\na dog. Is it big?")
+    assert asked.endswith("Question:") and write_question_prompt("a dog", ()).endswith("Question:")
+    assert "imilar pictures" not in write_question_prompt("a dog", ())
+    assert write_check_prompt("a dog", "Is it big?").endswith("\na dog. Is it big?")

@@ -11,10 +11,10 @@ from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.errors import EncoderMismatch
-from viewfinder.questioners.base import Candidates, Questioner, Sight
-from viewfinder.questioners.pool import REPEAT, Pool, talk_vectors
-from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions, meaning, needs_of
-from viewfinder.questioners.trained.selector import Selector
+from viewfinder.questioners.base import Candidates, PictureProjection, Questioner
+from viewfinder.questioners.pool import REPEAT_SUFFIX, PoolQuestioner, dialogue_vectors
+from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions, meaning, required_mentions
+from viewfinder.questioners.trained.selector import QuestionSelector
 from viewfinder.training.weights import Card
 
 TEXTS = ("is it dark?", "are there any dogs?", "is there a dog?", "what colour is the dog?", "is it big?")
@@ -25,13 +25,13 @@ def question(q: int) -> PoolQuestion:
     first = next(at for at, text in enumerate(TEXTS) if meaning(text) == meaning(TEXTS[q]))
     colour = "colour" in TEXTS[q]
     answers = ("black", "blackish", "white") if colour else ("no", "yes")
-    return PoolQuestion(TEXTS[q], answers, 0.2, 1.0, colour, 0.0, 0.0, first, needs_of(TEXTS[q]))
+    return PoolQuestion(TEXTS[q], answers, 0.2, 1.0, colour, 0.0, 0.0, first, required_mentions(TEXTS[q]))
 
 
-def selector() -> Selector:
+def selector() -> QuestionSelector:
     """By frequency in the order of `TEXTS`; but where the caption says "beach", the dogs come first."""
     dogs_qk = np.array([[0], [10], [10], [10], [0]], np.float32)
-    return Selector(
+    return QuestionSelector(
         caption_hs=np.array([[1, 0, 0, 0]], np.float32),
         round_ht=np.zeros((1, 8), np.float32),
         round_h=np.zeros(1, np.float32),
@@ -67,7 +67,7 @@ class Words:
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
         raise NotImplementedError
 
-    def seen(self, sight: Sight) -> Float32[np.ndarray, "c k"]:
+    def seen(self, sight: PictureProjection) -> Float32[np.ndarray, "c k"]:
         raise NotImplementedError
 
     def foresee(self, answers: Sequence[Answer]) -> Float[np.ndarray, "a c"]:
@@ -80,30 +80,30 @@ def view(*turns: Turn) -> Candidates:
     return Candidates(np.full(2, 0.5), np.ones((2, 1)), said=said, asked=asked, turns=turns, lookup=Words())
 
 
-def asked(pool: Pool, *turns: Turn) -> str | None:
+def asked(pool: PoolQuestioner, *turns: Turn) -> str | None:
     found = pool.ask(view(*turns))
     return None if found is None else found.text
 
 
 def test_it_is_a_questioner() -> None:
-    assert isinstance(Pool(TRAINED), Questioner)
+    assert isinstance(PoolQuestioner(TRAINED), Questioner)
 
 
 def test_the_likeliest_question_that_needs_nothing_unsaid_is_asked() -> None:
     # "is it big?" is the most frequent of all, but "it" could be anything.
-    assert asked(Pool(TRAINED), Say("a house")) == "is it dark?"
-    assert asked(Pool(TRAINED), Say("on the beach")) == "are there any dogs?"
+    assert asked(PoolQuestioner(TRAINED), Say("a house")) == "is it dark?"
+    assert asked(PoolQuestioner(TRAINED), Say("on the beach")) == "are there any dogs?"
 
 
 def test_a_thing_can_be_asked_about_once_it_was_mentioned() -> None:
     heard = Answer(Question("are there any dogs?"), "yes, one")
-    assert asked(Pool(TRAINED), Say("on the beach"), heard) == "what colour is the dog?"
+    assert asked(PoolQuestioner(TRAINED), Say("on the beach"), heard) == "what colour is the dog?"
     denied = Answer(Question("are there any dogs?"), "no")
-    assert asked(Pool(TRAINED), Say("on the beach"), denied) == "is it dark?"
+    assert asked(PoolQuestioner(TRAINED), Say("on the beach"), denied) == "is it dark?"
 
 
 def test_nothing_is_asked_twice_in_whatever_words_and_in_the_end_nothing_at_all() -> None:
-    pool, turns = Pool(TRAINED), list[Turn]([Say("a house")])
+    pool, turns = PoolQuestioner(TRAINED), list[Turn]([Say("a house")])
     texts = []
     while (found := pool.ask(view(*turns))) is not None:
         texts.append(found.text)
@@ -112,18 +112,18 @@ def test_nothing_is_asked_twice_in_whatever_words_and_in_the_end_nothing_at_all(
 
 
 def test_with_leave_to_repeat_the_selector_has_its_way() -> None:
-    free = Pool(TRAINED, may_repeat=True)
+    free = PoolQuestioner(TRAINED, may_repeat=True)
     first = free.ask(view(Say("a house")))
     assert first is not None and first.text == "is it big?"
     assert asked(free, Say("a house"), Answer(first, "no")) == "is it big?"
-    assert "pool.safetensors?repeat".removesuffix(REPEAT) == "pool.safetensors"
+    assert "pool.safetensors?repeat".removesuffix(REPEAT_SUFFIX) == "pool.safetensors"
 
 
 def test_choices_are_the_known_answers_or_what_the_words_leave_open() -> None:
-    known = Pool(TRAINED).ask(view(Say("a house")))
+    known = PoolQuestioner(TRAINED).ask(view(Say("a house")))
     assert known is not None
     assert known.choices == ("yes", "no", "don't know") and known.by == "pool" and "people" in known.why
-    colour = Pool(TRAINED).ask(view(Say("a dog on the beach")))
+    colour = PoolQuestioner(TRAINED).ask(view(Say("a dog on the beach")))
     assert colour is not None
     assert (colour.text, colour.choices) == ("what colour is the dog?", ("black", "white", "don't know"))
 
@@ -131,18 +131,18 @@ def test_choices_are_the_known_answers_or_what_the_words_leave_open() -> None:
 def test_another_encoder_is_refused_in_one_line() -> None:
     other = replace(view(Say("a house")), lookup=Words("words-2"))
     with pytest.raises(EncoderMismatch, match="'words-1', not 'words-2'"):
-        Pool(TRAINED).ask(other)
+        PoolQuestioner(TRAINED).ask(other)
 
 
 def test_a_talk_is_its_caption_and_its_rounds() -> None:
     turns = (Say("a beach"), Answer(Question("Any dogs?"), "no idea"), Say("it is dark"))
-    caption_s, questions_rs, answers_rs = talk_vectors(turns, Words())
+    caption_s, questions_rs, answers_rs = dialogue_vectors(turns, Words())
     assert caption_s.tolist() == [1, 0, 0, 0]
     assert questions_rs.tolist() == [[0, 1, 0, 0], [0, 0, 0, 0]]
     assert answers_rs.tolist() == [[0, 0, 0, 1], [0, 0, 1, 0]]  # "no idea" is read as "don't know"
 
 
 def test_before_anything_is_said_there_is_no_caption() -> None:
-    caption_s, questions_rs, answers_rs = talk_vectors((), Words())
+    caption_s, questions_rs, answers_rs = dialogue_vectors((), Words())
     assert not caption_s.any() and questions_rs.shape == answers_rs.shape == (0, 4)
-    assert asked(Pool(TRAINED)) == "is it dark?"
+    assert asked(PoolQuestioner(TRAINED)) == "is it dark?"

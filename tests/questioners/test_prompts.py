@@ -5,19 +5,19 @@ from hypothesis import strategies as st
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Show, Turn
 from viewfinder.questioners.prompts import (
     LONGEST,
-    MOST_ROUNDS,
+    PROMPTED_ROUNDS,
     SHORTEST,
-    described,
-    next_question_prompt,
-    question_in,
-    questions_in,
-    ten_questions_prompt,
+    join_descriptions,
+    parse_question,
+    parse_questions,
+    write_next_question_prompt,
+    write_ten_questions_prompt,
 )
 
 
 def test_the_prompt_ends_with_the_talk_where_the_next_question_stands() -> None:
     turns = (Say("A dog."), Answer(Question("Is it\nbig?"), "no"), Answer(Question("Is it old?"), ""))
-    prompt = next_question_prompt(turns)
+    prompt = write_next_question_prompt(turns)
     assert prompt is not None and prompt.endswith(
         "\n\nPhotograph: A dog\nQuestion: Is it big?\nAnswer: no\nQuestion: Is it old?\nAnswer: don't know\nQuestion:"
     )
@@ -25,16 +25,16 @@ def test_the_prompt_ends_with_the_talk_where_the_next_question_stands() -> None:
 
 def test_all_that_was_said_in_words_describes_the_picture() -> None:
     turns: tuple[Turn, ...] = (Show("my.jpg"), Say("a dog"), Like("p1", "but brown"), Reject(("p2",), "a cat"))
-    assert described(turns) == "a dog; but brown"
+    assert join_descriptions(turns) == "a dog; but brown"
 
 
 def test_where_nothing_was_said_there_is_nothing_to_ask_about() -> None:
-    assert next_question_prompt((Show("my.jpg"), Reject(("p2",)))) is None
+    assert write_next_question_prompt((Show("my.jpg"), Reject(("p2",)))) is None
 
 
 def test_of_a_long_talk_the_newest_rounds_are_told() -> None:
-    rounds = [Answer(Question(f"Is it the {n}th?"), "no") for n in range(MOST_ROUNDS + 2)]
-    prompt = next_question_prompt((Say("a dog"), *rounds))
+    rounds = [Answer(Question(f"Is it the {n}th?"), "no") for n in range(PROMPTED_ROUNDS + 2)]
+    prompt = write_next_question_prompt((Say("a dog"), *rounds))
     assert prompt is not None and "the 1th?" not in prompt and "the 2th?" in prompt and "Photograph: a dog\n" in prompt
 
 
@@ -49,7 +49,7 @@ def test_of_a_long_talk_the_newest_rounds_are_told() -> None:
     ],
 )
 def test_the_question_is_what_stands_before_the_first_question_mark(reply: str, question: str) -> None:
-    assert question_in(reply) == question
+    assert parse_question(reply) == question
 
 
 @pytest.mark.parametrize(
@@ -70,34 +70,34 @@ def test_the_question_is_what_stands_before_the_first_question_mark(reply: str, 
     ],
 )
 def test_what_is_no_question_or_nonsense_is_refused(reply: str) -> None:
-    assert question_in(reply) is None
+    assert parse_question(reply) is None
 
 
 def test_a_list_is_read_by_line_by_number_or_one_after_the_other() -> None:
     asked = ("Is it big?", "Is it black-and-white, or red?", "Where is it?")
-    assert questions_in("\n".join(f"{n}. {text}" for n, text in enumerate(asked, 1))) == asked
-    assert questions_in(" ".join(f"{n}) {text}" for n, text in enumerate(asked, 1))) == asked
-    assert questions_in("\n".join(f"- {text}" for text in asked)) == asked
-    assert questions_in("Here are some:\n" + " ".join(asked)) == asked
+    assert parse_questions("\n".join(f"{n}. {text}" for n, text in enumerate(asked, 1))) == asked
+    assert parse_questions(" ".join(f"{n}) {text}" for n, text in enumerate(asked, 1))) == asked
+    assert parse_questions("\n".join(f"- {text}" for text in asked)) == asked
+    assert parse_questions("Here are some:\n" + " ".join(asked)) == asked
 
 
 def test_a_forgotten_question_mark_is_put_where_a_question_begins() -> None:
-    assert questions_in("What is the dog doing\n2. Is it big.\n3. A dog on a beach") == (
+    assert parse_questions("What is the dog doing\n2. Is it big.\n3. A dog on a beach") == (
         "What is the dog doing?",
         "Is it big?",
     )
 
 
 def test_answers_between_questions_are_left_out() -> None:
-    assert questions_in("1. Is it big? Yes.\nAnswer: no\n2. Who is it? A man") == ("Is it big?", "Who is it?")
+    assert parse_questions("1. Is it big? Yes.\nAnswer: no\n2. Who is it? A man") == ("Is it big?", "Who is it?")
 
 
 @given(st.text())
 def test_every_question_found_is_one_of_a_few_words_that_ends_in_its_only_mark(reply: str) -> None:
-    for question in questions_in(f"{reply} is it big? {reply}"):
+    for question in parse_questions(f"{reply} is it big? {reply}"):
         assert question.index("?") == len(question) - 1
         assert SHORTEST <= len(question.split()) <= LONGEST
 
 
 def test_ten_questions_are_asked_for_after_the_caption() -> None:
-    assert ten_questions_prompt("a {dog}\n on a beach.").endswith("Photograph: a {dog} on a beach\n1.")
+    assert write_ten_questions_prompt("a {dog}\n on a beach.").endswith("Photograph: a {dog} on a beach\n1.")

@@ -11,7 +11,7 @@ from viewfinder.conversation import Answer, Like, Question, Say
 from viewfinder.data.dialogues import read_dialogues
 from viewfinder.errors import BadInput
 from viewfinder.questioners.base import Candidates, Questioner
-from viewfinder.questioners.recorded import Recorded, load_recorded
+from viewfinder.questioners.recorded import RecordedQuestioner, load_recorded
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 RELEASED = SHARED / "chatir" / "dialogues"
@@ -27,7 +27,7 @@ def saved(folder: Path, *talks: object, name: str = "talks.json") -> Path:
     return folder / name
 
 
-def replayed(questioner: Recorded, first: str, answer: str = "don't know") -> list[str]:
+def replayed(questioner: RecordedQuestioner, first: str, answer: str = "don't know") -> list[str]:
     """What is asked until nothing is, whatever is answered."""
     view = replace(VIEW, turns=(Say(first),))
     asked: list[Question] = []

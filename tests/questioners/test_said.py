@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from viewfinder.questioners.said import Said, stem, stems
+from viewfinder.questioners.said import PhraseIndex, stem, stems
 
 
 @pytest.mark.parametrize(
@@ -36,24 +36,24 @@ def test_different_words_stay_different(one: str, other: str) -> None:
 
 
 def test_a_word_inside_another_was_not_said() -> None:
-    said = Said(["a bored carpenter"])
+    said = PhraseIndex(["a bored carpenter"])
     assert not said.names("red")
     assert not said.names("car")
 
 
 def test_a_phrase_is_said_only_in_its_order_and_within_one_text() -> None:
-    assert Said(["navy-blue shoes"]).names("Navy Blue")
-    assert not Said(["blue navy"]).names("Navy Blue")
-    assert not Said(["the navy", "blue shoes"]).names("Navy Blue")
+    assert PhraseIndex(["navy-blue shoes"]).names("Navy Blue")
+    assert not PhraseIndex(["blue navy"]).names("Navy Blue")
+    assert not PhraseIndex(["the navy", "blue shoes"]).names("Navy Blue")
 
 
 @pytest.mark.parametrize("phrase", ["no", "Yes", "None", "M", "12", "", "-", "the"])
 def test_values_that_mean_too_many_things_are_never_taken_as_said(phrase: str) -> None:
-    assert not Said(["no, yes, none of the 12 in M - the the"]).names(phrase)
+    assert not PhraseIndex(["no, yes, none of the 12 in M - the the"]).names(phrase)
 
 
 def test_years_and_other_languages_count() -> None:
-    said = Said(["ein roter Hund von 2011, größe egal"])
+    said = PhraseIndex(["ein roter Hund von 2011, größe egal"])
     assert said.names("2011")
     assert said.names("Hund")
     assert said.names("Größe")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from viewfinder.questioners.selecting import divergences, least_moving
+from viewfinder.questioners.selecting import find_least_moving, kl_divergences
 
 PICTURES = np.eye(4, dtype=np.float32)
 """Four pictures that have nothing in common."""
@@ -12,14 +12,14 @@ PICTURES = np.eye(4, dtype=np.float32)
 def test_the_divergence_is_that_of_the_book() -> None:
     # 0.5 ln(0.5/0.25) + 0.5 ln(0.5/0.75) = 0.3466 - 0.2027 = 0.1438
     present, asked = np.array([0.5, 0.5]), np.array([[0.25, 0.75], [0.5, 0.5]])
-    np.testing.assert_allclose(divergences(present, asked), [0.1438, 0.0], atol=1e-4)
+    np.testing.assert_allclose(kl_divergences(present, asked), [0.1438, 0.0], atol=1e-4)
 
 
 def test_the_question_that_moves_the_ranking_least_is_chosen() -> None:
     description = np.array([0.6, 0.8, 0.0, 0.0], np.float32)
     astray, fitting = np.array([[0.0, 0.0, 1.0, 0.0], [0.7071, 0.7071, 0.0, 0.0]], np.float32)
-    assert least_moving(description, np.stack([astray, fitting]), PICTURES, without_first=0) == 1
-    assert least_moving(description, np.stack([fitting, astray]), PICTURES, without_first=0) == 0
+    assert find_least_moving(description, np.stack([astray, fitting]), PICTURES, without_first=0) == 1
+    assert find_least_moving(description, np.stack([fitting, astray]), PICTURES, without_first=0) == 0
 
 
 def test_the_nearest_pictures_play_no_role() -> None:
@@ -31,10 +31,10 @@ def test_the_nearest_pictures_play_no_role() -> None:
     softened = np.exp([0.36, 0.48]) / np.exp([0.36, 0.48]).sum()
     before = np.exp([0.6, 0.8]) / np.exp([0.6, 0.8]).sum()
     assert (before * np.log(before / softened)).sum() == pytest.approx(0.0008, abs=1e-4)
-    assert least_moving(description, asked, PICTURES, without_first=2) == 0
+    assert find_least_moving(description, asked, PICTURES, without_first=2) == 0
 
 
 def test_too_few_pictures_are_all_looked_at() -> None:
     description = np.array([1.0, 0.0, 0.0, 0.0], np.float32)
     asked = np.array([[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]], np.float32)
-    assert least_moving(description, asked, PICTURES[:2], without_first=10) == 1
+    assert find_least_moving(description, asked, PICTURES[:2], without_first=10) == 1

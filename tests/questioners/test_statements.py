@@ -5,7 +5,7 @@ import pytest
 from viewfinder.conversation import Answer, Conversation, Question, Say
 from viewfinder.index import Gallery
 from viewfinder.index.resolving import resolve
-from viewfinder.questioners import statement
+from viewfinder.questioners import write_statement
 from viewfinder.testing import ColourEncoder, tiny_snapshot
 
 
@@ -22,7 +22,7 @@ from viewfinder.testing import ColourEncoder, tiny_snapshot
     ],
 )
 def test_a_question_and_its_answer_become_one_statement(question: str, answer: str, said: str) -> None:
-    assert statement(question, answer) == said
+    assert write_statement(question, answer) == said
 
 
 def test_an_open_question_is_resolved_with_what_it_asked_about() -> None:

@@ -10,10 +10,17 @@ from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Answer, Question, Say, Show, Turn
 from viewfinder.errors import BadInput, EncoderMismatch, LanguageModelFailed
-from viewfinder.questioners.base import Candidates, Lookup, Sight
+from viewfinder.questioners.base import Candidates, Lookup, PictureProjection
 from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions
-from viewfinder.questioners.trained.selector import Selector
-from viewfinder.questioners.unanswered import KEPT, Selected, Unanswered, Written, load_unanswered, new_questions
+from viewfinder.questioners.trained.selector import QuestionSelector
+from viewfinder.questioners.unanswered import (
+    REMEMBERED_CAPTIONS,
+    ListedQuestions,
+    PooledQuestions,
+    UnansweredQuestioner,
+    load_unanswered,
+    select_new_questions,
+)
 from viewfinder.testing import ScriptedModel
 from viewfinder.training.weights import Card
 
@@ -46,7 +53,7 @@ def view(*rounds: tuple[str, str], said: str = "a dog", lookup: Lookup | None = 
     )
 
 
-def talk(questioner: Unanswered, answer: str) -> list[str]:
+def talk(questioner: UnansweredQuestioner, answer: str) -> list[str]:
     rounds: list[tuple[str, str]] = []
     while (question := questioner.ask(view(*rounds))) is not None:
         rounds.append((question.text, answer))
@@ -55,40 +62,40 @@ def talk(questioner: Unanswered, answer: str) -> list[str]:
 
 def test_ten_questions_are_asked_in_their_order_whatever_is_answered() -> None:
     source = Listed((*TEN, "Is there one more?"))
-    assert talk(Unanswered(source), "no") == list(TEN)
-    assert talk(Unanswered(source), "yes, and it is wet") == list(TEN)
+    assert talk(UnansweredQuestioner(source), "no") == list(TEN)
+    assert talk(UnansweredQuestioner(source), "yes, and it is wet") == list(TEN)
 
 
 def test_a_question_says_its_place_and_whose_it_is() -> None:
-    question = Unanswered(Listed(TEN)).ask(view((TEN[0], "no")))
+    question = UnansweredQuestioner(Listed(TEN)).ask(view((TEN[0], "no")))
     assert question is not None and (question.by, question.choices) == ("unanswered", ("yes", "no", "don't know"))
     assert question.why == "question 2 of 10 that listed had after the first turn"
 
 
 def test_a_question_that_another_asked_in_between_changes_nothing() -> None:
-    question = Unanswered(Listed(TEN)).ask(view((TEN[0], "no"), ("How old is it?", "two")))
+    question = UnansweredQuestioner(Listed(TEN)).ask(view((TEN[0], "no"), ("How old is it?", "two")))
     assert question is not None and question.text == TEN[1]
 
 
 def test_a_caption_has_its_questions_once_and_the_oldest_are_forgotten() -> None:
     source = Listed(TEN)
-    questioner = Unanswered(source)
-    for n in [0, 0, *range(KEPT), 0, KEPT, 0, 1]:
+    questioner = UnansweredQuestioner(source)
+    for n in [0, 0, *range(REMEMBERED_CAPTIONS), 0, REMEMBERED_CAPTIONS, 0, 1]:
         questioner.ask(view(said=f"dog {n}"))
     # dog 0 was used before each that came new, so dog 1 made room for the last of them.
-    assert source.captions == [*(f"dog {n}" for n in range(KEPT + 1)), "dog 1"]
+    assert source.captions == [*(f"dog {n}" for n in range(REMEMBERED_CAPTIONS + 1)), "dog 1"]
 
 
 def test_what_the_caption_says_and_what_was_listed_before_is_left_out() -> None:
     listed = ("Is there a dog?", "Is it wet?", "is it wet?", "What colour is the dog?")
-    assert new_questions(listed, "a black dog", 10) == ("Is it wet?",)
+    assert select_new_questions(listed, "a black dog", 10) == ("Is it wet?",)
 
 
 def test_without_words_or_without_questions_there_is_nothing_to_ask() -> None:
     pictured = Candidates(np.array([1.0]), np.zeros((1, 3)), turns=(Show("my.jpg"), Say("a dog")))
-    assert Unanswered(Listed(TEN)).ask(pictured) is None
+    assert UnansweredQuestioner(Listed(TEN)).ask(pictured) is None
     with pytest.raises(LanguageModelFailed, match=r"^listed had no question after the first turn$"):
-        Unanswered(Listed(("Is there a dog?",))).ask(view())
+        UnansweredQuestioner(Listed(("Is there a dog?",))).ask(view())
 
 
 def writes(*texts: str) -> ScriptedModel:
@@ -105,14 +112,14 @@ def writes(*texts: str) -> ScriptedModel:
 
 def test_a_language_model_lists_them_all_in_one_text() -> None:
     model = writes("\n".join(f"{n}. {text}" for n, text in enumerate(TEN, start=1)).removeprefix("1."))
-    assert talk(Unanswered(Written(model)), "no") == list(TEN)
+    assert talk(UnansweredQuestioner(ListedQuestions(model)), "no") == list(TEN)
     assert len(model.prompts) == 1 and model.prompts[0].endswith("Photograph: a dog\n1.")
 
 
 def test_a_list_that_repeats_itself_is_gone_on_with() -> None:
     first = "Is it a well-fed dog, or a thin one?\n2. Where is it?\n3. A dog.\n4. where is it?"
     model = writes(first, "Where is it?\n4. Is it old?")
-    assert talk(Unanswered(Written(model)), "no") == [
+    assert talk(UnansweredQuestioner(ListedQuestions(model)), "no") == [
         "Is it a well-fed dog, or a thin one?",
         "Where is it?",
         "Is it old?",
@@ -122,7 +129,7 @@ def test_a_list_that_repeats_itself_is_gone_on_with() -> None:
 
 def test_a_model_that_lists_nothing_in_time_has_failed() -> None:
     with pytest.raises(LanguageModelFailed, match="writes took longer than 1 s"):
-        Unanswered(Written(writes())).ask(view())
+        UnansweredQuestioner(ListedQuestions(writes())).ask(view())
 
 
 @dataclass(frozen=True)
@@ -140,7 +147,7 @@ class Sentences:
     def captions(self) -> Sequence[tuple[str, ...]]:
         return [(), ()]
 
-    def seen(self, sight: Sight) -> Float32[np.ndarray, "c k"]:
+    def seen(self, sight: PictureProjection) -> Float32[np.ndarray, "c k"]:
         raise AssertionError
 
     def foresee(self, answers: Sequence[Answer]) -> Float[np.ndarray, "a c"]:
@@ -155,7 +162,7 @@ def pool() -> TrainedQuestions:
         for n, text in enumerate(texts)
     )
     likes = np.array([[2, 0], [3, 0], [1, 4], [9, 9]], np.float32)
-    selector = Selector(
+    selector = QuestionSelector(
         caption_hs=np.eye(2, dtype=np.float32),
         round_ht=np.zeros((2, 4), np.float32),
         round_h=np.zeros(2, np.float32),
@@ -170,7 +177,7 @@ def pool() -> TrainedQuestions:
 
 
 def selected(said: str, lookup: Lookup | None) -> list[str]:
-    return list(Selected(pool(), "photos").questions(said, lookup))
+    return list(PooledQuestions(pool(), "photos").questions(said, lookup))
 
 
 def test_of_trained_questions_the_likeliest_after_the_caption_are_taken_one_a_meaning() -> None:

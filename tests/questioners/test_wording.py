@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from viewfinder.questioners.wording import (
-    can_tell,
-    is_amount,
-    is_record,
-    question_for,
-    same_topic,
-    words_of,
+    chance_to_tell,
+    column_words,
+    is_amount_column,
+    is_record_column,
+    is_same_topic,
+    write_column_question,
 )
 
 
@@ -28,7 +28,7 @@ from viewfinder.questioners.wording import (
     ],
 )
 def test_questions_read_naturally(name: str, text: str) -> None:
-    assert question_for(name, {"a", "b"}) == text
+    assert write_column_question(name, {"a", "b"}) == text
 
 
 @pytest.mark.parametrize(
@@ -40,39 +40,39 @@ def test_questions_read_naturally(name: str, text: str) -> None:
     ],
 )
 def test_yes_or_no_columns_become_yes_or_no_questions(name: str, text: str) -> None:
-    assert question_for(name, {"Yes", "no"}) == text
+    assert write_column_question(name, {"Yes", "no"}) == text
 
 
 def test_names_in_other_scripts_and_odd_names_survive() -> None:
-    assert words_of("größeSchuh") == ("größe", "schuh")
-    assert question_for("цвет", {"a"}) == "Which цвет is it?"
-    assert question_for("%%", {"a"}) == "Which %% is it?"
+    assert column_words("größeSchuh") == ("größe", "schuh")
+    assert write_column_question("цвет", {"a"}) == "Which цвет is it?"
+    assert write_column_question("%%", {"a"}) == "Which %% is it?"
 
 
 @pytest.mark.parametrize("name", ["id", "product_id", "imageURL", "filename", "productDescription", "SKU", "title"])
 def test_record_keeping_columns_are_known_by_name(name: str) -> None:
-    assert is_record(name)
+    assert is_record_column(name)
 
 
 @pytest.mark.parametrize("name", ["gender", "brandName", "idea", "pathologist", "articleType"])
 def test_other_columns_are_not_taken_for_records(name: str) -> None:
-    assert not is_record(name)
+    assert not is_record_column(name)
 
 
 def test_topics_meet_across_spelling_and_by_the_last_word_of_a_longer_name() -> None:
-    assert same_topic("base_color", "baseColour")
-    assert same_topic("colour", "baseColour")
-    assert not same_topic("subCategory", "masterCategory")
-    assert not same_topic("size", "colour")
+    assert is_same_topic("base_color", "baseColour")
+    assert is_same_topic("colour", "baseColour")
+    assert not is_same_topic("subCategory", "masterCategory")
+    assert not is_same_topic("size", "colour")
 
 
 def test_few_can_tell_the_year_and_anybody_the_colour() -> None:
-    assert can_tell("year") < can_tell("baseColour") == 1
-    assert is_amount("unitPrice")
-    assert not is_amount("colour")
+    assert chance_to_tell("year") < chance_to_tell("baseColour") == 1
+    assert is_amount_column("unitPrice")
+    assert not is_amount_column("colour")
 
 
 def test_a_plural_with_whole_numbers_is_counted() -> None:
-    assert question_for("objects", {"3", "5"}) == "How many objects are there?"
-    assert question_for("main_objects", {"3", "5"}) == "How many main objects are there?"
-    assert question_for("objects", {"a cup", "a chair"}) == "Which objects is it?"
+    assert write_column_question("objects", {"3", "5"}) == "How many objects are there?"
+    assert write_column_question("main_objects", {"3", "5"}) == "How many main objects are there?"
+    assert write_column_question("objects", {"a cup", "a chair"}) == "Which objects is it?"

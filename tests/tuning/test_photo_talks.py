@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from viewfinder.data.captions import CaptionedPicture
-from viewfinder.questioners.trained import meaning, needs_of
-from viewfinder.tuning.photo_talks import PhotoQuestion, photo_talks, read_photo_questions
+from viewfinder.questioners.trained import meaning, required_mentions
+from viewfinder.tuning.photo_talks import PhotoQuestion, photo_dialogues, read_photo_questions
 
 DOG = PhotoQuestion("Is there a dog?", {"yes": (("dog",), ("puppy",))}, otherwise="no")
 PLACE = PhotoQuestion("Where is it?", {"beach": (("beach",), ("sand",)), "street": (("street",),)}, otherwise=None)
@@ -35,7 +35,7 @@ def test_captions_answer_by_their_words(question: PhotoQuestion, captions: list[
 def test_all_that_is_known_is_asked_in_talks_of_ten() -> None:
     picture = CaptionedPicture(Path("1.jpg"), ("a dog on a beach", "a wet dog"))
     known = [PhotoQuestion(f"Is there a {number}?", {"yes": (("dog",),)}, "no") for number in range(11)]
-    first, second = photo_talks([picture], [*known, PhotoQuestion("Who?", {"a man": (("man",),)}, None)])
+    first, second = photo_dialogues([picture], [*known, PhotoQuestion("Who?", {"a man": (("man",),)}, None)])
     assert (first.caption, len(first.rounds), second.caption, len(second.rounds)) == (
         *("a dog on a beach", 10),
         "a wet dog",
@@ -43,13 +43,13 @@ def test_all_that_is_known_is_asked_in_talks_of_ten() -> None:
     )
     asked = {said.question for talk in (first, second) for said in talk.rounds}
     assert asked == {question.text for question in known}
-    assert photo_talks([picture], known) == photo_talks([picture], known)
+    assert photo_dialogues([picture], known) == photo_dialogues([picture], known)
 
 
 def test_the_questions_in_the_box_are_askable_and_all_different() -> None:
     questions = read_photo_questions()
     assert len(questions) > 100
     assert len({meaning(question.text) for question in questions}) == len(questions)
-    assert [question.text for question in questions if needs_of(question.text) is None] == []
-    definite = [question.text for question in questions if needs_of(question.text)]
+    assert [question.text for question in questions if required_mentions(question.text) is None] == []
+    definite = [question.text for question in questions if required_mentions(question.text)]
     assert definite == [question.text for question in questions if question.needs]

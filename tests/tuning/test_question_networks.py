@@ -9,25 +9,31 @@ import pytest
 import torch
 
 from viewfinder.data.dialogues import Round, dialogue
-from viewfinder.questioners.trained.files import NO_PICTURES, SYSTEM, load
-from viewfinder.questioners.trained.selector import MOST_ROUNDS, Selector
+from viewfinder.questioners.trained.files import NO_PICTURES, SYSTEM, load_trained_questions
+from viewfinder.questioners.trained.selector import MOST_ROUNDS, QuestionSelector
 from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, seed_all
 from viewfinder.training.checkpoints import save_network
-from viewfinder.tuning.foretelling import AnswerData, Columns, ForetellingNetwork, calibrate, foretelling_figures
+from viewfinder.tuning.foretelling import (
+    AnswerColumns,
+    AnswerData,
+    AnswerNetwork,
+    answer_figures,
+    calibrate_answers,
+)
 from viewfinder.tuning.pool import PoolSettings, build_pool
-from viewfinder.tuning.selecting import NOT_THERE, SelectorNetwork, TalkBatch, TalkData
-from viewfinder.tuning.talks import Talks
+from viewfinder.tuning.selecting import NOT_THERE, SelectorBatch, SelectorData, SelectorNetwork
+from viewfinder.tuning.talks import QuestionDialogues
 
 SMALL = PoolSettings(fewest=2, fewest_meant=2)
 ENCODER = ColourEncoder()
 
 
-def talks(tmp_path: Path, *rounds: Round) -> tuple[Talks, SentenceVectors]:
+def talks(tmp_path: Path, *rounds: Round) -> tuple[QuestionDialogues, SentenceVectors]:
     """One talk of these rounds about each of three pictures: red, blue and green."""
     said = [dialogue(f"{colour}.png", colour, rounds) for colour in ("red", "blue", "green")]
-    seen = Talks(tuple(said), ENCODER.words(["red", "blue", "green"]).astype(np.float16), np.arange(3))
+    seen = QuestionDialogues(tuple(said), ENCODER.words(["red", "blue", "green"]).astype(np.float16), np.arange(3))
     return seen, SentenceVectors.of([*seen.texts, "yes", "no"], ENCODER, tmp_path)
 
 
@@ -36,8 +42,8 @@ def test_the_selector_at_work_gives_the_numbers_of_the_trained_one() -> None:
     network = SelectorNetwork(torch.randn(7, 6), torch.arange(1.0, 8.0), hidden=5, width=3).eval()
     captions_bs, rounds_brt = torch.randn(2, 6), torch.randn(2, MOST_ROUNDS + 3, 12)
     with torch.no_grad():
-        wanted_brq = network(TalkBatch(captions_bs, rounds_brt, torch.zeros(2, MOST_ROUNDS + 3, dtype=torch.long)))
-        selector = Selector.of({name: array.numpy() for name, array in network.arrays().items()})
+        wanted_brq = network(SelectorBatch(captions_bs, rounds_brt, torch.zeros(2, MOST_ROUNDS + 3, dtype=torch.long)))
+        selector = QuestionSelector.of({name: array.numpy() for name, array in network.arrays().items()})
     for row in range(2):
         for heard in range(MOST_ROUNDS + 3):
             rounds_rt = rounds_brt[row, :heard].numpy()
@@ -48,7 +54,7 @@ def test_the_selector_at_work_gives_the_numbers_of_the_trained_one() -> None:
 def test_questions_outside_the_pool_are_no_targets(tmp_path: Path) -> None:
     seen, vectors = talks(tmp_path, Round("any red?", "yes"), Round("What?", "red"), Round("any red?", "yes"))
     pool = [question for question in build_pool(seen.dialogues, SMALL) if question.text == "any red?"]
-    data = TalkData(seen, pool, vectors)
+    data = SelectorData(seen, pool, vectors)
     assert data.targets_nr.tolist() == [[0, NOT_THERE, 0]] * 3
     batch = data.batch(np.array([2]))
     assert batch.captions_bs.shape == (1, 48) and batch.rounds_brt.shape == (1, 3, 96)
@@ -58,7 +64,7 @@ def test_answers_are_found_in_other_words_and_unknown_ones_left_out(tmp_path: Pa
     rounds = [Round("any red?", "yes"), Round("is there any red?", "no"), Round("any red?", "can't tell")]
     seen, vectors = talks(tmp_path, *rounds)
     pool = build_pool(seen.dialogues, SMALL)
-    data = AnswerData(seen, pool, Columns(pool, vectors))
+    data = AnswerData(seen, pool, AnswerColumns(pool, vectors))
     # Of each picture two answers to question 0: "no" and "yes" are as frequent, so they stand in order of the alphabet.
     assert data.samples_n3.tolist() == [[row, 0, answer] for row in range(3) for answer in (1, 0)]
 
@@ -66,24 +72,24 @@ def test_answers_are_found_in_other_words_and_unknown_ones_left_out(tmp_path: Pa
 def test_a_calibrated_network_is_no_worse_on_held_out_answers(tmp_path: Path) -> None:
     seen, vectors = talks(tmp_path, Round("any red?", "yes"), Round("is there any red?", "no"))
     pool = build_pool(seen.dialogues, SMALL)
-    columns = Columns(pool, vectors)
+    columns = AnswerColumns(pool, vectors)
     seed_all(0)
-    network = ForetellingNetwork(columns, seen.raw_mg, hidden=4, width=3).eval()
+    network = AnswerNetwork(columns, seen.raw_mg, hidden=4, width=3).eval()
     data = AnswerData(seen, pool, columns)
-    before = foretelling_figures(network, data)["loss"]
-    beta = calibrate(network, data)
+    before = answer_figures(network, data)["loss"]
+    beta = calibrate_answers(network, data)
     # Answers that no picture decides are best foretold by saying as little of pictures as is allowed.
-    assert beta == pytest.approx(0.05) and foretelling_figures(network, data)["loss"] <= before
-    assert foretelling_figures(network, data)["baseline"] == 0.5
+    assert beta == pytest.approx(0.05) and answer_figures(network, data)["loss"] <= before
+    assert answer_figures(network, data)["baseline"] == 0.5
 
 
 def test_a_network_of_something_else_is_no_pool(tmp_path: Path) -> None:
     other = tmp_path / "other.safetensors"
     save_network(other, torch.nn.Linear(1, 1), Card(system="drilldown", preset="lab", encoder=NO_PICTURES))
     with pytest.raises(Exception, match="a network of drilldown, not of questions"):
-        load(other)
+        load_trained_questions(other)
     save_network(other, torch.nn.Linear(1, 1), Card(system=SYSTEM, preset="", encoder=NO_PICTURES))
     with pytest.raises(Exception, match=f"{other}: damaged"):
-        load(other)
+        load_trained_questions(other)
     with pytest.raises(Exception, match="no such file"):
-        load(tmp_path / "none.safetensors")
+        load_trained_questions(tmp_path / "none.safetensors")

@@ -18,15 +18,15 @@ from viewfinder.conversation import Answer, Say
 from viewfinder.data.dialogues import Round, dialogue, write_dialogues
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.questioners import trained
-from viewfinder.questioners.base import Sight
+from viewfinder.questioners.base import PictureProjection
 from viewfinder.questioners.trained import TrainedQuestions
 from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, halves, tiny_pictures
 from viewfinder.training.weights import read_card
 from viewfinder.tuning import QuestionPlan, QuestionReport, question_settings, train_questions
-from viewfinder.tuning.foretelling import Told
+from viewfinder.tuning.foretelling import HeldOutAnswers
 from viewfinder.tuning.pool import build_pool
 from viewfinder.tuning.questions import accuracies
-from viewfinder.tuning.talks import read_talks
+from viewfinder.tuning.talks import read_dialogue_splits
 
 ENCODER = ColourEncoder()
 NUMBERS = ("pool.fewest_meant=4", "answers.epochs=25", "answers.batch=128", "answers.learning_rate=0.01",
@@ -70,7 +70,7 @@ def report(plan: QuestionPlan) -> QuestionReport:
 @pytest.fixture(scope="module")
 def learnt(report: QuestionReport) -> TrainedQuestions:
     assert report.file is not None
-    return trained.load(report.file)
+    return trained.load_trained_questions(report.file)
 
 
 def test_held_out_pictures_are_answered_better_than_by_habit(report: QuestionReport) -> None:
@@ -89,7 +89,7 @@ def test_of_pictures_of_another_kind_little_is_foretold(
     for number, pixels in enumerate(dark):
         Image.fromarray(pixels).save(other / f"{number}.png")
     assert train_questions(replace(plan, against=(other,), out=out, resume=True)).figures == report.figures
-    learnt = trained.load(out / "questions.safetensors")
+    learnt = trained.load_trained_questions(out / "questions.safetensors")
     assert learnt.sight is not None
     drawings = [halves("yellow", "white"), halves("white", "orange")]
     alike, unlike = (learnt.sight.project(ENCODER.pictures(some).global_bd) for some in (drawings, dark[:2]))
@@ -144,7 +144,7 @@ class ColourLookup:
     def captions(self) -> Sequence[tuple[str, ...]]:
         raise NotImplementedError
 
-    def seen(self, sight: Sight) -> Float32[np.ndarray, "c k"]:
+    def seen(self, sight: PictureProjection) -> Float32[np.ndarray, "c k"]:
         raise NotImplementedError
 
     def foresee(self, answers: Sequence[Answer]) -> Float[np.ndarray, "a c"]:
@@ -184,7 +184,7 @@ def test_without_pictures_nothing_is_foretold(folder: Path, plan: QuestionPlan, 
     alone.write_bytes((folder / "dialogues" / "talks.json").read_bytes())
     report = train_questions(replace(plan, data=(alone,), out=tmp_path / "out"))
     assert report.file is not None and report.foretold == 0
-    learnt = trained.load(report.file)
+    learnt = trained.load_trained_questions(report.file)
     assert learnt.sight is None and not any(question.foretold for question in learnt.questions)
     assert learnt.next_q(np.zeros(48), np.zeros((0, 48)), np.zeros((0, 48))).sum() == pytest.approx(1)
 
@@ -192,7 +192,7 @@ def test_without_pictures_nothing_is_foretold(folder: Path, plan: QuestionPlan, 
 def test_two_talks_about_a_picture_are_on_one_side(folder: Path, tmp_path: Path) -> None:
     said = [dialogue(f"{number}.jpg", "red", [Round("any red?", "yes")]) for number in range(39) for _ in range(2)]
     write_dialogues(tmp_path / "talks.json", said)
-    splits = read_talks([tmp_path / "talks.json"], ENCODER, None, lambda line: None)
+    splits = read_dialogue_splits([tmp_path / "talks.json"], ENCODER, None, lambda line: None)
     learnt_from, held_out = ({talk.image for talk in part.dialogues} for part in (splits.train, splits.val))
     assert (len(learnt_from), len(held_out), learnt_from & held_out) == (30, 3, set())
 
@@ -202,7 +202,7 @@ def test_files_called_train_and_val_are_the_splits(folder: Path, tmp_path: Path)
     for split, count in (("train", 3), ("val", 2), ("test", 4)):
         said = [dialogue(f"{split}{number}.jpg", "red", [Round("any red?", "yes")]) for number in range(count)]
         write_dialogues(tmp_path / "dialogues" / f"mine_{split}.json", said)
-    splits = read_talks([tmp_path], ENCODER, None, lambda line: None)
+    splits = read_dialogue_splits([tmp_path], ENCODER, None, lambda line: None)
     assert (len(splits.train), len(splits.val), splits.raw_version) == (3, 2, None)
 
 
@@ -212,12 +212,12 @@ def test_a_folder_without_dialogues_is_named(content: str | None, tmp_path: Path
         (tmp_path / "dialogues").mkdir()
         (tmp_path / "dialogues" / "talks.json").write_text(content)
     with pytest.raises(BadInput, match=str(tmp_path)):
-        read_talks([tmp_path], ENCODER, None, lambda line: None)
+        read_dialogue_splits([tmp_path], ENCODER, None, lambda line: None)
 
 
 def test_accuracies_of_few_answers_are_drawn_towards_the_mean() -> None:
     # Question 3 was right twice of twice, question 5 never of twice: half of all, which counts for ten answers.
-    told = Told(
+    told = HeldOutAnswers(
         np.array([3, 3, 5, 5]),
         np.array([True, True, False, False]),
         np.array([True, False, False, False]),

@@ -11,8 +11,8 @@ import pytest
 from viewfinder.conversation import Question
 from viewfinder.encoders.tags import tag_groups
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.users import AnnotationAnswerer, Answerer, Note, Notes, read_notes
-from viewfinder.users.captioned import mentions, same_things
+from viewfinder.users import AnnotatedPhotos, AnnotationAnswerer, Answerer, PhotoNotes, read_annotations
+from viewfinder.users.captioned import find_mentions, find_synonyms
 
 COCO = Path(__file__).resolve().parents[3] / "shared" / "data" / "coco"
 CAPTIONS = (
@@ -23,11 +23,11 @@ CAPTIONS = (
     "A dog in the snow with a red ball .",
 )
 CATEGORIES = frozenset({"dog", "bird", "cat", "person", "car", "bicycle"})
-ALONE = Notes({"a.jpg": Note(CAPTIONS)})
-BOXED = Notes({"a.jpg": Note(CAPTIONS, {"dog": 1, "bird": 2})}, CATEGORIES)
+ALONE = AnnotatedPhotos({"a.jpg": PhotoNotes(CAPTIONS)})
+BOXED = AnnotatedPhotos({"a.jpg": PhotoNotes(CAPTIONS, {"dog": 1, "bird": 2})}, CATEGORIES)
 
 
-def ask(notes: Notes, text: str, **more: Any) -> str:
+def ask(notes: AnnotatedPhotos, text: str, **more: Any) -> str:
     return AnnotationAnswerer(notes).answer(Question(text, **more), "a.jpg")
 
 
@@ -60,15 +60,17 @@ def test_captions_alone_and_with_boxes(question: str, captions: str, boxes: str)
 
 
 def test_captions_that_disagree_are_not_believed() -> None:
-    notes = Notes({"a.jpg": Note(("a red car", "a blue car", "two cars", "three cars"))})
+    notes = AnnotatedPhotos({"a.jpg": PhotoNotes(("a red car", "a blue car", "two cars", "three cars"))})
     assert ask(notes, "What colour is the car?") == "don't know"
     assert ask(notes, "How many cars are there?") == "don't know"
-    boxed = Notes({"a.jpg": Note(("two cars",), {"car": 3})}, CATEGORIES)
+    boxed = AnnotatedPhotos({"a.jpg": PhotoNotes(("two cars",), {"car": 3})}, CATEGORIES)
     assert ask(boxed, "How many cars are there?") == "don't know"
 
 
 def test_a_crowd_is_not_counted() -> None:
-    notes = Notes({"a.jpg": Note(("people in a street",), {"person": 14}, frozenset({"person"}))}, CATEGORIES)
+    notes = AnnotatedPhotos(
+        {"a.jpg": PhotoNotes(("people in a street",), {"person": 14}, frozenset({"person"}))}, CATEGORIES
+    )
     assert ask(notes, "How many people are there?") == "don't know"
     assert ask(notes, "Is there a person?") == "yes"
     assert ask(notes, "Is there a woman?") == "don't know"  # some person is there
@@ -87,8 +89,8 @@ def test_questions_about_tags_are_answered_by_the_tag_that_most_captions_name() 
 
 
 def test_a_noun_that_qualifies_another_is_no_mention() -> None:
-    assert not list(mentions(same_things("dog"), "a dog house in the garden"))
-    (found,) = mentions(same_things("dogs"), "Three small black puppies on a bed")
+    assert not list(find_mentions(find_synonyms("dog"), "a dog house in the garden"))
+    (found,) = find_mentions(find_synonyms("dogs"), "Three small black puppies on a bed")
     assert found.number == 3 and found.colours == ("black",) and found.plural
 
 
@@ -106,7 +108,7 @@ def _coco(folder: Path, annotations: list[dict[str, Any]]) -> Path:
 
 def test_a_coco_folder_is_read_with_its_boxes(tmp_path: Path) -> None:
     box = {"id": 1, "image_id": 1, "category_id": 5, "iscrowd": 1}
-    notes = read_notes(_coco(tmp_path, [box, {**box, "iscrowd": 0}]))
+    notes = read_annotations(_coco(tmp_path, [box, {**box, "iscrowd": 0}]))
     note = notes.of("a.jpg")
     assert note.captions == ("a dog",) and note.boxes == {"dog": 2} and note.crowds == frozenset({"dog"})
     assert notes.categories == frozenset({"dog"}) and note.path == tmp_path / "images" / "a.jpg"
@@ -121,24 +123,24 @@ def test_a_coco_folder_is_read_with_its_boxes(tmp_path: Path) -> None:
 )
 def test_damaged_boxes_are_named(tmp_path: Path, box: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
-        read_notes(_coco(tmp_path, [box]))
+        read_annotations(_coco(tmp_path, [box]))
 
 
 def test_a_folder_of_captions_is_read(tmp_path: Path) -> None:
     (tmp_path / "captions.csv").write_text("image,caption\na.jpg,a dog\na.jpg,two dogs\n")
-    notes = read_notes(tmp_path)
+    notes = read_annotations(tmp_path)
     assert notes.of("a.jpg").captions == ("a dog", "two dogs") and notes.of("a.jpg").boxes is None
     with pytest.raises(UnknownName, match=r"b\.jpg: nobody has captioned this picture"):
         notes.of("b.jpg")
     (tmp_path / "captions.csv").unlink()
     with pytest.raises(BadInput, match="neither annotations/"):
-        read_notes(tmp_path)
+        read_annotations(tmp_path)
 
 
 @pytest.mark.data
 @pytest.mark.skipif(not COCO.is_dir(), reason="../shared/data/coco is not there")
 def test_the_boxes_of_coco_answer_for_every_category_of_every_picture() -> None:
-    notes = read_notes(COCO)
+    notes = read_annotations(COCO)
     answerer = AnnotationAnswerer(notes)
     assert isinstance(answerer, Answerer) and len(notes.pictures) == 80 and len(notes.categories) == 80
     for picture, note in notes.pictures.items():

@@ -12,7 +12,7 @@ from viewfinder.data.truth import PictureTruth
 from viewfinder.encoders.tags import tag_groups
 from viewfinder.questioners import Candidates, InformationGain
 from viewfinder.users import Oracle
-from viewfinder.users.choices import choose
+from viewfinder.users.choices import choose_answer
 from viewfinder.worlds.records import catalogue_row, picture_truth
 from viewfinder.worlds.scene import sample_scene
 
@@ -96,4 +96,4 @@ def test_the_sub_category_is_not_taken_for_the_type() -> None:
 def test_numbers_find_their_range(number: int) -> None:
     ranges = ("under 500", "500 to 999", "1,000 up to 2,000", "2,000 or more")
     at = 0 if number < 500 else 1 if number < 1000 else 2 if number < 2000 else 3
-    assert choose((str(number),), (*ranges, "don't know")) == ranges[at]
+    assert choose_answer((str(number),), (*ranges, "don't know")) == ranges[at]

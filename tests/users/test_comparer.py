@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from viewfinder.conversation import Question
 from viewfinder.data.truth import PictureTruth
-from viewfinder.users import Comparer, Oracle, TruthComparer, differences
+from viewfinder.users import Comparer, Oracle, TruthComparer, list_differences
 from viewfinder.worlds.records import picture_truth
 from viewfinder.worlds.scene import sample_scene
 
@@ -19,7 +19,7 @@ PICTURES = st.sampled_from(sorted(TRUTHS))
 
 
 def test_all_that_sets_one_evening_apart_from_a_day(beach: PictureTruth, evening: PictureTruth) -> None:
-    assert list(differences(beach, evening)) == [
+    assert list(list_differences(beach, evening)) == [
         "is at sunset instead of by day",
         "has only one dog instead of 2",
         "has a blue clock",
@@ -29,18 +29,18 @@ def test_all_that_sets_one_evening_apart_from_a_day(beach: PictureTruth, evening
 
 
 def test_a_second_one_is_said_with_its_place(beach: PictureTruth, evening: PictureTruth) -> None:
-    assert "has a second dog in the lower left" in differences(evening, beach)
+    assert "has a second dog in the lower left" in list_differences(evening, beach)
     moved = replace(beach, place="desert")
-    assert list(differences(moved, beach)) == ["is on the beach instead of in the desert"]
+    assert list(list_differences(moved, beach)) == ["is on the beach instead of in the desert"]
 
 
 def test_what_a_background_may_show_is_left_out(beach: PictureTruth, evening: PictureTruth) -> None:
     night = replace(beach, place="city", light="night")
-    assert not [said for said in differences(evening, night) if "star" in said or "house" in said]
+    assert not [said for said in list_differences(evening, night) if "star" in said or "house" in said]
 
 
 def test_an_article_is_compared_by_its_facets(dress: PictureTruth, shirt: PictureTruth) -> None:
-    assert list(differences(shirt, dress)) == [
+    assert list(list_differences(shirt, dress)) == [
         "is a dress instead of a shirt",
         "is navy blue instead of red",
         "is striped",
@@ -55,8 +55,8 @@ def test_an_article_is_compared_by_its_facets(dress: PictureTruth, shirt: Pictur
 def test_goods_of_any_other_catalogue_are_compared_by_their_columns() -> None:
     one = PictureTruth("1", category="Watch", attributes={"baseColour": ("Red",), "strap": ("steel",)})
     other = PictureTruth("2", category="Watch", attributes={"baseColour": ("Blue",), "strap": ()})
-    assert list(differences(other, one)) == ["is red instead of blue", "has the strap steel"]
-    assert list(differences(one, one)) == []
+    assert list(list_differences(other, one)) == ["is red instead of blue", "has the strap steel"]
+    assert list(list_differences(one, one)) == []
 
 
 def test_a_comparer_says_few_things_and_the_same_for_the_same_seed(beach: PictureTruth, evening: PictureTruth) -> None:
@@ -90,11 +90,11 @@ def test_everything_said_is_true_of_the_wanted_picture_and_new(shown: str, wante
     def holds(what: str, picture: str) -> str:
         return oracle.answer(Question(f"Is there {what}?"), picture)
 
-    for said in differences(TRUTHS[shown], TRUTHS[wanted]):
+    for said in list_differences(TRUTHS[shown], TRUTHS[wanted]):
         if found := re.fullmatch(r"has no (.+)", said):
             assert (holds(f"a {found[1]}", wanted), holds(f"a {found[1]}", shown)) == ("no", "yes")
         elif found := re.fullmatch(r"has (an? .+?)(?: instead of an? (.+) one)?", said):
             what = re.sub(r"^a (second|third|fourth|larger|smaller) (\w+).*", r"a \2", found[1])
             assert holds(what, wanted) == "yes"
             assert what != found[1] or holds(what, shown) == "no"
-    assert (shown == wanted) <= (not list(differences(TRUTHS[shown], TRUTHS[wanted])))
+    assert (shown == wanted) <= (not list(list_differences(TRUTHS[shown], TRUTHS[wanted])))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from viewfinder.conversation import Question
 from viewfinder.errors import BadInput
-from viewfinder.users import Manners
-from viewfinder.users.manners import articles_mended, forgets, misspoken, vague, wrong_answer
+from viewfinder.users import SpeakingStyle
+from viewfinder.users.manners import forget_answer, make_vague, make_wrong_answer, mend_articles, misspeak
 
 SEEDS = st.integers(0, 10**6)
 TEXT = "a small red car left of two striped orange cups"
@@ -24,27 +24,27 @@ def rng(seed: int = 0) -> random.Random:
 
 @given(SEEDS)
 def test_without_noise_nothing_changes(seed: int) -> None:
-    assert misspoken(TEXT, rng(seed), 0.0) == TEXT and vague(TEXT, rng(seed), 0.0) == TEXT
-    assert forgets("red", rng(seed), 0.0) == "red"
+    assert misspeak(TEXT, rng(seed), 0.0) == TEXT and make_vague(TEXT, rng(seed), 0.0) == TEXT
+    assert forget_answer("red", rng(seed), 0.0) == "red"
 
 
 @given(SEEDS)
 def test_with_all_noise_every_word_that_has_rivals_is_another_one(seed: int) -> None:
-    said = misspoken(TEXT, rng(seed), 1.0)
+    said = misspeak(TEXT, rng(seed), 1.0)
     changed = {old for old, new in zip(TEXT.split(), said.split(), strict=True) if old != new}
     assert changed == {"small", "red", "left", "two", "striped", "orange"}
 
 
 @given(SEEDS)
 def test_a_vague_person_leaves_no_adjective_plain(seed: int) -> None:
-    said = vague(TEXT, rng(seed), 1.0).split()
+    said = make_vague(TEXT, rng(seed), 1.0).split()
     for word in ("small", "red", "striped", "orange"):
         assert word not in said or said[said.index(word) - 2 : said.index(word)] == ["kind", "of"]
     assert said[-1] == "cups"
 
 
 def test_a_statement_of_nothing_but_an_adjective_keeps_it() -> None:
-    assert {vague("is red", rng(seed), 1.0) for seed in range(20)} == {"is red", "is kind of red"}
+    assert {make_vague("is red", rng(seed), 1.0) for seed in range(20)} == {"is red", "is kind of red"}
 
 
 @pytest.mark.parametrize(
@@ -54,22 +54,22 @@ def test_a_statement_of_nothing_but_an_adjective_keeps_it() -> None:
 )  # fmt: skip
 @given(seed=SEEDS)
 def test_a_wrong_answer_is_another_one(answer: str, seed: int) -> None:
-    told = wrong_answer(answer, Question("?"), rng(seed))
+    told = make_wrong_answer(answer, Question("?"), rng(seed))
     assert told not in {answer, "don't know"}
 
 
 @given(SEEDS)
 def test_a_wrong_answer_is_one_of_the_choices(seed: int) -> None:
     question = Question("Which?", ("red", "blue", "green", "don't know"))
-    assert wrong_answer("red", question, rng(seed)) in {"blue", "green"}
+    assert make_wrong_answer("red", question, rng(seed)) in {"blue", "green"}
 
 
 def test_what_nobody_can_get_wrong_is_not_known() -> None:
-    assert wrong_answer("a striking resemblance", Question("?"), rng()) == "don't know"
+    assert make_wrong_answer("a striking resemblance", Question("?"), rng()) == "don't know"
 
 
 def test_articles_follow_the_word() -> None:
-    assert articles_mended("A orange car, an red one and an cat") == "An orange car, a red one and a cat"
+    assert mend_articles("A orange car, an red one and an cat") == "An orange car, a red one and a cat"
 
 
 @pytest.mark.parametrize(
@@ -78,4 +78,4 @@ def test_articles_follow_the_word() -> None:
 )
 def test_manners_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match=next(iter(wrong))):
-        Manners(**wrong)
+        SpeakingStyle(**wrong)

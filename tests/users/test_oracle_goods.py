@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from viewfinder.conversation import Question
 from viewfinder.data.truth import PictureTruth
 from viewfinder.users import Oracle
-from viewfinder.users.goods import Shelf, head_of
-from viewfinder.users.text import names
+from viewfinder.users.goods import CatalogueVocabulary, attribute_head
+from viewfinder.users.text import contains_phrase
 
 
 def ask(wanted: PictureTruth, *others: PictureTruth, text: str) -> str:
@@ -76,11 +76,11 @@ def test_a_shelf_knows_what_excludes_what() -> None:
         PictureTruth("1", attributes={"baseColour": ("Red",), "tags": ("new", "warm")}),
         PictureTruth("2", attributes={"baseColour": ("Blue",), "tags": ("new",)}),
     ]
-    shelf = Shelf.of(truths)
+    shelf = CatalogueVocabulary.of(truths)
     assert shelf.exclusive == {"baseColour"}  # no picture has two of it
     assert shelf.rules_out("baseColour", "red", "blue") and not shelf.rules_out("tags", "new", "warm")
     assert not shelf.rules_out("baseColour", "navy blue", "blue")
-    assert head_of("baseColour") == "colour"
+    assert attribute_head("baseColour") == "colour"
 
 
 COLOUR = st.sampled_from(["red", "blue", "navy blue", "green", "grey"])
@@ -92,9 +92,9 @@ def test_yes_is_what_the_value_names_and_no_is_never_said_of_a_shade(own: str, a
     known = {"red", "blue", "navy blue", "green", own}
     oracle = Oracle({colour: PictureTruth(colour, attributes={"colour": (colour,)}) for colour in known})
     told = oracle.answer(Question(f"Is it {asked}?"), own)
-    if names(own, asked):
+    if contains_phrase(own, asked):
         assert told == "yes"
-    elif names(asked, own) or asked not in known:
+    elif contains_phrase(asked, own) or asked not in known:
         assert told == "don't know"  # blue may be navy blue; and nothing here is grey
     else:
         assert told == "no"

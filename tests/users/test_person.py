@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from viewfinder.conversation import Answer, Like, Question, Say, Turn, is_dont_know
 from viewfinder.data.truth import PictureTruth
-from viewfinder.users import Manners, Oracle, Person, Sayer, Screen, SimulatedUser, TruthComparer, truth_sayings
+from viewfinder.users import (
+    Oracle,
+    Person,
+    Screen,
+    SentenceDescriber,
+    SimulatedUser,
+    SpeakingStyle,
+    TruthComparer,
+    truth_sentences,
+)
 from viewfinder.worlds.records import picture_truth
 from viewfinder.worlds.scene import sample_scene
 
@@ -19,11 +28,11 @@ PICTURES = sorted(TRUTHS)
 QUESTIONS = tuple(Question(text) for text in ("Is there a dog?", "How many things are there?", "Where is it?"))
 
 
-def person(manners: Manners | None = None, truths: dict[str, PictureTruth] = TRUTHS) -> Person:
-    manners = manners or Manners()
+def person(manners: SpeakingStyle | None = None, truths: dict[str, PictureTruth] = TRUTHS) -> Person:
+    manners = manners or SpeakingStyle()
     comparer = TruthComparer(truths, seed=manners.seed, most=manners.verbosity)
     return Person(
-        partial(Sayer, truth_sayings(truths, seed=manners.seed)),
+        partial(SentenceDescriber, truth_sentences(truths, seed=manners.seed)),
         answerer=Oracle(truths),
         comparer=comparer,
         likeness=comparer.likeness,
@@ -38,7 +47,7 @@ def talk(who: SimulatedUser, wanted: str, *, rounds: int = 8, shown: tuple[str, 
 
 
 def test_first_a_description_then_answers(beach: PictureTruth) -> None:
-    who = person(Manners(policy="answers"), {"beach.jpg": beach})
+    who = person(SpeakingStyle(policy="answers"), {"beach.jpg": beach})
     said = talk(who, "beach.jpg", rounds=5)
     assert said[0] == Say("a large black dog on the beach")
     assert said[1:4] == [
@@ -53,19 +62,19 @@ def test_first_a_description_then_answers(beach: PictureTruth) -> None:
 def test_what_is_most_like_it_is_compared_with(beach: PictureTruth, evening: PictureTruth) -> None:
     far = picture_truth(sample_scene(seed=6, number=1))
     truths = {"beach.jpg": beach, "evening.jpg": evening, "far.jpg": far}
-    who = person(Manners(policy="compares", verbosity=9), truths)
+    who = person(SpeakingStyle(policy="compares", verbosity=9), truths)
     said = who.reply("beach.jpg", Screen(("far.jpg", "evening.jpg"), QUESTIONS[0], 0))
     assert isinstance(said, Like) and said.picture == "evening.jpg"
     assert "is by day instead of at sunset" in said.text and "has a second dog in the lower left" in said.text
 
 
 def test_who_only_describes_answers_nothing() -> None:
-    said = talk(person(Manners(policy="describes")), PICTURES[0], shown=(PICTURES[1],))
+    said = talk(person(SpeakingStyle(policy="describes")), PICTURES[0], shown=(PICTURES[1],))
     assert all(isinstance(turn, Say) for turn in said)
 
 
 def test_mixed_talk_has_all_three_kinds_of_turns() -> None:
-    who = person(Manners(seed=2))
+    who = person(SpeakingStyle(seed=2))
     said = talk(who, PICTURES[0], rounds=24, shown=(PICTURES[1],))
     assert {type(turn) for turn in said} == {Say, Answer, Like}
 
@@ -73,15 +82,17 @@ def test_mixed_talk_has_all_three_kinds_of_turns() -> None:
 def test_a_comparison_is_not_made_twice_unless_there_is_nothing_else() -> None:
     shown = (PICTURES[1],)
     mixed = [
-        turn for turn in talk(person(Manners(seed=2)), PICTURES[0], rounds=40, shown=shown) if isinstance(turn, Like)
+        turn
+        for turn in talk(person(SpeakingStyle(seed=2)), PICTURES[0], rounds=40, shown=shown)
+        if isinstance(turn, Like)
     ]
     assert len(mixed) == len(set(mixed)) == 1
-    stubborn = talk(person(Manners(policy="compares")), PICTURES[0], rounds=5, shown=shown)
+    stubborn = talk(person(SpeakingStyle(policy="compares")), PICTURES[0], rounds=5, shown=shown)
     assert len(set(stubborn[1:])) == 1
 
 
 def test_a_picture_that_is_found_ends_the_talk() -> None:
-    who = person(Manners(looks_at=2))
+    who = person(SpeakingStyle(looks_at=2))
     wanted, other, third = PICTURES[:3]
     assert who.reply(wanted, Screen((), None, 0)) is not None
     assert who.reply(wanted, Screen((other, third, wanted), None, 1)) is not None  # third: not looked at
@@ -90,10 +101,10 @@ def test_a_picture_that_is_found_ends_the_talk() -> None:
 
 def test_impatience_ends_a_talk_without_progress() -> None:
     shown = (PICTURES[1],)
-    said = talk(person(Manners(patience=3)), PICTURES[0], rounds=6, shown=shown)
+    said = talk(person(SpeakingStyle(patience=3)), PICTURES[0], rounds=6, shown=shown)
     # Round 0 shows nothing, round 1 something new, rounds 2 to 4 the same again.
     assert [turn is None for turn in said[:5]] == [False, False, False, False, True]
-    assert None not in talk(person(Manners()), PICTURES[0], rounds=40, shown=shown)
+    assert None not in talk(person(SpeakingStyle()), PICTURES[0], rounds=40, shown=shown)
 
 
 def test_progress_keeps_a_person_patient() -> None:
@@ -102,41 +113,41 @@ def test_progress_keeps_a_person_patient() -> None:
     better = sorted(PICTURES[1:], key=lambda picture: likeness(picture, wanted))
     grows = [picture for at, picture in enumerate(better) if at == 0 or likeness(picture, wanted) > likeness(
         better[at - 1], wanted)]  # fmt: skip
-    who = person(Manners(patience=1))
+    who = person(SpeakingStyle(patience=1))
     said = [who.reply(wanted, Screen((picture,), None, at)) for at, picture in enumerate(grows)]
     assert len(grows) >= 3 and None not in said
     assert who.reply(wanted, Screen((grows[-1],), None, len(grows))) is None
 
 
 def test_a_question_is_skipped_by_who_skips_all() -> None:
-    assert not any(isinstance(turn, Answer) for turn in talk(person(Manners(skips=1.0)), PICTURES[0]))
+    assert not any(isinstance(turn, Answer) for turn in talk(person(SpeakingStyle(skips=1.0)), PICTURES[0]))
 
 
 def test_who_forgets_everything_knows_nothing_and_repeats_themselves() -> None:
-    said = talk(person(Manners(forgetfulness=1.0, policy="answers")), PICTURES[0], rounds=12)
+    said = talk(person(SpeakingStyle(forgetfulness=1.0, policy="answers")), PICTURES[0], rounds=12)
     assert all(is_dont_know(turn.text) for turn in said if isinstance(turn, Answer))
     assert len({turn.text for turn in said if isinstance(turn, Say)}) == 1
 
 
 def test_verbose_people_say_more_at_once(beach: PictureTruth) -> None:
     truths = {"beach.jpg": beach}
-    quiet = person(Manners(verbosity=1), truths).reply("beach.jpg", Screen((), None, 0))
-    wordy = person(Manners(verbosity=4), truths).reply("beach.jpg", Screen((), None, 0))
+    quiet = person(SpeakingStyle(verbosity=1), truths).reply("beach.jpg", Screen((), None, 0))
+    wordy = person(SpeakingStyle(verbosity=4), truths).reply("beach.jpg", Screen((), None, 0))
     assert isinstance(quiet, Say) and isinstance(wordy, Say)
     assert wordy.text.startswith(quiet.text) and wordy.text.count(quiet.text) == 1
     assert len(wordy.text) > 2 * len(quiet.text)
 
 
 def test_without_an_answerer_nothing_is_known_and_without_a_comparer_nothing_compared() -> None:
-    who = Person(partial(Sayer, truth_sayings(TRUTHS)), manners=Manners(policy="compares"))
+    who = Person(partial(SentenceDescriber, truth_sentences(TRUTHS)), manners=SpeakingStyle(policy="compares"))
     assert isinstance(who.reply(PICTURES[0], Screen((PICTURES[1],), QUESTIONS[0], 0)), Say)
-    who = Person(partial(Sayer, truth_sayings(TRUTHS)))
+    who = Person(partial(SentenceDescriber, truth_sentences(TRUTHS)))
     assert who.reply(PICTURES[0], Screen((), QUESTIONS[0], 0)) == Answer(QUESTIONS[0], "don't know")
 
 
 NOISE = st.sampled_from([0.0, 0.3, 1.0])
 MANNERS = st.builds(
-    Manners,
+    SpeakingStyle,
     noise=NOISE,
     vagueness=NOISE,
     forgetfulness=NOISE,
@@ -149,7 +160,7 @@ MANNERS = st.builds(
 
 @given(MANNERS, st.sampled_from(PICTURES))
 @settings(max_examples=40, deadline=None)
-def test_the_same_seed_is_the_same_talk_whatever_was_talked_of_before(manners: Manners, wanted: str) -> None:
+def test_the_same_seed_is_the_same_talk_whatever_was_talked_of_before(manners: SpeakingStyle, wanted: str) -> None:
     other = PICTURES[0] if wanted != PICTURES[0] else PICTURES[1]
     fresh, used = person(manners), person(manners)
     first = talk(fresh, wanted, shown=(other,))
@@ -170,7 +181,7 @@ def test_talks_about_several_pictures_may_be_led_side_by_side() -> None:
 @given(st.sampled_from(PICTURES), st.integers(0, 50))
 @settings(max_examples=40, deadline=None)
 def test_with_all_noise_every_answer_is_wrong(wanted: str, seed: int) -> None:
-    who = person(Manners(noise=1.0, seed=seed, policy="answers"))
+    who = person(SpeakingStyle(noise=1.0, seed=seed, policy="answers"))
     for turn in talk(who, wanted):
         if isinstance(turn, Answer):
             true = Oracle(TRUTHS).answer(turn.question, wanted)
@@ -181,7 +192,7 @@ def test_with_all_noise_every_answer_is_wrong(wanted: str, seed: int) -> None:
 def test_noise_is_the_share_of_wrong_answers(noise: float, low: float, high: float) -> None:
     question, wrong = QUESTIONS[1], 0
     for seed in range(200):
-        turn = person(Manners(noise=noise, seed=seed)).reply(PICTURES[0], Screen((), question, 0))
+        turn = person(SpeakingStyle(noise=noise, seed=seed)).reply(PICTURES[0], Screen((), question, 0))
         assert isinstance(turn, Answer)
         wrong += turn.text != Oracle(TRUTHS).answer(question, PICTURES[0])
     assert low <= wrong / 200 <= high

@@ -9,14 +9,22 @@ import pytest
 from viewfinder.conversation import Answer, Question, Say
 from viewfinder.data.dialogues import Dialogue, Round, dialogue, read_dialogues
 from viewfinder.errors import UnknownName
-from viewfinder.users import Answerer, RecordedUser, Screen, SimulatedUser, answerer_of, turns_of, user_of
+from viewfinder.users import (
+    Answerer,
+    RecordedUser,
+    Screen,
+    SimulatedUser,
+    dialogue_turns,
+    make_recorded_answerer,
+    make_recorded_user,
+)
 
 TALK = dialogue("a.jpg", "a dog on a sofa", [Round("is it big?", "no"), Round("What colour is it?", "brown")])
 CHATIR = Path(__file__).resolve().parents[3] / "shared" / "data" / "chatir"
 
 
 def test_a_dialogue_is_said_turn_by_turn_whatever_is_shown() -> None:
-    user = user_of([TALK])
+    user = make_recorded_user([TALK])
     said = [user.reply("a.jpg", Screen(("a.jpg",), None, at)) for at in range(4)]
     assert said[0] == Say("a dog on a sofa")
     assert [(turn.question.text, turn.text) for turn in said if isinstance(turn, Answer)] == [
@@ -35,22 +43,22 @@ def test_any_list_of_turns_can_be_replayed() -> None:
 
 def test_a_rewritten_dialogue_is_said_as_whole_queries() -> None:
     talk = Dialogue("a.jpg", "a dog", (), ("a dog", "a big dog"), rewritten=True)
-    assert turns_of(talk) == (Say("a dog"), Say("a big dog"))
+    assert dialogue_turns(talk) == (Say("a dog"), Say("a big dog"))
 
 
 def test_half_rounds_are_taken_as_they_are() -> None:
-    turns = turns_of(dialogue("a.jpg", "a dog", [Round("", "on a sofa"), Round("is it big?", "")]))
+    turns = dialogue_turns(dialogue("a.jpg", "a dog", [Round("", "on a sofa"), Round("is it big?", "")]))
     assert turns[1] == Say("on a sofa")
     assert isinstance(turns[2], Answer) and turns[2].text == "don't know"
 
 
 @pytest.mark.parametrize("asked", ["is it big?", "Is it BIG", "Is it big, please?", "  is it big ?"])
 def test_a_question_is_found_however_it_is_spelt(asked: str) -> None:
-    assert answerer_of([TALK]).answer(Question(asked), "a.jpg") == "no"
+    assert make_recorded_answerer([TALK]).answer(Question(asked), "a.jpg") == "no"
 
 
 def test_what_was_not_asked_is_not_known() -> None:
-    answerer = answerer_of([TALK, dialogue("a.jpg", "", [Round("Is it big?", "yes")])])
+    answerer = make_recorded_answerer([TALK, dialogue("a.jpg", "", [Round("Is it big?", "yes")])])
     assert isinstance(answerer, Answerer)
     assert answerer.answer(Question("Is it small?"), "a.jpg") == "don't know"
     assert answerer.answer(Question("is it big?"), "a.jpg") == "no"  # the first answer counts
@@ -63,7 +71,7 @@ def test_what_was_not_asked_is_not_known() -> None:
 def test_released_dialogues_are_replayed_word_for_word() -> None:
     file = next(file for file in sorted((CHATIR / "dialogues").glob("*.json")) if "HUMAN" in file.name.upper())
     talks = read_dialogues(file)[0][:50]
-    user, answerer = user_of(talks), answerer_of(talks)
+    user, answerer = make_recorded_user(talks), make_recorded_answerer(talks)
     for talk in talks:
         said = [user.reply(talk.image, Screen((), None, at)) for at in range(12)]
         assert said[0] == Say(talk.caption) and said[11] is None and None not in said[:11]

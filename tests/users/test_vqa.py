@@ -15,7 +15,7 @@ from transformers.models.blip.image_processing_pil_blip import BlipImageProcesso
 from viewfinder.conversation import Answer, Question
 from viewfinder.errors import BadInput, EncoderMismatch, PictureError, UnknownName
 from viewfinder.users import Answerer, Describer, Screen, load_user
-from viewfinder.users.vqa import load_captioner, load_vqa
+from viewfinder.users.vqa import load_caption_describer, load_vqa
 
 LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)]
 SIZES = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
@@ -124,11 +124,13 @@ def test_choices_are_kept_to(checkpoints: dict[str, Path], pictures: Path) -> No
 
 
 def test_a_captioner_describes_with_another_opening_each_time(checkpoints: dict[str, Path], pictures: Path) -> None:
-    describer = load_captioner(str(checkpoints["caption"]), lambda name: pictures / name)
+    describer = load_caption_describer(str(checkpoints["caption"]), lambda name: pictures / name)
     said = [describer.describe("a.png") for _ in range(6)]
     assert isinstance(describer, Describer)
     assert said[5] == said[0] and said[1].startswith("a picture of")
-    assert load_captioner(str(checkpoints["caption"]), lambda name: pictures / name).describe("b.png") != said[0]
+    assert (
+        load_caption_describer(str(checkpoints["caption"]), lambda name: pictures / name).describe("b.png") != said[0]
+    )
 
 
 def test_what_is_wrong_is_said(checkpoints: dict[str, Path], pictures: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from viewfinder.construction.parts import Captioner, NotMade
+from viewfinder.construction.parts import Captioner, SampleNotMade
 from viewfinder.errors import PictureError
 from viewfinder.users.base import Describer
 
@@ -28,12 +28,12 @@ class KnownCaptions:
         """See `Captioner`."""
         known = self.captions.get(image, ())
         if not known:
-            raise NotMade("the picture that was found has no caption")
+            raise SampleNotMade("the picture that was found has no caption")
         return random.Random(f"viewfinder/caption/{self.seed}/{image}").choice(known)
 
 
 @dataclass(frozen=True)
-class LookedAt:
+class ModelCaptioner:
     """The `Captioner` that asks a model for one picture at a time."""
 
     describer: Describer
@@ -46,19 +46,19 @@ class LookedAt:
             with self._lock:
                 said = self.describer.describe(image)
         except PictureError as error:
-            raise NotMade("the picture that was found cannot be read") from error
+            raise SampleNotMade("the picture that was found cannot be read") from error
         if not said.strip():
-            raise NotMade("the captioner says nothing of the picture that was found")
+            raise SampleNotMade("the captioner says nothing of the picture that was found")
         return " ".join(said.split())
 
 
-def model_captioner(source: str, files: Mapping[str, Path]) -> Captioner:
+def load_model_captioner(source: str, files: Mapping[str, Path]) -> Captioner:
     """BLIP or BLIP-2 by hub name or folder, over pictures by their names in samples.
 
     Raises:
         BadInput, EncoderMismatch: as `users.vqa.load_captioner`.
     """
-    from viewfinder.users.vqa import load_captioner  # brings torch along
+    from viewfinder.users.vqa import load_caption_describer  # brings torch along
 
-    describer = load_captioner(source, lambda name: files[name])
-    return LookedAt(replace(describer, openings=("",)), describer.model.name)
+    describer = load_caption_describer(source, lambda name: files[name])
+    return ModelCaptioner(replace(describer, openings=("",)), describer.model.name)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from viewfinder.conversation import Answer, Question
 from viewfinder.users import RecordedUser, SimulatedUser
 from viewfinder.users.base import Screen
-from viewfinder.users.naming import known_of
-from viewfinder.users.text import DONT_KNOW, plain
+from viewfinder.users.naming import find_picture
+from viewfinder.users.text import DONT_KNOW, normalize_question
 
 
 def answer_to(user: SimulatedUser, wanted: str, question: Question, number: int) -> Answer:
@@ -24,10 +24,10 @@ def answer_to(user: SimulatedUser, wanted: str, question: Question, number: int)
 
 
 def _recorded(user: RecordedUser, wanted: str, question: Question) -> str:
-    turns = known_of(user.talks, wanted) or ()
+    turns = find_picture(user.talks, wanted) or ()
     answers = (turn.text for turn in turns if isinstance(turn, Answer) and _alike(turn.question, question))
     return next(answers, DONT_KNOW)
 
 
 def _alike(one: Question, other: Question) -> bool:
-    return plain(one.text) == plain(other.text)
+    return normalize_question(one.text) == normalize_question(other.text)

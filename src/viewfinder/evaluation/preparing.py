@@ -18,7 +18,7 @@ from viewfinder.evaluation.task import COMPARER, Talk, Task
 from viewfinder.evaluation.values import evenly
 from viewfinder.evaluation.vectors import raw_vectors
 from viewfinder.questioners import load_questioner
-from viewfinder.questioners.fallback import prepare
+from viewfinder.questioners.fallback import prepare_questioner
 from viewfinder.users import Person, SimulatedUser, load_user
 
 
@@ -52,7 +52,7 @@ def user_of(plan: Plan, encoder: Encoder) -> SimulatedUser | None:
         BadInput: what only a user can do is asked for, but no user.
     """
     if plan.questioner is not None:
-        prepare(load_questioner(plan.questioner))  # a language model may have to be loaded
+        prepare_questioner(load_questioner(plan.questioner))  # a language model may have to be loaded
     if plan.user is None:
         if plan.manners or plan.questioner is not None:
             raise BadInput("manners and a questioner are for a simulated user: name one, for example --user oracle")

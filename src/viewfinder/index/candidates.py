@@ -11,7 +11,7 @@ from jaxtyping import Float, Float32, Int
 from viewfinder.conversation import Answer, BackTo, Conversation, Keep, Node, is_dont_know
 from viewfinder.index.gallery import Gallery
 from viewfinder.index.results import AT_LEAST, View
-from viewfinder.questioners import Candidates, Sight
+from viewfinder.questioners import Candidates, PictureProjection
 from viewfinder.retrievers import Query, RegionSpace
 from viewfinder.retrievers.base import RawPictures
 
@@ -58,7 +58,7 @@ class GalleryLookup:
             return [()] * len(self._rows_c)
         return [tuple(self._gallery.snapshot.captions(row)) for row in self._rows_c.tolist()]
 
-    def seen(self, sight: Sight) -> Float32[np.ndarray, "c k"]:
+    def seen(self, sight: PictureProjection) -> Float32[np.ndarray, "c k"]:
         """The candidates as a trained questioner sees them: made for the whole collection at the first call, and kept.
 
         Raises:
@@ -76,7 +76,7 @@ class GalleryLookup:
         return np.stack([_chances(s_c, query.sharpness) for s_c, query in zip(scores_ac, queries, strict=True)])
 
 
-def _alone(sight: Sight, raw: RawPictures) -> Float32[np.ndarray, "n 1 k"]:
+def _alone(sight: PictureProjection, raw: RawPictures) -> Float32[np.ndarray, "n 1 k"]:
     """A sight as a region space has it: one vector a picture."""
     return sight.project(raw.whole_ng)[:, None]
 

@@ -25,9 +25,9 @@ from viewfinder.conversation import (
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.index.gallery import Gallery
 from viewfinder.pictures import decode_one
-from viewfinder.questioners import statement, values_meant
+from viewfinder.questioners import find_values_meant, write_statement
 from viewfinder.retrievers import NOTHING_MORE, Change, Picture, Reads, ResolvedTurn
-from viewfinder.retrievers.changes import Family, named_changes
+from viewfinder.retrievers.changes import ValueFamily, find_named_changes
 
 FACTS = frozenset({"format", "year", "month", "camera", "folder"})
 """Columns that the files themselves fill; nobody means them by a "but ..."."""
@@ -95,7 +95,7 @@ def resolve(
             values, text = _answered(question, answer, gallery)
     shown = OnScreen(talk.node(node.parent).shown, gallery, reads)
     if isinstance(turn, Like | Show) and reads.words and gallery.encoder.vocabulary is not None:
-        changes, text = named_changes(text, _families(gallery))
+        changes, text = find_named_changes(text, _families(gallery))
     vocabulary = gallery.encoder.vocabulary
     return ResolvedTurn(
         turn,
@@ -191,25 +191,25 @@ def _answered(question: Question, answer: str, gallery: Gallery) -> tuple[dict[s
     if is_dont_know(answer):
         return {}, answer
     if question.attribute is None:
-        return {}, statement(question.text, answer)
+        return {}, write_statement(question.text, answer)
     if question.attribute in gallery.snapshot.columns():
-        values = values_meant(question, answer, gallery.snapshot.column(question.attribute).values)
+        values = find_values_meant(question, answer, gallery.snapshot.column(question.attribute).values)
         return ({question.attribute: values} if values else {}), answer
     known = {group.name: group for group in gallery.tags.groups}
     if question.attribute in known:
         group = known[question.attribute]
-        meant = values_meant(question, answer, group.answers)
+        meant = find_values_meant(question, answer, group.answers)
         phrases = [tag.phrase for tag in group.tags if tag.name in meant]
         return {}, ", ".join(phrases) if phrases else "" if group.none in meant else answer
     return {}, answer
 
 
-def _families(gallery: Gallery) -> tuple[Family, ...]:
+def _families(gallery: Gallery) -> tuple[ValueFamily, ...]:
     """Values that exclude one another: those of catalogue columns, then colours and the like among the tags."""
     columns = [gallery.snapshot.column(name) for name in gallery.snapshot.columns() if name not in FACTS]
-    known = [Family(column.values, column.name) for column in columns if 1 < len(column.values) <= MOST_VALUES]
+    known = [ValueFamily(column.values, column.name) for column in columns if 1 < len(column.values) <= MOST_VALUES]
     tagged = [
-        Family(tuple(name for tag in group.tags for name in (tag.name, *tag.also)))
+        ValueFamily(tuple(name for tag in group.tags for name in (tag.name, *tag.also)))
         for group in gallery.tags.groups
         if group.name in EXCLUSIVE_TAGS
     ]

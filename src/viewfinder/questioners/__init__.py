@@ -1,11 +1,11 @@
 """What to ask next: questioners by name, from `information_gain`, which needs nothing, to those of language models."""
 
-from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE, values_meant
-from viewfinder.questioners.base import Candidates, Column, Lookup, NoQuestions, Questioner, Sight
-from viewfinder.questioners.fallback import Fallback, Prepares, prepare
+from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE, find_values_meant
+from viewfinder.questioners.base import Candidates, Column, Lookup, NoQuestions, PictureProjection, Questioner
+from viewfinder.questioners.fallback import Fallback, LoadsFirst, prepare_questioner
 from viewfinder.questioners.information_gain import InformationGain
 from viewfinder.questioners.names import QUESTIONERS, is_plain, load_questioner, questioner_names
-from viewfinder.questioners.statements import statement
+from viewfinder.questioners.statements import write_statement
 
 __all__ = [
     "DONT_KNOW",
@@ -17,13 +17,13 @@ __all__ = [
     "InformationGain",
     "Lookup",
     "NoQuestions",
-    "Prepares",
+    "LoadsFirst",
     "Questioner",
-    "Sight",
+    "PictureProjection",
     "is_plain",
     "load_questioner",
-    "prepare",
+    "prepare_questioner",
     "questioner_names",
-    "statement",
-    "values_meant",
+    "write_statement",
+    "find_values_meant",
 ]

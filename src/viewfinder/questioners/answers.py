@@ -6,20 +6,20 @@ import re
 from collections.abc import Sequence
 
 from viewfinder.conversation import Question, is_dont_know
-from viewfinder.questioners.said import Said, stems
+from viewfinder.questioners.said import PhraseIndex, stems
 
 DONT_KNOW = "don't know"
 SOMETHING_ELSE = "something else"
 
 NUMBER = r"(-?[\d,]*\.?\d+)"
-BELOW = re.compile(rf"(?:under|below|before|less than)\s+{NUMBER}")
-ABOVE = re.compile(rf"{NUMBER}\s+(?:or more|or later|and more|and later)")
-BETWEEN = re.compile(rf"{NUMBER}\s+(to|up to)\s+{NUMBER}")
+BELOW_RANGE = re.compile(rf"(?:under|below|before|less than)\s+{NUMBER}")
+ABOVE_RANGE = re.compile(rf"{NUMBER}\s+(?:or more|or later|and more|and later)")
+BETWEEN_RANGE = re.compile(rf"{NUMBER}\s+(to|up to)\s+{NUMBER}")
 ISO_DATE = re.compile(r"(\d{4})-\d\d(?:-\d\d.*)?")
 PLAIN_NUMBER = re.compile(r"[^\d\w-]?\s?(-?\d[\d,]*(?:\.\d+)?|-?\.\d+)\s?[^\d\w]?")
 
 
-def as_number(value: str) -> float | None:
+def parse_number(value: str) -> float | None:
     """The number that a value is: plain, with a currency sign or thousands separators; of a date, its year.
 
     >>> as_number("1,299.50"), as_number("$ 12"), as_number("2011-05-03"), as_number("XL")
@@ -40,11 +40,11 @@ def is_in_range(answer: str, number: float) -> bool | None:
     >>> is_in_range("500 to 999", 999.0), is_in_range("1,000 or more", 999.0), is_in_range("red", 3.0)
     (True, False, None)
     """
-    if found := BELOW.fullmatch(answer):
+    if found := BELOW_RANGE.fullmatch(answer):
         return number < _float(found[1])
-    if found := ABOVE.fullmatch(answer):
+    if found := ABOVE_RANGE.fullmatch(answer):
         return number >= _float(found[1])
-    if found := BETWEEN.fullmatch(answer):
+    if found := BETWEEN_RANGE.fullmatch(answer):
         end = _float(found[3])
         return _float(found[1]) <= number and (number < end if found[2] == "up to" else number <= end)
     return None
@@ -54,7 +54,7 @@ def _float(text: str) -> float:
     return float(text.replace(",", ""))
 
 
-def values_meant(question: Question, answer: str, values: Sequence[str]) -> tuple[str, ...]:
+def find_values_meant(question: Question, answer: str, values: Sequence[str]) -> tuple[str, ...]:
     """Those of an attribute's `values` that an answer to `question` means, in their order.
 
     An exact value wins, then a range, then "something else" (all values that no choice stands for), then
@@ -83,7 +83,7 @@ def values_meant(question: Question, answer: str, values: Sequence[str]) -> tupl
 
 
 def _lies_in(answer: str, value: str) -> bool:
-    number = as_number(value)
+    number = parse_number(value)
     return number is not None and bool(is_in_range(answer, number))
 
 
@@ -94,9 +94,9 @@ def _stands_for(choice: str, values: Sequence[str]) -> tuple[str, ...]:
 
 
 def _named(answer: str, values: Sequence[str]) -> tuple[str, ...]:
-    said = Said([answer])
+    said = PhraseIndex([answer])
     named = [value for value in values if said.names(value)]
-    longer = [Said([value]) for value in named]
+    longer = [PhraseIndex([value]) for value in named]
     return tuple(
         value
         for value in named

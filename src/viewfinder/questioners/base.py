@@ -19,7 +19,7 @@ Words = Callable[[Sequence[str]], Float[np.ndarray, "n d"]]
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
+class PictureProjection:
     """What a trained questioner sees of a picture: a unit vector that it makes of the encoder's raw global one.
 
     `name` says all that the vector depends on besides the picture: it is kept under it. `project` maps (n g) to (n k).
@@ -52,7 +52,7 @@ class Lookup(Protocol):
         """Frozen unit sentence vectors: what questioners are trained on."""
         ...
 
-    def seen(self, sight: Sight) -> Float32[np.ndarray, "c k"]:
+    def seen(self, sight: PictureProjection) -> Float32[np.ndarray, "c k"]:
         """The candidates as a trained questioner sees them.
 
         Raises:

@@ -8,7 +8,7 @@ from viewfinder.questioners.answers import DONT_KNOW
 
 YES_NO_CHOICES = ("yes", "no", DONT_KNOW)
 MOST_NAMED = 4
-MOST_WORDS = 4
+MOST_CHOICE_WORDS = 4
 
 _LEAD = re.compile(
     r"^(?:(?:and|so|ok|okay|well|now|also|then|please)\b[\s,]*|(?:in|on|at)\s[^,?]{1,40},\s*"
@@ -31,7 +31,7 @@ _OPENER = re.compile(r"\b(?:an?|the|in|on|at|by|with|for|from|during|near|inside
 _GOES_ON = re.compile(r"\s(?:in|on|at|by|of|with|from|near|behind|beside|when|while)\s.*$", re.IGNORECASE)
 
 
-def choices_of(question: str) -> tuple[str, ...]:
+def find_choices(question: str) -> tuple[str, ...]:
     """The answers to offer: yes and no, the things that "A or B?" names, or none; always "don't know".
 
     >>> choices_of("Is there a dog in the picture?")
@@ -60,7 +60,7 @@ def _named(rest: str) -> tuple[str, ...]:
     last = _short(last)
     things = [*first, _like(nearest, last), last]
     lengths = [len(thing.split()) for thing in things]
-    return tuple(things) if min(lengths) > 0 and max(lengths) <= MOST_WORDS and len(things) <= MOST_NAMED else ()
+    return tuple(things) if min(lengths) > 0 and max(lengths) <= MOST_CHOICE_WORDS and len(things) <= MOST_NAMED else ()
 
 
 def _short(thing: str) -> str:

@@ -30,7 +30,7 @@ def caption_entropies(
     return entropy_bits(softmax(captions_kd @ pictures_wd.T))
 
 
-def groups_of(pictures_kd: Float[np.ndarray, "k d"], most: int, *, seed: int = 0) -> Int[np.ndarray, " k"]:
+def group_pictures(pictures_kd: Float[np.ndarray, "k d"], most: int, *, seed: int = 0) -> Int[np.ndarray, " k"]:
     """The group of each picture, by k-means over unit vectors: at most `most` groups, fewer where pictures are alike.
 
     The squared distance of unit vectors is 2 - 2 cosine, so this is k-means by cosine but for the centres' lengths.
@@ -44,7 +44,7 @@ def groups_of(pictures_kd: Float[np.ndarray, "k d"], most: int, *, seed: int = 0
     return np.asarray(found, np.int32)
 
 
-def most_telling(group_k: Int[np.ndarray, " k"], entropy_k: Float[np.ndarray, " k"]) -> tuple[int, ...]:
+def pick_most_telling(group_k: Int[np.ndarray, " k"], entropy_k: Float[np.ndarray, " k"]) -> tuple[int, ...]:
     """Of each group the place with the lowest entropy, the first of equals; in the order of the places.
 
     >>> most_telling(np.array([0, 0, 1, 0, 1]), np.array([2.0, 1.0, 3.0, 1.5, 3.0]))

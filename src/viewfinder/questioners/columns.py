@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 from jaxtyping import Float, Int
 
-from viewfinder.questioners.answers import as_number
+from viewfinder.questioners.answers import parse_number
 from viewfinder.questioners.base import Column
-from viewfinder.questioners.wording import YES_NO, is_amount, is_record
+from viewfinder.questioners.wording import YES_NO, is_amount_column, is_record_column
 
 MOST_VALUES_TO_NAME = 12
 LONGEST_VALUE = 32
@@ -20,7 +20,7 @@ UNKNOWN = frozenset({"", "na", "n/a", "nan", "none", "null", "unknown", "-", "--
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class ColumnSplit:
     """The answers a column has among the candidates, and which each candidate has (-1: not known).
 
     `ordered` says that the labels are ranges, to be shown in their own order.
@@ -31,29 +31,29 @@ class Split:
     ordered: bool = False
 
 
-def split_by(name: str, column: Column, probabilities_c: Float[np.ndarray, " c"]) -> Split | None:
+def split_column(name: str, column: Column, probabilities_c: Float[np.ndarray, " c"]) -> ColumnSplit | None:
     """How a column splits the candidates; None when it is not worth asking for.
 
     Not worth it: ids, file names and descriptions (by name, or by having nearly as many values as candidates,
     or by long values), and columns with fewer than two values among the candidates. Many numbers become
     ranges.
     """
-    if is_record(name):
+    if is_record_column(name):
         return None
     values, codes_c = _present(column)
     known = int((codes_c >= 0).sum())
     if len(values) < 2:
         return None
     if len(values) > MOST_VALUES_TO_NAME:
-        numbers = [as_number(value) for value in values]
+        numbers = [parse_number(value) for value in values]
         if None not in numbers:
-            if len(values) > 0.9 * known and not is_amount(name):
+            if len(values) > 0.9 * known and not is_amount_column(name):
                 return None
             numbers_v = np.array(numbers, np.float64)
             return _ranges(numbers_v, codes_c, probabilities_c, years=_are_years(numbers_v))
         if len(values) > 0.5 * known:
             return None
-    return None if _is_free_text(values) else Split(values, codes_c)
+    return None if _is_free_text(values) else ColumnSplit(values, codes_c)
 
 
 def _present(column: Column) -> tuple[tuple[str, ...], Int[np.ndarray, " c"]]:
@@ -71,7 +71,7 @@ def _is_free_text(values: Sequence[str]) -> bool:
     return bool(words > MOST_WORDS or np.mean([len(value) for value in values]) > LONGEST_VALUE)
 
 
-def follows(codes_c: Int[np.ndarray, " c"], given_c: Int[np.ndarray, " c"]) -> float:
+def column_dependence(codes_c: Int[np.ndarray, " c"], given_c: Int[np.ndarray, " c"]) -> float:
     """How far one column follows from another: of the pairs alike in `given_c`, the share alike in `codes_c`.
 
     A sub category follows from the article type, not the other way round. 0 when no two are alike.
@@ -105,7 +105,7 @@ def _ranges(
     probabilities_c: Float[np.ndarray, " c"],
     *,
     years: bool,
-) -> Split | None:
+) -> ColumnSplit | None:
     """Four ranges of about equal probability, with round limits; fewer where limits coincide."""
     known_c = codes_c >= 0
     numbers_k = numbers_v[codes_c[known_c]]
@@ -123,7 +123,7 @@ def _ranges(
     whole = bool((numbers_v == np.round(numbers_v)).all()) and all(edge == round(edge) for edge in edges)
     ranges_c = np.full(len(codes_c), -1, np.int64)
     ranges_c[known_c] = np.searchsorted(edges, numbers_k, side="right")
-    return Split(_range_labels(edges, whole=whole, years=years), ranges_c, ordered=True)
+    return ColumnSplit(_range_labels(edges, whole=whole, years=years), ranges_c, ordered=True)
 
 
 def _rounded(number: float) -> float:

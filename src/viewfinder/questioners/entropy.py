@@ -22,7 +22,7 @@ def entropy_bits(probabilities: Float[np.ndarray, "*many a"]) -> Float[np.ndarra
     return np.asarray(-(probabilities * np.log2(safe)).sum(axis=-1) + 0.0)
 
 
-def gain_of_known(share_v: Float[np.ndarray, " v"], *, unknown: float = 0.0, error: float = 0.0) -> float:
+def known_answers_gain(share_v: Float[np.ndarray, " v"], *, unknown: float = 0.0, error: float = 0.0) -> float:
     """Gain of asking for an attribute that the catalogue knows.
 
     Candidates whose value is v have `share_v[v]` of the probability, those without a value `unknown`. With
@@ -43,7 +43,7 @@ def gain_of_known(share_v: Float[np.ndarray, " v"], *, unknown: float = 0.0, err
     return max(float(entropy_bits(answer_v)) - noise, 0.0)
 
 
-def gain_of_guessed(
+def guessed_answers_gain(
     probabilities_c: Float[np.ndarray, " c"], answer_ca: Float[np.ndarray, "c a"], *, error: float = 0.0
 ) -> float:
     """Gain of asking for something that is only guessed: `answer_ca` is each candidate's answer distribution.
@@ -55,7 +55,7 @@ def gain_of_guessed(
     return max(float(entropy_bits(expected_a)) - float(probabilities_c @ entropy_bits(noisy_ca)), 0.0)
 
 
-def shares(
+def code_shares(
     probabilities_c: Float[np.ndarray, " c"], codes_c: Int[np.ndarray, " c"], count: int
 ) -> Float[np.ndarray, " v"]:
     """The probability that falls on each of `count` codes; candidates with code -1 fall on none."""
@@ -65,7 +65,7 @@ def shares(
     return share_v.astype(np.float64)
 
 
-def gains_of_tables(
+def table_gains(
     given_wc: Float[np.ndarray, "w c"], answer_ca: Float[np.ndarray, "c a"], starts_q: Int[np.ndarray, " starts"]
 ) -> Float[np.ndarray, "w q"]:
     """Gains of several questions at once, where the candidates are as likely as each row of `given_wc` says.

@@ -8,11 +8,11 @@ from typing import Protocol, runtime_checkable
 from viewfinder.conversation import Question
 from viewfinder.errors import ViewfinderError
 from viewfinder.questioners.base import Candidates, Questioner
-from viewfinder.questioners.novelty import is_new
+from viewfinder.questioners.novelty import is_new_question
 
 
 @runtime_checkable
-class Prepares(Protocol):
+class LoadsFirst(Protocol):
     """A questioner that is not ready at once, such as one whose language model loads."""
 
     def prepare(self) -> None:
@@ -24,13 +24,13 @@ class Prepares(Protocol):
         ...
 
 
-def prepare(questioner: Questioner) -> None:
+def prepare_questioner(questioner: Questioner) -> None:
     """Wait until a questioner is ready: what an experiment does first, and a live talk never does.
 
     Raises:
         ViewfinderError: it never will be.
     """
-    if isinstance(questioner, Prepares):
+    if isinstance(questioner, LoadsFirst):
         questioner.prepare()
 
 
@@ -65,12 +65,12 @@ class Fallback:
             return question
         if question is None:
             return self._instead(view, "has nothing to ask")
-        return question if is_new(question.text, view) else self._instead(view, "repeats itself")
+        return question if is_new_question(question.text, view) else self._instead(view, "repeats itself")
 
     def prepare(self) -> None:
         """Wait until both are ready."""
-        prepare(self.first)
-        prepare(self.then)
+        prepare_questioner(self.first)
+        prepare_questioner(self.then)
 
     def _instead(self, view: Candidates, wrong: str) -> Question | None:
         question = self.then.ask(view)

@@ -16,8 +16,8 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.entropy import gain_of_guessed
-from viewfinder.questioners.options import Option, Settings, noisy
+from viewfinder.questioners.entropy import guessed_answers_gain
+from viewfinder.questioners.options import InformationGainSettings, Option, add_errors
 from viewfinder.questioners.said import stem
 
 SURE = 0.98
@@ -66,7 +66,7 @@ class _Noun:
         return min(self.first, self.last) >= NOUN * self.uses
 
 
-def caption_options(view: Candidates, settings: Settings) -> Iterator[Option]:
+def caption_options(view: Candidates, settings: InformationGainSettings) -> Iterator[Option]:
     """ "Is there a ...?" for the things in the candidates' captions; none where nobody wrote about them."""
     if view.lookup is None:
         return
@@ -105,16 +105,20 @@ def _uses(caption: str) -> tuple[tuple[str, str, bool, bool], ...]:
     return tuple(uses.values())
 
 
-def _option(noun: _Noun, read: Mapping[int, Sequence[str]], view: Candidates, settings: Settings) -> Option:
-    yes_c = chance_there(noun.mentions, {c: len(texts) for c, texts in read.items()}, view.probabilities_c)
+def _option(
+    noun: _Noun, read: Mapping[int, Sequence[str]], view: Candidates, settings: InformationGainSettings
+) -> Option:
+    yes_c = presence_chances(noun.mentions, {c: len(texts) for c, texts in read.items()}, view.probabilities_c)
     answer_ca = np.column_stack([yes_c, 1 - yes_c])
-    gain = gain_of_guessed(view.probabilities_c, answer_ca, error=settings.error)
+    gain = guessed_answers_gain(view.probabilities_c, answer_ca, error=settings.error)
     share_a = view.probabilities_c @ answer_ca
-    table = partial(noisy, answer_ca, settings.error)
-    return Option("caption", question_about(noun.written), ("yes", "no"), share_a, gain, table, choices=("yes", "no"))
+    table = partial(add_errors, answer_ca, settings.error)
+    return Option(
+        "caption", write_thing_question(noun.written), ("yes", "no"), share_a, gain, table, choices=("yes", "no")
+    )
 
 
-def chance_there(
+def presence_chances(
     mentions: Mapping[int, int], captions: Mapping[int, int], probabilities_c: Float[np.ndarray, " c"]
 ) -> Float[np.ndarray, " c"]:
     """How likely each candidate shows a thing that `mentions` of its captions mention.
@@ -135,7 +139,7 @@ def chance_there(
     return yes_c
 
 
-def question_about(written: Counter[str]) -> str:
+def write_thing_question(written: Counter[str]) -> str:
     """The question for a thing by the ways its name is written, the commonest of them.
 
     >>> question_about(Counter(dogs=3, dog=2)), question_about(Counter(umbrella=2))

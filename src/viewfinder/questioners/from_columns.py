@@ -9,40 +9,48 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.columns import Split, follows, split_by
-from viewfinder.questioners.entropy import gain_of_known, shares
-from viewfinder.questioners.options import Option, Settings
-from viewfinder.questioners.said import Said
-from viewfinder.questioners.wording import QUESTIONS, can_tell, head, is_record, question_for, same_topic, words_of
+from viewfinder.questioners.columns import ColumnSplit, column_dependence, split_column
+from viewfinder.questioners.entropy import code_shares, known_answers_gain
+from viewfinder.questioners.options import InformationGainSettings, Option
+from viewfinder.questioners.said import PhraseIndex
+from viewfinder.questioners.wording import (
+    COLUMN_QUESTIONS,
+    chance_to_tell,
+    column_head,
+    column_words,
+    is_record_column,
+    is_same_topic,
+    write_column_question,
+)
 
 
-def column_options(view: Candidates, settings: Settings) -> Iterator[Option]:
+def column_options(view: Candidates, settings: InformationGainSettings) -> Iterator[Option]:
     """An option for each column that is worth asking for and still open."""
     for name, column in view.columns.items():
         if not _is_open(name, view):
             continue
-        split = split_by(name, column, view.probabilities_c)
+        split = split_column(name, column, view.probabilities_c)
         if split is not None:
             yield _option(name, split, view, settings)
 
 
-def _option(name: str, split: Split, view: Candidates, settings: Settings) -> Option:
-    share_v = shares(view.probabilities_c, split.codes_c, len(split.labels))
+def _option(name: str, split: ColumnSplit, view: Candidates, settings: InformationGainSettings) -> Option:
+    share_v = code_shares(view.probabilities_c, split.codes_c, len(split.labels))
     unknown = max(1.0 - float(share_v.sum()), 0.0)
     return Option(
         "column",
-        question_for(name, split.labels),
+        write_column_question(name, split.labels),
         split.labels,
         share_v,
-        can_tell(name) * gain_of_known(share_v, unknown=unknown, error=settings.error),
-        partial(known_answers, split, settings.error),
+        chance_to_tell(name) * known_answers_gain(share_v, unknown=unknown, error=settings.error),
+        partial(known_answers_table, split, settings.error),
         attribute=name,
-        can_tell=can_tell(name),
+        can_tell=chance_to_tell(name),
         ordered=split.ordered,
     )
 
 
-def known_answers(split: Split, error: float) -> Float[np.ndarray, "c a"]:
+def known_answers_table(split: ColumnSplit, error: float) -> Float[np.ndarray, "c a"]:
     """What each candidate is answered with: its value, or with probability `error` another; any if it has none."""
     count = len(split.labels)
     answer_ca = np.full((len(split.codes_c), count), error / max(count - 1, 1))
@@ -52,7 +60,7 @@ def known_answers(split: Split, error: float) -> Float[np.ndarray, "c a"]:
     return answer_ca
 
 
-def column_is_said(name: str, view: Candidates, said: Said, settings: Settings) -> bool:
+def is_column_mentioned(name: str, view: Candidates, said: PhraseIndex, settings: InformationGainSettings) -> bool:
     """Whether the talk mentions a column or one of its values, or what it follows from."""
     return (
         _attribute_is_said(name, said)
@@ -61,34 +69,36 @@ def column_is_said(name: str, view: Candidates, said: Said, settings: Settings) 
     )
 
 
-def known_columns(view: Candidates, settings: Settings) -> list[str]:
+def known_columns(view: Candidates, settings: InformationGainSettings) -> list[str]:
     """Columns that speak of most candidates, whether or not they split them."""
     return [
         name
         for name, (_, codes_c) in view.columns.items()
-        if not is_record(name) and view.probabilities_c[codes_c >= 0].sum() >= settings.half_known
+        if not is_record_column(name) and view.probabilities_c[codes_c >= 0].sum() >= settings.half_known
     ]
 
 
-def _is_implied(attribute: str, view: Candidates, said: Said, settings: Settings) -> bool:
+def _is_implied(attribute: str, view: Candidates, said: PhraseIndex, settings: InformationGainSettings) -> bool:
     """Whether a column follows from one that is settled or said: heels are shoes."""
     codes_c = view.columns[attribute][1]
     return any(
-        follows(codes_c, given_c) >= settings.implied
+        column_dependence(codes_c, given_c) >= settings.implied
         for name, (values, given_c) in view.columns.items()
-        if name != attribute and len(values) <= settings.most_values_heard and not is_record(name)
+        if name != attribute and len(values) <= settings.most_values_heard and not is_record_column(name)
         if _is_settled(name, view) or any(said.names(value) for value in values)
     )
 
 
 def _is_open(name: str, view: Candidates) -> bool:
     asked = (question.attribute for question in view.asked if question.attribute is not None)
-    return not any(same_topic(name, done) for done in (*asked, *view.settled))
+    return not any(is_same_topic(name, done) for done in (*asked, *view.settled))
 
 
 def _is_settled(name: str, view: Candidates) -> bool:
-    return any(same_topic(name, done) for done in view.settled)
+    return any(is_same_topic(name, done) for done in view.settled)
 
 
-def _attribute_is_said(name: str, said: Said) -> bool:
-    return said.names(" ".join(words_of(name))) or (head(name) in QUESTIONS and said.names(head(name)))
+def _attribute_is_said(name: str, said: PhraseIndex) -> bool:
+    return said.names(" ".join(column_words(name))) or (
+        column_head(name) in COLUMN_QUESTIONS and said.names(column_head(name))
+    )

@@ -9,14 +9,14 @@ import numpy as np
 
 from viewfinder.encoders.tags import TagGroup, TagVectors
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.entropy import gain_of_guessed
+from viewfinder.questioners.entropy import guessed_answers_gain
 from viewfinder.questioners.from_columns import known_columns
-from viewfinder.questioners.options import Option, Settings, noisy
-from viewfinder.questioners.said import Said
-from viewfinder.questioners.wording import head, same_topic
+from viewfinder.questioners.options import InformationGainSettings, Option, add_errors
+from viewfinder.questioners.said import PhraseIndex
+from viewfinder.questioners.wording import column_head, is_same_topic
 
 
-def tag_options(view: Candidates, tags: TagVectors | None, settings: Settings) -> Iterator[Option]:
+def tag_options(view: Candidates, tags: TagVectors | None, settings: InformationGainSettings) -> Iterator[Option]:
     """An option for each tag group that is still open and on whose topic no column knows better."""
     if tags is None:
         return
@@ -39,22 +39,22 @@ def tag_options(view: Candidates, tags: TagVectors | None, settings: Settings) -
             group.question,
             group.answers,
             view.probabilities_c @ answer_ca,
-            gain_of_guessed(view.probabilities_c, answer_ca, error=settings.error),
-            partial(noisy, answer_ca, settings.error),
+            guessed_answers_gain(view.probabilities_c, answer_ca, error=settings.error),
+            partial(add_errors, answer_ca, settings.error),
             attribute=group.name,
         )
 
 
-def group_is_said(group: TagGroup, said: Said) -> bool:
+def is_group_mentioned(group: TagGroup, said: PhraseIndex) -> bool:
     """Whether the talk mentions the group's topic or one of its tags."""
     return said.names(group.name) or any(said.names(word) for tag in group.tags for word in (tag.name, *tag.also))
 
 
-def same_vocabulary(group: TagGroup, values: Sequence[str]) -> bool:
+def shares_vocabulary(group: TagGroup, values: Sequence[str]) -> bool:
     """Whether a column's values are the group's tags by other means: colours are, article types are not."""
     folded = {value.casefold() for value in values}
     return 2 * sum(tag.name in folded for tag in group.tags) >= len(group.tags)
 
 
 def _on_topic(group: TagGroup, name: str) -> bool:
-    return bool(name) and (same_topic(group.name, name) or head(name) in group.topics)
+    return bool(name) and (is_same_topic(group.name, name) or column_head(name) in group.topics)

@@ -15,10 +15,10 @@ from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Answer, is_dont_know
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.entropy import gains_of_tables
-from viewfinder.questioners.options import Option, Settings
-from viewfinder.questioners.said import Said, stems
-from viewfinder.questioners.trained import Foretold, PoolQuestion, TrainedQuestions, mentioned
+from viewfinder.questioners.entropy import table_gains
+from viewfinder.questioners.options import InformationGainSettings, Option
+from viewfinder.questioners.said import PhraseIndex, stems
+from viewfinder.questioners.trained import PoolQuestion, PredictedAnswers, TrainedQuestions, mentioned_texts
 
 RIDGE = 1e-6
 
@@ -27,7 +27,7 @@ LIKELIHOOD = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Foreknown:
+class CandidatePredictions:
     """What a trained file says of the candidates where a talk stands.
 
     Attributes:
@@ -37,12 +37,12 @@ class Foreknown:
     """
 
     trained: TrainedQuestions
-    told: Foretold
+    told: PredictedAnswers
     belief_c: Float[np.ndarray, " c"]
     asked_ca: Float32[np.ndarray, "c asked"]
 
 
-def foreknown(view: Candidates, trained: TrainedQuestions) -> Foreknown | None:
+def predict_candidates(view: Candidates, trained: TrainedQuestions) -> CandidatePredictions | None:
     """The candidates seen with these questions in mind; None where nothing is foretold, or nothing can be looked up.
 
     Raises:
@@ -52,14 +52,16 @@ def foreknown(view: Candidates, trained: TrainedQuestions) -> Foreknown | None:
         return None
     seen_ck = view.lookup.seen(trained.sight)
     asked = {trained.similar(question.text) for question in view.asked}
-    rows = [q for q in trained.askable(mentioned(view), foretold=True).tolist() if q not in asked]
+    rows = [q for q in trained.askable(mentioned_texts(view), foretold=True).tolist() if q not in asked]
     heard = sorted(q for q in asked if q is not None and trained.questions[q].foretold)
     asked_ca = trained.foretold(seen_ck, heard).chance_ca
     told = trained.foretold(seen_ck, rows)
-    return Foreknown(trained, told, belief(view, trained, seen_ck), asked_ca)
+    return CandidatePredictions(trained, told, update_belief(view, trained, seen_ck), asked_ca)
 
 
-def belief(view: Candidates, trained: TrainedQuestions, seen_ck: Float32[np.ndarray, "c k"]) -> Float[np.ndarray, " c"]:
+def update_belief(
+    view: Candidates, trained: TrainedQuestions, seen_ck: Float32[np.ndarray, "c k"]
+) -> Float[np.ndarray, " c"]:
     """How likely the candidates are, if the answers so far count as foretold ones do."""
     believed_c = view.probabilities_c.astype(np.float64)
     for turn in view.turns:
@@ -68,14 +70,14 @@ def belief(view: Candidates, trained: TrainedQuestions, seen_ck: Float32[np.ndar
         row = trained.similar(turn.question.text)
         if row is None or not trained.questions[row].foretold:
             continue
-        meant = labels_meant(turn.text, trained.questions[row].answers)
+        meant = find_labels_meant(turn.text, trained.questions[row].answers)
         if meant:
             likely_c = trained.foretold(seen_ck, [row]).chance_ca[:, meant].sum(axis=1)
             believed_c = believed_c * np.maximum(likely_c, LIKELIHOOD)
     return np.asarray(believed_c / believed_c.sum())
 
 
-def echoes(table_ca: Float[np.ndarray, "c a"], asked_ca: Float[np.ndarray, "c asked"]) -> float:
+def explained_share(table_ca: Float[np.ndarray, "c a"], asked_ca: Float[np.ndarray, "c asked"]) -> float:
     """How far a question's answers follow from those to the questions that were asked: R^2 of their least squares.
 
     What is foretold of one picture is sure of nothing, and so is what is foretold of it to another question about the
@@ -96,13 +98,13 @@ def echoes(table_ca: Float[np.ndarray, "c a"], asked_ca: Float[np.ndarray, "c as
     return explained / max(float((answers_ca**2).sum()), RIDGE)
 
 
-def labels_meant(answer: str, labels: Sequence[str]) -> list[int]:
+def find_labels_meant(answer: str, labels: Sequence[str]) -> list[int]:
     """Which of a question's known answers an answer in free words comes to; the longest that it names.
 
     >>> labels_meant("yes, there is one", ("no", "yes")), labels_meant("it is navy blue", ("blue", "red", "navy blue"))
     ([1], [2])
     """
-    said = Said([answer])
+    said = PhraseIndex([answer])
     first = stems(answer)[:1]
     named = [a for a, label in enumerate(labels) if stems(label) == stems(answer) or said.names(label)]
     if named:
@@ -111,7 +113,7 @@ def labels_meant(answer: str, labels: Sequence[str]) -> list[int]:
     return [a for a, label in enumerate(labels) if label in {"yes", "no"} and stems(label) == first]
 
 
-def reliability(question: PoolQuestion) -> float:
+def prediction_reliability(question: PoolQuestion) -> float:
     """How far what is foretold to a question is relied on, 0 to 1: by what it gained on held-out talks.
 
     That is the share, of the answers that nobody would have guessed without the picture, that were foretold; a third of
@@ -121,23 +123,23 @@ def reliability(question: PoolQuestion) -> float:
     return min(max(3 * gained, 0.0), 1.0)
 
 
-def relied_on(known: Foreknown, error: float) -> Float32[np.ndarray, "c a"]:
+def shrink_predictions(known: CandidatePredictions, error: float) -> Float32[np.ndarray, "c a"]:
     """The foretold answers with errors, drawn towards what all candidates share where a question is not reliable."""
     told = known.told
     sizes_m = np.diff(told.starts_m)
-    weight_m = np.array([reliability(known.trained.questions[row]) for row in told.questions_m], np.float32)
+    weight_m = np.array([prediction_reliability(known.trained.questions[row]) for row in told.questions_m], np.float32)
     share_a = told.shares(known.belief_c).astype(np.float32)
     drawn_ca = share_a + np.repeat(weight_m, sizes_m) * (told.chance_ca - share_a)
     return np.asarray((1 - error) * drawn_ca + (error / np.repeat(sizes_m, sizes_m)).astype(np.float32), np.float32)
 
 
-def trained_options(known: Foreknown, settings: Settings) -> Iterator[Option]:
+def trained_options(known: CandidatePredictions, settings: InformationGainSettings) -> Iterator[Option]:
     """An option for each learnt question that can be asked now, was not, and is worth it (`settings.least_gain`)."""
     told = known.told
     if not len(told.questions_m):
         return
-    noisy_ca = relied_on(known, settings.error)
-    gain_m = gains_of_tables(known.belief_c.astype(np.float32)[None], noisy_ca, told.starts_m)[0]
+    noisy_ca = shrink_predictions(known, settings.error)
+    gain_m = table_gains(known.belief_c.astype(np.float32)[None], noisy_ca, told.starts_m)[0]
     share_a = known.belief_c @ noisy_ca
     for m, row in enumerate(told.questions_m.tolist()):
         question = known.trained.questions[row]

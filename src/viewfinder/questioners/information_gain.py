@@ -21,20 +21,25 @@ from viewfinder.encoders.tags import TagGroup, TagVectors
 from viewfinder.errors import EncoderMismatch
 from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.choices import choices_of
+from viewfinder.questioners.choices import find_choices
 from viewfinder.questioners.columns import is_yes_or_no
 from viewfinder.questioners.entropy import entropy_bits
 from viewfinder.questioners.from_captions import caption_options
-from viewfinder.questioners.from_columns import column_is_said, column_options
-from viewfinder.questioners.from_tags import group_is_said, same_vocabulary, tag_options
-from viewfinder.questioners.from_trained import Foreknown, echoes, foreknown, trained_options
-from viewfinder.questioners.look_ahead import two_steps, used_by_retriever
-from viewfinder.questioners.novelty import is_new
-from viewfinder.questioners.open_questions import heard, is_listed, open_options
-from viewfinder.questioners.options import DEFAULTS, Option, Settings
-from viewfinder.questioners.said import Said
-from viewfinder.questioners.things import thing_asked
-from viewfinder.questioners.trained import TrainedQuestions, load, shipped
+from viewfinder.questioners.from_columns import column_options, is_column_mentioned
+from viewfinder.questioners.from_tags import is_group_mentioned, shares_vocabulary, tag_options
+from viewfinder.questioners.from_trained import (
+    CandidatePredictions,
+    explained_share,
+    predict_candidates,
+    trained_options,
+)
+from viewfinder.questioners.look_ahead import two_step_gains, used_by_retriever
+from viewfinder.questioners.novelty import is_new_question
+from viewfinder.questioners.open_questions import believe_open_answers, has_listed_things, open_options
+from viewfinder.questioners.options import DEFAULTS, InformationGainSettings, Option
+from viewfinder.questioners.said import PhraseIndex
+from viewfinder.questioners.things import find_asked_thing
+from viewfinder.questioners.trained import TrainedQuestions, load_trained_questions, shipped
 
 ORDER = ("column", "caption", "trained", "open", "tag")
 """At equal gain what is known comes before what is guessed."""
@@ -51,7 +56,7 @@ class InformationGain:
     """
 
     tags: TagVectors | None = None
-    settings: Settings = DEFAULTS
+    settings: InformationGainSettings = DEFAULTS
     name: str = "information_gain"
     trained: TrainedQuestions | None = None
     must_fit: bool = True
@@ -63,7 +68,7 @@ class InformationGain:
         Raises:
             BadInput: as `trained.load`.
         """
-        learnt = load(source) if source else shipped()
+        learnt = load_trained_questions(source) if source else shipped()
         return InformationGain(tags, trained=learnt, must_fit=bool(source))
 
     def ask(self, view: Candidates) -> Question | None:
@@ -77,7 +82,7 @@ class InformationGain:
         if np.count_nonzero(view.probabilities_c) < 2:
             return None
         known = self._foreknown(view)
-        said = Said(view.said)
+        said = PhraseIndex(view.said)
         options = (
             option
             for option in self._options(view, known)
@@ -94,34 +99,34 @@ class InformationGain:
         """All that could be asked and was not, the most telling first; at equal gain columns first."""
         return self._options(view, self._foreknown(view))
 
-    def _options(self, view: Candidates, known: Foreknown | None) -> list[Option]:
+    def _options(self, view: Candidates, known: CandidatePredictions | None) -> list[Option]:
         found = [*column_options(view, self.settings), *caption_options(view, self.settings)]
         if known is None:
             found += tag_options(view, self.tags, self.settings)
         else:
-            listed = is_listed(view)
+            listed = has_listed_things(view)
             learnt = trained_options(known, self.settings)
-            found += (option for option in learnt if not (listed and thing_asked(option.text)))
+            found += (option for option in learnt if not (listed and find_asked_thing(option.text)))
             found += open_options(view, known)
         return sorted(found, key=lambda option: (-round(option.gain, 2), ORDER.index(option.source), -option.gain))
 
-    def _foreknown(self, view: Candidates) -> Foreknown | None:
+    def _foreknown(self, view: Candidates) -> CandidatePredictions | None:
         if self.trained is None:
             return None
         try:
-            known = foreknown(view, self.trained)
+            known = predict_candidates(view, self.trained)
         except EncoderMismatch:
             if self.must_fit:
                 raise
             return None
-        return None if known is None else heard(view, known)
+        return None if known is None else believe_open_answers(view, known)
 
     def _chosen(self, best: Sequence[Option], view: Candidates, belief_c: Float[np.ndarray, " c"]) -> Option:
         """The option with the most bits over two steps; the best few by what the retriever would use of them.
 
         Of what the second question tells it will use as much as of the first ones tried, on average.
         """
-        worth_q = two_steps(belief_c, best, self.settings.goes_on)
+        worth_q = two_step_gains(belief_c, best, self.settings.goes_on)
         tried: list[int] = np.argsort(-worth_q, kind="stable")[: self.settings.tried].tolist()
         if view.lookup is None or len(tried) < 2:
             return best[tried[0]]
@@ -134,26 +139,26 @@ class InformationGain:
     def _groups(self) -> tuple[TagGroup, ...]:
         return self.tags.groups if self.tags else ()
 
-    def _is_said(self, option: Option, view: Candidates, said: Said) -> bool:
+    def _is_said(self, option: Option, view: Candidates, said: PhraseIndex) -> bool:
         """Whether the talk mentions the attribute or one of its values, or asked or told this already."""
         match option.source:
             case "tag":
                 assert self.tags is not None
-                return group_is_said(self.tags.group(option.attribute), said)
+                return is_group_mentioned(self.tags.group(option.attribute), said)
             case "column":
                 values = view.columns[option.attribute][0]
-                groups = (group for group in self._groups() if same_vocabulary(group, values))
-                return column_is_said(option.attribute, view, said, self.settings) or any(
-                    group_is_said(group, said) for group in groups
+                groups = (group for group in self._groups() if shares_vocabulary(group, values))
+                return is_column_mentioned(option.attribute, view, said, self.settings) or any(
+                    is_group_mentioned(group, said) for group in groups
                 )
             case _:
-                return not is_new(option.text, view)
+                return not is_new_question(option.text, view)
 
-    def _is_echo(self, option: Option, known: Foreknown | None) -> bool:
+    def _is_echo(self, option: Option, known: CandidatePredictions | None) -> bool:
         """Whether it asks in other words for what was asked."""
         if known is None or option.source != "trained":
             return False
-        return echoes(option.table(), known.asked_ca) >= self.settings.echo
+        return explained_share(option.table(), known.asked_ca) >= self.settings.echo
 
     def _question(self, option: Option, view: Candidates) -> Question:
         return Question(
@@ -165,12 +170,12 @@ class InformationGain:
         )
 
 
-def _choices(option: Option, settings: Settings) -> tuple[str, ...]:
+def _choices(option: Option, settings: InformationGainSettings) -> tuple[str, ...]:
     """The likeliest answers first (ranges in their order), the rare ones folded into "something else"."""
     if option.choices is not None:
         return option.choices
     if option.source == "trained":
-        return tuple(choice for choice in choices_of(option.text) if choice != DONT_KNOW)
+        return tuple(choice for choice in find_choices(option.text) if choice != DONT_KNOW)
     if option.ordered or is_yes_or_no(option.labels):
         return option.labels
     order = np.argsort(-option.share_a, kind="stable")
@@ -182,7 +187,7 @@ def _choices(option: Option, settings: Settings) -> tuple[str, ...]:
     return (*(label for label in named if label != SOMETHING_ELSE), SOMETHING_ELSE)
 
 
-def _why(option: Option, view: Candidates, settings: Settings) -> str:
+def _why(option: Option, view: Candidates, settings: InformationGainSettings) -> str:
     """What the question is expected to do, in words."""
     reached = np.cumsum(np.sort(view.probabilities_c)[::-1])
     likeliest = min(int(np.searchsorted(reached, settings.likely * reached[-1])) + 1, len(reached))

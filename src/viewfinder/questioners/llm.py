@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from viewfinder.conversation import Question
 from viewfinder.errors import LanguageModelFailed
-from viewfinder.language import LanguageModel, Loads
+from viewfinder.language import LanguageModel, LoadsInBackground
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.choices import choices_of
-from viewfinder.questioners.novelty import is_new
-from viewfinder.questioners.prompts import next_question_prompt, question_in
+from viewfinder.questioners.choices import find_choices
+from viewfinder.questioners.novelty import is_new_question
+from viewfinder.questioners.prompts import parse_question, write_next_question_prompt
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class FewShotSettings:
     """The numbers of the questioner."""
 
     temperatures: tuple[float, ...] = (0.0, 0.7, 1.0)  # of one try after the other
@@ -25,11 +25,11 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class FewShot:
+class FewShotQuestioner:
     """The questioner. It sees no pictures, only what was said; `clock` counts seconds."""
 
     model: LanguageModel
-    settings: Settings = Settings()
+    settings: FewShotSettings = FewShotSettings()
     clock: Callable[[], float] = time.monotonic
     name: str = "llm"
 
@@ -39,11 +39,11 @@ class FewShot:
         Raises:
             LanguageModelFailed: it fails, or asks nothing new in the time and the tries it has.
         """
-        prompt = next_question_prompt(view.turns)
+        prompt = write_next_question_prompt(view.turns)
         if prompt is None:
             return None
         text = self._question(prompt, view)
-        return Question(text, choices_of(text), self.name, f"{self.model.name} read the talk; it sees no pictures")
+        return Question(text, find_choices(text), self.name, f"{self.model.name} read the talk; it sees no pictures")
 
     def prepare(self) -> None:
         """Wait until the model is loaded.
@@ -51,7 +51,7 @@ class FewShot:
         Raises:
             BadInput: it cannot be.
         """
-        if isinstance(self.model, Loads):
+        if isinstance(self.model, LoadsInBackground):
             self.model.wait()
 
     def _question(self, prompt: str, view: Candidates) -> str:
@@ -68,8 +68,8 @@ class FewShot:
             except LanguageModelFailed as error:
                 wrong = str(error)
                 continue
-            question = question_in(reply)
-            if question is not None and is_new(question, view):
+            question = parse_question(reply)
+            if question is not None and is_new_question(question, view):
                 return question
             wrong = f"{self.model.name} {'asked no question' if question is None else 'asked what is known'}"
         raise LanguageModelFailed(wrong)

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from viewfinder.conversation import Answer, Question
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.entropy import gains_of_tables
+from viewfinder.questioners.entropy import table_gains
 from viewfinder.questioners.options import Option
 
 TINY = 1e-12
@@ -18,7 +18,7 @@ MOST_ANSWERS = 8
 """That are told apart when looking ahead; the rarest of more count as one."""
 
 
-def two_steps(
+def two_step_gains(
     belief_c: Float[np.ndarray, " c"], options: Sequence[Option], goes_on: float = 1.0
 ) -> Float[np.ndarray, " q"]:
     """Bits that each question is expected to take off, and with probability `goes_on` the best of the others after it.
@@ -33,7 +33,7 @@ def two_steps(
     share_a = joint_ac.sum(axis=1)
     after_ac = joint_ac / np.maximum(share_a, TINY)[:, None]
     # The first row is of "don't know": nothing has changed.
-    gain_wq = tell_q * gains_of_tables(np.concatenate([belief_c[None], after_ac]), answer_ca, starts_q)
+    gain_wq = tell_q * table_gains(np.concatenate([belief_c[None], after_ac]), answer_ca, starts_q)
     first_q = np.repeat(np.arange(len(options)), np.diff(starts_q))
     gain_wq[np.arange(1, len(gain_wq)), first_q] = 0.0
     next_q = np.add.reduceat(share_a * gain_wq[1:].max(axis=1), starts_q[:-1])

@@ -19,7 +19,7 @@ from viewfinder.questioners.information_gain import InformationGain
 if TYPE_CHECKING:
     from viewfinder.language import LanguageModel
 
-Maker = Callable[[str, TagVectors | None], Questioner]
+QuestionerFactory = Callable[[str, TagVectors | None], Questioner]
 """Makes a questioner of its source ("" where none is given) and the zero-shot tags of the collection, if any."""
 
 MODEL_VARIABLE, QUESTIONS_VARIABLE = "VIEWFINDER_LANGUAGE_MODEL", "VIEWFINDER_QUESTIONS"
@@ -69,9 +69,9 @@ def _pool(source: str, tags: TagVectors | None) -> Questioner:
 
 
 def _llm(source: str, tags: TagVectors | None) -> Questioner:
-    from viewfinder.questioners.llm import FewShot
+    from viewfinder.questioners.llm import FewShotQuestioner
 
-    return _or_information_gain(FewShot(_language_model("llm", source)), tags)
+    return _or_information_gain(FewShotQuestioner(_language_model("llm", source)), tags)
 
 
 def _unanswered(source: str, tags: TagVectors | None) -> Questioner:
@@ -87,9 +87,9 @@ def _unanswered(source: str, tags: TagVectors | None) -> Questioner:
 
 
 def _plugir(source: str, tags: TagVectors | None) -> Questioner:
-    from viewfinder.questioners.plugir import PlugIR
+    from viewfinder.questioners.plugir import PlugirQuestioner
 
-    return _or_information_gain(PlugIR(_language_model("plugir", source), tags), tags)
+    return _or_information_gain(PlugirQuestioner(_language_model("plugir", source), tags), tags)
 
 
 def _recorded(source: str, tags: TagVectors | None) -> Questioner:
@@ -132,7 +132,7 @@ def _or_information_gain(first: Questioner, tags: TagVectors | None, *, may_stop
     return Fallback(first, InformationGain.of("", tags), may_stop)
 
 
-QUESTIONERS: dict[str, Maker] = {
+QUESTIONERS: dict[str, QuestionerFactory] = {
     "information_gain": InformationGain.of,
     "llm": _llm,
     "none": _none,

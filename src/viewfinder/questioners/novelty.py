@@ -9,8 +9,8 @@ from functools import cache
 from viewfinder.conversation import Answer, is_dont_know
 from viewfinder.encoders.tags import tag_groups
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.said import Said, stem, stems
-from viewfinder.questioners.statements import statement
+from viewfinder.questioners.said import PhraseIndex, stem, stems
+from viewfinder.questioners.statements import write_statement
 
 # Words that can be left out of a question without asking something else.
 COURTESY_WORDS = """
@@ -34,7 +34,7 @@ _IN_IT = re.compile(
 )
 
 
-def is_new(text: str, view: Candidates) -> bool:
+def is_new_question(text: str, view: Candidates) -> bool:
     """Whether `text` asks what was not asked yet, and what the talk does not answer already.
 
     Questions are compared by the stems of the words that make a difference, in any order. What the talk answers
@@ -42,17 +42,17 @@ def is_new(text: str, view: Candidates) -> bool:
     """
     answers = [turn for turn in view.turns if isinstance(turn, Answer)]
     # What answers make of the questions: "is the dog black?", "yes".
-    stated = (statement(turn.question.text, turn.text) for turn in answers if not is_dont_know(turn.text))
+    stated = (write_statement(turn.question.text, turn.text) for turn in answers if not is_dont_know(turn.text))
     asked = (question.text for question in (*view.asked, *(turn.question for turn in answers)))
-    return is_new_to(text, said=[*view.said, *stated], asked=asked)
+    return is_new_to_texts(text, said=[*view.said, *stated], asked=asked)
 
 
-def is_new_to(text: str, *, said: Iterable[str], asked: Iterable[str]) -> bool:
+def is_new_to_texts(text: str, *, said: Iterable[str], asked: Iterable[str]) -> bool:
     """As `is_new`, for a talk given as what was said and asked."""
-    return not any(same_question(text, other) for other in asked) and not _is_answered(text, Said(said))
+    return not any(is_same_question(text, other) for other in asked) and not _is_answered(text, PhraseIndex(said))
 
 
-def same_question(one: str, other: str) -> bool:
+def is_same_question(one: str, other: str) -> bool:
     """Whether two questions ask the same in nearly the same words.
 
     >>> same_question("Is there a dog?", "Can you see any dogs in the picture?")
@@ -60,10 +60,10 @@ def same_question(one: str, other: str) -> bool:
     >>> same_question("What colour is the dog?", "Is the dog black?")
     False
     """
-    return gist(one) == gist(other)
+    return question_gist(one) == question_gist(other)
 
 
-def gist(question: str) -> frozenset[str]:
+def question_gist(question: str) -> frozenset[str]:
     """The stems of the words that make a question the one it is; all its stems where none does.
 
     >>> sorted(gist("Could you tell me which hat the man has?")), sorted(gist("What colour is it?"))
@@ -75,7 +75,7 @@ def gist(question: str) -> frozenset[str]:
     return (telling - {"what"} if "colour" in telling else telling) or words or frozenset(question.split())
 
 
-def _is_answered(text: str, told: Said) -> bool:
+def _is_answered(text: str, told: PhraseIndex) -> bool:
     asked = _IN_IT.sub("", text.strip().rstrip("?").strip())
     if found := _EXISTS.fullmatch(asked):
         return told.names(found[1])
@@ -85,7 +85,7 @@ def _is_answered(text: str, told: Said) -> bool:
         return told.names(f"{found[2]} {found[1]}")
     if not _YES_OR_NO.match(asked):
         return False
-    about = gist(asked)
+    about = question_gist(asked)
     return len(about) == 1 and told.names(next(iter(about)))
 
 

@@ -9,16 +9,16 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-Source = Literal["column", "tag", "caption", "trained", "open"]
+OptionSource = Literal["column", "tag", "caption", "trained", "open"]
 """Where a question comes from: the catalogue, zero-shot tags, what people wrote about the candidates, questions that
 were learnt, and those that all the learnt ones about what is there answer at once."""
 
-Table = Callable[[], Float[np.ndarray, "c a"]]
+AnswerTable = Callable[[], Float[np.ndarray, "c a"]]
 """How likely each candidate is to be answered with each label; made when it is needed."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class InformationGainSettings:
     """The numbers of the questioner."""
 
     error: float = 0.05  # of the answers: on columns another value, elsewhere any value
@@ -38,7 +38,7 @@ class Settings:
     replies: int = 2  # of the likeliest answers that each is tried with
 
 
-DEFAULTS = Settings()
+DEFAULTS = InformationGainSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,18 +59,18 @@ class Option:
             labels, the likeliest first.
     """
 
-    source: Source
+    source: OptionSource
     text: str
     labels: tuple[str, ...]
     share_a: Float[np.ndarray, " a"]
     gain: float
-    table: Table
+    table: AnswerTable
     attribute: str = ""
     can_tell: float = 1.0
     ordered: bool = False
     choices: tuple[str, ...] | None = None
 
 
-def noisy(answer_ca: Float[np.ndarray, "c a"], error: float) -> Float[np.ndarray, "c a"]:
+def add_errors(answer_ca: Float[np.ndarray, "c a"], error: float) -> Float[np.ndarray, "c a"]:
     """Answer distributions of which a share `error` says nothing: any answer, all alike."""
     return np.asarray((1 - error) * answer_ca + error / answer_ca.shape[1])

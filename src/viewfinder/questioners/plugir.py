@@ -23,21 +23,27 @@ from jaxtyping import Int
 from viewfinder.conversation import Question
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import LanguageModelFailed
-from viewfinder.language import LanguageModel, Loads
+from viewfinder.language import LanguageModel, LoadsInBackground
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.choices import choices_of
-from viewfinder.questioners.clusters import caption_entropies, groups_of, most_telling
-from viewfinder.questioners.novelty import is_new, same_question
-from viewfinder.questioners.plugir_prompts import STOCK, answering, asking, description_of, is_uncertain
-from viewfinder.questioners.prompts import question_in
-from viewfinder.questioners.selecting import least_moving
+from viewfinder.questioners.choices import find_choices
+from viewfinder.questioners.clusters import caption_entropies, group_pictures, pick_most_telling
+from viewfinder.questioners.novelty import is_new_question, is_same_question
+from viewfinder.questioners.plugir_prompts import (
+    STOCK_QUESTIONS,
+    is_uncertain,
+    summarize_turns,
+    write_check_prompt,
+    write_question_prompt,
+)
+from viewfinder.questioners.prompts import parse_question
+from viewfinder.questioners.selecting import find_least_moving
 
 SHORT_REPLY = 8
 """Tokens of what the description says of a question: "uncertain" is one or two."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class PlugirSettings:
     """The switches and numbers of the code, under its names where it has one.
 
     Our own: `seconds`, and `groups` and `q_n`, which are 10 and 5 in the paper. On one processor core a model of 135
@@ -59,12 +65,12 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class PlugIR:
+class PlugirQuestioner:
     """The questioner. `tags` describe pictures that have no captions; `clock` counts seconds."""
 
     model: LanguageModel
     tags: TagVectors | None = None
-    settings: Settings = Settings()
+    settings: PlugirSettings = PlugirSettings()
     clock: Callable[[], float] = time.monotonic
     name: str = "plugir"
 
@@ -74,11 +80,11 @@ class PlugIR:
         Raises:
             LanguageModelFailed: it fails, or has proposed no question when the time is up.
         """
-        description = description_of(view.turns)
+        description = summarize_turns(view.turns)
         if not description or np.count_nonzero(view.probabilities_c) < 2:
             return None
         deadline = self.clock() + self.settings.seconds
-        near_w = nearest(view, self.settings)
+        near_w = nearest_candidates(view, self.settings)
         shown = self._candidates(view, near_w) if self.settings.referring else ()
         drafts = _Drafts(
             questioner=self,
@@ -92,7 +98,7 @@ class PlugIR:
         why = _why(
             len(found), len(shown), len(near_w), checked=self.settings.filtering and drafts.unchecked not in found
         )
-        return Question(chosen, choices_of(chosen), self.name, why)
+        return Question(chosen, find_choices(chosen), self.name, why)
 
     def prepare(self) -> None:
         """Returns when the model is loaded, and what groups pictures too.
@@ -101,12 +107,12 @@ class PlugIR:
             BadInput: it cannot be.
         """
         import_module("sklearn.cluster")  # may take longer than a question has time
-        if isinstance(self.model, Loads):
+        if isinstance(self.model, LoadsInBackground):
             self.model.wait()
 
     def _candidates(self, view: Candidates, near_w: Int[np.ndarray, " w"]) -> tuple[str, ...]:
-        captions = captions_of(view, near_w, self.tags)
-        return tuple(captions[at] for at in representatives(view, near_w, captions, self.settings.groups))
+        captions = caption_candidates(view, near_w, self.tags)
+        return tuple(captions[at] for at in pick_representatives(view, near_w, captions, self.settings.groups))
 
     def _selected(
         self, view: Candidates, near_w: Int[np.ndarray, " w"], description: str, questions: Sequence[str]
@@ -115,10 +121,10 @@ class PlugIR:
             return 0
         vectors = view.lookup.words([description, *(f"{description}, {question}" for question in questions)])
         first = self.settings.recall_hitting
-        return least_moving(vectors[0], vectors[1:], view.vectors_cd[near_w], without_first=first)
+        return find_least_moving(vectors[0], vectors[1:], view.vectors_cd[near_w], without_first=first)
 
 
-def nearest(view: Candidates, settings: Settings) -> Int[np.ndarray, " w"]:
+def nearest_candidates(view: Candidates, settings: PlugirSettings) -> Int[np.ndarray, " w"]:
     """The W likeliest candidates, the likeliest first: in round n, W = thres_low - fewer (n - 1).
 
     Never fewer than `fewer` (which is what the tenth round of the paper has), as far as there are candidates.
@@ -127,7 +133,7 @@ def nearest(view: Candidates, settings: Settings) -> Int[np.ndarray, " w"]:
     return np.argsort(-view.probabilities_c, kind="stable")[:window]
 
 
-def captions_of(view: Candidates, near_w: Int[np.ndarray, " w"], tags: TagVectors | None) -> tuple[str, ...]:
+def caption_candidates(view: Candidates, near_w: Int[np.ndarray, " w"], tags: TagVectors | None) -> tuple[str, ...]:
     """A caption of each of these candidates: the first that somebody wrote, else what tags say; "" where none do."""
     written = view.lookup.captions() if view.lookup is not None else ()
     captions = [next(iter(written[at]), "") if len(written) else "" for at in near_w.tolist()]
@@ -138,7 +144,7 @@ def captions_of(view: Candidates, near_w: Int[np.ndarray, " w"], tags: TagVector
     return tuple(captions)
 
 
-def representatives(
+def pick_representatives(
     view: Candidates, near_w: Int[np.ndarray, " w"], captions: Sequence[str], most: int
 ) -> tuple[int, ...]:
     """Places of captions, one a group of like candidates, that say most; without captions none."""
@@ -147,15 +153,15 @@ def representatives(
         return ()
     pictures_wd = np.asarray(view.vectors_cd[near_w], np.float32)
     words_kd = np.asarray(view.lookup.words([captions[at] for at in there]), np.float32)
-    groups_k = groups_of(pictures_wd[there], most)
-    return tuple(there[at] for at in most_telling(groups_k, caption_entropies(words_kd, pictures_wd)))
+    groups_k = group_pictures(pictures_wd[there], most)
+    return tuple(there[at] for at in pick_most_telling(groups_k, caption_entropies(words_kd, pictures_wd)))
 
 
 @dataclass(kw_only=True)
 class _Drafts:
     """The questions of one round, as the model proposes them; `accepted` are those that the description leaves open."""
 
-    questioner: PlugIR
+    questioner: PlugirQuestioner
     view: Candidates
     description: str
     candidates: Sequence[str]
@@ -177,7 +183,7 @@ class _Drafts:
             return self.accepted or [self.unchecked or ""]
         if self.failure is not None:
             raise self.failure
-        stock = next(filter(self._is_open, STOCK), None)
+        stock = next(filter(self._is_open, STOCK_QUESTIONS), None)
         if stock is None:
             raise LanguageModelFailed(f"{self.questioner.model.name}: found nothing new to ask")
         return [stock]
@@ -189,7 +195,7 @@ class _Drafts:
         for attempt in range(tries + 1):
             seed = first + attempt
             try:
-                if self._propose(turned(self.candidates, seed) if attempt < tries else (), seed):
+                if self._propose(rotate_texts(self.candidates, seed) if attempt < tries else (), seed):
                     return
             except LanguageModelFailed as error:
                 self.failure = self.failure or error
@@ -197,8 +203,8 @@ class _Drafts:
     def _propose(self, candidates: Sequence[str], seed: int) -> bool:
         """Whether the model had a new question that the description leaves open."""
         settings = self.questioner.settings
-        prompt = asking(self.description, candidates)
-        text = question_in(self._said(prompt, settings.most_tokens, settings.temperature, seed))
+        prompt = write_question_prompt(self.description, candidates)
+        text = parse_question(self._said(prompt, settings.most_tokens, settings.temperature, seed))
         if text is None or not self._is_open(text):
             return False
         self.proposed.append(text)
@@ -209,12 +215,12 @@ class _Drafts:
 
     def _leaves_open(self, text: str) -> bool:
         self.unchecked = text
-        reply = self._said(answering(self.description, text), SHORT_REPLY)
+        reply = self._said(write_check_prompt(self.description, text), SHORT_REPLY)
         self.unchecked = None
         return is_uncertain(reply)
 
     def _is_open(self, text: str) -> bool:
-        return is_new(text, self.view) and not any(same_question(text, other) for other in self.proposed)
+        return is_new_question(text, self.view) and not any(is_same_question(text, other) for other in self.proposed)
 
     def _said(self, prompt: str, most_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
         model, left = self.questioner.model, self.deadline - self.questioner.clock()
@@ -223,7 +229,7 @@ class _Drafts:
         return model.complete(prompt, most_tokens=most_tokens, temperature=temperature, seed=seed, seconds=left)
 
 
-def turned(texts: Sequence[str], by: int) -> tuple[str, ...]:
+def rotate_texts(texts: Sequence[str], by: int) -> tuple[str, ...]:
     """The texts with the first ones moved to the end: a small model asks about what it read last.
 
     >>> turned(("a", "b", "c"), 4)

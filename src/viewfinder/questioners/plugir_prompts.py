@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 
 from viewfinder.conversation import Answer, Like, Say, Show, Turn, is_dont_know
-from viewfinder.questioners.statements import statement
+from viewfinder.questioners.statements import write_statement
 
-STOCK = (
+STOCK_QUESTIONS = (
     "What else is in the picture?",
     "What is in the background?",
     "Where was the picture taken?",
@@ -55,7 +55,7 @@ _UNCERTAIN = re.compile(
 )
 
 
-def description_of(turns: Sequence[Turn]) -> str:
+def summarize_turns(turns: Sequence[Turn]) -> str:
     """What the talk says of the picture, as one line: descriptions, and answers as statements; "" if nothing.
 
     >>> from viewfinder.conversation import Question
@@ -71,19 +71,19 @@ def _said(turn: Turn) -> str:
         case Say(text) | Like(_, text) | Show(_, text):
             return " ".join(text.split()).rstrip(" .,")
         case Answer(question, text) if not is_dont_know(text):
-            return " ".join(statement(question.text, text).split()).rstrip(" .,")
+            return " ".join(write_statement(question.text, text).split()).rstrip(" .,")
         case _:
             return ""
 
 
-def asking(description: str, candidates: Sequence[str]) -> str:
+def write_question_prompt(description: str, candidates: Sequence[str]) -> str:
     """The prompt for a question; `candidates` are captions of pictures that are still in question, if known."""
     if not candidates:
         return _ALONE.format(description=description)
     return _INFORMED.format(description=description, candidates="; ".join(candidates))
 
 
-def answering(description: str, question: str) -> str:
+def write_check_prompt(description: str, question: str) -> str:
     """The prompt for what the description says of a question."""
     return _FROM_DESCRIPTION.format(description=description, question=question)
 

@@ -16,18 +16,18 @@ from jaxtyping import Float
 from viewfinder.conversation import Answer, Question, Say, Turn, is_dont_know
 from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE
 from viewfinder.questioners.base import Candidates, Lookup
-from viewfinder.questioners.choices import YES_NO_CHOICES, choices_of
-from viewfinder.questioners.novelty import is_new
-from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions, load, mentioned
+from viewfinder.questioners.choices import YES_NO_CHOICES, find_choices
+from viewfinder.questioners.novelty import is_new_question
+from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions, load_trained_questions, mentioned_texts
 
-REPEAT = "?repeat"
+REPEAT_SUFFIX = "?repeat"
 """At the end of a source: may ask again, and anything."""
 
 MOST_CHOICES = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class PoolQuestioner:
     """The questioner; `may_repeat` leaves everything to the trained selector."""
 
     trained: TrainedQuestions
@@ -43,10 +43,10 @@ class Pool:
         if view.lookup is None:
             return None
         self.trained.check(view.lookup)
-        chance_q = self.trained.next_q(*talk_vectors(view.turns, view.lookup))
+        chance_q = self.trained.next_q(*dialogue_vectors(view.turns, view.lookup))
         for q in self._allowed(chance_q, view):
             question = self.trained.questions[q]
-            if self.may_repeat or is_new(question.text, view):
+            if self.may_repeat or is_new_question(question.text, view):
                 return Question(question.text, _choices(question), self.name, _why(float(chance_q[q])))
         return None
 
@@ -55,21 +55,23 @@ class Pool:
         order = np.argsort(-chance_q, kind="stable").tolist()
         if self.may_repeat:
             return iter(order)
-        open_now = frozenset(self.trained.askable(mentioned(view)).tolist())
+        open_now = frozenset(self.trained.askable(mentioned_texts(view)).tolist())
         asked = {self.trained.similar(question.text) for question in view.asked}
         return (q for q in order if q in open_now and self.trained.questions[q].meaning not in asked)
 
 
-def load_pool(source: str) -> Pool:
+def load_pool(source: str) -> PoolQuestioner:
     """The questioner with the trained questions of a file; "FILE?repeat" may repeat itself.
 
     Raises:
         BadInput, NewerLibrary: the file is missing, damaged, or something else.
     """
-    return Pool(load(source.removesuffix(REPEAT)), may_repeat=source.endswith(REPEAT))
+    return PoolQuestioner(
+        load_trained_questions(source.removesuffix(REPEAT_SUFFIX)), may_repeat=source.endswith(REPEAT_SUFFIX)
+    )
 
 
-def talk_vectors(
+def dialogue_vectors(
     turns: tuple[Turn, ...], lookup: Lookup
 ) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, "r s"], Float[np.ndarray, "r s"]]:
     """What a selector reads of a talk: the sentence vectors of the caption, of the questions, and of the answers.
@@ -102,7 +104,7 @@ def _choices(question: PoolQuestion) -> tuple[str, ...]:
     if {*question.answers} == {"yes", "no"}:
         return YES_NO_CHOICES
     if not question.foretold:
-        return choices_of(question.text)
+        return find_choices(question.text)
     short = [answer for answer in question.answers if not _continues(answer, question.answers)]
     more = (SOMETHING_ELSE,) if len(short) > MOST_CHOICES else ()
     return (*short[:MOST_CHOICES], *more, DONT_KNOW)

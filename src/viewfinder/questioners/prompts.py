@@ -22,7 +22,7 @@ MOST_OF_ONE_WORD = 3
 LETTERS = 0.85
 """The share of letters among the signs of a question, blanks aside."""
 
-MOST_ROUNDS = 10
+PROMPTED_ROUNDS = 10
 """The newest questions and answers that a model is told."""
 
 _NEXT = """\
@@ -74,23 +74,23 @@ _LABEL = re.compile(
 _ITEM = re.compile(r"^[ \t]*[-*•][ \t]+|(?:^|(?<=\s))(?:q\s*)?\d{1,2}\s*[.):](?=\s)", re.IGNORECASE | re.MULTILINE)
 
 
-def next_question_prompt(turns: Sequence[Turn]) -> str | None:
+def write_next_question_prompt(turns: Sequence[Turn]) -> str | None:
     """The prompt for the next question of a talk; None where nothing was said in words yet."""
-    description = described(turns)
+    description = join_descriptions(turns)
     if not description:
         return None
-    rounds = [turn for turn in turns if isinstance(turn, Answer)][-MOST_ROUNDS:]
+    rounds = [turn for turn in turns if isinstance(turn, Answer)][-PROMPTED_ROUNDS:]
     said = (f"Question: {_line(turn.question.text)}\nAnswer: {_answer(turn.text)}\n" for turn in rounds)
     return f"{_NEXT}Photograph: {description}\n{''.join(said)}Question:"
 
 
-def ten_questions_prompt(caption: str, listed: Sequence[str] = ()) -> str:
+def write_ten_questions_prompt(caption: str, listed: Sequence[str] = ()) -> str:
     """The prompt for ten questions at once, of which some are listed already; the reply goes on after the number."""
     lines = (f"{n}. {question}\n" for n, question in enumerate(listed, start=1))
     return f"{_TEN.format(caption=_line(caption))}{''.join(lines)}{len(listed) + 1}."
 
 
-def described(turns: Sequence[Turn]) -> str:
+def join_descriptions(turns: Sequence[Turn]) -> str:
     """What was said of the picture besides answers, as one line; "" if nothing.
 
     >>> described([Say("A dog."), Show("my.jpg"), Say("in the\\n snow")])
@@ -100,7 +100,7 @@ def described(turns: Sequence[Turn]) -> str:
     return "; ".join(text for text in told if text)
 
 
-def question_in(reply: str) -> str | None:
+def parse_question(reply: str) -> str | None:
     """The question that a reply begins with, up to its "?"; None where that is no question, or nonsense.
 
     >>> question_in(" Question: is the dog black? Answer: yes"), question_in("A dog, on a beach.")
@@ -113,7 +113,7 @@ def question_in(reply: str) -> str | None:
     return f"{asked[0].upper()}{asked[1:]}?"
 
 
-def questions_in(reply: str) -> tuple[str, ...]:
+def parse_questions(reply: str) -> tuple[str, ...]:
     """All questions of a reply that lists them: by line, by number, or one after the other.
 
     Hyphens and commas part nothing. A numbered question whose "?" was forgotten counts if it begins as one.
@@ -121,7 +121,7 @@ def questions_in(reply: str) -> tuple[str, ...]:
     >>> questions_in("1. Is the black-and-white dog, on the left, big? 2. Where is it now?\\n3. what does it wear")
     ('Is the black-and-white dog, on the left, big?', 'Where is it now?', 'What does it wear?')
     """
-    return tuple(question for item in _items(reply) if (question := question_in(item)) is not None)
+    return tuple(question for item in _items(reply) if (question := parse_question(item)) is not None)
 
 
 def _items(reply: str) -> Iterator[str]:

@@ -16,13 +16,13 @@ from viewfinder.conversation import Answer, Question, Say
 from viewfinder.data.dialogues import Dialogue, read_dialogues, read_visdial
 from viewfinder.errors import BadInput
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.choices import choices_of
+from viewfinder.questioners.choices import find_choices
 
 VISDIAL = "visdial_1.0_"
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedQuestioner:
     """The questioner; `questions` by the folded caption with which their dialogue begins."""
 
     questions: Mapping[str, tuple[str, ...]]
@@ -36,14 +36,14 @@ class Recorded:
         recorded = self.questions.get(_opening(view), ())
         past = _asked(view)
         for number, text in enumerate(recorded, start=1):
-            past[folded(text)] -= 1
-            if past[folded(text)] < 0:
+            past[fold_text(text)] -= 1
+            if past[fold_text(text)] < 0:
                 why = f"question {number} of the {len(recorded)} that were recorded for this description"
-                return Question(text, choices_of(text), self.name, why)
+                return Question(text, find_choices(text), self.name, why)
         return None
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """A text without capitals and with single blanks, for comparing.
 
     >>> folded(" A dog  on a Sofa")
@@ -54,26 +54,26 @@ def folded(text: str) -> str:
 
 def _opening(view: Candidates) -> str:
     first = view.turns[0] if view.turns else None
-    return folded(first.text) if isinstance(first, Say) else ""
+    return fold_text(first.text) if isinstance(first, Say) else ""
 
 
 def _asked(view: Candidates) -> Counter[str]:
     """How often each question was asked; one that was answered without being asked (in a script) counts as asked."""
-    asked = Counter(folded(question.text) for question in view.asked)
-    return asked | Counter(folded(turn.question.text) for turn in view.turns if isinstance(turn, Answer))
+    asked = Counter(fold_text(question.text) for question in view.asked)
+    return asked | Counter(fold_text(turn.question.text) for turn in view.turns if isinstance(turn, Answer))
 
 
-def questions_of(talks: Iterable[Dialogue]) -> dict[str, tuple[str, ...]]:
+def questions_by_caption(talks: Iterable[Dialogue]) -> dict[str, tuple[str, ...]]:
     """The questions of dialogues by their folded captions, empty ones left out; of one caption the first dialogue's."""
     found: dict[str, tuple[str, ...]] = {}
     for talk in talks:
         asked = tuple(turn.question for turn in talk.rounds if any(map(str.isalnum, turn.question)))
         if asked:
-            found.setdefault(folded(talk.caption), asked)
+            found.setdefault(fold_text(talk.caption), asked)
     return found
 
 
-def load_recorded(source: str) -> Recorded:
+def load_recorded(source: str) -> RecordedQuestioner:
     """The questioner over a file of dialogues (ChatIR's form, or VisDial's) or a folder of them.
 
     PlugIR's rewritten dialogues hold no questions: they are passed over.
@@ -85,7 +85,7 @@ def load_recorded(source: str) -> Recorded:
     questions = _read(tuple((file, file.stat().st_mtime_ns) for file in files))
     if not questions:
         raise BadInput(f"{source}: no question in it; give dialogues as ChatIR writes them, not rewritten ones")
-    return Recorded(questions)
+    return RecordedQuestioner(questions)
 
 
 def _files(source: Path) -> tuple[Path, ...]:
@@ -102,7 +102,7 @@ def _files(source: Path) -> tuple[Path, ...]:
 @lru_cache(maxsize=4)
 def _read(files: tuple[tuple[Path, int], ...]) -> dict[str, tuple[str, ...]]:
     """The questions in some files, as they were last written: every talk loads its own questioner."""
-    return questions_of(talk for file, _ in files for talk in _talks(file))
+    return questions_by_caption(talk for file, _ in files for talk in _talks(file))
 
 
 def _talks(file: Path) -> Iterator[Dialogue]:

@@ -9,7 +9,7 @@ from functools import lru_cache
 WORD = re.compile(r"[^\W_]+")
 
 # Both sides are folded alike, so these only need to meet in one form.
-SAME = {
+IRREGULAR_STEMS = {
     "color": "colour",
     "gray": "grey",
     "men": "man",
@@ -36,7 +36,7 @@ def stem(word: str) -> str:
     ['shirt', 'dress', 'run', 'strip', 'colour']
     """
     folded = word.casefold()
-    folded = SAME.get(folded, folded)
+    folded = IRREGULAR_STEMS.get(folded, folded)
     folded = _singular(folded)
     for ending in ("ing", "ed"):
         if folded.endswith(ending) and len(folded) > len(ending) + 2:
@@ -44,7 +44,7 @@ def stem(word: str) -> str:
             break
     if folded.endswith("e") and len(folded) > 3:
         folded = folded[:-1]
-    return SAME.get(folded, folded)
+    return IRREGULAR_STEMS.get(folded, folded)
 
 
 def _singular(word: str) -> str:
@@ -74,7 +74,7 @@ def _means_little(word: str) -> bool:
     return word in EMPTY or len(word) == 1 or (word.isdigit() and len(word) < 3)
 
 
-class Said:
+class PhraseIndex:
     """Everything that was said, ready to be asked "was this in it?"."""
 
     def __init__(self, texts: Iterable[str]) -> None:

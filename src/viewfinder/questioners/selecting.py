@@ -12,7 +12,7 @@ from jaxtyping import Float
 from viewfinder.questioners.clusters import softmax
 
 
-def divergences(present_w: Float[np.ndarray, " w"], asked_qw: Float[np.ndarray, "q w"]) -> Float[np.ndarray, " q"]:
+def kl_divergences(present_w: Float[np.ndarray, " w"], asked_qw: Float[np.ndarray, "q w"]) -> Float[np.ndarray, " q"]:
     """KL(p || p_q) in nats of one distribution and several others; all chances are above 0.
 
     >>> divergences(np.array([0.5, 0.5]), np.array([[0.5, 0.5], [0.25, 0.75]])).round(3).tolist()
@@ -21,7 +21,7 @@ def divergences(present_w: Float[np.ndarray, " w"], asked_qw: Float[np.ndarray, 
     return np.asarray((present_w * np.log(present_w / asked_qw)).sum(axis=1))
 
 
-def least_moving(
+def find_least_moving(
     description_d: Float[np.ndarray, " d"],
     asked_qd: Float[np.ndarray, "q d"],
     pictures_wd: Float[np.ndarray, "w d"],
@@ -35,4 +35,4 @@ def least_moving(
     """
     ranked_wd = pictures_wd[without_first:] if len(pictures_wd) > without_first + 1 else pictures_wd
     present_w, asked_qw = softmax(ranked_wd @ description_d), softmax(asked_qd @ ranked_wd.T)
-    return int(np.argmin(divergences(present_w, asked_qw)))
+    return int(np.argmin(kl_divergences(present_w, asked_qw)))

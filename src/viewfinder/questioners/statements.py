@@ -13,7 +13,7 @@ _YES = re.compile(r"^(?:yes|yeah|yep|yup|sure|of course|it is|there is|there are
 _NO = re.compile(r"^(?:no|nope|nah|none|it is not|it isn't|there is not|there isn't)\b[\s,.;:!-]*", re.IGNORECASE)
 
 
-def statement(question: str, answer: str) -> str:
+def write_statement(question: str, answer: str) -> str:
     """The two as one sentence: what was asked about, if the answer is yes; its denial, if it is no.
 
     What else an answer says stays. A question that cannot be answered by yes or no is kept beside its answer.

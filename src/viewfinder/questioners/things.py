@@ -7,7 +7,7 @@ import re
 import numpy as np
 from jaxtyping import Float
 
-THERE = 3.0
+THINGS_IN_A_PICTURE = 3.0
 """Things that people name in a picture, on average."""
 
 MANY, STEPS = 100, 24
@@ -20,7 +20,7 @@ _EXISTS = re.compile(
 )
 
 
-def thing_asked(question: str) -> str | None:
+def find_asked_thing(question: str) -> str | None:
     """The thing whose being there a question asks for, with its article; None if it asks for something else.
 
     >>> thing_asked("Are there any dogs in the picture?"), thing_asked("is there a cap?"), thing_asked("Is it big?")
@@ -30,7 +30,7 @@ def thing_asked(question: str) -> str | None:
     return re.sub(r"^(?:any|some)\s+", "", found["thing"]) if found else None
 
 
-def as_common(yes_ct: Float[np.ndarray, "c t"], there: float = THERE) -> Float[np.ndarray, "c t"]:
+def limit_things(yes_ct: Float[np.ndarray, "c t"], there: float = THINGS_IN_A_PICTURE) -> Float[np.ndarray, "c t"]:
     """The chances with all odds divided alike, so that no more than `there` of the things are in a picture on average.
 
     People ask more often for what is there than for what is not, so "yes" was learnt to be likelier than it is.

@@ -17,24 +17,24 @@ import numpy as np
 
 from viewfinder.conversation import Question
 from viewfinder.errors import BadInput, LanguageModelFailed
-from viewfinder.language import LanguageModel, Loads, load_language_model
+from viewfinder.language import LanguageModel, LoadsInBackground, load_language_model
 from viewfinder.questioners.base import Candidates, Lookup
-from viewfinder.questioners.choices import choices_of
-from viewfinder.questioners.novelty import is_new_to
-from viewfinder.questioners.prompts import described, questions_in, ten_questions_prompt
+from viewfinder.questioners.choices import find_choices
+from viewfinder.questioners.novelty import is_new_to_texts
+from viewfinder.questioners.prompts import join_descriptions, parse_questions, write_ten_questions_prompt
 
 if TYPE_CHECKING:
     from viewfinder.questioners.trained import TrainedQuestions
 
-MOST = 10
+MOST_QUESTIONS = 10
 """Questions a talk."""
 
-KEPT = 256
+REMEMBERED_CAPTIONS = 256
 """Captions whose questions are remembered."""
 
 
 @runtime_checkable
-class Source(Protocol):
+class QuestionSource(Protocol):
     """Where the questions come from."""
 
     @property
@@ -48,7 +48,7 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Written:
+class ListedQuestions:
     """Questions that a language model writes down in one go; where these are too few, it goes on with its list."""
 
     model: LanguageModel
@@ -72,21 +72,23 @@ class Written:
         found: tuple[str, ...] = ()
         for seed, temperature in enumerate(self.temperatures):
             left = deadline - self.clock()
-            if len(found) == MOST or left <= 0:
+            if len(found) == MOST_QUESTIONS or left <= 0:
                 break
             try:
-                reply = self._reply(ten_questions_prompt(caption, found), MOST - len(found), temperature, seed, left)
+                reply = self._reply(
+                    write_ten_questions_prompt(caption, found), MOST_QUESTIONS - len(found), temperature, seed, left
+                )
             except LanguageModelFailed:
                 if not found:
                     raise
                 break
-            found = new_questions([*found, *questions_in(reply)], caption, MOST)
+            found = select_new_questions([*found, *parse_questions(reply)], caption, MOST_QUESTIONS)
         return found
 
     def _reply(self, prompt: str, missing: int, temperature: float, seed: int, seconds: float) -> str:
         return self.model.complete(
             prompt,
-            stop=("\n\n", f"\n{MOST + 1}."),
+            stop=("\n\n", f"\n{MOST_QUESTIONS + 1}."),
             most_tokens=self.tokens * missing,
             temperature=temperature,
             seed=seed,
@@ -99,12 +101,12 @@ class Written:
         Raises:
             BadInput: it cannot be.
         """
-        if isinstance(self.model, Loads):
+        if isinstance(self.model, LoadsInBackground):
             self.model.wait()
 
 
 @dataclass(frozen=True, eq=False)
-class Selected:
+class PooledQuestions:
     """Questions of a trained pool that people are likeliest to ask after the caption."""
 
     pool: TrainedQuestions
@@ -132,11 +134,11 @@ class Selected:
 
 
 @dataclass(frozen=True, eq=False)
-class Unanswered:
+class UnansweredQuestioner:
     """The questioner. It keeps the questions of the latest captions."""
 
-    source: Source
-    most: int = MOST
+    source: QuestionSource
+    most: int = MOST_QUESTIONS
     name: str = "unanswered"
     _kept: OrderedDict[str, tuple[str, ...]] = field(default_factory=OrderedDict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -148,7 +150,7 @@ class Unanswered:
             LanguageModelFailed: the model fails, or lists no question.
             EncoderMismatch: the trained questions belong to other sentence vectors.
         """
-        caption = described(view.turns[:1])
+        caption = join_descriptions(view.turns[:1])
         if not caption:
             return None
         questions = self._questions(caption, view.lookup)
@@ -159,7 +161,7 @@ class Unanswered:
         why = (
             f"question {questions.index(text) + 1} of {len(questions)} that {self.source.name} had after the first turn"
         )
-        return Question(text, choices_of(text), self.name, why)
+        return Question(text, find_choices(text), self.name, why)
 
     def prepare(self) -> None:
         """Wait until the language model, if it is one, is loaded.
@@ -167,7 +169,7 @@ class Unanswered:
         Raises:
             BadInput: it cannot be.
         """
-        if isinstance(self.source, Written):
+        if isinstance(self.source, ListedQuestions):
             self.source.prepare()
 
     def _questions(self, caption: str, lookup: Lookup | None) -> tuple[str, ...]:
@@ -175,17 +177,17 @@ class Unanswered:
             if (known := self._kept.get(caption)) is not None:
                 self._kept.move_to_end(caption)
                 return known
-        found = new_questions(self.source.questions(caption, lookup), caption, self.most)
+        found = select_new_questions(self.source.questions(caption, lookup), caption, self.most)
         if not found:
             raise LanguageModelFailed(f"{self.source.name} had no question after the first turn")
         with self._lock:
             self._kept[caption] = found
-            while len(self._kept) > KEPT:
+            while len(self._kept) > REMEMBERED_CAPTIONS:
                 self._kept.popitem(last=False)
         return found
 
 
-def new_questions(questions: Iterable[str], caption: str, most: int) -> tuple[str, ...]:
+def select_new_questions(questions: Iterable[str], caption: str, most: int) -> tuple[str, ...]:
     """The first `most` that the caption does not answer and that no earlier one asks.
 
     >>> new_questions(["Is there a dog?", "Is it big?", "is it big?", "Is it old?"], "a dog", 10)
@@ -195,12 +197,12 @@ def new_questions(questions: Iterable[str], caption: str, most: int) -> tuple[st
     for question in questions:
         if len(found) == most:
             break
-        if is_new_to(question, said=(caption,), asked=found):
+        if is_new_to_texts(question, said=(caption,), asked=found):
             found.append(question)
     return tuple(found)
 
 
-def load_unanswered(source: str) -> Unanswered:
+def load_unanswered(source: str) -> UnansweredQuestioner:
     """The questioner over a file of trained questions (.safetensors), or else over a language model.
 
     Raises:
@@ -208,7 +210,9 @@ def load_unanswered(source: str) -> Unanswered:
         NewerLibrary: the file was written by a later version.
     """
     if Path(source).suffix == ".safetensors":
-        from viewfinder.questioners.trained import load
+        from viewfinder.questioners.trained import load_trained_questions
 
-        return Unanswered(Selected(load(Path(source).expanduser()), Path(source).stem))
-    return Unanswered(Written(load_language_model(source)))
+        return UnansweredQuestioner(
+            PooledQuestions(load_trained_questions(Path(source).expanduser()), Path(source).stem)
+        )
+    return UnansweredQuestioner(ListedQuestions(load_language_model(source)))

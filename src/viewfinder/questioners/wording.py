@@ -12,7 +12,7 @@ PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 
 # By the last word of the name. {} is the whole name in words; "|" parts the text for a bare name from that
 # for one that says more: "colour" | "base colour".
-QUESTIONS = {
+COLUMN_QUESTIONS = {
     "colour": "What colour is it?|Which {} is it?",
     "gender": "Who is it for?",
     "season": "For which season is it?",
@@ -76,7 +76,7 @@ AMOUNTS = frozenset(stem(word) for word in AMOUNT_WORDS.split())
 YES_NO = frozenset({"yes", "no", "true", "false", "y", "n", "0", "1"})
 
 
-def words_of(name: str) -> tuple[str, ...]:
+def column_words(name: str) -> tuple[str, ...]:
     """A column name as lower-case words.
 
     >>> words_of("baseColour"), words_of("MASTER_category"), words_of("hasURLPath2")
@@ -85,50 +85,50 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(part.lower() for part in PARTS.findall(name)) or (name,)
 
 
-def head(name: str) -> str:
+def column_head(name: str) -> str:
     """The word a name turns on, its last, in the spelling used here ("color" is "colour")."""
-    last = words_of(name)[-1]
+    last = column_words(name)[-1]
     return "colour" if last in {"color", "colors", "colours"} else last
 
 
-def is_record(name: str) -> bool:
+def is_record_column(name: str) -> bool:
     """Whether a column of this name keeps records (ids, files, texts) and is never worth asking for."""
-    return stem(head(name)) in RECORDS or words_of(name)[0] in {"id", "uuid"}
+    return stem(column_head(name)) in RECORDS or column_words(name)[0] in {"id", "uuid"}
 
 
-def is_amount(name: str) -> bool:
+def is_amount_column(name: str) -> bool:
     """Whether a column of this name holds amounts."""
-    return stem(head(name)) in AMOUNTS
+    return stem(column_head(name)) in AMOUNTS
 
 
-def can_tell(name: str) -> float:
+def chance_to_tell(name: str) -> float:
     """Probability that the user can answer a question for this column at all."""
-    return CAN_TELL.get(head(name), 1.0)
+    return CAN_TELL.get(column_head(name), 1.0)
 
 
-def same_topic(one: str, other: str) -> bool:
+def is_same_topic(one: str, other: str) -> bool:
     """Whether two attribute names speak of the same: equal words, or the one is the last word of the other.
 
     >>> same_topic("base_color", "baseColour"), same_topic("colour", "baseColour"), same_topic("size", "fit")
     (True, True, False)
     """
-    ones, others = (tuple(stem(word) for word in words_of(name)) for name in (one, other))
+    ones, others = (tuple(stem(word) for word in column_words(name)) for name in (one, other))
     return ones == others or (1 in {len(ones), len(others)} and ones[-1] == others[-1])
 
 
-def question_for(name: str, values: Collection[str]) -> str:
+def write_column_question(name: str, values: Collection[str]) -> str:
     """The question for a column with these values.
 
     >>> question_for("baseColour", {"Red", "Blue"}), question_for("isWaterproof", {"yes", "no"})
     ('Which base colour is it?', 'Is it waterproof?')
     """
-    words = words_of(name)
-    whole = " ".join((*words[:-1], head(name)))
+    words = column_words(name)
+    whole = " ".join((*words[:-1], column_head(name)))
     if {value.casefold() for value in values} <= YES_NO:
         return _yes_or_no(words)
     if words[-1].endswith("s") and all(value.isdigit() for value in values):
         return f"How many {whole} are there?"
-    bare, _, fuller = QUESTIONS.get(head(name), "Which {} is it?").partition("|")
+    bare, _, fuller = COLUMN_QUESTIONS.get(column_head(name), "Which {} is it?").partition("|")
     return (fuller if fuller and len(words) > 1 else bare).format(whole)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from viewfinder.data.dialogues import Dialogue, Round
-from viewfinder.questioners.trained import meaning, needs_of
-from viewfinder.tuning.replies import value_of
+from viewfinder.questioners.trained import meaning, required_mentions
+from viewfinder.tuning.replies import answer_value
 
 Meaning = tuple[str, ...]
 
@@ -27,7 +27,7 @@ class PoolSettings:
 
 
 @dataclass(frozen=True)
-class Pooled:
+class PoolEntry:
     """A question of the pool as it was counted; `asked` times in these words; see `PoolQuestion`.
 
     `said` counts each of its answers over all paraphrases, smoothed; `unknown` are its don't-knows, `told` all answers.
@@ -54,7 +54,7 @@ class _Counts:
     told: Counter[Meaning]
 
 
-def asked_text(question: str) -> str:
+def normalized_question(question: str) -> str:
     """A question as the pool has it: lower-case, single blanks.
 
     >>> asked_text("Is it  dark ?")
@@ -63,7 +63,7 @@ def asked_text(question: str) -> str:
     return " ".join(question.casefold().replace("’", "'").split()).replace(" ?", "?")
 
 
-def build_pool(dialogues: Iterable[Dialogue], settings: PoolSettings = PoolSettings()) -> tuple[Pooled, ...]:
+def build_pool(dialogues: Iterable[Dialogue], settings: PoolSettings = PoolSettings()) -> tuple[PoolEntry, ...]:
     """The pool, the most frequent questions first.
 
     In it are questions asked often enough, and the most frequent wording of what was asked often enough in others.
@@ -87,21 +87,21 @@ def _counted(rounds: Iterable[Round], settings: PoolSettings) -> _Counts:
     alike: defaultdict[Meaning, Counter[str]] = defaultdict(Counter)
     told: Counter[Meaning] = Counter()
     for said in rounds:
-        question = asked_text(said.question)
+        question = normalized_question(said.question)
         if not question.endswith("?") or len(question.split()) > settings.most_words:
             continue
         key = meaning(question)
         asked[question] += 1
         texts[key][question] += 1
         told[key] += 1
-        if (value := value_of(question, said.answer)) is not None:
+        if (value := answer_value(question, said.answer)) is not None:
             values[key][value] += 1
             if value:
-                alike[template(question)][value] += 1
+                alike[question_template(question)][value] += 1
     return _Counts(asked, texts, values, alike, told)
 
 
-def template(question: str) -> Meaning:
+def question_template(question: str) -> Meaning:
     """What questions share that ask the same of different things: "what colour is the cup?" and "... the dog?".
 
     Such questions have the same answers, however rarely one of them was asked.
@@ -109,13 +109,13 @@ def template(question: str) -> Meaning:
     kind, *words = meaning(question)
     if words[:2] == ["how", "many"]:
         return (kind, "how", "many")
-    things = needs_of(question) or ()
+    things = required_mentions(question) or ()
     return (kind, *(word for word in words if word not in things))
 
 
-def _pooled(text: str, place: int, counts: _Counts, settings: PoolSettings) -> Pooled:
+def _pooled(text: str, place: int, counts: _Counts, settings: PoolSettings) -> PoolEntry:
     key = meaning(text)
-    values, alike = counts.values[key], counts.alike[template(text)]
+    values, alike = counts.values[key], counts.alike[question_template(text)]
     unknown = values[""]
     known = counts.told[key] - unknown
     said = _smoothed({value: number for value, number in values.items() if value}, alike)
@@ -125,9 +125,9 @@ def _pooled(text: str, place: int, counts: _Counts, settings: PoolSettings) -> P
         len(kept) > 1
         and known >= settings.fewest_meant
         and sum(alike[value] for value in kept) >= settings.covered * alike.total()
-        and needs_of(text) is not None
+        and required_mentions(text) is not None
     )
-    return Pooled(text, counts.asked[text], place, tuple(kept), kept, unknown, counts.told[key], foretold)
+    return PoolEntry(text, counts.asked[text], place, tuple(kept), kept, unknown, counts.told[key], foretold)
 
 
 SHARED = 4.0

@@ -5,15 +5,21 @@ describers that look at pictures with a model are in `users.vqa`, and the traine
 apart because they bring torch along.
 """
 
-from viewfinder.users.annotations import AnnotationAnswerer, Note, Notes, read_notes
+from viewfinder.users.annotations import AnnotatedPhotos, AnnotationAnswerer, PhotoNotes, read_annotations
 from viewfinder.users.base import Answerer, Comparer, Describer, Screen, SimulatedUser
-from viewfinder.users.comparer import TruthComparer, differences
-from viewfinder.users.describer import Sayer, caption_sayings, truth_sayings
-from viewfinder.users.manners import POLICIES, Manners
+from viewfinder.users.comparer import TruthComparer, list_differences
+from viewfinder.users.describer import SentenceDescriber, caption_sentences, truth_sentences
+from viewfinder.users.manners import POLICIES, SpeakingStyle
 from viewfinder.users.names import USERS, load_user
 from viewfinder.users.oracle import Oracle
 from viewfinder.users.person import Person
-from viewfinder.users.recorded import RecordedAnswerer, RecordedUser, answerer_of, turns_of, user_of
+from viewfinder.users.recorded import (
+    RecordedAnswerer,
+    RecordedUser,
+    dialogue_turns,
+    make_recorded_answerer,
+    make_recorded_user,
+)
 
 __all__ = [
     "POLICIES",
@@ -22,23 +28,23 @@ __all__ = [
     "Answerer",
     "Comparer",
     "Describer",
-    "Manners",
-    "Note",
-    "Notes",
+    "SpeakingStyle",
+    "PhotoNotes",
+    "AnnotatedPhotos",
     "Oracle",
     "Person",
     "RecordedAnswerer",
     "RecordedUser",
-    "Sayer",
+    "SentenceDescriber",
     "Screen",
     "SimulatedUser",
     "TruthComparer",
-    "answerer_of",
-    "caption_sayings",
-    "differences",
+    "make_recorded_answerer",
+    "caption_sentences",
+    "list_differences",
     "load_user",
-    "read_notes",
-    "truth_sayings",
-    "turns_of",
-    "user_of",
+    "read_annotations",
+    "truth_sentences",
+    "dialogue_turns",
+    "make_recorded_user",
 ]

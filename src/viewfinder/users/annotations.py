@@ -18,16 +18,24 @@ from viewfinder.data.captions import read_captions_csv, read_coco, read_flickr8k
 from viewfinder.data.files import folder_at, read_json
 from viewfinder.encoders.tags import TagGroup, tag_groups
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.users.captioned import COLOUR_NAMES, PEOPLE, Mention, mentions, same_things, singular
+from viewfinder.users.captioned import COLOUR_NAMES, PEOPLE, Mention, find_mentions, find_synonyms, to_singular
 from viewfinder.users.choices import SOMETHING_ELSE
 from viewfinder.users.lexicon import ARTICLES
-from viewfinder.users.naming import known_of
-from viewfinder.users.text import DONT_KNOW, NONE_OF_THESE, counted, names, open_choices, plain, yes_or_no
-from viewfinder.worlds.words import listed
+from viewfinder.users.naming import find_picture
+from viewfinder.users.text import (
+    DONT_KNOW,
+    NONE_OF_THESE,
+    contains_phrase,
+    normalize_question,
+    number_word,
+    open_choices,
+    yes_or_no,
+)
+from viewfinder.worlds.words import join_with_and
 
 
 @dataclass(frozen=True)
-class Note:
+class PhotoNotes:
     """What is written about one photograph.
 
     Attributes:
@@ -44,20 +52,20 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Notes:
+class AnnotatedPhotos:
     """Photographs by file name, and the categories that were annotated in all pictures that have boxes."""
 
-    pictures: Mapping[str, Note]
+    pictures: Mapping[str, PhotoNotes]
     categories: frozenset[str] = frozenset()
     _groups: tuple[TagGroup, ...] = field(default_factory=tag_groups, repr=False)
 
-    def of(self, picture: str) -> Note:
+    def of(self, picture: str) -> PhotoNotes:
         """What is written about a photograph.
 
         Raises:
             UnknownName: nothing is.
         """
-        note = known_of(self.pictures, picture)
+        note = find_picture(self.pictures, picture)
         if note is None:
             raise UnknownName(f"{picture}: nobody has captioned this picture; {len(self.pictures)} others are")
         return note
@@ -67,7 +75,7 @@ class Notes:
         return next((group for group in self._groups if group.name == name), None)
 
 
-def read_notes(folder: Path) -> Notes:
+def read_annotations(folder: Path) -> AnnotatedPhotos:
     """The notes of a COCO folder (`annotations/`), of Flickr8k or of any folder with a `captions.csv`.
 
     Raises:
@@ -77,7 +85,7 @@ def read_notes(folder: Path) -> Notes:
         pictures, _ = read_coco(folder)
         boxes, crowds, categories = _read_boxes(folder)
         notes = {
-            picture.path.name: Note(
+            picture.path.name: PhotoNotes(
                 picture.captions,
                 dict(boxes[picture.path.name]) if picture.path.name in boxes else None,
                 frozenset(crowds.get(picture.path.name, ())),
@@ -85,19 +93,19 @@ def read_notes(folder: Path) -> Notes:
             )
             for picture in pictures
         }
-        return Notes(notes, categories)
+        return AnnotatedPhotos(notes, categories)
     if not (folder / "captions.csv").is_file():
         raise BadInput(f"{folder}: neither annotations/ (COCO) nor captions.csv is here")
     found, _ = read_flickr8k(folder) if (folder / "images").is_dir() else read_captions_csv(folder / "captions.csv")
-    return Notes({picture.path.name: Note(picture.captions, path=picture.path) for picture in found})
+    return AnnotatedPhotos({picture.path.name: PhotoNotes(picture.captions, path=picture.path) for picture in found})
 
 
-Counts = dict[str, Counter[str]]
+BoxCounts = dict[str, Counter[str]]
 
 
-def _read_boxes(folder: Path) -> tuple[Counts, dict[str, set[str]], frozenset[str]]:
+def _read_boxes(folder: Path) -> tuple[BoxCounts, dict[str, set[str]], frozenset[str]]:
     """Boxes by picture and category, categories that come as a crowd, and all categories."""
-    counts: Counts = {}
+    counts: BoxCounts = {}
     crowds: dict[str, set[str]] = {}
     categories: set[str] = set()
     for file in sorted((folder / "annotations").glob("instances_*.json")):
@@ -119,7 +127,7 @@ def _count(
     box: Mapping[str, Any],
     pictures: Mapping[int, str],
     named: Mapping[int, str],
-    counts: Counts,
+    counts: BoxCounts,
     crowds: dict[str, set[str]],
     record: str,
 ) -> None:
@@ -135,7 +143,7 @@ def _count(
 class AnnotationAnswerer:
     """The `Answerer` of captioned photographs."""
 
-    notes: Notes
+    notes: AnnotatedPhotos
 
     def answer(self, question: Question, picture: str) -> str:
         """A short answer that the annotations bear out; "don't know" where they do not.
@@ -147,38 +155,38 @@ class AnnotationAnswerer:
         group = self.notes.group(question.attribute or "")
         if group is not None:
             return _tagged(view, group, question.choices or group.answers) or DONT_KNOW
-        said = _said(view, plain(question.text))
+        said = _said(view, normalize_question(question.text))
         if said is None:
             return DONT_KNOW
         # The choices of a free question are suggestions.
-        return next((choice for choice in open_choices(question.choices) if names(choice, said)), said)
+        return next((choice for choice in open_choices(question.choices) if contains_phrase(choice, said)), said)
 
 
 @dataclass(frozen=True)
 class _View:
     """One photograph's note among all notes."""
 
-    notes: Notes
-    note: Note
+    notes: AnnotatedPhotos
+    note: PhotoNotes
 
     def mentions(self, noun: str) -> list[Mention]:
         """Where captions say that it is there."""
-        nouns = same_things(noun) | (PEOPLE if singular(noun) == "person" else frozenset())
-        found = (mention for caption in self.note.captions for mention in mentions(nouns, caption))
+        nouns = find_synonyms(noun) | (PEOPLE if to_singular(noun) == "person" else frozenset())
+        found = (mention for caption in self.note.captions for mention in find_mentions(nouns, caption))
         return [mention for mention in found if not mention.denied]
 
     def boxes(self, noun: str) -> int | None:
         """How many boxes there are of exactly this; None where the annotators did not look for it."""
-        category = next(iter(same_things(noun) & self.notes.categories), None)
+        category = next(iter(find_synonyms(noun) & self.notes.categories), None)
         return None if category is None or self.note.boxes is None else self.note.boxes.get(category, 0)
 
     def is_crowd(self, noun: str) -> bool:
         """Whether the annotators gave up counting."""
-        return bool(same_things(noun) & self.note.crowds)
+        return bool(find_synonyms(noun) & self.note.crowds)
 
     def is_ruled_out(self, noun: str) -> bool:
         """Whether the annotators looked for it, or for what it is a kind of, and there was none."""
-        kind = "person" if singular(noun) in PEOPLE else noun
+        kind = "person" if to_singular(noun) in PEOPLE else noun
         return self.boxes(kind) == 0
 
 
@@ -217,11 +225,11 @@ def _count_of(view: _View, what: str) -> str | None:
     boxes = view.boxes(parts[1])
     if boxes is not None:
         differ = any(number not in (None, boxes) for number in told) or (boxes == 0 and bool(found))
-        return None if differ or view.is_crowd(parts[1]) else counted(boxes)
+        return None if differ or view.is_crowd(parts[1]) else number_word(boxes)
     numbers = [number for number in told if number is not None]
     if len(set(numbers)) != 1 or (numbers[0] == 1 and len(numbers) < 3):
         return None
-    return counted(numbers[0])
+    return number_word(numbers[0])
 
 
 def _colours(view: _View, what: str) -> tuple[str, ...]:
@@ -234,7 +242,7 @@ def _colours(view: _View, what: str) -> tuple[str, ...]:
 
 def _colour_of(view: _View, what: str) -> str | None:
     colours = _colours(view, what)
-    return listed(colours) if colours else None
+    return join_with_and(colours) if colours else None
 
 
 def _is_coloured(view: _View, what: str, colour: str) -> str | None:
@@ -275,7 +283,7 @@ def _tagged(view: _View, group: TagGroup, choices: tuple[str, ...]) -> str | Non
         tag.name
         for caption in view.note.captions
         for tag in group.tags
-        if any(names(caption, word) for word in (tag.name.removeprefix("a ").removeprefix("an "), *tag.also))
+        if any(contains_phrase(caption, word) for word in (tag.name.removeprefix("a ").removeprefix("an "), *tag.also))
     )
     (first, most), (_, next_most) = [*votes.most_common(2), ("", 0), ("", 0)][:2]
     if most == next_most or most < min(2, len(view.note.captions)):

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 
-from viewfinder.users.lexicon import LIGHTS, PLACE_WORDS, SCENERY, UNSURE_LIGHTS, UNSURE_PLACES, bare
-from viewfinder.users.phrases import Scene
+from viewfinder.users.lexicon import LIGHTS, PLACE_WORDS, SCENERY, UNSURE_LIGHTS, UNSURE_PLACES, strip_lead_in
+from viewfinder.users.phrases import KnownScene
 from viewfinder.users.text import yes_or_no
 from viewfinder.worlds.words import PLACE_NOUNS
 
 
-def scenery(scene: Scene, what: str) -> str | None:
+def answer_scenery(scene: KnownScene, what: str) -> str | None:
     """Whether the background shows something that is no thing: the sea, a fence."""
     word = re.sub(r"^(?:an?|any|the|some) ", "", what)
     if word not in SCENERY or not scene.truth.place:
@@ -24,27 +24,27 @@ def scenery(scene: Scene, what: str) -> str | None:
     return None if scene.truth.place in unsure else "no"
 
 
-def place_named(place: str) -> str:
+def place_name(place: str) -> str:
     """A background as one says it: "a beach"."""
     return PLACE_NOUNS[place][0] if place in PLACE_NOUNS else place
 
 
-def place(scene: Scene) -> str | None:
+def answer_place(scene: KnownScene) -> str | None:
     """ "Where is it?" """
-    return place_named(scene.truth.place) or None
+    return place_name(scene.truth.place) or None
 
 
-def light(scene: Scene) -> str | None:
+def answer_light(scene: KnownScene) -> str | None:
     """ "What is the light like?" """
     return scene.truth.light or None
 
 
-def hour(scene: Scene) -> str | None:
+def answer_hour(scene: KnownScene) -> str | None:
     """ "What time of day is it?": indoors nothing tells."""
-    return None if scene.truth.light == "indoors" else light(scene)
+    return None if scene.truth.light == "indoors" else answer_light(scene)
 
 
-def it_is(scene: Scene, said: str) -> str | None:
+def answer_setting(scene: KnownScene, said: str) -> str | None:
     """ "Is it at night?", "is it by the sea or in the mountains?": place, hour, indoors or out."""
     if " or " in said:
         options = said.split(" or ")
@@ -59,8 +59,8 @@ _INSIDE = frozenset({"indoors", "indoor", "inside", "indoor scene", "inside a bu
 _OUTSIDE = frozenset({"outdoors", "outdoor", "outside", "outdoor scene", "open air", "outside in the open"})
 
 
-def _is_it(scene: Scene, said: str) -> bool | None:
-    word = bare(said)
+def _is_it(scene: KnownScene, said: str) -> bool | None:
+    word = strip_lead_in(said)
     if word in _INSIDE or word in _OUTSIDE:
         return (scene.truth.light == "indoors") == (word in _INSIDE) if scene.truth.light else None
     if any(word in synonyms for synonyms in LIGHTS.values()):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from viewfinder.users.text import NUMBER_WORDS, words_in
+from viewfinder.users.text import NUMBER_WORDS, singular_words
 from viewfinder.worlds.kinds import COLOURS
 
 COLOUR_NAMES = frozenset({*COLOURS, "grey", "gray", "beige", "tan", "gold", "silver", "navy", "blonde", "blond"})
@@ -44,23 +44,23 @@ PEOPLE = frozenset(_PEOPLE_WORDS.split())
 _IRREGULAR = {"men": "man", "women": "woman", "children": "child", "people": "person", "persons": "person"}
 
 
-def same_things(noun: str) -> frozenset[str]:
+def find_synonyms(noun: str) -> frozenset[str]:
     """A noun and its synonyms, in the singular.
 
     >>> sorted(same_things("puppies"))
     ['dog', 'pup', 'puppy']
     """
-    own = singular(noun)
+    own = to_singular(noun)
     return next((words for words in SYNONYMS if own in words), frozenset({own}))
 
 
-def singular(noun: str) -> str:
+def to_singular(noun: str) -> str:
     """A noun in the singular.
 
     >>> singular("traffic lights"), singular("women")
     ('traffic light', 'woman')
     """
-    return " ".join(words_in(" ".join(_IRREGULAR.get(word, word) for word in noun.split())))
+    return " ".join(singular_words(" ".join(_IRREGULAR.get(word, word) for word in noun.split())))
 
 
 @dataclass(frozen=True)
@@ -117,10 +117,10 @@ def _spelt(colour: str) -> str:
     return {"gray": "grey", "blond": "blonde"}.get(colour, colour)
 
 
-def mentions(nouns: frozenset[str], caption: str) -> Iterator[Mention]:
+def find_mentions(nouns: frozenset[str], caption: str) -> Iterator[Mention]:
     """Where a caption names one of these nouns (in the singular)."""
     raw = re.findall(r"[^\W_]+", caption.lower())
-    folded = [singular(word) for word in raw]
+    folded = [to_singular(word) for word in raw]
     for noun in nouns:
         size = len(noun.split())
         for at in range(len(raw) - size + 1):

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from viewfinder.conversation import Question
 from viewfinder.data.truth import PictureTruth
-from viewfinder.users.goods import Article, Shelf, head_of
+from viewfinder.users.goods import CatalogueItem, CatalogueVocabulary, attribute_head
 from viewfinder.users.lexicon import CLASSES, LIGHTS, PLACE_WORDS
-from viewfinder.users.text import NONE_OF_THESE, counted, names, open_choices
+from viewfinder.users.text import NONE_OF_THESE, contains_phrase, number_word, open_choices
 from viewfinder.worlds.words import COLOUR_WORDS, LIGHT_WORDS, SIZE_WORDS
 
 SOMETHING_ELSE = "something else"
@@ -23,15 +23,15 @@ Facts = tuple[str, ...]
 """Words that are true, the usual one first; empty: known to be none of whatever is asked for."""
 
 
-def choice_answer(question: Question, truth: PictureTruth, shelf: Shelf) -> str | None:
+def answer_with_choice(question: Question, truth: PictureTruth, shelf: CatalogueVocabulary) -> str | None:
     """The answer to a question that names an attribute; None where the truth does not hold that attribute."""
-    facts = facts_of(question.attribute or "", truth, shelf)
+    facts = attribute_facts(question.attribute or "", truth, shelf)
     if facts is None or not _is_understood(question.choices, truth, shelf):
         return None
-    return choose(facts, question.choices)
+    return choose_answer(facts, question.choices)
 
 
-def _is_understood(choices: Sequence[str], truth: PictureTruth, shelf: Shelf) -> bool:
+def _is_understood(choices: Sequence[str], truth: PictureTruth, shelf: CatalogueVocabulary) -> bool:
     """Of goods, whether a choice is a value known here; else the column is another one than that of the name."""
     offered = [choice.lower() for choice in open_choices(choices)]
     if truth.things or not offered:
@@ -40,7 +40,7 @@ def _is_understood(choices: Sequence[str], truth: PictureTruth, shelf: Shelf) ->
     return any(choice in known | shelf.categories or _number(choice.split()[-1]) is not None for choice in offered)
 
 
-def choose(facts: Facts, choices: Sequence[str]) -> str:
+def choose_answer(facts: Facts, choices: Sequence[str]) -> str:
     """The choice that says what is true; without choices the word itself; else that it is something else.
 
     >>> choose(("day", "daylight"), ("night", "bright daylight")), choose(("4",), ("under 3", "3 or more"))
@@ -51,7 +51,7 @@ def choose(facts: Facts, choices: Sequence[str]) -> str:
     offered = open_choices(choices)
     if not offered:
         return facts[0] if facts else "none"
-    if (found := fitting(facts, choices)) is not None:
+    if (found := find_choice(facts, choices)) is not None:
         return found
     none = next((choice for choice in offered if _NONE.match(choice)), None)
     if not facts and none is not None:
@@ -59,25 +59,25 @@ def choose(facts: Facts, choices: Sequence[str]) -> str:
     return SOMETHING_ELSE if SOMETHING_ELSE in offered else none or NONE_OF_THESE
 
 
-def fitting(facts: Facts, choices: Sequence[str]) -> str | None:
+def find_choice(facts: Facts, choices: Sequence[str]) -> str | None:
     """The first choice that says one of the facts; None: none does."""
     offered = open_choices(choices)
     for fact in facts:
-        for fits in (_is, _in_range, names):
+        for fits in (_is, _in_range, contains_phrase):
             for choice in offered:
                 if fits(choice, fact):
                     return choice
     return None
 
 
-def facts_of(attribute: str, truth: PictureTruth, shelf: Shelf) -> Facts | None:
+def attribute_facts(attribute: str, truth: PictureTruth, shelf: CatalogueVocabulary) -> Facts | None:
     """What is true of a picture as to an attribute; None: not known."""
     for name, values in truth.attributes.items():
         if name == attribute:
             return tuple(values) or None
     if truth.things:
         return _of_scene(attribute, truth)
-    own = [value.lower() for value in Article(truth, shelf).values(head_of(attribute))]
+    own = [value.lower() for value in CatalogueItem(truth, shelf).values(attribute_head(attribute))]
     return tuple(word for value in own for word in (value, *_ALSO.get(value, ()))) or None
 
 
@@ -140,7 +140,7 @@ def _animal(truth: PictureTruth) -> Facts:
 
 def _count(truth: PictureTruth) -> Facts:
     number = len(truth.things)
-    return (str(number), counted(number), *(["three or more"] if number > 2 else []))
+    return (str(number), number_word(number), *(["three or more"] if number > 2 else []))
 
 
 def _repeated(truth: PictureTruth) -> Facts | None:

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from viewfinder.data.truth import PictureTruth, ThingTruth
-from viewfinder.users.goods import head_of, kind_named, plain_attributes
-from viewfinder.users.lexicon import in_background
-from viewfinder.users.oracle import truth_of
-from viewfinder.users.text import counted
+from viewfinder.users.goods import attribute_head, finest_attributes, kind_phrase
+from viewfinder.users.lexicon import is_in_background
+from viewfinder.users.oracle import find_truth
+from viewfinder.users.text import number_word
 from viewfinder.worlds.catalogue.statements import phrases_of
 from viewfinder.worlds.catalogue.vocabulary import COMPARISONS, FACETS
-from viewfinder.worlds.words import LIGHT_WORDS, WHERE, listed, spot_words, with_article
+from viewfinder.worlds.words import LIGHT_WORDS, WHERE, join_with_and, spot_words, with_article
 
 _SIZES = {"small": 0, "medium": 1, "large": 2}
 _ORDINALS = {2: "second", 3: "third", 4: "fourth"}
@@ -47,18 +47,18 @@ class TruthComparer:
         Raises:
             UnknownName: the world does not have one of the pictures.
         """
-        said = list(differences(truth_of(self.truths, shown), truth_of(self.truths, wanted)))
+        said = list(list_differences(find_truth(self.truths, shown), find_truth(self.truths, wanted)))
         rng = random.Random(f"viewfinder/comparer/{self.seed}/{shown}/{wanted}")
         chosen = sorted(rng.sample(range(len(said)), min(self.most, len(said))))
-        return listed([said[at] for at in chosen]) if chosen else ""
+        return join_with_and([said[at] for at in chosen]) if chosen else ""
 
     def likeness(self, one: str, other: str) -> float:
         """Share of what is true of either picture that is true of both, 0 to 1."""
-        ones, others = (facts_of_picture(truth_of(self.truths, picture)) for picture in (one, other))
+        ones, others = (picture_facts(find_truth(self.truths, picture)) for picture in (one, other))
         return len(ones & others) / max(len(ones | others), 1)
 
 
-def facts_of_picture(truth: PictureTruth) -> frozenset[tuple[str, ...]]:
+def picture_facts(truth: PictureTruth) -> frozenset[tuple[str, ...]]:
     """What is true of a picture, as a set that can be compared."""
     facts: set[tuple[str, ...]] = {("place", truth.place), ("light", truth.light), ("category", truth.category)}
     for thing in truth.things:
@@ -70,7 +70,7 @@ def facts_of_picture(truth: PictureTruth) -> frozenset[tuple[str, ...]]:
     return frozenset(fact for fact in facts if fact[1])
 
 
-def differences(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
+def list_differences(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
     """All that can be said of `wanted` and not of `shown`, the most striking first. Every statement is true."""
     if shown.things or wanted.things:
         yield from _of_background(shown, wanted)
@@ -92,19 +92,19 @@ def _of_background(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
 def _of_numbers(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
     """Things that are there in another number; of kinds that a background may show, nothing can be said."""
     for kind in dict.fromkeys(thing.kind for thing in (*wanted.things, *shown.things)):
-        if in_background({kind}, shown) is not False or in_background({kind}, wanted) is not False:
+        if is_in_background({kind}, shown) is not False or is_in_background({kind}, wanted) is not False:
             continue
         now, before = ([thing for thing in truth.things if thing.kind == kind] for truth in (wanted, shown))
         singular, plural = (now or before)[0].nouns[0]
         if not now:
             yield f"has no {singular}"
         elif not before:
-            yield f"has {_one(now[0]) if len(now) == 1 else f'{counted(len(now))} {plural}'}"
+            yield f"has {_one(now[0]) if len(now) == 1 else f'{number_word(len(now))} {plural}'}"
         elif len(now) == len(before) + 1 and len(now) in _ORDINALS:
             yield f"has a {_ORDINALS[len(now)]} {singular} {_newest(now, before)}"
         elif len(now) != len(before):
             only = "only " if len(now) < len(before) else ""
-            yield f"has {only}{counted(len(now))} {plural if len(now) > 1 else singular} instead of {len(before)}"
+            yield f"has {only}{number_word(len(now))} {plural if len(now) > 1 else singular} instead of {len(before)}"
 
 
 def _one(thing: ThingTruth) -> str:
@@ -149,7 +149,7 @@ def _of_goods(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
     now, before = wanted.category.lower(), shown.category.lower()
     if now and before and now != before and "kind" not in wanted.attributes:
         yield f"is {with_article(now)} instead of {with_article(before)}"
-    known, known_before = plain_attributes(wanted), plain_attributes(shown)
+    known, known_before = finest_attributes(wanted), finest_attributes(shown)
     for name in dict.fromkeys((*known, *known_before)):
         if name not in FACETS or FACETS[name].said:
             values = [[word.lower() for word in words.get(name, ())] for words in (known, known_before)]
@@ -162,9 +162,13 @@ def _of_attribute(name: str, now: list[str], before: list[str]) -> Iterator[str]
     new, gone = [word for word in now if word not in before], [word for word in before if word not in now]
     facet = FACETS.get(name)
     for word in new:
-        has = phrases_of(name, word)[0] if facet else _FORMS.get(head_of(name), f"has the {name} {{}}").format(word)
+        has = (
+            phrases_of(name, word)[0]
+            if facet
+            else _FORMS.get(attribute_head(name), f"has the {name} {{}}").format(word)
+        )
         if len(new) == len(gone) == 1 and not (facet and gone[0] in facet.vague):
-            yield f"{has} instead of {kind_named(gone[0]) if name == 'kind' else gone[0]}"
+            yield f"{has} instead of {kind_phrase(gone[0]) if name == 'kind' else gone[0]}"
         else:
             yield has
 

@@ -8,24 +8,24 @@ from collections.abc import Callable, Mapping, Sequence
 
 from viewfinder.data.truth import PictureTruth, ThingTruth
 from viewfinder.errors import UnknownName
-from viewfinder.users.backdrop import place_named
-from viewfinder.users.goods import head_of, plain_attributes
-from viewfinder.users.naming import known_of
-from viewfinder.users.oracle import truth_of
-from viewfinder.users.scenes import all_named, described
-from viewfinder.users.text import counted
-from viewfinder.worlds.catalogue.statements import a, phrases_of
+from viewfinder.users.backdrop import place_name
+from viewfinder.users.goods import attribute_head, finest_attributes
+from viewfinder.users.naming import find_picture
+from viewfinder.users.oracle import find_truth
+from viewfinder.users.scenes import count_things, describe_thing
+from viewfinder.users.text import number_word
+from viewfinder.worlds.catalogue.statements import indefinite, phrases_of
 from viewfinder.worlds.catalogue.vocabulary import FACETS
-from viewfinder.worlds.words import LIGHT_WORDS, WHERE, listed, spot_words, with_article
+from viewfinder.worlds.words import LIGHT_WORDS, WHERE, join_with_and, spot_words, with_article
 
-Sayings = Callable[[str], Sequence[str]]
+Sentences = Callable[[str], Sequence[str]]
 """All that can be said of a picture, a sentence each, in the order in which it is said."""
 
 
-class Sayer:
+class SentenceDescriber:
     """A `Describer` that says what `sayings` hold one after the other, and then begins again."""
 
-    def __init__(self, sayings: Sayings) -> None:
+    def __init__(self, sayings: Sentences) -> None:
         self._sayings = sayings
         self._told: Counter[str] = Counter()
 
@@ -37,14 +37,14 @@ class Sayer:
         return said[at]
 
 
-def caption_sayings(captions: Mapping[str, Sequence[str]], *, seed: int = 0) -> Sayings:
+def caption_sentences(captions: Mapping[str, Sequence[str]], *, seed: int = 0) -> Sentences:
     """The captions of each picture, in an order of the seed's choosing.
 
     The sayings raise UnknownName for a picture without captions.
     """
 
     def sayings(picture: str) -> Sequence[str]:
-        said = known_of(captions, picture)
+        said = find_picture(captions, picture)
         if not said:
             raise UnknownName(f"{picture}: nobody has captioned this picture; {len(captions)} others have captions")
         return _shuffled(said, f"{seed}/{picture}")
@@ -52,14 +52,14 @@ def caption_sayings(captions: Mapping[str, Sequence[str]], *, seed: int = 0) -> 
     return sayings
 
 
-def truth_sayings(truths: Mapping[str, PictureTruth], *, seed: int = 0) -> Sayings:
+def truth_sentences(truths: Mapping[str, PictureTruth], *, seed: int = 0) -> Sentences:
     """What the truth holds of each picture: first what stands out, then the rest in an order of the seed's choosing.
 
     The sayings raise UnknownName for a picture that the world does not have.
     """
 
     def sayings(picture: str) -> Sequence[str]:
-        truth = truth_of(truths, picture)
+        truth = find_truth(truths, picture)
         first, *rest = _of_scene(truth) if truth.things else _of_goods(truth)
         return [first, *_shuffled(rest, f"{seed}/{picture}")]
 
@@ -77,10 +77,10 @@ def _of_scene(truth: PictureTruth) -> list[str]:
     where = WHERE.get(truth.place, (truth.place,))[0]
     others = [thing for thing in truth.things if thing is not main]
     return [
-        f"{described(main)} {where}".strip(),
-        f"{place_named(truth.place)} {LIGHT_WORDS.get(truth.light, (truth.light,))[0]}".strip(),
-        all_named(truth.things),
-        *(f"{described(thing)} {spot_words(thing.column, thing.row)[0]}" for thing in others),
+        f"{describe_thing(main)} {where}".strip(),
+        f"{place_name(truth.place)} {LIGHT_WORDS.get(truth.light, (truth.light,))[0]}".strip(),
+        count_things(truth.things),
+        *(f"{describe_thing(thing)} {spot_words(thing.column, thing.row)[0]}" for thing in others),
         *_groups(truth.things),
         *_relations(truth),
     ]
@@ -92,8 +92,8 @@ def _groups(things: Sequence[ThingTruth]) -> list[str]:
     for nouns, number in Counter(thing.nouns[0] for thing in things).items():
         colours = [thing.colour for thing in things if thing.nouns[0] == nouns]
         if number > 1:
-            looks = f", {listed([f'one {colour}' for colour in colours])}" if len(set(colours)) > 1 else ""
-            said.append(f"{counted(number)} {nouns[1]}{looks}")
+            looks = f", {join_with_and([f'one {colour}' for colour in colours])}" if len(set(colours)) > 1 else ""
+            said.append(f"{number_word(number)} {nouns[1]}{looks}")
     return said
 
 
@@ -112,10 +112,10 @@ def _short(thing: ThingTruth) -> str:
 
 def _of_goods(truth: PictureTruth) -> list[str]:
     """What it is, with its colour; then all else that people would say of it. The name only where that is all."""
-    known = plain_attributes(truth)
+    known = finest_attributes(truth)
     noun = next(iter(known.get("kind", ())), truth.category.lower())
-    colours = [words[0].lower() for name, words in known.items() if words and head_of(name) == "colour"]
-    first = a(" ".join([*colours[:1], noun])) if noun else truth.title or "something"
+    colours = [words[0].lower() for name, words in known.items() if words and attribute_head(name) == "colour"]
+    first = indefinite(" ".join([*colours[:1], noun])) if noun else truth.title or "something"
     said = (phrase for name, words in known.items() for word in words if (phrase := _phrase(name, word.lower())))
     return [first, *dict.fromkeys(said)]
 
@@ -123,4 +123,4 @@ def _of_goods(truth: PictureTruth) -> list[str]:
 def _phrase(name: str, word: str) -> str:
     if name in FACETS:
         return f"it {phrases_of(name, word)[0]}" if FACETS[name].said and name not in {"kind", "colour"} else ""
-    return "" if head_of(name) == "colour" else word
+    return "" if attribute_head(name) == "colour" else word

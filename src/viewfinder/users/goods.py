@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from viewfinder.data.truth import PictureTruth
-from viewfinder.users.text import names, words_in, yes_or_no
+from viewfinder.users.text import contains_phrase, singular_words, yes_or_no
 from viewfinder.worlds.catalogue.statements import phrases_of
 from viewfinder.worlds.catalogue.vocabulary import FACETS, OPPOSITES, TYPES
-from viewfinder.worlds.words import listed
+from viewfinder.worlds.words import join_with_and
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 """Words inside baseColour, base_colour, BASE-COLOUR."""
@@ -39,7 +39,7 @@ _PEOPLE = frozenset({"men", "women", "boys", "girls"})
 
 
 @dataclass(frozen=True)
-class Shelf:
+class CatalogueVocabulary:
     """What a catalogue says at all: the values of each attribute, and which attributes have one value at most."""
 
     values: Mapping[str, frozenset[str]]
@@ -48,12 +48,12 @@ class Shelf:
 
     def rules_out(self, name: str, own: str, said: str) -> bool:
         """Whether a value that a thing has keeps it from having another one: red is not blue, printed may be."""
-        if name not in self.exclusive or names(own, said) or names(said, own):
+        if name not in self.exclusive or contains_phrase(own, said) or contains_phrase(said, own):
             return False
         return (name, said) in OPPOSITES or name not in FACETS or own not in FACETS[name].vague
 
     @staticmethod
-    def of(truths: Iterable[PictureTruth]) -> Shelf:
+    def of(truths: Iterable[PictureTruth]) -> CatalogueVocabulary:
         """All that the pictures of one world have."""
         values: dict[str, set[str]] = {}
         several: set[str] = set()
@@ -65,22 +65,22 @@ class Shelf:
                 several |= {name} if len(words) > 1 else set()
         frozen = {name: frozenset(words) for name, words in values.items()}
         single = {name for name in values if (FACETS[name].one if name in FACETS else name not in TYPES)}
-        return Shelf(frozen, frozenset(single - several), frozenset(categories))
+        return CatalogueVocabulary(frozen, frozenset(single - several), frozenset(categories))
 
 
 @dataclass(frozen=True)
-class Article:
+class CatalogueItem:
     """One thing of a catalogue, ready to be asked about."""
 
     truth: PictureTruth
-    shelf: Shelf
+    shelf: CatalogueVocabulary
 
     def values(self, asked: str) -> tuple[str, ...]:
         """Its values of the attribute that a word asks for; empty if there is none."""
         wanted = _ASKED.get(asked, (asked,))
         for head in wanted:
-            for name, words in plain_attributes(self.truth).items():
-                if words and head_of(name) == head:
+            for name, words in finest_attributes(self.truth).items():
+                if words and attribute_head(name) == head:
                     return tuple(words)
         return (self.truth.category,) if self.truth.category and "category" in wanted else ()
 
@@ -89,29 +89,29 @@ class Article:
         return tuple(dict.fromkeys(word.lower() for words in self.truth.attributes.values() for word in words))
 
 
-def plain_attributes(truth: PictureTruth) -> Mapping[str, tuple[str, ...]]:
+def finest_attributes(truth: PictureTruth) -> Mapping[str, tuple[str, ...]]:
     """The attributes, without the five types where finer facets say the same once more (see `catalogue.items`)."""
     if not any(name in FACETS and name not in TYPES for name in truth.attributes):
         return truth.attributes
     return {name: words for name, words in truth.attributes.items() if name in FACETS or name not in TYPES}
 
 
-def kind_named(noun: str) -> str:
+def kind_phrase(noun: str) -> str:
     """A kind of article with its article: "a shirt", "a pair of jeans"."""
     return phrases_of("kind", noun)[0].removeprefix("is ")
 
 
-def head_of(name: str) -> str:
+def attribute_head(name: str) -> str:
     """The word an attribute's name turns on, its last: "baseColour" -> "colour".
 
     >>> head_of("baseColour"), head_of("article_types")
     ('colour', 'type')
     """
-    last = words_in(_PARTS.findall(name)[-1] if _PARTS.findall(name) else name)
+    last = singular_words(_PARTS.findall(name)[-1] if _PARTS.findall(name) else name)
     return {"color": "colour"}.get(last[0], last[0]) if last else name
 
 
-def goods_answer(question: str, article: Article) -> str | None:
+def answer_about_item(question: str, article: CatalogueItem) -> str | None:
     """The answer to a question in plain words (see `text.plain`); None where there is none to be had."""
     for pattern, answer in _RULES:
         if (found := pattern.fullmatch(question)) and (said := answer(article, *found.groups())) is not None:
@@ -119,29 +119,29 @@ def goods_answer(question: str, article: Article) -> str | None:
     return None
 
 
-def _attribute(article: Article, asked: str) -> str | None:
-    words = words_in(asked)
+def _attribute(article: CatalogueItem, asked: str) -> str | None:
+    words = singular_words(asked)
     values = article.values(words[-1]) if words else ()
-    return listed([value.lower() for value in values]) if values else None
+    return join_with_and([value.lower() for value in values]) if values else None
 
 
-def _named(asked: str) -> Callable[[Article], str | None]:
+def _named(asked: str) -> Callable[[CatalogueItem], str | None]:
     return lambda article: _attribute(article, asked)
 
 
-def _about(article: Article, asked: str) -> str | None:
+def _about(article: CatalogueItem, asked: str) -> str | None:
     """ "What kind of sleeves does it have?": the values that speak of sleeves, else an attribute of that name."""
-    stem = words_in(asked)[-1]
-    found = [value for value in article.all_values() if any(word.startswith(stem) for word in words_in(value))]
-    return listed(found) if found else _attribute(article, asked)
+    stem = singular_words(asked)[-1]
+    found = [value for value in article.all_values() if any(word.startswith(stem) for word in singular_words(value))]
+    return join_with_and(found) if found else _attribute(article, asked)
 
 
-def _what(article: Article) -> str | None:
+def _what(article: CatalogueItem) -> str | None:
     noun = _attribute(article, "kind")
-    return kind_named(noun) if noun else article.truth.category.lower() or None
+    return kind_phrase(noun) if noun else article.truth.category.lower() or None
 
 
-def _is_so(article: Article, said: str) -> str | None:
+def _is_so(article: CatalogueItem, said: str) -> str | None:
     """ "Is it red?", "is it made for women or for men?" """
     options = [_bare(option) for option in said.split(" or ")]
     known = [_has(article, option) for option in options]
@@ -162,14 +162,14 @@ def _bare(said: str) -> str:
     return " ".join(words)
 
 
-def _has(article: Article, said: str) -> bool | None:
+def _has(article: CatalogueItem, said: str) -> bool | None:
     """Whether something is true of it; False only where what is known rules it out."""
     word, values = _many(said), article.all_values()
-    if any(names(value, word) for value in (*values, article.truth.category)):
+    if any(contains_phrase(value, word) for value in (*values, article.truth.category)):
         return True
     if word in _PEOPLE and _BOTH & set(values):
         return True
-    if names(article.truth.title, word):
+    if contains_phrase(article.truth.title, word):
         # A name may say it of something else: the band Green Day makes no shirt green.
         return None
     ruled_out = any(
@@ -182,9 +182,9 @@ def _has(article: Article, said: str) -> bool | None:
     return False if ruled_out or other_kind else None
 
 
-def _rules_out(shelf: Shelf, name: str, own: str, word: str) -> bool:
+def _rules_out(shelf: CatalogueVocabulary, name: str, own: str, word: str) -> bool:
     """By being of an attribute that has one value, or by being another one of the same: long and short sleeves."""
-    rival = words_in(own)[-1] == words_in(word)[-1] and own != word and not names(word, own)
+    rival = singular_words(own)[-1] == singular_words(word)[-1] and own != word and not contains_phrase(word, own)
     return rival or shelf.rules_out(name, own, word)
 
 

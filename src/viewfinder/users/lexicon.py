@@ -19,7 +19,7 @@ from viewfinder.worlds.words import (
     WHERE,
 )
 
-Look = tuple[str, str]
+Property = tuple[str, str]
 """A property of a thing and its value: ("colour", "red"), ("column", "left")."""
 
 ARTICLES = frozenset(["a", "an", "the", "any", "some", "this", "that", "these", "those", "its"])
@@ -35,11 +35,11 @@ CLASSES: dict[str, frozenset[str]] = {
 ANYTHING = frozenset({"thing", "object", "item"})
 
 
-def _by_word(words: Mapping[str, Iterable[str]], name: str) -> dict[str, Look]:
+def _by_word(words: Mapping[str, Iterable[str]], name: str) -> dict[str, Property]:
     return {word: (name, value) for value, synonyms in words.items() for word in synonyms}
 
 
-ADJECTIVES: dict[str, Look] = {
+ADJECTIVES: dict[str, Property] = {
     **{colour: ("colour", colour) for colour in COLOURS},
     **_by_word(COLOUR_WORDS, "colour"),
     **_by_word(SIZE_WORDS, "size"),
@@ -51,7 +51,7 @@ ADJECTIVES: dict[str, Look] = {
 _LEFT, _RIGHT = ("left", "left-hand side"), ("right", "right-hand side")
 _VERTICAL = {"top": ("upper", "top"), "bottom": ("lower", "bottom")}
 
-TAILS: dict[str, tuple[Look, ...]] = {
+TAILS: dict[str, tuple[Property, ...]] = {
     **{tail: (("pattern", name),) for name, tails in PATTERN_TAILS.items() for tail in tails},
     **{f"with {noun}": (("pattern", name),) for name, noun in PATTERN_NOUNS.items()},
     **{
@@ -129,7 +129,7 @@ a an the in on at by along among below out deep near from of beside during taken
 _WAYS_IN = frozenset(_BEFORE_PLACES.split())
 
 
-def bare(phrase: str) -> str:
+def strip_lead_in(phrase: str) -> str:
     """A place or an hour without what leads to it.
 
     >>> bare("taken on the beach"), bare("deep in the forest"), bare("at night")
@@ -160,7 +160,7 @@ PLACE_WORDS: dict[str, frozenset[str]] = {
     place: frozenset(
         {
             place,
-            *(bare(word) for word in (*PLACE_NOUNS[place], *WHERE[place]) if word != "indoors"),
+            *(strip_lead_in(word) for word in (*PLACE_NOUNS[place], *WHERE[place]) if word != "indoors"),
             *_MORE_PLACES[place],
         }
     )
@@ -231,14 +231,14 @@ SCENERY: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 
 
 @dataclass(frozen=True)
-class Lexicon:
+class SceneLexicon:
     """The words of a world. `nouns`: word -> (kind, whether it is a plural); `adjectives`: word -> what it says."""
 
     nouns: Mapping[str, tuple[str, bool]]
-    adjectives: Mapping[str, Look]
+    adjectives: Mapping[str, Property]
 
     @staticmethod
-    def of(truths: Iterable[PictureTruth]) -> Lexicon:
+    def of(truths: Iterable[PictureTruth]) -> SceneLexicon:
         """The package's own words, and those of the things in `truths`."""
         nouns: dict[str, tuple[str, bool]] = {}
         things = [thing for truth in truths for thing in truth.things]
@@ -247,7 +247,7 @@ class Lexicon:
                 nouns[plural] = (kind, True)
                 nouns[singular] = (kind, False)
         colours = {thing.colour: ("colour", thing.colour) for thing in things if thing.colour}
-        return Lexicon(nouns, colours | ADJECTIVES)
+        return SceneLexicon(nouns, colours | ADJECTIVES)
 
 
 _GARMENT_WORDS = """
@@ -269,7 +269,7 @@ def may_be_worn(kinds: Iterable[str], truth: PictureTruth) -> bool:
     return bool(others & _GARMENTS) and any(_WORN & set(kind.split()) for kind in kinds if kind not in KINDS)
 
 
-def in_background(kinds: Iterable[str], truth: PictureTruth) -> bool | None:
+def is_in_background(kinds: Iterable[str], truth: PictureTruth) -> bool | None:
     """Whether the background shows one of these kinds; None: it may (or a photograph does), or nobody knows."""
     wanted, about = frozenset(kinds), PLACES.get(truth.place)
     if about is None or may_be_worn(wanted, truth):

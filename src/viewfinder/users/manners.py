@@ -19,7 +19,7 @@ POLICIES: tuple[Policy, ...] = ("mixed", "answers", "compares", "describes")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Manners:
+class SpeakingStyle:
     """Chances are from 0 to 1.
 
     Attributes:
@@ -55,7 +55,7 @@ class Manners:
             raise BadInput(f"no policy is called {self.policy!r}; there are: {', '.join(POLICIES)}")
 
 
-LOOKS: tuple[tuple[str, ...], ...] = (
+EXCLUSIVE_WORDS: tuple[tuple[str, ...], ...] = (
     (*COLOURS, "grey", "beige", "navy", "tan"),
     ("small", "medium-sized", "large"),
     ("little", "big"),
@@ -67,7 +67,7 @@ LOOKS: tuple[tuple[str, ...], ...] = (
 """Adjectives and the like that exclude one another."""
 
 _RIVALS: tuple[tuple[str, ...], ...] = (
-    *LOOKS,
+    *EXCLUSIVE_WORDS,
     ("two", "three", "four", "five", "six", "seven", "eight"),
     ("left", "right"),
     ("upper", "lower"),
@@ -86,7 +86,7 @@ _ANSWERS: tuple[tuple[str, ...], ...] = (
 _NO = re.compile(r"^(?:no|none|nothing|neither|nobody|never|not|there (?:is|are) no)\b")
 
 
-def misspoken(text: str, rng: random.Random, chance: float) -> str:
+def misspeak(text: str, rng: random.Random, chance: float) -> str:
     """A text in which each word that has rivals is replaced by one of them with this chance.
 
     >>> misspoken("a red car on the left", random.Random(0), 0.0)
@@ -95,7 +95,7 @@ def misspoken(text: str, rng: random.Random, chance: float) -> str:
     return _replaced(text, _RIVALS, lambda family, word: rng.choice(family) if rng.random() < chance else word)
 
 
-def wrong_answer(answer: str, question: Question, rng: random.Random) -> str:
+def make_wrong_answer(answer: str, question: Question, rng: random.Random) -> str:
     """Another answer than the true one: another choice, no for yes, another colour; "don't know" if none is known."""
     others = [choice for choice in open_choices(question.choices) if choice != answer]
     if others:
@@ -115,16 +115,16 @@ def _replaced(text: str, families: Sequence[Sequence[str]], choose: Callable[[Se
     rivals = {word: [other for other in family if other != word] for family in families for word in family}
     words = "|".join(re.escape(word) for word in sorted(rivals, key=len, reverse=True))
     said = re.sub(rf"(?<![\w-])(?:{words})(?![\w-])", lambda found: choose(rivals[found[0]], found[0]), text)
-    return text if said == text else articles_mended(said)
+    return text if said == text else mend_articles(said)
 
 
-def vague(text: str, rng: random.Random, chance: float) -> str:
+def make_vague(text: str, rng: random.Random, chance: float) -> str:
     """A text in which each adjective is dropped or softened with this chance.
 
     >>> vague("a small red car", random.Random(1), 1.0)
     'a kind of red car'
     """
-    adjectives = "|".join(word for family in LOOKS for word in family if not word.endswith("s"))
+    adjectives = "|".join(word for family in EXCLUSIVE_WORDS for word in family if not word.endswith("s"))
 
     def softened(found: re.Match[str]) -> str:
         if rng.random() >= chance:
@@ -135,10 +135,10 @@ def vague(text: str, rng: random.Random, chance: float) -> str:
     left = " ".join(said.split()).replace(" ,", ",")
     # A statement that was nothing but an adjective keeps it.
     is_whole = bool(left) and not re.search(r"\b(?:is|are|a|an|and|of|the)$", left)
-    return articles_mended(left) if is_whole else text
+    return mend_articles(left) if is_whole else text
 
 
-def articles_mended(text: str) -> str:
+def mend_articles(text: str) -> str:
     """`a` and `an` as the next word wants them.
 
     >>> articles_mended("a orange car and an red one")
@@ -148,6 +148,6 @@ def articles_mended(text: str) -> str:
     return re.sub(r"\b([aA])n(?= [^aeiou\W])", r"\1", said)
 
 
-def forgets(answer: str, rng: random.Random, chance: float) -> str:
+def forget_answer(answer: str, rng: random.Random, chance: float) -> str:
     """The answer, or "don't know" with this chance."""
     return DONT_KNOW if not is_dont_know(answer) and rng.random() < chance else answer

@@ -14,14 +14,14 @@ from jaxtyping import Float
 from viewfinder.data.dialogues import Dialogue, read_dialogues
 from viewfinder.data.truth import read_truth
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.users.annotations import AnnotationAnswerer, read_notes
+from viewfinder.users.annotations import AnnotationAnswerer, read_annotations
 from viewfinder.users.base import SimulatedUser
 from viewfinder.users.comparer import TruthComparer
-from viewfinder.users.describer import Sayer, caption_sayings, truth_sayings
-from viewfinder.users.manners import Manners
+from viewfinder.users.describer import SentenceDescriber, caption_sentences, truth_sentences
+from viewfinder.users.manners import SpeakingStyle
 from viewfinder.users.oracle import Oracle
 from viewfinder.users.person import Person
-from viewfinder.users.recorded import user_of
+from viewfinder.users.recorded import make_recorded_user
 
 
 def load_user(name: str, folder: Path, **settings: Any) -> SimulatedUser:
@@ -39,13 +39,13 @@ def load_user(name: str, folder: Path, **settings: Any) -> SimulatedUser:
     return USERS[name](folder, **settings)
 
 
-def oracle_user(folder: Path, **settings: Any) -> Person:
+def load_oracle_user(folder: Path, **settings: Any) -> Person:
     """Knows everything that the truth of a world holds."""
-    manners = manners_of("oracle", settings)
+    manners = style_from_settings("oracle", settings)
     truths = read_truth(folder)
     comparer = TruthComparer(truths, seed=manners.seed, most=manners.verbosity)
     return Person(
-        partial(Sayer, truth_sayings(truths, seed=manners.seed)),
+        partial(SentenceDescriber, truth_sentences(truths, seed=manners.seed)),
         answerer=Oracle(truths),
         comparer=comparer,
         likeness=comparer.likeness,
@@ -54,20 +54,20 @@ def oracle_user(folder: Path, **settings: Any) -> Person:
     )
 
 
-def annotations_user(folder: Path, **settings: Any) -> Person:
+def load_annotations_user(folder: Path, **settings: Any) -> Person:
     """Knows what captions and boxes say of photographs; does not compare."""
-    manners = manners_of("annotations", settings)
-    notes = read_notes(folder)
+    manners = style_from_settings("annotations", settings)
+    notes = read_annotations(folder)
     captions = {picture: note.captions for picture, note in notes.pictures.items()}
     return Person(
-        partial(Sayer, caption_sayings(captions, seed=manners.seed)),
+        partial(SentenceDescriber, caption_sentences(captions, seed=manners.seed)),
         answerer=AnnotationAnswerer(notes),
         manners=manners,
         name="annotations",
     )
 
 
-def vqa_user(folder: Path, *, model: str = "", device: str = "cpu", **settings: Any) -> Person:
+def load_vqa_user(folder: Path, *, model: str = "", device: str = "cpu", **settings: Any) -> Person:
     """Describes by captions, and answers by looking at the picture with a model.
 
     Raises:
@@ -77,18 +77,18 @@ def vqa_user(folder: Path, *, model: str = "", device: str = "cpu", **settings: 
         raise BadInput("the user 'vqa' needs a model that answers: set model to a hub name or a folder")
     from viewfinder.users.vqa import load_vqa
 
-    manners = manners_of("vqa", settings)
-    notes = read_notes(folder)
+    manners = style_from_settings("vqa", settings)
+    notes = read_annotations(folder)
     captions = {picture: note.captions for picture, note in notes.pictures.items()}
     return Person(
-        partial(Sayer, caption_sayings(captions, seed=manners.seed)),
+        partial(SentenceDescriber, caption_sentences(captions, seed=manners.seed)),
         answerer=load_vqa(model, lambda picture: notes.of(picture).path or folder / picture, device=device),
         manners=manners,
         name="vqa",
     )
 
 
-def captioner_user(
+def load_captioner_user(
     folder: Path,
     *,
     model: str = "",
@@ -112,13 +112,15 @@ def captioner_user(
     Raises:
         BadInput, EncoderMismatch: a file, a decoding, or a folder that cannot serve.
     """
-    from viewfinder.users.captioner.user import comparing_person
+    from viewfinder.users.captioner.user import make_captioner_user
 
-    manners = manners_of("captioner", {"policy": "compares", "looks_at": 1, **settings})
-    return comparing_person(folder, manners, model=model, decoding=decoding, vectors=vectors, raw_version=raw_version)
+    manners = style_from_settings("captioner", {"policy": "compares", "looks_at": 1, **settings})
+    return make_captioner_user(
+        folder, manners, model=model, decoding=decoding, vectors=vectors, raw_version=raw_version
+    )
 
 
-def recorded_user(folder: Path, *, dialogues: str = "*", **settings: Any) -> SimulatedUser:
+def load_recorded_user(folder: Path, *, dialogues: str = "*", **settings: Any) -> SimulatedUser:
     """Repeats the dialogues of a folder, `dialogues/<name>.json` or `<name>.json`; by default all that are there."""
     if settings:
         raise UnknownName(f"the user 'recorded' has no setting {', '.join(sorted(settings))}; there is: dialogues")
@@ -134,28 +136,28 @@ def recorded_user(folder: Path, *, dialogues: str = "*", **settings: Any) -> Sim
                 known = ", ".join(file.stem for file in files)
                 raise BadInput(f"{file}: {talk.image} has another dialogue already; choose one by dialogues=: {known}")
             talks[talk.image] = talk
-    return user_of(talks.values())
+    return make_recorded_user(talks.values())
 
 
-def manners_of(name: str, settings: Mapping[str, Any]) -> Manners:
+def style_from_settings(name: str, settings: Mapping[str, Any]) -> SpeakingStyle:
     """The manners that some settings make.
 
     Raises:
         UnknownName: there is no such setting.
         BadInput: a setting is out of its range.
     """
-    known = [field.name for field in fields(Manners)]
+    known = [field.name for field in fields(SpeakingStyle)]
     unknown = sorted(set(settings) - set(known))
     if unknown:
         raise UnknownName(f"the user {name!r} has no setting {', '.join(unknown)}; there are: {', '.join(known)}")
-    return Manners(**settings)
+    return SpeakingStyle(**settings)
 
 
 USERS: dict[str, Callable[..., SimulatedUser]] = {
-    "oracle": oracle_user,
-    "annotations": annotations_user,
-    "recorded": recorded_user,
-    "vqa": vqa_user,
-    "captioner": captioner_user,
+    "oracle": load_oracle_user,
+    "annotations": load_annotations_user,
+    "recorded": load_recorded_user,
+    "vqa": load_vqa_user,
+    "captioner": load_captioner_user,
 }
 """A simulated user and what makes it, called with a data folder and settings."""

@@ -8,7 +8,7 @@ from typing import TypeVar
 Value = TypeVar("Value")
 
 
-def known_of(known: Mapping[str, Value], picture: str) -> Value | None:
+def find_picture(known: Mapping[str, Value], picture: str) -> Value | None:
     """The entry of a picture, by its name as it stands or by what follows its last folder.
 
     A data set's files name pictures with their folder or without; a gallery always has the folder.

@@ -13,13 +13,13 @@ from pathlib import Path
 from viewfinder.conversation import Question
 from viewfinder.data.truth import PictureTruth, read_truth
 from viewfinder.errors import UnknownName
-from viewfinder.users.choices import choice_answer, choose, fitting
-from viewfinder.users.goods import Article, Shelf, goods_answer
-from viewfinder.users.lexicon import Lexicon
-from viewfinder.users.naming import known_of
-from viewfinder.users.phrases import Scene
-from viewfinder.users.scenes import scene_answer
-from viewfinder.users.text import DONT_KNOW, plain
+from viewfinder.users.choices import answer_with_choice, choose_answer, find_choice
+from viewfinder.users.goods import CatalogueItem, CatalogueVocabulary, answer_about_item
+from viewfinder.users.lexicon import SceneLexicon
+from viewfinder.users.naming import find_picture
+from viewfinder.users.phrases import KnownScene
+from viewfinder.users.scenes import answer_about_scene
+from viewfinder.users.text import DONT_KNOW, normalize_question
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Oracle:
     """The `Answerer` of worlds, of scenes and of catalogues alike; `truths` by picture."""
 
     truths: Mapping[str, PictureTruth]
-    lexicon: Lexicon = field(init=False, repr=False)
-    shelf: Shelf = field(init=False, repr=False)
+    lexicon: SceneLexicon = field(init=False, repr=False)
+    shelf: CatalogueVocabulary = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lexicon", Lexicon.of(self.truths.values()))
-        object.__setattr__(self, "shelf", Shelf.of(self.truths.values()))
+        object.__setattr__(self, "lexicon", SceneLexicon.of(self.truths.values()))
+        object.__setattr__(self, "shelf", CatalogueVocabulary.of(self.truths.values()))
 
     @staticmethod
     def at(world: Path) -> Oracle:
@@ -51,29 +51,29 @@ class Oracle:
         Raises:
             UnknownName: the world has no such picture.
         """
-        truth = truth_of(self.truths, picture)
-        if question.attribute is not None and (chosen := choice_answer(question, truth, self.shelf)) is not None:
+        truth = find_truth(self.truths, picture)
+        if question.attribute is not None and (chosen := answer_with_choice(question, truth, self.shelf)) is not None:
             return chosen
-        said = self._said(plain(question.text), truth)
+        said = self._said(normalize_question(question.text), truth)
         if said is None:
             return DONT_KNOW
         if question.attribute is None:
-            return fitting((said,), question.choices) or said
-        return choose((said,), question.choices)
+            return find_choice((said,), question.choices) or said
+        return choose_answer((said,), question.choices)
 
     def _said(self, question: str, truth: PictureTruth) -> str | None:
         if truth.things:
-            return scene_answer(question, Scene(truth, self.lexicon))
-        return goods_answer(question, Article(truth, self.shelf))
+            return answer_about_scene(question, KnownScene(truth, self.lexicon))
+        return answer_about_item(question, CatalogueItem(truth, self.shelf))
 
 
-def truth_of(truths: Mapping[str, PictureTruth], picture: str) -> PictureTruth:
+def find_truth(truths: Mapping[str, PictureTruth], picture: str) -> PictureTruth:
     """The truth of one picture, by its file name; a folder before it does not matter.
 
     Raises:
         UnknownName: there is none.
     """
-    found = known_of(truths, picture)
+    found = find_picture(truths, picture)
     if found is None:
         raise UnknownName(f"{picture}: this world has no such picture; it has {len(truths)}, named as in images/")
     return found

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from viewfinder.conversation import Answer, Like, Question, Say, Turn, is_dont_know
 from viewfinder.users.base import Answerer, Comparer, Describer, Screen
-from viewfinder.users.manners import Manners, forgets, misspoken, vague, wrong_answer
-from viewfinder.worlds.words import listed
+from viewfinder.users.manners import SpeakingStyle, forget_answer, make_vague, make_wrong_answer, misspeak
+from viewfinder.worlds.words import join_with_and
 
 Likeness = Callable[[str, str], float]
 """How alike two pictures look to the person; the larger the more."""
@@ -42,7 +42,7 @@ class Person:
         answerer: Answerer | None = None,
         comparer: Comparer | None = None,
         likeness: Likeness | None = None,
-        manners: Manners | None = None,
+        manners: SpeakingStyle | None = None,
         name: str = "person",
     ) -> None:
         """Put a person together.
@@ -60,7 +60,7 @@ class Person:
         self._answerer = answerer
         self._comparer = comparer
         self._likeness = likeness
-        self.manners = manners or Manners()
+        self.manners = manners or SpeakingStyle()
         self._name = name
         self._talks: dict[str, _Talk] = {}
 
@@ -116,10 +116,10 @@ class Person:
 
     def _answer(self, question: Question, wanted: str, rng: random.Random) -> str:
         true = "don't know" if self._answerer is None else self._answerer.answer(question, wanted)
-        remembered = forgets(true, rng, self.manners.forgetfulness)
+        remembered = forget_answer(true, rng, self.manners.forgetfulness)
         if is_dont_know(remembered) or rng.random() >= self.manners.noise:
             return remembered
-        return wrong_answer(remembered, question, rng)
+        return make_wrong_answer(remembered, question, rng)
 
     def _comparison(self, wanted: str, looked_at: tuple[str, ...], rng: random.Random) -> Like:
         assert self._comparer is not None
@@ -132,10 +132,10 @@ class Person:
             return rng.choice(talk.said)
         statements = dict.fromkeys(talk.describer.describe(wanted) for _ in range(self.manners.verbosity))
         sentences = [sentence.strip().rstrip(" .") for sentence in statements]
-        said = self._spoken(listed([sentence for sentence in sentences if sentence] or [""]), rng)
+        said = self._spoken(join_with_and([sentence for sentence in sentences if sentence] or [""]), rng)
         talk.said.append(said)
         return said
 
     def _spoken(self, text: str, rng: random.Random) -> str:
         """What was meant, as this person says it."""
-        return vague(misspoken(text, rng, self.manners.noise), rng, self.manners.vagueness)
+        return make_vague(misspeak(text, rng, self.manners.noise), rng, self.manners.vagueness)

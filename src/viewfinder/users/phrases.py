@@ -6,16 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from viewfinder.data.truth import PictureTruth, ThingTruth
-from viewfinder.users.lexicon import (
-    ANYTHING,
-    ARTICLES,
-    CLASSES,
-    PREDICATES,
-    TAILS,
-    Lexicon,
-    Look,
-)
-from viewfinder.users.text import NUMBER_WORDS, names
+from viewfinder.users.lexicon import ANYTHING, ARTICLES, CLASSES, PREDICATES, TAILS, Property, SceneLexicon
+from viewfinder.users.text import NUMBER_WORDS, contains_phrase
 
 _MORE = frozenset({"another", "other", "second"})
 _LINKS = frozenset({"of", "and", "single"})
@@ -29,7 +21,7 @@ _LONGEST_PREDICATES = sorted(PREDICATES, key=len, reverse=True)
 
 
 @dataclass(frozen=True)
-class Phrase:
+class NounPhrase:
     """What a noun phrase says of the things it means.
 
     Attributes:
@@ -46,11 +38,11 @@ class Phrase:
     number: int | None = None
     least: int = 1
     every: bool = False
-    looks: tuple[Look, ...] = ()
-    near: tuple[str, Phrase] | None = None
+    looks: tuple[Property, ...] = ()
+    near: tuple[str, NounPhrase] | None = None
 
 
-def parse_phrase(text: str, lexicon: Lexicon) -> Phrase | None:
+def parse_phrase(text: str, lexicon: SceneLexicon) -> NounPhrase | None:
     """The phrase that a text is, every word of it understood; else None.
 
     >>> parse_phrase("the small red cars on the left", Lexicon.of([])).looks
@@ -59,7 +51,7 @@ def parse_phrase(text: str, lexicon: Lexicon) -> Phrase | None:
     True
     """
     words = text.split()
-    head = Phrase(None)
+    head = NounPhrase(None)
     at = 0
     while at < len(words):
         word = words[at]
@@ -82,7 +74,7 @@ def parse_phrase(text: str, lexicon: Lexicon) -> Phrase | None:
     return None
 
 
-def parse_looks(text: str, lexicon: Lexicon) -> tuple[Look, ...] | None:
+def parse_properties(text: str, lexicon: SceneLexicon) -> tuple[Property, ...] | None:
     """Properties said of something: "small and brown", "on the left", "facing right"; None if not understood.
 
     >>> words = Lexicon.of([])
@@ -92,7 +84,7 @@ def parse_looks(text: str, lexicon: Lexicon) -> tuple[Look, ...] | None:
     said = text.removeprefix("a ").strip()
     if said in TAILS:
         return TAILS[said]
-    looks: list[Look] = []
+    looks: list[Property] = []
     words = [word for word in said.split() if word != "and"]
     at = 0
     while at < len(words):
@@ -104,7 +96,7 @@ def parse_looks(text: str, lexicon: Lexicon) -> tuple[Look, ...] | None:
     return tuple(looks) or None
 
 
-def _noun(words: Sequence[str], at: int, lexicon: Lexicon) -> tuple[frozenset[str] | None, bool, int] | None:
+def _noun(words: Sequence[str], at: int, lexicon: SceneLexicon) -> tuple[frozenset[str] | None, bool, int] | None:
     """Kinds, plural, and where the noun ends; the longest noun that begins here."""
     for length in (5, 4, 3, 2, 1):
         word = " ".join(words[at : at + length])
@@ -120,7 +112,7 @@ def _noun(words: Sequence[str], at: int, lexicon: Lexicon) -> tuple[frozenset[st
     return None
 
 
-def _adjective(words: Sequence[str], at: int, lexicon: Lexicon) -> tuple[Look, int] | None:
+def _adjective(words: Sequence[str], at: int, lexicon: SceneLexicon) -> tuple[Property, int] | None:
     for length in (2, 1):
         word = " ".join(words[at : at + length])
         if word in lexicon.adjectives and at + length <= len(words):
@@ -128,7 +120,7 @@ def _adjective(words: Sequence[str], at: int, lexicon: Lexicon) -> tuple[Look, i
     return None
 
 
-def _with_tail(head: Phrase, rest: str, lexicon: Lexicon) -> Phrase | None:
+def _with_tail(head: NounPhrase, rest: str, lexicon: SceneLexicon) -> NounPhrase | None:
     """The phrase with what follows its noun: places, patterns, relative clauses, one relation at the end."""
     if not rest or rest in _EMPTY_TAILS:
         return head
@@ -140,16 +132,16 @@ def _with_tail(head: Phrase, rest: str, lexicon: Lexicon) -> Phrase | None:
     for copula in _COPULAS:
         if rest.startswith(f"{copula} "):
             after = rest.removeprefix(copula).strip()
-            looks = parse_looks(after, lexicon)
+            looks = parse_properties(after, lexicon)
             return replace(head, looks=(*head.looks, *looks)) if looks else _with_tail(head, after, lexicon)
-    for predicate, other in relations_in(rest):
+    for predicate, other in split_relations(rest):
         related = parse_phrase(other, lexicon)
         if related is not None:
             return replace(head, near=(predicate, related))
     return None
 
 
-def relations_in(text: str) -> Iterator[tuple[str, str]]:
+def split_relations(text: str) -> Iterator[tuple[str, str]]:
     """(predicate, the rest) for every predicate that a text may begin with, the longest first."""
     for word in _LONGEST_PREDICATES:
         if text.startswith(f"{word} "):
@@ -160,11 +152,11 @@ def relations_in(text: str) -> Iterator[tuple[str, str]]:
 
 
 @dataclass(frozen=True)
-class Scene:
+class KnownScene:
     """A picture's truth, ready to be asked about."""
 
     truth: PictureTruth
-    lexicon: Lexicon
+    lexicon: SceneLexicon
     related: Mapping[tuple[int, str], frozenset[int]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -173,16 +165,16 @@ class Scene:
             related.setdefault((subject, predicate), set()).add(other)
         object.__setattr__(self, "related", {key: frozenset(found) for key, found in related.items()})
 
-    def phrase(self, text: str) -> Phrase | None:
+    def phrase(self, text: str) -> NounPhrase | None:
         """The phrase that a text is, if it is one."""
         return parse_phrase(text, self.lexicon)
 
-    def meant(self, phrase: Phrase) -> tuple[ThingTruth, ...] | None:
+    def meant(self, phrase: NounPhrase) -> tuple[ThingTruth, ...] | None:
         """The things of which the phrase is true; None where one cannot tell of some thing."""
         fits = [(thing, self.fits(thing, phrase)) for thing in self.truth.things]
         return None if any(fit is None for _, fit in fits) else tuple(thing for thing, fit in fits if fit)
 
-    def referred(self, phrase: Phrase) -> tuple[ThingTruth, ...] | None:
+    def referred(self, phrase: NounPhrase) -> tuple[ThingTruth, ...] | None:
         """As `meant`, where the question takes for granted that there is one: what alone can be meant is."""
         if phrase.plural or phrase.every:
             return self.meant(phrase)
@@ -190,19 +182,19 @@ class Scene:
         possible = [thing for thing, fit in fits if fit is not False]
         return tuple(possible) if len(possible) == 1 else self.meant(phrase)
 
-    def fits(self, thing: ThingTruth, phrase: Phrase) -> bool | None:
+    def fits(self, thing: ThingTruth, phrase: NounPhrase) -> bool | None:
         """Whether a phrase is true of a thing."""
         if phrase.kinds is not None and thing.kind not in phrase.kinds:
             return False
-        known = every(has_look(thing, look) for look in phrase.looks)
+        known = all_known(has_property(thing, look) for look in phrase.looks)
         if known is False or phrase.near is None:
             return known
         predicate, other = phrase.near
         other_things = self.meant(replace(other, number=None))
         if other_things is None:
             return None
-        near = any_of(self.relates(thing, predicate, other) for other in other_things)
-        return every((known, near))
+        near = any_known(self.relates(thing, predicate, other) for other in other_things)
+        return all_known((known, near))
 
     def relates(self, thing: ThingTruth, predicate: str, other: ThingTruth) -> bool | None:
         """Whether a relation holds; None where it is a matter of opinion: not clearly so, nor clearly not."""
@@ -211,7 +203,7 @@ class Scene:
         return None if thing.number != other.number and _arguable(thing, predicate, other) else False
 
 
-def has_look(thing: ThingTruth, look: Look) -> bool | None:
+def has_property(thing: ThingTruth, look: Property) -> bool | None:
     """Whether a thing looks so; None where one cannot tell."""
     name, value = look
     if name == "spot":
@@ -220,7 +212,7 @@ def has_look(thing: ThingTruth, look: Look) -> bool | None:
     if known == value or name != "colour":
         return known == value if known else None
     # Navy blue is blue; of something blue nobody knows whether it is navy.
-    return True if names(known, value) else None if names(value, known) or not known else False
+    return True if contains_phrase(known, value) else None if contains_phrase(value, known) or not known else False
 
 
 def _in_the_middle(thing: ThingTruth) -> bool | None:
@@ -249,13 +241,13 @@ def _arguable(thing: ThingTruth, predicate: str, other: ThingTruth) -> bool:
             return False
 
 
-def every(known: Sequence[bool | None] | Iterator[bool | None]) -> bool | None:
+def all_known(known: Sequence[bool | None] | Iterator[bool | None]) -> bool | None:
     """And, with None for "cannot tell"."""
     values = list(known)
     return False if False in values else None if None in values else True
 
 
-def any_of(known: Sequence[bool | None] | Iterator[bool | None]) -> bool | None:
+def any_known(known: Sequence[bool | None] | Iterator[bool | None]) -> bool | None:
     """Or, with None for "cannot tell"."""
     values = list(known)
     return True if True in values else None if None in values else False

@@ -10,8 +10,8 @@ from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.data.dialogues import Dialogue
 from viewfinder.errors import UnknownName
 from viewfinder.users.base import Screen
-from viewfinder.users.naming import known_of
-from viewfinder.users.text import DONT_KNOW, plain
+from viewfinder.users.naming import find_picture
+from viewfinder.users.text import DONT_KNOW, normalize_question
 
 Value = TypeVar("Value")
 
@@ -49,7 +49,7 @@ class RecordedAnswerer:
         for picture, said in self.answers.items():
             known = folded.setdefault(picture, {})
             for question, answer in said.items():
-                known.setdefault(plain(question), answer)
+                known.setdefault(normalize_question(question), answer)
         object.__setattr__(self, "_plain", folded)
 
     def answer(self, question: Question, picture: str) -> str:
@@ -58,17 +58,17 @@ class RecordedAnswerer:
         Raises:
             UnknownName: no talk about this picture was recorded.
         """
-        return _of(self._plain, picture).get(plain(question.text), DONT_KNOW)
+        return _of(self._plain, picture).get(normalize_question(question.text), DONT_KNOW)
 
 
 def _of(recorded: Mapping[str, Value], picture: str) -> Value:
-    found = known_of(recorded, picture)
+    found = find_picture(recorded, picture)
     if found is None:
         raise UnknownName(f"{picture}: no talk about this picture was recorded; there are {len(recorded)} about others")
     return found
 
 
-def turns_of(talk: Dialogue) -> tuple[Turn, ...]:
+def dialogue_turns(talk: Dialogue) -> tuple[Turn, ...]:
     """A recorded dialogue as turns: the caption, then each answer; of a rewritten one, each query.
 
     A round without a question is said, one without an answer is an answer "don't know".
@@ -82,15 +82,15 @@ def turns_of(talk: Dialogue) -> tuple[Turn, ...]:
     return (Say(talk.caption), *rounds)
 
 
-def user_of(talks: Iterable[Dialogue]) -> RecordedUser:
+def make_recorded_user(talks: Iterable[Dialogue]) -> RecordedUser:
     """The user that repeats these dialogues; of two about one picture, the first."""
     turns: dict[str, Sequence[Turn]] = {}
     for talk in talks:
-        turns.setdefault(talk.image, turns_of(talk))
+        turns.setdefault(talk.image, dialogue_turns(talk))
     return RecordedUser(turns)
 
 
-def answerer_of(talks: Iterable[Dialogue]) -> RecordedAnswerer:
+def make_recorded_answerer(talks: Iterable[Dialogue]) -> RecordedAnswerer:
     """The answerer that knows the answers of these dialogues; to one question, the first."""
     answers: dict[str, dict[str, str]] = {}
     for talk in talks:

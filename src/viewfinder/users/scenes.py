@@ -12,14 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from viewfinder.data.truth import ThingTruth
-from viewfinder.users.backdrop import hour, it_is, light, place, scenery
-from viewfinder.users.lexicon import (
-    PREDICATES,
-    in_background,
-)
-from viewfinder.users.phrases import Phrase, Scene, any_of, every, has_look, parse_looks
-from viewfinder.users.text import counted, yes_or_no
-from viewfinder.worlds.words import SIZE_WORDS, listed, spot_words, with_article
+from viewfinder.users.backdrop import answer_hour, answer_light, answer_place, answer_scenery, answer_setting
+from viewfinder.users.lexicon import PREDICATES, is_in_background
+from viewfinder.users.phrases import KnownScene, NounPhrase, all_known, any_known, has_property, parse_properties
+from viewfinder.users.text import number_word, yes_or_no
+from viewfinder.worlds.words import SIZE_WORDS, join_with_and, spot_words, with_article
 
 CLEARLY_LARGER = 1.6
 """How many times the area one thing must have of another for people to agree that it is larger."""
@@ -34,7 +31,7 @@ _DESCRIBED: dict[str, Callable[[ThingTruth], str]] = {
 }
 
 
-def scene_answer(question: str, scene: Scene) -> str | None:
+def answer_about_scene(question: str, scene: KnownScene) -> str | None:
     """The answer to a question in plain words (see `text.plain`); None where there is none to be had."""
     for pattern, answer in _RULES:
         if (found := pattern.fullmatch(question)) and (said := answer(scene, *found.groups())) is not None:
@@ -42,30 +39,30 @@ def scene_answer(question: str, scene: Scene) -> str | None:
     return None
 
 
-def main_thing(scene: Scene) -> ThingTruth | None:
+def find_main_thing(scene: KnownScene) -> ThingTruth | None:
     """The thing that takes most of the picture."""
     things = scene.truth.things
     return max(things, key=lambda thing: (thing.box[2] * thing.box[3], -thing.number)) if things else None
 
 
-def named(thing: ThingTruth) -> str:
+def name_thing(thing: ThingTruth) -> str:
     """A thing in few words: "a red car"."""
     return with_article(f"{thing.colour} {thing.nouns[0][0]}".strip())
 
 
-def described(thing: ThingTruth) -> str:
+def describe_thing(thing: ThingTruth) -> str:
     """A thing with its looks: "a small red striped cup"."""
     size = "" if thing.size == "medium" else thing.size
     pattern = "" if thing.pattern == "plain" else thing.pattern
     return with_article(" ".join([*filter(None, (size, thing.colour, pattern)), thing.nouns[0][0]]))
 
 
-def all_named(things: Sequence[ThingTruth]) -> str:
+def count_things(things: Sequence[ThingTruth]) -> str:
     """Things by kind: "a car, two dogs and a tree"."""
     counts = Counter(thing.nouns[0] for thing in things)
-    return listed(
+    return join_with_and(
         [
-            with_article(singular) if number == 1 else f"{counted(number)} {plural}"
+            with_article(singular) if number == 1 else f"{number_word(number)} {plural}"
             for (singular, plural), number in counts.items()
         ]
     )
@@ -74,13 +71,13 @@ def all_named(things: Sequence[ThingTruth]) -> str:
 # Is there, how many
 
 
-def _exists(scene: Scene, what: str) -> str | None:
+def _exists(scene: KnownScene, what: str) -> str | None:
     phrase = scene.phrase(what)
     if phrase is None:
-        return scenery(scene, what)
+        return answer_scenery(scene, what)
     fits = [scene.fits(thing, phrase) for thing in scene.truth.things]
     sure, possible = fits.count(True), len(fits) - fits.count(False)
-    painted = in_background(phrase.kinds, scene.truth) if phrase.kinds else False
+    painted = is_in_background(phrase.kinds, scene.truth) if phrase.kinds else False
     if painted is True and not phrase.looks and phrase.near is None and phrase.number is None:
         return "yes"
     if phrase.number is not None:
@@ -91,27 +88,27 @@ def _exists(scene: Scene, what: str) -> str | None:
 
 
 def _exactly(count: int, said: int) -> str:
-    return "yes" if count == said else f"no, {counted(count)}" if count else "no"
+    return "yes" if count == said else f"no, {number_word(count)}" if count else "no"
 
 
-def _several(scene: Scene, least: str, what: str) -> str | None:
+def _several(scene: KnownScene, least: str, what: str) -> str | None:
     """More than one, several: yes or no."""
     number = _number_of(scene, what)
     return None if number is None else yes_or_no(number > 1 if least != "only one" else number == 1)
 
 
-def _count(scene: Scene, what: str) -> str | None:
+def _count(scene: KnownScene, what: str) -> str | None:
     number = _number_of(scene, what)
-    return None if number is None else counted(number)
+    return None if number is None else number_word(number)
 
 
-def _number_of(scene: Scene, what: str) -> int | None:
+def _number_of(scene: KnownScene, what: str) -> int | None:
     """How many things; what the background shows of that kind is not counted, but then there is no zero."""
     phrase = scene.phrase(what)
     things = None if phrase is None else scene.meant(phrase)
     if phrase is None or things is None:
         return None
-    if not things and phrase.kinds and in_background(phrase.kinds, scene.truth) is not False:
+    if not things and phrase.kinds and is_in_background(phrase.kinds, scene.truth) is not False:
         return None
     return len(things)
 
@@ -119,15 +116,15 @@ def _number_of(scene: Scene, what: str) -> int | None:
 # What it looks like
 
 
-def _look(scene: Scene, name: str, what: str) -> str | None:
+def _look(scene: KnownScene, name: str, what: str) -> str | None:
     return _described(scene, {"big": "size", "large": "size"}.get(name, name), what)
 
 
-def _look_after(scene: Scene, what: str, name: str) -> str | None:
+def _look_after(scene: KnownScene, what: str, name: str) -> str | None:
     return _look(scene, name, what)
 
 
-def _described(scene: Scene, name: str, what: str) -> str | None:
+def _described(scene: KnownScene, name: str, what: str) -> str | None:
     """What all things meant have in common, else how many look how: "one red and two blue"."""
     phrase = scene.phrase(what)
     things = None if phrase is None else scene.referred(phrase)
@@ -140,12 +137,12 @@ def _described(scene: Scene, name: str, what: str) -> str | None:
         return None
     if len(values) == 1:
         return next(iter(values))
-    return listed([f"{counted(number)} {value}" for value, number in values.items()])
+    return join_with_and([f"{number_word(number)} {value}" for value, number in values.items()])
 
 
-def _missing(scene: Scene, phrase: Phrase, what: str) -> str | None:
+def _missing(scene: KnownScene, phrase: NounPhrase, what: str) -> str | None:
     """The question takes for granted something that is not there."""
-    if phrase.kinds is None or in_background(phrase.kinds, scene.truth) is not False:
+    if phrase.kinds is None or is_in_background(phrase.kinds, scene.truth) is not False:
         return None
     name = re.sub(r"^(?:an?|any|the|some|that|this|all|both) ", "", what)
     if any(thing.kind in phrase.kinds for thing in scene.truth.things):
@@ -153,7 +150,7 @@ def _missing(scene: Scene, phrase: Phrase, what: str) -> str | None:
     return f"there {'are' if phrase.plural else 'is'} no {name}"
 
 
-def _is_said(scene: Scene, said: str) -> str | None:
+def _is_said(scene: KnownScene, said: str) -> str | None:
     """ "Is <thing> <so>?": where the one ends and the other begins is found by trying."""
     words = said.split()
     for at in range(1, len(words)):
@@ -167,15 +164,15 @@ def _is_said(scene: Scene, said: str) -> str | None:
     return None
 
 
-def _is_so(scene: Scene, what: str, said: str) -> str | None:
+def _is_so(scene: KnownScene, what: str, said: str) -> str | None:
     """ "Is the dog brown?", "are both cups on the left?" """
-    looks, phrase = parse_looks(said, scene.lexicon), scene.phrase(what)
+    looks, phrase = parse_properties(said, scene.lexicon), scene.phrase(what)
     things = None if phrase is None else scene.referred(phrase)
     if looks is None or phrase is None or things is None:
         return None
     if not things:
         return _missing(scene, phrase, what)
-    return _agreed([every(has_look(thing, look) for look in looks) for thing in things], together=phrase.every)
+    return _agreed([all_known(has_property(thing, look) for look in looks) for thing in things], together=phrase.every)
 
 
 def _agreed(known: Sequence[bool | None], *, together: bool = False) -> str | None:
@@ -185,35 +182,35 @@ def _agreed(known: Sequence[bool | None], *, together: bool = False) -> str | No
     if all(known) or not any(known):
         return yes_or_no(all(known))
     number = known.count(True)
-    return "no" if together else f"{counted(number)} of them {'is' if number == 1 else 'are'}"
+    return "no" if together else f"{number_word(number)} of them {'is' if number == 1 else 'are'}"
 
 
-def _one_of_two(scene: Scene, what: str, one: str, other: str) -> str | None:
+def _one_of_two(scene: KnownScene, what: str, one: str, other: str) -> str | None:
     """ "Is the dog brown or black?" """
     phrase = scene.phrase(what)
     things = None if phrase is None else scene.referred(phrase)
-    asked = {said: parse_looks(said, scene.lexicon) or () for said in (one, other)}
+    asked = {said: parse_properties(said, scene.lexicon) or () for said in (one, other)}
     names = {name for looks in asked.values() for name, _ in looks}
     if things is None or len(names) != 1 or any(len(looks) != 1 for looks in asked.values()):
         return None
     for said, (look, *_) in asked.items():
-        if things and all(has_look(thing, look) for thing in things):
+        if things and all(has_property(thing, look) for thing in things):
             return said
     (name,) = names
     return _described(scene, name, what) if name in _DESCRIBED else None
 
 
-def _has_pattern(scene: Scene, what: str, said: str) -> str | None:
+def _has_pattern(scene: KnownScene, what: str, said: str) -> str | None:
     """ "Does the cup have dots?" """
     return _is_so(scene, what, f"with {said}")
 
 
-def _patterned(scene: Scene, what: str) -> str | None:
+def _patterned(scene: KnownScene, what: str) -> str | None:
     found = _is_so(scene, what, "plain")
     return {"yes": "no", "no": "yes"}.get(found or "")
 
 
-def _same(scene: Scene, what: str, name: str) -> str | None:
+def _same(scene: KnownScene, what: str, name: str) -> str | None:
     phrase = scene.phrase(what)
     things = None if phrase is None else scene.referred(phrase)
     if things is None or len(things) < 2:
@@ -221,7 +218,7 @@ def _same(scene: Scene, what: str, name: str) -> str | None:
     return yes_or_no(len({_DESCRIBED[name](thing) for thing in things}) == 1)
 
 
-def _all_about(scene: Scene, what: str) -> str | None:
+def _all_about(scene: KnownScene, what: str) -> str | None:
     """ "What does the dog look like?" """
     phrase = scene.phrase(what)
     things = None if phrase is None else scene.referred(phrase)
@@ -229,13 +226,13 @@ def _all_about(scene: Scene, what: str) -> str | None:
         return None
     if not things:
         return _missing(scene, phrase, what)
-    return listed([described(thing) for thing in things])
+    return join_with_and([describe_thing(thing) for thing in things])
 
 
 # How things stand to each other
 
 
-def _is_related(scene: Scene, what: str, predicate: str, other: str) -> str | None:
+def _is_related(scene: KnownScene, what: str, predicate: str, other: str) -> str | None:
     """ "Is the dog in front of the tree?" """
     phrase, other_phrase = scene.phrase(what), scene.phrase(other)
     things = None if phrase is None else scene.referred(phrase)
@@ -247,10 +244,10 @@ def _is_related(scene: Scene, what: str, predicate: str, other: str) -> str | No
     if not others:
         return _missing(scene, other_phrase, other)
     name = PREDICATES[predicate]
-    return _agreed([any_of(scene.relates(thing, name, other) for other in others) for thing in things])
+    return _agreed([any_known(scene.relates(thing, name, other) for other in others) for thing in things])
 
 
-def _what_is(scene: Scene, predicate: str, other: str) -> str | None:
+def _what_is(scene: KnownScene, predicate: str, other: str) -> str | None:
     """ "What is left of the red car?" """
     phrase = scene.phrase(other)
     others = None if phrase is None else scene.referred(phrase)
@@ -260,14 +257,14 @@ def _what_is(scene: Scene, predicate: str, other: str) -> str | None:
         return _missing(scene, phrase, other)
     name = PREDICATES[predicate]
     outside = [thing for thing in scene.truth.things if thing not in others]
-    known = [(thing, any_of(scene.relates(thing, name, it) for it in others)) for thing in outside]
+    known = [(thing, any_known(scene.relates(thing, name, it) for it in others)) for thing in outside]
     found = [thing for thing, holds in known if holds]
     if found:
-        return listed([named(thing) for thing in found])
+        return join_with_and([name_thing(thing) for thing in found])
     return None if any(holds is None for _, holds in known) else "nothing"
 
 
-def _larger(scene: Scene, what: str, comparison: str, other: str) -> str | None:
+def _larger(scene: KnownScene, what: str, comparison: str, other: str) -> str | None:
     phrases = scene.phrase(what), scene.phrase(other)
     meant = [None if phrase is None else scene.referred(phrase) for phrase in phrases]
     if any(things is None or len(things) != 1 for things in meant):
@@ -278,31 +275,31 @@ def _larger(scene: Scene, what: str, comparison: str, other: str) -> str | None:
     return yes_or_no(True if first >= CLEARLY_LARGER * second else False if first * CLEARLY_LARGER <= second else None)
 
 
-def _which_larger(scene: Scene, comparison: str, one: str, other: str) -> str | None:
+def _which_larger(scene: KnownScene, comparison: str, one: str, other: str) -> str | None:
     return {"yes": one, "no": other}.get(_larger(scene, one, comparison, other) or "")
 
 
 # The whole picture
 
 
-def _everything(scene: Scene) -> str | None:
-    return all_named(scene.truth.things) if scene.truth.things else None
+def _everything(scene: KnownScene) -> str | None:
+    return count_things(scene.truth.things) if scene.truth.things else None
 
 
-def _main(scene: Scene) -> str | None:
-    thing = main_thing(scene)
-    return None if thing is None else named(thing)
+def _main(scene: KnownScene) -> str | None:
+    thing = find_main_thing(scene)
+    return None if thing is None else name_thing(thing)
 
 
-def _of_class(scene: Scene, what: str) -> str | None:
+def _of_class(scene: KnownScene, what: str) -> str | None:
     """ "Which animals are there?" """
     phrase = scene.phrase(what)
     things = None if phrase is None else scene.meant(replace(phrase, number=None))
     if phrase is None or phrase.kinds is None or things is None:
         return None
     if things:
-        return all_named(things)
-    return "none" if in_background(phrase.kinds, scene.truth) is False else None
+        return count_things(things)
+    return "none" if is_in_background(phrase.kinds, scene.truth) is False else None
 
 
 _X = r"(.+?)"
@@ -334,15 +331,15 @@ _RULES: list[tuple[re.Pattern[str], _Answer]] = [
         (rf"how many {_X}(?: (?:are|is) (?:there|in it|shown)| (?:do|can) you (?:see|count|spot|find))?", _count),
         (rf"how many {_X} are ((?!there).+)", lambda scene, what, so: _count(scene, f"{what} {so}")),
         (rf"what is the number of {_X}", _count),
-        (rf"(?:is|was|are) {_THE_PICTURE} (?:taken |set |shot )?(.+)", it_is),
-        (r"are we (.+)", it_is),
-        (rf"where (?:is|was) {_THE_PICTURE}(?: taken| set| shot)?", place),
-        (rf"(?:where are we|what is (?:in )?the {_PLACES}|what can you see in the background)", place),
-        (rf"(?:what|which) (?:(?:kind|sort|type) of )?{_PLACES} (?:is|was) (?:{_THE_PICTURE}|there|shown)", place),
-        (rf"what does the {_PLACES} (?:show|look like)", place),
-        (r"(?:what|which) (?:time|hour) (?:of (?:the )?day )?is (?:it|this|shown)|when (?:is|was) .*", hour),
-        (r"what is the (?:time|hour)(?: of (?:the )?day)?", hour),
-        (r"(?:what|how) is the (?:light|lighting|daylight)(?: like)?", light),
+        (rf"(?:is|was|are) {_THE_PICTURE} (?:taken |set |shot )?(.+)", answer_setting),
+        (r"are we (.+)", answer_setting),
+        (rf"where (?:is|was) {_THE_PICTURE}(?: taken| set| shot)?", answer_place),
+        (rf"(?:where are we|what is (?:in )?the {_PLACES}|what can you see in the background)", answer_place),
+        (rf"(?:what|which) (?:(?:kind|sort|type) of )?{_PLACES} (?:is|was) (?:{_THE_PICTURE}|there|shown)", answer_place),
+        (rf"what does the {_PLACES} (?:show|look like)", answer_place),
+        (r"(?:what|which) (?:time|hour) (?:of (?:the )?day )?is (?:it|this|shown)|when (?:is|was) .*", answer_hour),
+        (r"what is the (?:time|hour)(?: of (?:the )?day)?", answer_hour),
+        (r"(?:what|how) is the (?:light|lighting|daylight)(?: like)?", answer_light),
         (rf"(?:what|which) {_LOOKS} (?:is|are|does|do|has|have) {_X}(?: have)?", _look),
         (rf"(?:what|which) is the {_LOOKS} of {_X}", _look),
         (rf"how (big|large) (?:is|are) {_X}", _look),

@@ -33,7 +33,7 @@ _FILLER = re.compile(_FILLERS, re.VERBOSE)
 NUMBER_WORDS = {word: number for number, word in NUMBERS.items()} | {"no": 0, "zero": 0, "nine": 9, "ten": 10}
 
 
-def plain(text: str) -> str:
+def normalize_question(text: str) -> str:
     """A question in lower case without punctuation, contractions, politeness and "in the picture".
 
     >>> plain("What's the color of the dog in the picture, please?"), plain("Can you tell me if it's dark?")
@@ -48,7 +48,7 @@ def plain(text: str) -> str:
     return re.sub(r"^(it|this|that|there|they) (is|are|was|were)\b", r"\2 \1", said)
 
 
-def words_in(text: str) -> tuple[str, ...]:
+def singular_words(text: str) -> tuple[str, ...]:
     """The words of a text without their plural s, lower case; hyphens part words.
 
     >>> words_in("Long-sleeved T-Shirts")
@@ -65,17 +65,17 @@ def _singular(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3 else word
 
 
-def names(text: str, phrase: str) -> bool:
+def contains_phrase(text: str, phrase: str) -> bool:
     """Whether the words of `phrase` stand in `text`, side by side and in order, plural or not.
 
     >>> names("a bright room with dogs", "dog"), names("bright daylight", "light")
     (True, False)
     """
-    inside, wanted = words_in(text), words_in(phrase)
+    inside, wanted = singular_words(text), singular_words(phrase)
     return bool(wanted) and any(inside[at : at + len(wanted)] == wanted for at in range(len(inside)))
 
 
-def counted(number: int) -> str:
+def number_word(number: int) -> str:
     """A number as one says it: "none", "two", "12"."""
     return "none" if number == 0 else NUMBERS.get(number, str(number))
 

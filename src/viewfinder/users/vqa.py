@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from viewfinder.conversation import Question
-from viewfinder.encoders.checkpoints import Source, find
+from viewfinder.encoders.checkpoints import CheckpointSource, find_checkpoint
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName, ViewfinderError
 from viewfinder.pictures import AtMost, decode_one
 from viewfinder.users.text import DONT_KNOW, open_choices
 
-Pictures = Callable[[str], Path]
+PictureFiles = Callable[[str], Path]
 """Where the file of a picture is."""
 
 BATCH = 16
@@ -50,7 +50,7 @@ CAPTIONERS = {
 class VisionModel:
     """A loaded checkpoint that continues texts about pictures; `load_vqa` and `load_captioner` make one."""
 
-    def __init__(self, source: Source, asking: _Asking, device: str) -> None:
+    def __init__(self, source: CheckpointSource, asking: _Asking, device: str) -> None:
         import transformers
 
         self.name = source.name
@@ -119,7 +119,7 @@ class VisionModel:
         return self._is_blip2 and not self._network.language_model.config.is_encoder_decoder
 
 
-def load_vqa(name_or_path: str, pictures: Pictures, *, device: str = "cpu") -> VqaAnswerer:
+def load_vqa(name_or_path: str, pictures: PictureFiles, *, device: str = "cpu") -> VqaAnswerer:
     """The answerer over a BLIP or BLIP-2 checkpoint: a hub name, or a folder that save_pretrained wrote.
 
     Raises:
@@ -129,7 +129,7 @@ def load_vqa(name_or_path: str, pictures: Pictures, *, device: str = "cpu") -> V
     return VqaAnswerer(_load(name_or_path, VQA, device), pictures)
 
 
-def load_captioner(name_or_path: str, pictures: Pictures, *, device: str = "cpu") -> CaptioningDescriber:
+def load_caption_describer(name_or_path: str, pictures: PictureFiles, *, device: str = "cpu") -> CaptioningDescriber:
     """The describer over a BLIP or BLIP-2 checkpoint; as `load_vqa`.
 
     Raises:
@@ -141,7 +141,7 @@ def load_captioner(name_or_path: str, pictures: Pictures, *, device: str = "cpu"
 def _load(name_or_path: str, kinds: dict[str, _Asking], device: str) -> VisionModel:
     from transformers import PretrainedConfig
 
-    source = find(name_or_path)
+    source = find_checkpoint(name_or_path)
     with _quiet(), _explained(source):
         config, _ = PretrainedConfig.get_config_dict(source.location, local_files_only=source.folder is not None)
     kind = config.get("model_type")
@@ -155,7 +155,7 @@ class VqaAnswerer:
     """The `Answerer` that looks at the picture."""
 
     model: VisionModel
-    pictures: Pictures
+    pictures: PictureFiles
 
     def answer(self, question: Question, picture: str) -> str:
         """What the model answers; with choices, the one that it names, else "don't know"."""
@@ -188,7 +188,7 @@ class CaptioningDescriber:
     """The `Describer` that looks at the picture. After the caption it goes on with openings that ask for more."""
 
     model: VisionModel
-    pictures: Pictures
+    pictures: PictureFiles
     openings: tuple[str, ...] = ("", "a picture of", "in the background", "on the left", "on the right")
     _told: Counter[str] = field(default_factory=Counter, repr=False)
 
@@ -205,7 +205,7 @@ class CaptioningDescriber:
         return said if said.startswith(opening) else f"{opening} {said}".strip()
 
 
-def _file(pictures: Pictures, picture: str) -> Path:
+def _file(pictures: PictureFiles, picture: str) -> Path:
     file = pictures(picture)
     if not file.is_file():
         raise UnknownName(f"{picture}: no such picture ({file} is no file)")
@@ -213,7 +213,7 @@ def _file(pictures: Pictures, picture: str) -> Path:
 
 
 @contextmanager
-def _explained(source: Source) -> Iterator[None]:
+def _explained(source: CheckpointSource) -> Iterator[None]:
     """Whatever transformers raises, as one line."""
     try:
         yield

@@ -7,7 +7,7 @@ import pytest
 
 from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.trained import is_askable, mentioned, needs_of, stems_of
+from viewfinder.questioners.trained import all_stems, is_askable, mentioned_texts, required_mentions
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from viewfinder.questioners.trained import is_askable, mentioned, needs_of, stem
     ],
 )
 def test_what_is_taken_for_known_must_have_been_mentioned(question: str, needed: tuple[str, ...]) -> None:
-    assert needs_of(question) == needed
+    assert required_mentions(question) == needed
 
 
 @pytest.mark.parametrize(
@@ -39,20 +39,20 @@ def test_what_is_taken_for_known_must_have_been_mentioned(question: str, needed:
     ["is it big?", "where is it?", "and its colour?", "are they new?", "is this dog young?", "the red one?", ""],
 )
 def test_what_needs_an_antecedent_is_never_asked(question: str) -> None:
-    assert needs_of(question) is None
-    assert not is_askable(needs_of(question), stems_of(["a big red dog with its toys"]))
+    assert required_mentions(question) is None
+    assert not is_askable(required_mentions(question), all_stems(["a big red dog with its toys"]))
 
 
 def test_all_that_is_needed_must_be_there() -> None:
-    needed = needs_of("where is the blue umbrella?")
-    assert not is_askable(needed, stems_of(["an umbrella"]))
-    assert is_askable(needed, stems_of(["two umbrellas", "one is blue"]))
+    needed = required_mentions("where is the blue umbrella?")
+    assert not is_askable(needed, all_stems(["an umbrella"]))
+    assert is_askable(needed, all_stems(["two umbrellas", "one is blue"]))
 
 
 def test_she_is_a_woman_that_was_mentioned() -> None:
-    needed = needs_of("is she smiling?")
-    assert is_askable(needed, stems_of(["two women on a bench"]))
-    assert not is_askable(needed, stems_of(["a man on a bench"]))
+    needed = required_mentions("is she smiling?")
+    assert is_askable(needed, all_stems(["two women on a bench"]))
+    assert not is_askable(needed, all_stems(["a man on a bench"]))
 
 
 def test_a_question_mentions_its_thing_unless_it_was_denied() -> None:
@@ -63,4 +63,4 @@ def test_a_question_mentions_its_thing_unless_it_was_denied() -> None:
         *(Answer(question, said) for question, said in zip(asked, answers, strict=True)),
     )
     view = Candidates(np.ones(1), np.ones((1, 2)), said=("a bag", *answers), turns=turns)
-    assert mentioned(view) == ("a bag", *answers, "is there a wallet?")
+    assert mentioned_texts(view) == ("a bag", *answers, "is there a wallet?")

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.questioners.trained.files import bounded
-from viewfinder.questioners.trained.foretold import AT_ONCE, Foretold, chances
+from viewfinder.questioners.trained.files import bound_biases
+from viewfinder.questioners.trained.foretold import AT_ONCE, PredictedAnswers, answer_chances
 
 LOG3 = float(np.log(3))
 
 
 def test_one_question_by_hand() -> None:
     # Two answers; the first picture says "yes" with odds of 3 to 1, the second nothing.
-    told = chances(
+    told = answer_chances(
         np.array([[1, 0], [0, 1]], np.float32),
         np.array([[LOG3, 0], [0, 0]], np.float32),
         np.zeros(2, np.float32),
@@ -27,7 +27,7 @@ def test_one_question_by_hand() -> None:
 
 
 def test_a_question_that_parts_the_pictures_is_worth_one_bit_and_one_that_does_not_is_worth_none() -> None:
-    told = Foretold(
+    told = PredictedAnswers(
         np.array([4, 7]),
         np.array([0, 2, 5]),
         np.array([[1, 0, 0.5, 0.25, 0.25], [0, 1, 0.5, 0.25, 0.25]], np.float32),
@@ -39,7 +39,7 @@ def test_a_question_that_parts_the_pictures_is_worth_one_bit_and_one_that_does_n
 
 
 def test_no_question_has_no_gain() -> None:
-    none = Foretold(np.zeros(0, np.intp), np.zeros(1, np.intp), np.zeros((3, 0), np.float32))
+    none = PredictedAnswers(np.zeros(0, np.intp), np.zeros(1, np.intp), np.zeros((3, 0), np.float32))
     assert none.gains(np.full(3, 1 / 3)).shape == (0,)
 
 
@@ -52,7 +52,7 @@ def test_packed_chances_are_softmaxes_of_each_question(sizes: list[int], seed: i
     bias = rng.normal(size=starts[-1]).astype(np.float32)
     seen = rng.normal(size=(count, 4)).astype(np.float32)
     seen /= np.linalg.norm(seen, axis=1, keepdims=True)
-    found = chances(seen, towers, bounded(towers, bias, starts[:-1].tolist()), starts)
+    found = answer_chances(seen, towers, bound_biases(towers, bias, starts[:-1].tolist()), starts)
     for first, end in pairwise(starts.tolist()):
         raised = np.exp(seen.astype(float) @ towers[first:end].T + bias[first:end])
         assert found[:, first:end] == pytest.approx(raised / raised.sum(axis=1, keepdims=True), abs=1e-5)

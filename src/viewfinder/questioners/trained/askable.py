@@ -98,7 +98,7 @@ _WORD = re.compile(r"[^\W_]+")
 _PICTURES = frozenset({"picture", "photo", "photograph", "image", "scene", "shot", "place", "setting", "room", "area"})
 
 
-def needs_of(question: str) -> tuple[str, ...] | None:
+def required_mentions(question: str) -> tuple[str, ...] | None:
     """What must have been mentioned before this can be asked, as stems; None: it can never be asked by itself.
 
     "he" and "she" stand for any of `PERSONS`.
@@ -152,7 +152,7 @@ def _without_claim(phrase: list[str]) -> list[str]:
     return thing if len(thing) < len(phrase) or len(thing) == 1 else thing[:-1]
 
 
-def mentioned(view: Candidates) -> tuple[str, ...]:
+def mentioned_texts(view: Candidates) -> tuple[str, ...]:
     """What a talk has spoken of: what was said, and what was asked and not denied."""
     told = [turn for turn in view.turns if isinstance(turn, Answer)]
     return (*view.said, *(turn.question.text for turn in told if not _is_denied(turn.text)))
@@ -170,6 +170,6 @@ def is_askable(needs: Sequence[str] | None, known: frozenset[str]) -> bool:
     return needs is not None and all(need in known or bool(PERSONS.get(need, frozenset()) & known) for need in needs)
 
 
-def stems_of(said: Iterable[str]) -> frozenset[str]:
+def all_stems(said: Iterable[str]) -> frozenset[str]:
     """The stems of all words of some texts."""
     return frozenset(folded for text in said for folded in stems(text))

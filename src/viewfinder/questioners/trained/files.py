@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.questioners.base import Sight
-from viewfinder.questioners.trained.askable import needs_of
-from viewfinder.questioners.trained.selector import Selector
-from viewfinder.questioners.trained.trained import Answering, PoolQuestion, TrainedQuestions
-from viewfinder.training.weights import Weights, check_card, damaged, read_weights
+from viewfinder.questioners.base import PictureProjection
+from viewfinder.questioners.trained.askable import required_mentions
+from viewfinder.questioners.trained.selector import QuestionSelector
+from viewfinder.questioners.trained.trained import AnswerPredictor, PoolQuestion, TrainedQuestions
+from viewfinder.training.weights import Weights, check_card, damaged_file, read_weights
 
 SYSTEM = "questions"
 SHIPPED = Path(__file__).with_name("photos.safetensors")
@@ -22,7 +22,7 @@ NO_PICTURES = ""
 """What the card of questions that nothing is foretold to says of the encoder."""
 
 
-def load(path: Path | str) -> TrainedQuestions:
+def load_trained_questions(path: Path | str) -> TrainedQuestions:
     """What `viewfinder train questions` wrote; kept per process until the file changes.
 
     Raises:
@@ -36,7 +36,7 @@ def load(path: Path | str) -> TrainedQuestions:
 
 def shipped() -> TrainedQuestions | None:
     """The questions in the box: everyday photos, in our own words. None where there are none."""
-    return load(SHIPPED) if SHIPPED.is_file() else None
+    return load_trained_questions(SHIPPED) if SHIPPED.is_file() else None
 
 
 @lru_cache(maxsize=4)
@@ -46,7 +46,7 @@ def _load(path: Path, changed: int) -> TrainedQuestions:
     try:
         return _questions(weights)
     except (KeyError, TypeError, ValueError) as error:
-        raise damaged(path, repr(error)) from error
+        raise damaged_file(path, repr(error)) from error
 
 
 def _questions(weights: Weights) -> TrainedQuestions:
@@ -56,7 +56,7 @@ def _questions(weights: Weights) -> TrainedQuestions:
         questions=questions,
         sentences_version=settings["sentences"],
         card=weights.card,
-        selector=Selector.of(weights.arrays),
+        selector=QuestionSelector.of(weights.arrays),
         answering=_answering(weights, questions) if weights.card.encoder != NO_PICTURES else None,
     )
 
@@ -67,14 +67,14 @@ def _question(record: Mapping[str, Any]) -> PoolQuestion:
         **record,
         "text": text[:1].upper() + text[1:],
         "answers": tuple(record["answers"]),
-        "needs": needs_of(text),
+        "needs": required_mentions(text),
     }
     return PoolQuestion(**known)
 
 
-def _answering(weights: Weights, questions: tuple[PoolQuestion, ...]) -> Answering:
+def _answering(weights: Weights, questions: tuple[PoolQuestion, ...]) -> AnswerPredictor:
     arrays = {name.removeprefix("answering."): array for name, array in weights.arrays.items()}
-    sight = Sight(
+    sight = PictureProjection(
         name=f"{SYSTEM}-{weights.fingerprint}",
         raw_version=weights.card.encoder,
         width=len(arrays["out_kh"]),
@@ -89,10 +89,12 @@ def _answering(weights: Weights, questions: tuple[PoolQuestion, ...]) -> Answeri
     if taken != len(arrays["towers_ak"]):
         raise ValueError(f"{taken} answers, but vectors of {len(arrays['towers_ak'])}")
     own = sorted({int(first) for first in first_q if first >= 0})
-    return Answering(sight, arrays["towers_ak"], bounded(arrays["towers_ak"], arrays["bias_a"], own), first_q)
+    return AnswerPredictor(
+        sight, arrays["towers_ak"], bound_biases(arrays["towers_ak"], arrays["bias_a"], own), first_q
+    )
 
 
-def bounded(
+def bound_biases(
     towers_ak: Float32[np.ndarray, "a k"], bias_a: Float32[np.ndarray, " a"], starts: Sequence[int]
 ) -> Float32[np.ndarray, " a"]:
     """Biases moved, alike within each question, so that no logit of a unit vector is above 0: safe to be raised."""

@@ -13,7 +13,7 @@ AT_ONCE = 128
 
 
 @dataclass(frozen=True, eq=False)
-class Foretold:
+class PredictedAnswers:
     """P(answer | picture) of several questions in one array: question m has the columns starts_m[m] to starts_m[m + 1].
 
     Attributes:
@@ -45,7 +45,7 @@ class Foretold:
         return np.maximum(np.add.reduceat(lost_a.astype(np.float64), self.starts_m[:-1]), 0.0)
 
 
-def chances(
+def answer_chances(
     seen_ck: Float32[np.ndarray, "c k"],
     towers_ak: Float32[np.ndarray, "a k"],
     bias_a: Float32[np.ndarray, " a"],

@@ -22,7 +22,7 @@ _ALIKE = {"which": "what", "people": "person"}
 
 
 @lru_cache(maxsize=1 << 16)
-def meaning(question: str) -> tuple[str, ...]:
+def question_meaning(question: str) -> tuple[str, ...]:
     """A key that paraphrases share: whether it is open or asks for yes or no, then the words that carry it, as stems.
 
     >>> meaning("Is there a wallet?") == meaning("can you see any wallets in the picture?")

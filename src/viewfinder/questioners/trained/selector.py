@@ -13,7 +13,7 @@ MOST_ROUNDS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Selector:
+class QuestionSelector:
     """The weights: of the talk so far, and of every question of the pool (`pool_qk`, `bias_q`)."""
 
     caption_hs: Float[np.ndarray, "h s"]
@@ -27,9 +27,9 @@ class Selector:
     bias_q: Float[np.ndarray, " q"]
 
     @staticmethod
-    def of(arrays: Mapping[str, np.ndarray]) -> Selector:
+    def of(arrays: Mapping[str, np.ndarray]) -> QuestionSelector:
         """From the arrays of a file."""
-        return Selector(**{name: arrays[f"selector.{name}"] for name in Selector.__dataclass_fields__})
+        return QuestionSelector(**{name: arrays[f"selector.{name}"] for name in QuestionSelector.__dataclass_fields__})
 
     def logits(
         self,

@@ -10,11 +10,11 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from viewfinder.errors import EncoderMismatch
-from viewfinder.questioners.base import Lookup, Sight
-from viewfinder.questioners.trained.askable import is_askable, stems_of
-from viewfinder.questioners.trained.foretold import Foretold, chances
-from viewfinder.questioners.trained.meaning import meaning
-from viewfinder.questioners.trained.selector import Selector
+from viewfinder.questioners.base import Lookup, PictureProjection
+from viewfinder.questioners.trained.askable import all_stems, is_askable
+from viewfinder.questioners.trained.foretold import PredictedAnswers, answer_chances
+from viewfinder.questioners.trained.meaning import question_meaning
+from viewfinder.questioners.trained.selector import QuestionSelector
 from viewfinder.training.weights import Card
 
 
@@ -47,14 +47,14 @@ class PoolQuestion:
 
 
 @dataclass(frozen=True, eq=False)
-class Answering:
+class AnswerPredictor:
     """What foretells answers: `towers_ak` against a seen picture, plus `bias_a`.
 
     The answers of question q begin at `first_q[q]`; paraphrases have theirs in common, and questions that are not
     foretold have -1.
     """
 
-    sight: Sight
+    sight: PictureProjection
     towers_ak: Float32[np.ndarray, "a k"]
     bias_a: Float32[np.ndarray, " a"]
     first_q: Int[np.ndarray, " q"]
@@ -67,11 +67,11 @@ class TrainedQuestions:
     questions: tuple[PoolQuestion, ...]
     sentences_version: str
     card: Card
-    selector: Selector
-    answering: Answering | None = None
+    selector: QuestionSelector
+    answering: AnswerPredictor | None = None
 
     @property
-    def sight(self) -> Sight | None:
+    def sight(self) -> PictureProjection | None:
         """What it sees of a picture; None: nothing is foretold."""
         return self.answering.sight if self.answering else None
 
@@ -105,7 +105,7 @@ class TrainedQuestions:
             said: what was mentioned so far (`askable.mentioned`).
             foretold: only those whose answers are foretold, and of paraphrases only the most frequent.
         """
-        known = stems_of(said)
+        known = all_stems(said)
         among = self._representatives if foretold else range(len(self.questions))
         return np.array([q for q in among if is_askable(self.questions[q].needs, known)], np.intp)
 
@@ -113,7 +113,7 @@ class TrainedQuestions:
         self,
         seen_ck: Float32[np.ndarray, "c k"],
         questions: Sequence[int] | Int[np.ndarray, " m"] | None = None,
-    ) -> Foretold:
+    ) -> PredictedAnswers:
         """The answers of pictures (as `sight` sees them) to questions; by default to all that are foretold, once each.
 
         Questions that are not foretold are refused.
@@ -125,7 +125,7 @@ class TrainedQuestions:
         starts_m = np.concatenate([[0], np.cumsum(sizes_m)]).astype(np.intp)
         columns_a = np.repeat(self.answering.first_q[chosen] - starts_m[:-1], sizes_m) + np.arange(starts_m[-1])
         towers_ak, bias_a = self.answering.towers_ak[columns_a], self.answering.bias_a[columns_a]
-        return Foretold(chosen, starts_m, chances(seen_ck, towers_ak, bias_a, starts_m))
+        return PredictedAnswers(chosen, starts_m, answer_chances(seen_ck, towers_ak, bias_a, starts_m))
 
     def knows(self, seen_ck: Float32[np.ndarray, "c k"], probabilities_c: Float[np.ndarray, " c"]) -> bool:
         """Whether candidates (as `sight` sees them) are the kind of pictures that were learnt from.
@@ -137,7 +137,7 @@ class TrainedQuestions:
 
     def similar(self, text: str) -> int | None:
         """The most frequent pool question that asks for the same in other words; None if none does."""
-        return self._by_meaning.get(meaning(text))
+        return self._by_meaning.get(question_meaning(text))
 
     @cached_property
     def _representatives(self) -> tuple[int, ...]:
@@ -145,4 +145,4 @@ class TrainedQuestions:
 
     @cached_property
     def _by_meaning(self) -> dict[tuple[str, ...], int]:
-        return {meaning(question.text): question.meaning for question in self.questions}
+        return {question_meaning(question.text): question.meaning for question in self.questions}

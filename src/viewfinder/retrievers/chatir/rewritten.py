@@ -14,10 +14,10 @@ from typing import ClassVar
 
 from viewfinder.conversation import Answer, PictureId, is_dont_know
 from viewfinder.errors import BadInput, LanguageModelFailed
-from viewfinder.language import LanguageModel, Loads, load_language_model
+from viewfinder.language import LanguageModel, LoadsInBackground, load_language_model
 from viewfinder.retrievers.base import Part, Query, ResolvedTurn, Words
-from viewfinder.retrievers.shared.spoken import Spoken, spoken
-from viewfinder.users.text import words_in
+from viewfinder.retrievers.shared.spoken import VerbalizedTurn, verbalize_turn
+from viewfinder.users.text import singular_words
 
 _SMALL = """
 a an the and or of in on at to with from by for is are was were be it its this that there he she they his her their
@@ -58,7 +58,7 @@ In other words:"""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class PlugirSettings:
     """The numbers of the rewriting."""
 
     seconds: float = 10.0  # for a turn, paraphrase included
@@ -66,7 +66,7 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class RewrittenState:
+class PlugirState:
     """All that was said as one caption, and the turn that last changed it.
 
     `pieces` are what the caption is made of, each with its turn: the last rewriting, and what could only be added.
@@ -80,7 +80,7 @@ class RewrittenState:
     adapters: tuple[str, ...] = ()
 
 
-class Rewritten:
+class PlugirRetriever:
     """The retriever. A turn costs one or two calls of the model; the caption that a talk begins with, none.
 
     `fingerprint` says which model rewrites.
@@ -89,16 +89,16 @@ class Rewritten:
     name: ClassVar[str] = "plugir"
     needs: ClassVar[tuple[str, ...]] = ("global", "vocabulary")
 
-    def __init__(self, model: LanguageModel, settings: Settings | None = None) -> None:
+    def __init__(self, model: LanguageModel, settings: PlugirSettings | None = None) -> None:
         self._model = model
-        self.settings = settings or Settings()
+        self.settings = settings or PlugirSettings()
         self.fingerprint = f"rewritten by {model.name}"
 
-    def begin(self) -> RewrittenState:
+    def begin(self) -> PlugirState:
         """Nothing said."""
-        return RewrittenState()
+        return PlugirState()
 
-    def step(self, state: RewrittenState, turn: ResolvedTurn) -> RewrittenState:
+    def step(self, state: PlugirState, turn: ResolvedTurn) -> PlugirState:
         """The state with this turn in its caption."""
         question, heard = _heard(turn)
         for said in heard.sentences:
@@ -116,7 +116,7 @@ class Rewritten:
             )
         return replace(state, excluded=heard.after(state.excluded), adapters=(*state.adapters, *heard.adapters))
 
-    def query(self, state: RewrittenState) -> Query:
+    def query(self, state: PlugirState) -> Query:
         """One part: the caption in plain words."""
         if not state.caption or state.words is None:
             return Query((), excluded=state.excluded, adapters=state.adapters)
@@ -142,12 +142,12 @@ class Rewritten:
             LanguageModelFailed: it fails, loses what was said before, or what was said now.
         """
         new = self._said(_REWRITE.format(caption=caption, question=question, answer=said))
-        unchanged = is_same(new, caption)
+        unchanged = same_words(new, caption)
         if unchanged:
             new = self._said(_PARAPHRASE.format(caption=caption))
-        if not keeps(new, caption):
+        if not keeps_content(new, caption):
             raise LanguageModelFailed(f"{self._model.name}: the new caption loses what was said before")
-        if not unchanged and not takes_up(new, question, said):
+        if not unchanged and not mentions_answer(new, question, said):
             raise LanguageModelFailed(f"{self._model.name}: the new caption has nothing of what was said")
         return new
 
@@ -156,15 +156,15 @@ class Rewritten:
         return self._model.complete(prompt, most_tokens=most, seconds=seconds).strip(" \"'")
 
 
-def _heard(turn: ResolvedTurn) -> tuple[str, Spoken]:
+def _heard(turn: ResolvedTurn) -> tuple[str, VerbalizedTurn]:
     """A question and what was said to it: an answer as it was given, every other turn as sentences."""
     if isinstance(turn.turn, Answer):
         said = " ".join(turn.turn.text.split())
-        return turn.turn.question.text.strip(), Spoken() if is_dont_know(said) else Spoken((said,))
-    return "", spoken(turn)
+        return turn.turn.question.text.strip(), VerbalizedTurn() if is_dont_know(said) else VerbalizedTurn((said,))
+    return "", verbalize_turn(turn)
 
 
-def is_same(one: str, other: str) -> bool:
+def same_words(one: str, other: str) -> bool:
     """Whether two captions have the same words in the same order.
 
     >>> is_same("A dog, on a sofa.", "a dog on a sofa")
@@ -173,38 +173,38 @@ def is_same(one: str, other: str) -> bool:
     return _words(one) == _words(other)
 
 
-def keeps(new: str, caption: str) -> bool:
+def keeps_content(new: str, caption: str) -> bool:
     """Whether a rewritten caption still says most of what the caption said, and is one.
 
     >>> keeps("a brown dog lying on a red sofa", "a dog lying on a sofa"), keeps("a red sofa", "a dog lying on a sofa")
     (True, False)
     """
-    there, wanted = set(words_in(new)), _telling(caption)
+    there, wanted = set(singular_words(new)), _telling(caption)
     return len(there) <= MOST_WORDS and len(wanted & there) >= KEPT * len(wanted)
 
 
-def takes_up(new: str, question: str, said: str) -> bool:
+def mentions_answer(new: str, question: str, said: str) -> bool:
     """Whether a new caption has a word of what was said; of "yes", a word of the question; of "no", anything.
 
     >>> takes_up("a dog in the snow", "Are they in the snow?", "yes"), takes_up("a white ball", "What colour?", "black")
     (True, False)
     """
     told = _telling(said)
-    if not told and set(words_in(said)) & {"no", "not", "none"}:
+    if not told and set(singular_words(said)) & {"no", "not", "none"}:
         return True
     wanted = told or _telling(question)
-    return not wanted or bool(wanted & set(words_in(new)))
+    return not wanted or bool(wanted & set(singular_words(new)))
 
 
 def _telling(text: str) -> set[str]:
-    return set(words_in(text)) - SMALL_WORDS
+    return set(singular_words(text)) - SMALL_WORDS
 
 
 def _words(text: str) -> list[str]:
     return re.findall(r"[\w'’-]+", text.casefold())
 
 
-def load(checkpoint: Path | None = None) -> Rewritten:
+def load(checkpoint: Path | None = None) -> PlugirRetriever:
     """The retriever with the language model of a folder or GGUF file, else with the one that the environment names.
 
     Returns when the model is loaded.
@@ -214,8 +214,8 @@ def load(checkpoint: Path | None = None) -> Rewritten:
     """
     try:
         model = load_language_model(str(checkpoint or ""))
-        if isinstance(model, Loads):
+        if isinstance(model, LoadsInBackground):
             model.wait()
     except BadInput as error:
         raise BadInput(f"the retriever plugir (--checkpoint): {error}") from error
-    return Rewritten(model)
+    return PlugirRetriever(model)

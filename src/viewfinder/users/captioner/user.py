@@ -16,8 +16,8 @@ from viewfinder.encoders import load_encoder
 from viewfinder.encoders.features import features
 from viewfinder.errors import BadInput
 from viewfinder.users.captioner.captioner import DECODINGS, Captioner
-from viewfinder.users.describer import Sayer, Sayings, caption_sayings
-from viewfinder.users.manners import Manners
+from viewfinder.users.describer import SentenceDescriber, Sentences, caption_sentences
+from viewfinder.users.manners import SpeakingStyle
 from viewfinder.users.person import Person
 
 NAME = "captioner"
@@ -25,7 +25,7 @@ NAME = "captioner"
 TOLD = 3
 """Attributes that a picture without a caption is described by."""
 
-Vectors = Callable[[Sequence[str]], Float[np.ndarray, "n g"]]
+ReadRawVectors = Callable[[Sequence[str]], Float[np.ndarray, "n g"]]
 """Raw vectors of pictures by their keys."""
 
 
@@ -34,7 +34,7 @@ class CaptionComparer:
     """The `Comparer` that is a trained captioner; the same pair is always compared in the same words."""
 
     captioner: Captioner
-    vectors: Vectors
+    vectors: ReadRawVectors
     decoding: str = "beam"
     seed: int = 0
 
@@ -51,13 +51,13 @@ class CaptionComparer:
         return float(one_g @ other_g) / lengths if lengths else 0.0
 
 
-def comparing_person(
+def make_captioner_user(
     folder: Path,
-    manners: Manners,
+    manners: SpeakingStyle,
     *,
     model: str = "",
     decoding: str = "beam",
-    vectors: Vectors | None = None,
+    vectors: ReadRawVectors | None = None,
     raw_version: str = "",
 ) -> Person:
     """A person who compares what is shown with what is wanted, in the words of a captioner.
@@ -83,10 +83,10 @@ def comparing_person(
     if raw_version:
         captioner.check(raw_version)
     if vectors is None:
-        vectors = starter_vectors(folder, captioner)
+        vectors = read_starter_vectors(folder, captioner)
     comparer = CaptionComparer(captioner, vectors, decoding, manners.seed)
     return Person(
-        partial(Sayer, sayings_of(folder, captioner, vectors, manners.seed)),
+        partial(SentenceDescriber, make_sayings(folder, captioner, vectors, manners.seed)),
         comparer=comparer,
         likeness=comparer.likeness,
         manners=manners,
@@ -94,7 +94,7 @@ def comparing_person(
     )
 
 
-def starter_vectors(folder: Path, captioner: Captioner) -> Vectors:
+def read_starter_vectors(folder: Path, captioner: Captioner) -> ReadRawVectors:
     """What the starter makes of the folder's pictures, from files where it was computed before.
 
     Raises:
@@ -107,14 +107,14 @@ def starter_vectors(folder: Path, captioner: Captioner) -> Vectors:
     return lambda keys: found.raw_nd[found.rows(keys)]
 
 
-def sayings_of(folder: Path, captioner: Captioner, vectors: Vectors, seed: int) -> Sayings:
+def make_sayings(folder: Path, captioner: Captioner, vectors: ReadRawVectors, seed: int) -> Sentences:
     """What is said of a picture with nothing to compare it with.
 
     The sayings raise UnknownName where there is neither a caption nor a captioner that knows attributes.
     """
     file, predictor = folder / "captions.csv", captioner.predictor
     known = {picture.path.stem: picture.captions for picture in read_captions_csv(file)[0]} if file.is_file() else {}
-    from_captions = caption_sayings(known, seed=seed)
+    from_captions = caption_sentences(known, seed=seed)
 
     def sayings(picture: str) -> Sequence[str]:
         if predictor is None or Path(picture).stem in known:
