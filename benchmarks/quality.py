@@ -29,7 +29,7 @@ from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.library import Library
 from viewfinder.metrics import bootstrap_interval
 from viewfinder.tuning import tune
-from viewfinder.tuning.starter import halves, read_kinds
+from viewfinder.tuning.starter import halves, read_training_pictures
 
 SEEDS = (3, 4, 5)
 PRODUCT_SEED = 5
@@ -96,7 +96,7 @@ def verdicts(data: Path, cache: Path, seeds: Sequence[int]) -> dict[str, Any]:
 
 def unseen_halves(data: Path, cache: Path, seeds: Sequence[int]) -> Iterator[tuple[Library, list[CaptionedPicture]]]:
     """Libraries of half of the photos, with a head fitted on the other half and the calibration that is shipped."""
-    kinds = read_kinds(data, cache, StarterEncoder(), print)
+    kinds = read_training_pictures(data, cache, StarterEncoder(), print)
     pictures, _ = read_flickr8k(data / "flickr8k")
     shipped = StarterEncoder().calibration
     for seed in seeds:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from viewfinder.errors import BadInput, LanguageModelFailed
-from viewfinder.language.endpoint import KEY, Endpoint, endpoint_at
+from viewfinder.language.endpoint import KEY, Endpoint, parse_endpoint
 
 LONG = 60.0
 """Seconds that no request here takes."""
@@ -197,8 +197,8 @@ def test_an_address_where_nobody_listens_is_said(served: Served) -> None:
 )
 def test_an_address_without_host_or_model_is_refused(source: str) -> None:
     with pytest.raises(BadInput, match="needs a host and, after '#', the model"):
-        endpoint_at(source)
+        parse_endpoint(source)
 
 
 def test_the_model_is_what_stands_after_the_hash() -> None:
-    assert endpoint_at("http://localhost:8080/v1/#org/tiny-2").name == "org/tiny-2"
+    assert parse_endpoint("http://localhost:8080/v1/#org/tiny-2").name == "org/tiny-2"

@@ -3,13 +3,13 @@ from pathlib import Path
 import pytest
 
 from viewfinder.errors import BadInput
-from viewfinder.language.base import LanguageModel, Loads
+from viewfinder.language.base import LanguageModel, LoadsInBackground
 from viewfinder.language.load import DEFAULT, load_language_model
 
 
 def test_an_address_is_an_endpoint_and_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     model = load_language_model("http://localhost:1/v1#tiny")
-    assert isinstance(model, LanguageModel) and not isinstance(model, Loads)
+    assert isinstance(model, LanguageModel) and not isinstance(model, LoadsInBackground)
     monkeypatch.setenv(DEFAULT, "http://localhost:1/v1#tiny")
     assert load_language_model() is model
 
@@ -17,13 +17,13 @@ def test_an_address_is_an_endpoint_and_is_made_once(monkeypatch: pytest.MonkeyPa
 def test_a_file_is_a_model_that_loads(tmp_path: Path) -> None:
     (tmp_path / "some.Q4.gguf").write_bytes(b"")
     model = load_language_model(str(tmp_path / "some.Q4.gguf"))
-    assert isinstance(model, Loads) and model.name == "some.Q4"
+    assert isinstance(model, LoadsInBackground) and model.name == "some.Q4"
 
 
 def test_a_model_that_failed_to_load_is_tried_again(tmp_path: Path) -> None:
     (tmp_path / "some.gguf").write_bytes(b"")
     model = load_language_model(str(tmp_path / "some.gguf"))
-    assert isinstance(model, Loads)
+    assert isinstance(model, LoadsInBackground)
     assert load_language_model(str(tmp_path / "some.gguf")) is model
     with pytest.raises(BadInput):
         model.wait()

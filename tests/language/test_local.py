@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from viewfinder.errors import BadInput, LanguageModelFailed
-from viewfinder.language.local import Local, Network, local_at
+from viewfinder.language.local import LoadedModel, LocalModel, find_local_model
 
 LONG = 60.0
 TEXT = "is it a the dog cat big small red blue on in where what ? : . Question Answer"
@@ -47,13 +47,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def model(folder: Path) -> Local:
-    loaded = local_at(str(folder))
+def model(folder: Path) -> LocalModel:
+    loaded = find_local_model(str(folder))
     loaded.wait()
     return loaded
 
 
-def test_greedy_texts_are_the_same_each_time_and_seeds_make_others(model: Local) -> None:
+def test_greedy_texts_are_the_same_each_time_and_seeds_make_others(model: LocalModel) -> None:
     def said(temperature: float, seed: int) -> str:
         return model.complete("where is the dog", temperature=temperature, seed=seed, most_tokens=6, seconds=LONG)
 
@@ -62,7 +62,7 @@ def test_greedy_texts_are_the_same_each_time_and_seeds_make_others(model: Local)
     assert len({said(5.0, seed) for seed in range(6)}) > 1
 
 
-def test_sampling_leaves_the_random_numbers_of_others_alone(model: Local) -> None:
+def test_sampling_leaves_the_random_numbers_of_others_alone(model: LocalModel) -> None:
     import torch
 
     torch.manual_seed(4)
@@ -72,7 +72,7 @@ def test_sampling_leaves_the_random_numbers_of_others_alone(model: Local) -> Non
     assert torch.equal(torch.rand(3), expected)
 
 
-def test_a_stop_ends_the_text_before_the_tokens_are_used_up(model: Local) -> None:
+def test_a_stop_ends_the_text_before_the_tokens_are_used_up(model: LocalModel) -> None:
     def said(*stop: str) -> str:
         return model.complete("where is the dog", stop=stop, temperature=5.0, seed=1, most_tokens=12, seconds=LONG)
 
@@ -81,13 +81,13 @@ def test_a_stop_ends_the_text_before_the_tokens_are_used_up(model: Local) -> Non
     assert said(f" {other}").split() == words[: words.index(other)]
 
 
-def test_a_text_that_takes_too_long_fails(model: Local) -> None:
+def test_a_text_that_takes_too_long_fails(model: LocalModel) -> None:
     with pytest.raises(LanguageModelFailed, match=r"^tiny took longer than 0\.05 s$"):
         model.complete("where is the dog", stop=(), most_tokens=5000, seconds=0.05)
     assert model.complete("where is the dog", seconds=LONG)  # and it is free again
 
 
-def test_who_comes_while_it_speaks_waits_no_longer_than_agreed(model: Local) -> None:
+def test_who_comes_while_it_speaks_waits_no_longer_than_agreed(model: LocalModel) -> None:
     with model._busy, pytest.raises(LanguageModelFailed, match="took longer than"):
         model.complete("where is the dog", seconds=0.05)
 
@@ -95,12 +95,12 @@ def test_who_comes_while_it_speaks_waits_no_longer_than_agreed(model: Local) -> 
 def test_it_is_still_loading_until_it_has_loaded() -> None:
     begun, released = threading.Event(), threading.Event()
 
-    def load() -> Network:
+    def load() -> LoadedModel:
         begun.set()
         released.wait()
         raise BadInput("no weights")
 
-    model = Local("slow", load, daemon=True)
+    model = LocalModel("slow", load, daemon=True)
     assert not begun.wait(0.01)  # not before it is used
     with pytest.raises(LanguageModelFailed, match=r"^slow is still loading$"):
         model.complete("a dog")
@@ -116,7 +116,7 @@ def test_a_folder_without_weights_is_said_when_it_is_waited_for(folder: Path, tm
     for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
     with pytest.raises(BadInput, match=r"^the language model .* cannot be loaded \(.*\)$"):
-        local_at(str(tmp_path)).wait()
+        find_local_model(str(tmp_path)).wait()
 
 
 def test_weights_that_are_missing_are_not_made_up(folder: Path, tmp_path: Path) -> None:
@@ -128,19 +128,19 @@ def test_weights_that_are_missing_are_not_made_up(folder: Path, tmp_path: Path) 
     weights.pop("model.layers.1.mlp.up_proj.weight")
     save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
     with pytest.raises(BadInput, match=r"1 weights are missing \(model\.layers\.1\.mlp\.up_proj"):
-        local_at(str(tmp_path)).wait()
+        find_local_model(str(tmp_path)).wait()
 
 
 def test_a_file_that_is_no_gguf_is_said(tmp_path: Path) -> None:
     (tmp_path / "model.gguf").write_bytes(b"GGUF but no more")
     with pytest.raises(BadInput, match="the language model model cannot be loaded"):
-        local_at(str(tmp_path / "model.gguf")).wait()
+        find_local_model(str(tmp_path / "model.gguf")).wait()
 
 
 @pytest.mark.parametrize("source", ["/nowhere/model.gguf", "/nowhere", "a/b/c"])
 def test_what_is_not_there_is_refused_at_once(source: str) -> None:
     with pytest.raises(BadInput, match="there is no"):
-        local_at(source)
+        find_local_model(source)
 
 
 def test_a_program_may_end_while_a_model_loads(folder: Path) -> None:

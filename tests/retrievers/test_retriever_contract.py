@@ -17,9 +17,9 @@ from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, S
 from viewfinder.data.visual_genome.vocabulary import SPECIAL, UNKNOWN
 from viewfinder.errors import LanguageModelFailed, UnknownName
 from viewfinder.index import Gallery
-from viewfinder.retrievers import RETRIEVERS, ResolvedTurn, Retriever, Sentences, load_retriever, reads_of
+from viewfinder.retrievers import RETRIEVERS, ResolvedTurn, Retriever, SentenceEncoder, load_retriever, reads_of
 from viewfinder.retrievers.baselines.settings import SYSTEMS
-from viewfinder.retrievers.chatir.rewritten import Rewritten
+from viewfinder.retrievers.chatir.rewritten import PlugirRetriever
 from viewfinder.testing import COLOURS, ColourEncoder, ScriptedModel, TinyRaw, tiny_snapshot
 
 LOOKS = [(top, bottom) for top in list(COLOURS)[:4] for bottom in COLOURS]
@@ -50,7 +50,7 @@ def turns_for(retriever: Retriever[Any]) -> list[ResolvedTurn]:
         ResolvedTurn(Reject(), 8, ENCODER.words, "", (), (p,)),
         ResolvedTurn(Like("p009", "", 1), 9, ENCODER.words, "", (q,)),
     ]
-    return [replace(turn, sentences=Sentences(ENCODER.sentences_version, ENCODER.sentences)) for turn in turns]
+    return [replace(turn, sentences=SentenceEncoder(ENCODER.sentences_version, ENCODER.sentences)) for turn in turns]
 
 
 WORDS = [*SPECIAL, *COLOURS, "there", "is", "no", ","]
@@ -65,7 +65,7 @@ def load(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Retriever[
 
     def loaded(name: str) -> Retriever[Any]:
         if name == "plugir":
-            return Rewritten(ScriptedModel(unreachable))
+            return PlugirRetriever(ScriptedModel(unreachable))
         if name not in (*SYSTEMS, "chatir", "chatsearcher", "combiner", "drilldown", "fashioniq", "mai"):
             return load_retriever(name)
         file = folder / f"{name}.safetensors"
@@ -96,20 +96,24 @@ def save_untrained(name: str, file: Path) -> None:
     from viewfinder.retrievers.chatir.settings import ModelSettings as ChatirSettings
     from viewfinder.retrievers.drilldown import network as drilldown
     from viewfinder.retrievers.drilldown.settings import ModelSettings as DrilldownSettings
-    from viewfinder.retrievers.shared.inputs import Inputs
+    from viewfinder.retrievers.shared.inputs import InputWidths
     from viewfinder.training import Card, save_network
 
     torch.manual_seed(7)
-    inputs = Inputs(regions=3, whole=48, sentences=48, words=len(WORDS))
-    network: drilldown.Drilldown | baselines.Baseline | chatir.SentenceChatIR
+    inputs = InputWidths(regions=3, whole=48, sentences=48, words=len(WORDS))
+    network: drilldown.DrilldownNetwork | baselines.BaselineNetwork | chatir.SentenceDialogueEncoder
     if name == "drilldown":
         settings = DrilldownSettings(width=8, word_width=6, choice="learned")
-        network = drilldown.Drilldown(settings, inputs)
+        network = drilldown.DrilldownNetwork(settings, inputs)
     elif name == "chatir":
-        network = chatir.SentenceChatIR(ChatirSettings(width=8, hidden=8, image="learned", image_width=6), 48, 48)
+        network = chatir.SentenceDialogueEncoder(
+            ChatirSettings(width=8, hidden=8, image="learned", image_width=6), 48, 48
+        )
     else:
         system = next(system for system in SYSTEMS if system == name)
-        network = baselines.Baseline(system, BaselineSettings(width=8, word_width=6), inputs, SPECIAL.index(UNKNOWN))
+        network = baselines.BaselineNetwork(
+            system, BaselineSettings(width=8, word_width=6), inputs, SPECIAL.index(UNKNOWN)
+        )
     reads = ENCODER.sentences_version if name == "chatir" else ""
     known = {"model": asdict(network.settings), "words": WORDS, "sentences_version": reads, "regions": 36}
     save_network(file, network, Card(system=name, preset="", encoder=ENCODER.raw_version, settings=known))
@@ -119,13 +123,13 @@ def save_fashioniq(file: Path) -> None:
     import torch
 
     from viewfinder.retrievers.fashioniq.network import TransformerRetriever
-    from viewfinder.retrievers.fashioniq.settings import LossSettings, Transformer
+    from viewfinder.retrievers.fashioniq.settings import LossSettings, TransformerModel
     from viewfinder.retrievers.shared.word_vectors import WordVectors
     from viewfinder.training import Card, save_network
     from viewfinder.training.attribute_layers import AttributeHead
 
     torch.manual_seed(7)
-    settings = Transformer(width=8, layers=1, heads=2, hidden=8, padding_mask=True, words="learned", attributes=2)
+    settings = TransformerModel(width=8, layers=1, heads=2, hidden=8, padding_mask=True, words="learned", attributes=2)
     network = TransformerRetriever(settings, 48, WordVectors(settings, None, len(WORDS)), 3)
     network.attributes = AttributeHead(3, 48)
     known: dict[str, Any] = {
@@ -142,12 +146,12 @@ def save_combiner(file: Path) -> None:
     import torch
 
     from viewfinder.retrievers.combiner.network import CombinerNetwork
-    from viewfinder.retrievers.combiner.settings import Model
+    from viewfinder.retrievers.combiner.settings import ModelSettings
     from viewfinder.retrievers.combiner.texts import PROBE
     from viewfinder.training import Card, save_network
 
     torch.manual_seed(7)
-    settings = Model(projection=8, hidden=8, memory="gru", texts="clauses", rollback="replace")
+    settings = ModelSettings(projection=8, hidden=8, memory="gru", texts="clauses", rollback="replace")
     network = CombinerNetwork(settings, 48)
     network.probe.copy_(torch.from_numpy(ENCODER.words([PROBE])[0]))
     known = {"model": asdict(settings), "scale": 100.0, "exclude_shown": False}
@@ -186,19 +190,21 @@ def save_chatsearcher(file: Path) -> None:
     """One that always shows pictures: what it says in words changes no results."""
     import torch
 
-    from viewfinder.retrievers.chatsearcher.language import drawn
-    from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, Sizes
-    from viewfinder.retrievers.chatsearcher.pieces import learn_pieces
-    from viewfinder.retrievers.chatsearcher.settings import LossSettings, Model
+    from viewfinder.retrievers.chatsearcher.language import draw_language_model
+    from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, InputSizes
+    from viewfinder.retrievers.chatsearcher.pieces import train_tokenizer
+    from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
     from viewfinder.training import Card, save_network
 
     torch.manual_seed(7)
-    settings = Model(
+    settings = ModelSettings(
         width=16, layers=2, heads=2, key_heads=1, hidden=16, tokens=2, perceiver_width=8, perceiver_heads=2,
         perceiver_hidden=8, components=0, region_components=0, retrieval=8, says=True,
     )  # fmt: skip
-    tokeniser = learn_pieces(["USER: red, no blue ASSISTANT: there is no green"] * 2, 320)
-    network = ChatSearcherNetwork(settings, LossSettings(queue=2), Sizes(48, 36, 3, 48), drawn(settings, tokeniser))
+    tokeniser = train_tokenizer(["USER: red, no blue ASSISTANT: there is no green"] * 2, 320)
+    network = ChatSearcherNetwork(
+        settings, LossSettings(queue=2), InputSizes(48, 36, 3, 48), draw_language_model(settings, tokeniser)
+    )
     known: dict[str, Any] = {"model": asdict(settings), "loss": asdict(LossSettings())}
     known |= {"tokeniser": asdict(tokeniser)}
     known |= {"image_first": True, "leaning": float("inf"), "language": network.shape, "stage": "instruction"}

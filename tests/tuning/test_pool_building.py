@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viewfinder.data.dialogues import Dialogue, Round, dialogue
-from viewfinder.tuning.pool import PoolSettings, asked_text, build_pool, template
+from viewfinder.tuning.pool import PoolSettings, build_pool, normalized_question, question_template
 
 SMALL = PoolSettings(fewest=2, fewest_meant=3)
 
@@ -19,7 +19,7 @@ def test_rare_questions_are_left_out_and_the_most_frequent_come_first() -> None:
 
 
 def test_spelling_and_blanks_make_no_other_question() -> None:
-    assert asked_text("Is  it dark ?") == asked_text("is it dark?")
+    assert normalized_question("Is  it dark ?") == normalized_question("is it dark?")
 
 
 def test_what_is_asked_often_enough_in_several_wordings_is_in_by_the_most_frequent() -> None:
@@ -42,7 +42,7 @@ def test_a_thing_asked_of_rarely_may_have_the_answers_of_others() -> None:
     pool = build_pool([talk(*rounds)], PoolSettings(fewest=2, fewest_meant=1))
     hat = next(question for question in pool if "hat" in question.text)
     assert hat.answers == ("red", "blue")
-    assert template("what colour is the cup?") == template("which colour is the hat?")
+    assert question_template("what colour is the cup?") == question_template("which colour is the hat?")
 
 
 def test_many_different_answers_are_not_foretold() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from viewfinder.tuning.replies import value_of
+from viewfinder.tuning.replies import answer_value
 
 
 @pytest.mark.parametrize(
@@ -27,4 +27,4 @@ from viewfinder.tuning.replies import value_of
     ],
 )
 def test_the_same_answer_in_other_words_is_one_value(question: str, answer: str, value: str | None) -> None:
-    assert value_of(question, answer) == value
+    assert answer_value(question, answer) == value

@@ -15,7 +15,7 @@ from viewfinder.encoders.starter.head import Head
 from viewfinder.errors import BadInput
 from viewfinder.library import Library
 from viewfinder.tuning import tune
-from viewfinder.worlds import world
+from viewfinder.worlds import write_world
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("world") / "scenes"
-    world(folder, kind="scenes", count=48, seed=3)
+    write_world(folder, kind="scenes", count=48, seed=3)
     with (folder / "captions.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["image", "caption"])

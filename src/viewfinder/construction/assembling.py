@@ -8,29 +8,29 @@ from pathlib import Path
 
 import numpy as np
 
-from viewfinder.construction.captioners import CAPTIONS, KnownCaptions, model_captioner
-from viewfinder.construction.galleries import EncodedGallery, Vectors, vectors_of
-from viewfinder.construction.order import Order, Told
+from viewfinder.construction.captioners import CAPTIONS, KnownCaptions, load_model_captioner
+from viewfinder.construction.galleries import EncodedGallery, NamedVectors, name_vectors
+from viewfinder.construction.order import ConstructionOrder, Notify
 from viewfinder.construction.parts import Captioner, GalleryRetriever, TextGenerator
 from viewfinder.construction.pictures import (
     GALLERY,
-    Captioned,
+    SourcePicture,
     files_of,
     has_captions,
-    named,
     read_captioned,
-    taken_evenly,
+    sample_name,
+    take_evenly,
 )
-from viewfinder.construction.pipelines import Parts
-from viewfinder.construction.remembered import Journal, RememberedCaptioner, RememberedModel
-from viewfinder.construction.truth import TruthGallery, TruthWriter, World, read_world
+from viewfinder.construction.pipelines import PipelineParts
+from viewfinder.construction.remembered import AnswerJournal, JournalledCaptioner, JournalledModel
+from viewfinder.construction.truth import CaptionedWorld, TruthGallery, TruthWriter, read_world
 from viewfinder.construction.written import ModelWriter
 from viewfinder.data import ReadReport
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.features import features
 from viewfinder.encoders.features.lookup import IMAGES
 from viewfinder.errors import BadInput
-from viewfinder.language import Loads, load_language_model
+from viewfinder.language import LoadsInBackground, load_language_model
 from viewfinder.library import Library
 
 MakeEncoder = Callable[[], Encoder]
@@ -38,7 +38,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Assembled:
+class ConstructionSetup:
     """What a run works with.
 
     Attributes:
@@ -49,15 +49,19 @@ class Assembled:
         reports: what was read.
     """
 
-    sources: tuple[Captioned, ...]
-    parts: Parts
+    sources: tuple[SourcePicture, ...]
+    parts: PipelineParts
     files: Mapping[str, Path]
     reports: tuple[ReadReport, ...]
 
 
-def assembled(
-    order: Order, journal: Journal, make_encoder: MakeEncoder, told: Told, progress: Progress = lambda done, total: None
-) -> Assembled:
+def prepare_construction(
+    order: ConstructionOrder,
+    journal: AnswerJournal,
+    make_encoder: MakeEncoder,
+    told: Notify,
+    progress: Progress = lambda done, total: None,
+) -> ConstructionSetup:
     """Reads the data, loads what is named, computes vectors where they are needed.
 
     Raises:
@@ -75,8 +79,8 @@ def assembled(
         gallery, brought = _encoded(order, own, make_encoder, told, progress)
     files = {**files_of(own), **brought.files}
     captioner = _captioner(order, journal, {**captions, **brought.captions}, files)
-    parts = Parts(writer, gallery, captioner, order.least_likeness, order.ceiling, order.seed)
-    return Assembled(tuple(taken_evenly(own, order.count)), parts, files, (report,))
+    parts = PipelineParts(writer, gallery, captioner, order.least_likeness, order.ceiling, order.seed)
+    return ConstructionSetup(tuple(take_evenly(own, order.count)), parts, files, (report,))
 
 
 @dataclass(frozen=True)
@@ -87,18 +91,20 @@ class _Brought:
     captions: Mapping[str, tuple[str, ...]]
 
 
-def _writer(order: Order, journal: Journal, world: World | None, told: Told) -> TextGenerator:
+def _writer(
+    order: ConstructionOrder, journal: AnswerJournal, world: CaptionedWorld | None, told: Notify
+) -> TextGenerator:
     if world is not None:
         return TruthWriter(world, order.seed)
     model = load_language_model(order.generator or "")
-    if isinstance(model, Loads):
+    if isinstance(model, LoadsInBackground):
         told(f"loading {model.name}")
         model.wait()
-    return ModelWriter(RememberedModel(model, journal), order.seed, order.seconds)
+    return ModelWriter(JournalledModel(model, journal), order.seed, order.seconds)
 
 
 def _captioner(
-    order: Order, journal: Journal, captions: Mapping[str, tuple[str, ...]], files: Mapping[str, Path]
+    order: ConstructionOrder, journal: AnswerJournal, captions: Mapping[str, tuple[str, ...]], files: Mapping[str, Path]
 ) -> Captioner:
     if order.captioner == CAPTIONS:
         return KnownCaptions(captions, order.seed)
@@ -107,11 +113,11 @@ def _captioner(
         facts = files[name].stat()
         return f"{facts.st_size} {facts.st_mtime_ns}"
 
-    return RememberedCaptioner(model_captioner(order.captioner, files), journal, mark)
+    return JournalledCaptioner(load_model_captioner(order.captioner, files), journal, mark)
 
 
 def _encoded(
-    order: Order, own: list[Captioned], make_encoder: MakeEncoder, told: Told, progress: Progress
+    order: ConstructionOrder, own: list[SourcePicture], make_encoder: MakeEncoder, told: Notify, progress: Progress
 ) -> tuple[GalleryRetriever, _Brought]:
     """Pictures seen through an encoder: those of the split, of another folder, or of a library."""
     if order.gallery is None:
@@ -132,10 +138,10 @@ def _encoded(
 
 
 def _vectors(
-    folder: Path, files: Mapping[str, Path], encoder: Encoder, out: Path | None, told: Told, progress: Progress
-) -> Vectors:
+    folder: Path, files: Mapping[str, Path], encoder: Encoder, out: Path | None, told: Notify, progress: Progress
+) -> NamedVectors:
     told(f"vectors of the pictures in {folder}")
-    return vectors_of(files, features(folder, encoder, out=out, progress=progress), encoder)
+    return name_vectors(files, features(folder, encoder, out=out, progress=progress), encoder)
 
 
 def _of_folder(folder: Path, captioned: bool) -> _Brought:
@@ -149,10 +155,10 @@ def _of_folder(folder: Path, captioned: bool) -> _Brought:
         raise BadInput(f"{folder}: no captions here (captions.csv, annotations/); name a model with --captioner")
     inner = folder / IMAGES if (folder / IMAGES).is_dir() else folder
     found = scan([inner])
-    return _Brought({named(file.path, found.roots[0], GALLERY): file.path for file in found.files}, {})
+    return _Brought({sample_name(file.path, found.roots[0], GALLERY): file.path for file in found.files}, {})
 
 
-def _of_library(library: Library) -> tuple[Vectors, _Brought]:
+def _of_library(library: Library) -> tuple[NamedVectors, _Brought]:
     """A library's pictures by their ids, as far as their files are there."""
     snapshot = library.gallery().snapshot
     files: dict[str, Path] = {}
@@ -163,4 +169,4 @@ def _of_library(library: Library) -> tuple[Vectors, _Brought]:
             files[f"{GALLERY}/{picture}{file.suffix.lower()}"] = file
             rows.append(row)
     captions = {name: said for name, row in zip(files, rows, strict=True) if (said := snapshot.captions(row))}
-    return Vectors(tuple(files), np.asarray(snapshot.matrix_nd[rows], np.float32)), _Brought(files, captions)
+    return NamedVectors(tuple(files), np.asarray(snapshot.matrix_nd[rows], np.float32)), _Brought(files, captions)

@@ -43,7 +43,7 @@ class LanguageModel(Protocol):
 
 
 @runtime_checkable
-class Loads(Protocol):
+class LoadsInBackground(Protocol):
     """A model that loads in the background. Until then `complete` fails at once, so that no talk waits for it."""
 
     def wait(self) -> None:
@@ -55,7 +55,7 @@ class Loads(Protocol):
         ...
 
 
-def cut(text: str, stop: Sequence[str]) -> str:
+def cut_at_stop(text: str, stop: Sequence[str]) -> str:
     """A continuation from its first word up to the first of `stop`, without blanks around it.
 
     >>> cut(" Is it big? yes", ["no", "?"]), cut("\\n one two", ["\\n"])

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from viewfinder.errors import BadInput, LanguageModelFailed
-from viewfinder.language.base import cut
-from viewfinder.language.patience import within
+from viewfinder.language.base import cut_at_stop
+from viewfinder.language.patience import run_within
 
 KEY = "VIEWFINDER_LANGUAGE_MODEL_KEY"
 """The environment variable that holds the endpoint's key. The key is sent, never shown."""
@@ -60,7 +60,7 @@ class Endpoint:
         }
         until = time.monotonic() + seconds
         try:
-            text = within(seconds, lambda: self._said(prompt, parameters, until), daemon=True)
+            text = run_within(seconds, lambda: self._said(prompt, parameters, until), daemon=True)
         except LanguageModelFailed:
             raise
         except (TimeoutError, httpx.TimeoutException):
@@ -70,7 +70,7 @@ class Endpoint:
         except Exception as error:
             # Not its text: it may quote the key.
             raise LanguageModelFailed(f"{self.name} broke off ({type(error).__name__})") from None
-        if said := cut(text, stop):
+        if said := cut_at_stop(text, stop):
             return said
         raise LanguageModelFailed(f"{self.name} said nothing")
 
@@ -135,7 +135,7 @@ def _complained_of(body: bytes, refused: frozenset[str]) -> str | None:
     return next((name for name in OPTIONAL if name not in refused and re.search(rf"\b{name}\b", complaint)), None)
 
 
-def endpoint_at(source: str) -> Endpoint:
+def parse_endpoint(source: str) -> Endpoint:
     """The endpoint that "http(s)://host/v1#MODEL" names.
 
     Raises:

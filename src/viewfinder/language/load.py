@@ -7,8 +7,8 @@ import threading
 
 from viewfinder.errors import BadInput
 from viewfinder.language.base import LanguageModel
-from viewfinder.language.endpoint import endpoint_at
-from viewfinder.language.local import Local, local_at
+from viewfinder.language.endpoint import parse_endpoint
+from viewfinder.language.local import LocalModel, find_local_model
 
 DEFAULT = "VIEWFINDER_LANGUAGE_MODEL"
 """The environment variable that names the model where nothing else does."""
@@ -36,7 +36,7 @@ def load_language_model(source: str = "") -> LanguageModel:
         )
     with _lock:
         model = _kept.get(named)
-        if model is None or (isinstance(model, Local) and model.failed):
-            model = endpoint_at(named) if named.startswith(("http://", "https://")) else local_at(named)
+        if model is None or (isinstance(model, LocalModel) and model.failed):
+            model = parse_endpoint(named) if named.startswith(("http://", "https://")) else find_local_model(named)
             _kept[named] = model
         return model

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from viewfinder.errors import BadInput, LanguageModelFailed, ViewfinderError
-from viewfinder.language.base import cut
-from viewfinder.language.patience import within
+from viewfinder.language.base import cut_at_stop
+from viewfinder.language.patience import run_within
 
 SMALL = 1_000_000_000
 """Parameters below which one thread computes: a turn shares its cores with searches, and waits less than it gains."""
@@ -23,20 +23,20 @@ LONGEST = 2048
 
 
 @dataclass(frozen=True)
-class Network:
+class LoadedModel:
     """A loaded model and what its texts are made of."""
 
     model: Any
     tokenizer: Any
 
 
-class Local:
+class LocalModel:
     """The `LanguageModel` that `load` returns, loaded when it is first asked for a text; it continues one at a time."""
 
-    def __init__(self, name: str, load: Callable[[], Network], *, daemon: bool) -> None:
+    def __init__(self, name: str, load: Callable[[], LoadedModel], *, daemon: bool) -> None:
         self.name = name
         self._load = load
-        self._network: Network | None = None
+        self._network: LoadedModel | None = None
         self._error: ViewfinderError | None = None
         self._busy = threading.Lock()
         self._loading = threading.Thread(target=self._loaded, name=f"loading {name}", daemon=daemon)
@@ -86,12 +86,12 @@ class Local:
                 self._busy.release()
 
         try:
-            text = within(seconds, work, daemon=False)
+            text = run_within(seconds, work, daemon=False)
         except TimeoutError:
             raise LanguageModelFailed(f"{self.name} took longer than {seconds:g} s") from None
         except Exception as error:
             raise LanguageModelFailed(f"{self.name} failed ({type(error).__name__})") from error
-        if said := cut(text, stop):
+        if said := cut_at_stop(text, stop):
             return said
         raise LanguageModelFailed(f"{self.name} said nothing")
 
@@ -112,7 +112,7 @@ class Local:
             logging.getLogger(__name__).warning("%s", self._error)
 
 
-def local_at(source: str) -> Local:
+def find_local_model(source: str) -> LocalModel:
     """The model in a .gguf file, in a folder as save_pretrained writes it, or of a name on the hub.
 
     Raises:
@@ -123,14 +123,14 @@ def local_at(source: str) -> Local:
         if not path.is_file():
             raise BadInput(f"there is no language model {path}: give a .gguf file, a model folder or a hub name")
         location = path.resolve()
-        return Local(path.stem, lambda: _network(str(location.parent), {"gguf_file": location.name}), daemon=False)
-    from viewfinder.encoders.checkpoints import find  # brings torch along
+        return LocalModel(path.stem, lambda: _network(str(location.parent), {"gguf_file": location.name}), daemon=False)
+    from viewfinder.encoders.checkpoints import find_checkpoint  # brings torch along
 
-    found = find(source)
-    return Local(found.name, lambda: _network(found.location, found.options), daemon=found.folder is None)
+    found = find_checkpoint(source)
+    return LocalModel(found.name, lambda: _network(found.location, found.options), daemon=found.folder is None)
 
 
-def _network(location: str, options: dict[str, Any]) -> Network:
+def _network(location: str, options: dict[str, Any]) -> LoadedModel:
     """Model and tokenizer, every weight of it.
 
     Raises:
@@ -139,9 +139,9 @@ def _network(location: str, options: dict[str, Any]) -> Network:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from viewfinder.encoders.checkpoints import quiet
+    from viewfinder.encoders.checkpoints import silence_transformers
 
-    with quiet():
+    with silence_transformers():
         tokenizer = AutoTokenizer.from_pretrained(location, **options)
         load: Callable[..., Any] = AutoModelForCausalLM.from_pretrained
         model, report = load(location, **options, dtype=torch.float32, output_loading_info=True)
@@ -151,11 +151,17 @@ def _network(location: str, options: dict[str, Any]) -> Network:
             f"{location} is no whole language model: {len(missing)} weights are missing ({missing[0]}, ...); give a "
             "checkpoint of a causal language model"
         )
-    return Network(model.eval(), tokenizer)
+    return LoadedModel(model.eval(), tokenizer)
 
 
 def _continued(
-    network: Network, prompt: str, stop: Sequence[str], most_tokens: int, temperature: float, seed: int, until: float
+    network: LoadedModel,
+    prompt: str,
+    stop: Sequence[str],
+    most_tokens: int,
+    temperature: float,
+    seed: int,
+    until: float,
 ) -> str:
     """The continuation up to `stop`, token by token until `until`.
 
@@ -173,7 +179,7 @@ def _continued(
 
     def is_enough(tokens: Any, scores: Any, **options: Any) -> Any:
         text = written(tokens)
-        done = time.monotonic() > until or (bool(text.strip()) and cut(text, stop) != text.strip())
+        done = time.monotonic() > until or (bool(text.strip()) and cut_at_stop(text, stop) != text.strip())
         return torch.full((1,), done, dtype=torch.bool)
 
     with _one_thread(model), torch.inference_mode(), torch.random.fork_rng(devices=[]):

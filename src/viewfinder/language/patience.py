@@ -9,7 +9,7 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 
-def within(seconds: float, work: Callable[[], Result], *, daemon: bool) -> Result:
+def run_within(seconds: float, work: Callable[[], Result], *, daemon: bool) -> Result:
     """What `work` returns, or raises, if it is done in so many seconds.
 
     Args:

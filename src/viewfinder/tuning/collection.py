@@ -17,7 +17,7 @@ from viewfinder.data import (
     read_catalogue,
 )
 from viewfinder.encoders.starter import StarterEncoder
-from viewfinder.encoders.starter.fit import Captioned, FitSettings
+from viewfinder.encoders.starter.fit import CaptionedVectors, FitSettings
 from viewfinder.errors import BadInput
 from viewfinder.library import Library
 from viewfinder.pictures import Decoders, Read, scan
@@ -63,9 +63,9 @@ def tune(
         raise BadInput(f"{len(said)} pictures with captions were found; tuning needs at least {FEWEST}")
     tell(f"{sum(len(texts) for texts, _ in said.values())} texts of {len(said)} pictures")
     kind = _captioned(library, encoder, said)
-    from viewfinder.encoders.starter.refine import refine
+    from viewfinder.encoders.starter.refine import refine_head
 
-    refined = refine(
+    refined = refine_head(
         encoder.head, kind, TUNED, report=lambda epoch, mrr: tell(f"epoch {epoch}: held-out reciprocal rank {mrr:.3f}")
     )
     if refined.chosen != "shipped":
@@ -73,14 +73,14 @@ def tune(
     return TuneReport(len(kind), len(kind.captions_ms), refined.chosen, refined.held_out, library.encoder.version)
 
 
-Said = tuple[list[str], list[str]]
+PictureTexts = tuple[list[str], list[str]]
 """Texts about a picture, and catalogue values that hold for it."""
 
 
-def _said(library: Library, captions: Path | None, catalogue: Path | None) -> dict[Path, Said]:
+def _said(library: Library, captions: Path | None, catalogue: Path | None) -> dict[Path, PictureTexts]:
     """What the tables say, by file: pictures of the library, or else files that lie beside the table."""
     there = [Path(file.path) for row in library.store.rows() for file in row.files]
-    said: dict[Path, Said] = {}
+    said: dict[Path, PictureTexts] = {}
     if captions is not None:
         pictures, _ = read_captions_csv(captions)
         for path, positions in _matched([str(picture.path) for picture in pictures], there, captions).items():
@@ -127,7 +127,7 @@ def _is_number(value: str) -> bool:
     return bool(re.fullmatch(r"[\d.,:/ -]+", value))
 
 
-def _captioned(library: Library, encoder: StarterEncoder, said: Mapping[Path, Said]) -> Captioned:
+def _captioned(library: Library, encoder: StarterEncoder, said: Mapping[Path, PictureTexts]) -> CaptionedVectors:
     """Raw vectors of the pictures (stored ones where the library has them) and sentence vectors of the texts."""
     ids = {file.path: row.id for row in library.store.rows() for file in row.files}
     known = [path for path in said if str(path) in ids]
@@ -138,7 +138,7 @@ def _captioned(library: Library, encoder: StarterEncoder, said: Mapping[Path, Sa
     texts = [said[path][0] for path in paths]
     owners_m = np.repeat(np.arange(len(paths)), [len(found) for found in texts])
     captions_ms = encoder.sentences([text for found in texts for text in found])
-    kind = Captioned(np.stack([raw[path] for path in paths])[None], captions_ms, owners_m)
+    kind = CaptionedVectors(np.stack([raw[path] for path in paths])[None], captions_ms, owners_m)
     return with_labels(kind, encoder, [said[path] for path in paths])
 
 

@@ -9,7 +9,7 @@ STRENGTH = 1e-3
 """Of the logistic regression, as scikit-learn counts it: small is cautious."""
 
 
-def familiarity(
+def fit_familiarity(
     plain_ng: Float[np.ndarray, "n g"], against_mg: Float[np.ndarray, "m g"]
 ) -> tuple[Float32[np.ndarray, " g"], float]:
     """Weights and bias of a logistic regression; both kinds count alike, however many pictures there are of each."""

@@ -20,19 +20,19 @@ from torch.nn.functional import normalize, relu
 from viewfinder.questioners.trained import meaning
 from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.training import Batches, shuffled
-from viewfinder.tuning.pool import Pooled, asked_text
-from viewfinder.tuning.replies import value_of
-from viewfinder.tuning.talks import Talks
+from viewfinder.tuning.pool import PoolEntry, normalized_question
+from viewfinder.tuning.replies import answer_value
+from viewfinder.tuning.talks import QuestionDialogues
 
 
-class Columns:
+class AnswerColumns:
     """The answers of all questions that are foretold, one after the other: question q has some columns of them.
 
     `own_a` says which set of answers a column belongs to: paraphrases have one set between them, that of the most
     frequent of them.
     """
 
-    def __init__(self, pool: Sequence[Pooled], vectors: SentenceVectors) -> None:
+    def __init__(self, pool: Sequence[PoolEntry], vectors: SentenceVectors) -> None:
         self.asked = [at for at, question in enumerate(pool) if question.foretold and question.meaning == at]
         self.first = dict(zip(self.asked, _starts(pool, self.asked), strict=True))
         self.answers = {at: {answer: n for n, answer in enumerate(pool[at].answers)} for at in self.asked}
@@ -49,7 +49,7 @@ class Columns:
         return range(self.first[question], self.first[question] + len(self.answers[question]))
 
 
-def _starts(pool: Sequence[Pooled], asked: Sequence[int]) -> list[int]:
+def _starts(pool: Sequence[PoolEntry], asked: Sequence[int]) -> list[int]:
     return [int(start) for start in np.cumsum([0, *(len(pool[at].answers) for at in asked)])[:-1]]
 
 
@@ -69,7 +69,7 @@ class AnswerBatch(NamedTuple):
 class AnswerData:
     """Every answer of the talks that is among the known ones of a question that is foretold."""
 
-    def __init__(self, talks: Talks, pool: Sequence[Pooled], columns: Columns) -> None:
+    def __init__(self, talks: QuestionDialogues, pool: Sequence[PoolEntry], columns: AnswerColumns) -> None:
         self.raw_mg, self._columns = talks.raw_mg, columns
         by_meaning = {meaning(pool[at].text): at for at in columns.asked}
         samples = [
@@ -77,8 +77,8 @@ class AnswerData:
             for row, talk in zip(talks.rows_n.tolist(), talks.dialogues, strict=True)
             if row >= 0
             for said in talk.rounds
-            if (at := by_meaning.get(meaning(asked_text(said.question)))) is not None
-            and (value := value_of(said.question, said.answer)) in columns.answers[at]
+            if (at := by_meaning.get(meaning(normalized_question(said.question)))) is not None
+            and (value := answer_value(said.question, said.answer)) in columns.answers[at]
         ]
         self.samples_n3 = np.array(samples, np.intp).reshape(-1, 3)
         self._widest = max((len(answers) for answers in columns.answers.values()), default=0)
@@ -102,7 +102,7 @@ class AnswerData:
         return shuffled(len(self), min(size, len(self)), self.batch, epoch=epoch, seed=seed)
 
 
-class ForetellingNetwork(nn.Module):
+class AnswerNetwork(nn.Module):
     """The two towers."""
 
     question_as: Tensor
@@ -112,7 +112,7 @@ class ForetellingNetwork(nn.Module):
     deviation_g: Tensor
     beta: Tensor
 
-    def __init__(self, columns: Columns, raw_mg: Float[np.ndarray, "m g"], hidden: int, width: int) -> None:
+    def __init__(self, columns: AnswerColumns, raw_mg: Float[np.ndarray, "m g"], hidden: int, width: int) -> None:
         super().__init__()
         wide_mg = raw_mg.astype(np.float32)
         deviation_g = wide_mg.std(axis=0)
@@ -164,13 +164,13 @@ class ForetellingNetwork(nn.Module):
         }
 
 
-def foretelling_loss(network: nn.Module, batch: AnswerBatch) -> tuple[Tensor, Mapping[str, Tensor]]:
+def answer_loss(network: nn.Module, batch: AnswerBatch) -> tuple[Tensor, Mapping[str, Tensor]]:
     """Cross-entropy of the answers that were given, over those of the question."""
     logits_ba = network(batch)
     return nn.functional.cross_entropy(logits_ba, batch.answer_b), {}
 
 
-class Told(NamedTuple):
+class HeldOutAnswers(NamedTuple):
     """Held-out answers: the sample's question, whether the likeliest answer was right, and log-chances in nats.
 
     `plain` and `log_plain` are the same for knowing nothing of the picture.
@@ -183,15 +183,15 @@ class Told(NamedTuple):
     log_plain_n: Float[np.ndarray, " n"]
 
 
-def tell(network: ForetellingNetwork, data: AnswerData) -> Told:
+def measure_answers(network: AnswerNetwork, data: AnswerData) -> HeldOutAnswers:
     """How the network does on held-out answers."""
     with torch.no_grad():
         parts = [_told(network, data, at) for at in range(0, len(data), 512)]
     question, right, plain, log, log_plain = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Told(question, right, plain, log, log_plain)
+    return HeldOutAnswers(question, right, plain, log, log_plain)
 
 
-def _told(network: ForetellingNetwork, data: AnswerData, at: int) -> list[np.ndarray]:
+def _told(network: AnswerNetwork, data: AnswerData, at: int) -> list[np.ndarray]:
     """The next few held-out answers, columns as in `Told`."""
     rows = np.arange(at, min(at + 512, len(data)))
     batch = data.batch(rows)
@@ -202,10 +202,10 @@ def _told(network: ForetellingNetwork, data: AnswerData, at: int) -> list[np.nda
     return [data.samples_n3[rows, 1], *right, *given]
 
 
-def foretelling_figures(network: nn.Module, data: AnswerData) -> dict[str, float]:
+def answer_figures(network: nn.Module, data: AnswerData) -> dict[str, float]:
     """Means over held-out answers; "bits" is what the picture adds to knowing how a question is usually answered."""
-    assert isinstance(network, ForetellingNetwork)
-    told = tell(network, data)
+    assert isinstance(network, AnswerNetwork)
+    told = measure_answers(network, data)
     return {
         "loss": float(-told.log_n.mean()),
         "accuracy": float(told.right_n.mean()),
@@ -217,12 +217,12 @@ def foretelling_figures(network: nn.Module, data: AnswerData) -> dict[str, float
 BETAS = tuple(round(0.05 * step, 2) for step in range(1, 41))
 
 
-def calibrate(network: ForetellingNetwork, data: AnswerData) -> float:
+def calibrate_answers(network: AnswerNetwork, data: AnswerData) -> float:
     """Sets the inverse temperature of what the picture says, so that held-out answers are likeliest; gives it."""
     losses = []
     for beta in BETAS:
         network.beta.fill_(beta)
-        losses.append(foretelling_figures(network, data)["loss"])
+        losses.append(answer_figures(network, data)["loss"])
     best = BETAS[int(np.argmin(losses))]
     network.beta.fill_(best)
     return best

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from viewfinder.encoders.starter import StarterEncoder
-from viewfinder.encoders.starter.fit import Captioned
+from viewfinder.encoders.starter.fit import CaptionedVectors
 
 LABEL_SHARE = (0.002, 0.5)
 """A word is a label if it holds for at least and at most this share of the pictures ..."""
@@ -33,8 +33,8 @@ _LITTLE_WORDS = frozenset(
 
 
 def with_labels(
-    kind: Captioned, encoder: StarterEncoder, said: Sequence[tuple[Sequence[str], Sequence[str]]]
-) -> Captioned:
+    kind: CaptionedVectors, encoder: StarterEncoder, said: Sequence[tuple[Sequence[str], Sequence[str]]]
+) -> CaptionedVectors:
     """The kind with the words that hold for many of its pictures, for `said` as in `labels_of`."""
     labels, holds_nl = labels_of(said)
     if not labels:

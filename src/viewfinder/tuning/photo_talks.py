@@ -69,7 +69,7 @@ def _question(record: Mapping[str, Any]) -> PhotoQuestion:
     )
 
 
-def photo_talks(pictures: Sequence[CaptionedPicture], questions: Sequence[PhotoQuestion]) -> list[Dialogue]:
+def photo_dialogues(pictures: Sequence[CaptionedPicture], questions: Sequence[PhotoQuestion]) -> list[Dialogue]:
     """All that captions answer, as talks of ten rounds that begin with one of the captions; the same every time."""
     talks: list[Dialogue] = []
     for picture in pictures:

@@ -11,30 +11,39 @@ import torch
 from torch import nn
 
 from viewfinder.retrievers.shared.sentences import SentenceVectors
-from viewfinder.training import Card, Fitted, Job, OneCycle, Training, fit, load_network, seed_all
-from viewfinder.tuning.foretelling import (
-    AnswerData,
-    Columns,
-    ForetellingNetwork,
-    calibrate,
-    foretelling_figures,
-    foretelling_loss,
+from viewfinder.training import (
+    Card,
+    OneCycle,
+    TrainingJob,
+    TrainingResult,
+    TrainingSettings,
+    fit,
+    load_network,
+    seed_all,
 )
-from viewfinder.tuning.pool import Pooled
-from viewfinder.tuning.question_plan import Network, QuestionPlan
-from viewfinder.tuning.selecting import SelectorNetwork, TalkData, selector_figures, selector_loss
-from viewfinder.tuning.talks import TalkSplits
+from viewfinder.tuning.foretelling import (
+    AnswerColumns,
+    AnswerData,
+    AnswerNetwork,
+    answer_figures,
+    answer_loss,
+    calibrate_answers,
+)
+from viewfinder.tuning.pool import PoolEntry
+from viewfinder.tuning.question_plan import NetworkSettings, QuestionPlan
+from viewfinder.tuning.selecting import SelectorData, SelectorNetwork, selector_figures, selector_loss
+from viewfinder.tuning.talks import DialogueSplits
 
 NO_ENCODER = "none"
 """What the card of a network says of the encoder where no picture is involved."""
 
 
 def train_selector(
-    plan: QuestionPlan, talks: TalkSplits, pool: tuple[Pooled, ...], vectors: SentenceVectors
-) -> tuple[SelectorNetwork, Fitted]:
+    plan: QuestionPlan, talks: DialogueSplits, pool: tuple[PoolEntry, ...], vectors: SentenceVectors
+) -> tuple[SelectorNetwork, TrainingResult]:
     """Learns which question of the pool comes next."""
     numbers = plan.settings.selector
-    train, val = TalkData(talks.train, pool, vectors), TalkData(talks.val, pool, vectors)
+    train, val = SelectorData(talks.train, pool, vectors), SelectorData(talks.val, pool, vectors)
     seed_all(plan.seed)
     rows = vectors.rows([question.text for question in pool])
     pool_qs = torch.from_numpy(vectors.matrix_ns[rows]).float()
@@ -49,33 +58,33 @@ def train_selector(
     return network, _fitted(plan, job, plan.out / "selector")
 
 
-def train_foretelling(
-    plan: QuestionPlan, talks: TalkSplits, pool: tuple[Pooled, ...], vectors: SentenceVectors, *, fewest: int
-) -> tuple[ForetellingNetwork, AnswerData, Fitted] | None:
+def train_answers(
+    plan: QuestionPlan, talks: DialogueSplits, pool: tuple[PoolEntry, ...], vectors: SentenceVectors, *, fewest: int
+) -> tuple[AnswerNetwork, AnswerData, TrainingResult] | None:
     """Learns how pictures answer; the network, calibrated, and the held-out answers. None where too few are known."""
     numbers = plan.settings.answers
-    columns = Columns(pool, vectors)
+    columns = AnswerColumns(pool, vectors)
     train, val = AnswerData(talks.train, pool, columns), AnswerData(talks.val, pool, columns)
     if talks.raw_version is None or len(train) < fewest or not len(val):
         return None
     plan.told(f"answers: {len(train):,} to learn from, {len(val):,} held out")
     seed_all(plan.seed)
-    network = ForetellingNetwork(columns, talks.train.raw_mg, numbers.hidden, numbers.width)
+    network = AnswerNetwork(columns, talks.train.raw_mg, numbers.hidden, numbers.width)
     job = _job(
         plan, numbers, network, "foretelling", talks.raw_version,
         batches=partial(train.epoch, numbers.batch),
-        loss=foretelling_loss,
-        validate=lambda module: foretelling_figures(module, val),
+        loss=answer_loss,
+        validate=lambda module: answer_figures(module, val),
     )  # fmt: skip
     fitted = _fitted(plan, job, plan.out / "answers")
     if fitted.ended != "asked":
-        calibrate(network.eval(), val)
+        calibrate_answers(network.eval(), val)
     return network, val, fitted
 
 
 def _job(
     plan: QuestionPlan,
-    numbers: Network,
+    numbers: NetworkSettings,
     network: nn.Module,
     name: str,
     encoder: str,
@@ -83,8 +92,8 @@ def _job(
     batches: Callable[[int, int], Any],
     loss: Callable[..., Any],
     validate: Callable[[nn.Module], Mapping[str, float]],
-) -> Job:
-    training = Training(
+) -> TrainingJob:
+    training = TrainingSettings(
         learning_rate=numbers.learning_rate,
         epochs=numbers.epochs,
         weight_decay=numbers.weight_decay,
@@ -92,10 +101,10 @@ def _job(
         seed=plan.seed,
     )
     card = Card(system=f"questions/{name}", preset="", encoder=encoder)
-    return Job(network=network, batches=batches, loss=loss, settings=training, card=card, validate=validate)
+    return TrainingJob(network=network, batches=batches, loss=loss, settings=training, card=card, validate=validate)
 
 
-def _fitted(plan: QuestionPlan, job: Job, out: Path) -> Fitted:
+def _fitted(plan: QuestionPlan, job: TrainingJob, out: Path) -> TrainingResult:
     """Trains, and leaves the best weights in the job's network."""
     fitted = fit(job, out, resume=plan.resume, shown=plan.shown, tensorboard=False, should_stop=plan.should_stop)
     if fitted.ended != "asked":

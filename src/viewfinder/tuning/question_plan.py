@@ -13,7 +13,7 @@ PRESETS = Path(__file__).with_name("questions.toml")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Network:
+class NetworkSettings:
     """The numbers of one of the two networks and of its training."""
 
     hidden: int
@@ -28,8 +28,8 @@ class Network:
 class QuestionSettings:
     """All numbers of a training of questions: a table of questions.toml."""
 
-    selector: Network
-    answers: Network
+    selector: NetworkSettings
+    answers: NetworkSettings
     pool: PoolSettings = field(default_factory=PoolSettings)
 
 

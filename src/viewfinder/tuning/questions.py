@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from viewfinder.encoders.features.places import is_writable, places_of
+from viewfinder.encoders.features.places import feature_folders, is_writable
 from viewfinder.errors import BadInput
 from viewfinder.questioners.trained.files import NO_PICTURES, SYSTEM
 from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.training.weights import NETWORK, Card
-from viewfinder.tuning.familiar import familiarity, standardised
-from viewfinder.tuning.pool import Pooled, build_pool
+from viewfinder.tuning.familiar import fit_familiarity, standardised
+from viewfinder.tuning.pool import PoolEntry, build_pool
 from viewfinder.tuning.question_plan import QuestionPlan, QuestionReport
-from viewfinder.tuning.talks import TalkSplits, read_against, read_talks
+from viewfinder.tuning.talks import DialogueSplits, read_dialogue_splits, read_unfamiliar_pictures
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from viewfinder.tuning.foretelling import ForetellingNetwork, Told
+    from viewfinder.tuning.foretelling import AnswerNetwork, HeldOutAnswers
 
 FILE = "questions.safetensors"
 FEWEST_ANSWERS = 100
@@ -39,7 +39,7 @@ def train_questions(plan: QuestionPlan) -> QuestionReport:
     """
     if not plan.resume and any(plan.out.glob("*/checkpoints/*.safetensors")):
         raise BadInput(f"{plan.out}: holds a training already; go on with it (--resume) or name another folder (--out)")
-    talks = read_talks(plan.data, plan.encoder, plan.features, plan.told)
+    talks = read_dialogue_splits(plan.data, plan.encoder, plan.features, plan.told)
     pool = build_pool(talks.train.dialogues, plan.settings.pool)
     if not pool:
         raise BadInput(
@@ -49,10 +49,10 @@ def train_questions(plan: QuestionPlan) -> QuestionReport:
     return _trained(plan, talks, pool, _sentences(plan, talks, pool))
 
 
-def _sentences(plan: QuestionPlan, talks: TalkSplits, pool: Sequence[Pooled]) -> SentenceVectors:
+def _sentences(plan: QuestionPlan, talks: DialogueSplits, pool: Sequence[PoolEntry]) -> SentenceVectors:
     """Vectors of everything that is said and of every answer."""
     home = plan.data[0] if plan.data[0].is_dir() else plan.data[0].parent
-    places = places_of(home, "sentences") if plan.features is None else [plan.features / "sentences"]
+    places = feature_folders(home, "sentences") if plan.features is None else [plan.features / "sentences"]
     place = plan.sentences or next((place for place in places if is_writable(place)), places[-1])
     answers = [answer for question in pool if question.foretold for answer in question.answers]
     texts = [*talks.train.texts, *talks.val.texts, *(question.text for question in pool), *answers]
@@ -60,11 +60,11 @@ def _sentences(plan: QuestionPlan, talks: TalkSplits, pool: Sequence[Pooled]) ->
 
 
 def _trained(
-    plan: QuestionPlan, talks: TalkSplits, pool: tuple[Pooled, ...], vectors: SentenceVectors
+    plan: QuestionPlan, talks: DialogueSplits, pool: tuple[PoolEntry, ...], vectors: SentenceVectors
 ) -> QuestionReport:
     """Both trainings, and the file that holds what came of them."""
-    from viewfinder.tuning.foretelling import foretelling_figures, tell
-    from viewfinder.tuning.question_jobs import train_foretelling, train_selector
+    from viewfinder.tuning.foretelling import answer_figures, measure_answers
+    from viewfinder.tuning.question_jobs import train_answers, train_selector
 
     selector, fitted = train_selector(plan, talks, pool, vectors)
     figures = {f"selector/{name}": value for name, value in fitted.figures.items()}
@@ -72,7 +72,7 @@ def _trained(
     if fitted.ended == "asked":
         return stopped
     arrays, told = selector.arrays(), None
-    answering = train_foretelling(plan, talks, pool, vectors, fewest=FEWEST_ANSWERS)
+    answering = train_answers(plan, talks, pool, vectors, fewest=FEWEST_ANSWERS)
     if answering is None:
         pool = tuple(replace(question, foretold=False) for question in pool)
     else:
@@ -80,30 +80,30 @@ def _trained(
         if fitted.ended == "asked":
             return stopped
         arrays |= network.arrays() | _familiar(plan, talks, network)
-        told = tell(network, held_out)
-        figures |= {f"answers/{name}": value for name, value in foretelling_figures(network, held_out).items()}
+        told = measure_answers(network, held_out)
+        figures |= {f"answers/{name}": value for name, value in answer_figures(network, held_out).items()}
     return _written(plan, talks, pool, vectors, told, arrays, figures)
 
 
-def _familiar(plan: QuestionPlan, talks: TalkSplits, network: ForetellingNetwork) -> dict[str, Tensor]:
+def _familiar(plan: QuestionPlan, talks: DialogueSplits, network: AnswerNetwork) -> dict[str, Tensor]:
     """What tells the pictures that were learnt from from those of `plan.against`; nothing where there are none."""
     import torch
 
     if not plan.against:
         return {}
     mean_g, deviation_g = network.mean_g.numpy(), network.deviation_g.numpy()
-    against_mg = read_against(plan.against, plan.encoder, plan.features)
+    against_mg = read_unfamiliar_pictures(plan.against, plan.encoder, plan.features)
     known_ng, others_mg = (standardised(raw, mean_g, deviation_g) for raw in (talks.train.raw_mg, against_mg))
-    weight_g, bias = familiarity(known_ng, others_mg)
+    weight_g, bias = fit_familiarity(known_ng, others_mg)
     return {"answering.familiar_g": torch.from_numpy(weight_g), "answering.familiar": torch.tensor(bias)}
 
 
 def _written(
     plan: QuestionPlan,
-    talks: TalkSplits,
-    pool: tuple[Pooled, ...],
+    talks: DialogueSplits,
+    pool: tuple[PoolEntry, ...],
     vectors: SentenceVectors,
-    told: Told | None,
+    told: HeldOutAnswers | None,
     arrays: Mapping[str, Tensor],
     figures: Mapping[str, float],
 ) -> QuestionReport:
@@ -131,7 +131,7 @@ def _written(
     return QuestionReport(plan.out / FILE, len(pool), foretold, figures)
 
 
-def question_records(pool: Sequence[Pooled], told: Told | None) -> list[dict[str, Any]]:
+def question_records(pool: Sequence[PoolEntry], told: HeldOutAnswers | None) -> list[dict[str, Any]]:
     """The pool as the card has it: `PoolQuestion` less what its text says."""
     total = sum(question.asked for question in pool)
     measured = {} if told is None else accuracies(told)
@@ -150,7 +150,7 @@ def question_records(pool: Sequence[Pooled], told: Told | None) -> list[dict[str
     ]
 
 
-def accuracies(told: Told) -> dict[int | None, tuple[float, float]]:
+def accuracies(told: HeldOutAnswers) -> dict[int | None, tuple[float, float]]:
     """By question: how often the likeliest answer was right, and how often the most frequent one; None: of all."""
     overall = float(told.right_n.mean()), float(told.plain_n.mean())
     found: dict[int | None, tuple[float, float]] = {None: overall}

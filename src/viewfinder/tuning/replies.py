@@ -26,7 +26,7 @@ _OPENING = re.compile(
 )
 
 
-def value_of(question: str, answer: str) -> str | None:
+def answer_value(question: str, answer: str) -> str | None:
     """The answer as a value that others share; "" where it is don't know, None where it says too much.
 
     >>> value_of("is there a cup?", "yes, just one"), value_of("what colour is the cup?", "It's blue, i'd say.")

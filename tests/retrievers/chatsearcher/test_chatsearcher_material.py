@@ -18,8 +18,8 @@ from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.data.records import write_json
 from viewfinder.data.splits import split_of
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.retrievers.chatsearcher.material import Material, read
-from viewfinder.retrievers.chatsearcher.settings import KINDS, Kind
+from viewfinder.retrievers.chatsearcher.material import TrainingData, read_training_data
+from viewfinder.retrievers.chatsearcher.settings import KINDS, ExampleKind
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import ColourEncoder, TinyPicture, tiny_pictures
 
@@ -35,10 +35,10 @@ def plan(*data: Path, told: list[str] | None = None) -> TrainPlan:
     )
 
 
-def material(*data: Path, split: Any = "train", kinds: Sequence[Kind] = KINDS, **known: Any) -> Material:
+def material(*data: Path, split: Any = "train", kinds: Sequence[ExampleKind] = KINDS, **known: Any) -> TrainingData:
     asked: dict[str, Any] = {"regions": False, "picture_first": 0.5, "image_first": True, "seed": 0}
     told = known.pop("told", None)
-    return read(plan(*data, told=told), split, kinds, **asked | known)
+    return read_training_data(plan(*data, told=told), split, kinds, **asked | known)
 
 
 def write_csv(folder: Path, pictures: list[TinyPicture]) -> None:

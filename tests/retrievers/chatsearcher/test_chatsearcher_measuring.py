@@ -13,25 +13,31 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
-from viewfinder.retrievers.chatsearcher.looks import Looks, looks_of
-from viewfinder.retrievers.chatsearcher.material import Material
-from viewfinder.retrievers.chatsearcher.measuring import Exam, chosen_leaning, measured, recall_of, threshold
+from viewfinder.retrievers.chatsearcher.looks import PictureFeatures, read_picture_features
+from viewfinder.retrievers.chatsearcher.material import TrainingData
+from viewfinder.retrievers.chatsearcher.measuring import (
+    ValidationExamples,
+    best_threshold,
+    choose_picture_bias,
+    recall_among,
+    validate_stage,
+)
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork
-from viewfinder.retrievers.chatsearcher.sequence import Codec, Lesson, Turn
-from viewfinder.retrievers.chatsearcher.settings import Kind, Mixture, Model, Stage
+from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, SequenceCodec, TrainingExample
+from viewfinder.retrievers.chatsearcher.settings import ExampleKind, Mixture, ModelSettings, Stage
 from viewfinder.testing import RAW_WIDTH
-from viewfinder.training.settings import Training
+from viewfinder.training.settings import TrainingSettings
 
 Made = Callable[..., ChatSearcherNetwork]
 SCORES = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=6)
 
 
-def user(*items: ImageItem | TextItem) -> Turn:
-    return Turn("user", items)
+def user(*items: ImageItem | TextItem) -> ExampleTurn:
+    return ExampleTurn("user", items)
 
 
-def answer(*items: ImageItem | TextItem) -> Turn:
-    return Turn("assistant", items)
+def answer(*items: ImageItem | TextItem) -> ExampleTurn:
+    return ExampleTurn("assistant", items)
 
 
 def shown(row: int) -> ImageItem:
@@ -48,18 +54,18 @@ def right(searches: list[float], talks: list[float], leaning: float) -> float:
 
 def test_a_leaning_that_parts_them_is_in_the_middle() -> None:
     """Margins -1 and 2 of searches, -5 and -3 of talks: the border lies half-way from -3 to -1."""
-    assert threshold(np.array([-1.0, 2.0]), np.array([-5.0, -3.0])) == 2
+    assert best_threshold(np.array([-1.0, 2.0]), np.array([-5.0, -3.0])) == 2
 
 
 def test_both_kinds_weigh_alike_however_many_there_are() -> None:
     """One search at 0 among ninety-nine talks above it, one below: to answer the search is worth 99 in 100 of them."""
     talks = np.array([*[1.0] * 98, -1.0])
-    assert threshold(np.array([0.0]), talks) == 0.5
+    assert best_threshold(np.array([0.0]), talks) == 0.5
 
 
 @given(SCORES, SCORES)
 def test_no_leaning_is_better(searches: list[float], talks: list[float]) -> None:
-    chosen = threshold(np.array(searches), np.array(talks))
+    chosen = best_threshold(np.array(searches), np.array(talks))
     most = max(right(searches, talks, tried / 2) for tried in range(-14, 15))
     assert right(searches, talks, chosen) == pytest.approx(most)
 
@@ -70,43 +76,45 @@ def test_no_leaning_is_better(searches: list[float], talks: list[float]) -> None
 def test_recall_counts_those_that_are_better() -> None:
     scores_qn = torch.tensor([[0.9, 0.5, 0.1], [0.9, 0.5, 0.1], [0.5, 0.5, 0.5]])
     right_q = torch.tensor([1, 2, 0])
-    assert recall_of(scores_qn, right_q, depth=1) == pytest.approx(1 / 3)  # the last one, which nothing beats
-    assert recall_of(scores_qn, right_q, depth=2) == pytest.approx(2 / 3)
+    assert recall_among(scores_qn, right_q, depth=1) == pytest.approx(1 / 3)  # the last one, which nothing beats
+    assert recall_among(scores_qn, right_q, depth=2) == pytest.approx(2 / 3)
 
 
 def test_scores_that_are_no_numbers_find_nothing() -> None:
-    assert recall_of(torch.full((2, 20), torch.nan), torch.tensor([0, 1])) == 0
+    assert recall_among(torch.full((2, 20), torch.nan), torch.tensor([0, 1])) == 0
 
 
 # -- an exam
 
 
-def exam_of(codec: Codec, **lessons: list[Lesson]) -> Exam:
+def exam_of(codec: SequenceCodec, **lessons: list[TrainingExample]) -> ValidationExamples:
     known: Any = {kind: tuple(some) for kind, some in lessons.items()}
     raw_ng = np.zeros((12, RAW_WIDTH), np.float32)
     rows = {f"p{row}": row for row in range(12)}
     mixture = Mixture(**dict.fromkeys(lessons, 1.0))
-    stage = Stage(name="instruction", mixture=mixture, training=Training(learning_rate=0.1, epochs=1))
-    return Exam.of(stage, Material(known, rows, raw_ng, None, "raw-1"), codec, 64, None)
+    stage = Stage(name="instruction", mixture=mixture, training=TrainingSettings(learning_rate=0.1, epochs=1))
+    return ValidationExamples.of(stage, TrainingData(known, rows, raw_ng, None, "raw-1"), codec, 64, None)
 
 
-def search(kind: Kind, *rows: int) -> Lesson:
+def search(kind: ExampleKind, *rows: int) -> TrainingExample:
     """A picture is shown for every request; the last one is what is meant."""
     turns = [turn for row in rows for turn in (user(TextItem("red")), answer(shown(row)))]
-    return Lesson(tuple(turns), kind)
+    return TrainingExample(tuple(turns), kind)
 
 
 @pytest.fixture(scope="module")
-def looks(small: Model, network_of: Made) -> Looks:
+def looks(small: ModelSettings, network_of: Made) -> PictureFeatures:
     """Twelve pictures."""
     network, draw = network_of(small), np.random.default_rng(0)
     raw_ng = draw.normal(size=(12, RAW_WIDTH)).astype(np.float32)
-    return looks_of(network.whole_input, network.region_input, raw_ng, draw.normal(size=(12, 36, 3)).astype(np.float16))
+    return read_picture_features(
+        network.whole_input, network.region_input, raw_ng, draw.normal(size=(12, 36, 3)).astype(np.float16)
+    )
 
 
 @torch.no_grad()
 def test_the_last_picture_of_every_lesson_is_looked_for_among_all_that_are(
-    small: Model, network_of: Made, codec: Codec, looks: Looks
+    small: ModelSettings, network_of: Made, codec: SequenceCodec, looks: PictureFeatures
 ) -> None:
     """Against the same done one lesson at a time, by sorting."""
     network = network_of(small)
@@ -122,7 +130,7 @@ def test_the_last_picture_of_every_lesson_is_looked_for_among_all_that_are(
         state_h = network(batch, looks.of(batch.rows_c))[0, batch.cls_c[-1] - 1]
         order = (pictures_nd @ network.queries(state_h[None])[0]).argsort(descending=True).tolist()
         places[lesson.kind].append(order.index(int(lesson.pictures[-1][1:])))
-    figures = measured(network, looks, exam, lambda *_: (torch.tensor(2.0), {}))
+    figures = validate_stage(network, looks, exam, lambda *_: (torch.tensor(2.0), {}))
     expected = {kind: float(np.mean([place < 10 for place in some])) for kind, some in places.items()}
     assert (figures["recall_tchat"], figures["recall_mchat"]) == (expected["tchat"], expected["mchat"])
     assert min(expected.values()) < 1 and figures["loss"] == 2
@@ -130,14 +138,16 @@ def test_the_last_picture_of_every_lesson_is_looked_for_among_all_that_are(
 
 
 @torch.no_grad()
-def test_the_leaning_is_chosen_by_how_answers_begin(small: Model, network_of: Made, codec: Codec, looks: Looks) -> None:
+def test_the_leaning_is_chosen_by_how_answers_begin(
+    small: ModelSettings, network_of: Made, codec: SequenceCodec, looks: PictureFeatures
+) -> None:
     """Every answer of a lesson counts once, where it begins; words behind a picture and a user's pictures do not."""
     network = network_of(small)
-    talk = Lesson((user(shown(0), TextItem("what is it")), answer(TextItem("red"))), "visual")
-    both = Lesson((user(shown(1)), answer(shown(2), TextItem("it is red")), user(), answer(shown(4))), "mchat")
+    talk = TrainingExample((user(shown(0), TextItem("what is it")), answer(TextItem("red"))), "visual")
+    both = TrainingExample((user(shown(1)), answer(shown(2), TextItem("it is red")), user(), answer(shown(4))), "mchat")
     exam = exam_of(codec, mchat=[both], visual=[talk])
 
-    def margins(lesson: Lesson) -> list[float]:
+    def margins(lesson: TrainingExample) -> list[float]:
         batch = exam.course.batch(np.array([exam.course.lessons.index(lesson)]))
         found = []
         for at, number in enumerate(batch.numbers_bl[0].tolist()):
@@ -148,22 +158,24 @@ def test_the_leaning_is_chosen_by_how_answers_begin(small: Model, network_of: Ma
         return found
 
     assert len(margins(both)) == 2 and len(margins(talk)) == 1
-    expected = threshold(np.array(margins(both)), np.array(margins(talk)))
-    assert chosen_leaning(network, looks, exam, 9.0) == pytest.approx(expected, abs=1e-4)
+    expected = best_threshold(np.array(margins(both)), np.array(margins(talk)))
+    assert choose_picture_bias(network, looks, exam, 9.0) == pytest.approx(expected, abs=1e-4)
 
 
 def test_without_talks_of_both_sorts_the_default_stays(
-    small: Model, network_of: Made, codec: Codec, looks: Looks
+    small: ModelSettings, network_of: Made, codec: SequenceCodec, looks: PictureFeatures
 ) -> None:
     exam = exam_of(codec, tchat=[search("tchat", 1)])
-    assert chosen_leaning(network_of(small), looks, exam, 0.25) == 0.25
+    assert choose_picture_bias(network_of(small), looks, exam, 0.25) == 0.25
 
 
-def nothing(network: ChatSearcherNetwork, looks: Looks, batch: Any) -> tuple[Tensor, dict[str, Tensor]]:
+def nothing(network: ChatSearcherNetwork, looks: PictureFeatures, batch: Any) -> tuple[Tensor, dict[str, Tensor]]:
     return torch.tensor(0.0), {}
 
 
 @torch.no_grad()
-def test_words_alone_have_no_recall(small: Model, network_of: Made, codec: Codec, looks: Looks) -> None:
-    talk = Lesson((user(TextItem("what is it")), answer(TextItem("red"))), "visual")
-    assert measured(network_of(small), looks, exam_of(codec, visual=[talk] * 3), nothing) == {"loss": 0}
+def test_words_alone_have_no_recall(
+    small: ModelSettings, network_of: Made, codec: SequenceCodec, looks: PictureFeatures
+) -> None:
+    talk = TrainingExample((user(TextItem("what is it")), answer(TextItem("red"))), "visual")
+    assert validate_stage(network_of(small), looks, exam_of(codec, visual=[talk] * 3), nothing) == {"loss": 0}

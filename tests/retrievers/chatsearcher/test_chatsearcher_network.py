@@ -14,25 +14,35 @@ from torch import nn
 from torch.nn.functional import normalize
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
-from viewfinder.retrievers.chatsearcher.batch import Batch, batch_of
-from viewfinder.retrievers.chatsearcher.language import SPECIAL, drawn, grown, grown_head
-from viewfinder.retrievers.chatsearcher.looks import AT_ONCE, Looks, Perceiver, looks_of
-from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, Sizes
-from viewfinder.retrievers.chatsearcher.pieces import Tokeniser
-from viewfinder.retrievers.chatsearcher.sequence import Codec, Lesson, Turn
-from viewfinder.retrievers.chatsearcher.settings import LossSettings, Model
+from viewfinder.retrievers.chatsearcher.batch import SequenceBatch, make_batch
+from viewfinder.retrievers.chatsearcher.language import (
+    SPECIAL,
+    add_special_pieces,
+    add_special_scores,
+    draw_language_model,
+)
+from viewfinder.retrievers.chatsearcher.looks import (
+    PICTURES_AT_ONCE,
+    Perceiver,
+    PictureFeatures,
+    read_picture_features,
+)
+from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, InputSizes
+from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
+from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, SequenceCodec, TrainingExample
+from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
 from viewfinder.testing import RAW_WIDTH
 
 Made = Callable[..., ChatSearcherNetwork]
 
-LONG = Lesson(
+LONG = TrainingExample(
     (
-        Turn("user", (ImageItem("b"), TextItem("more blue"))),
-        Turn("assistant", (ImageItem("a"), TextItem("it is blue"))),
+        ExampleTurn("user", (ImageItem("b"), TextItem("more blue"))),
+        ExampleTurn("assistant", (ImageItem("a"), TextItem("it is blue"))),
     ),
     "mchat",
 )
-SHORT = Lesson((Turn("user", (TextItem("red"),)), Turn("assistant", (ImageItem("c"),))), "tchat")
+SHORT = TrainingExample((ExampleTurn("user", (TextItem("red"),)), ExampleTurn("assistant", (ImageItem("c"),))), "tchat")
 ROWS = {"a": 0, "b": 1, "c": 2}
 
 
@@ -41,8 +51,8 @@ def lengths(texts: Sequence[str]) -> Float[ndarray, "k s"]:
     return np.array([[0.1 * len(text)] * RAW_WIDTH for text in texts])
 
 
-def batch(codec: Codec, *lessons: Lesson) -> Batch:
-    return batch_of(codec, [codec.lesson(one) for one in lessons], ROWS, lengths if codec.says else None)
+def batch(codec: SequenceCodec, *lessons: TrainingExample) -> SequenceBatch:
+    return make_batch(codec, [codec.lesson(one) for one in lessons], ROWS, lengths if codec.says else None)
 
 
 @pytest.fixture(scope="module")
@@ -52,16 +62,16 @@ def raw() -> tuple[Float[ndarray, "n g"], Float[ndarray, "n r e"]]:
     return draw.normal(size=(3, RAW_WIDTH)).astype(np.float32), draw.normal(size=(3, 36, 3)).astype(np.float16)
 
 
-def seen(network: ChatSearcherNetwork, raw: tuple[Float[ndarray, "n g"], Float[ndarray, "n r e"]]) -> Looks:
-    return looks_of(network.whole_input, network.region_input if network.settings.tokens else None, *raw)
+def seen(network: ChatSearcherNetwork, raw: tuple[Float[ndarray, "n g"], Float[ndarray, "n r e"]]) -> PictureFeatures:
+    return read_picture_features(network.whole_input, network.region_input if network.settings.tokens else None, *raw)
 
 
 @torch.no_grad()
 def test_every_place_has_its_vector(
-    small: Model, network_of: Made, tokeniser: Tokeniser, raw: tuple[ndarray, ndarray]
+    small: ModelSettings, network_of: Made, tokeniser: TokenizerRecord, raw: tuple[ndarray, ndarray]
 ) -> None:
     """<s> USER: red SAID ASSISTANT: [IMG] CLS q1 q2 [/IMG] </s>, of picture c."""
-    network, codec = network_of(replace(small, says=True)), Codec(tokeniser, tokens=2, says=True)
+    network, codec = network_of(replace(small, says=True)), SequenceCodec(tokeniser, tokens=2, says=True)
     looks = seen(network, raw)
     found_lh = network.embedded(batch(codec, SHORT), looks.of(torch.tensor([2])))[0]
     table_vh = network.language.embed_tokens.weight
@@ -74,7 +84,7 @@ def test_every_place_has_its_vector(
 
 @torch.no_grad()
 def test_a_batch_is_read_as_each_sequence_alone(
-    small: Model, network_of: Made, codec: Codec, raw: tuple[ndarray, ndarray]
+    small: ModelSettings, network_of: Made, codec: SequenceCodec, raw: tuple[ndarray, ndarray]
 ) -> None:
     network = network_of(small)
     looks = seen(network, raw)
@@ -88,7 +98,7 @@ def test_a_batch_is_read_as_each_sequence_alone(
 
 @torch.no_grad()
 def test_nothing_hangs_on_what_comes_after_it(
-    small: Model, network_of: Made, codec: Codec, raw: tuple[ndarray, ndarray]
+    small: ModelSettings, network_of: Made, codec: SequenceCodec, raw: tuple[ndarray, ndarray]
 ) -> None:
     """The state at [IMG], from which a picture is looked for, does not see the picture."""
     network = network_of(small)
@@ -101,7 +111,7 @@ def test_nothing_hangs_on_what_comes_after_it(
 
 @torch.no_grad()
 def test_queries_and_pictures_are_unit_vectors_of_their_heads(
-    small: Model, network_of: Made, raw: tuple[ndarray, ndarray]
+    small: ModelSettings, network_of: Made, raw: tuple[ndarray, ndarray]
 ) -> None:
     network = network_of(small)
     whole_nx = seen(network, raw).whole_nx
@@ -112,28 +122,30 @@ def test_queries_and_pictures_are_unit_vectors_of_their_heads(
 
 
 def test_words_are_scored_by_their_own_vectors_or_by_a_head(
-    small: Model, tokeniser: Tokeniser, network_of: Made
+    small: ModelSettings, tokeniser: TokenizerRecord, network_of: Made
 ) -> None:
     network = network_of(small)
     state_1h = torch.randn(1, small.width)
     torch.testing.assert_close(network.words(state_1h), state_1h @ network.language.embed_tokens.weight.T)
     assert network.shape["tied"] and network.written == tokeniser.count + SPECIAL
     head = nn.Linear(small.width, tokeniser.count, bias=False)
-    language = replace(drawn(small, tokeniser), head=head)
+    language = replace(draw_language_model(small, tokeniser), head=head)
     from_head = ChatSearcherNetwork(
-        small, LossSettings(), Sizes(raw=RAW_WIDTH, regions=36, region=3, sentence=1), language
+        small, LossSettings(), InputSizes(raw=RAW_WIDTH, regions=36, region=3, sentence=1), language
     )
     assert not from_head.shape["tied"]
     torch.testing.assert_close(from_head.words(state_1h)[:, :-SPECIAL], head(state_1h))
 
 
-def test_without_slots_there_is_no_perceiver(small: Model, network_of: Made, raw: tuple[ndarray, ndarray]) -> None:
+def test_without_slots_there_is_no_perceiver(
+    small: ModelSettings, network_of: Made, raw: tuple[ndarray, ndarray]
+) -> None:
     network = network_of(replace(small, tokens=0))
     assert not [name for name in network.state_dict() if name.startswith(("perceiver", "slots", "region_input"))]
     assert seen(network, raw).regions_nry.shape == (3, 0, 0)
 
 
-def test_names_are_those_that_searches_read(small: Model, network_of: Made) -> None:
+def test_names_are_those_that_searches_read(small: ModelSettings, network_of: Made) -> None:
     shapes = {
         name: tuple(numbers.shape) for name, numbers in network_of(replace(small, says=True)).state_dict().items()
     }
@@ -164,22 +176,27 @@ def test_names_are_those_that_searches_read(small: Model, network_of: Made) -> N
 # -- new pieces
 
 
-def test_new_pieces_begin_near_the_mean_of_the_others_and_apart(small: Model, tokeniser: Tokeniser) -> None:
+def test_new_pieces_begin_near_the_mean_of_the_others_and_apart(
+    small: ModelSettings, tokeniser: TokenizerRecord
+) -> None:
     torch.manual_seed(0)
-    model = drawn(small, tokeniser).model
+    model = draw_language_model(small, tokeniser).model
     before_vh = model.embed_tokens.weight.detach().clone()
-    after_vh = grown(model).embed_tokens.weight
+    after_vh = add_special_pieces(model).embed_tokens.weight
     assert torch.equal(after_vh[:-SPECIAL], before_vh)
     apart_kh = (after_vh[-SPECIAL:] - before_vh.mean(dim=0)) / before_vh.std()
     assert 0.5 < float(apart_kh.std().detach()) < 1.5 and not torch.equal(apart_kh[0], apart_kh[1])
     head = nn.Linear(3, 5, bias=False)
-    assert torch.equal(grown_head(head).weight[:5], head.weight) and grown_head(head).weight.shape == (7, 3)
+    assert torch.equal(add_special_scores(head).weight[:5], head.weight) and add_special_scores(head).weight.shape == (
+        7,
+        3,
+    )
     assert model.config.vocab_size == len(after_vh)
 
 
 @pytest.mark.parametrize("holds", [True, False])
 def test_where_pieces_are_held_only_the_new_ones_train(
-    small: Model, network_of: Made, codec: Codec, raw: tuple[ndarray, ndarray], holds: bool
+    small: ModelSettings, network_of: Made, codec: SequenceCodec, raw: tuple[ndarray, ndarray], holds: bool
 ) -> None:
     network = network_of(small)
     network.holds_pieces = holds
@@ -191,7 +208,7 @@ def test_where_pieces_are_held_only_the_new_ones_train(
     assert bool((gradient_vh[-SPECIAL:] != 0).any(dim=1).all())
 
 
-def test_new_pieces_are_brought_to_the_length_of_the_others(small: Model, network_of: Made) -> None:
+def test_new_pieces_are_brought_to_the_length_of_the_others(small: ModelSettings, network_of: Made) -> None:
     network = network_of(small)
     table_vh = network.language.embed_tokens.weight
     with torch.no_grad():
@@ -207,24 +224,24 @@ def test_new_pieces_are_brought_to_the_length_of_the_others(small: Model, networ
 
 
 @torch.no_grad()
-def test_pictures_are_read_in_parts_as_at_once(small: Model, network_of: Made) -> None:
+def test_pictures_are_read_in_parts_as_at_once(small: ModelSettings, network_of: Made) -> None:
     network = network_of(small)
     draw = np.random.default_rng(1)
-    count = AT_ONCE + 3
+    count = PICTURES_AT_ONCE + 3
     raw_ng = draw.normal(size=(count, RAW_WIDTH)).astype(np.float32)
     regions_nre = draw.normal(size=(count, 36, 3)).astype(np.float16)
-    looks = looks_of(network.whole_input, network.region_input, raw_ng, regions_nre)
+    looks = read_picture_features(network.whole_input, network.region_input, raw_ng, regions_nre)
     torch.testing.assert_close(looks.whole_nx, network.whole_input(torch.from_numpy(raw_ng)))
     at_once = network.region_input(torch.from_numpy(regions_nre.astype(np.float32))).half()
     torch.testing.assert_close(looks.regions_nry, at_once)
-    some = looks.of(torch.tensor([5, 5, AT_ONCE]))
+    some = looks.of(torch.tensor([5, 5, PICTURES_AT_ONCE]))
     assert torch.equal(some.whole_nx[1], looks.whole_nx[5]) and torch.equal(
-        some.regions_nry[2], looks.regions_nry[AT_ONCE]
+        some.regions_nry[2], looks.regions_nry[PICTURES_AT_ONCE]
     )
 
 
 @torch.no_grad()
-def test_where_a_region_lies_counts_once_it_is_learnt(small: Model) -> None:
+def test_where_a_region_lies_counts_once_it_is_learnt(small: ModelSettings) -> None:
     torch.manual_seed(0)
     perceiver = Perceiver(small, regions=4, region_width=5).eval()
     regions_1ry = torch.randn(1, 4, 5)

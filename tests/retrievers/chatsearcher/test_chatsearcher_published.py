@@ -17,9 +17,9 @@ from torch import Tensor
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.chatsearcher.looks import Perceiver
-from viewfinder.retrievers.chatsearcher.pieces import Pieces
-from viewfinder.retrievers.chatsearcher.published import load_language, load_perceiver
-from viewfinder.retrievers.chatsearcher.settings import Model
+from viewfinder.retrievers.chatsearcher.pieces import TextTokenizer
+from viewfinder.retrievers.chatsearcher.published import load_perceiver, load_pretrained_language
+from viewfinder.retrievers.chatsearcher.settings import ModelSettings
 
 WORDS = ["<unk>", "<s>", "</s>", "USER:", "ASSISTANT:", "red", "over", "blue"]
 SIZES: dict[str, Any] = {
@@ -61,13 +61,13 @@ def save(tmp_path: Path) -> Save:
     return saved
 
 
-def model(folder: Path | str, longest: int = 64) -> Model:
-    return Model(language=str(folder), longest=longest)
+def model(folder: Path | str, longest: int = 64) -> ModelSettings:
+    return ModelSettings(language=str(folder), longest=longest)
 
 
 def refused(folder: Path | str, longest: int = 64) -> str:
     with pytest.raises(BadInput) as told:
-        load_language(model(folder, longest))
+        load_pretrained_language(model(folder, longest))
     assert "\n" not in str(told.value)
     return str(told.value)
 
@@ -84,7 +84,7 @@ def scores(network: Any, head: Any, numbers_bl: Tensor) -> Tensor:
 @pytest.mark.parametrize("tied", [True, False])
 def test_a_language_model_scores_pieces_as_transformers_does(save: Save, kind: str, tied: bool) -> None:
     folder = save(kind, tie_word_embeddings=tied)
-    found = load_language(model(folder))
+    found = load_pretrained_language(model(folder))
     assert (found.head is None) == tied
     load: Callable[..., Any] = transformers.AutoModelForCausalLM.from_pretrained
     numbers_bl = torch.tensor([[1, 3, 5, 6, 7, 4]])
@@ -94,20 +94,20 @@ def test_a_language_model_scores_pieces_as_transformers_does(save: Save, kind: s
 
 
 def test_its_pieces_are_those_of_its_tokeniser(save: Save) -> None:
-    tokeniser = load_language(model(save())).tokeniser
+    tokeniser = load_pretrained_language(model(save())).tokeniser
     assert (tokeniser.begin, tokeniser.end, tokeniser.count) == (1, 2, 10)
-    assert Pieces(tokeniser).numbers("USER: red over blue") == [3, 5, 6, 7]
+    assert TextTokenizer(tokeniser).numbers("USER: red over blue") == [3, 5, 6, 7]
 
 
 def test_a_tokeniser_may_know_more_pieces_than_the_model(save: Save) -> None:
     """Pieces that were added later have no vectors yet: they get some."""
-    found = load_language(model(save(vocab_size=6, tie_word_embeddings=False)))
+    found = load_pretrained_language(model(save(vocab_size=6, tie_word_embeddings=False)))
     assert found.tokeniser.count == 8
     assert found.head is not None and found.head.weight.shape == found.model.embed_tokens.weight.shape == (8, 16)
 
 
 def test_where_nothing_begins_a_text_what_ends_one_does(save: Save) -> None:
-    tokeniser = load_language(model(save(tokeniser={"bos_token": None}))).tokeniser
+    tokeniser = load_pretrained_language(model(save(tokeniser={"bos_token": None}))).tokeniser
     assert (tokeniser.begin, tokeniser.end) == (2, 2)
 
 
@@ -136,7 +136,7 @@ def test_other_architectures_are_refused_before_their_weights_are_read(tmp_path:
 
 def test_talks_longer_than_it_reads_are_refused(save: Save) -> None:
     assert refused(save("Mistral", sliding_window=32), 40).endswith("reads 32 pieces at most; --set model.longest=32")
-    assert load_language(model(save("Mistral", sliding_window=32), 32)).model.config.sliding_window == 32
+    assert load_pretrained_language(model(save("Mistral", sliding_window=32), 32)).model.config.sliding_window == 32
 
 
 def test_what_is_missing_is_named(save: Save, tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def blip2(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def perceiver(region_width: int, **sizes: int) -> Perceiver:
     torch.manual_seed(1)
     known: dict[str, Any] = {"perceiver_width": 16, "perceiver_heads": 2, "perceiver_hidden": 24, "cross_every": 2}
-    return Perceiver(Model(tokens=4, **(known | sizes)), regions=36, region_width=region_width).eval()
+    return Perceiver(ModelSettings(tokens=4, **(known | sizes)), regions=36, region_width=region_width).eval()
 
 
 @torch.no_grad()

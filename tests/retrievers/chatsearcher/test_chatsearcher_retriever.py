@@ -18,22 +18,22 @@ from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, S
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.index import Gallery
-from viewfinder.retrievers import Picture, ResolvedTurn, Sentences, load_retriever, reads_of
-from viewfinder.retrievers.base import RawPictures, Speaks
+from viewfinder.retrievers import Picture, ResolvedTurn, SentenceEncoder, load_retriever, reads_of
+from viewfinder.retrievers.base import AnsweringRetriever, RawPictures
 from viewfinder.retrievers.chatsearcher import sequence
-from viewfinder.retrievers.chatsearcher.batch import batch_of
-from viewfinder.retrievers.chatsearcher.looks import looks_of
+from viewfinder.retrievers.chatsearcher.batch import make_batch
+from viewfinder.retrievers.chatsearcher.looks import read_picture_features
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork
-from viewfinder.retrievers.chatsearcher.pieces import Tokeniser
+from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
 from viewfinder.retrievers.chatsearcher.retriever import ChatSearcher, ChatState
-from viewfinder.retrievers.chatsearcher.sequence import Codec, Lesson, Places
-from viewfinder.retrievers.chatsearcher.settings import LossSettings, Model
+from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenSequence, TrainingExample
+from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network
 from viewfinder.training.weights import read_weights
 
 ENCODER = ColourEncoder()
-SENTENCES = Sentences(ENCODER.sentences_version, ENCODER.sentences)
+SENTENCES = SentenceEncoder(ENCODER.sentences_version, ENCODER.sentences)
 LOOKS = [(top, bottom) for top in list(COLOURS)[:4] for bottom in COLOURS]
 RAW = TinyRaw(LOOKS, batch=99)
 GALLERY = Gallery(tiny_snapshot(LOOKS), ENCODER, RAW)
@@ -43,8 +43,8 @@ Made = Callable[..., ChatSearcher]
 
 @pytest.fixture(scope="module")
 def made(
-    small: Model,
-    tokeniser: Tokeniser,
+    small: ModelSettings,
+    tokeniser: TokenizerRecord,
     network_of: Callable[..., ChatSearcherNetwork],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Made:
@@ -52,7 +52,7 @@ def made(
     folder = tmp_path_factory.mktemp("weights")
 
     def retriever(
-        model: Model = small,
+        model: ModelSettings = small,
         leaning: float = math.inf,
         *,
         file: Path = folder / "drawn.safetensors",
@@ -95,28 +95,28 @@ def after(retriever: ChatSearcher, *turns: Turn, state: ChatState | None = None,
     return found
 
 
-def user(*items: str | int) -> sequence.Turn:
-    return sequence.Turn("user", tuple(map(item_of, items)))
+def user(*items: str | int) -> sequence.ExampleTurn:
+    return sequence.ExampleTurn("user", tuple(map(item_of, items)))
 
 
-def assistant(*items: str | int) -> sequence.Turn:
-    return sequence.Turn("assistant", tuple(map(item_of, items)))
+def assistant(*items: str | int) -> sequence.ExampleTurn:
+    return sequence.ExampleTurn("assistant", tuple(map(item_of, items)))
 
 
 def item_of(item: str | int) -> sequence.Item:
     return TextItem(item) if isinstance(item, str) else ImageItem(str(item))
 
 
-def states_in_torch(network: ChatSearcherNetwork, codec: Codec, places: Places) -> torch.Tensor:
+def states_in_torch(network: ChatSearcherNetwork, codec: SequenceCodec, places: TokenSequence) -> torch.Tensor:
     """What training's network makes of a sequence."""
-    seen = looks_of(network.whole_input, network.region_input, RAW_NG, REGIONS_NRE)
-    batch = batch_of(codec, [places], {str(row): row for row in range(len(LOOKS))}, ENCODER.sentences)
+    seen = read_picture_features(network.whole_input, network.region_input, RAW_NG, REGIONS_NRE)
+    batch = make_batch(codec, [places], {str(row): row for row in range(len(LOOKS))}, ENCODER.sentences)
     with torch.no_grad():
         states: torch.Tensor = network(batch, seen.of(batch.rows_c))[0]
     return states
 
 
-def scores_in_torch(network: ChatSearcherNetwork, codec: Codec, places: Places) -> torch.Tensor:
+def scores_in_torch(network: ChatSearcherNetwork, codec: SequenceCodec, places: TokenSequence) -> torch.Tensor:
     """Scores of the piece that comes after a sequence."""
     with torch.no_grad():
         return network.words(states_in_torch(network, codec, places)[-1:])[0]
@@ -128,7 +128,7 @@ def sum_of(retriever: ChatSearcher, state: ChatState) -> np.ndarray:
     return np.asarray(sum((part.vector_d for part in parts if part.vector_d is not None), np.zeros(8)) / len(parts))
 
 
-TALKS: dict[str, tuple[tuple[Turn, ...], tuple[sequence.Turn, ...]]] = {
+TALKS: dict[str, tuple[tuple[Turn, ...], tuple[sequence.ExampleTurn, ...]]] = {
     "one sentence": ((Say("red over blue"),), (user("red over blue"), assistant(0))),
     "typed where pictures were shown": (
         (Say("red"), Say("more blue")),
@@ -154,34 +154,36 @@ TALKS: dict[str, tuple[tuple[Turn, ...], tuple[sequence.Turn, ...]]] = {
 @pytest.mark.parametrize("name", TALKS)
 @pytest.mark.parametrize("says", [False, True])
 def test_a_talk_is_read_as_in_training(
-    name: str, says: bool, made: Made, small: Model, tokeniser: Tokeniser, network_of: Callable[..., Any]
+    name: str, says: bool, made: Made, small: ModelSettings, tokeniser: TokenizerRecord, network_of: Callable[..., Any]
 ) -> None:
     model = replace(small, says=says)
     said, turns = TALKS[name]
-    retriever, network, codec = made(model), network_of(model), Codec(tokeniser, 2, says=says)
-    states_lh = states_in_torch(network, codec, codec.lesson(Lesson(turns, "mchat")))
+    retriever, network, codec = made(model), network_of(model), SequenceCodec(tokeniser, 2, says=says)
+    states_lh = states_in_torch(network, codec, codec.lesson(TrainingExample(turns, "mchat")))
     expected_d = network.queries(states_lh[[-6]])[0]  # [IMG], before CLS, two slots, [/IMG] and </s>
     # Training keeps regions in half precision.
     np.testing.assert_allclose(sum_of(retriever, after(retriever, *said)), expected_d.detach(), atol=1e-4)
 
 
 def test_without_a_perceiver_a_picture_is_its_global_token(
-    made: Made, small: Model, tokeniser: Tokeniser, network_of: Callable[..., Any]
+    made: Made, small: ModelSettings, tokeniser: TokenizerRecord, network_of: Callable[..., Any]
 ) -> None:
     model = replace(small, tokens=0)
-    retriever, codec = made(model), Codec(tokeniser, 0)
+    retriever, codec = made(model), SequenceCodec(tokeniser, 0)
     assert (retriever.needs, made().needs) == (("raw",), ("raw", "named regions"))
     network = network_of(model)
     network.region_input = None
-    batch = batch_of(codec, [codec.lesson(Lesson((user(3, "red"), assistant(0)), "ichat"))], {"3": 3, "0": 0}, None)
-    seen = looks_of(network.whole_input, None, RAW_NG, None)
+    batch = make_batch(
+        codec, [codec.lesson(TrainingExample((user(3, "red"), assistant(0)), "ichat"))], {"3": 3, "0": 0}, None
+    )
+    seen = read_picture_features(network.whole_input, None, RAW_NG, None)
     with torch.no_grad():
         expected_d = network.queries(network(batch, seen.of(batch.rows_c))[0, [-4]])[0]
     np.testing.assert_allclose(sum_of(retriever, after(retriever, Like("p003", "red"))), expected_d, atol=1e-5)
 
 
 def test_pictures_are_those_of_the_network_and_unknown_ones_are_zeros(
-    made: Made, small: Model, network_of: Callable[..., Any]
+    made: Made, small: ModelSettings, network_of: Callable[..., Any]
 ) -> None:
     network = network_of(small)
     raw_ng = np.concatenate([RAW_NG, np.zeros_like(RAW_NG[:1])])
@@ -214,18 +216,18 @@ def test_pictures_that_turns_name_come_with_regions_though_the_gallery_is_made_w
 
 def test_it_speaks_and_leans_as_it_is_told_with_the_same_weights(made: Made) -> None:
     retriever = made(leaning=0.5)
-    other = retriever.leaning_to(-math.inf)
-    assert isinstance(other, Speaks)
+    other = retriever.with_picture_bias(-math.inf)
+    assert isinstance(other, AnsweringRetriever)
     assert (retriever.leaning, other.leaning) == (0.5, -math.inf)
     assert other.space is retriever.space
     assert (other.fingerprint, other.name) == (retriever.fingerprint, "chatsearcher")
 
 
 def test_it_shows_pictures_from_the_leaning_on_at_which_the_special_piece_is_best(
-    made: Made, small: Model, tokeniser: Tokeniser, network_of: Callable[..., Any]
+    made: Made, small: ModelSettings, tokeniser: TokenizerRecord, network_of: Callable[..., Any]
 ) -> None:
-    codec, network = Codec(tokeniser, 2), network_of(small)
-    scores_v = scores_in_torch(network, codec, codec.lesson(Lesson((user("red"),), "tchat")))
+    codec, network = SequenceCodec(tokeniser, 2), network_of(small)
+    scores_v = scores_in_torch(network, codec, codec.lesson(TrainingExample((user("red"),), "tchat")))
     others_v = [float(score) for at, score in enumerate(scores_v) if at not in (codec.img, codec.end, 1)]
     least = max(others_v) - float(scores_v[codec.img])
     for leaning, shows in ((least - 1e-3, False), (least + 1e-3, True)):
@@ -235,12 +237,12 @@ def test_it_shows_pictures_from_the_leaning_on_at_which_the_special_piece_is_bes
         assert bool("".join(retriever.reply(state))) == (not shows)
 
 
-def greedy(network: ChatSearcherNetwork, codec: Codec, turns: Sequence[sequence.Turn]) -> list[int]:
+def greedy(network: ChatSearcherNetwork, codec: SequenceCodec, turns: Sequence[sequence.ExampleTurn]) -> list[int]:
     """The slow way to answer in words: everything is read again for every piece."""
-    places, found = codec.lesson(Lesson(tuple(turns), "visual")), list[int]()
+    places, found = codec.lesson(TrainingExample(tuple(turns), "visual")), list[int]()
     while len(found) < 32:
-        written = Places(np.array(found, np.int64), np.full(len(found), -1), np.zeros(len(found), bool))
-        scores_v = scores_in_torch(network, codec, sequence.joined([places, written]))
+        written = TokenSequence(np.array(found, np.int64), np.full(len(found), -1), np.zeros(len(found), bool))
+        scores_v = scores_in_torch(network, codec, sequence.join_sequences([places, written]))
         scores_v[[codec.img, codec.end, *([] if found else [codec.pieces.end])]] = -torch.inf
         if int(scores_v.argmax()) == codec.pieces.end:
             break
@@ -250,9 +252,9 @@ def greedy(network: ChatSearcherNetwork, codec: Codec, turns: Sequence[sequence.
 
 @pytest.mark.parametrize("asked", ["what is it", "red over", "is it red yes"])
 def test_words_are_written_greedily(
-    asked: str, made: Made, small: Model, tokeniser: Tokeniser, network_of: Callable[..., Any]
+    asked: str, made: Made, small: ModelSettings, tokeniser: TokenizerRecord, network_of: Callable[..., Any]
 ) -> None:
-    retriever, codec = made(leaning=-math.inf), Codec(tokeniser, 2)
+    retriever, codec = made(leaning=-math.inf), SequenceCodec(tokeniser, 2)
     state = after(retriever, Like("p003", asked))
     expected = codec.text(greedy(network_of(small), codec, [user(3, asked)]))
     pieces = list(retriever.reply(state))
@@ -262,16 +264,18 @@ def test_words_are_written_greedily(
 
 
 def test_what_was_said_closes_the_answer_that_the_next_turn_finds(
-    made: Made, small: Model, tokeniser: Tokeniser, network_of: Callable[..., Any]
+    made: Made, small: ModelSettings, tokeniser: TokenizerRecord, network_of: Callable[..., Any]
 ) -> None:
-    talking, codec, network = made(leaning=-math.inf), Codec(tokeniser, 2), network_of(small)
+    talking, codec, network = made(leaning=-math.inf), SequenceCodec(tokeniser, 2), network_of(small)
     state = after(talking, Like("p003", "is it red"))
     numbers = greedy(network, codec, [user(3, "is it red")])
-    before = codec.lesson(Lesson((user(3, "is it red"),), "visual"))
-    words = Places(np.array(numbers), np.full(len(numbers), -1), np.zeros(len(numbers), bool))
-    rest = sequence.joined([codec.close(), codec.user([TextItem("more blue")]), codec.picture("0", learnt=True)])
-    states_lh = states_in_torch(network, codec, sequence.joined([before, words, rest]))
-    showing = talking.leaning_to(math.inf)
+    before = codec.lesson(TrainingExample((user(3, "is it red"),), "visual"))
+    words = TokenSequence(np.array(numbers), np.full(len(numbers), -1), np.zeros(len(numbers), bool))
+    rest = sequence.join_sequences(
+        [codec.close(), codec.user([TextItem("more blue")]), codec.picture("0", learnt=True)]
+    )
+    states_lh = states_in_torch(network, codec, sequence.join_sequences([before, words, rest]))
+    showing = talking.with_picture_bias(math.inf)
     found = showing.step(state, resolved(Say("more blue"), 2))
     np.testing.assert_allclose(sum_of(showing, found), network.queries(states_lh[[-5]])[0].detach(), atol=1e-4)
 
@@ -279,7 +283,7 @@ def test_what_was_said_closes_the_answer_that_the_next_turn_finds(
 def test_words_leave_the_results_as_they_were(made: Made) -> None:
     showing = made()
     state = after(showing, Say("red"))
-    answered = showing.leaning_to(-math.inf).step(state, resolved(Say("what is it"), 2))
+    answered = showing.with_picture_bias(-math.inf).step(state, resolved(Say("what is it"), 2))
     assert not showing.shows(answered)
     assert [part.turn for part in showing.query(answered).parts] == [1]
     np.testing.assert_array_equal(sum_of(showing, answered), sum_of(showing, state))
@@ -305,15 +309,15 @@ def test_a_turn_that_only_rules_pictures_out_is_answered_with_the_others(made: M
 
 
 def test_words_may_come_before_pictures_where_it_was_trained_so(
-    made: Made, small: Model, tokeniser: Tokeniser, network_of: Callable[..., Any]
+    made: Made, small: ModelSettings, tokeniser: TokenizerRecord, network_of: Callable[..., Any]
 ) -> None:
     # At a leaning between the best margin at the first piece and a later one, pictures come after words.
-    codec, network = Codec(tokeniser, 2), network_of(small)
+    codec, network = SequenceCodec(tokeniser, 2), network_of(small)
     own = greedy(network, codec, [user("red")])
     margins = []
     for count in range(len(own)):
-        words = Places(np.array(own[:count], np.int64), np.full(count, -1), np.zeros(count, bool))
-        places = sequence.joined([codec.lesson(Lesson((user("red"),), "tchat")), words])
+        words = TokenSequence(np.array(own[:count], np.int64), np.full(count, -1), np.zeros(count, bool))
+        places = sequence.join_sequences([codec.lesson(TrainingExample((user("red"),), "tchat")), words])
         scores_v = scores_in_torch(network, codec, places)
         others_v = scores_v.clone()
         others_v[[codec.img, codec.end, *([] if count else [codec.pieces.end])]] = -torch.inf
@@ -324,9 +328,9 @@ def test_words_may_come_before_pictures_where_it_was_trained_so(
     state = after(retriever, Say("red"))
     assert retriever.shows(state) and not list(retriever.reply(state))
     assert state.open is not None and list(state.open.words) == own[:at]
-    words = Places(np.array(own[:at]), np.full(at, -1), np.zeros(at, bool))
-    parts = [codec.lesson(Lesson((user("red"),), "tchat")), words, codec.picture("0", learnt=True)]
-    expected_d = network.queries(states_in_torch(network, codec, sequence.joined(parts))[[-5]])[0]
+    words = TokenSequence(np.array(own[:at]), np.full(at, -1), np.zeros(at, bool))
+    parts = [codec.lesson(TrainingExample((user("red"),), "tchat")), words, codec.picture("0", learnt=True)]
+    expected_d = network.queries(states_in_torch(network, codec, sequence.join_sequences(parts))[[-5]])[0]
     np.testing.assert_allclose(sum_of(retriever, state), expected_d.detach(), atol=1e-4)
 
 
@@ -363,7 +367,7 @@ def test_words_rule_the_picture_out_that_they_are_said_of_and_a_picture_alone_br
     )
 
 
-def test_the_oldest_turns_go_out_of_a_talk_that_is_too_long(made: Made, small: Model) -> None:
+def test_the_oldest_turns_go_out_of_a_talk_that_is_too_long(made: Made, small: ModelSettings) -> None:
     # <s>, then USER: red ASSISTANT: </s> a turn; [IMG] is the last: 1 + 4 n at n turns fit into 18 up to the fourth.
     # The fifth leaves 13, three quarters of 18: three turns are 1 + 4 + 4 + 3 + 1.
     retriever = made(replace(small, longest=18))
@@ -383,7 +387,7 @@ def test_the_oldest_turns_go_out_of_a_talk_that_is_too_long(made: Made, small: M
     )
 
 
-def test_the_end_of_a_turn_that_is_too_long_is_not_read(made: Made, small: Model) -> None:
+def test_the_end_of_a_turn_that_is_too_long_is_not_read(made: Made, small: ModelSettings) -> None:
     retriever = made(replace(small, longest=18))
     state = after(retriever, Say(" ".join(["red"] * 40)))
     assert retriever.query(state).adapters == ("drop: turn 1 is too long, its end is not read",)
@@ -401,9 +405,9 @@ def test_a_state_shares_what_was_read_with_the_one_before(made: Made) -> None:
     assert len(second.cache) == len(first.cache) + 4  # </s> USER: blue ASSISTANT:
 
 
-def test_sentence_vectors_must_be_those_of_the_training(made: Made, small: Model) -> None:
+def test_sentence_vectors_must_be_those_of_the_training(made: Made, small: ModelSettings) -> None:
     retriever = made(replace(small, says=True))
-    other = replace(resolved(Say("red"), 1), sentences=Sentences("others", ENCODER.sentences))
+    other = replace(resolved(Say("red"), 1), sentences=SentenceEncoder("others", ENCODER.sentences))
     with pytest.raises(EncoderMismatch, match="'colours-said-1'"):
         retriever.step(retriever.begin(), other)
 

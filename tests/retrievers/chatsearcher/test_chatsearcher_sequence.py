@@ -8,8 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
-from viewfinder.retrievers.chatsearcher.pieces import Tokeniser
-from viewfinder.retrievers.chatsearcher.sequence import NO_PICTURE, Codec, Item, Lesson, Places, Turn, joined
+from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
+from viewfinder.retrievers.chatsearcher.sequence import (
+    NO_PICTURE,
+    ExampleTurn,
+    Item,
+    SequenceCodec,
+    TokenSequence,
+    TrainingExample,
+    join_sequences,
+)
 
 BEGIN, END, USER, ASSISTANT = 0, 1, 3, 4
 A, B = ImageItem("a.jpg"), ImageItem("b.jpg")
@@ -19,17 +27,17 @@ def says(text: str) -> TextItem:
     return TextItem(text)
 
 
-def talk(*turns: tuple[str, tuple[Item, ...]]) -> Lesson:
+def talk(*turns: tuple[str, tuple[Item, ...]]) -> TrainingExample:
     roles = {"u": "user", "a": "assistant", "d": "document"}
-    return Lesson(tuple(Turn(roles[role], items) for role, items in turns), "tchat")  # type: ignore[arg-type]
+    return TrainingExample(tuple(ExampleTurn(roles[role], items) for role, items in turns), "tchat")  # type: ignore[arg-type]
 
 
-def learnt(places: Places) -> list[int]:
+def learnt(places: TokenSequence) -> list[int]:
     """What is learnt to be written."""
     return [int(number) for number in places.numbers_l[places.learnt_l]]
 
 
-def test_a_search_answered_with_a_picture(codec: Codec) -> None:
+def test_a_search_answered_with_a_picture(codec: SequenceCodec) -> None:
     places = codec.lesson(talk(("u", (says("red over blue"),)), ("a", (A,))))
     assert [*places.numbers_l] == [BEGIN, USER, 5, 8, 7, ASSISTANT, 14, 16, 17, 18, 15, END]
     assert [*places.picture_l] == [-1] * 7 + [0, 0, 0] + [-1] * 2
@@ -37,7 +45,7 @@ def test_a_search_answered_with_a_picture(codec: Codec) -> None:
     assert places.pictures == ("a.jpg",) and places.said == ()
 
 
-def test_a_picture_that_the_user_brings_is_read_only(codec: Codec) -> None:
+def test_a_picture_that_the_user_brings_is_read_only(codec: SequenceCodec) -> None:
     places = codec.lesson(talk(("u", (A, says("more blue"))), ("a", (says("it is"), B))))
     assert [*places.numbers_l][:9] == [BEGIN, USER, 14, 16, 17, 18, 15, 13, 7]
     assert learnt(places) == [11, 10, 14, 16, 15, END]
@@ -45,19 +53,19 @@ def test_a_picture_that_the_user_brings_is_read_only(codec: Codec) -> None:
     assert places.pictures == ("a.jpg", "b.jpg")
 
 
-def test_a_document_is_learnt_whole_in_its_order(codec: Codec) -> None:
+def test_a_document_is_learnt_whole_in_its_order(codec: SequenceCodec) -> None:
     places = codec.lesson(talk(("d", (says("red"), A, says("blue")))))
     assert [*places.numbers_l] == [BEGIN, 5, 14, 16, 17, 18, 15, 7, END]
     assert learnt(places) == [5, 14, 16, 15, 7, END]
 
 
-def test_the_end_of_a_picture_may_be_left_unlearnt(tokeniser: Tokeniser) -> None:
-    places = Codec(tokeniser, tokens=2, learns_end=False).answer((A,))
+def test_the_end_of_a_picture_may_be_left_unlearnt(tokeniser: TokenizerRecord) -> None:
+    places = SequenceCodec(tokeniser, tokens=2, learns_end=False).answer((A,))
     assert learnt(places) == [14, 16, END]
 
 
-def test_words_of_a_user_are_followed_by_their_vector_where_it_is_read(tokeniser: Tokeniser) -> None:
-    codec = Codec(tokeniser, tokens=2, says=True)
+def test_words_of_a_user_are_followed_by_their_vector_where_it_is_read(tokeniser: TokenizerRecord) -> None:
+    codec = SequenceCodec(tokeniser, tokens=2, says=True)
     asked = codec.user((A, says("more"), says("blue")))
     assert [*asked.numbers_l][-4:] == [13, 7, 19, ASSISTANT]
     assert asked.said == ("more blue",)
@@ -65,24 +73,24 @@ def test_words_of_a_user_are_followed_by_their_vector_where_it_is_read(tokeniser
     assert codec.answer((says("yes"),)).said == ()
 
 
-def test_without_slots_a_picture_is_its_global_token(tokeniser: Tokeniser) -> None:
-    codec = Codec(tokeniser, tokens=0)
+def test_without_slots_a_picture_is_its_global_token(tokeniser: TokenizerRecord) -> None:
+    codec = SequenceCodec(tokeniser, tokens=0)
     assert [*codec.picture("a.jpg", learnt=True).numbers_l] == [14, 16, 15]
     assert codec.said == 17 and codec.written == 16
 
 
-def test_a_talk_is_the_same_in_parts_and_at_once(codec: Codec) -> None:
+def test_a_talk_is_the_same_in_parts_and_at_once(codec: SequenceCodec) -> None:
     """What a search puts together turn by turn is what was learnt."""
     whole = codec.lesson(talk(("u", (says("red"),)), ("a", (A,)), ("u", (says("more"),)), ("a", (says("yes"), B))))
     parts = [codec.begin(), codec.user((says("red"),)), codec.answer((A,)), codec.user((says("more"),))]
-    piecewise = joined([*parts, codec.answer((says("yes"), B), ends=False), codec.close()])
+    piecewise = join_sequences([*parts, codec.answer((says("yes"), B), ends=False), codec.close()])
     assert np.array_equal(whole.numbers_l, piecewise.numbers_l)
     assert np.array_equal(whole.picture_l, piecewise.picture_l)
     assert np.array_equal(whole.learnt_l, piecewise.learnt_l)
     assert whole.pictures == piecewise.pictures == ("a.jpg", "b.jpg")
 
 
-def test_what_is_written_is_read_as_words_without_pictures(codec: Codec) -> None:
+def test_what_is_written_is_read_as_words_without_pictures(codec: SequenceCodec) -> None:
     assert codec.text([12, 14, 16, 17, 18, 15, 5]) == "yes red"
 
 
@@ -95,9 +103,9 @@ ITEMS = st.lists(
 @given(st.lists(st.tuples(ITEMS, ITEMS), max_size=3), st.integers(0, 3))
 @pytest.mark.parametrize("learns_end", [True, False])
 def test_every_picture_is_whole_and_only_answers_are_learnt(
-    tokeniser: Tokeniser, learns_end: bool, rounds: list[tuple[list[Item], list[Item]]], tokens: int
+    tokeniser: TokenizerRecord, learns_end: bool, rounds: list[tuple[list[Item], list[Item]]], tokens: int
 ) -> None:
-    codec = Codec(tokeniser, tokens, learns_end=learns_end)
+    codec = SequenceCodec(tokeniser, tokens, learns_end=learns_end)
     turns = [turn for user, answer in rounds for turn in (("u", tuple(user)), ("a", tuple(answer)))]
     lesson = talk(*turns)
     places = codec.lesson(lesson)

@@ -16,13 +16,20 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers import trainers
-from viewfinder.retrievers.chatsearcher.pieces import Tokeniser
-from viewfinder.retrievers.chatsearcher.settings import Lora, Mixture, Model, Preset, Stage, StageName
-from viewfinder.retrievers.chatsearcher.train import train, trains
+from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
+from viewfinder.retrievers.chatsearcher.settings import (
+    LoraSettings,
+    Mixture,
+    ModelSettings,
+    Preset,
+    Stage,
+    StageName,
+)
+from viewfinder.retrievers.chatsearcher.train import is_trained, train
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import ColourEncoder
-from viewfinder.training import Fitted, read_log
-from viewfinder.training.settings import Training
+from viewfinder.training import TrainingResult, read_log
+from viewfinder.training.settings import TrainingSettings
 from viewfinder.training.weights import read_card, read_weights
 
 ENCODER = ColourEncoder()
@@ -44,7 +51,7 @@ def plan(data: Path, out: Path, *overrides: str, **known: Any) -> TrainPlan:
     return TrainPlan(system="chatsearcher", data=(data,), out=out, **(given | known))
 
 
-def same(one: Fitted, other: Fitted) -> bool:
+def same(one: TrainingResult, other: TrainingResult) -> bool:
     """Whether two trainings ended with the same card and the same bytes of every array."""
     first, second = (read_weights(fitted.best).arrays for fitted in (one, other))
     assert first.keys() == second.keys()
@@ -59,19 +66,19 @@ def changed(before: Path, after: Path) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def whole(talks: Path, tmp_path_factory: pytest.TempPathFactory) -> Fitted:
+def whole(talks: Path, tmp_path_factory: pytest.TempPathFactory) -> TrainingResult:
     """All three stages."""
     return train(plan(talks, tmp_path_factory.mktemp("whole")))
 
 
-def test_every_stage_is_trained_and_kept(whole: Fitted) -> None:
+def test_every_stage_is_trained_and_kept(whole: TrainingResult) -> None:
     files = [whole.best.parent / stage / "best.safetensors" for stage in STAGES]
     assert [read_card(file).settings["stage"] for file in files] == [*STAGES]
     assert read_card(whole.best).settings["stage"] == "instruction" and whole.step == STEPS
     assert {"loss", "recall", "recall_tchat", "recall_ichat", "recall_mchat"} == whole.figures.keys()
 
 
-def test_the_stage_of_language_changes_nothing_that_looks_at_pictures(whole: Fitted) -> None:
+def test_the_stage_of_language_changes_nothing_that_looks_at_pictures(whole: TrainingResult) -> None:
     language, alignment = (whole.best.parent / stage / "best.safetensors" for stage in STAGES[:2])
     moved = changed(language, alignment)
     assert {"cls.weight", "perceiver.queries", "slots.weight", "queue_head.weight", "log_temperature"} <= moved
@@ -79,7 +86,7 @@ def test_the_stage_of_language_changes_nothing_that_looks_at_pictures(whole: Fit
     assert not [name for name in moved if name.startswith(("whole_input", "region_input", "frequencies"))]
 
 
-def test_the_card_says_what_a_search_needs(whole: Fitted) -> None:
+def test_the_card_says_what_a_search_needs(whole: TrainingResult) -> None:
     card = read_card(whole.best)
     known = card.settings
     assert (card.system, card.encoder, known["sentences_version"]) == ("chatsearcher", ENCODER.raw_version, "")
@@ -90,7 +97,7 @@ def test_the_card_says_what_a_search_needs(whole: Fitted) -> None:
     assert (arrays["queue.rows"] >= 0).all()  # twelve of the pictures that were shown
 
 
-def test_an_interrupted_training_ends_with_the_same_bytes(talks: Path, tmp_path: Path, whole: Fitted) -> None:
+def test_an_interrupted_training_ends_with_the_same_bytes(talks: Path, tmp_path: Path, whole: TrainingResult) -> None:
     """Stopped in its second stage: the first is not trained again, and the queue goes on where it was."""
     asked: list[int] = []
 
@@ -161,7 +168,9 @@ def test_the_fromage_preset_trains_maps_and_new_pieces_alone(talks: Path, tmp_pa
 
 def stage_of(name: StageName, trained: str) -> Stage:
     known: Any = {"trains": trained}
-    return Stage(name=name, mixture=Mixture(captions=1.0), training=Training(learning_rate=0.1, epochs=1), **known)
+    return Stage(
+        name=name, mixture=Mixture(captions=1.0), training=TrainingSettings(learning_rate=0.1, epochs=1), **known
+    )
 
 
 @pytest.mark.parametrize(
@@ -188,8 +197,8 @@ def test_what_trains(stage: Stage, rank: int, frozen: set[str]) -> None:
         "language.layers.0.mlp.up_proj.lora_A.default.weight", "language.norm.weight", "text_head.weight",
         "perceiver.queries", "cls.weight", "slots.bias", "visual_head.weight", "log_temperature",
     }  # fmt: skip
-    preset = Preset(model=Model(lora=Lora(rank=rank)))
-    assert {name for name in names if not trains(preset, stage, name)} == frozen
+    preset = Preset(model=ModelSettings(lora=LoraSettings(rank=rank)))
+    assert {name for name in names if not is_trained(preset, stage, name)} == frozen
 
 
 # -- language models that others have trained
@@ -198,7 +207,7 @@ SMOL = tuple(setting for setting in SMALL if not setting.startswith(("language."
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
-def adapters(fitted: Fitted) -> tuple[dict[str, np.ndarray], set[str]]:
+def adapters(fitted: TrainingResult) -> tuple[dict[str, np.ndarray], set[str]]:
     """All arrays, and the maps whose adapters have learnt something: B begins as zeros."""
     arrays = dict(read_weights(fitted.best).arrays)
     ends = ".lora_B.default.weight"
@@ -206,7 +215,7 @@ def adapters(fitted: Fitted) -> tuple[dict[str, np.ndarray], set[str]]:
 
 
 def test_the_smol_preset_trains_adapters_of_a_model_by_folder(
-    talks: Path, tmp_path: Path, tokeniser: Tokeniser
+    talks: Path, tmp_path: Path, tokeniser: TokenizerRecord
 ) -> None:
     """A tiny Llama, saved with its tokeniser: what it was stays, and its pieces are read."""
     torch.manual_seed(0)
@@ -248,7 +257,7 @@ def test_the_smol_preset_trains_the_real_one(talks: Path, tmp_path: Path) -> Non
 # -- going on
 
 
-def test_talks_are_learnt_on_top_of_an_alignment(talks: Path, tmp_path: Path, whole: Fitted) -> None:
+def test_talks_are_learnt_on_top_of_an_alignment(talks: Path, tmp_path: Path, whole: TrainingResult) -> None:
     """Only the stages after the start's are trained, with its sizes and its pieces."""
     start = whole.best.parent / "alignment" / "best.safetensors"
     more = train(plan(talks, tmp_path, "model.width=32", start=start))
@@ -258,7 +267,7 @@ def test_talks_are_learnt_on_top_of_an_alignment(talks: Path, tmp_path: Path, wh
     assert same(more, whole)
 
 
-def test_the_last_stage_can_be_trained_once_more(talks: Path, tmp_path: Path, whole: Fitted) -> None:
+def test_the_last_stage_can_be_trained_once_more(talks: Path, tmp_path: Path, whole: TrainingResult) -> None:
     still = ("instruction.training.learning_rate=1e-12",)
     again = train(plan(talks, tmp_path, *still, start=whole.best))
     first, second = read_weights(whole.best).arrays, read_weights(again.best).arrays
@@ -266,7 +275,7 @@ def test_the_last_stage_can_be_trained_once_more(talks: Path, tmp_path: Path, wh
     assert all(np.allclose(first[name], second[name], atol=1e-6) for name in trained)
 
 
-def test_another_encoder_is_refused(talks: Path, tmp_path: Path, whole: Fitted) -> None:
+def test_another_encoder_is_refused(talks: Path, tmp_path: Path, whole: TrainingResult) -> None:
     said = train(plan(talks, tmp_path / "said", "model.says=true", "alignment=none", "instruction=none"))
     otherwise = replace(ENCODER, sentences_version="colours-said-2")
     with pytest.raises(EncoderMismatch, match="'colours-said-1', and this encoder's are 'colours-said-2'"):
@@ -293,8 +302,10 @@ def test_what_cannot_be_trained_is_told_in_one_line(
     assert "\n" not in str(told.value)
 
 
-def test_chatsearcher_is_among_the_systems_that_can_be_trained(talks: Path, tmp_path: Path, whole: Fitted) -> None:
-    assert same(trainers.train(plan(talks, tmp_path)), whole)
+def test_chatsearcher_is_among_the_systems_that_can_be_trained(
+    talks: Path, tmp_path: Path, whole: TrainingResult
+) -> None:
+    assert same(trainers.train_system(plan(talks, tmp_path)), whole)
 
 
 def test_a_decay_that_would_move_held_pieces_is_refused(talks: Path, tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.chatsearcher.pieces import Pieces, learn_pieces
-from viewfinder.retrievers.chatsearcher.writing import Written, streamed
+from viewfinder.retrievers.chatsearcher.pieces import TextTokenizer, train_tokenizer
+from viewfinder.retrievers.chatsearcher.writing import LazyPieces, stream_text
 
-BYTES = Pieces(learn_pieces(["a"], 258))
+BYTES = TextTokenizer(train_tokenizer(["a"], 258))
 """Every byte is a piece of its own."""
 
 
@@ -23,7 +23,7 @@ def test_what_is_written_is_worked_out_once_and_only_as_far_as_somebody_reads() 
             worked_out.append(number)
             yield number
 
-    written = Written(numbers())
+    written = LazyPieces(numbers())
     assert not worked_out
     assert next(iter(written)) == 3
     assert worked_out == [3]
@@ -32,7 +32,7 @@ def test_what_is_written_is_worked_out_once_and_only_as_far_as_somebody_reads() 
 
 
 def test_threads_that_read_together_all_read_all_of_it() -> None:
-    written = Written(iter(range(500)))
+    written = LazyPieces(iter(range(500)))
     with ThreadPoolExecutor(4) as threads:
         for found in threads.map(lambda _: list(written), range(4)):
             assert found == list(range(500))
@@ -42,11 +42,11 @@ def test_a_character_of_two_pieces_is_told_when_it_is_whole() -> None:
     # " né" is a blank, n and the two bytes of é; a blank at either end is no part of a text.
     numbers = BYTES.numbers("né")
     assert len(numbers) == 4
-    assert list(streamed(numbers, BYTES.text)) == ["n", "é"]
-    assert list(streamed(numbers[:-1], BYTES.text)) == ["n"]
+    assert list(stream_text(numbers, BYTES.text)) == ["n", "é"]
+    assert list(stream_text(numbers[:-1], BYTES.text)) == ["n"]
 
 
 @given(st.text(alphabet="ab é中\U0001f41f", max_size=12))
 def test_what_is_told_is_joined_the_whole_text(text: str) -> None:
     numbers = BYTES.numbers(text)
-    assert "".join(streamed(numbers, BYTES.text)) == BYTES.text(numbers)
+    assert "".join(stream_text(numbers, BYTES.text)) == BYTES.text(numbers)

@@ -15,16 +15,16 @@ from transformers import LlamaConfig, LlamaModel, Qwen2Config, Qwen2Model
 
 from viewfinder.index.memo import size_of
 from viewfinder.retrievers.chatsearcher.language_forward import (
-    NOTHING_READ,
-    Cache,
-    Language,
-    Shape,
-    language_of,
-    read,
-    rotated,
-    rotation,
+    EMPTY_CACHE,
+    KeyValueCache,
+    LanguageShape,
+    NumpyLanguageModel,
+    build_language_model,
+    read_places,
+    rotary_angles,
+    rotate_heads,
 )
-from viewfinder.retrievers.chatsearcher.settings import Lora
+from viewfinder.retrievers.chatsearcher.settings import LoraSettings
 
 WIDTH, HEAD, LAYERS, LONG = 24, 6, 3, 40
 PLACES_LH = np.random.default_rng(0).standard_normal((LONG, WIDTH)).astype(np.float32)
@@ -57,9 +57,9 @@ def arrays_of(model: Any) -> dict[str, np.ndarray]:
     return arrays | {"frequencies": model.rotary_emb.inv_freq.numpy()}
 
 
-def language(model: Any, lora: Lora | None = None) -> Language:
+def language(model: Any, lora: LoraSettings | None = None) -> NumpyLanguageModel:
     config = model.config
-    shape = Shape(
+    shape = LanguageShape(
         layers=LAYERS,
         heads=config.num_attention_heads,
         key_heads=config.num_key_value_heads,
@@ -67,7 +67,7 @@ def language(model: Any, lora: Lora | None = None) -> Language:
         eps=config.rms_norm_eps,
         tied=True,
     )
-    return language_of(arrays_of(model), shape, lora or Lora())
+    return build_language_model(arrays_of(model), shape, lora or LoraSettings())
 
 
 def expected(model: Any) -> np.ndarray:
@@ -76,10 +76,10 @@ def expected(model: Any) -> np.ndarray:
     return np.asarray(states.numpy())
 
 
-def read_in_pieces(made: Language, cuts: Sequence[int]) -> tuple[np.ndarray, Cache]:
-    found, cache = [], NOTHING_READ
+def read_in_pieces(made: NumpyLanguageModel, cuts: Sequence[int]) -> tuple[np.ndarray, KeyValueCache]:
+    found, cache = [], EMPTY_CACHE
     for first, end in pairwise([0, *cuts, LONG]):
-        states_lh, cache = read(made, PLACES_LH[first:end], cache)
+        states_lh, cache = read_places(made, PLACES_LH[first:end], cache)
         found.append(states_lh)
     return np.concatenate(found), cache
 
@@ -91,12 +91,12 @@ GROUPED_LANGUAGE, GROUPED_STATES = language(GROUPED), expected(GROUPED)
 @pytest.mark.parametrize("key_heads", [4, 2, 1])
 def test_states_are_those_of_transformers(key_heads: int) -> None:
     model = drawn(key_heads, theta=10000.0)
-    np.testing.assert_allclose(read(language(model), PLACES_LH)[0], expected(model), atol=1e-4)
+    np.testing.assert_allclose(read_places(language(model), PLACES_LH)[0], expected(model), atol=1e-4)
 
 
 def test_biases_of_queries_keys_and_values_are_added_where_there_are_any() -> None:
     model = drawn(2, biases=True)
-    np.testing.assert_allclose(read(language(model), PLACES_LH)[0], expected(model), atol=1e-4)
+    np.testing.assert_allclose(read_places(language(model), PLACES_LH)[0], expected(model), atol=1e-4)
 
 
 @settings(max_examples=15, deadline=None)
@@ -108,11 +108,11 @@ def test_a_sequence_read_in_pieces_is_as_if_read_at_once(cuts: set[int]) -> None
 
 
 def test_two_ways_on_from_one_cache_share_it_and_leave_it_alone() -> None:
-    _, before = read(GROUPED_LANGUAGE, PLACES_LH[:30])
+    _, before = read_places(GROUPED_LANGUAGE, PLACES_LH[:30])
     kept = [(part.keys.copy(), part.values.copy()) for part in before.segments]
-    one_lh, one = read(GROUPED_LANGUAGE, PLACES_LH[30:], before)
-    other_lh, other = read(GROUPED_LANGUAGE, PLACES_LH[30:][::-1], before)
-    again_lh, _ = read(GROUPED_LANGUAGE, PLACES_LH[30:], before)
+    one_lh, one = read_places(GROUPED_LANGUAGE, PLACES_LH[30:], before)
+    other_lh, other = read_places(GROUPED_LANGUAGE, PLACES_LH[30:][::-1], before)
+    again_lh, _ = read_places(GROUPED_LANGUAGE, PLACES_LH[30:], before)
     assert one.segments[0] is other.segments[0] is before.segments[0]
     np.testing.assert_array_equal(one_lh, again_lh)
     assert not np.allclose(one_lh, other_lh)
@@ -126,12 +126,12 @@ def test_a_shorter_cache_is_one_that_read_less(places: int) -> None:
     _, cache = read_in_pieces(GROUPED_LANGUAGE, [30])
     shorter = cache.shorter(places)
     assert len(shorter) == LONG - places
-    found_lh, _ = read(GROUPED_LANGUAGE, PLACES_LH[-places:], shorter)
+    found_lh, _ = read_places(GROUPED_LANGUAGE, PLACES_LH[-places:], shorter)
     np.testing.assert_allclose(found_lh, GROUPED_STATES[-places:], atol=1e-4)
 
 
 def test_a_cache_holds_two_times_key_heads_by_head_numbers_a_place_and_layer() -> None:
-    _, cache = read(GROUPED_LANGUAGE, PLACES_LH)
+    _, cache = read_places(GROUPED_LANGUAGE, PLACES_LH)
     numbers = LONG * LAYERS * 2 * 2 * HEAD
     assert 4 * numbers <= size_of(cache) <= 4 * numbers + 1000
     # What was left out is not held either.
@@ -141,15 +141,15 @@ def test_a_cache_holds_two_times_key_heads_by_head_numbers_a_place_and_layer() -
 def test_nothing_before_a_place_hangs_on_what_comes_after_it() -> None:
     changed_lh = PLACES_LH.copy()
     changed_lh[20:] = 7.0
-    found_lh, _ = read(GROUPED_LANGUAGE, changed_lh)
+    found_lh, _ = read_places(GROUPED_LANGUAGE, changed_lh)
     np.testing.assert_allclose(found_lh[:20], GROUPED_STATES[:20], atol=1e-5)
 
 
 def test_a_quarter_turn_brings_the_first_half_of_a_head_to_the_second() -> None:
     heads_lnv = np.array([[[1.0, 2.0, 0.0, 0.0]], [[1.0, 2.0, 0.0, 0.0]]], np.float32)
-    turned = rotation(np.array([np.pi / 2, np.pi], np.float32), first=0, count=2)
+    turned = rotary_angles(np.array([np.pi / 2, np.pi], np.float32), first=0, count=2)
     expected_lnv = [[[1, 2, 0, 0]], [[0, -2, 1, 0]]]
-    np.testing.assert_allclose(rotated(heads_lnv, turned), expected_lnv, atol=1e-6)
+    np.testing.assert_allclose(rotate_heads(heads_lnv, turned), expected_lnv, atol=1e-6)
 
 
 def test_adapters_are_folded_in() -> None:
@@ -163,5 +163,5 @@ def test_adapters_are_folded_in() -> None:
         arrays[f"language.{map_name}.base_layer.weight"] = whole_oi - 3 * up_or @ down_ri
         arrays[f"language.{map_name}.lora_A.default.weight"] = down_ri
         arrays[f"language.{map_name}.lora_B.default.weight"] = up_or
-    folded = language_of(arrays, GROUPED_LANGUAGE.shape, Lora(rank=2, alpha=6.0))
-    np.testing.assert_allclose(read(folded, PLACES_LH)[0], GROUPED_STATES, atol=1e-4)
+    folded = build_language_model(arrays, GROUPED_LANGUAGE.shape, LoraSettings(rank=2, alpha=6.0))
+    np.testing.assert_allclose(read_places(folded, PLACES_LH)[0], GROUPED_STATES, atol=1e-4)

@@ -12,10 +12,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from viewfinder.retrievers.chatir.masks import There, draw
+from viewfinder.retrievers.chatir.masks import VisibleParts, draw_masks
 from viewfinder.retrievers.chatir.settings import Masking
-from viewfinder.retrievers.chatir.texts import told
-from viewfinder.retrievers.shared.talks import Talks
+from viewfinder.retrievers.chatir.texts import informative_rounds
+from viewfinder.retrievers.shared.talks import PictureDialogues
 from viewfinder.training import Batches, shuffled
 
 VALIDATED = 1000
@@ -24,7 +24,7 @@ VALIDATED = 1000
 Numbers = Int[np.ndarray, " b"]
 
 
-class Batch(NamedTuple):
+class ChatirBatch(NamedTuple):
     """Dialogues as a network's `read` takes them, and what is known of the picture of each."""
 
     seen_bx: Float[Tensor, "b x"]
@@ -32,7 +32,7 @@ class Batch(NamedTuple):
 
 
 @runtime_checkable
-class Speech(Protocol):
+class DialogueTensors(Protocol):
     """How talks become what a network's `read` takes."""
 
     @property
@@ -41,7 +41,7 @@ class Speech(Protocol):
         ...
 
     def __call__(
-        self, talks_b: Numbers, rounds_b: Numbers, there: There, rng: np.random.Generator | None
+        self, talks_b: Numbers, rounds_b: Numbers, there: VisibleParts, rng: np.random.Generator | None
     ) -> tuple[Tensor, ...]:
         """Some talks as far as their first `rounds_b` rounds that say something (`texts.told`), and of the `columns`
         last of these what is there.
@@ -52,7 +52,7 @@ class Speech(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class TalkBatches:
+class ChatirBatches:
     """Batches of one split.
 
     Attributes:
@@ -64,29 +64,29 @@ class TalkBatches:
         unasked: the share of rounds that training reads as if they had been said without being asked.
     """
 
-    talks: Talks
-    speech: Speech
+    talks: PictureDialogues
+    speech: DialogueTensors
     seen_px: Float[Tensor, "p x"]
     rounds: int
     masking: Masking = "none"
     share: float = 0.0
     unasked: float = 0.0
 
-    def epochs(self, size: int) -> Callable[[int, int], Batches[Batch]]:
+    def epochs(self, size: int) -> Callable[[int, int], Batches[ChatirBatch]]:
         """What a `training.Job` calls batches: (epoch, seed) -> the batches, always the same ones.
 
         In an epoch every picture comes once, with one of its talks, up to a round that is drawn, captions included.
         """
 
-        def batches(epoch: int, seed: int) -> Batches[Batch]:
-            def make(pictures_b: Numbers) -> Batch:
+        def batches(epoch: int, seed: int) -> Batches[ChatirBatch]:
+            def make(pictures_b: Numbers) -> ChatirBatch:
                 return self._drawn(pictures_b, np.random.default_rng([seed, epoch, int(pictures_b[0])]))
 
             return shuffled(len(self.talks.keys), size, make, epoch=epoch, seed=seed)
 
         return batches
 
-    def fixed(self, rounds: int, size: int, most: int = VALIDATED) -> Iterator[Batch]:
+    def fixed(self, rounds: int, size: int, most: int = VALIDATED) -> Iterator[ChatirBatch]:
         """The first talk about each of `most` pictures, taken evenly, up to this round; nothing is hidden."""
         count = min(len(self.talks.keys), most)
         chosen = np.linspace(0, len(self.talks.keys) - 1, count).round().astype(np.intp)
@@ -95,7 +95,7 @@ class TalkBatches:
             talks_b = self._numbers[self._first_p[pictures_b]]
             yield self._batch(pictures_b, talks_b, np.minimum(self._rounds_d[talks_b], rounds), None)
 
-    def _drawn(self, pictures_b: Numbers, rng: np.random.Generator) -> Batch:
+    def _drawn(self, pictures_b: Numbers, rng: np.random.Generator) -> ChatirBatch:
         which_b, far_b = rng.random((2, len(pictures_b)))
         talks_b = self._numbers[self._first_p[pictures_b] + (which_b * self._count_p[pictures_b]).astype(np.intp)]
         most_b = np.minimum(self._rounds_d[talks_b], self.rounds)
@@ -103,14 +103,14 @@ class TalkBatches:
 
     def _batch(
         self, pictures_b: Numbers, talks_b: Numbers, rounds_b: Numbers, rng: np.random.Generator | None
-    ) -> Batch:
+    ) -> ChatirBatch:
         columns, told_b = self.speech.columns, self._told_dr[talks_b, rounds_b]
         share, unasked = (0.0, 0.0) if rng is None else (self.share, self.unasked)
         drawn = np.random.default_rng(0) if rng is None else rng
-        there = draw(self.masking, share, np.minimum(told_b, columns), columns, drawn)
+        there = draw_masks(self.masking, share, np.minimum(told_b, columns), columns, drawn)
         asked_bt = there.questions_bt & (drawn.random(there.questions_bt.shape) >= unasked)
         said = self.speech(talks_b, told_b, there._replace(questions_bt=asked_bt), rng)
-        return Batch(self.seen_px[torch.from_numpy(pictures_b)], said)
+        return ChatirBatch(self.seen_px[torch.from_numpy(pictures_b)], said)
 
     @property
     def longest(self) -> int:
@@ -129,7 +129,7 @@ class TalkBatches:
         told_dr = np.zeros((len(self.talks), self.longest + 1), np.intp)
         for number, talk in enumerate(self.talks.talks):
             rounds = [(said.question, said.answer) for said in talk.rounds]
-            told_dr[number, 1 : len(rounds) + 1] = np.cumsum([len(told([one])) for one in rounds])
+            told_dr[number, 1 : len(rounds) + 1] = np.cumsum([len(informative_rounds([one])) for one in rounds])
         return told_dr
 
     @cached_property

@@ -9,12 +9,12 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import sigmoid
 
-from viewfinder.retrievers.chatir.network import ChatIR
+from viewfinder.retrievers.chatir.network import DialogueEncoder
 from viewfinder.retrievers.chatir.settings import LossSettings
-from viewfinder.retrievers.shared.losses import contrastive
+from viewfinder.retrievers.shared.losses import contrastive_loss
 
 
-def recall_surrogate(
+def recall_surrogate_loss(
     scores_bn: Float[Tensor, "n n"],
     temperature: float = 0.01,
     rank_temperature: float = 1.0,
@@ -33,11 +33,11 @@ def recall_surrogate(
     return 1 - sigmoid((depth_k - rank_b[:, None]) / rank_temperature).mean()
 
 
-def finding(
-    network: ChatIR, loss: LossSettings, talks_bd: Float[Tensor, "b d"], pictures_bd: Float[Tensor, "b d"]
+def dialogue_retrieval_loss(
+    network: DialogueEncoder, loss: LossSettings, talks_bd: Float[Tensor, "b d"], pictures_bd: Float[Tensor, "b d"]
 ) -> Float[Tensor, ""]:
     """How badly dialogues find their pictures among those of the batch."""
     scores_bn = talks_bd @ pictures_bd.T
     if loss.kind == "surrogate":
-        return recall_surrogate(scores_bn, loss.temperature, loss.rank_temperature, loss.depths)
-    return contrastive(scores_bn, network.log_scale.exp().clamp(max=loss.most_scale)).mean()
+        return recall_surrogate_loss(scores_bn, loss.temperature, loss.rank_temperature, loss.depths)
+    return contrastive_loss(scores_bn, network.log_scale.exp().clamp(max=loss.most_scale)).mean()

@@ -17,18 +17,18 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout, gelu, normalize, pad, scaled_dot_product_attention
 
 from viewfinder.retrievers.chatir.settings import ModelSettings
-from viewfinder.retrievers.chatir.text_model import layers_of
-from viewfinder.retrievers.shared.inputs import add_scale, scaled
+from viewfinder.retrievers.chatir.text_model import text_layers
+from viewfinder.retrievers.shared.inputs import add_scale, scale_raw
 from viewfinder.retrievers.shared.regions import EPS
 
 BEFORE_ROUNDS = 2
 """Tokens before those of the rounds: the summary and the caption."""
 
-ALIKE = 16
+TEXTS_AT_ONCE = 16
 """Texts of about the same length that go through a text encoder together."""
 
 
-class ChatIR(nn.Module, ABC):
+class DialogueEncoder(nn.Module, ABC):
     """What both ways of reading share: the space of pictures, and the scale of the contrastive loss."""
 
     def __init__(self, settings: ModelSettings, raw_width: int) -> None:
@@ -58,25 +58,25 @@ class ChatIR(nn.Module, ABC):
         """Pictures as unit vectors, of raw vectors; where the space is "shared", of the encoder's projections."""
         if self.settings.image == "shared":
             return normalize(seen_bg, dim=-1, eps=EPS)
-        standard_bg = scaled(self, "whole", seen_bg)
+        standard_bg = scale_raw(self, "whole", seen_bg)
         if self.settings.image == "whitened":
             return normalize(standard_bg @ self.get_buffer("components").float(), dim=-1, eps=EPS)
         there_b1 = (seen_bg != 0).any(dim=-1, keepdim=True)
         return normalize(self.project(standard_bg), dim=-1, eps=EPS) * there_b1
 
 
-class SentenceChatIR(ChatIR):
+class SentenceDialogueEncoder(DialogueEncoder):
     """Reads frozen sentence vectors: of the caption, and of question and answer of every round."""
 
     def __init__(self, settings: ModelSettings, raw_width: int, sentence_width: int) -> None:
         super().__init__(settings, raw_width)
         width, hidden = settings.width, settings.hidden
         self.positions = nn.Parameter(0.02 * torch.randn(BEFORE_ROUNDS + settings.rounds, width))
-        self.caption = TwoLayers(sentence_width, width, width)
+        self.caption = FeedForward(sentence_width, width, width)
         if settings.rounds:
-            self.round = TwoLayers(2 * sentence_width, hidden, width)
+            self.round = FeedForward(2 * sentence_width, hidden, width)
         self.blocks = nn.ModuleList(
-            Block(width, settings.heads, hidden, settings.dropout) for _ in range(settings.layers)
+            TransformerBlock(width, settings.heads, hidden, settings.dropout) for _ in range(settings.layers)
         )
         self.last = nn.LayerNorm(width)
         self.out = nn.Linear(width, settings.image_width)
@@ -113,7 +113,7 @@ class SentenceChatIR(ChatIR):
         return (read_blw + self.positions[: read_blw.shape[1]])[there_bl]
 
 
-class TokenChatIR(ChatIR):
+class TokenDialogueEncoder(DialogueEncoder):
     """Reads the tokens of a whole dialogue with a text encoder of transformers (see `text_model`)."""
 
     def __init__(self, settings: ModelSettings, raw_width: int, text: nn.Module) -> None:
@@ -128,7 +128,8 @@ class TokenChatIR(ChatIR):
         lengths_b = there_bl.sum(dim=1)
         order_b = lengths_b.argsort()
         parts = [
-            self._pooled(ids_bl, there_bl, rows, int(lengths_b[rows].max())) for rows in torch.split(order_b, ALIKE)
+            self._pooled(ids_bl, there_bl, rows, int(lengths_b[rows].max()))
+            for rows in torch.split(order_b, TEXTS_AT_ONCE)
         ]
         pooled_bw = torch.cat(parts)[order_b.argsort()]
         return normalize(self.out(pooled_bw), dim=-1, eps=EPS)
@@ -147,13 +148,13 @@ class TokenChatIR(ChatIR):
         """Of the text encoder the last layers, where the settings name a number of them."""
         if not name.startswith("text.") or not self.settings.train_layers:
             return True
-        kept = layers_of(self.text)
+        kept = text_layers(self.text)
         layers: list[nn.Module] = [] if kept is None else [*kept][-self.settings.train_layers :]
         trained = {id(parameter) for layer in layers for parameter in layer.parameters()}
         return id(self.get_parameter(name)) in trained
 
 
-class TwoLayers(nn.Module):
+class FeedForward(nn.Module):
     """Two linear maps with a GELU (by tanh, which numpy has) in between."""
 
     def __init__(self, width_in: int, hidden: int, width_out: int) -> None:
@@ -167,7 +168,7 @@ class TwoLayers(nn.Module):
         return mapped
 
 
-class Block(nn.Module):
+class TransformerBlock(nn.Module):
     """A layer of a transformer that norms what comes into attention and into the two layers after it."""
 
     def __init__(self, width: int, heads: int, hidden: int, share: float) -> None:
@@ -179,7 +180,7 @@ class Block(nn.Module):
         self.value = nn.Linear(width, width)
         self.attended = nn.Linear(width, width)
         self.before_layers = nn.LayerNorm(width)
-        self.layers = TwoLayers(width, hidden, width)
+        self.layers = FeedForward(width, hidden, width)
 
     def forward(self, tokens_pw: Float[Tensor, "p w"], there_bl: Bool[Tensor, "b l"]) -> Float[Tensor, "p w"]:
         """The tokens that are there, each having looked at those of its dialogue; nothing is computed for others."""
@@ -211,7 +212,7 @@ def _spread(tokens_pw: Float[Tensor, "p w"], there_bl: Bool[Tensor, "b l"]) -> F
     return spread_blw.index_put((there_bl,), tokens_pw)
 
 
-def begin_scale(network: ChatIR, scale: float) -> None:
+def set_initial_scale(network: DialogueEncoder, scale: float) -> None:
     """Sets what the contrastive loss multiplies scores by at first."""
     with torch.no_grad():
         network.log_scale.fill_(math.log(scale))

@@ -9,21 +9,21 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float32
 
-from viewfinder.retrievers.base import Sentences
-from viewfinder.retrievers.chatir.forward import caption_token, round_token, talk_vector
+from viewfinder.retrievers.base import SentenceEncoder
+from viewfinder.retrievers.chatir.forward import encode_caption, encode_dialogue, encode_round
 from viewfinder.retrievers.chatir.settings import ModelSettings
-from viewfinder.retrievers.chatir.texts import Said, fitted, newest
-from viewfinder.retrievers.shared.forward import Arrays, known_sentences
+from viewfinder.retrievers.chatir.texts import RoundText, fit_dialogue, last_rounds
+from viewfinder.retrievers.shared.forward import Arrays, check_sentences
 from viewfinder.training.weights import Weights
 
-Kind = Literal["caption", "round"]
+PartKind = Literal["caption", "round"]
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class DialoguePart:
     """A piece of a talk: its texts, and what the transformer reads of them (None where it reads the whole text)."""
 
-    said: Said
+    said: RoundText
     token_w: Float32[np.ndarray, " w"] | None = None
 
 
@@ -31,16 +31,16 @@ class Piece:
 class Reader(Protocol):
     """Reads a talk piece by piece."""
 
-    def piece(self, said: Said, kind: Kind, sentences: Sentences | None) -> Piece:
+    def piece(self, said: RoundText, kind: PartKind, sentences: SentenceEncoder | None) -> DialoguePart:
         """A piece of the talk, encoded as far as it can be on its own."""
         ...
 
-    def vector(self, caption: Piece | None, rounds: Sequence[Piece]) -> Float32[np.ndarray, " d"]:
+    def vector(self, caption: DialoguePart | None, rounds: Sequence[DialoguePart]) -> Float32[np.ndarray, " d"]:
         """The unit vector of a talk, of whose rounds the oldest may be left out."""
         ...
 
 
-def reader_of(weights: Weights, settings: ModelSettings) -> Reader:
+def build_reader(weights: Weights, settings: ModelSettings) -> Reader:
     """What reads talks with these weights."""
     if settings.reads == "tokens":
         return TokenReader(weights, settings)
@@ -53,23 +53,23 @@ class SentenceReader:
     def __init__(self, arrays: Arrays, settings: ModelSettings, version: str) -> None:
         self._arrays, self._settings, self._version = arrays, settings, version
 
-    def piece(self, said: Said, kind: Kind, sentences: Sentences | None) -> Piece:
+    def piece(self, said: RoundText, kind: PartKind, sentences: SentenceEncoder | None) -> DialoguePart:
         """A piece and its token.
 
         Raises:
             EncoderMismatch: the session's sentence vectors are of another version.
         """
-        known = known_sentences(sentences, self._version)
+        known = check_sentences(sentences, self._version)
         answer_s = known.encode([said.answer])[0]
         if kind == "caption":
-            return Piece(said, caption_token(self._arrays, answer_s))
+            return DialoguePart(said, encode_caption(self._arrays, answer_s))
         question_s = known.encode([said.question])[0] if said.question else np.zeros_like(answer_s)
-        return Piece(said, round_token(self._arrays, question_s, answer_s))
+        return DialoguePart(said, encode_round(self._arrays, question_s, answer_s))
 
-    def vector(self, caption: Piece | None, rounds: Sequence[Piece]) -> Float32[np.ndarray, " d"]:
+    def vector(self, caption: DialoguePart | None, rounds: Sequence[DialoguePart]) -> Float32[np.ndarray, " d"]:
         """The caption and the last rounds, as many as the network has places for."""
-        tokens = [piece.token_w for piece in newest(rounds, self._settings.rounds) if piece.token_w is not None]
-        return talk_vector(self._arrays, self._settings, caption.token_w if caption else None, tokens)
+        tokens = [piece.token_w for piece in last_rounds(rounds, self._settings.rounds) if piece.token_w is not None]
+        return encode_dialogue(self._arrays, self._settings, caption.token_w if caption else None, tokens)
 
 
 class TokenReader:
@@ -83,29 +83,31 @@ class TokenReader:
         import torch
         from tokenizers import Tokenizer
 
-        from viewfinder.retrievers.chatir.network import TokenChatIR
-        from viewfinder.retrievers.chatir.text_model import text_of
+        from viewfinder.retrievers.chatir.network import TokenDialogueEncoder
+        from viewfinder.retrievers.chatir.text_model import build_text_encoder
 
         text = weights.card.settings["text"]
         self._settings, self._mark = settings, str(text["mark"])
         self._tokenizer = Tokenizer.from_str(text["tokenizer"])
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
-        self._network = TokenChatIR(settings, len(weights.arrays.get("whole_mean", ())), text_of(text["config"]))
+        self._network = TokenDialogueEncoder(
+            settings, len(weights.arrays.get("whole_mean", ())), build_text_encoder(text["config"])
+        )
         self._network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.arrays.items()})
         self._network.eval()
 
-    def piece(self, said: Said, kind: Kind, sentences: Sentences | None) -> Piece:
+    def piece(self, said: RoundText, kind: PartKind, sentences: SentenceEncoder | None) -> DialoguePart:
         """A piece as it was said: tokens are read in their context only."""
-        return Piece(said)
+        return DialoguePart(said)
 
-    def vector(self, caption: Piece | None, rounds: Sequence[Piece]) -> Float32[np.ndarray, " d"]:
+    def vector(self, caption: DialoguePart | None, rounds: Sequence[DialoguePart]) -> Float32[np.ndarray, " d"]:
         """The caption and the last rounds, as many as there are tokens for."""
         import torch
 
-        said = [piece.said for piece in newest(rounds, self._settings.rounds)]
+        said = [piece.said for piece in last_rounds(rounds, self._settings.rounds)]
         most, separator = self._settings.most_tokens, self._settings.separator
-        text = fitted(caption.said.answer if caption else "", said, self._count, most, separator, self._mark)
+        text = fit_dialogue(caption.said.answer if caption else "", said, self._count, most, separator, self._mark)
         ids = self._tokenizer.encode(text).ids
         ids_1l = torch.tensor([ids if len(ids) <= most else [*ids[: most - 1], ids[-1]]])
         with torch.no_grad():

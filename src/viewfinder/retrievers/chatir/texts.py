@@ -20,7 +20,7 @@ PROBE = "a picture"
 """What an encoder makes of these words tells its space from others: kept in weights that look for pictures there."""
 
 
-class Said(NamedTuple):
+class RoundText(NamedTuple):
     """A round as it is read; what was said without being asked has no question."""
 
     question: str
@@ -30,7 +30,7 @@ class Said(NamedTuple):
         return " ".join(part for part in self if part)
 
 
-def asked(question: str) -> str:
+def with_question_mark(question: str) -> str:
     """A question with its "?", which VisDial's lack.
 
     >>> asked("is it big"), asked("Tell me more."), asked("")
@@ -40,18 +40,20 @@ def asked(question: str) -> str:
     return plain if not plain or plain[-1] in "?.!" else f"{plain}?"
 
 
-def told(rounds: Iterable[tuple[str, str]]) -> tuple[Said, ...]:
+def informative_rounds(rounds: Iterable[tuple[str, str]]) -> tuple[RoundText, ...]:
     """The rounds that say something: without those that were skipped, or answered by "don't know".
 
     >>> told([("is it big", "no"), ("is it old?", "can't tell"), ("", "a red boat")])
     (Said(question='is it big?', answer='no'), Said(question='', answer='a red boat'))
     """
     return tuple(
-        Said(asked(question), " ".join(answer.split())) for question, answer in rounds if not is_dont_know(answer)
+        RoundText(with_question_mark(question), " ".join(answer.split()))
+        for question, answer in rounds
+        if not is_dont_know(answer)
     )
 
 
-def refused(sentence: str) -> Said:
+def negated_round(sentence: str) -> RoundText:
     """What is not there, as dialogues say it: a question and no. `sentence` is one of `blocks.spoken`.
 
     >>> str(refused("there is no dog and no cat")), str(refused("there are no people"))
@@ -59,7 +61,7 @@ def refused(sentence: str) -> Said:
     """
     verb, _, things = sentence.removeprefix("there ").partition(" no ")
     wanted = " or ".join(_with_article(thing, verb) for thing in things.split(" and no "))
-    return Said(asked(f"{verb} there {wanted}"), "no")
+    return RoundText(with_question_mark(f"{verb} there {wanted}"), "no")
 
 
 def _with_article(thing: str, verb: str) -> str:
@@ -68,12 +70,14 @@ def _with_article(thing: str, verb: str) -> str:
     return f"{'an' if thing[:1].lower() in {*'aeiou'} else 'a'} {thing}"
 
 
-def newest(rounds: Sequence[Item], most: int) -> tuple[Item, ...]:
+def last_rounds(rounds: Sequence[Item], most: int) -> tuple[Item, ...]:
     """The last `most` rounds, in order; the caption stands for the talk's beginning."""
     return tuple(rounds[max(len(rounds) - most, 0) :])
 
 
-def joined(caption: str, rounds: Iterable[tuple[str, str]], separator: Separator = "comma", mark: str = "[SEP]") -> str:
+def join_dialogue(
+    caption: str, rounds: Iterable[tuple[str, str]], separator: Separator = "comma", mark: str = "[SEP]"
+) -> str:
     """The talk as one string; what is empty (a caption that was hidden, a question masked) goes with its separator.
 
     >>> joined("a dog", [("is it big?", "no"), ("", "it runs")])
@@ -82,11 +86,11 @@ def joined(caption: str, rounds: Iterable[tuple[str, str]], separator: Separator
     'a dog [SEP] is it big? [SEP] no [SEP] it runs'
     """
     if separator == "comma":
-        return ", ".join(piece for piece in (caption, *(str(Said(*item)) for item in rounds)) if piece)
+        return ", ".join(piece for piece in (caption, *(str(RoundText(*item)) for item in rounds)) if piece)
     return f" {mark} ".join(piece for piece in (caption, *(part for item in rounds for part in item)) if piece)
 
 
-def fitted(
+def fit_dialogue(
     caption: str,
     rounds: Sequence[tuple[str, str]],
     count: Callable[[str], int],
@@ -100,7 +104,7 @@ def fitted(
     that stay are longer, the reader cuts off the end.
     """
     for first in range(len(rounds)):
-        text = joined(caption, rounds[first:], separator, mark)
+        text = join_dialogue(caption, rounds[first:], separator, mark)
         if count(text) <= most:
             return text
-    return joined(caption, rounds[-1:], separator, mark)
+    return join_dialogue(caption, rounds[-1:], separator, mark)

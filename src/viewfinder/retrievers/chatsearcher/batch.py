@@ -14,15 +14,15 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from viewfinder.data.chatsearch import TextItem
-from viewfinder.retrievers.chatsearcher.sequence import Codec, Lesson, Places, Turn
+from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, SequenceCodec, TokenSequence, TrainingExample
 
 EMPTY = 0
 """Stands at the places behind the end of a sequence; nothing that counts looks at it."""
 
-SentencesOf = Callable[[Sequence[str]], Float[np.ndarray, "k s"]]
+SentenceLookup = Callable[[Sequence[str]], Float[np.ndarray, "k s"]]
 
 
-class Batch(NamedTuple):
+class SequenceBatch(NamedTuple):
     """Sequences of one length, the shorter ones with empty places at their ends. Places are counted through all.
 
     Attributes:
@@ -43,7 +43,9 @@ class Batch(NamedTuple):
     sentences_ks: Float[Tensor, "k s"]
 
 
-def batch_of(codec: Codec, places: Sequence[Places], rows: Mapping[str, int], sentences: SentencesOf | None) -> Batch:
+def make_batch(
+    codec: SequenceCodec, places: Sequence[TokenSequence], rows: Mapping[str, int], sentences: SentenceLookup | None
+) -> SequenceBatch:
     """Sequences as a batch; `rows`: of pictures, by their names; `sentences`: vectors of texts, if they are read."""
     length = max(map(len, places))
     numbers_bl = np.full((len(places), length), EMPTY)
@@ -55,7 +57,7 @@ def batch_of(codec: Codec, places: Sequence[Places], rows: Mapping[str, int], se
     rows_c = np.array([rows[picture] for sequence in places for picture in sequence.pictures], np.int64)
     said = [text for sequence in places for text in sequence.said]
     sentences_ks = np.zeros((0, 1), np.float32) if sentences is None or not said else sentences(said)
-    return Batch(
+    return SequenceBatch(
         torch.from_numpy(numbers_bl),
         torch.from_numpy(learnt_bl),
         torch.from_numpy(cls_c),
@@ -66,27 +68,27 @@ def batch_of(codec: Codec, places: Sequence[Places], rows: Mapping[str, int], se
     )
 
 
-def encoded(codec: Codec, lesson: Lesson, longest: int) -> Places:
+def encode_example(codec: SequenceCodec, lesson: TrainingExample, longest: int) -> TokenSequence:
     """A lesson as places: of one that is too long, its first turns go, and what is too long still is cut."""
     turns = lesson.turns
     places = codec.lesson(lesson)
     while len(places) > longest and len(turns) > 2:
         turns = turns[1:] if turns[0].role == "document" else turns[2:]
-        places = codec.lesson(Lesson(turns, lesson.kind))
+        places = codec.lesson(TrainingExample(turns, lesson.kind))
     return places if len(places) <= longest else _cut(codec, places, longest)
 
 
-def texts_alone(lesson: Lesson) -> Lesson | None:
+def keep_texts(lesson: TrainingExample) -> TrainingExample | None:
     """What a lesson says, without its pictures; None where it says nothing."""
     turns = []
     for turn in lesson.turns:
         items = tuple(item for item in turn.items if isinstance(item, TextItem))
         if items:
-            turns.append(Turn(turn.role, items))
-    return Lesson(tuple(turns), lesson.kind) if turns else None
+            turns.append(ExampleTurn(turn.role, items))
+    return TrainingExample(tuple(turns), lesson.kind) if turns else None
 
 
-def _cut(codec: Codec, places: Places, longest: int) -> Places:
+def _cut(codec: SequenceCodec, places: TokenSequence, longest: int) -> TokenSequence:
     """The first places, up to the last picture that is whole."""
     numbers_l = places.numbers_l[:longest]
     inside = np.isin(numbers_l, (codec.img, codec.cls, *codec.slots))
@@ -95,7 +97,7 @@ def _cut(codec: Codec, places: Places, longest: int) -> Places:
         end -= 1
     shown = int((numbers_l[:end] == codec.cls).sum())
     said = int((numbers_l[:end] == codec.said).sum())
-    return Places(
+    return TokenSequence(
         places.numbers_l[:end],
         places.picture_l[:end],
         places.learnt_l[:end],

@@ -12,11 +12,17 @@ import numpy as np
 from jaxtyping import Int
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.chatsearcher.batch import Batch, SentencesOf, batch_of, encoded, texts_alone
-from viewfinder.retrievers.chatsearcher.sequence import Codec, Lesson
-from viewfinder.retrievers.chatsearcher.settings import Kind, Stage
+from viewfinder.retrievers.chatsearcher.batch import (
+    SentenceLookup,
+    SequenceBatch,
+    encode_example,
+    keep_texts,
+    make_batch,
+)
+from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TrainingExample
+from viewfinder.retrievers.chatsearcher.settings import ExampleKind, Stage
 from viewfinder.training import Batches
-from viewfinder.training.gather import processes
+from viewfinder.training.gather import count_processes
 
 TOGETHER = 8
 """Batches whose lessons are put in the order of their lengths, so that few places of a batch are empty."""
@@ -26,7 +32,7 @@ CHARACTERS = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class StageExamples:
     """What a stage learns from.
 
     Attributes:
@@ -38,22 +44,22 @@ class Course:
         sentences: vectors of texts, where they are read.
     """
 
-    lessons: tuple[Lesson, ...]
-    counts: Mapping[Kind, int]
-    codec: Codec
+    lessons: tuple[TrainingExample, ...]
+    counts: Mapping[ExampleKind, int]
+    codec: SequenceCodec
     rows: Mapping[str, int]
     longest: int
-    sentences: SentencesOf | None = None
+    sentences: SentenceLookup | None = None
 
     @staticmethod
     def of(
         stage: Stage,
-        lessons: Mapping[Kind, Sequence[Lesson]],
-        codec: Codec,
+        lessons: Mapping[ExampleKind, Sequence[TrainingExample]],
+        codec: SequenceCodec,
         rows: Mapping[str, int],
         longest: int,
-        sentences: SentencesOf | None = None,
-    ) -> Course:
+        sentences: SentenceLookup | None = None,
+    ) -> StageExamples:
         """The lessons of a stage; of the stage "language" what they say alone.
 
         Raises:
@@ -62,33 +68,37 @@ class Course:
         shares = stage.mixture.shares
         known = {kind: tuple(lessons.get(kind, ())) for kind in shares}
         if stage.name == "language":
-            said = {kind: [texts_alone(lesson) for lesson in some] for kind, some in known.items()}
+            said = {kind: [keep_texts(lesson) for lesson in some] for kind, some in known.items()}
             known = {kind: tuple(lesson for lesson in some if lesson is not None) for kind, some in said.items()}
         if not any(known.values()):
             raise BadInput(f"{stage.name}: the data holds nothing to learn from; needed is any of {', '.join(shares)}")
         together = tuple(lesson for some in known.values() for lesson in some)
-        return Course(together, {kind: len(some) for kind, some in known.items()}, codec, rows, longest, sentences)
+        return StageExamples(
+            together, {kind: len(some) for kind, some in known.items()}, codec, rows, longest, sentences
+        )
 
-    def batch(self, numbers_b: Int[np.ndarray, " b"]) -> Batch:
+    def batch(self, numbers_b: Int[np.ndarray, " b"]) -> SequenceBatch:
         """Some lessons as tensors."""
-        places = [encoded(self.codec, self.lessons[number], self.longest) for number in numbers_b]
-        return batch_of(self.codec, places, self.rows, self.sentences)
+        places = [encode_example(self.codec, self.lessons[number], self.longest) for number in numbers_b]
+        return make_batch(self.codec, places, self.rows, self.sentences)
 
-    def epoch(self, stage: Stage, epoch: int, seed: int) -> Batches[Batch]:
+    def epoch(self, stage: Stage, epoch: int, seed: int) -> Batches[SequenceBatch]:
         """The batches of an epoch: shuffled, lessons of about one length together.
 
         Raises:
             BadInput: they do not fill one batch, or processes cannot share it.
         """
         draw = np.random.default_rng([seed, epoch])
-        numbers_n = mixed(self.counts, stage.mixture.shares, stage.lessons, draw)
-        if stage.batch % processes():
-            raise BadInput(f"a batch of {stage.batch} cannot be shared by {processes()} processes; choose a multiple")
+        numbers_n = mix_examples(self.counts, stage.mixture.shares, stage.lessons, draw)
+        if stage.batch % count_processes():
+            raise BadInput(
+                f"a batch of {stage.batch} cannot be shared by {count_processes()} processes; choose a multiple"
+            )
         if len(numbers_n) < stage.batch:
             raise BadInput(f"{len(numbers_n)} lessons do not fill a batch of {stage.batch}; choose a smaller batch")
         lengths_n = np.array([self._length(number) for number in numbers_n.tolist()])
-        ordered_n = bucketed(numbers_n, lengths_n, stage.batch, draw)
-        return Batches(ordered_n, stage.batch // processes(), self.batch)
+        ordered_n = bucket_by_length(numbers_n, lengths_n, stage.batch, draw)
+        return Batches(ordered_n, stage.batch // count_processes(), self.batch)
 
     def _length(self, number: int) -> int:
         """Of a lesson in places, about."""
@@ -97,8 +107,8 @@ class Course:
         return words + len(lesson.pictures) * (3 + self.codec.tokens)
 
 
-def mixed(
-    counts: Mapping[Kind, int], shares: Mapping[Kind, float], most: int, draw: np.random.Generator
+def mix_examples(
+    counts: Mapping[ExampleKind, int], shares: Mapping[ExampleKind, float], most: int, draw: np.random.Generator
 ) -> Int[np.ndarray, " n"]:
     """The numbers of an epoch's lessons, shuffled; of a kind, none comes twice before all have come once.
 
@@ -119,7 +129,7 @@ def mixed(
     return draw.permutation(np.concatenate(found))
 
 
-def bucketed(
+def bucket_by_length(
     numbers_n: Int[np.ndarray, " n"], lengths_n: Int[np.ndarray, " n"], batch: int, draw: np.random.Generator
 ) -> Int[np.ndarray, " m"]:
     """The same numbers, in batches of about one length, without those that do not fill a last one."""

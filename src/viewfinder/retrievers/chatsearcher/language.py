@@ -9,15 +9,15 @@ import torch
 from torch import nn
 from transformers import LlamaConfig, LlamaModel
 
-from viewfinder.retrievers.chatsearcher.pieces import Tokeniser
-from viewfinder.retrievers.chatsearcher.settings import Model
+from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
+from viewfinder.retrievers.chatsearcher.settings import ModelSettings
 
 SPECIAL = 2
 """[IMG] and [/IMG], which are written besides the pieces."""
 
 
 @dataclass(frozen=True, eq=False)
-class Language:
+class CausalLanguageModel:
     """A causal language model.
 
     Attributes:
@@ -28,10 +28,10 @@ class Language:
 
     model: Any
     head: nn.Linear | None
-    tokeniser: Tokeniser
+    tokeniser: TokenizerRecord
 
 
-def drawn(settings: Model, tokeniser: Tokeniser) -> Language:
+def draw_language_model(settings: ModelSettings, tokeniser: TokenizerRecord) -> CausalLanguageModel:
     """A small one that has read nothing yet."""
     config = LlamaConfig(
         vocab_size=tokeniser.count,
@@ -47,11 +47,11 @@ def drawn(settings: Model, tokeniser: Tokeniser) -> Language:
         bos_token_id=tokeniser.begin,
         eos_token_id=tokeniser.end,
     )
-    return Language(LlamaModel(config), None, tokeniser)
+    return CausalLanguageModel(LlamaModel(config), None, tokeniser)
 
 
 @torch.no_grad()
-def grown(model: Any) -> Any:
+def add_special_pieces(model: Any) -> Any:
     """The model with vectors for the special pieces, which begin as the mean of the others'."""
     rows_vh = _with_means(model.embed_tokens.weight)
     model.embed_tokens = nn.Embedding(len(rows_vh), rows_vh.shape[1], _weight=rows_vh)
@@ -60,7 +60,7 @@ def grown(model: Any) -> Any:
 
 
 @torch.no_grad()
-def grown_head(head: nn.Linear) -> nn.Linear:
+def add_special_scores(head: nn.Linear) -> nn.Linear:
     """The same of a head of its own."""
     rows_vh = _with_means(head.weight)
     grown = nn.Linear(rows_vh.shape[1], len(rows_vh), bias=False)

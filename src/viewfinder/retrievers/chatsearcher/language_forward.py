@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float32
 
-from viewfinder.retrievers.chatsearcher.settings import Lora
+from viewfinder.retrievers.chatsearcher.settings import LoraSettings
 from viewfinder.retrievers.shared.forward import Arrays
 from viewfinder.retrievers.shared.qformer_forward import softmax
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape:
+class LanguageShape:
     """What the weights do not say themselves; `eps` is what norms add to a mean square."""
 
     layers: int
@@ -44,17 +44,17 @@ class Layer:
 
 
 @dataclass(frozen=True, eq=False)
-class Language:
+class NumpyLanguageModel:
     """A language model at work."""
 
-    shape: Shape
+    shape: LanguageShape
     layers: tuple[Layer, ...]
     norm_h: Float32[np.ndarray, " h"]
     frequencies_r: Float32[np.ndarray, " r"]
 
 
 @dataclass(frozen=True, eq=False)
-class Segment:
+class CacheSegment:
     """Keys and values of places that were read at once, of all layers."""
 
     keys: Float32[np.ndarray, "layers k places v"]
@@ -65,10 +65,10 @@ class Segment:
 
 
 @dataclass(frozen=True, eq=False)
-class Cache:
+class KeyValueCache:
     """What was read so far. Nothing of it ever changes: what goes on from it shares it."""
 
-    segments: tuple[Segment, ...] = ()
+    segments: tuple[CacheSegment, ...] = ()
 
     def __len__(self) -> int:
         return sum(map(len, self.segments))
@@ -77,30 +77,30 @@ class Cache:
         """The keys and values of a layer, each (k places v)."""
         return [part.keys[layer] for part in self.segments], [part.values[layer] for part in self.segments]
 
-    def shorter(self, places: int) -> Cache:
+    def shorter(self, places: int) -> KeyValueCache:
         """Without the newest places, which must be of what was read last."""
         *before, last = self.segments
         kept = len(last) - places
         if not kept:
-            return Cache(tuple(before))
+            return KeyValueCache(tuple(before))
         # Copies: a view would keep all of the segment alive.
-        return Cache((*before, Segment(last.keys[:, :, :kept].copy(), last.values[:, :, :kept].copy())))
+        return KeyValueCache((*before, CacheSegment(last.keys[:, :, :kept].copy(), last.values[:, :, :kept].copy())))
 
 
-NOTHING_READ = Cache()
+EMPTY_CACHE = KeyValueCache()
 
 
-def language_of(arrays: Arrays, shape: Shape, lora: Lora) -> Language:
+def build_language_model(arrays: Arrays, shape: LanguageShape, lora: LoraSettings) -> NumpyLanguageModel:
     """The language model among a network's arrays, its adapters folded in."""
     whole = _Folded(arrays, lora)
     layers = tuple(_layer(whole, f"language.layers.{at}") for at in range(shape.layers))
-    return Language(shape, layers, whole["language.norm.weight"], whole["frequencies"])
+    return NumpyLanguageModel(shape, layers, whole["language.norm.weight"], whole["frequencies"])
 
 
 class _Folded:
     """Arrays by name; of a map with adapters W + alpha / rank * B A (Hu et al. 2021)."""
 
-    def __init__(self, arrays: Mapping[str, np.ndarray], lora: Lora) -> None:
+    def __init__(self, arrays: Mapping[str, np.ndarray], lora: LoraSettings) -> None:
         self._arrays, self._lora = arrays, lora
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -139,42 +139,42 @@ def _layer(whole: _Folded, name: str) -> Layer:
     )
 
 
-def read(
-    language: Language, places_lh: Float32[np.ndarray, "l h"], cache: Cache = NOTHING_READ
-) -> tuple[Float32[np.ndarray, "l h"], Cache]:
+def read_places(
+    language: NumpyLanguageModel, places_lh: Float32[np.ndarray, "l h"], cache: KeyValueCache = EMPTY_CACHE
+) -> tuple[Float32[np.ndarray, "l h"], KeyValueCache]:
     """`LlamaModel` on places that come after those of the cache: their states, and the cache with them."""
-    turned = rotation(language.frequencies_r, len(cache), len(places_lh))
+    turned = rotary_angles(language.frequencies_r, len(cache), len(places_lh))
     keys, values = [], []
     for at, layer in enumerate(language.layers):
-        normed_lh = rms_normed(places_lh, layer.first_norm_h, language.shape.eps)
+        normed_lh = rms_norm(places_lh, layer.first_norm_h, language.shape.eps)
         query_kmv, key_klv, value_klv = _asked(layer, language.shape, normed_lh, turned)
         before_keys, before_values = cache.of(at)
         key_ksv, value_ksv = _joined([*before_keys, key_klv]), _joined([*before_values, value_klv])
         places_lh = places_lh + _gathered(query_kmv, key_ksv, value_ksv, len(places_lh)) @ layer.gathers_oh
-        places_lh = places_lh + _fed(layer, rms_normed(places_lh, layer.second_norm_h, language.shape.eps))
+        places_lh = places_lh + _fed(layer, rms_norm(places_lh, layer.second_norm_h, language.shape.eps))
         keys.append(key_klv)
         values.append(value_klv)
-    states_lh = rms_normed(places_lh, language.norm_h, language.shape.eps)
-    return states_lh, Cache((*cache.segments, Segment(np.stack(keys), np.stack(values))))
+    states_lh = rms_norm(places_lh, language.norm_h, language.shape.eps)
+    return states_lh, KeyValueCache((*cache.segments, CacheSegment(np.stack(keys), np.stack(values))))
 
 
 Rotation = tuple[Float32[np.ndarray, "l 1 r"], Float32[np.ndarray, "l 1 r"]]
 
 
-def rotation(frequencies_r: Float32[np.ndarray, " r"], first: int, count: int) -> Rotation:
+def rotary_angles(frequencies_r: Float32[np.ndarray, " r"], first: int, count: int) -> Rotation:
     """Cosines and sines of the angles by which places are turned (Su et al. 2021), `first` that of the first."""
     angles_l1r = np.arange(first, first + count, dtype=np.float32)[:, None, None] * frequencies_r
     return np.cos(angles_l1r), np.sin(angles_l1r)
 
 
-def rotated(heads_lnv: Float32[np.ndarray, "l n v"], turned: Rotation) -> Float32[np.ndarray, "l n v"]:
+def rotate_heads(heads_lnv: Float32[np.ndarray, "l n v"], turned: Rotation) -> Float32[np.ndarray, "l n v"]:
     """Every number of the first half of a head is turned with that of the second half."""
     cosines, sines = turned
     one, other = np.split(heads_lnv, 2, axis=-1)
     return np.concatenate([one * cosines - other * sines, other * cosines + one * sines], axis=-1)
 
 
-def rms_normed(
+def rms_norm(
     rows_lh: Float32[np.ndarray, "l h"], weight_h: Float32[np.ndarray, " h"], eps: float
 ) -> Float32[np.ndarray, "l h"]:
     """`LlamaRMSNorm`."""
@@ -183,7 +183,7 @@ def rms_normed(
 
 
 def _asked(
-    layer: Layer, shape: Shape, normed_lh: Float32[np.ndarray, "l h"], turned: Rotation
+    layer: Layer, shape: LanguageShape, normed_lh: Float32[np.ndarray, "l h"], turned: Rotation
 ) -> tuple[
     Float32[np.ndarray, "k m v"],
     Float32[np.ndarray, "k l v"],
@@ -195,7 +195,7 @@ def _asked(
     if layer.asks_q is not None:
         asked_lq += layer.asks_q
     heads_lnv = asked_lq.reshape(count, -1, shape.head_dim)
-    rotated_lnv = rotated(heads_lnv[:, : shape.heads + shape.key_heads], turned)
+    rotated_lnv = rotate_heads(heads_lnv[:, : shape.heads + shape.key_heads], turned)
     query_lkev = rotated_lnv[:, : shape.heads].reshape(count, shape.key_heads, -1, shape.head_dim)
     query_kmv = query_lkev.transpose(1, 2, 0, 3).reshape(shape.key_heads, -1, shape.head_dim)
     query_kmv *= np.float32(shape.head_dim**-0.5)

@@ -14,10 +14,10 @@ from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Role, Su
 from viewfinder.data.dialogues import Dialogue
 from viewfinder.data.fashionmt import Transaction, clauses, look_back
 from viewfinder.data.mmc4 import WebPage
-from viewfinder.retrievers.chatsearcher.sequence import Item, Lesson, Turn
-from viewfinder.retrievers.chatsearcher.settings import Kind
+from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, Item, TrainingExample
+from viewfinder.retrievers.chatsearcher.settings import ExampleKind
 
-KINDS_OF_CHAT: Mapping[Subtask, Kind] = {"tChat": "tchat", "iChat": "ichat", "mChat": "mchat"}
+KINDS_OF_CHAT: Mapping[Subtask, ExampleKind] = {"tChat": "tchat", "iChat": "ichat", "mChat": "mchat"}
 
 FEWEST, MOST = 2, 4
 """Pictures of a document that is put together."""
@@ -68,35 +68,35 @@ TWO_PARTS = 0.3
 """How often a second caption follows as a turn of its own, where a picture has several."""
 
 
-def of_caption(picture: str, caption: str, *, first: bool) -> Lesson:
+def caption_example(picture: str, caption: str, *, first: bool) -> TrainingExample:
     """A caption and its picture, which comes `first` or last."""
     return _document([_side_by_side(picture, caption, first=first)], "captions")
 
 
-def of_request(picture: str, captions: Sequence[str], rng: random.Random) -> Lesson:
+def request_example(picture: str, captions: Sequence[str], rng: random.Random) -> TrainingExample:
     """A picture asked for by one of its captions, sometimes by a second one after it was not found."""
     first, *rest = rng.sample(captions, len(captions))
-    said: list[Turn] = [Turn("user", (TextItem(in_our_words(first, OF_REQUESTS, rng)),))]
+    said: list[ExampleTurn] = [ExampleTurn("user", (TextItem(reword_instruction(first, OF_REQUESTS, rng)),))]
     if rest and rng.random() < TWO_PARTS:
-        said += [Turn("assistant", ()), Turn("user", (TextItem(_bare(rest[0])),))]
-    return Lesson((*said, _shows(picture)), "requests")
+        said += [ExampleTurn("assistant", ()), ExampleTurn("user", (TextItem(_bare(rest[0])),))]
+    return TrainingExample((*said, _shows(picture)), "requests")
 
 
-def of_page(captioned: Sequence[tuple[str, str]], rng: random.Random) -> Lesson:
+def page_example(captioned: Sequence[tuple[str, str]], rng: random.Random) -> TrainingExample:
     """Pictures, each before or after the sentence that goes with it."""
     return _document([_side_by_side(*pair, first=rng.random() < 0.5) for pair in captioned], "documents")
 
 
-def put_together(captioned: Sequence[tuple[str, Sequence[str]]], rng: random.Random) -> Iterator[Lesson]:
+def group_into_pages(captioned: Sequence[tuple[str, Sequence[str]]], rng: random.Random) -> Iterator[TrainingExample]:
     """Documents of two to four pictures with one caption each; every picture is in one of them, but for a last one."""
     order = rng.sample(captioned, len(captioned))
     while len(order) >= FEWEST:
         count = rng.randint(FEWEST, MOST)
         chosen, order = order[:count], order[count:]
-        yield of_page([(picture, rng.choice(said)) for picture, said in chosen], rng)
+        yield page_example([(picture, rng.choice(said)) for picture, said in chosen], rng)
 
 
-def of_web_page(page: WebPage, rng: random.Random) -> Lesson:
+def web_page_example(page: WebPage, rng: random.Random) -> TrainingExample:
     """A page of mmc4, its pictures before or after the sentences that they belong to."""
     items: list[Item] = []
     for place, sentence in enumerate(page.sentences):
@@ -105,30 +105,32 @@ def of_web_page(page: WebPage, rng: random.Random) -> Lesson:
         items += [picture for picture, is_before in zip(own, before, strict=True) if is_before]
         items += [TextItem(sentence)] if sentence.strip() else []
         items += [picture for picture, is_before in zip(own, before, strict=True) if not is_before]
-    return Lesson((Turn("document", tuple(items)),), "documents")
+    return TrainingExample((ExampleTurn("document", tuple(items)),), "documents")
 
 
-def of_chat(sample: ChatSample, *, image_first: bool) -> Lesson:
+def chat_example(sample: ChatSample, *, image_first: bool) -> TrainingExample:
     """A chat-search sample; its target is the last answer."""
-    turns = [of_turn(turn, image_first=image_first) for turn in sample.turns]
-    return Lesson((*turns, _shows(sample.target)), KINDS_OF_CHAT[sample.subtask])
+    turns = [chat_turn(turn, image_first=image_first) for turn in sample.turns]
+    return TrainingExample((*turns, _shows(sample.target)), KINDS_OF_CHAT[sample.subtask])
 
 
-def of_turn(turn: ChatTurn, *, image_first: bool) -> Turn:
+def chat_turn(turn: ChatTurn, *, image_first: bool) -> ExampleTurn:
     """What one side said and showed: pictures first, but where an answer's may stand behind its words."""
     if turn.role == "assistant" and not image_first:
-        return Turn("assistant", turn.content)
-    return Turn(turn.role, tuple(sorted(turn.content, key=lambda item: isinstance(item, TextItem))))
+        return ExampleTurn("assistant", turn.content)
+    return ExampleTurn(turn.role, tuple(sorted(turn.content, key=lambda item: isinstance(item, TextItem))))
 
 
-def of_dialogue(talk: Dialogue, rng: random.Random) -> Iterator[Lesson]:
+def dialogue_examples(talk: Dialogue, rng: random.Random) -> Iterator[TrainingExample]:
     """Its questions and answers in lessons of one to five rounds; the first question of each comes with the picture."""
     rounds = [said for said in talk.rounds if said.question and said.answer]
     turns = [turn for said in rounds for turn in (_said("user", said.question), _said("assistant", said.answer))]
-    yield from cut(turns, (ImageItem(talk.image),), rng)
+    yield from split_into_examples(turns, (ImageItem(talk.image),), rng)
 
 
-def cut(turns: Sequence[ChatTurn], shown: tuple[ImageItem, ...], rng: random.Random) -> Iterator[Lesson]:
+def split_into_examples(
+    turns: Sequence[ChatTurn], shown: tuple[ImageItem, ...], rng: random.Random
+) -> Iterator[TrainingExample]:
     """A talk about a picture, the user's turns and answers by turns, in lessons of one to five rounds.
 
     Args:
@@ -141,15 +143,17 @@ def cut(turns: Sequence[ChatTurn], shown: tuple[ImageItem, ...], rng: random.Ran
         rounds = rng.randint(1, ROUNDS)
         (first, *rest), left = left[: 2 * rounds], left[2 * rounds :]
         words = tuple(item for item in first.content if isinstance(item, TextItem))
-        yield Lesson((Turn("user", (*shown, *words)), *(Turn(turn.role, turn.content) for turn in rest)), "visual")
+        yield TrainingExample(
+            (ExampleTurn("user", (*shown, *words)), *(ExampleTurn(turn.role, turn.content) for turn in rest)), "visual"
+        )
 
 
-def of_edit(before: str, words: str, after: str) -> Lesson:
+def edit_example(before: str, words: str, after: str) -> TrainingExample:
     """A picture, what should be different, and the picture in which it is."""
-    return Lesson((Turn("user", (ImageItem(before), TextItem(words))), _shows(after)), "edits")
+    return TrainingExample((ExampleTurn("user", (ImageItem(before), TextItem(words))), _shows(after)), "edits")
 
 
-def of_transaction(one: Transaction, rng: random.Random) -> Iterator[Lesson]:
+def transaction_examples(one: Transaction, rng: random.Random) -> Iterator[TrainingExample]:
     """Each turn of FashionMT as an edit of its own, in words of ours.
 
     What a turn goes back to is the picture it is an edit of; one that keeps parts of earlier ones is left out.
@@ -159,10 +163,10 @@ def of_transaction(one: Transaction, rng: random.Random) -> Iterator[Lesson]:
         places = (turn,) if back is None else back.places
         if said and len(places) == 1 and (back is None or back.setting == "rollback") and places[0] <= turn:
             start = before if back is None else one.pictures[places[0]]
-            yield of_edit(start, in_our_words(" and ".join(said), OF_CLAUSES, rng), after)
+            yield edit_example(start, reword_instruction(" and ".join(said), OF_CLAUSES, rng), after)
 
 
-def in_our_words(instruction: str, ways: Sequence[str], rng: random.Random) -> str:
+def reword_instruction(instruction: str, ways: Sequence[str], rng: random.Random) -> str:
     """An instruction as a person might say it, by templates as in the paper.
 
     >>> in_our_words("Make the car red.", ("please {}.",), random.Random(0))
@@ -186,9 +190,9 @@ def _side_by_side(picture: str, sentence: str, *, first: bool) -> tuple[Item, It
     return (shown, said) if first else (said, shown)
 
 
-def _document(pairs: Sequence[tuple[Item, Item]], kind: Kind) -> Lesson:
-    return Lesson((Turn("document", tuple(item for pair in pairs for item in pair)),), kind)
+def _document(pairs: Sequence[tuple[Item, Item]], kind: ExampleKind) -> TrainingExample:
+    return TrainingExample((ExampleTurn("document", tuple(item for pair in pairs for item in pair)),), kind)
 
 
-def _shows(picture: str) -> Turn:
-    return Turn("assistant", (ImageItem(picture),))
+def _shows(picture: str) -> ExampleTurn:
+    return ExampleTurn("assistant", (ImageItem(picture),))

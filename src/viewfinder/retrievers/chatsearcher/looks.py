@@ -14,22 +14,22 @@ from jaxtyping import Float, Float16, Float32, Int
 from torch import Tensor, nn
 from transformers import Blip2QFormerConfig, Blip2QFormerModel
 
-from viewfinder.retrievers.chatsearcher.settings import Model
+from viewfinder.retrievers.chatsearcher.settings import ModelSettings
 from viewfinder.training.picture_layers import PictureInput
 
-AT_ONCE = 512
+PICTURES_AT_ONCE = 512
 """Pictures whose raw regions are held in single precision at a time."""
 
 
-class Looks(NamedTuple):
+class PictureFeatures(NamedTuple):
     """Pictures as far as nothing of it trains: the same for all of a training. Regions are in half precision."""
 
     whole_nx: Float32[Tensor, "n x"]
     regions_nry: Float16[Tensor, "n r y"]
 
-    def of(self, rows_c: Int[Tensor, " c"]) -> Looks:
+    def of(self, rows_c: Int[Tensor, " c"]) -> PictureFeatures:
         """Those of some pictures."""
-        return Looks(self.whole_nx[rows_c], self.regions_nry[rows_c])
+        return PictureFeatures(self.whole_nx[rows_c], self.regions_nry[rows_c])
 
 
 class Perceiver(nn.Module):
@@ -38,7 +38,7 @@ class Perceiver(nn.Module):
     That a region lies where it does is learnt: unlike a transformer's patches, regions of a convolution do not say.
     """
 
-    def __init__(self, settings: Model, regions: int, region_width: int) -> None:
+    def __init__(self, settings: ModelSettings, regions: int, region_width: int) -> None:
         """`regions`: r; `region_width`: y."""
         super().__init__()
         width = settings.perceiver_width
@@ -67,26 +67,26 @@ class Perceiver(nn.Module):
         return found
 
 
-def input_of(raw_width: int, components: int, whitening: float) -> PictureInput:
+def build_picture_input(raw_width: int, components: int, whitening: float) -> PictureInput:
     """Principal components of a raw vector, or, of 0 components, all its numbers on one scale."""
     return PictureInput("whitened" if components else "standardised", raw_width, components, whitening)
 
 
 @torch.no_grad()
-def looks_of(
+def read_picture_features(
     whole: PictureInput,
     region: PictureInput | None,
     raw_ng: Float[np.ndarray, "n g"],
     regions_nre: Float16[np.ndarray, "n r e"] | None,
-) -> Looks:
+) -> PictureFeatures:
     """All pictures of a training as they are read; without a perceiver (None) no regions."""
     found = []
-    for at in range(0, len(raw_ng), AT_ONCE):
-        some = slice(at, at + AT_ONCE)
+    for at in range(0, len(raw_ng), PICTURES_AT_ONCE):
+        some = slice(at, at + PICTURES_AT_ONCE)
         whole_nx = whole(torch.from_numpy(np.array(raw_ng[some], np.float32)))
         regions_nry = torch.zeros(len(whole_nx), 0, 0)
         if region is not None:
             assert regions_nre is not None
             regions_nry = region(torch.from_numpy(np.asarray(regions_nre[some], np.float32)))
-        found.append(Looks(whole_nx, regions_nry.half()))
-    return Looks(*(torch.cat(parts) for parts in zip(*found, strict=True)))
+        found.append(PictureFeatures(whole_nx, regions_nry.half()))
+    return PictureFeatures(*(torch.cat(parts) for parts in zip(*found, strict=True)))

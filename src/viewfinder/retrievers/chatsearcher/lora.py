@@ -7,10 +7,10 @@ from typing import Any
 from torch import nn
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.chatsearcher.settings import Lora
+from viewfinder.retrievers.chatsearcher.settings import LoraSettings
 
 
-def adapt(language: nn.Module, lora: Lora) -> None:
+def add_lora(language: nn.Module, lora: LoraSettings) -> None:
     """Puts adapters beside the linear maps that the settings name; it computes as before until they have learnt.
 
     Nothing of it but the adapters needs gradients afterwards. A map becomes W + alpha / rank * B A, by the names

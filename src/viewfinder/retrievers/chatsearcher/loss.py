@@ -19,7 +19,7 @@ NOBODY = -1
 """In place of a picture's row: a place of the queue that is empty yet."""
 
 
-class Pool(NamedTuple):
+class FeaturePool(NamedTuple):
     """Pictures that the right one is told from, and which they are."""
 
     whole_nx: Float[Tensor, "n x"]
@@ -40,14 +40,14 @@ class FeatureQueue(nn.Module):
         self.register_buffer("rows", torch.full((size,), NOBODY, dtype=torch.int64))
 
     @torch.no_grad()
-    def joined(self, whole_cx: Float[Tensor, "c x"], rows_c: Int[Tensor, " c"]) -> Pool:
+    def joined(self, whole_cx: Float[Tensor, "c x"], rows_c: Int[Tensor, " c"]) -> FeaturePool:
         """The batch's pictures, then those of the queue: the newest |Q|, but the whole batch in any case.
 
         The right picture is thus always among them (the paper does not say that it is enqueued first).
         """
         vectors, rows = self.get_buffer("vectors"), self.get_buffer("rows")
         most = max(len(vectors), len(rows_c))
-        return Pool(torch.cat([whole_cx, vectors])[:most], torch.cat([rows_c, rows])[:most])
+        return FeaturePool(torch.cat([whole_cx, vectors])[:most], torch.cat([rows_c, rows])[:most])
 
     @torch.no_grad()
     def enqueue(self, whole_cx: Float[Tensor, "c x"], rows_c: Int[Tensor, " c"]) -> None:
@@ -58,7 +58,7 @@ class FeatureQueue(nn.Module):
         rows.copy_(pool.rows_n[: len(rows)])
 
 
-def others(right_q: Int[Tensor, " q"], rows_n: Int[Tensor, " n"], *, copies: bool) -> Bool[Tensor, "q n"]:
+def excluded_negatives(right_q: Int[Tensor, " q"], rows_n: Int[Tensor, " n"], *, copies: bool) -> Bool[Tensor, "q n"]:
     """What a picture must not be told from: empty places and, with `copies`, itself at other places.
 
     Args:
@@ -73,7 +73,7 @@ def others(right_q: Int[Tensor, " q"], rows_n: Int[Tensor, " n"], *, copies: boo
     return out_qn
 
 
-def matching(
+def picture_loss(
     similarities_qn: Float[Tensor, "q n"],
     right_q: Int[Tensor, " q"],
     out_qn: Bool[Tensor, "q n"],
@@ -86,7 +86,7 @@ def matching(
     return cross_entropy(scores_qn, right_q)
 
 
-def both_ways(
+def symmetric_picture_loss(
     similarities_qn: Float[Tensor, "q n"],
     right_q: Int[Tensor, " q"],
     out_qn: Bool[Tensor, "q n"],
@@ -95,16 +95,16 @@ def both_ways(
     """The mean of `matching` and of its converse, in which pictures look for their queries (InfoNCE, FROMAGe)."""
     back_qq = similarities_qn[:, right_q].T
     own_q = torch.arange(len(right_q), device=right_q.device)
-    back = matching(back_qq, own_q, out_qn[:, right_q].T, temperature)
-    return (matching(similarities_qn, right_q, out_qn, temperature) + back) / 2
+    back = picture_loss(back_qq, own_q, out_qn[:, right_q].T, temperature)
+    return (picture_loss(similarities_qn, right_q, out_qn, temperature) + back) / 2
 
 
-def writing(scores_pv: Float[Tensor, "p v"], numbers_p: Int[Tensor, " p"]) -> Float[Tensor, ""]:
+def word_loss(scores_pv: Float[Tensor, "p v"], numbers_p: Int[Tensor, " p"]) -> Float[Tensor, ""]:
     """Mean over places of -log P(piece); 0 of no places."""
     return cross_entropy(scores_pv, numbers_p) if len(numbers_p) else scores_pv.sum()
 
 
-def together(
+def combine_losses(
     settings: LossSettings, words: Float[Tensor, ""], places: int, pictures: Float[Tensor, ""], found: int
 ) -> Float[Tensor, ""]:
     """Both losses as one.

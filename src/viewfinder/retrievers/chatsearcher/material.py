@@ -38,8 +38,8 @@ from viewfinder.data.visual_genome.regions import read_ids
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.retrievers.chatsearcher import lessons
-from viewfinder.retrievers.chatsearcher.sequence import Item, Lesson, Turn
-from viewfinder.retrievers.chatsearcher.settings import Kind
+from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, Item, TrainingExample
+from viewfinder.retrievers.chatsearcher.settings import ExampleKind
 from viewfinder.retrievers.trainers import TrainPlan
 
 Split = Literal["train", "val"]
@@ -47,7 +47,7 @@ Record = TypeVar("Record")
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class TrainingData:
     """Lessons of one split and all data sets.
 
     Attributes:
@@ -58,7 +58,7 @@ class Material:
         raw_version: which numbers these are.
     """
 
-    lessons: Mapping[Kind, tuple[Lesson, ...]]
+    lessons: Mapping[ExampleKind, tuple[TrainingExample, ...]]
     rows: Mapping[str, int]
     raw_ng: Float32[np.ndarray, "n g"]
     regions_nre: Float16[np.ndarray, "n r e"] | None
@@ -85,21 +85,21 @@ class _Folder:
     def name(self) -> str:
         return self.path.resolve().name
 
-    def rng(self, kind: Kind) -> random.Random:
+    def rng(self, kind: ExampleKind) -> random.Random:
         """Chance of one kind alone, so that it does not hang on which others are read."""
         return random.Random(f"viewfinder/chatsearcher/{self.seed}/{self.name}/{self.split}/{kind}")
 
 
-def read(
+def read_training_data(
     plan: TrainPlan,
     split: Split,
-    kinds: Sequence[Kind],
+    kinds: Sequence[ExampleKind],
     *,
     regions: bool,
     picture_first: float,
     image_first: bool,
     seed: int,
-) -> Material:
+) -> TrainingData:
     """The lessons of some kinds in all data sets of a plan, with vectors; what is left out is told.
 
     Args:
@@ -132,12 +132,12 @@ def read(
 class _Part:
     """What one data set gives; a picture is called by its name in the material and has a row in the features."""
 
-    lessons: Mapping[Kind, tuple[Lesson, ...]]
+    lessons: Mapping[ExampleKind, tuple[TrainingExample, ...]]
     rows: Mapping[str, int]
     features: Features
 
 
-def _read(plan: TrainPlan, folder: _Folder, kinds: Sequence[Kind], regions: bool) -> _Part | None:
+def _read(plan: TrainPlan, folder: _Folder, kinds: Sequence[ExampleKind], regions: bool) -> _Part | None:
     """None where a data set has nothing; no vectors are computed for it then."""
     drafts = {kind: tuple(READERS[kind](folder)) for kind in kinds}
     if not any(drafts.values()):
@@ -162,17 +162,17 @@ def _row(found: Features, name: str) -> int | None:
         return None
 
 
-def _renamed(lesson: Lesson, called: Mapping[str, str]) -> Lesson:
+def _renamed(lesson: TrainingExample, called: Mapping[str, str]) -> TrainingExample:
     """A lesson with its pictures' names in the material."""
 
     def renamed(item: Item) -> Item:
         return ImageItem(called[item.image]) if isinstance(item, ImageItem) else item
 
-    turns = (Turn(turn.role, tuple(map(renamed, turn.items))) for turn in lesson.turns)
+    turns = (ExampleTurn(turn.role, tuple(map(renamed, turn.items))) for turn in lesson.turns)
     return replace(lesson, turns=tuple(turns))
 
 
-def _joined(found: Mapping[Kind, tuple[Lesson, ...]], parts: Sequence[_Part]) -> Material:
+def _joined(found: Mapping[ExampleKind, tuple[TrainingExample, ...]], parts: Sequence[_Part]) -> TrainingData:
     """The vectors of all pictures that are shown, read from disk into one array."""
     versions = list(dict.fromkeys(part.features.raw_version for part in parts))
     if len(versions) > 1:
@@ -181,7 +181,7 @@ def _joined(found: Mapping[Kind, tuple[Lesson, ...]], parts: Sequence[_Part]) ->
     chosen = [sorted((row, name) for name, row in part.rows.items() if name in shown) for part in parts]
     rows = [[row for row, _ in part] for part in chosen]
     regions = [part.features.regions_nre for part in parts if part.features.regions_nre is not None]
-    return Material(
+    return TrainingData(
         found,
         {name: place for place, (_, name) in enumerate(each for part in chosen for each in part)},
         _gathered([part.features.raw_nd for part in parts], rows),
@@ -203,24 +203,24 @@ def _gathered(arrays: Sequence[Num[np.ndarray, "_ ..."]], rows: Sequence[Sequenc
 # Readers: a data set -> lessons, pictures called as the data has them
 
 
-def _captions(folder: _Folder) -> Iterator[Lesson]:
+def _captions(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("captions")
     for picture, said in _captioned(folder):
         for caption in said:
-            yield lessons.of_caption(picture, caption, first=rng.random() < folder.picture_first)
+            yield lessons.caption_example(picture, caption, first=rng.random() < folder.picture_first)
 
 
-def _requests(folder: _Folder) -> Iterator[Lesson]:
+def _requests(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("requests")
-    return (lessons.of_request(picture, said, rng) for picture, said in _captioned(folder))
+    return (lessons.request_example(picture, said, rng) for picture, said in _captioned(folder))
 
 
-def _documents(folder: _Folder) -> Iterator[Lesson]:
+def _documents(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("documents")
     shards = sorted(folder.path.glob("docs_*.jsonl*"))
     pages = (page for shard in shards for page in read_mmc4(shard, need_images=False)[0])
-    yield from (lessons.of_web_page(page, rng) for page in _by_place(folder, pages))
-    yield from lessons.put_together(_captioned(folder), rng)
+    yield from (lessons.web_page_example(page, rng) for page in _by_place(folder, pages))
+    yield from lessons.group_into_pages(_captioned(folder), rng)
 
 
 def _captioned(folder: _Folder) -> list[tuple[str, tuple[str, ...]]]:
@@ -264,20 +264,22 @@ def _conceptual(folder: _Folder) -> Iterator[WebPicture]:
         yield from _by_place(folder, read_cc3m(folder.path)[0])
 
 
-def _chats(folder: _Folder, subtask: Subtask) -> Iterator[Lesson]:
+def _chats(folder: _Folder, subtask: Subtask) -> Iterator[TrainingExample]:
     file = folder.path / "chatsearch" / f"{subtask}_train.jsonl"
     samples = read_chatsearch(file)[0] if file.is_file() else []
     for sample in _held_out(folder, samples):
-        yield lessons.of_chat(sample, image_first=folder.image_first)
+        yield lessons.chat_example(sample, image_first=folder.image_first)
 
 
-def _visual(folder: _Folder) -> Iterator[Lesson]:
+def _visual(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("visual")
     for file in sorted(folder.path.glob("llava*.json")):
         for sample in _held_out(folder, read_llava(file, need_images=False)[0]):
-            yield from lessons.cut(sample.turns, (ImageItem(sample.image),) if sample.image else (), rng)
+            yield from lessons.split_into_examples(
+                sample.turns, (ImageItem(sample.image),) if sample.image else (), rng
+            )
     for talk in _dialogues(folder):
-        yield from lessons.of_dialogue(talk, rng)
+        yield from lessons.dialogue_examples(talk, rng)
 
 
 def _dialogues(folder: _Folder) -> Iterator[Dialogue]:
@@ -290,17 +292,17 @@ def _dialogues(folder: _Folder) -> Iterator[Dialogue]:
         yield from read_visdial(folder.path, folder.split)[0]
 
 
-def _edits(folder: _Folder) -> Iterator[Lesson]:
+def _edits(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("edits")
     if _is_instruct_pix2pix(folder.path):
         pairs, _ = read_instruct_pix2pix(folder.path)
         prompts = _by_place(folder, dict.fromkeys(pair.prompt for pair in pairs))
         for pair in _among(pairs, frozenset(prompts)):
-            words = lessons.in_our_words(pair.text.instruction, lessons.OF_COMMANDS, rng)
+            words = lessons.reword_instruction(pair.text.instruction, lessons.OF_COMMANDS, rng)
             if pair.source and pair.target:
-                yield lessons.of_edit(_local(folder, pair.source), words, _local(folder, pair.target))
+                yield lessons.edit_example(_local(folder, pair.source), words, _local(folder, pair.target))
     for one in _transactions(folder.path, {folder.split}):
-        yield from lessons.of_transaction(one, rng)
+        yield from lessons.transaction_examples(one, rng)
 
 
 def _among(pairs: Iterable[EditPair], prompts: Collection[str]) -> Iterator[EditPair]:
@@ -334,7 +336,7 @@ def _local(folder: _Folder, path: Path) -> str:
     return path.relative_to(folder.path).as_posix() if path.is_relative_to(folder.path) else path.as_posix()
 
 
-READERS: Mapping[Kind, Callable[[_Folder], Iterator[Lesson]]] = {
+READERS: Mapping[ExampleKind, Callable[[_Folder], Iterator[TrainingExample]]] = {
     "captions": _captions,
     "documents": _documents,
     "tchat": partial(_chats, subtask="tChat"),

@@ -13,12 +13,12 @@ import torch
 from jaxtyping import Bool, Float, Float64
 from torch import Tensor
 
-from viewfinder.retrievers.chatsearcher.batch import Batch, SentencesOf
-from viewfinder.retrievers.chatsearcher.course import Course
-from viewfinder.retrievers.chatsearcher.looks import Looks
-from viewfinder.retrievers.chatsearcher.material import Material
+from viewfinder.retrievers.chatsearcher.batch import SentenceLookup, SequenceBatch
+from viewfinder.retrievers.chatsearcher.course import StageExamples
+from viewfinder.retrievers.chatsearcher.looks import PictureFeatures
+from viewfinder.retrievers.chatsearcher.material import TrainingData
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork
-from viewfinder.retrievers.chatsearcher.sequence import Codec
+from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec
 from viewfinder.retrievers.chatsearcher.settings import Stage
 
 DEPTH = 10
@@ -29,33 +29,37 @@ MOST = 200
 
 AT_ONCE = 64
 
-Roll = Callable[[ChatSearcherNetwork, Looks, Batch], tuple[Tensor, dict[str, Tensor]]]
+Roll = Callable[[ChatSearcherNetwork, PictureFeatures, SequenceBatch], tuple[Tensor, dict[str, Tensor]]]
 
 
 @dataclass(frozen=True, eq=False)
-class Exam:
+class ValidationExamples:
     """The lessons that a stage is measured on, in batches of one kind."""
 
-    course: Course
+    course: StageExamples
     kinds: tuple[tuple[str, tuple[int, ...]], ...]
 
     @staticmethod
-    def of(stage: Stage, val: Material, codec: Codec, longest: int, sentences: SentencesOf | None) -> Exam:
+    def of(
+        stage: Stage, val: TrainingData, codec: SequenceCodec, longest: int, sentences: SentenceLookup | None
+    ) -> ValidationExamples:
         """Of a stage.
 
         Raises:
             BadInput: there are no lessons.
         """
         first = {kind: lessons[:MOST] for kind, lessons in val.lessons.items()}
-        course = Course.of(stage, first, codec, val.rows, longest, sentences)
+        course = StageExamples.of(stage, first, codec, val.rows, longest, sentences)
         numbers, kinds = iter(range(len(course.lessons))), []
         for kind, count in course.counts.items():
             own = [next(numbers) for _ in range(count)]
             kinds += [(kind, tuple(own[at : at + AT_ONCE])) for at in range(0, count, AT_ONCE)]
-        return Exam(course, tuple(kinds))
+        return ValidationExamples(course, tuple(kinds))
 
 
-def measured(network: ChatSearcherNetwork, looks: Looks, exam: Exam, roll: Roll) -> dict[str, float]:
+def validate_stage(
+    network: ChatSearcherNetwork, looks: PictureFeatures, exam: ValidationExamples, roll: Roll
+) -> dict[str, float]:
     """The loss, and R@10 of the last picture of every lesson among all those that are wanted, as mean over kinds."""
     queries: dict[str, list[Tensor]] = {}
     rows: dict[str, list[Tensor]] = {}
@@ -75,14 +79,14 @@ def measured(network: ChatSearcherNetwork, looks: Looks, exam: Exam, roll: Roll)
     gallery_n = torch.unique(torch.cat([row for some in rows.values() for row in some]))  # sorted
     pictures_nd = network.pictures(looks.whole_nx[gallery_n])
     for kind, found in queries.items():
-        figures[f"recall_{kind}"] = recall_of(
+        figures[f"recall_{kind}"] = recall_among(
             torch.cat(found) @ pictures_nd.T, torch.searchsorted(gallery_n, torch.cat(rows[kind]))
         )
     of_kinds = [figure for name, figure in figures.items() if name.startswith("recall_")]
     return {**figures, "recall": sum(of_kinds) / len(of_kinds)}
 
 
-def recall_of(scores_qn: Float[Tensor, "q n"], right_q: Tensor, depth: int = DEPTH) -> float:
+def recall_among(scores_qn: Float[Tensor, "q n"], right_q: Tensor, depth: int = DEPTH) -> float:
     """The share of queries whose picture is among the best."""
     own_q1 = scores_qn.gather(1, right_q[:, None])
     # Not "more than": a network whose numbers are none must not seem to find everything.
@@ -91,7 +95,9 @@ def recall_of(scores_qn: Float[Tensor, "q n"], right_q: Tensor, depth: int = DEP
 
 
 @torch.no_grad()
-def chosen_leaning(network: ChatSearcherNetwork, looks: Looks, exam: Exam, default: float) -> float:
+def choose_picture_bias(
+    network: ChatSearcherNetwork, looks: PictureFeatures, exam: ValidationExamples, default: float
+) -> float:
     """What to add to the score of [IMG] so that answers begin with pictures where those of validation do.
 
     It is measured at the beginning of every answer; answers in pictures and in words weigh alike.
@@ -102,10 +108,10 @@ def chosen_leaning(network: ChatSearcherNetwork, looks: Looks, exam: Exam, defau
     ]
     margins_k = torch.cat([margins for margins, _ in found]).double().cpu().numpy()
     shows_k = torch.cat([shows for _, shows in found]).cpu().numpy()
-    return threshold(margins_k[shows_k], margins_k[~shows_k]) if 0 < shows_k.sum() < len(shows_k) else default
+    return best_threshold(margins_k[shows_k], margins_k[~shows_k]) if 0 < shows_k.sum() < len(shows_k) else default
 
 
-def threshold(shows_i: Float64[np.ndarray, " i"], says_j: Float64[np.ndarray, " j"]) -> float:
+def best_threshold(shows_i: Float64[np.ndarray, " i"], says_j: Float64[np.ndarray, " j"]) -> float:
     """What to add so that as many of the first as possible are at least 0, and as many of the second below.
 
     >>> threshold(np.array([-1.0, 2.0]), np.array([-5.0, -3.0]))
@@ -118,7 +124,7 @@ def threshold(shows_i: Float64[np.ndarray, " i"], says_j: Float64[np.ndarray, " 
 
 
 def _margins(
-    network: ChatSearcherNetwork, looks: Looks, batch: Batch, codec: Codec
+    network: ChatSearcherNetwork, looks: PictureFeatures, batch: SequenceBatch, codec: SequenceCodec
 ) -> tuple[Float[Tensor, " k"], Bool[Tensor, " k"]]:
     """How much better [IMG] is than any other piece, where an answer of a batch begins; whether it does with [IMG]."""
     states_blh = network(batch, looks.of(batch.rows_c))
@@ -131,7 +137,7 @@ def _margins(
     return own_k - scores_kv.amax(dim=1), batch.numbers_bl.flatten()[at_k] == codec.img
 
 
-def _is_new_answer(batch: Batch, codec: Codec) -> Bool[Tensor, "b l"]:
+def _is_new_answer(batch: SequenceBatch, codec: SequenceCodec) -> Bool[Tensor, "b l"]:
     """Not where only the slots of a picture lie before."""
     after_slots_bl = torch.zeros_like(batch.learnt_bl)
     inside = torch.tensor([codec.cls, *codec.slots], device=batch.numbers_bl.device)
@@ -141,7 +147,7 @@ def _is_new_answer(batch: Batch, codec: Codec) -> Bool[Tensor, "b l"]:
     return ~after_slots_bl & ~ends_bl
 
 
-def _last_wanted(batch: Batch) -> Tensor:
+def _last_wanted(batch: SequenceBatch) -> Tensor:
     """Of each sequence the last picture that is looked for."""
     wanted_q = batch.wanted_c.nonzero().flatten()
     sequence_q = batch.cls_c[wanted_q] // batch.numbers_bl.shape[1]
@@ -150,5 +156,5 @@ def _last_wanted(batch: Batch) -> Tensor:
     return wanted_q[is_last_q]
 
 
-def _on(network: ChatSearcherNetwork, batch: Batch) -> Batch:
-    return Batch(*(tensor.to(network.log_temperature.device) for tensor in batch))
+def _on(network: ChatSearcherNetwork, batch: SequenceBatch) -> SequenceBatch:
+    return SequenceBatch(*(tensor.to(network.log_temperature.device) for tensor in batch))

@@ -16,15 +16,20 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import linear, normalize
 
-from viewfinder.retrievers.chatsearcher.batch import Batch
-from viewfinder.retrievers.chatsearcher.language import SPECIAL, Language, grown, grown_head
-from viewfinder.retrievers.chatsearcher.looks import Looks, Perceiver, input_of
+from viewfinder.retrievers.chatsearcher.batch import SequenceBatch
+from viewfinder.retrievers.chatsearcher.language import (
+    SPECIAL,
+    CausalLanguageModel,
+    add_special_pieces,
+    add_special_scores,
+)
+from viewfinder.retrievers.chatsearcher.looks import Perceiver, PictureFeatures, build_picture_input
 from viewfinder.retrievers.chatsearcher.loss import FeatureQueue
-from viewfinder.retrievers.chatsearcher.settings import LossSettings, Model
+from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
 
 
 @dataclass(frozen=True)
-class Sizes:
+class InputSizes:
     """Widths of what comes in: raw whole vectors, regions and their raw vectors, sentence vectors."""
 
     raw: int
@@ -40,18 +45,20 @@ class ChatSearcherNetwork(nn.Module):
     `holds_pieces` the vectors of all pieces but [IMG] and [/IMG] stay as they are.
     """
 
-    def __init__(self, settings: Model, loss: LossSettings, sizes: Sizes, language: Language) -> None:
+    def __init__(
+        self, settings: ModelSettings, loss: LossSettings, sizes: InputSizes, language: CausalLanguageModel
+    ) -> None:
         super().__init__()
         self.settings = settings
-        self.language: Any = grown(language.model)
+        self.language: Any = add_special_pieces(language.model)
         width = self.language.config.hidden_size
-        self.text_head = None if language.head is None else grown_head(language.head)
+        self.text_head = None if language.head is None else add_special_scores(language.head)
         self.register_buffer("frequencies", self.language.rotary_emb.inv_freq.detach().clone())
-        self.whole_input = input_of(sizes.raw, settings.components, settings.whitening)
+        self.whole_input = build_picture_input(sizes.raw, settings.components, settings.whitening)
         seen = self.whole_input.width
         self.cls = nn.Linear(seen, width)
         if settings.tokens:
-            self.region_input = input_of(sizes.region, settings.region_components, settings.whitening)
+            self.region_input = build_picture_input(sizes.region, settings.region_components, settings.whitening)
             self.perceiver = Perceiver(settings, sizes.regions, self.region_input.width)
             self.slots = nn.Linear(settings.perceiver_width, width)
         if settings.says:
@@ -102,7 +109,7 @@ class ChatSearcherNetwork(nn.Module):
             return gradient_vh
         return torch.cat([torch.zeros_like(gradient_vh[:-SPECIAL]), gradient_vh[-SPECIAL:]])
 
-    def forward(self, batch: Batch, looks: Looks) -> Float[Tensor, "b l h"]:
+    def forward(self, batch: SequenceBatch, looks: PictureFeatures) -> Float[Tensor, "b l h"]:
         """The state at every place; `looks`: the batch's pictures, in its order.
 
         Nothing looks at what comes after it, so the empty places at the ends need no mask.
@@ -111,7 +118,7 @@ class ChatSearcherNetwork(nn.Module):
         found: Tensor = self.language(inputs_embeds=places_blh, use_cache=False).last_hidden_state
         return found
 
-    def embedded(self, batch: Batch, looks: Looks) -> Float[Tensor, "b l h"]:
+    def embedded(self, batch: SequenceBatch, looks: PictureFeatures) -> Float[Tensor, "b l h"]:
         """What stands at every place."""
         table_vh = self.language.embed_tokens.weight
         places_blh = nn.functional.embedding(batch.numbers_bl.clamp_max(len(table_vh) - 1), table_vh)

@@ -11,7 +11,7 @@ FEWEST = 2
 
 
 @dataclass(frozen=True)
-class Tokeniser:
+class TokenizerRecord:
     """A tokeniser as a card has it.
 
     Attributes:
@@ -26,10 +26,10 @@ class Tokeniser:
     count: int
 
 
-class Pieces:
+class TextTokenizer:
     """Cuts texts into pieces, and puts pieces together again."""
 
-    def __init__(self, tokeniser: Tokeniser) -> None:
+    def __init__(self, tokeniser: TokenizerRecord) -> None:
         from tokenizers import Tokenizer
 
         self.begin, self.end, self.count = tokeniser.begin, tokeniser.end, tokeniser.count
@@ -48,7 +48,7 @@ class Pieces:
         return str(self._tokeniser.decode(list(numbers), skip_special_tokens=True)).strip()
 
 
-def learn_pieces(texts: Iterable[str], most: int) -> Tokeniser:
+def train_tokenizer(texts: Iterable[str], most: int) -> TokenizerRecord:
     """A tokeniser of the pieces that are frequent in texts; all bytes are among them, so that any text can be read.
 
     Args:
@@ -70,4 +70,4 @@ def learn_pieces(texts: Iterable[str], most: int) -> Tokeniser:
     )
     tokeniser.train_from_iterator(texts, trainer)
     count = int(tokeniser.get_vocab_size())
-    return Tokeniser(tokeniser.to_str(), tokeniser.token_to_id("<s>"), tokeniser.token_to_id("</s>"), count)
+    return TokenizerRecord(tokeniser.to_str(), tokeniser.token_to_id("<s>"), tokeniser.token_to_id("</s>"), count)

@@ -10,13 +10,24 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-from viewfinder.encoders.checkpoints import TEXTS, Source, explained, find, quiet
+from viewfinder.encoders.checkpoints import (
+    TOKENIZER_FILES,
+    CheckpointSource,
+    explain_failures,
+    find_checkpoint,
+    silence_transformers,
+)
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.chatsearcher.language import Language
+from viewfinder.retrievers.chatsearcher.language import CausalLanguageModel
 from viewfinder.retrievers.chatsearcher.looks import Perceiver
-from viewfinder.retrievers.chatsearcher.pieces import Tokeniser
-from viewfinder.retrievers.chatsearcher.settings import Model
-from viewfinder.retrievers.shared.blip2 import Slots, check_sizes, configuration, weights
+from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
+from viewfinder.retrievers.chatsearcher.settings import ModelSettings
+from viewfinder.retrievers.shared.blip2 import (
+    QFormerWithTokens,
+    check_weight_sizes,
+    read_blip2_config,
+    read_blip2_weights,
+)
 
 LLAMA_LIKE = ("llama", "mistral", "qwen2")
 """Model types that compute as transformers' `LlamaModel` does, with or without biases of queries, keys and values."""
@@ -29,7 +40,7 @@ PICTURE = ("crossattention.attention.key", "crossattention.attention.value")
 
 
 @dataclass(frozen=True)
-class LanguageSource(Source):
+class LanguageSource(CheckpointSource):
     """Where a language model is: as a checkpoint, or a .gguf file of the folder."""
 
     gguf: str | None = None
@@ -52,18 +63,18 @@ class LanguageSource(Source):
         return super().way_out
 
 
-def load_language(settings: Model) -> Language:
+def load_pretrained_language(settings: ModelSettings) -> CausalLanguageModel:
     """The language model in the folder or .gguf file, or of the hub name, that the settings name; single precision.
 
     Raises:
         BadInput: nothing there, weights or tokeniser that are missing, or something that is not built like Llama.
     """
     source = _found(settings.language)
-    with explained(source, f"the configuration of {source.called}"), quiet():
+    with explain_failures(source, f"the configuration of {source.called}"), silence_transformers():
         config: Any = AutoConfig.from_pretrained(source.location, **source.options)
     _check(source, config, settings.longest)
     cuts, (begin, end) = _tokeniser(source)
-    with explained(source, f"the weights of {source.called}"), quiet():
+    with explain_failures(source, f"the weights of {source.called}"), silence_transformers():
         load: Callable[..., Any] = AutoModelForCausalLM.from_pretrained
         causal, report = load(
             source.location, **source.options, config=config, dtype=torch.float32, output_loading_info=True
@@ -74,12 +85,12 @@ def load_language(settings: Model) -> Language:
             "language model"
         )
     if len(cuts) > config.vocab_size:  # it was given pieces that the model has no vectors for yet
-        with quiet():
+        with silence_transformers():
             causal.resize_token_embeddings(len(cuts))
     table, head = causal.get_input_embeddings(), causal.get_output_embeddings()
     tied = head.weight is table.weight
-    known = Tokeniser(cuts.backend_tokenizer.to_str(), begin, end, len(table.weight))
-    return Language(causal.model, None if tied else head, known)
+    known = TokenizerRecord(cuts.backend_tokenizer.to_str(), begin, end, len(table.weight))
+    return CausalLanguageModel(causal.model, None if tied else head, known)
 
 
 @torch.no_grad()
@@ -92,11 +103,11 @@ def load_perceiver(name_or_path: str, perceiver: Perceiver) -> None:
     Raises:
         BadInput: nothing there, something else, weights that are missing, or sizes that are not the perceiver's.
     """
-    source = find(name_or_path)
-    config = configuration(source, "weights of BLIP-2, such as Salesforce/blip2-itm-vit-g")
+    source = find_checkpoint(name_or_path)
+    config = read_blip2_config(source, "weights of BLIP-2, such as Salesforce/blip2-itm-vit-g")
     config.qformer_config.use_qformer_text_input = False  # no text is read here: what is for texts is left out
-    check_sizes(source, _sizes(config.qformer_config, config.num_query_tokens), _sizes_of(perceiver))
-    published = weights(Slots, source, config, "Blip2ForConditionalGeneration")
+    check_weight_sizes(source, _sizes(config.qformer_config, config.num_query_tokens), _sizes_of(perceiver))
+    published = read_blip2_weights(QFormerWithTokens, source, config, "Blip2ForConditionalGeneration")
     same_pictures = config.vision_config.hidden_size == perceiver.qformer.config.encoder_hidden_size
     perceiver.queries.copy_(published.query_tokens[0])
     theirs = published.qformer.state_dict()
@@ -116,7 +127,7 @@ def _found(name_or_path: str) -> LanguageSource:
     """
     path = Path(name_or_path).expanduser()
     if path.suffix.lower() != ".gguf":
-        found = find(name_or_path)
+        found = find_checkpoint(name_or_path)
         return LanguageSource(found.name, found.folder)
     if not path.is_file():
         raise BadInput(f"there is no language model {path}: give a .gguf file, a model folder or a hub name")
@@ -156,10 +167,12 @@ def _tokeniser(source: LanguageSource) -> tuple[Any, tuple[int, int]]:
     Raises:
         BadInput: there is none, or none that is read from one file and knows an end.
     """
-    with explained(source, f"the tokeniser of {source.called}"), quiet():
-        if source.gguf is None and not any(source.file(name) for name in TEXTS):
+    with explain_failures(source, f"the tokeniser of {source.called}"), silence_transformers():
+        if source.gguf is None and not any(source.file(name) for name in TOKENIZER_FILES):
             # transformers would make an empty one, which cuts every text alike.
-            raise BadInput(f"{source.called}: has no tokeniser (none of {', '.join(TEXTS)}): {source.way_out}")
+            raise BadInput(
+                f"{source.called}: has no tokeniser (none of {', '.join(TOKENIZER_FILES)}): {source.way_out}"
+            )
         found: Any = AutoTokenizer.from_pretrained(source.location, **source.options)
     if not found.is_fast or found.eos_token_id is None:
         raise BadInput(

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 
 from viewfinder.conversation import Answer, Like, Say, Show
 from viewfinder.retrievers.base import Picture, ResolvedTurn
-from viewfinder.retrievers.shared.spoken import Spoken, spoken
+from viewfinder.retrievers.shared.spoken import VerbalizedTurn, verbalize_turn
 
 LIKE_IT = "one like this"
 """What a picture says that comes without words."""
 
 
 @dataclass(frozen=True, eq=False)
-class Heard:
+class UserMessage:
     """What a turn says.
 
     Attributes:
@@ -33,10 +33,10 @@ class Heard:
     picked: Picture | None = None
     asked: str = ""
     adapters: tuple[str, ...] = ()
-    ruled: Spoken = field(default_factory=Spoken)
+    ruled: VerbalizedTurn = field(default_factory=VerbalizedTurn)
 
 
-def heard_of(turn: ResolvedTurn, *, shown: bool) -> Heard:
+def read_message(turn: ResolvedTurn, *, shown: bool) -> UserMessage:
     """A turn as it is read; one without words says nothing, and only rules pictures out.
 
     Args:
@@ -45,26 +45,26 @@ def heard_of(turn: ResolvedTurn, *, shown: bool) -> Heard:
     """
     match turn.turn:
         case Say(text):
-            return Heard(_plain(text))
+            return UserMessage(_plain(text))
         case Answer(question, text):
-            return Heard(_plain(text), asked=_plain(question.text))
+            return UserMessage(_plain(text), asked=_plain(question.text))
         case Like() | Show():
             return _pictured(turn, turn.turn, picks=shown and isinstance(turn.turn, Like))
         case _:
-            said = spoken(turn)
-            return Heard(". ".join(said.sentences), adapters=said.adapters, ruled=said)
+            said = verbalize_turn(turn)
+            return UserMessage(". ".join(said.sentences), adapters=said.adapters, ruled=said)
 
 
-def _pictured(turn: ResolvedTurn, named: Like | Show, *, picks: bool) -> Heard:
+def _pictured(turn: ResolvedTurn, named: Like | Show, *, picks: bool) -> UserMessage:
     """Words said of a picture rule it out; without any it may be the one, whatever ruled it out before."""
     picture, text = turn.pictures[0], _plain(named.text)
     own = frozenset() if picture.id is None else frozenset({picture.id})
     lines = [] if text else [f'verbalise: the picture alone is said as "{LIKE_IT}"']
     if isinstance(named, Like) and named.turn is not None:
         lines.append(f"drop: what was said after turn {named.turn} stays, words cannot be taken back")
-    ruled = Spoken(excluded=own) if text else Spoken(readmitted=own)
+    ruled = VerbalizedTurn(excluded=own) if text else VerbalizedTurn(readmitted=own)
     brought, picked = (None, picture) if picks else (picture, None)
-    return Heard(text or LIKE_IT, brought, picked, adapters=tuple(lines), ruled=ruled)
+    return UserMessage(text or LIKE_IT, brought, picked, adapters=tuple(lines), ruled=ruled)
 
 
 def _plain(text: str) -> str:

@@ -18,17 +18,31 @@ from jaxtyping import Float32
 
 from viewfinder.conversation import PictureId
 from viewfinder.data.chatsearch import ImageItem, TextItem
-from viewfinder.retrievers.base import Part, Picture, Query, RawPictures, RegionSpace, ResolvedTurn, Sentences
+from viewfinder.retrievers.base import (
+    Part,
+    Picture,
+    Query,
+    RawPictures,
+    RegionSpace,
+    ResolvedTurn,
+    SentenceEncoder,
+)
 from viewfinder.retrievers.chatsearcher import forward
-from viewfinder.retrievers.chatsearcher.language_forward import NOTHING_READ, Cache, Shape, language_of, read
-from viewfinder.retrievers.chatsearcher.pieces import Tokeniser
-from viewfinder.retrievers.chatsearcher.reading import Heard, heard_of
-from viewfinder.retrievers.chatsearcher.sequence import Codec, Item, Places
-from viewfinder.retrievers.chatsearcher.settings import LossSettings, Model
-from viewfinder.retrievers.chatsearcher.writing import Written, streamed
-from viewfinder.retrievers.shared.boxed import weights_of
-from viewfinder.retrievers.shared.forward import known_sentences
-from viewfinder.training.presets import build
+from viewfinder.retrievers.chatsearcher.language_forward import (
+    EMPTY_CACHE,
+    KeyValueCache,
+    LanguageShape,
+    build_language_model,
+    read_places,
+)
+from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
+from viewfinder.retrievers.chatsearcher.reading import UserMessage, read_message
+from viewfinder.retrievers.chatsearcher.sequence import Item, SequenceCodec, TokenSequence
+from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
+from viewfinder.retrievers.chatsearcher.writing import LazyPieces, stream_text
+from viewfinder.retrievers.shared.boxed import load_system_weights
+from viewfinder.retrievers.shared.forward import check_sentences
+from viewfinder.training.presets import build_settings
 from viewfinder.training.weights import Weights
 
 SYSTEM = "chatsearcher"
@@ -54,15 +68,15 @@ class Turned:
 
 
 @dataclass(frozen=True, eq=False)
-class Open:
+class OpenAnswer:
     """The answer that has begun: pictures, perhaps after some words, or words alone."""
 
     shows: bool
-    words: Written
+    words: LazyPieces
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
+class ReadRound:
     """What was read of a turn, and of its answer once that is closed."""
 
     turn: int
@@ -84,10 +98,10 @@ class ChatState:
         excluded, adapters: as `Query` has them.
     """
 
-    cache: Cache
-    rounds: tuple[Round, ...] = ()
+    cache: KeyValueCache
+    rounds: tuple[ReadRound, ...] = ()
     forgot: bool = False
-    open: Open | None = None
+    open: OpenAnswer | None = None
     silent: bool = False
     turns: tuple[Turned, ...] = ()
     forced: Turned | None = None
@@ -105,21 +119,21 @@ class ChatSearcher:
 
     def __init__(self, weights: Weights) -> None:
         known = weights.card.settings
-        self.settings = settings = build(Model, known["model"])
-        loss = build(LossSettings, known["loss"])
+        self.settings = settings = build_settings(ModelSettings, known["model"])
+        loss = build_settings(LossSettings, known["loss"])
         self.fingerprint = weights.fingerprint
         self._leaning = float(known["leaning"])
         self._image_first, self._unpicked = bool(known["image_first"]), bool(known.get("unpicked", False))
         self._sentences_version = str(known["sentences_version"])
-        self._codec = Codec(Tokeniser(**known["tokeniser"]), settings.tokens, says=settings.says)
-        self._language = language_of(weights.arrays, Shape(**known["language"]), settings.lora)
+        self._codec = SequenceCodec(TokenizerRecord(**known["tokeniser"]), settings.tokens, says=settings.says)
+        self._language = build_language_model(weights.arrays, LanguageShape(**known["language"]), settings.lora)
         apart = ("language.layers.", "queue.")  # in `_language`, and for training
         self._arrays = {name: array for name, array in weights.arrays.items() if not name.startswith(apart)}
         temperature = max(math.exp(float(weights.arrays["log_temperature"])), loss.least_temperature)
         self._sharpness = 1 / temperature
         self._img_1h = self._embedded(np.array([self._codec.img]))
         self._begin_1h = self._embedded(self._codec.begin().numbers_l)
-        self._begun = read(self._language, self._begin_1h)[1]
+        self._begun = read_places(self._language, self._begin_1h)[1]
         self.space = RegionSpace(
             name=f"{SYSTEM}-{weights.fingerprint}",
             raw_version=weights.card.encoder,
@@ -141,7 +155,7 @@ class ChatSearcher:
         """See `Speaks`."""
         return self._leaning
 
-    def leaning_to(self, pictures: float) -> ChatSearcher:
+    def with_picture_bias(self, pictures: float) -> ChatSearcher:
         """See `Speaks`; the weights are shared."""
         other = copy.copy(self)
         other._leaning = pictures
@@ -158,13 +172,13 @@ class ChatSearcher:
             EncoderMismatch: the session's sentence vectors are not those that the weights read.
         """
         shown = state.open is not None and state.open.shows
-        heard = heard_of(turn, shown=shown)
+        heard = read_message(turn, shown=shown)
         ruled = replace(state, excluded=heard.ruled.after(state.excluded), silent=not heard.text)
         if not heard.text:
             return _told(ruled, heard.adapters)
         ended = self._ended(state, heard, turn)
         said_lh, of_length = self._said(heard, turn)
-        after, states_2h = self._read_on(ruled, ended, Round(turn.number, said_lh))
+        after, states_2h = self._read_on(ruled, ended, ReadRound(turn.number, said_lh))
         opened, query_d = self._opened(after.cache, states_2h)
         turned = Turned(turn.number, heard.text, query_d)
         turns = (*state.turns, turned) if opened.shows else state.turns
@@ -196,11 +210,11 @@ class ChatSearcher:
     def reply(self, state: ChatState) -> Iterator[str]:
         """See `Speaks`; what is written is kept with the state."""
         if state.open is not None and not self.shows(state):
-            yield from streamed(state.open.words, self._codec.text)
+            yield from stream_text(state.open.words, self._codec.text)
 
     # -- reading
 
-    def _ended(self, state: ChatState, heard: Heard, turn: ResolvedTurn) -> Float32[np.ndarray, "l h"]:
+    def _ended(self, state: ChatState, heard: UserMessage, turn: ResolvedTurn) -> Float32[np.ndarray, "l h"]:
         """What the answer came to that was open: the picture that was picked, the question, or what was written."""
         if state.open is None:
             return self._img_1h[:0]
@@ -212,11 +226,11 @@ class ChatSearcher:
         numbers = [*own, *self._codec.answer(items).numbers_l.tolist()]
         return self._embedded(np.array(numbers), pictures)
 
-    def _said(self, heard: Heard, turn: ResolvedTurn) -> tuple[Float32[np.ndarray, "l h"], tuple[str, ...]]:
+    def _said(self, heard: UserMessage, turn: ResolvedTurn) -> tuple[Float32[np.ndarray, "l h"], tuple[str, ...]]:
         """What the user says, and a line where it is too long to be read whole."""
         pictures = [] if heard.brought is None else [heard.brought]
 
-        def placed(text: str) -> Places:
+        def placed(text: str) -> TokenSequence:
             return self._codec.user([*([A_PICTURE] * len(pictures)), TextItem(text)])
 
         places = placed(heard.text)
@@ -229,7 +243,7 @@ class ChatSearcher:
         return self._embedded(places.numbers_l, pictures, places.said, turn.sentences), told
 
     def _read_on(
-        self, state: ChatState, ended_lh: Float32[np.ndarray, "_e h"], said: Round
+        self, state: ChatState, ended_lh: Float32[np.ndarray, "_e h"], said: ReadRound
     ) -> tuple[ChatState, Float32[np.ndarray, "2 h"]]:
         """The state with another round, and what the network makes of where an answer begins, and of [IMG] there.
 
@@ -243,9 +257,9 @@ class ChatSearcher:
             most = int(LEFT * self.settings.longest)
             while len(rounds) > 1 and 2 + sum(len(one.places_lh) for one in rounds) > most:
                 rounds, forgot = rounds[1:], True
-            cache = NOTHING_READ
+            cache = EMPTY_CACHE
             new_lh = np.concatenate([self._begin_1h, *(one.places_lh for one in rounds), self._img_1h])
-        states_lh, cache = read(self._language, new_lh, cache)
+        states_lh, cache = read_places(self._language, new_lh, cache)
         return replace(state, cache=cache.shorter(1), rounds=rounds, forgot=forgot), states_lh[-2:]
 
     def _embedded(
@@ -253,47 +267,49 @@ class ChatSearcher:
         numbers_l: np.ndarray,
         pictures: Sequence[Picture] = (),
         said: Sequence[str] = (),
-        sentences: Sentences | None = None,
+        sentences: SentenceEncoder | None = None,
     ) -> Float32[np.ndarray, "l h"]:
         looks = [
-            forward.picture_places(
+            forward.embed_picture(
                 self._arrays, self.settings, picture.vectors["raw"], picture.vectors.get("raw regions")
             )
             for picture in pictures
         ]
-        said_ks = known_sentences(sentences, self._sentences_version).encode(list(said)) if said else None
-        return forward.embedded(self._arrays, self.settings, numbers_l, looks, said_ks)
+        said_ks = check_sentences(sentences, self._sentences_version).encode(list(said)) if said else None
+        return forward.embed_places(self._arrays, self.settings, numbers_l, looks, said_ks)
 
     # -- answering
 
-    def _opened(self, cache: Cache, states_2h: Float32[np.ndarray, "2 h"]) -> tuple[Open, Float32[np.ndarray, " d"]]:
+    def _opened(
+        self, cache: KeyValueCache, states_2h: Float32[np.ndarray, "2 h"]
+    ) -> tuple[OpenAnswer, Float32[np.ndarray, " d"]]:
         """The answer as it begins, and what it looks for if it shows pictures."""
         first = self._next(states_2h[0], pictures=True, first=True)
-        query_d = forward.query(self._arrays, states_2h[1])
+        query_d = forward.encode_query(self._arrays, states_2h[1])
         if first == self._codec.img:
-            return Open(True, Written()), query_d
+            return OpenAnswer(True, LazyPieces()), query_d
         if self._image_first:  # pictures would have come at once: words may wait until somebody reads them
-            return Open(False, Written(self._writing(cache, first, pictures=False))), query_d
+            return OpenAnswer(False, LazyPieces(self._writing(cache, first, pictures=False))), query_d
         words = list(self._writing(cache, first, pictures=True))
         if words[-1] != self._codec.img:
-            return Open(False, Written(words)), query_d
-        states_lh, _ = read(self._language, self._embedded(np.array(words)), cache)
-        return Open(True, Written(words[:-1])), forward.query(self._arrays, states_lh[-1])
+            return OpenAnswer(False, LazyPieces(words)), query_d
+        states_lh, _ = read_places(self._language, self._embedded(np.array(words)), cache)
+        return OpenAnswer(True, LazyPieces(words[:-1])), forward.encode_query(self._arrays, states_lh[-1])
 
-    def _writing(self, cache: Cache, piece: int, *, pictures: bool) -> Iterator[int]:
+    def _writing(self, cache: KeyValueCache, piece: int, *, pictures: bool) -> Iterator[int]:
         """An answer from its first piece on, without its end; with `pictures`, [IMG] may come and ends it as well."""
         for _ in range(MOST_PIECES):
             yield piece
             if piece == self._codec.img:
                 return
-            states_1h, cache = read(self._language, self._embedded(np.array([piece])), cache)
+            states_1h, cache = read_places(self._language, self._embedded(np.array([piece])), cache)
             piece = self._next(states_1h[0], pictures=pictures)
             if piece == self._codec.pieces.end:
                 return
 
     def _next(self, state_h: Float32[np.ndarray, " h"], *, pictures: bool, first: bool = False) -> int:
         """The likeliest piece: never [/IMG], and not the end at once; [IMG] by how much it leans to pictures."""
-        scores_v = forward.word_scores(self._arrays, state_h)
+        scores_v = forward.score_pieces(self._arrays, state_h)
         img = float(scores_v[self._codec.img]) + self._leaning
         scores_v[[self._codec.img, self._codec.end]] = -np.inf
         if first:
@@ -302,7 +318,7 @@ class ChatSearcher:
         return self._codec.img if pictures and img >= scores_v[best] else best
 
     def _projected(self, raw: RawPictures) -> Float32[np.ndarray, "n 1 d"]:
-        return forward.pictures(self._arrays, raw.whole_ng)[:, None]
+        return forward.encode_pictures(self._arrays, raw.whole_ng)[:, None]
 
 
 def load(checkpoint: Path | None = None) -> ChatSearcher:
@@ -311,7 +327,7 @@ def load(checkpoint: Path | None = None) -> ChatSearcher:
     Raises:
         BadInput: as `weights_of`.
     """
-    return ChatSearcher(weights_of(SYSTEM, checkpoint, SHIPPED))
+    return ChatSearcher(load_system_weights(SYSTEM, checkpoint, SHIPPED))
 
 
 def _told(state: ChatState, lines: Sequence[str]) -> ChatState:
@@ -323,7 +339,7 @@ def _forgotten(state: ChatState) -> tuple[str, ...]:
     return (first,) if first else ()
 
 
-def _closed(rounds: tuple[Round, ...], ended_lh: Float32[np.ndarray, "l h"]) -> tuple[Round, ...]:
+def _closed(rounds: tuple[ReadRound, ...], ended_lh: Float32[np.ndarray, "l h"]) -> tuple[ReadRound, ...]:
     """The rounds with what the last one's answer came to."""
     if not rounds:
         return ()

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
-from viewfinder.retrievers.chatsearcher.pieces import Pieces, Tokeniser
+from viewfinder.retrievers.chatsearcher.pieces import TextTokenizer, TokenizerRecord
 
 Role = Literal["user", "assistant", "document"]
 Item = TextItem | ImageItem
@@ -26,7 +26,7 @@ NO_PICTURE = -1
 
 
 @dataclass(frozen=True)
-class Turn:
+class ExampleTurn:
     """What one side says and shows, in order; or a whole document."""
 
     role: Role
@@ -34,10 +34,10 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TrainingExample:
     """A talk or a document to learn from; `kind` is its name in a mixture."""
 
-    turns: tuple[Turn, ...]
+    turns: tuple[ExampleTurn, ...]
     kind: str
 
     @property
@@ -54,7 +54,7 @@ class Lesson:
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class TokenSequence:
     """A piece of a sequence.
 
     Attributes:
@@ -76,12 +76,12 @@ class Places:
         return len(self.numbers_l)
 
 
-class Codec:
+class SequenceCodec:
     """Turns to places, and back to words."""
 
-    def __init__(self, tokeniser: Tokeniser, tokens: int, *, says: bool = False, learns_end: bool = True) -> None:
+    def __init__(self, tokeniser: TokenizerRecord, tokens: int, *, says: bool = False, learns_end: bool = True) -> None:
         """`tokens`: N; `says`: whether a user's words are followed by their sentence vector."""
-        self.pieces = Pieces(tokeniser)
+        self.pieces = TextTokenizer(tokeniser)
         self.tokens, self.says, self.learns_end = tokens, says, learns_end
         self.img = self.pieces.count
         self.end = self.img + 1
@@ -94,37 +94,37 @@ class Codec:
         """How many numbers the text head knows: the pieces, [IMG] and [/IMG]."""
         return self.img + 2
 
-    def begin(self) -> Places:
+    def begin(self) -> TokenSequence:
         """What every talk and document begins with."""
         return _plain([self.pieces.begin], learnt=False)
 
-    def user(self, items: Sequence[Item]) -> Places:
+    def user(self, items: Sequence[Item]) -> TokenSequence:
         """What the user says, up to where the answer begins. `[IMG]` among it is not learnt."""
         parts = [self._text("USER:", learnt=False), *self._items(items, learnt=False)]
         words = " ".join(item.text for item in items if isinstance(item, TextItem))
         if self.says and words:
-            parts.append(Places(*_marks([self.said], learnt=False), said=(words,)))
-        return joined([*parts, self._text("ASSISTANT:", learnt=False)])
+            parts.append(TokenSequence(*_marks([self.said], learnt=False), said=(words,)))
+        return join_sequences([*parts, self._text("ASSISTANT:", learnt=False)])
 
-    def answer(self, items: Sequence[Item], *, ends: bool = True) -> Places:
+    def answer(self, items: Sequence[Item], *, ends: bool = True) -> TokenSequence:
         """What is answered, with the end of the answer; of pictures that nobody picked there is the end alone."""
-        return joined([*self._items(items, learnt=True), *([self.close(learnt=bool(items))] if ends else [])])
+        return join_sequences([*self._items(items, learnt=True), *([self.close(learnt=bool(items))] if ends else [])])
 
-    def close(self, *, learnt: bool = True) -> Places:
+    def close(self, *, learnt: bool = True) -> TokenSequence:
         """The end of an answer or a document."""
         return _plain([self.pieces.end], learnt=learnt)
 
-    def picture(self, key: str, *, learnt: bool) -> Places:
+    def picture(self, key: str, *, learnt: bool) -> TokenSequence:
         """A picture; where it is learnt, its [IMG] is, and its CLS, but none of its slots."""
         numbers_l, _, learnt_l = _marks([self.img, self.cls, *self.slots, self.end], learnt=learnt)
         picture_l = np.array([NO_PICTURE, *([0] * (1 + self.tokens)), NO_PICTURE])
         learnt_l[2 : 2 + self.tokens] = False
         learnt_l[-1] = learnt and self.learns_end
-        return Places(numbers_l, picture_l, learnt_l, (key,))
+        return TokenSequence(numbers_l, picture_l, learnt_l, (key,))
 
-    def lesson(self, lesson: Lesson) -> Places:
+    def lesson(self, lesson: TrainingExample) -> TokenSequence:
         """A whole talk or document."""
-        return joined([self.begin(), *map(self._turn, lesson.turns)])
+        return join_sequences([self.begin(), *map(self._turn, lesson.turns)])
 
     def text(self, numbers: Iterable[int]) -> str:
         """Pieces as words; other numbers are left out."""
@@ -132,10 +132,10 @@ class Codec:
 
     # -- inside
 
-    def _turn(self, turn: Turn) -> Places:
+    def _turn(self, turn: ExampleTurn) -> TokenSequence:
         return self.user(turn.items) if turn.role == "user" else self.answer(turn.items)
 
-    def _items(self, items: Sequence[Item], *, learnt: bool) -> list[Places]:
+    def _items(self, items: Sequence[Item], *, learnt: bool) -> list[TokenSequence]:
         return [
             self._text(item.text, learnt=learnt)
             if isinstance(item, TextItem)
@@ -143,18 +143,18 @@ class Codec:
             for item in items
         ]
 
-    def _text(self, text: str, *, learnt: bool) -> Places:
+    def _text(self, text: str, *, learnt: bool) -> TokenSequence:
         return _plain(self.pieces.numbers(text), learnt=learnt)
 
 
-def joined(parts: Sequence[Places]) -> Places:
+def join_sequences(parts: Sequence[TokenSequence]) -> TokenSequence:
     """Parts of a sequence, one after the other."""
     firsts = np.cumsum([0, *(len(part.pictures) for part in parts)])
     shifted = [
         np.where(part.picture_l == NO_PICTURE, NO_PICTURE, part.picture_l + first)
         for part, first in zip(parts, firsts, strict=False)
     ]
-    return Places(
+    return TokenSequence(
         np.concatenate([part.numbers_l for part in parts]),
         np.concatenate(shifted),
         np.concatenate([part.learnt_l for part in parts]),
@@ -163,8 +163,8 @@ def joined(parts: Sequence[Places]) -> Places:
     )
 
 
-def _plain(numbers: Sequence[int], *, learnt: bool) -> Places:
-    return Places(*_marks(numbers, learnt=learnt))
+def _plain(numbers: Sequence[int], *, learnt: bool) -> TokenSequence:
+    return TokenSequence(*_marks(numbers, learnt=learnt))
 
 
 def _marks(

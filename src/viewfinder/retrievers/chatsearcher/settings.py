@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.shared.settings import at_least_one
-from viewfinder.training.settings import Training
+from viewfinder.retrievers.shared.settings import check_at_least_one
+from viewfinder.training.settings import TrainingSettings
 
 StageName = Literal["language", "alignment", "instruction"]
-Kind = Literal["captions", "documents", "tchat", "ichat", "mchat", "visual", "edits", "requests"]
+ExampleKind = Literal["captions", "documents", "tchat", "ichat", "mchat", "visual", "edits", "requests"]
 Negatives = Literal["queue", "batch", "symmetric"]
 
 STAGES: tuple[StageName, ...] = ("language", "alignment", "instruction")
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[ExampleKind, ...] = get_args(ExampleKind)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lora:
+class LoraSettings:
     """Low-rank adapters of a language model (Hu et al. 2021); `rank` 0: all of it trains.
 
     Attributes:
@@ -33,7 +33,7 @@ class Lora:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model:
+class ModelSettings:
     """The network.
 
     Attributes:
@@ -63,7 +63,7 @@ class Model:
     hidden: int = 352
     pieces: int = 3000
     rope: float = 10000.0
-    lora: Lora = field(default_factory=Lora)
+    lora: LoraSettings = field(default_factory=LoraSettings)
     longest: int = 256
     tokens: int = 4
     perceiver_width: int = 96
@@ -79,8 +79,10 @@ class Model:
     says: bool = False
 
     def __post_init__(self) -> None:
-        at_least_one(self, "width", "layers", "heads", "key_heads", "hidden", "pieces", "longest", "retrieval")
-        at_least_one(self, "perceiver_width", "perceiver_layers", "perceiver_heads", "perceiver_hidden", "cross_every")
+        check_at_least_one(self, "width", "layers", "heads", "key_heads", "hidden", "pieces", "longest", "retrieval")
+        check_at_least_one(
+            self, "perceiver_width", "perceiver_layers", "perceiver_heads", "perceiver_hidden", "cross_every"
+        )
         if self.width % self.heads or self.heads % self.key_heads:
             raise BadInput(
                 f"width = {self.width}, heads = {self.heads}, key_heads = {self.key_heads}: each must be a multiple "
@@ -120,7 +122,7 @@ class LossSettings:
     learns_end: bool = True
 
     def __post_init__(self) -> None:
-        at_least_one(self, "queue")
+        check_at_least_one(self, "queue")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +152,7 @@ class Mixture:
             raise BadInput(f"mixture: no share may be below 0, and one must be above; kinds are {', '.join(KINDS)}")
 
     @property
-    def shares(self) -> dict[Kind, float]:
+    def shares(self) -> dict[ExampleKind, float]:
         """Those above 0."""
         return {kind: getattr(self, kind) for kind in KINDS if getattr(self, kind)}
 
@@ -175,10 +177,10 @@ class Stage:
     batch: int = 64
     trains: Literal["all", "frozen", "projectors"] = "all"
     lessons: int = 0
-    training: Training
+    training: TrainingSettings
 
     def __post_init__(self) -> None:
-        at_least_one(self, "batch")
+        check_at_least_one(self, "batch")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +198,7 @@ class Preset:
         leaning: added to the score of [IMG] when the model decides; chosen on validation talks.
     """
 
-    model: Model
+    model: ModelSettings
     loss: LossSettings = field(default_factory=LossSettings)
     language: Stage | None = None
     alignment: Stage | None = None

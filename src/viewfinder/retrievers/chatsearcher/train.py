@@ -17,21 +17,37 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.retrievers.chatsearcher.batch import Batch, SentencesOf
-from viewfinder.retrievers.chatsearcher.course import Course
-from viewfinder.retrievers.chatsearcher.language import Language, drawn
-from viewfinder.retrievers.chatsearcher.looks import Looks, looks_of
-from viewfinder.retrievers.chatsearcher.loss import Pool, both_ways, matching, others, together, writing
-from viewfinder.retrievers.chatsearcher.material import Material, read
-from viewfinder.retrievers.chatsearcher.measuring import Exam, chosen_leaning, measured
-from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, Sizes
-from viewfinder.retrievers.chatsearcher.pieces import Tokeniser, learn_pieces
-from viewfinder.retrievers.chatsearcher.sequence import Codec
-from viewfinder.retrievers.chatsearcher.settings import STAGES, LossSettings, Model, Preset, Stage
-from viewfinder.retrievers.shared.stages import read_start
+from viewfinder.retrievers.chatsearcher.batch import SentenceLookup, SequenceBatch
+from viewfinder.retrievers.chatsearcher.course import StageExamples
+from viewfinder.retrievers.chatsearcher.language import CausalLanguageModel, draw_language_model
+from viewfinder.retrievers.chatsearcher.looks import PictureFeatures, read_picture_features
+from viewfinder.retrievers.chatsearcher.loss import (
+    FeaturePool,
+    combine_losses,
+    excluded_negatives,
+    picture_loss,
+    symmetric_picture_loss,
+    word_loss,
+)
+from viewfinder.retrievers.chatsearcher.material import TrainingData, read_training_data
+from viewfinder.retrievers.chatsearcher.measuring import ValidationExamples, choose_picture_bias, validate_stage
+from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, InputSizes
+from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord, train_tokenizer
+from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec
+from viewfinder.retrievers.chatsearcher.settings import STAGES, LossSettings, ModelSettings, Preset, Stage
+from viewfinder.retrievers.shared.stages import read_start_card
 from viewfinder.retrievers.trainers import TrainPlan
-from viewfinder.training import Card, Fitted, Job, build, load_network, load_preset, save_network, seed_all
-from viewfinder.training.picture_layers import some_regions
+from viewfinder.training import (
+    Card,
+    TrainingJob,
+    TrainingResult,
+    build_settings,
+    load_network,
+    load_preset,
+    save_network,
+    seed_all,
+)
+from viewfinder.training.picture_layers import sample_regions
 
 SYSTEM = "chatsearcher"
 PRESETS = Path(__file__).with_name("presets.toml")
@@ -40,7 +56,7 @@ REGIONS = 512
 """Pictures whose regions tell the principal components of regions."""
 
 
-def train(plan: TrainPlan) -> Fitted:
+def train(plan: TrainPlan) -> TrainingResult:
     """Train as the plan says; what was interrupted goes on with `plan.resume`.
 
     With weights to begin with, only the stages after theirs are trained; after the last one, it once more.
@@ -49,14 +65,14 @@ def train(plan: TrainPlan) -> Fitted:
         BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
     """
     preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
-    start = read_start(plan)
+    start = read_start_card(plan)
     if start is not None:
-        preset = _after(replace(preset, model=build(Model, start.settings["model"])), start)
+        preset = _after(replace(preset, model=build_settings(ModelSettings, start.settings["model"])), start)
     if not preset.stages:
         raise BadInput(f"preset {plan.preset}: has no stage to train")
-    prepared = prepare(plan, preset, start)
+    prepared = prepare_training(plan, preset, start)
     for stage in preset.stages:
-        fitted = plan.fit(job(plan, preset, prepared, stage), plan.out / stage.name)
+        fitted = plan.fit(stage_job(plan, preset, prepared, stage), plan.out / stage.name)
         if fitted.ended == "asked":
             return fitted
         load_network(fitted.best, prepared.network, system=SYSTEM, encoder=prepared.train.raw_version)
@@ -70,19 +86,19 @@ def _after(preset: Preset, start: Card) -> Preset:
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedTraining:
     """A network as it begins, what its card says of it, and what is learnt from and measured on."""
 
     network: ChatSearcherNetwork
-    codec: Codec
+    codec: SequenceCodec
     known: dict[str, Any]
-    train: Material
-    val: Material
-    looks: dict[str, Looks]
-    sentences: SentencesOf | None
+    train: TrainingData
+    val: TrainingData
+    looks: dict[str, PictureFeatures]
+    sentences: SentenceLookup | None
 
 
-def prepare(plan: TrainPlan, preset: Preset, start: Card | None) -> Prepared:
+def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> PreparedTraining:
     """The data of a plan, and the network over it: drawn, or as the plan's start has it.
 
     Raises:
@@ -93,7 +109,7 @@ def prepare(plan: TrainPlan, preset: Preset, start: Card | None) -> Prepared:
     named = _named(model)
     kinds = tuple(dict.fromkeys(kind for stage in preset.stages for kind in stage.mixture.shares))
     found = {
-        split: read(
+        split: read_training_data(
             plan,
             split,
             kinds,
@@ -110,8 +126,8 @@ def prepare(plan: TrainPlan, preset: Preset, start: Card | None) -> Prepared:
     if plan.start is not None and start is not None:
         _check_sentences(plan.start, start, version)
     seed_all(plan.seed)
-    network = _network(plan, preset, seen, named or drawn(model, tokeniser), width)
-    codec = Codec(tokeniser, model.tokens, says=model.says, learns_end=preset.loss.learns_end)
+    network = _network(plan, preset, seen, named or draw_language_model(model, tokeniser), width)
+    codec = SequenceCodec(tokeniser, model.tokens, says=model.says, learns_end=preset.loss.learns_end)
     known = {
         "model": asdict(model),
         "loss": asdict(preset.loss),
@@ -124,21 +140,25 @@ def prepare(plan: TrainPlan, preset: Preset, start: Card | None) -> Prepared:
     }
     region_input = network.region_input if model.tokens else None
     looks = {
-        split: looks_of(network.whole_input, region_input, some.raw_ng, some.regions_nre)
+        split: read_picture_features(network.whole_input, region_input, some.raw_ng, some.regions_nre)
         for split, some in found.items()
     }
-    return Prepared(network, codec, known, seen, found["val"], looks, sentences)
+    return PreparedTraining(network, codec, known, seen, found["val"], looks, sentences)
 
 
-def _network(plan: TrainPlan, preset: Preset, seen: Material, language: Language, sentence: int) -> ChatSearcherNetwork:
+def _network(
+    plan: TrainPlan, preset: Preset, seen: TrainingData, language: CausalLanguageModel, sentence: int
+) -> ChatSearcherNetwork:
     """A network over the training's vectors, measured by them; or as the plan's start has it."""
     model = preset.model
     regions, region = (0, 1) if seen.regions_nre is None else seen.regions_nre.shape[1:]
-    network = ChatSearcherNetwork(model, preset.loss, Sizes(seen.raw_ng.shape[1], regions, region, sentence), language)
+    network = ChatSearcherNetwork(
+        model, preset.loss, InputSizes(seen.raw_ng.shape[1], regions, region, sentence), language
+    )
     if model.lora.rank:
-        from viewfinder.retrievers.chatsearcher.lora import adapt
+        from viewfinder.retrievers.chatsearcher.lora import add_lora
 
-        adapt(network.language, model.lora)
+        add_lora(network.language, model.lora)
     if plan.start is not None:
         load_network(plan.start, network, system=SYSTEM, encoder=seen.raw_version)
         return network
@@ -150,26 +170,26 @@ def _network(plan: TrainPlan, preset: Preset, seen: Material, language: Language
     return network
 
 
-def job(plan: TrainPlan, preset: Preset, prepared: Prepared, stage: Stage) -> Job:
+def stage_job(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, stage: Stage) -> TrainingJob:
     """The training of one stage."""
     network, codec = prepared.network, prepared.codec
-    course = Course.of(
+    course = StageExamples.of(
         stage, prepared.train.lessons, codec, prepared.train.rows, preset.model.longest, prepared.sentences
     )
-    exam = Exam.of(stage, prepared.val, codec, preset.model.longest, prepared.sentences)
+    exam = ValidationExamples.of(stage, prepared.val, codec, preset.model.longest, prepared.sentences)
 
     @cache
-    def on(device: torch.device, split: str) -> Looks:
-        return Looks(*(part.to(device) for part in prepared.looks[split]))
+    def on(device: torch.device, split: str) -> PictureFeatures:
+        return PictureFeatures(*(part.to(device) for part in prepared.looks[split]))
 
-    def lost(module: nn.Module, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+    def lost(module: nn.Module, batch: SequenceBatch) -> tuple[Tensor, dict[str, Tensor]]:
         assert isinstance(module, ChatSearcherNetwork)
-        return roll(module, on(batch.numbers_bl.device, "train"), batch, preset.loss)
+        return batch_loss(module, on(batch.numbers_bl.device, "train"), batch, preset.loss)
 
     def validate(module: nn.Module) -> dict[str, float]:
         assert isinstance(module, ChatSearcherNetwork)
         device = module.log_temperature.device
-        return measured(module, on(device, "val"), exam, partial(roll, settings=preset.loss))
+        return validate_stage(module, on(device, "val"), exam, partial(batch_loss, settings=preset.loss))
 
     finds = stage.name != "language"
     if _holds_language(preset, stage) and stage.training.weight_decay:
@@ -177,7 +197,7 @@ def job(plan: TrainPlan, preset: Preset, prepared: Prepared, stage: Stage) -> Jo
             f"{stage.name}.training.weight_decay: 0 is needed where pieces of the language model stay as they are"
         )
     network.holds_pieces = _holds_language(preset, stage)
-    return Job(
+    return TrainingJob(
         network=network,
         batches=lambda epoch, seed: course.epoch(stage, epoch, seed),
         loss=lost,
@@ -186,13 +206,13 @@ def job(plan: TrainPlan, preset: Preset, prepared: Prepared, stage: Stage) -> Jo
         validate=validate,
         selects="recall" if finds else "loss",
         higher=finds,
-        trainable=partial(trains, preset, stage),
+        trainable=partial(is_trained, preset, stage),
         before_step=_before_step(stage),
         may_leave_unused=True,
     )
 
 
-def trains(preset: Preset, stage: Stage, name: str) -> bool:
+def is_trained(preset: Preset, stage: Stage, name: str) -> bool:
     """Whether a parameter is trained in a stage; see `Stage.trains`."""
     if stage.name == "language":
         return name.startswith(("language.", "text_head."))
@@ -219,78 +239,82 @@ def _before_step(stage: Stage) -> Callable[[nn.Module], None] | None:
     return rescale
 
 
-def roll(
-    network: ChatSearcherNetwork, looks: Looks, batch: Batch, settings: LossSettings
+def batch_loss(
+    network: ChatSearcherNetwork, looks: PictureFeatures, batch: SequenceBatch, settings: LossSettings
 ) -> tuple[Float[Tensor, ""], dict[str, Tensor]]:
     """The loss of a batch and its parts; in training, its pictures go into the queue."""
     some = looks.of(batch.rows_c)
     states_ph = network(batch, some).flatten(0, 1)
     at_p = word_places(network, batch)
-    words = writing(network.words(states_ph[at_p - 1]), batch.numbers_bl.flatten()[at_p])
+    words = word_loss(network.words(states_ph[at_p - 1]), batch.numbers_bl.flatten()[at_p])
     right_q = batch.wanted_c.nonzero().flatten()
     queries_qd = network.queries(states_ph[batch.cls_c[right_q] - 1])
-    own = Pool(some.whole_nx, batch.rows_c)
+    own = FeaturePool(some.whole_nx, batch.rows_c)
     pool = network.queue.joined(*own) if settings.negatives == "queue" else own
-    out_qn = others(right_q, pool.rows_n, copies=settings.mask_copies)
+    out_qn = excluded_negatives(right_q, pool.rows_n, copies=settings.mask_copies)
     temperature = network.log_temperature.exp().clamp_min(settings.least_temperature)
-    compare = both_ways if settings.negatives == "symmetric" else matching
+    compare = symmetric_picture_loss if settings.negatives == "symmetric" else picture_loss
     pictures = compare(queries_qd @ network.pictures(pool.whole_nx).T, right_q, out_qn, temperature)
     if network.training:
         network.queue.enqueue(*own)
-    loss = together(settings, words, len(at_p), pictures, len(right_q))
+    loss = combine_losses(settings, words, len(at_p), pictures, len(right_q))
     figures = {"words": words.detach(), "pictures": pictures.detach(), "temperature": temperature.detach()}
     return loss, figures
 
 
-def word_places(network: ChatSearcherNetwork, batch: Batch) -> Int[Tensor, " p"]:
+def word_places(network: ChatSearcherNetwork, batch: SequenceBatch) -> Int[Tensor, " p"]:
     """The places, counted through the batch, of what is learnt to be written, pictures not among it."""
     is_word_bl = batch.learnt_bl & (batch.numbers_bl < network.written)
     return is_word_bl.flatten().nonzero().flatten()
 
 
-def _finished(plan: TrainPlan, preset: Preset, prepared: Prepared, fitted: Fitted) -> Fitted:
+def _finished(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, fitted: TrainingResult) -> TrainingResult:
     """Writes the network once more, with the leaning that tells talks about a picture from searches best."""
     known = dict(prepared.known)
     network = prepared.network.eval()
     if preset.stages[-1].name == "instruction":
-        exam = Exam.of(preset.stages[-1], prepared.val, prepared.codec, preset.model.longest, prepared.sentences)
+        exam = ValidationExamples.of(
+            preset.stages[-1], prepared.val, prepared.codec, preset.model.longest, prepared.sentences
+        )
         device = network.log_temperature.device
-        looks = Looks(*(part.to(device) for part in prepared.looks["val"]))
-        known["leaning"] = chosen_leaning(network, looks, exam, preset.leaning)
+        looks = PictureFeatures(*(part.to(device) for part in prepared.looks["val"]))
+        known["leaning"] = choose_picture_bias(network, looks, exam, preset.leaning)
     card = replace(_card(plan, prepared, preset.stages[-1]), settings={**known, "stage": preset.stages[-1].name})
     best = plan.out / "best.safetensors"
     save_network(best, network, replace(card, figures=dict(fitted.figures)))
     return replace(fitted, best=best)
 
 
-def _card(plan: TrainPlan, prepared: Prepared, stage: Stage) -> Card:
+def _card(plan: TrainPlan, prepared: PreparedTraining, stage: Stage) -> Card:
     known = {**prepared.known, "stage": stage.name}
     return Card(system=SYSTEM, preset=plan.preset, encoder=prepared.train.raw_version, settings=known)
 
 
-def _named(model: Model) -> Language | None:
+def _named(model: ModelSettings) -> CausalLanguageModel | None:
     """The language model that is named; None: one is drawn."""
     if not model.language:
         return None
-    from viewfinder.retrievers.chatsearcher.published import load_language
+    from viewfinder.retrievers.chatsearcher.published import load_pretrained_language
 
-    return load_language(model)
+    return load_pretrained_language(model)
 
 
-def _tokeniser(plan: TrainPlan, model: Model, seen: Material, start: Card | None) -> Tokeniser:
+def _tokeniser(plan: TrainPlan, model: ModelSettings, seen: TrainingData, start: Card | None) -> TokenizerRecord:
     """The pieces of the training's texts, or of the weights that are begun with."""
     if start is not None:
-        return Tokeniser(**start.settings["tokeniser"])
+        return TokenizerRecord(**start.settings["tokeniser"])
     plan.told("learning the pieces of texts")
-    return learn_pieces(_texts(seen), model.pieces)
+    return train_tokenizer(_texts(seen), model.pieces)
 
 
-def _texts(material: Material) -> Iterator[str]:
+def _texts(material: TrainingData) -> Iterator[str]:
     yield from ("USER:", "ASSISTANT:") * len(material.rows)  # few pieces for what every turn has
     yield from material.texts()
 
 
-def _sentences(plan: TrainPlan, model: Model, found: dict[str, Material]) -> tuple[SentencesOf | None, int, str]:
+def _sentences(
+    plan: TrainPlan, model: ModelSettings, found: dict[str, TrainingData]
+) -> tuple[SentenceLookup | None, int, str]:
     """What gives sentence vectors of what users say, if they are read; their width and version."""
     if not model.says:
         return None, 1, ""
@@ -306,12 +330,12 @@ def _sentences(plan: TrainPlan, model: Model, found: dict[str, Material]) -> tup
     return (lambda texts: vectors.matrix_ns[vectors.rows(texts)]), vectors.matrix_ns.shape[1], vectors.version
 
 
-def _measure(network: ChatSearcherNetwork, seen: Material) -> None:
+def _measure(network: ChatSearcherNetwork, seen: TrainingData) -> None:
     """Sets what does not train by the pictures of the training set."""
     network.whole_input.measure(seen.raw_ng)
     if network.settings.tokens:
         assert seen.regions_nre is not None
-        network.region_input.measure(some_regions(seen.regions_nre, REGIONS))
+        network.region_input.measure(sample_regions(seen.regions_nre, REGIONS))
 
 
 def _check_sentences(file: Path, start: Card, version: str) -> None:

@@ -9,7 +9,7 @@ BROKEN = "\N{REPLACEMENT CHARACTER}"
 """What stands for a character of which a piece has a part only."""
 
 
-class Written:
+class LazyPieces:
     """Numbers that are worked out once, when somebody first wants them, and kept; for all threads."""
 
     def __init__(self, numbers: Iterable[int] = ()) -> None:
@@ -30,7 +30,7 @@ class Written:
             return at < len(self._known)
 
 
-def streamed(numbers: Iterable[int], text_of: Callable[[list[int]], str]) -> Iterator[str]:
+def stream_text(numbers: Iterable[int], text_of: Callable[[list[int]], str]) -> Iterator[str]:
     """The words that pieces make, as far as they are whole characters; joined they are the text of all pieces.
 
     A character of which parts are missing at the very end is left out.

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from viewfinder.errors import BadInput, UnknownName, ViewfinderError
-from viewfinder.language import Loads, load_language_model
+from viewfinder.language import LoadsInBackground, load_language_model
 from viewfinder.questioners import QUESTIONERS, load_questioner
-from viewfinder.server.discreet import readable, without_paths
+from viewfinder.server.discreet import hide_paths, to_unicode
 from viewfinder.server.problems import Problem
 from viewfinder.server.schemas.collection import QuestionerInfo, Questioners
 from viewfinder.server.schemas.sessions import SessionIn
@@ -54,21 +54,21 @@ _LOG = logging.getLogger("viewfinder.server")
 
 
 @dataclass(frozen=True)
-class Tried:
+class ModelProbe:
     """What came of trying a language model, and when."""
 
     problem: str | None
     at: float
 
 
-class Askers:
+class QuestionerPool:
     """Questioners by name, for all threads."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self._sources = {MODEL: settings.language_model, QUESTIONS: settings.questions, DIALOGUES: settings.dialogues}
         self._good: set[str] = set()
         self._bad: dict[str, str] = {}
-        self._tried: Tried | None = None
+        self._tried: ModelProbe | None = None
         self._trying = threading.Lock()
 
     def listed(self) -> Questioners:
@@ -173,8 +173,8 @@ class Askers:
     def _try(self) -> None:
         if self._trying.acquire(blocking=False):
             try:
-                problem = language_model_problem(self._sources[MODEL] or "")
-                self._tried = Tried(problem and self._told(problem), time.monotonic())
+                problem = probe_language_model(self._sources[MODEL] or "")
+                self._tried = ModelProbe(problem and self._told(problem), time.monotonic())
             finally:
                 self._trying.release()
 
@@ -182,14 +182,14 @@ class Askers:
         """Without the paths and addresses that were set: they are nobody's outside."""
         for source in filter(None, self._sources.values()):
             problem = problem.replace(source, "what is set")
-        return readable(without_paths(_ADDRESS.sub("its address", problem)))
+        return to_unicode(hide_paths(_ADDRESS.sub("its address", problem)))
 
 
-def language_model_problem(source: str) -> str | None:
+def probe_language_model(source: str) -> str | None:
     """Why a language model cannot be used, found by having it say something; None where it can."""
     try:
         model = load_language_model(source)
-        if isinstance(model, Loads):
+        if isinstance(model, LoadsInBackground):
             model.wait()
         model.complete(PROBE, most_tokens=1, seconds=PROBE_S)
     except (ViewfinderError, OSError) as error:
