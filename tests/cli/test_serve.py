@@ -51,17 +51,17 @@ def _ended(process: subprocess.Popen[str], by: int) -> tuple[int, str, str]:
 
 def test_a_port_in_use_is_said_in_one_line(taken: int) -> None:
     with pytest.raises(BadInput, match=f"port {taken} of 127.0.0.1 is in use"):
-        running.listening("127.0.0.1", taken)
+        running.open_listener("127.0.0.1", taken)
 
 
 def test_a_name_of_no_address_is_refused() -> None:
     with pytest.raises(BadInput, match="no address of this machine has that name"):
-        running.listening("nowhere.invalid", 0)
+        running.open_listener("nowhere.invalid", 0)
 
 
 def test_an_address_of_another_machine_is_refused() -> None:
     with pytest.raises(BadInput, match=r"port 0 of 192\.0\.2\.1 cannot be had"):
-        running.listening("192.0.2.1", 0)
+        running.open_listener("192.0.2.1", 0)
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,11 @@ def test_an_address_of_another_machine_is_refused() -> None:
 )
 def test_the_address_is_what_one_types_into_a_browser(host: str, begins: str) -> None:
     try:
-        listener = running.listening(host, 0)
+        listener = running.open_listener(host, 0)
     except BadInput:
         pytest.skip(f"this machine has no {host}")
     with listener:
-        address = running.address_of(host, listener)
+        address = running.address_shown(host, listener)
     assert address == f"{begins}{address[len(begins) : -1]}/"
     assert int(address[len(begins) : -1]) > 0
 

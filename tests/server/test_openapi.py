@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from viewfinder.library import Library, Settings
 from viewfinder.server.app import create_app
 from viewfinder.server.links import METHODS
-from viewfinder.server.openapi import document, page
+from viewfinder.server.openapi import build_document, write_page
 from viewfinder.server.settings import ServerSettings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +26,7 @@ def app() -> FastAPI:
 
 @pytest.fixture(scope="module")
 def made(app: FastAPI) -> dict[str, Any]:
-    return document(app)
+    return build_document(app)
 
 
 def operations(made: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
@@ -76,7 +76,7 @@ def test_failures_are_problem_documents_everywhere(made: dict[str, Any]) -> None
 
 def test_the_page_of_the_api_is_that_of_the_code(made: dict[str, Any]) -> None:
     written = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    assert written == page(made), "run `python -m viewfinder.server.openapi > docs/api.md`"
+    assert written == write_page(made), "run `python -m viewfinder.server.openapi > docs/api.md`"
 
 
 def test_links_lead_to_operations_and_name_all_that_their_addresses_want(made: dict[str, Any]) -> None:

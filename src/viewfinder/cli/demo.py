@@ -68,11 +68,11 @@ def _serve(folder: Path) -> int:
     """The page over the demo's library; on another port where a server runs already."""
     from viewfinder.cli.serve import serve_library, settings_of
     from viewfinder.errors import BadInput
-    from viewfinder.server.running import listening
+    from viewfinder.server.running import open_listener
 
     settings = settings_of({})
     try:
-        listening(settings.host, settings.port).close()
+        open_listener(settings.host, settings.port).close()
     except BadInput:
         settings = settings_of({"port": 0})
     return serve_library(folder, settings)

@@ -148,9 +148,9 @@ def _language() -> str:
     if not named:
         return "no language model is named in VIEWFINDER_LANGUAGE_MODEL, and none is needed"
     from viewfinder.language import load_language_model
-    from viewfinder.server.talks.questioners import language_model_problem
+    from viewfinder.server.talks.questioners import probe_language_model
 
-    problem = language_model_problem(named)
+    problem = probe_language_model(named)
     if problem is not None:
         raise Broken(problem)
     return f"{load_language_model(named).name} answers"

@@ -47,7 +47,7 @@ def serve(
 
 def serve_library(folder: Path, settings: ServerSettings, *, as_json: bool = False) -> int:
     """Serves until it is stopped, and says where."""
-    from viewfinder.server.running import run
+    from viewfinder.server.running import run_server
 
     def ready(address: str) -> None:
         if as_json:
@@ -55,7 +55,7 @@ def serve_library(folder: Path, settings: ServerSettings, *, as_json: bool = Fal
         else:
             say(f"Serving {folder} at {address} (Ctrl-C ends it)")
 
-    code = run(folder, settings, ready=ready)
+    code = run_server(folder, settings, ready=ready)
     if not as_json:
         note("viewfinder: stopped")
     leave_at_once_if_waiting(code)

@@ -15,7 +15,7 @@ from viewfinder.server.database import (
     Database,
     FeedbackRows,
     JobRows,
-    Sessions,
+    SessionRows,
     StudyRows,
     TokenRows,
     UploadRows,
@@ -28,7 +28,7 @@ from viewfinder.server.routes import ROUTERS
 from viewfinder.server.services import Pool, Services
 from viewfinder.server.settings import ServerSettings, database_url
 from viewfinder.server.studies.studies import Studies
-from viewfinder.server.talks.talks import Talks
+from viewfinder.server.talks.talks import Conversations
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
@@ -81,12 +81,12 @@ def create_app(library: Library, settings: ServerSettings) -> FastAPI:
         separate_input_output_schemas=False,
     )
     problems.install(app)
-    access.install(app, lambda: getattr(app.state, "services", None))
+    access.install_access(app, lambda: getattr(app.state, "services", None))
     metrics.install(app)
     for router in ROUTERS:
         app.include_router(router)
     pages.install(app, PAGES)
-    app.openapi = lambda: openapi.document(app)  # type: ignore[method-assign]  # FastAPI's documented way
+    app.openapi = lambda: openapi.build_document(app)  # type: ignore[method-assign]  # FastAPI's documented way
     return app
 
 
@@ -96,7 +96,7 @@ def open_services(library: LiveLibrary, settings: ServerSettings) -> Services:
     state = library.folder / "server"
     database = Database.open(database_url(library.folder, settings))
     uploads = Uploads(state / "uploads", UploadRows(database), settings)
-    talks = Talks(library, Sessions(database), FeedbackRows(database), uploads, settings)
+    talks = Conversations(library, SessionRows(database), FeedbackRows(database), uploads, settings)
     return Services(
         settings=settings,
         library=library,

@@ -10,7 +10,7 @@ _QUOTED = re.compile(r"(['\"])/(?:(?!\1).)*?([^/'\"]*)\1")
 _ABSOLUTE = re.compile(r"(?<![\w/.~-])/(?:[^/\s'\"]+/)*([^/\s'\"]*)")
 
 
-def without_paths(text: str, names: Mapping[Path, str] | None = None) -> str:
+def hide_paths(text: str, names: Mapping[Path, str] | None = None) -> str:
     """One line in which each absolute path is the name that `names` has for it, else its last part.
 
     >>> without_paths("no pictures in /srv/photos/2019: looked", {Path("/srv/photos"): "root 0"})
@@ -26,6 +26,6 @@ def without_paths(text: str, names: Mapping[Path, str] | None = None) -> str:
     return _ABSOLUTE.sub(lambda found: found[1], line)
 
 
-def readable(text: str) -> str:
+def to_unicode(text: str) -> str:
     """Bytes of a file name that are not unicode, shown as question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -17,7 +17,7 @@ Document = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Follows:
+class FollowUp:
     """After `operation` has answered `status`, everything below `address` can be asked for.
 
     `known`: each parameter of those addresses, as a runtime expression of OpenAPI.
@@ -41,37 +41,37 @@ STUDY = f"{API}/studies/{{study}}"
 PARTICIPANT = f"{STUDY}/participants/{{participant}}"
 TRIAL = f"{PARTICIPANT}/trials/{{trial}}"
 
-FOLLOWS = (
-    Follows("create_session", 201, TALK, ID),
-    Follows("import_session", 201, TALK, ID),
-    Follows("list_sessions", 200, TALK, {"id": "$response.body#/sessions/0/id"}),
-    Follows("take_turn", 201, TALK, _here("id")),
-    Follows("take_turn", 201, TURN, {**_here("id"), "number": "$response.body#/turn"}),
-    Follows("take_turn", 201, IN_TALK, {**_here("id"), "picture": "$response.body#/results/0/id"}),
-    Follows("edit_turn", 200, TURN, {**_here("id"), "number": "$response.body#/results/turn"}),
-    Follows("search", 200, PICTURE, {"picture": "$response.body#/results/0/id"}),
-    Follows("similar_pictures", 200, PICTURE, {"picture": "$response.body#/results/0/id"}),
-    Follows("upload", 201, f"{API}/uploads/{{upload}}", {"upload": "$response.body#/id"}),
-    Follows("add_folder", 202, JOB, ID),
-    Follows("prepare_retriever", 202, JOB, ID),
-    Follows("list_jobs", 200, JOB, {"id": "$response.body#/jobs/0/id"}),
-    Follows("add_token", 201, f"{API}/tokens/{{name}}", {"name": "$response.body#/name"}),
-    Follows("create_study", 201, STUDY, {"study": "$response.body#/id"}),
-    Follows(
+FOLLOW_UPS = (
+    FollowUp("create_session", 201, TALK, ID),
+    FollowUp("import_session", 201, TALK, ID),
+    FollowUp("list_sessions", 200, TALK, {"id": "$response.body#/sessions/0/id"}),
+    FollowUp("take_turn", 201, TALK, _here("id")),
+    FollowUp("take_turn", 201, TURN, {**_here("id"), "number": "$response.body#/turn"}),
+    FollowUp("take_turn", 201, IN_TALK, {**_here("id"), "picture": "$response.body#/results/0/id"}),
+    FollowUp("edit_turn", 200, TURN, {**_here("id"), "number": "$response.body#/results/turn"}),
+    FollowUp("search", 200, PICTURE, {"picture": "$response.body#/results/0/id"}),
+    FollowUp("similar_pictures", 200, PICTURE, {"picture": "$response.body#/results/0/id"}),
+    FollowUp("upload", 201, f"{API}/uploads/{{upload}}", {"upload": "$response.body#/id"}),
+    FollowUp("add_folder", 202, JOB, ID),
+    FollowUp("prepare_retriever", 202, JOB, ID),
+    FollowUp("list_jobs", 200, JOB, {"id": "$response.body#/jobs/0/id"}),
+    FollowUp("add_token", 201, f"{API}/tokens/{{name}}", {"name": "$response.body#/name"}),
+    FollowUp("create_study", 201, STUDY, {"study": "$response.body#/id"}),
+    FollowUp(
         "join_study",
         201,
         PARTICIPANT,
         {**_here("study"), "participant": "$response.body#/id", "trial": "$response.body#/trial/id"},
     ),
-    Follows("start_trial", 200, PARTICIPANT, _here("study", "participant", "trial")),
-    Follows("take_trial_turn", 201, TRIAL, _here("study", "participant", "trial")),
+    FollowUp("start_trial", 200, PARTICIPANT, _here("study", "participant", "trial")),
+    FollowUp("take_trial_turn", 201, TRIAL, _here("study", "participant", "trial")),
 )
 
 
 def add_links(document: Document) -> None:
     """Writes them into the answers of a document."""
     operations = {operation["operationId"]: (path, operation) for path, operation in _operations(document)}
-    for follows in FOLLOWS:
+    for follows in FOLLOW_UPS:
         links = operations[follows.operation][1]["responses"][str(follows.status)].setdefault("links", {})
         for name, (path, _) in operations.items():
             wanted = re.findall(r"\{(\w+)\}", path)

@@ -118,7 +118,7 @@ class LiveLibrary(Library):
         return said.strip() or None
 
 
-def present_gallery(library: Library) -> Gallery:
+def current_gallery(library: Library) -> Gallery:
     """The pictures of a library that is served.
 
     Raises:

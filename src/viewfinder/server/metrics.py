@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from viewfinder.index.memo import MEMO
-from viewfinder.server.jobs.collection import snapshot_of
+from viewfinder.server.jobs.collection import current_snapshot
 from viewfinder.server.logs import route_of
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Metrics:
 
     def text(self, services: Services) -> bytes:
         """All numbers, in Prometheus' text format."""
-        snapshot = snapshot_of(services.library)
+        snapshot = current_snapshot(services.library)
         states = Tally(row.state for row in services.jobs.unfinished())
         self._sessions.set(len(services.talks))
         self._states.set(MEMO.bytes)
@@ -67,11 +67,11 @@ def install(app: FastAPI) -> Metrics:
     """Counts every request of an app, those that are refused too: call it after all other layers are there."""
     metrics = Metrics()
     app.state.metrics = metrics
-    app.add_middleware(Measured, metrics=metrics)
+    app.add_middleware(MeteredRequests, metrics=metrics)
     return metrics
 
 
-class Measured:
+class MeteredRequests:
     """ASGI: notes a request when the last of its answer is sent; what runs after that is not the client's wait."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:

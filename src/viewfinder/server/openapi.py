@@ -27,7 +27,7 @@ SCOPE_OF = {caller._reader: "read", caller._writer: "write", caller._admin: "adm
 TOKEN = {"type": "http", "scheme": "bearer", "description": "Not needed on loopback; made by `viewfinder token add`."}
 
 
-def document(app: FastAPI) -> Document:
+def build_document(app: FastAPI) -> Document:
     """The app's OpenAPI 3.1 document, made once."""
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
@@ -62,7 +62,7 @@ def _scope(dependant: Dependant) -> str | None:
     return found[0] if found else None
 
 
-def page(made: Document) -> str:
+def write_page(made: Document) -> str:
     """The document for people: operations by subject, then the shapes they take and give, in Markdown."""
     return "\n".join([*_head(made), *_operations(made), *_shapes(made["components"]["schemas"])]) + "\n"
 
@@ -163,7 +163,7 @@ def main() -> None:
     from viewfinder.server.settings import ServerSettings
 
     app = create_app(Library(Path("library"), Settings("starter")), ServerSettings())
-    sys.stdout.write(page(document(app)))
+    sys.stdout.write(write_page(build_document(app)))
 
 
 if __name__ == "__main__":

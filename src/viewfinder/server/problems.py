@@ -24,7 +24,7 @@ from viewfinder.errors import (
     UnknownName,
     ViewfinderError,
 )
-from viewfinder.server.discreet import readable, without_paths
+from viewfinder.server.discreet import hide_paths, to_unicode
 
 MEDIA_TYPE = "application/problem+json"
 MOST_NAMED = 20
@@ -61,7 +61,7 @@ def not_found(what: str, name: str) -> Problem:
     return Problem(404, "not-found", f"there is no {what} {name}")
 
 
-def answer(problem: Problem, instance: str | None = None) -> Response:
+def problem_response(problem: Problem, instance: str | None = None) -> Response:
     """The problem as a response."""
     document = {
         "type": f"urn:viewfinder:problem:{problem.kind}",
@@ -88,10 +88,10 @@ KINDS: dict[type[ViewfinderError], tuple[int, str]] = {
 """The most particular kind first."""
 
 
-def of_error(error: ViewfinderError) -> Problem:
+def problem_of(error: ViewfinderError) -> Problem:
     """An error of the engine as a problem; what it says of folders of this machine stays here."""
     status, kind = next(found for known, found in KINDS.items() if isinstance(error, known))
-    return Problem(status, kind, readable(without_paths(str(error))))
+    return Problem(status, kind, to_unicode(hide_paths(str(error))))
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -119,11 +119,11 @@ def install(app: FastAPI) -> None:
 
     async def problem(request: Request, error: Exception) -> Response:
         assert isinstance(error, Problem)
-        return answer(error, request.url.path)
+        return problem_response(error, request.url.path)
 
     async def engine(request: Request, error: Exception) -> Response:
         assert isinstance(error, ViewfinderError)
-        return answer(of_error(error), request.url.path)
+        return problem_response(problem_of(error), request.url.path)
 
     async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
@@ -131,7 +131,7 @@ def install(app: FastAPI) -> None:
         where = ".".join(str(part) for part in first["loc"])
         named = error.errors()[:MOST_NAMED]
         errors = [{"where": [str(part) for part in it["loc"]], "message": it["msg"]} for it in named]
-        return answer(Problem(422, "invalid", f"{where}: {first['msg']}", errors=errors), request.url.path)
+        return problem_response(Problem(422, "invalid", f"{where}: {first['msg']}", errors=errors), request.url.path)
 
     async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -139,19 +139,19 @@ def install(app: FastAPI) -> None:
         headers = dict(error.headers or {})
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             headers["Allow"] = _allowed(request)
-        return answer(Problem(error.status_code, kind, str(error.detail), headers=headers), request.url.path)
+        return problem_response(Problem(error.status_code, kind, str(error.detail), headers=headers), request.url.path)
 
     async def system(request: Request, error: Exception) -> Response:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            return answer(
-                of_error(DiskFull("the server's disk is full; nothing acknowledged is lost")), request.url.path
+            return problem_response(
+                problem_of(DiskFull("the server's disk is full; nothing acknowledged is lost")), request.url.path
             )
         return await unforeseen(request, error)
 
     async def unforeseen(request: Request, error: Exception) -> Response:
         _LOG.exception("unforeseen error at %s", request.url.path, exc_info=error)
         detail = "something unforeseen happened; the server's log says what"
-        return answer(Problem(500, "unforeseen", detail), request.url.path)
+        return problem_response(Problem(500, "unforeseen", detail), request.url.path)
 
     app.add_exception_handler(Problem, problem)
     app.add_exception_handler(ViewfinderError, engine)

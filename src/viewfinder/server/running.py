@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.library import Library
 from viewfinder.server import logs
-from viewfinder.server.access.connections import connections
+from viewfinder.server.access.connections import limit_connections
 from viewfinder.server.settings import ServerSettings, database_url
 
 BACKLOG = 2048
@@ -29,7 +29,9 @@ COLLECT_AFTER = (20_000, 20, 50)
 """Objects made, and younger collections, between two collections: fewer than Python's own, whose pauses add up."""
 
 
-def run(library_folder: Path, settings: ServerSettings, *, ready: Callable[[str], None] = lambda address: None) -> int:
+def run_server(
+    library_folder: Path, settings: ServerSettings, *, ready: Callable[[str], None] = lambda address: None
+) -> int:
     """Serves a library until SIGTERM or Ctrl-C, then ends in order; the library is made if it is absent.
 
     Raises:
@@ -58,9 +60,9 @@ def run_app(make: Callable[[], ASGIApp], settings: ServerSettings, *, ready: Cal
     logs.configure()
     # Requests share the cores among themselves; threads of one product, waiting for each other, would be in their way.
     threadpool_limits(1, user_api="blas")
-    with listening(settings.host, settings.port) as listener:
+    with open_listener(settings.host, settings.port) as listener:
         app = _Started(logs.RequestLog(make()))
-        server = _Server(_config(app, settings), lambda: ready(address_of(settings.host, listener)))
+        server = _Server(_config(app, settings), lambda: ready(address_shown(settings.host, listener)))
         try:
             server.run(sockets=[listener])
         except SystemExit as ending:  # how uvicorn says that the app did not start
@@ -89,7 +91,7 @@ def check_guarded(library_folder: Path, settings: ServerSettings) -> None:
         database.close()
 
 
-def listening(host: str, port: int) -> socket.socket:
+def open_listener(host: str, port: int) -> socket.socket:
     """A socket bound to the first address that `host` has; port 0 takes any free one.
 
     Raises:
@@ -114,7 +116,7 @@ def listening(host: str, port: int) -> socket.socket:
     return listener
 
 
-def address_of(host: str, listener: socket.socket) -> str:
+def address_shown(host: str, listener: socket.socket) -> str:
     """Where to point a browser: as the user named the host, with the port that it came to."""
     port = listener.getsockname()[1]
     everywhere = host in ("", "0.0.0.0", "::")
@@ -125,7 +127,7 @@ def address_of(host: str, listener: socket.socket) -> str:
 def _config(app: ASGIApp, settings: ServerSettings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=connections(settings.idle_s),
+        http=limit_connections(settings.idle_s),
         ws="none",
         lifespan="on",
         log_config=None,

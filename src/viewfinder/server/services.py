@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from viewfinder.server.live_library import LiveLibrary
     from viewfinder.server.settings import ServerSettings
     from viewfinder.server.studies.studies import Studies
-    from viewfinder.server.talks.talks import Talks
+    from viewfinder.server.talks.talks import Conversations
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -42,7 +42,7 @@ class Pool:
 
 
 @dataclass(frozen=True)
-class Guarding:
+class BaseServices:
     """What every app has, whatever it serves: by this the access layer decides who may do what."""
 
     settings: ServerSettings
@@ -51,14 +51,14 @@ class Guarding:
 
 
 @dataclass(frozen=True)
-class Services(Guarding):
+class Services(BaseServices):
     """One of each, shared by all requests."""
 
     library: LiveLibrary
     database: Database
     uploads: Uploads
     thumbnails: Thumbnails
-    talks: Talks
+    talks: Conversations
     jobs: Jobs
     studies: Studies
 
@@ -69,14 +69,14 @@ def _services(request: Request) -> Services:
     return found
 
 
-def _guarding(request: Request) -> Guarding:
+def _guarding(request: Request) -> BaseServices:
     found = request.app.state.services
-    assert isinstance(found, Guarding)
+    assert isinstance(found, BaseServices)
     return found
 
 
-Served = Annotated[Services, Depends(_services)]
+WithServices = Annotated[Services, Depends(_services)]
 """The services, as a route asks for them."""
 
-Guarded = Annotated[Guarding, Depends(_guarding)]
+WithBaseServices = Annotated[BaseServices, Depends(_guarding)]
 """The same for routes of any app."""

@@ -11,8 +11,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from viewfinder.errors import DatabaseError
 from viewfinder.server.access import Caller, Tokens
-from viewfinder.server.access.identity import Identity
-from viewfinder.server.access.rates import Buckets
+from viewfinder.server.access.identity import Authentication
+from viewfinder.server.access.rates import TokenBuckets
 from viewfinder.server.database import TokenRows
 from viewfinder.server.services import Pool
 from viewfinder.server.settings import ServerSettings
@@ -29,13 +29,15 @@ async def who(scope: Scope, receive: Receive, send: Send) -> None:
 @pytest.fixture
 def far(tokens: Tokens, pool: Pool, clock: Any) -> ASGIApp:
     """On a server that other machines can reach."""
-    return Identity(who, tokens, pool, Buckets(1.0, 5, clock))
+    return Authentication(who, tokens, pool, TokenBuckets(1.0, 5, clock))
 
 
 @pytest.fixture
 def near(token_rows: TokenRows, pool: Pool, clock: Any) -> ASGIApp:
     """On a server that only this machine can reach."""
-    return Identity(who, Tokens(token_rows, ServerSettings.model_validate({}), clock), pool, Buckets(1.0, 5, clock))
+    return Authentication(
+        who, Tokens(token_rows, ServerSettings.model_validate({}), clock), pool, TokenBuckets(1.0, 5, clock)
+    )
 
 
 def test_a_bearer_token_says_who_calls(client_of: Clients, far: ASGIApp, tokens: Tokens) -> None:
@@ -110,7 +112,7 @@ def test_a_database_that_does_not_answer_is_a_problem_document(client_of: Client
             raise DatabaseError("the server's database does not answer")
 
     rows: Any = Gone()
-    app = Identity(who, Tokens(rows, ServerSettings.model_validate({})), pool, Buckets(1.0, 5))
+    app = Authentication(who, Tokens(rows, ServerSettings.model_validate({})), pool, TokenBuckets(1.0, 5))
     failed = client_of(app).ask("GET", "/", headers={"authorization": f"Bearer vf_{43 * 'A'}"})
     assert failed.status_code == 503
     assert failed.json()["detail"] == "the server's database does not answer"

@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 
 from viewfinder.server import problems
-from viewfinder.server.access import Tokens, install
+from viewfinder.server.access import Tokens, install_access
 from viewfinder.server.database import TokenRows
 from viewfinder.server.routes.access import router
 from viewfinder.server.services import Pool, Services
@@ -32,7 +32,7 @@ def serve(token_rows: TokenRows, pool: Pool, clock: Any) -> Serve:
         app = FastAPI()
         app.state.services = services
         problems.install(app)
-        install(app, lambda: app.state.services)
+        install_access(app, lambda: app.state.services)
         app.include_router(router)
         return app
 

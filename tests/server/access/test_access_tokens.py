@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from viewfinder.errors import BadInput
 from viewfinder.server.access import LOCAL, SCOPES, Caller, Tokens
-from viewfinder.server.access.tokens import DAY_S, REMEMBERED_S, NameTaken, hashed
+from viewfinder.server.access.tokens import DAY_S, REMEMBERED_S, NameTaken, hash_secret
 from viewfinder.server.database import TokenRows
 from viewfinder.server.settings import ServerSettings
 
@@ -27,7 +27,7 @@ def test_a_token_says_who_calls_and_what_they_may_do(tokens: Tokens) -> None:
 def test_the_secret_is_stored_nowhere(tokens: Tokens, token_rows: TokenRows) -> None:
     made = tokens.create("laptop", ["read"])
     (row,) = token_rows.all()
-    assert row.hash == hashed(made.secret)
+    assert row.hash == hash_secret(made.secret)
     assert made.secret not in repr(row)
     assert made.secret.removeprefix("vf_") not in repr(row)
 

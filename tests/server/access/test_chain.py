@@ -17,8 +17,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from viewfinder.server import problems
-from viewfinder.server.access import Admin, Reader, Tokens, Writer, install
-from viewfinder.server.access.chain import guarded
+from viewfinder.server.access import Admin, Reader, Tokens, Writer, install_access
+from viewfinder.server.access.chain import guard_app
 from viewfinder.server.database import TokenRows
 from viewfinder.server.services import Pool
 from viewfinder.server.settings import ServerSettings
@@ -34,7 +34,7 @@ def guard(token_rows: TokenRows, pool: Pool, clock: Any) -> Guard:
 
     def around(app: ASGIApp, **given: Any) -> ASGIApp:
         settings = ServerSettings.model_validate(given)
-        return guarded(app, settings, Tokens(token_rows, settings, clock), pool, clock)
+        return guard_app(app, settings, Tokens(token_rows, settings, clock), pool, clock)
 
     return around
 
@@ -139,7 +139,7 @@ def test_texts_are_packed_for_other_machines_and_events_never(client_of: Clients
 
 def test_before_it_has_started_a_server_says_so(client_of: Clients) -> None:
     app = three_doors()
-    install(app, lambda: None)
+    install_access(app, lambda: None)
     answer = client_of(app).ask("GET", "/open")
     assert (answer.status_code, answer.json()["title"], answer.headers["retry-after"]) == (503, "starting", "1")
 

@@ -14,7 +14,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from viewfinder.server.access.connections import HEAD_BYTES, connections
+from viewfinder.server.access.connections import HEAD_BYTES, limit_connections
 
 Serving = Callable[..., Any]
 
@@ -42,13 +42,13 @@ def is_closed(connection: socket.socket) -> bool:
 
 @pytest.mark.parametrize("said", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: "])
 def test_a_client_that_does_not_finish_its_head_is_closed(serving: Serving, said: bytes) -> None:
-    with serving(patient, http=connections(0.2)) as port, closing(connected(port)) as slow:
+    with serving(patient, http=limit_connections(0.2)) as port, closing(connected(port)) as slow:
         slow.sendall(said)
         assert is_closed(slow)
 
 
 def test_a_byte_now_and_then_does_not_keep_a_head_alive(serving: Serving) -> None:
-    with serving(patient, http=connections(0.3)) as port, closing(connected(port)) as slow:
+    with serving(patient, http=limit_connections(0.3)) as port, closing(connected(port)) as slow:
         slow.sendall(b"GET / HTTP/1.1\r\nX-Slow: ")
         until = time.monotonic() + 20
         with pytest.raises(ConnectionError):
@@ -59,7 +59,7 @@ def test_a_byte_now_and_then_does_not_keep_a_head_alive(serving: Serving) -> Non
 
 def test_a_head_without_end_is_cut_off(serving: Serving) -> None:
     with (
-        serving(patient, http=connections(15.0)) as port,
+        serving(patient, http=limit_connections(15.0)) as port,
         closing(connected(port)) as greedy,
         pytest.raises(ConnectionError),
     ):
@@ -70,7 +70,7 @@ def test_a_head_without_end_is_cut_off(serving: Serving) -> None:
 
 
 def test_a_body_that_nobody_waits_for_is_not_taken_for_ever(serving: Serving) -> None:
-    with serving(patient, http=connections(0.3)) as port, closing(connected(port)) as slow:
+    with serving(patient, http=limit_connections(0.3)) as port, closing(connected(port)) as slow:
         slow.sendall(b"POST /early HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
         assert slow.recv(100).startswith(b"HTTP/1.1 200")
         until = time.monotonic() + 20
@@ -82,7 +82,10 @@ def test_a_body_that_nobody_waits_for_is_not_taken_for_ever(serving: Serving) ->
 
 def test_who_asks_and_sends_in_time_is_served_again_and_again(serving: Serving) -> None:
     """The patience is for each head: four requests on one connection, with pauses, outlast it together."""
-    with serving(patient, http=connections(1.0)) as port, httpx.Client(base_url=f"http://127.0.0.1:{port}") as client:
+    with (
+        serving(patient, http=limit_connections(1.0)) as port,
+        httpx.Client(base_url=f"http://127.0.0.1:{port}") as client,
+    ):
         for _ in range(4):
             assert client.post("/", content=b"x" * 300_000).text == "done"
             time.sleep(0.35)
@@ -93,5 +96,5 @@ def test_work_may_take_longer_than_a_head(serving: Serving) -> None:
         await asyncio.sleep(0.5)
         await PlainTextResponse("done")(scope, receive, send)
 
-    with serving(slowly, http=connections(0.2)) as port:
+    with serving(slowly, http=limit_connections(0.2)) as port:
         assert httpx.get(f"http://127.0.0.1:{port}/", timeout=20).text == "done"

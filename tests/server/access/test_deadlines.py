@@ -10,7 +10,7 @@ import pytest
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from viewfinder.server.access.deadlines import Deadlines
+from viewfinder.server.access.deadlines import Deadline
 
 Clients = Callable[..., Any]
 
@@ -24,14 +24,14 @@ def taking(seconds: float) -> ASGIApp:
 
 
 def test_what_takes_too_long_is_answered_in_its_place(client_of: Clients) -> None:
-    late = client_of(Deadlines(taking(60.0), 0.1)).ask("GET", "/somewhere")
+    late = client_of(Deadline(taking(60.0), 0.1)).ask("GET", "/somewhere")
     assert (late.status_code, late.headers["content-type"]) == (503, "application/problem+json")
     assert late.json()["type"] == "urn:viewfinder:problem:deadline"
     assert late.json()["instance"] == "/somewhere"
 
 
 def test_what_is_in_time_is_left_alone(client_of: Clients) -> None:
-    assert client_of(Deadlines(taking(0.0), 20.0)).ask("GET", "/").text == "done"
+    assert client_of(Deadline(taking(0.0), 20.0)).ask("GET", "/").text == "done"
 
 
 def test_the_work_is_cancelled_and_what_it_says_then_is_not_sent(client_of: Clients) -> None:
@@ -45,7 +45,7 @@ def test_the_work_is_cancelled_and_what_it_says_then_is_not_sent(client_of: Clie
             await PlainTextResponse("too late")(scope, receive, send)
             raise
 
-    late = client_of(Deadlines(app, 0.05)).ask("GET", "/")
+    late = client_of(Deadline(app, 0.05)).ask("GET", "/")
     assert (late.status_code, seen) == (503, ["cancelled"])
 
 
@@ -55,7 +55,7 @@ def test_an_answer_that_has_begun_goes_on_for_as_long_as_it_will(client_of: Clie
             yield "tick "
             await asyncio.sleep(0.1)
 
-    streaming = Deadlines(StreamingResponse(ticks()), 0.15)
+    streaming = Deadline(StreamingResponse(ticks()), 0.15)
     assert client_of(streaming).ask("GET", "/").text == "tick tick tick tick "
 
 
@@ -72,7 +72,7 @@ def test_time_that_the_client_takes_for_its_body_does_not_count() -> None:
             pass
         await PlainTextResponse("read")(scope, receive, send)
 
-    assert status_of(Deadlines(reads, 0.3), receive) == 200  # 0.4 s of waiting for the body, none of work
+    assert status_of(Deadline(reads, 0.3), receive) == 200  # 0.4 s of waiting for the body, none of work
 
 
 def test_after_the_body_the_clock_goes_again() -> None:
@@ -83,7 +83,7 @@ def test_after_the_body_the_clock_goes_again() -> None:
         await receive()
         await asyncio.sleep(60)
 
-    assert status_of(Deadlines(reads_and_thinks, 0.1), receive) == 503
+    assert status_of(Deadline(reads_and_thinks, 0.1), receive) == 503
 
 
 def status_of(app: ASGIApp, receive: Receive) -> int:
@@ -107,4 +107,4 @@ def test_a_timeout_of_the_work_itself_is_no_deadline() -> None:
         raise AssertionError("nobody reads")
 
     with pytest.raises(TimeoutError, match="the app's own"):
-        status_of(Deadlines(app, 20.0), receive)
+        status_of(Deadline(app, 20.0), receive)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.responses import PlainTextResponse
 
-from viewfinder.server.access.origin import Hosts, SameOrigin, cors, is_loopback_name
+from viewfinder.server.access.origin import LoopbackHosts, SameOrigin, allow_origins, is_loopback_name
 
 Clients = Callable[..., Any]
 APP = PlainTextResponse("done")
@@ -21,7 +21,7 @@ OURS, FRIEND, EVIL = "http://localhost:8008", "https://friend.example", "https:/
     "host", ["localhost", "localhost:8008", "LOCALHOST", "127.0.0.1", "127.0.0.1:1", "127.3.2.1", "[::1]", "[::1]:80"]
 )
 def test_loopback_names_are_answered(client_of: Clients, host: str) -> None:
-    assert client_of(Hosts(APP)).ask("GET", "/", headers={"host": host}).text == "done"
+    assert client_of(LoopbackHosts(APP)).ask("GET", "/", headers={"host": host}).text == "done"
 
 
 NOT_OURS = (
@@ -32,9 +32,9 @@ NOT_OURS = (
 
 @pytest.mark.parametrize("host", NOT_OURS.split())
 def test_a_name_that_was_pointed_at_this_machine_is_not(client_of: Clients, host: str) -> None:
-    refused = client_of(Hosts(APP)).ask("GET", "/", headers={"host": host})
+    refused = client_of(LoopbackHosts(APP)).ask("GET", "/", headers={"host": host})
     assert (refused.status_code, refused.json()["type"]) == (403, "urn:viewfinder:problem:wrong-host")
-    assert client_of(Hosts(APP)).ask("GET", "/", headers={"host": ""}).status_code == 403
+    assert client_of(LoopbackHosts(APP)).ask("GET", "/", headers={"host": ""}).status_code == 403
 
 
 @given(st.text(st.characters(max_codepoint=255), min_size=1, max_size=6), st.sampled_from(["localhost", "[::1]:80"]))
@@ -82,7 +82,7 @@ def test_links_from_other_sites_work(client_of: Clients, method: str) -> None:
 
 
 def test_only_a_configured_origin_may_read_answers(client_of: Clients) -> None:
-    client = client_of(cors(APP, [FRIEND]))
+    client = client_of(allow_origins(APP, [FRIEND]))
     friend, evil = (client.ask("GET", "/", headers={"origin": origin}).headers for origin in (FRIEND, EVIL))
     assert friend["access-control-allow-origin"] == FRIEND
     assert "access-control-allow-credentials" not in friend
@@ -91,6 +91,6 @@ def test_only_a_configured_origin_may_read_answers(client_of: Clients) -> None:
 
 def test_a_configured_origin_may_ask_with_a_token_first(client_of: Clients) -> None:
     asked = {"access-control-request-method": "PUT", "access-control-request-headers": "authorization, content-type"}
-    client = client_of(cors(APP, [FRIEND]))
+    client = client_of(allow_origins(APP, [FRIEND]))
     assert client.ask("OPTIONS", "/", headers={"origin": FRIEND, **asked}).status_code == 200
     assert client.ask("OPTIONS", "/", headers={"origin": EVIL, **asked}).status_code == 400

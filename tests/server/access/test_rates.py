@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from viewfinder.server.access import LOCAL, Caller
-from viewfinder.server.access.rates import MOST, Buckets, Rates
+from viewfinder.server.access.rates import MOST, RateLimit, TokenBuckets
 
 Clients = Callable[..., Any]
 
@@ -39,7 +39,7 @@ def called_by(caller: Caller | None, app: ASGIApp) -> ASGIApp:
 
 def test_a_burst_is_allowed_and_then_so_many_a_second() -> None:
     clock = Hand()
-    buckets = Buckets(2.0, 3, clock)
+    buckets = TokenBuckets(2.0, 3, clock)
     assert [buckets.take("me") for _ in range(5)] == [0.0, 0.0, 0.0, 0.5, 0.5]  # 3 at once; the next in 1/2 s
     clock.now = 0.5
     assert [buckets.take("me"), buckets.take("me")] == [0.0, 0.5]
@@ -49,7 +49,7 @@ def test_a_burst_is_allowed_and_then_so_many_a_second() -> None:
 
 def test_who_waits_as_told_is_let_in() -> None:
     clock = Hand()
-    buckets = Buckets(0.25, 1, clock)
+    buckets = TokenBuckets(0.25, 1, clock)
     assert buckets.take("me") == 0.0
     clock.now = 1.0
     waiting = buckets.take("me")
@@ -59,14 +59,14 @@ def test_who_waits_as_told_is_let_in() -> None:
 
 
 def test_one_key_does_not_use_up_another() -> None:
-    buckets = Buckets(1.0, 1, Hand())
+    buckets = TokenBuckets(1.0, 1, Hand())
     assert (buckets.take("a"), buckets.take("a"), buckets.take("b")) == (0.0, 1.0, 0.0)
 
 
 @given(st.lists(st.sampled_from([0.0, 0.125, 0.5, 2.0]), max_size=60), st.integers(1, 5))
 def test_no_stretch_of_time_lets_more_through_than_a_burst_and_its_refill(pauses: list[float], burst: int) -> None:
     clock = Hand()
-    buckets = Buckets(1.0, burst, clock)
+    buckets = TokenBuckets(1.0, burst, clock)
     passed = []
     for pause in pauses:
         clock.now += pause
@@ -78,7 +78,7 @@ def test_no_stretch_of_time_lets_more_through_than_a_burst_and_its_refill(pauses
 
 
 def test_the_buckets_of_many_addresses_do_not_fill_the_memory() -> None:
-    buckets = Buckets(1.0, 1, Hand())
+    buckets = TokenBuckets(1.0, 1, Hand())
     for number in range(MOST + 10):
         buckets.take(str(number))
     assert len(buckets._levels) == MOST
@@ -88,7 +88,7 @@ def test_the_buckets_of_many_addresses_do_not_fill_the_memory() -> None:
 def test_a_token_that_asks_too_much_is_told_how_long_to_wait(client_of: Clients) -> None:
     caller = Caller("token-1", frozenset({"read"}))
     clock = Hand()
-    client = client_of(called_by(caller, Rates(answer_nothing, Buckets(0.4, 2, clock))))
+    client = client_of(called_by(caller, RateLimit(answer_nothing, TokenBuckets(0.4, 2, clock))))
     assert [client.ask("GET", "/").status_code for _ in range(3)] == [204, 204, 429]
     refused = client.ask("GET", "/")
     assert refused.headers["retry-after"] == "3"  # 1 / 0.4 = 2.5 s
@@ -99,17 +99,17 @@ def test_a_token_that_asks_too_much_is_told_how_long_to_wait(client_of: Clients)
 
 
 def test_two_tokens_are_counted_apart_from_one_address(client_of: Clients) -> None:
-    buckets = Buckets(1.0, 1, Hand())
-    clients = [client_of(called_by(Caller(name, frozenset()), Rates(answer_nothing, buckets))) for name in "ab"]
+    buckets = TokenBuckets(1.0, 1, Hand())
+    clients = [client_of(called_by(Caller(name, frozenset()), RateLimit(answer_nothing, buckets))) for name in "ab"]
     assert [client.ask("GET", "/").status_code for client in (*clients, *clients)] == [204, 204, 429, 429]
 
 
 def test_who_has_no_token_is_counted_by_address(client_of: Clients) -> None:
-    app = called_by(None, Rates(answer_nothing, Buckets(1.0, 1, Hand())))
+    app = called_by(None, RateLimit(answer_nothing, TokenBuckets(1.0, 1, Hand())))
     one, other = client_of(app, address="10.0.0.1"), client_of(app, address="10.0.0.2")
     assert [client.ask("GET", "/").status_code for client in (one, one, other)] == [204, 429, 204]
 
 
 def test_this_machine_is_not_counted(client_of: Clients) -> None:
-    client = client_of(called_by(LOCAL, Rates(answer_nothing, Buckets(1.0, 1, Hand()))))
+    client = client_of(called_by(LOCAL, RateLimit(answer_nothing, TokenBuckets(1.0, 1, Hand()))))
     assert {client.ask("GET", "/").status_code for _ in range(5)} == {204}

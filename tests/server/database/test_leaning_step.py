@@ -5,28 +5,28 @@ from __future__ import annotations
 from sqlalchemy import inspect
 
 from viewfinder.conversation import Conversation, Say
-from viewfinder.server.database import Database, SessionRow, Sessions
-from viewfinder.server.database.migrating import config_for, upgrade
+from viewfinder.server.database import Database, SessionRow, SessionRows
+from viewfinder.server.database.migrating import alembic_config, upgrade_schema
 
 
 def test_talks_of_before_keep_to_their_retriever(database: Database) -> None:
     from alembic import command
 
-    sessions = Sessions(database)
+    sessions = SessionRows(database)
     sessions.create(SessionRow("a", None, "old", "composer", "none", {}, 50, 0.5, 1.0, False, leaning=2.0))
     talk = Conversation().then(Say("red"))
     sessions.append("a", talk.here, elapsed_ms=1.0, at=2.0)
     with database.writing() as connection:
-        command.downgrade(config_for(connection), "0001")
+        command.downgrade(alembic_config(connection), "0001")
         assert "leaning" not in {column["name"] for column in inspect(connection).get_columns("sessions")}
-        upgrade(connection)
+        upgrade_schema(connection)
     kept = sessions.get("a")
     assert kept is not None
     assert (kept.name, kept.leaning, kept.turns, sessions.conversation("a")) == ("old", None, 1, talk)
 
 
 def test_a_leaning_is_changed_alone_and_stays(database: Database) -> None:
-    sessions = Sessions(database)
+    sessions = SessionRows(database)
     sessions.create(SessionRow("a", None, "", "talker", "none", {"kind": "dog"}, 50, 0.5, 1.0, False))
     changed = sessions.change("a", leaning=-1.5, at=3.0)
     assert changed == SessionRow("a", None, "", "talker", "none", {"kind": "dog"}, 50, 0.5, 3.0, False, leaning=-1.5)

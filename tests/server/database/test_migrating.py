@@ -11,7 +11,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Column, Connection, Integer, MetaData, Table, inspect
 
 from viewfinder.server.database import Database, TokenRow, TokenRows
-from viewfinder.server.database.migrating import config_for, upgrade
+from viewfinder.server.database.migrating import alembic_config, upgrade_schema
 from viewfinder.server.database.tables import METADATA
 
 
@@ -52,15 +52,15 @@ def test_alembic_finds_no_difference_and_would_find_one(database: Database) -> N
 def test_all_steps_can_be_undone_and_done_again(database: Database) -> None:
     with database.writing() as connection:
         before = described(connection)
-        command.downgrade(config_for(connection), "base")
+        command.downgrade(alembic_config(connection), "base")
         assert described(connection) == {}
-        upgrade(connection)
+        upgrade_schema(connection)
         assert described(connection) == before
 
 
 def test_a_step_that_fails_halfway_leaves_everything_as_it_was(database: Database) -> None:
     TokenRows(database).create(TokenRow("t", "t", "t", [], 0.0))
     with pytest.raises(RuntimeError), database.writing() as connection:
-        command.downgrade(config_for(connection), "base")
+        command.downgrade(alembic_config(connection), "base")
         raise RuntimeError
     assert [row.name for row in TokenRows(database).all()] == ["t"]

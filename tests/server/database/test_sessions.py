@@ -15,7 +15,7 @@ from sqlalchemy import text
 
 from viewfinder.conversation import Answer, BackTo, Conversation, Keep, Like, Question, Reject, Say, Show, Turn
 from viewfinder.errors import BadInput, DatabaseError, UnknownName
-from viewfinder.server.database import Database, SessionRow, Sessions, TurnTaken
+from viewfinder.server.database import Database, SessionRow, SessionRows, TurnTaken
 
 ASKED = Question("which colour?", ("red", "blue"), "information_gain", "splits them best", "colour")
 
@@ -31,17 +31,17 @@ def talk_of(*turns: Turn) -> Conversation:
     return talk
 
 
-def store(sessions: Sessions, id: str, talk: Conversation) -> None:
+def store(sessions: SessionRows, id: str, talk: Conversation) -> None:
     for node in talk.nodes[1:]:
         sessions.append(id, node, elapsed_ms=7.5, at=10.0 + node.number)
 
 
 @pytest.fixture
-def sessions(database: Database) -> Sessions:
-    return Sessions(database)
+def sessions(database: Database) -> SessionRows:
+    return SessionRows(database)
 
 
-def test_a_talk_with_every_kind_of_turn_comes_back_as_it_was(sessions: Sessions) -> None:
+def test_a_talk_with_every_kind_of_turn_comes_back_as_it_was(sessions: SessionRows) -> None:
     talk = talk_of(
         Say("a dog, \U0001f415 or 'two'; -- \x00"),
         Answer(ASKED, "don't know"),
@@ -61,7 +61,7 @@ def test_a_talk_with_every_kind_of_turn_comes_back_as_it_was(sessions: Sessions)
     assert sessions.get("a") == replace(session("a"), updated=20.0, turns=10)
 
 
-def test_an_unknown_talk_is_empty_and_takes_no_turns(sessions: Sessions) -> None:
+def test_an_unknown_talk_is_empty_and_takes_no_turns(sessions: SessionRows) -> None:
     assert (sessions.get("a"), sessions.conversation("a"), sessions.times("a")) == (None, Conversation(), {})
     with pytest.raises(UnknownName, match="no talk a"):
         store(sessions, "a", talk_of(Say("a dog")))
@@ -70,7 +70,7 @@ def test_an_unknown_talk_is_empty_and_takes_no_turns(sessions: Sessions) -> None
     assert not sessions.delete("a")
 
 
-def test_a_question_can_be_noted_later_and_taken_back(sessions: Sessions) -> None:
+def test_a_question_can_be_noted_later_and_taken_back(sessions: SessionRows) -> None:
     sessions.create(session("a"))
     store(sessions, "a", talk_of(Say("a dog")))
     sessions.note_question("a", 1, ASKED)
@@ -79,7 +79,7 @@ def test_a_question_can_be_noted_later_and_taken_back(sessions: Sessions) -> Non
     assert sessions.conversation("a").pending is None
 
 
-def test_a_turn_that_was_said_elsewhere_in_the_meantime_is_refused(sessions: Sessions) -> None:
+def test_a_turn_that_was_said_elsewhere_in_the_meantime_is_refused(sessions: SessionRows) -> None:
     here, there = talk_of(Say("a dog")), talk_of(Say("a cat"))
     sessions.create(session("a"))
     store(sessions, "a", here)
@@ -93,10 +93,10 @@ def test_a_turn_that_was_said_elsewhere_in_the_meantime_is_refused(sessions: Ses
 def test_of_many_who_say_the_same_turn_at_once_one_is_heard(database: Database, database_url: str) -> None:
     """Four threads of two servers: each of five turns is heard once, the others are told so."""
     servers = [database, Database.open(database_url)]
-    Sessions(database).create(session("a"))
+    SessionRows(database).create(session("a"))
     start, refused = threading.Barrier(4), []
 
-    def talk(sessions: Sessions) -> None:
+    def talk(sessions: SessionRows) -> None:
         for _ in range(5):
             talk = sessions.conversation("a").then(Say("a dog")).recorded(shown=(), asked=None)
             start.wait()
@@ -106,17 +106,17 @@ def test_of_many_who_say_the_same_turn_at_once_one_is_heard(database: Database, 
                 refused.append(error.number)
             start.wait()
 
-    threads = [threading.Thread(target=talk, args=(Sessions(servers[which % 2]),)) for which in range(4)]
+    threads = [threading.Thread(target=talk, args=(SessionRows(servers[which % 2]),)) for which in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(Sessions(database).conversation("a")) == 5
+    assert len(SessionRows(database).conversation("a")) == 5
     assert sorted(refused) == [number for number in range(1, 6) for _ in range(3)]
     servers[1].close()
 
 
-def test_what_is_not_named_stays(sessions: Sessions) -> None:
+def test_what_is_not_named_stays(sessions: SessionRows) -> None:
     sessions.create(session("a"))
     assert sessions.change("a", at=2.0) == replace(session("a"), updated=2.0)
     changed = sessions.change("a", name="", where={}, retriever="drilldown", questioner="llm", at=3.0)
@@ -125,7 +125,7 @@ def test_what_is_not_named_stays(sessions: Sessions) -> None:
     assert changed == SessionRow("a", None, "", "drilldown", "llm", {}, 50, 0.5, 3.0, False)
 
 
-def test_a_deleted_talk_takes_its_turns_with_it(sessions: Sessions, database: Database) -> None:
+def test_a_deleted_talk_takes_its_turns_with_it(sessions: SessionRows, database: Database) -> None:
     sessions.create(session("a"))
     store(sessions, "a", talk_of(Say("a dog")))
     assert sessions.delete("a") and not sessions.delete("a")
@@ -133,7 +133,7 @@ def test_a_deleted_talk_takes_its_turns_with_it(sessions: Sessions, database: Da
         assert connection.scalar(text("SELECT count(*) FROM nodes")) == 0
 
 
-def pages(sessions: Sessions, count: int, **whose: Any) -> list[list[str]]:
+def pages(sessions: SessionRows, count: int, **whose: Any) -> list[list[str]]:
     found, cursor = [], None
     while True:
         rows, cursor = sessions.page(count=count, cursor=cursor, **whose)
@@ -142,14 +142,14 @@ def pages(sessions: Sessions, count: int, **whose: Any) -> list[list[str]]:
             return found
 
 
-def test_pages_come_last_used_first_and_ties_by_id(sessions: Sessions) -> None:
+def test_pages_come_last_used_first_and_ties_by_id(sessions: SessionRows) -> None:
     for id, updated in {"a": 1.0, "b": 3.0, "c": 0.1 + 0.2, "d": 3.0, "e": 2.0}.items():
         sessions.create(session(id, updated=updated))
     assert pages(sessions, 2, owner=None, everyone=False) == [["d", "b"], ["e", "a"], ["c"]]
     assert pages(sessions, 5, owner=None, everyone=False) == [["d", "b", "e", "a", "c"]]
 
 
-def test_pages_hold_ones_own_talks_and_no_hidden_ones(sessions: Sessions) -> None:
+def test_pages_hold_ones_own_talks_and_no_hidden_ones(sessions: SessionRows) -> None:
     for id, owner, hidden in (("a", None, False), ("b", "me", False), ("c", "you", False), ("d", "me", True)):
         sessions.create(session(id, owner=owner, hidden=hidden))
     assert pages(sessions, 9, owner="me", everyone=False) == [["b"]]
@@ -157,7 +157,7 @@ def test_pages_hold_ones_own_talks_and_no_hidden_ones(sessions: Sessions) -> Non
     assert pages(sessions, 9, owner=None, everyone=True) == [["c", "b", "a"]]
 
 
-def test_a_talk_that_is_used_between_two_pages_hides_no_other(sessions: Sessions) -> None:
+def test_a_talk_that_is_used_between_two_pages_hides_no_other(sessions: SessionRows) -> None:
     for id, updated in {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0}.items():
         sessions.create(session(id, updated=updated))
     first, cursor = sessions.page(owner=None, everyone=True, count=2, cursor=None)
@@ -168,12 +168,12 @@ def test_a_talk_that_is_used_between_two_pages_hides_no_other(sessions: Sessions
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "é", "bnVsbA==", "WzEsIDJd", "W05hTiwgImEiXQ==", "WyIxIiwgImEiXQ=="])
-def test_a_cursor_of_ones_own_making_is_refused(sessions: Sessions, cursor: str) -> None:
+def test_a_cursor_of_ones_own_making_is_refused(sessions: SessionRows, cursor: str) -> None:
     with pytest.raises(BadInput, match="this cursor is none that was given out"):
         sessions.page(owner=None, everyone=True, count=2, cursor=cursor)
 
 
-def test_a_damaged_turn_is_named(sessions: Sessions, database: Database) -> None:
+def test_a_damaged_turn_is_named(sessions: SessionRows, database: Database) -> None:
     sessions.create(session("a"))
     store(sessions, "a", talk_of(Say("a dog"), Say("in the snow")))
     with database.writing() as connection:
@@ -187,7 +187,7 @@ class Talking(RuleBasedStateMachine):
 
     talks: Bundle[str] = Bundle("talks")
 
-    def __init__(self, sessions: Sessions, owner: str) -> None:
+    def __init__(self, sessions: SessionRows, owner: str) -> None:
         super().__init__()
         self.sessions, self.owner, self.clock = sessions, owner, 0.0
         self.rows: dict[str, SessionRow] = {}
@@ -258,7 +258,7 @@ class Talking(RuleBasedStateMachine):
         assert listed == sorted(self.rows, key=lambda id: -self.rows[id].updated)
 
 
-def test_whatever_people_do_the_database_holds_what_was_said(sessions: Sessions) -> None:
+def test_whatever_people_do_the_database_holds_what_was_said(sessions: SessionRows) -> None:
     class Here(Talking):
         def __init__(self) -> None:
             super().__init__(sessions, str(uuid.uuid4()))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 
 from viewfinder.pictures import picture_id
-from viewfinder.server.images.receiving import ENVELOPE, Received, Receiver, received
+from viewfinder.server.images.receiving import ENVELOPE, FileReceiver, ReceivedFile, receive_file
 from viewfinder.server.problems import Problem
 from viewfinder.server.services import Pool
 
@@ -35,7 +35,9 @@ def pool() -> Iterator[Pool]:
     threads.close()
 
 
-def ask(pieces: Iterable[bytes | None], folder: Path, pool: Pool, *, limit: int = 10_000, **headers: str) -> Received:
+def ask(
+    pieces: Iterable[bytes | None], folder: Path, pool: Pool, *, limit: int = 10_000, **headers: str
+) -> ReceivedFile:
     """Receives a body that comes in these pieces; None: the client leaves."""
 
     async def come() -> AsyncIterator[dict[str, Any]]:
@@ -49,7 +51,7 @@ def ask(pieces: Iterable[bytes | None], folder: Path, pool: Pool, *, limit: int 
     given = {"content-type": FORM, **{name.replace("_", "-"): value for name, value in headers.items()}}
     raw = [(name.encode(), value.encode()) for name, value in given.items()]
     scope = {"type": "http", "method": "POST", "path": "/", "headers": raw}
-    return asyncio.run(received(Request(scope, come().__anext__), folder, limit, pool))
+    return asyncio.run(receive_file(Request(scope, come().__anext__), folder, limit, pool))
 
 
 def left_in(folder: Path) -> list[Path]:
@@ -71,7 +73,7 @@ def test_a_body_in_any_pieces_is_the_same_file(cuts: list[int]) -> None:
     whole = body(content)
     places = [0, *sorted(cuts), len(whole)]
     with TemporaryDirectory() as folder:
-        receiver = Receiver(FORM, Path(folder), 10_000)
+        receiver = FileReceiver(FORM, Path(folder), 10_000)
         for start, end in pairwise(places):
             receiver.take(whole[start:end])
         got = receiver.finish()

@@ -18,7 +18,7 @@ from viewfinder.errors import PictureError, UnknownName
 from viewfinder.pictures import picture_id
 from viewfinder.server.access.caller import LOCAL, Caller
 from viewfinder.server.database import UploadRow, UploadRows
-from viewfinder.server.images.receiving import Received
+from viewfinder.server.images.receiving import ReceivedFile
 from viewfinder.server.images.uploads import Uploads
 from viewfinder.server.problems import Problem
 from viewfinder.server.settings import ServerSettings
@@ -27,10 +27,10 @@ ANNA, BEN = (Caller(token, frozenset({"read", "write"})) for token in ("anna", "
 PNG = Callable[..., bytes]
 
 
-def arrived(uploads: Uploads, content: bytes, name: str = ".arriving.part") -> Received:
+def arrived(uploads: Uploads, content: bytes, name: str = ".arriving.part") -> ReceivedFile:
     """A file that has been received whole."""
     (uploads.folder / name).write_bytes(content)
-    return Received(uploads.folder / name, picture_id(content), len(content))
+    return ReceivedFile(uploads.folder / name, picture_id(content), len(content))
 
 
 def sent(uploads: Uploads, content: bytes, caller: Caller = LOCAL) -> UploadRow:

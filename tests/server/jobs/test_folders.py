@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from viewfinder.server.jobs.folders import folder_below
+from viewfinder.server.jobs.folders import find_folder_below
 from viewfinder.server.problems import Problem
 
 
@@ -20,16 +20,16 @@ def roots(tmp_path: Path) -> tuple[Path, ...]:
 
 def _refused(root: int, folder: str, roots: tuple[Path, ...]) -> str:
     with pytest.raises(Problem) as caught:
-        folder_below(root, folder, roots)
+        find_folder_below(root, folder, roots)
     assert caught.value.status == 422
     assert str(roots[0].parent) not in caught.value.detail
     return caught.value.kind
 
 
 def test_a_folder_below_a_root_and_the_root_itself_are_taken(roots: tuple[Path, ...]) -> None:
-    assert folder_below(0, "2019/summer", roots) == roots[0] / "2019" / "summer"
-    assert folder_below(1, "", roots) == roots[1]
-    assert folder_below(0, "2019/../2019/summer/.", roots) == roots[0] / "2019" / "summer"
+    assert find_folder_below(0, "2019/summer", roots) == roots[0] / "2019" / "summer"
+    assert find_folder_below(1, "", roots) == roots[1]
+    assert find_folder_below(0, "2019/../2019/summer/.", roots) == roots[0] / "2019" / "summer"
 
 
 @pytest.mark.parametrize("folder", ["..", "../private", "2019/../../private", "../photos-of-mine", "/etc", "//etc"])
@@ -41,12 +41,12 @@ def test_a_link_out_of_the_root_is_refused_and_one_that_stays_is_followed(roots:
     (roots[0] / "out").symlink_to(roots[0].parent / "private")
     (roots[0] / "deep").symlink_to(roots[0] / "2019" / "summer")
     assert _refused(0, "out", roots) == "outside-roots"
-    assert folder_below(0, "deep", roots) == roots[0] / "2019" / "summer"
+    assert find_folder_below(0, "deep", roots) == roots[0] / "2019" / "summer"
 
 
 def test_a_root_that_is_a_link_stands_for_what_it_leads_to(roots: tuple[Path, ...], tmp_path: Path) -> None:
     (tmp_path / "linked").symlink_to(roots[0])
-    assert folder_below(0, "2019", (tmp_path / "linked",)) == roots[0] / "2019"
+    assert find_folder_below(0, "2019", (tmp_path / "linked",)) == roots[0] / "2019"
 
 
 @pytest.mark.parametrize("folder", ["2020", "a\0b", "x" * 5000, "\ud800"])
@@ -67,4 +67,4 @@ def test_a_root_that_was_not_given_is_unknown(root: int, roots: tuple[Path, ...]
 
 def test_without_roots_the_answer_says_how_to_give_one() -> None:
     with pytest.raises(Problem, match="--root DIR"):
-        folder_below(0, "", ())
+        find_folder_below(0, "", ())

@@ -17,7 +17,7 @@ from viewfinder.errors import DatabaseError, UnknownName
 from viewfinder.library import Library
 from viewfinder.server.database import JobRow, JobRows
 from viewfinder.server.jobs import manager
-from viewfinder.server.jobs.manager import DEATHS, Jobs, settled
+from viewfinder.server.jobs.manager import DEATHS, Jobs, settle_job
 from viewfinder.server.problems import Problem
 from viewfinder.server.settings import ServerSettings
 
@@ -341,4 +341,4 @@ def test_what_becomes_of_a_job_after_a_run(
     state: str, last: dict[str, object] | None, hopeless: bool, becomes: str
 ) -> None:
     now = JobRow("a", "add", {}, state, 1.0, done=70, total=100)
-    assert settled(now, last, hopeless=hopeless, at=5.0).get("state", state) == becomes
+    assert settle_job(now, last, hopeless=hopeless, at=5.0).get("state", state) == becomes

@@ -12,8 +12,8 @@ from viewfinder.index import Failure
 from viewfinder.index.ingest import AddReport
 from viewfinder.index.region_vectors import Filled
 from viewfinder.pictures import Bad
-from viewfinder.server.discreet import without_paths
-from viewfinder.server.jobs.telling import joined, report_of_adding, report_of_filling
+from viewfinder.server.discreet import hide_paths
+from viewfinder.server.jobs.telling import merge_reports, report_adding, report_filling
 
 
 @pytest.mark.parametrize(
@@ -28,23 +28,23 @@ from viewfinder.server.jobs.telling import joined, report_of_adding, report_of_f
     ],
 )
 def test_absolute_paths_become_their_last_names(said: str, told: str) -> None:
-    assert without_paths(said) == told
+    assert hide_paths(said) == told
 
 
 def test_known_folders_are_told_by_their_names_and_only_they() -> None:
     names = {Path("/srv/photos"): "photos", Path("/srv/photos/2019"): "the summer"}
-    assert without_paths("no pictures in /srv/photos/2019: looked", names) == "no pictures in the summer: looked"
-    assert without_paths("/srv/photos-of-mine/x is not /srv/photos", names) == "x is not photos"
+    assert hide_paths("no pictures in /srv/photos/2019: looked", names) == "no pictures in the summer: looked"
+    assert hide_paths("/srv/photos-of-mine/x is not /srv/photos", names) == "x is not photos"
 
 
 @given(st.lists(st.text("abc", min_size=1), min_size=2, max_size=4))
 def test_no_folder_of_a_path_is_left(names: list[str]) -> None:
-    assert without_paths(f"lost: /{'/'.join(names)} (again)") == f"lost: {names[-1]} (again)"
+    assert hide_paths(f"lost: /{'/'.join(names)} (again)") == f"lost: {names[-1]} (again)"
 
 
 def test_a_report_of_adding_has_counts_and_last_names() -> None:
     failures = [Failure(f"/home/me/{number}.jpg", 1, 1, "cut short") for number in range(12)]
-    told = report_of_adding(AddReport(found=20, added=8, quarantined=12, failures=failures))
+    told = report_adding(AddReport(found=20, added=8, quarantined=12, failures=failures))
     assert (told["found"], told["added"], told["quarantined"]) == (20, 8, 12)
     assert told["failures"][0] == {"name": "0.jpg", "reason": "cut short"}
     assert len(told["failures"]) == 10
@@ -52,14 +52,14 @@ def test_a_report_of_adding_has_counts_and_last_names() -> None:
 
 
 def test_a_name_that_is_no_unicode_can_be_told() -> None:
-    told = report_of_filling(Filled(3, (Bad(Path("/a/b\udcff.jpg"), 0, 0, "gone"),)))
+    told = report_filling(Filled(3, (Bad(Path("/a/b\udcff.jpg"), 0, 0, "gone"),)))
     assert told == {"made": 3, "left_out": 1, "failures": [{"name": "b?.jpg", "reason": "gone"}]}
 
 
 def test_two_runs_of_one_job_add_up_as_one_would_have_reported() -> None:
-    first = report_of_adding(AddReport(found=10, added=4, quarantined=1, unchanged=2, stopped=True))
-    second = report_of_adding(AddReport(found=10, added=3, quarantined=1, unchanged=6))  # the 4 of before among them
-    whole = joined(joined(None, first), second)
+    first = report_adding(AddReport(found=10, added=4, quarantined=1, unchanged=2, stopped=True))
+    second = report_adding(AddReport(found=10, added=3, quarantined=1, unchanged=6))  # the 4 of before among them
+    whole = merge_reports(merge_reports(None, first), second)
     assert {name: whole[name] for name in ("found", "added", "quarantined", "unchanged")} == {
         "found": 10,
         "added": 7,

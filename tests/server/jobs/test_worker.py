@@ -14,7 +14,7 @@ import pytest
 import viewfinder.library
 import viewfinder.retrievers
 from viewfinder.library import Library
-from viewfinder.server.jobs.worker import do
+from viewfinder.server.jobs.worker import run_job
 from viewfinder.testing import ColourEncoder, load_colours, tiny_pictures
 
 WORKER = [sys.executable, "-m", "viewfinder.server.jobs.worker"]
@@ -40,17 +40,17 @@ def _job(library: Library, **more: Any) -> dict[str, Any]:
 def test_preparing_stops_after_a_batch_and_goes_on_from_there(colours: Library) -> None:
     job = _job(colours, kind="prepare", retriever="looks-at-regions")
     told: list[Any] = []
-    assert do(job, told.append, lambda: bool(told) and told[-1]["done"] > 0) == {"stopped": True}
+    assert run_job(job, told.append, lambda: bool(told) and told[-1]["done"] > 0) == {"stopped": True}
     kept = len(colours.store.pictures_with_regions())
     assert told == [{"done": 0, "total": PICTURES}, {"done": kept, "total": PICTURES}]
     assert 0 < kept < PICTURES
-    again = do(job, told.append, lambda: False)
+    again = run_job(job, told.append, lambda: False)
     assert again["report"] == {"made": PICTURES - kept, "left_out": 0, "failures": []}
     assert len(colours.store.pictures_with_regions()) == PICTURES
 
 
 def test_after_preparing_nothing_is_left_to_compute_for_the_first_search(colours: Library) -> None:
-    do(_job(colours, kind="prepare", retriever="looks-at-regions"), lambda told: None, lambda: False)
+    run_job(_job(colours, kind="prepare", retriever="looks-at-regions"), lambda told: None, lambda: False)
     gallery = Library.open(colours.folder).gallery()
     assert gallery.snapshot.folder is not None
     derived = [file.name for file in gallery.snapshot.folder.iterdir() if file.name.startswith("derived-")]
@@ -59,7 +59,7 @@ def test_after_preparing_nothing_is_left_to_compute_for_the_first_search(colours
 
 
 def test_a_worker_asked_to_stop_before_it_began_does_nothing(colours: Library) -> None:
-    assert do(_job(colours, kind="add", paths=["/nowhere"]), lambda told: None, lambda: True) == {"stopped": True}
+    assert run_job(_job(colours, kind="add", paths=["/nowhere"]), lambda told: None, lambda: True) == {"stopped": True}
 
 
 def _ran(job: dict[str, Any]) -> list[dict[str, Any]]:

@@ -11,12 +11,12 @@ from viewfinder.data.chatsearch import ChatTurn, ImageItem, TextItem
 from viewfinder.data.review import Review, Verdict, read_reviews, review_file
 from viewfinder.errors import BadInput
 from viewfinder.server.problems import Problem
-from viewfinder.server.reviewing.reviews import Reviews, reviewing
+from viewfinder.server.reviewing.reviews import Reviews, open_reviews
 
 
 @pytest.fixture
 def reviews(dialogues: Path) -> Iterator[Reviews]:
-    with reviewing(dialogues, None, print) as opened:
+    with open_reviews(dialogues, None, print) as opened:
         yield opened
 
 
@@ -40,11 +40,11 @@ def test_a_decision_is_in_the_journal_when_it_is_answered(reviews: Reviews, dial
 def test_what_is_decided_is_there_when_the_file_is_opened_again(dialogues: Path) -> None:
     rounds: list[tuple[Verdict, Verdict | None]] = [("accepted", None), ("rejected", "accepted")]
     for verdict, before in rounds:
-        with reviewing(dialogues, None, print) as opened:
+        with open_reviews(dialogues, None, print) as opened:
             known = opened.sample("m-1")[1]
             assert (known and known.verdict) == before
             opened.decide(Review("m-1", verdict), before)
-    with reviewing(dialogues, None, print) as opened:
+    with open_reviews(dialogues, None, print) as opened:
         assert opened.sample("m-1")[1] == Review("m-1", "rejected")
 
 
@@ -119,7 +119,7 @@ def test_two_processes_do_not_review_the_same_file(reviews: Reviews, dialogues: 
     assert reviews.all()
     with (
         pytest.raises(BadInput, match="another `viewfinder review` has this file open"),
-        reviewing(dialogues, None, print),
+        open_reviews(dialogues, None, print),
     ):
         pass
 
@@ -127,18 +127,21 @@ def test_two_processes_do_not_review_the_same_file(reviews: Reviews, dialogues: 
 def test_pictures_that_are_not_there_are_told_and_all_of_them_refused(dialogues: Path, tmp_path: Path) -> None:
     told: list[str] = []
     next((tmp_path / "data" / "images").iterdir()).unlink()
-    with reviewing(dialogues, None, told.append):
+    with open_reviews(dialogues, None, told.append):
         pass
     assert len(told) == 1
     assert "1 of the pictures are not there" in told[0]
-    with pytest.raises(BadInput, match="name their folder with --images"), reviewing(dialogues, tmp_path, told.append):
+    with (
+        pytest.raises(BadInput, match="name their folder with --images"),
+        open_reviews(dialogues, tmp_path, told.append),
+    ):
         pass
 
 
 def test_a_line_that_a_crash_cut_short_is_told(dialogues: Path) -> None:
     review_file(dialogues).write_text('{"id": "m-1", "verdict": "accepted"}\n{"id": "m-2", "ver', encoding="utf-8")
     told: list[str] = []
-    with reviewing(dialogues, None, told.append) as opened:
+    with open_reviews(dialogues, None, told.append) as opened:
         assert opened.sample("m-1")[1] == Review("m-1", "accepted")
         opened.decide(Review("m-2", "rejected"), None)
     assert "cut short" in told[0]
@@ -147,5 +150,8 @@ def test_a_line_that_a_crash_cut_short_is_told(dialogues: Path) -> None:
 
 def test_a_file_without_dialogues_is_refused(tmp_path: Path) -> None:
     (tmp_path / "none.jsonl").write_text("", encoding="utf-8")
-    with pytest.raises(BadInput, match="no dialogue is in this file"), reviewing(tmp_path / "none.jsonl", None, print):
+    with (
+        pytest.raises(BadInput, match="no dialogue is in this file"),
+        open_reviews(tmp_path / "none.jsonl", None, print),
+    ):
         pass

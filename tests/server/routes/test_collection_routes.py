@@ -20,7 +20,7 @@ import viewfinder.library
 from viewfinder.index.columns import AttributeColumn
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
-from viewfinder.server.jobs.collection import MOST_VALUES, SHOWN, counts, encoder_name, facet
+from viewfinder.server.jobs.collection import MOST_VALUES, SHOWN, count_facet, count_values, encoder_name
 from viewfinder.server.settings import ServerSettings
 from viewfinder.testing import load_colours, tiny_pictures
 
@@ -135,17 +135,17 @@ def test_counts_are_those_of_counting_one_by_one(values_of_pictures: list[list[s
     allowed = data.draw(st.lists(st.booleans(), min_size=len(values_of_pictures), max_size=len(values_of_pictures)))
     column = AttributeColumn.of("letters", values_of_pictures)
     slow = Counter(value for values, let in zip(values_of_pictures, allowed, strict=True) if let for value in values)
-    fast = counts(column, np.array(allowed, dtype=bool))
+    fast = count_values(column, np.array(allowed, dtype=bool))
     assert dict(zip(column.values, fast.tolist(), strict=True)) == {value: slow[value] for value in column.values}
 
 
 def test_the_twenty_most_frequent_values_are_listed_and_the_chosen_one() -> None:
     column = AttributeColumn.of("word", [(f"w{number:02}",) for number in range(30) for _ in range(31 - number)])
     everything = np.ones(len(column), dtype=bool)
-    plain = facet(column, everything, None)
+    plain = count_facet(column, everything, None)
     assert [(one.value, one.count) for one in plain.values[:2]] == [("w00", 31), ("w01", 30)]
     assert (len(plain.values), plain.more) == (SHOWN, 10)
-    chosen = facet(column, everything, "W29")
+    chosen = count_facet(column, everything, "W29")
     assert (len(chosen.values), chosen.values[-1].value, chosen.more) == (SHOWN + 1, "w29", 9)
 
 

@@ -10,11 +10,11 @@ import pytest
 
 import viewfinder.library
 from viewfinder.library import Library
-from viewfinder.server.database import Database, FeedbackRows, Sessions, StudyRows, UploadRows
+from viewfinder.server.database import Database, FeedbackRows, SessionRows, StudyRows, UploadRows
 from viewfinder.server.images.uploads import Uploads
 from viewfinder.server.settings import ServerSettings
 from viewfinder.server.studies import Studies
-from viewfinder.server.talks.talks import Talks
+from viewfinder.server.talks.talks import Conversations
 from viewfinder.testing import load_colours, tiny_pictures
 
 Open = Callable[[Database], Studies]
@@ -46,7 +46,7 @@ def open_studies(drawn: tuple[Library, dict[str, str]], tmp_path: Path) -> Open:
     def opened(database: Database) -> Studies:
         settings = ServerSettings(_env_file=None)
         uploads = Uploads(tmp_path / "uploads", UploadRows(database), settings)
-        talks = Talks(drawn[0], Sessions(database), FeedbackRows(database), uploads, settings)
+        talks = Conversations(drawn[0], SessionRows(database), FeedbackRows(database), uploads, settings)
         return Studies(StudyRows(database), talks, drawn[0])
 
     return opened

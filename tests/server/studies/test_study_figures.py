@@ -8,12 +8,19 @@ import numpy as np
 
 from viewfinder.evaluation import compare, read_run
 from viewfinder.server.schemas.studies import StudyPlan
-from viewfinder.server.studies.export import as_archive
-from viewfinder.server.studies.figures import Ended, counted, found_by, rank_table, runs_of, study_figures
-from viewfinder.server.studies.plan import Settled
+from viewfinder.server.studies.export import export_archive
+from viewfinder.server.studies.figures import (
+    EndedTrial,
+    found_by_round,
+    make_runs,
+    rank_table,
+    select_trials,
+    study_figures,
+)
+from viewfinder.server.studies.plan import SettledPlan
 
 
-def settled(rounds: int = 2, task: str = "describe") -> Settled:
+def settled(rounds: int = 2, task: str = "describe") -> SettledPlan:
     plan = StudyPlan.model_validate(
         {
             "name": "Colours",
@@ -25,11 +32,13 @@ def settled(rounds: int = 2, task: str = "describe") -> Settled:
             "n": 3,
         }
     )
-    return Settled(plan=plan, targets=["a", "b"], pictures=101, encoder="colours")
+    return SettledPlan(plan=plan, targets=["a", "b"], pictures=101, encoder="colours")
 
 
-def ended(pair: str, arm: int, *ranks: tuple[int, int], outcome: str = "rounds over", seconds: float = 10.0) -> Ended:
-    return Ended(pair, pair.rsplit("/", maxsplit=1)[-1], arm, outcome, tuple(ranks), seconds)
+def ended(
+    pair: str, arm: int, *ranks: tuple[int, int], outcome: str = "rounds over", seconds: float = 10.0
+) -> EndedTrial:
+    return EndedTrial(pair, pair.rsplit("/", maxsplit=1)[-1], arm, outcome, tuple(ranks), seconds)
 
 
 SEEN_BY_TWO = [
@@ -48,7 +57,7 @@ def test_a_trial_that_ended_early_keeps_its_rank_and_one_that_never_began_has_th
 
 def test_found_counts_from_the_round_in_which_the_participant_said_so() -> None:
     mistaken = ended("0/b", 0, (0, 0), outcome="mistaken")
-    assert found_by([SEEN_BY_TWO[0], SEEN_BY_TWO[2], mistaken], 2).tolist() == [[0, 1], [1, 1], [0, 0]]
+    assert found_by_round([SEEN_BY_TWO[0], SEEN_BY_TWO[2], mistaken], 2).tolist() == [[0, 1], [1, 1], [0, 0]]
 
 
 def test_figures_of_an_arm_are_those_of_simulated_users() -> None:
@@ -94,13 +103,13 @@ def test_the_best_trial_of_a_picture_is_the_one_that_found_it_first() -> None:
     slow = ended("0/a", 0, (9, 9), (1, 1), outcome="found")
     quick = ended("1/a", 0, (1, 1), outcome="found")
     lost = ended("2/a", 0, (0, 0), (0, 0))
-    assert [one.ranks for one in counted([slow, lost, quick], "best")] == [((1, 1),)]
-    assert counted([slow, lost, quick], "every") == [slow, lost, quick]
+    assert [one.ranks for one in select_trials([slow, lost, quick], "best")] == [((1, 1),)]
+    assert select_trials([slow, lost, quick], "every") == [slow, lost, quick]
 
 
 def test_where_nobody_found_it_the_best_trial_is_that_of_the_best_rank() -> None:
     near, far = ended("0/a", 0, (9, 9), (2, 4)), ended("1/a", 0, (9, 9), (3, 5))
-    assert [one.ranks for one in counted([far, near], "best")] == [near.ranks]
+    assert [one.ranks for one in select_trials([far, near], "best")] == [near.ranks]
 
 
 def test_the_best_trials_of_a_picture_make_a_pair_whoever_had_them() -> None:
@@ -121,7 +130,7 @@ def test_long_studies_give_figures_at_eleven_rounds_the_last_among_them() -> Non
 
 
 def test_exported_runs_are_read_and_compared_as_those_of_evaluate(tmp_path: Path) -> None:
-    with zipfile.ZipFile(io.BytesIO(as_archive(runs_of(settled(), SEEN_BY_TWO)))) as archive:
+    with zipfile.ZipFile(io.BytesIO(export_archive(make_runs(settled(), SEEN_BY_TWO)))) as archive:
         archive.extractall(tmp_path)
     first, second = (read_run(tmp_path / name) for name in ("1-composer", "2-clip-t"))
     assert first.provenance.label == "composer + people"

@@ -10,12 +10,12 @@ from pydantic import ValidationError
 
 from viewfinder.errors import BadInput
 from viewfinder.server.schemas.studies import Drawn, StudyPlan
-from viewfinder.server.studies.plan import Settled, assigned, drawn, group_of
+from viewfinder.server.studies.plan import SettledPlan, assign_trials, draw_targets, participant_group
 
 LEAST = {"name": "Colours", "consent": "I agree.", "targets": ["a"]}
 
 
-def settled(targets: int, retrievers: int, per_participant: int | None = None) -> Settled:
+def settled(targets: int, retrievers: int, per_participant: int | None = None) -> SettledPlan:
     names = [f"picture-{number}" for number in range(targets)]
     plan = StudyPlan(
         name="Colours",
@@ -24,7 +24,7 @@ def settled(targets: int, retrievers: int, per_participant: int | None = None) -
         per_participant=per_participant,
         retrievers=["composer", "clip-t"][:retrievers],
     )
-    return Settled(plan=plan, targets=names, pictures=100, encoder="colours")
+    return SettledPlan(plan=plan, targets=names, pictures=100, encoder="colours")
 
 
 @pytest.mark.parametrize(
@@ -53,36 +53,36 @@ def test_nobody_asks_unless_the_task_is_to_answer() -> None:
 
 def test_a_plan_survives_being_stored() -> None:
     before = settled(3, 2)
-    assert Settled.model_validate(before.model_dump(mode="json")) == before
+    assert SettledPlan.model_validate(before.model_dump(mode="json")) == before
 
 
 def test_targets_are_drawn_without_doubles_and_the_same_for_a_seed() -> None:
     ids = [f"{number:02}" for number in range(50)]
-    first = drawn(ids, Drawn(count=20, seed=4))
+    first = draw_targets(ids, Drawn(count=20, seed=4))
     assert len(set(first)) == 20
     assert set(first) <= set(ids)
-    assert first == drawn(ids, Drawn(count=20, seed=4)) != drawn(ids, Drawn(count=20, seed=5))
+    assert first == draw_targets(ids, Drawn(count=20, seed=4)) != draw_targets(ids, Drawn(count=20, seed=5))
 
 
 def test_more_targets_than_pictures_are_refused() -> None:
     with pytest.raises(BadInput, match="3 are wanted, the library holds 2 pictures"):
-        drawn(["a", "b"], Drawn(count=3))
+        draw_targets(["a", "b"], Drawn(count=3))
 
 
 def test_the_second_participant_has_the_first_ones_pictures_with_retrievers_swapped() -> None:
     study = settled(4, 2)
-    first, second = assigned(study, 1), assigned(study, 2)
+    first, second = assign_trials(study, 1), assign_trials(study, 2)
     assert [trial.arm for trial in first] == [0, 1, 0, 1]
     assert [trial.arm for trial in second] == [1, 0, 1, 0]
     assert [trial.target for trial in first] == [trial.target for trial in second]
     assert [trial.number for trial in first] == [1, 2, 3, 4]
-    assert group_of(study, 1) == group_of(study, 2) == 0
-    assert group_of(study, 3) == 1
+    assert participant_group(study, 1) == participant_group(study, 2) == 0
+    assert participant_group(study, 3) == 1
 
 
 def test_participants_share_out_the_pictures_and_begin_again_at_the_end_of_the_list() -> None:
     study = settled(5, 1, per_participant=2)
-    had = [sorted(trial.target for trial in assigned(study, participant)) for participant in (1, 2, 3)]
+    had = [sorted(trial.target for trial in assign_trials(study, participant)) for participant in (1, 2, 3)]
     assert had == [["picture-0", "picture-1"], ["picture-2", "picture-3"], ["picture-0", "picture-4"]]
 
 
@@ -92,9 +92,9 @@ def test_every_group_looks_for_each_of_its_pictures_once_with_each_retriever(
 ) -> None:
     study = settled(targets, retrievers, per_participant)
     members = range((group - 1) * retrievers + 1, group * retrievers + 1)
-    pairs = Counter((trial.target, trial.arm) for one in members for trial in assigned(study, one))
+    pairs = Counter((trial.target, trial.arm) for one in members for trial in assign_trials(study, one))
     assert set(pairs.values()) == {1}
     assert len(pairs) == min(targets, per_participant) * retrievers
     for one in members:
-        arms = Counter(trial.arm for trial in assigned(study, one))
+        arms = Counter(trial.arm for trial in assign_trials(study, one))
         assert max(arms.values()) - min(arms[arm] for arm in range(retrievers)) <= 1

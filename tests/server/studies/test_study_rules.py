@@ -9,16 +9,16 @@ from viewfinder.conversation import Answer, Conversation, Like, Question, Reject
 from viewfinder.server.problems import Problem
 from viewfinder.server.schemas.sessions import AnswerTurn, TurnIn
 from viewfinder.server.schemas.studies import Kind
-from viewfinder.server.studies.rules import Course, allowed
+from viewfinder.server.studies.rules import TrialProgress, check_turn
 
 COLOUR = Question("What colour is it?", ("red", "blue"), by="information_gain", attribute="colour")
 
 
-def course(*turns: Turn, shown: tuple[str, ...] = ("a", "b"), asked: Question | None = None) -> Course:
+def course(*turns: Turn, shown: tuple[str, ...] = ("a", "b"), asked: Question | None = None) -> TrialProgress:
     talk = Conversation()
     for turn in turns:
         talk = talk.then(turn).recorded(shown=shown, asked=asked)
-    return Course(talk)
+    return TrialProgress(talk)
 
 
 def turn(**given: Any) -> TurnIn:
@@ -39,8 +39,8 @@ def turn(**given: Any) -> TurnIn:
         ("answer", turn(say="it barks"), course(Say("a dog"), asked=None)),
     ],
 )
-def test_turns_that_belong_to_the_task_are_taken_as_they_are(task: Kind, given: TurnIn, so_far: Course) -> None:
-    assert allowed(task, given, so_far) == given
+def test_turns_that_belong_to_the_task_are_taken_as_they_are(task: Kind, given: TurnIn, so_far: TrialProgress) -> None:
+    assert check_turn(task, given, so_far) == given
 
 
 @pytest.mark.parametrize(
@@ -55,20 +55,20 @@ def test_turns_that_belong_to_the_task_are_taken_as_they_are(task: Kind, given: 
         ("answer", turn(answer="red"), course(), "the turn is: say"),
     ],
 )
-def test_turns_of_other_tasks_are_refused(task: Kind, given: TurnIn, so_far: Course, says: str) -> None:
+def test_turns_of_other_tasks_are_refused(task: Kind, given: TurnIn, so_far: TrialProgress, says: str) -> None:
     with pytest.raises(Problem, match=says):
-        allowed(task, given, so_far)
+        check_turn(task, given, so_far)
 
 
 def test_only_pictures_that_were_shown_can_be_named() -> None:
     for given in (turn(like="target"), turn(reject=["a", "target"])):
         with pytest.raises(Problem, match="target was not among the results"):
-            allowed("feedback", given, course(Say("a dog")))
+            check_turn("feedback", given, course(Say("a dog")))
 
 
 def test_an_answer_is_to_the_question_that_was_asked() -> None:
     forged = turn(answer="red", question={"text": "Is it the third picture?"})
-    assert allowed("answer", forged, course(Say("a dog"), asked=COLOUR)) == AnswerTurn(answer="red")
+    assert check_turn("answer", forged, course(Say("a dog"), asked=COLOUR)) == AnswerTurn(answer="red")
 
 
 def test_what_was_said_is_told_in_order() -> None:

@@ -11,15 +11,15 @@ import pytest
 import viewfinder.library
 from viewfinder.index import FileRecord, PictureRow
 from viewfinder.library import Library
-from viewfinder.server.database import Database, FeedbackRows, Sessions, UploadRows
+from viewfinder.server.database import Database, FeedbackRows, SessionRows, UploadRows
 from viewfinder.server.images.uploads import Uploads
 from viewfinder.server.settings import ServerSettings
-from viewfinder.server.talks.talks import Talks
+from viewfinder.server.talks.talks import Conversations
 from viewfinder.testing import COLOURS, ColourEncoder, halves, load_colours
 
 LOOKS = [(top, bottom) for top in COLOURS for bottom in COLOURS]
 
-OpenTalks = Callable[..., Talks]
+OpenTalks = Callable[..., Conversations]
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +51,10 @@ def colours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
 def open_talks(colours: Library, tmp_path: Path) -> OpenTalks:
     """Makes talks over a database; a second time over the same one: another process, or the next start."""
 
-    def opened(database: Database, **settings: Any) -> Talks:
+    def opened(database: Database, **settings: Any) -> Conversations:
         given = ServerSettings(_env_file=None, **settings)
         uploads = Uploads(tmp_path / "uploads", UploadRows(database), given)
-        return Talks(colours, Sessions(database), FeedbackRows(database), uploads, given)
+        return Conversations(colours, SessionRows(database), FeedbackRows(database), uploads, given)
 
     return opened
 
@@ -68,6 +68,6 @@ def sqlite(tmp_path: Path) -> Iterator[Database]:
 
 
 @pytest.fixture
-def talks(open_talks: OpenTalks, sqlite: Database) -> Talks:
+def talks(open_talks: OpenTalks, sqlite: Database) -> Conversations:
     """Talks in SQLite."""
     return open_talks(sqlite)

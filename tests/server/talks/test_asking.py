@@ -15,37 +15,37 @@ from viewfinder.questioners import Candidates, NoQuestions
 from viewfinder.server.access.caller import LOCAL
 from viewfinder.server.database import Database
 from viewfinder.server.schemas.sessions import AnswerTurn, BackToTurn, SayTurn, SessionChange, SessionIn, SkipTurn
-from viewfinder.server.talks.talks import Talks
+from viewfinder.server.talks.talks import Conversations
 
 if TYPE_CHECKING:
     from tests.server.conftest import Model
 
-OpenTalks = Callable[..., Talks]
+OpenTalks = Callable[..., Conversations]
 SKIP = SkipTurn(skip=True)
 
 
 @pytest.fixture
-def asked_by_model(open_talks: OpenTalks, sqlite: Database, model: Model) -> Talks:
+def asked_by_model(open_talks: OpenTalks, sqlite: Database, model: Model) -> Conversations:
     return open_talks(sqlite, language_model=model.source)
 
 
-def begun(talks: Talks, questioner: str = "llm") -> str:
+def begun(talks: Conversations, questioner: str = "llm") -> str:
     return talks.create(LOCAL, SessionIn(n=5, questioner=questioner)).id
 
 
-def said(talks: Talks, id: str, text: str) -> Future[Question | None]:
+def said(talks: Conversations, id: str, text: str) -> Future[Question | None]:
     """A turn, and the question after it, as soon as there is one."""
     return talks.choice(id, talks.take(LOCAL, id, SayTurn(say=text)).turn)
 
 
-def test_a_language_model_asks(asked_by_model: Talks) -> None:
+def test_a_language_model_asks(asked_by_model: Conversations) -> None:
     id = begun(asked_by_model)
     question = said(asked_by_model, id, "red").result(30)
     assert question is not None
     assert (question.text, question.by) == ("What is it made of?", "llm")
 
 
-def test_a_turn_does_not_wait_for_the_question_before_it(asked_by_model: Talks, model: Model) -> None:
+def test_a_turn_does_not_wait_for_the_question_before_it(asked_by_model: Conversations, model: Model) -> None:
     id = begun(asked_by_model)
     model.speaks.clear()
     first = said(asked_by_model, id, "red")
@@ -57,7 +57,7 @@ def test_a_turn_does_not_wait_for_the_question_before_it(asked_by_model: Talks, 
     assert asked_by_model.tree(LOCAL, id).tree[1].asked is None
 
 
-def test_what_a_model_says_too_late_is_asked_of_nobody(asked_by_model: Talks, model: Model) -> None:
+def test_what_a_model_says_too_late_is_asked_of_nobody(asked_by_model: Conversations, model: Model) -> None:
     id = begun(asked_by_model)
     model.says = ["What is it made of?", "Is it a flag?"]
     model.speaks.clear()
@@ -71,7 +71,7 @@ def test_what_a_model_says_too_late_is_asked_of_nobody(asked_by_model: Talks, mo
     assert tree[2].asked is not None and tree[2].asked.text == second.text
 
 
-def test_one_talk_that_waits_holds_up_no_other(asked_by_model: Talks, model: Model) -> None:
+def test_one_talk_that_waits_holds_up_no_other(asked_by_model: Conversations, model: Model) -> None:
     slow, quick = begun(asked_by_model), begun(asked_by_model, "information_gain")
     model.speaks.clear()
     waiting = said(asked_by_model, slow, "red")
@@ -80,7 +80,7 @@ def test_one_talk_that_waits_holds_up_no_other(asked_by_model: Talks, model: Mod
     assert not waiting.done()
 
 
-def test_a_model_that_talks_nonsense_is_replaced_and_that_is_said(asked_by_model: Talks, model: Model) -> None:
+def test_a_model_that_talks_nonsense_is_replaced_and_that_is_said(asked_by_model: Conversations, model: Model) -> None:
     model.says = ["I am sorry, as a language model"]
     question = said(asked_by_model, begun(asked_by_model), "red").result(30)
     assert question is not None and question.by == "information_gain"
@@ -88,7 +88,7 @@ def test_a_model_that_talks_nonsense_is_replaced_and_that_is_said(asked_by_model
     assert ": asked by information_gain instead; " in question.why
 
 
-def test_an_answer_waits_for_the_question_that_it_is_to(asked_by_model: Talks) -> None:
+def test_an_answer_waits_for_the_question_that_it_is_to(asked_by_model: Conversations) -> None:
     id = begun(asked_by_model)
     asked_by_model.take(LOCAL, id, SayTurn(say="red"))
     asked_by_model.take(LOCAL, id, AnswerTurn(answer="paper"))
@@ -97,7 +97,7 @@ def test_an_answer_waits_for_the_question_that_it_is_to(asked_by_model: Talks) -
     assert (turn["question"]["text"], turn["answer"]) == ("What is it made of?", "paper")
 
 
-def test_another_questioner_takes_over_while_one_still_thinks(asked_by_model: Talks, model: Model) -> None:
+def test_another_questioner_takes_over_while_one_still_thinks(asked_by_model: Conversations, model: Model) -> None:
     id = begun(asked_by_model)
     model.speaks.clear()
     first = said(asked_by_model, id, "red")
@@ -108,7 +108,7 @@ def test_another_questioner_takes_over_while_one_still_thinks(asked_by_model: Ta
     assert first.result(0) is None
 
 
-def test_a_deleted_talk_is_waited_for_by_nobody(asked_by_model: Talks, model: Model) -> None:
+def test_a_deleted_talk_is_waited_for_by_nobody(asked_by_model: Conversations, model: Model) -> None:
     id = begun(asked_by_model)
     model.speaks.clear()
     waiting = said(asked_by_model, id, "red")
@@ -116,7 +116,7 @@ def test_a_deleted_talk_is_waited_for_by_nobody(asked_by_model: Talks, model: Mo
     assert waiting.result(0) is None
 
 
-def test_a_skipped_question_says_nothing_and_is_not_asked_again(talks: Talks) -> None:
+def test_a_skipped_question_says_nothing_and_is_not_asked_again(talks: Conversations) -> None:
     id = begun(talks, "information_gain")
     first = said(talks, id, "red").result()
     before = talks.results(LOCAL, id, 1)
@@ -130,7 +130,7 @@ def test_a_skipped_question_says_nothing_and_is_not_asked_again(talks: Talks) ->
     assert node.told == f"skipped: {first.text}"
 
 
-def test_going_back_before_a_skip_asks_the_question_again(talks: Talks) -> None:
+def test_going_back_before_a_skip_asks_the_question_again(talks: Conversations) -> None:
     id = begun(talks, "information_gain")
     first = said(talks, id, "red").result()
     talks.take(LOCAL, id, SKIP)
@@ -139,7 +139,7 @@ def test_going_back_before_a_skip_asks_the_question_again(talks: Talks) -> None:
     assert back.question.text == first.text
 
 
-def test_a_skip_can_be_made_an_answer_and_an_answer_a_skip(talks: Talks) -> None:
+def test_a_skip_can_be_made_an_answer_and_an_answer_a_skip(talks: Conversations) -> None:
     id = begun(talks, "information_gain")
     said(talks, id, "something").result()
     skipped = talks.take(LOCAL, id, SKIP).turn
@@ -150,7 +150,7 @@ def test_a_skip_can_be_made_an_answer_and_an_answer_a_skip(talks: Talks) -> None
     assert node.turn is not None and (node.turn["answer"], bool(node.turn["question"]["text"])) == ("", True)
 
 
-def test_without_a_question_there_is_nothing_to_skip(talks: Talks) -> None:
+def test_without_a_question_there_is_nothing_to_skip(talks: Conversations) -> None:
     id = begun(talks, "none")
     said(talks, id, "red")
     with pytest.raises(BadInput, match="no question to skip"):
@@ -165,7 +165,7 @@ class Misfit(NoQuestions):
 
 
 def test_a_questioner_that_does_not_fit_is_replaced_from_the_next_turn_on(
-    talks: Talks, monkeypatch: pytest.MonkeyPatch
+    talks: Conversations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(viewfinder.questioners.QUESTIONERS, "misfit", lambda source, tags: Misfit("misfit"))
     id = begun(talks, "misfit")

@@ -11,7 +11,7 @@ from viewfinder.index import Gallery
 from viewfinder.index.memo import StepMemo
 from viewfinder.retrievers import Part, Query, RegionSpace, load_retriever
 from viewfinder.server.schemas.sessions import Belief
-from viewfinder.server.talks.beliefs import beliefs, text_without
+from viewfinder.server.talks.beliefs import find_beliefs, remove_clause
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 
@@ -25,7 +25,7 @@ def chips(*turns: Turn, retriever: str = "composer") -> list[Belief]:
     session = Session(GALLERY, load_retriever(retriever), None, memo=StepMemo())
     for turn in turns:
         session.search(turn)
-    return beliefs(session.last_query, session.conversation, session.conversation.path())
+    return find_beliefs(session.last_query, session.conversation, session.conversation.path())
 
 
 def labels(found: list[Belief]) -> list[tuple[int, str, str]]:
@@ -56,7 +56,7 @@ def test_what_follows_a_clause_is_told_without_a_hole() -> None:
 
 @pytest.mark.parametrize("label", ["a cat", "not tail", "not a dog"])
 def test_what_no_clause_says_cannot_be_taken_out(label: str) -> None:
-    assert text_without("a dog without a collar", label) is None
+    assert remove_clause("a dog without a collar", label) is None
 
 
 def test_a_value_and_the_words_for_it_are_one_chip() -> None:
@@ -79,7 +79,7 @@ def test_a_changed_value_is_one_chip() -> None:
         Part("contrast", 1, "blue", 0.15),
         Part("value", 1, "top: Blue", 0.3, value=("top", "Blue")),
     )
-    found = beliefs(Query(parts), talk, talk.path())
+    found = find_beliefs(Query(parts), talk, talk.path())
     assert labels(found) == [(1, "this picture", "vocabulary"), (1, "top: Blue", "value")]
     assert [chip.weight for chip in found] == [1.0, 0.45]
     assert [chip.without for chip in found] == [{"say": "blue"}, {"like": "p010", "turn": 0}]
@@ -132,7 +132,7 @@ def test_slots_of_a_trained_system_are_taken_apart_by_turns() -> None:
         space,
         "late_interaction",
     )
-    assert labels(beliefs(query, talk, talk.path())) == [
+    assert labels(find_beliefs(query, talk, talk.path())) == [
         (1, "a dog", "regions"),
         (2, "in the snow", "regions"),
         (3, "a sledge", "regions"),
@@ -149,7 +149,7 @@ def test_what_a_chip_is_does_not_hang_on_how_its_part_is_called() -> None:
         Part("regions", 2, said[1], 1.0, holds=((2, said[1]),)),
         Part("regions", 2, "a slot by any other name", 0.1, holds=()),
     )
-    found = beliefs(Query(slots, space, "late_interaction"), talk, talk.path())
+    found = find_beliefs(Query(slots, space, "late_interaction"), talk, talk.path())
     assert labels(found) == [(1, said[0], "regions"), (2, said[1], "regions")]
 
 

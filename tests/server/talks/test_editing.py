@@ -25,7 +25,7 @@ from viewfinder.errors import BadInput
 from viewfinder.index import Gallery
 from viewfinder.index.memo import StepMemo
 from viewfinder.retrievers import Composer
-from viewfinder.server.talks.editing import Again, followers, say_again
+from viewfinder.server.talks.editing import RepeatedTurns, following_turns, repeat_turns
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 
@@ -43,9 +43,9 @@ def talk_of(*turns: Turn) -> Session:
     return session
 
 
-def edit(session: Session, number: int, turn: Turn | None) -> Again:
+def edit(session: Session, number: int, turn: Turn | None) -> RepeatedTurns:
     instead = None if turn is None else lambda pending: turn
-    return say_again(session, number, instead, lambda picture: GALLERY.snapshot.row_of(picture) is not None)
+    return repeat_turns(session, number, instead, lambda picture: GALLERY.snapshot.row_of(picture) is not None)
 
 
 def said(session: Session, first: int = 1) -> list[Turn | None]:
@@ -57,7 +57,7 @@ def test_what_followed_is_said_again_after_the_new_turn() -> None:
     before = session.conversation
     again = edit(session, 1, Say("green"))
     assert said(session, 4) == [BackTo(0), Say("green"), Say("over blue"), Reject(("p001",))]
-    assert again == Again({1: 5, 2: 6, 3: 7})
+    assert again == RepeatedTurns({1: 5, 2: 6, 3: 7})
     assert session.conversation.nodes[:4] == before.nodes
     alone = talk_of(Say("green"), Say("over blue"), Reject(("p001",)))
     assert session.conversation.here.shown == alone.conversation.here.shown
@@ -67,7 +67,7 @@ def test_without_a_turn_the_rest_stays() -> None:
     session = talk_of(Say("red"), Say("over blue"), Say("white"))
     again = edit(session, 2, None)
     assert said(session, 4) == [BackTo(1), Say("white")]
-    assert again == Again({3: 5}, gone={2})
+    assert again == RepeatedTurns({3: 5}, gone={2})
 
 
 def test_without_the_last_turn_the_talk_stands_before_it() -> None:
@@ -79,8 +79,8 @@ def test_without_the_last_turn_the_talk_stands_before_it() -> None:
 
 def test_the_newest_branch_below_a_turn_is_the_one_that_is_said_again() -> None:
     talk = talk_of(Say("red"), Say("blue"), BackTo(1), Say("green"), BackTo(0), Say("white")).conversation
-    assert [node.number for node in followers(talk, 1)] == [4]
-    assert followers(talk, 2) == followers(talk, 6) == ()
+    assert [node.number for node in following_turns(talk, 1)] == [4]
+    assert following_turns(talk, 2) == following_turns(talk, 6) == ()
 
 
 def test_references_follow_the_turns_they_name() -> None:
@@ -146,7 +146,7 @@ def test_another_answer_is_to_the_same_question() -> None:
         asked.append(pending)
         return Answer(WHICH, "blue")
 
-    say_again(session, 2, instead, lambda picture: True)
+    repeat_turns(session, 2, instead, lambda picture: True)
     assert asked == [WHICH]
 
 

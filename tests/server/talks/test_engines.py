@@ -13,7 +13,7 @@ import viewfinder.retrievers
 from viewfinder.library import Library
 from viewfinder.server.problems import Problem
 from viewfinder.server.talks import engines
-from viewfinder.server.talks.engines import Engines
+from viewfinder.server.talks.engines import RetrieverPool
 from viewfinder.testing import ColourEncoder, load_colours, tiny_pictures
 
 
@@ -33,20 +33,20 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks_at_regions: C
 def test_a_retriever_goes_on_with_the_pictures_it_has_seen_while_others_are_added(
     library: Library, tmp_path: Path
 ) -> None:
-    ready = Engines(library)
+    ready = RetrieverPool(library)
     library.prepare(ready.retriever("regions"))
     assert len(ready.gallery("regions")) == 6
     tiny_pictures(tmp_path / "pictures", 9)
     library.add(tmp_path / "pictures", workers=1)
     assert (len(ready.gallery("regions")), len(ready.gallery("composer"))) == (6, 9)
     with pytest.raises(Problem, match="3 pictures have none yet"):
-        Engines(library).gallery("regions")  # it has seen none
+        RetrieverPool(library).gallery("regions")  # it has seen none
     library.prepare(ready.retriever("regions"))
     assert len(ready.gallery("regions")) == 9
 
 
 def test_a_few_pictures_without_regions_are_seen_to_at_once(library: Library, tmp_path: Path) -> None:
-    ready = Engines(library)
+    ready = RetrieverPool(library)
     library.prepare(ready.retriever("regions"))
     tiny_pictures(tmp_path / "pictures", 8)
     library.add(tmp_path / "pictures", workers=1)
@@ -58,15 +58,15 @@ def test_a_few_pictures_without_regions_are_seen_to_at_once(library: Library, tm
 def test_pictures_whose_files_are_gone_hold_nobody_up(library: Library, tmp_path: Path) -> None:
     for file in (tmp_path / "pictures").iterdir():
         file.unlink()
-    assert Engines(library).missing(library.gallery()) == 0
-    assert len(Engines(library).gallery("regions")) == 6
+    assert RetrieverPool(library).missing(library.gallery()) == 0
+    assert len(RetrieverPool(library).gallery("regions")) == 6
 
 
 def test_a_turn_does_not_wait_long_for_vectors_that_another_makes(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engines, "WAIT_S", 0.01)
-    ready = Engines(library)
+    ready = RetrieverPool(library)
     library.prepare(ready.retriever("regions"))
     with ready._making, pytest.raises(Problem, match="for the first time") as caught:
         ready.gallery("regions")
@@ -76,7 +76,7 @@ def test_a_turn_does_not_wait_long_for_vectors_that_another_makes(
 
 def test_without_pictures_there_is_nothing_to_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(viewfinder.library, "load_encoder", load_colours)
-    ready = Engines(Library.open(tmp_path / "library.vf"))
+    ready = RetrieverPool(Library.open(tmp_path / "library.vf"))
     with pytest.raises(Problem, match=r"^there are no pictures yet") as caught:
         ready.gallery("composer")
     assert caught.value.kind == "no-pictures"

@@ -12,9 +12,9 @@ import viewfinder.retrievers
 from viewfinder.server.access.caller import LOCAL
 from viewfinder.server.database import Database
 from viewfinder.server.schemas.sessions import BackToTurn, KeepTurn, LikeTurn, SayTurn, SessionIn
-from viewfinder.server.talks.talks import Talks
+from viewfinder.server.talks.talks import Conversations
 
-OpenTalks = Callable[..., Talks]
+OpenTalks = Callable[..., Conversations]
 
 FIRST = {"said": 2, "kind": "rollback", "turn": 1, "attribute": "", "words": "the first"}
 GIVEN = {"said": 3, "kind": "rollback", "turn": 1, "attribute": "", "words": ""}
@@ -26,18 +26,18 @@ def registered(monkeypatch: pytest.MonkeyPatch, looks_back: Callable[[], Any]) -
     monkeypatch.setitem(viewfinder.retrievers.RETRIEVERS, "looks-back", lambda checkpoint: looks_back())
 
 
-def begun(talks: Talks, retriever: str = "looks-back", **given: Any) -> str:
+def begun(talks: Conversations, retriever: str = "looks-back", **given: Any) -> str:
     id = talks.create(LOCAL, SessionIn(retriever=retriever, questioner="none", n=5), **given).id
     talks.take(LOCAL, id, LikeTurn(like="p001", but="blue"))
     talks.take(LOCAL, id, SayTurn(say="like the first"))
     return id
 
 
-def done(talks: Talks, id: str, number: int, **given: Any) -> list[dict[str, Any]]:
+def done(talks: Conversations, id: str, number: int, **given: Any) -> list[dict[str, Any]]:
     return [each.model_dump() for each in talks.results(LOCAL, id, number, **given).operations]
 
 
-def test_results_say_what_all_turns_on_the_way_do(talks: Talks) -> None:
+def test_results_say_what_all_turns_on_the_way_do(talks: Conversations) -> None:
     id = begun(talks)
     third = talks.take(LOCAL, id, LikeTurn(like="p001", but="darker", turn=1))
     assert json.loads(third.model_dump_json())["operations"] == [FIRST, GIVEN]
@@ -54,13 +54,13 @@ def test_they_are_read_again_by_the_next_process(open_talks: OpenTalks, sqlite: 
     assert done(again, id, 2, n=1, cursor="3") == [FIRST]
 
 
-def test_they_are_those_of_the_retriever_that_is_asked_for(talks: Talks) -> None:
+def test_they_are_those_of_the_retriever_that_is_asked_for(talks: Conversations) -> None:
     id = begun(talks, "composer")
     assert done(talks, id, 2) == []
     assert done(talks, id, 2, retriever="looks-back") == [FIRST]
 
 
-def test_a_turn_that_is_said_another_way_does_something_else(talks: Talks) -> None:
+def test_a_turn_that_is_said_another_way_does_something_else(talks: Conversations) -> None:
     id = begun(talks)
     talks.take(LOCAL, id, SayTurn(say="like the second"))
     replay = talks.edit(LOCAL, id, 2, SayTurn(say="red"))
@@ -68,5 +68,5 @@ def test_a_turn_that_is_said_another_way_does_something_else(talks: Talks) -> No
     assert (again.said, again.turn, again.words) == (replay.numbers[3], 2, "the second")
 
 
-def test_a_study_hides_them_as_they_would_tell_the_retriever(talks: Talks) -> None:
+def test_a_study_hides_them_as_they_would_tell_the_retriever(talks: Conversations) -> None:
     assert done(talks, begun(talks, hidden=True), 2) == []

@@ -15,10 +15,10 @@ from viewfinder.server.access.caller import LOCAL
 from viewfinder.server.database import Database
 from viewfinder.server.problems import Problem
 from viewfinder.server.schemas.sessions import BackToTurn, Exported, SayTurn, SearchIn, SessionChange, SessionIn
-from viewfinder.server.talks.speaking import leaning_for, own_leaning
-from viewfinder.server.talks.talks import Talks
+from viewfinder.server.talks.speaking import own_picture_bias, session_picture_bias
+from viewfinder.server.talks.talks import Conversations
 
-OpenTalks = Callable[..., Talks]
+OpenTalks = Callable[..., Conversations]
 
 PICTURES = {"with": "pictures", "text": None}
 UNWRITTEN = {"with": "words", "text": None}
@@ -30,7 +30,7 @@ def registered(monkeypatch: pytest.MonkeyPatch, talker: Callable[..., Any]) -> N
     monkeypatch.setitem(viewfinder.retrievers.RETRIEVERS, "talker", lambda checkpoint: talker())
 
 
-def begun(talks: Talks, retriever: str = "talker", *, hidden: bool = False, **given: Any) -> str:
+def begun(talks: Conversations, retriever: str = "talker", *, hidden: bool = False, **given: Any) -> str:
     """A talk of two turns, the second of which is a question."""
     made = SessionIn(retriever=retriever, **{"questioner": "none", "n": 5, **given})
     id = talks.create(LOCAL, made, hidden=hidden).id
@@ -39,12 +39,12 @@ def begun(talks: Talks, retriever: str = "talker", *, hidden: bool = False, **gi
     return id
 
 
-def answer(talks: Talks, id: str, number: int, **given: Any) -> Any:
+def answer(talks: Conversations, id: str, number: int, **given: Any) -> Any:
     results = talks.results(LOCAL, id, number, **given)
     return json.loads(results.model_dump_json(by_alias=True))["answer"]
 
 
-def test_turns_say_what_they_are_answered_with(talks: Talks) -> None:
+def test_turns_say_what_they_are_answered_with(talks: Conversations) -> None:
     id = begun(talks)
     assert [answer(talks, id, number) for number in range(3)] == [None, PICTURES, UNWRITTEN]
     first, second = (talks.results(LOCAL, id, number).results for number in (1, 2))
@@ -53,7 +53,7 @@ def test_turns_say_what_they_are_answered_with(talks: Talks) -> None:
     assert back.answer is not None and back.answer.kind == "pictures"
 
 
-def test_words_are_known_once_somebody_has_had_them_written(talks: Talks) -> None:
+def test_words_are_known_once_somebody_has_had_them_written(talks: Conversations) -> None:
     id = begun(talks)
     assert list(talks.reply(LOCAL, id, 1)) == list(talks.reply(LOCAL, id, 0)) == []
     pieces = talks.reply(LOCAL, id, 2)
@@ -64,7 +64,7 @@ def test_words_are_known_once_somebody_has_had_them_written(talks: Talks) -> Non
         talks.reply(LOCAL, id, 3)
 
 
-def test_the_talk_goes_on_while_words_are_written(talks: Talks) -> None:
+def test_the_talk_goes_on_while_words_are_written(talks: Conversations) -> None:
     id = begun(talks)
     pieces = talks.reply(LOCAL, id, 2)
     next(pieces)
@@ -74,7 +74,7 @@ def test_the_talk_goes_on_while_words_are_written(talks: Talks) -> None:
     assert len(talks) == 0
 
 
-def test_who_does_not_speak_answers_nothing(talks: Talks) -> None:
+def test_who_does_not_speak_answers_nothing(talks: Conversations) -> None:
     id = begun(talks, "composer", leaning=-5.0)
     assert (answer(talks, id, 2), list(talks.reply(LOCAL, id, 2))) == (None, [])
 
@@ -91,13 +91,13 @@ def test_another_leaning_is_kept_and_answers_otherwise(open_talks: OpenTalks, sq
     assert [answer(again, id, number) for number in (1, 2)] == [UNWRITTEN, UNWRITTEN]
 
 
-def test_a_study_shows_pictures_alone_and_tells_of_no_answer(talks: Talks) -> None:
+def test_a_study_shows_pictures_alone_and_tells_of_no_answer(talks: Conversations) -> None:
     id = begun(talks, hidden=True, leaning=-1000.0)
     assert (answer(talks, id, 2), list(talks.reply(LOCAL, id, 2))) == (None, [])
     assert talks.results(LOCAL, id, 1).results != talks.results(LOCAL, id, 2).results
 
 
-def test_a_look_at_another_retriever_is_a_look_at_its_pictures(talks: Talks) -> None:
+def test_a_look_at_another_retriever_is_a_look_at_its_pictures(talks: Conversations) -> None:
     id = begun(talks, "composer")
     seen = talks.results(LOCAL, id, 2, retriever="talker")
     assert seen.answer is not None and seen.answer.kind == "pictures"
@@ -105,35 +105,35 @@ def test_a_look_at_another_retriever_is_a_look_at_its_pictures(talks: Talks) -> 
     assert talks.search(LOCAL, SearchIn(text="blue?", retriever="talker")).results[0].name.startswith("blue over blue")
 
 
-def test_nobody_waits_for_a_question_after_words(talks: Talks) -> None:
+def test_nobody_waits_for_a_question_after_words(talks: Conversations) -> None:
     id = begun(talks, questioner="information_gain")
     assert talks.take(LOCAL, id, SayTurn(say="green?")).asking is False
     assert talks.question(id, 3) is None
     assert talks.take(LOCAL, id, SayTurn(say="green")).asking is True
 
 
-def test_a_change_to_words_takes_back_that_something_is_to_be_asked(talks: Talks) -> None:
+def test_a_change_to_words_takes_back_that_something_is_to_be_asked(talks: Conversations) -> None:
     id = talks.create(LOCAL, SessionIn(retriever="talker", n=5)).id
     assert talks.take(LOCAL, id, SayTurn(say="green")).asking is True
     talks.change(LOCAL, id, SessionChange(leaning=-1000.0))
     assert talks.results(LOCAL, id, 1).asking is False
 
 
-def test_the_leaning_goes_with_an_exported_talk(talks: Talks) -> None:
+def test_the_leaning_goes_with_an_exported_talk(talks: Conversations) -> None:
     document = talks.export(LOCAL, begun(talks, leaning=3.0))
     copy = talks.import_(LOCAL, Exported.model_validate_json(document.model_dump_json(by_alias=True)))
     assert (copy.leaning, answer(talks, copy.id, 2)) == (3.0, PICTURES)
 
 
 def test_the_farthest_leaning_over_the_wire_is_infinity(talker: Callable[..., Any]) -> None:
-    given = [leaning_for(talker(), one) for one in (None, 2.5, 1000.0, -1000.0)]
+    given = [session_picture_bias(talker(), one) for one in (None, 2.5, 1000.0, -1000.0)]
     assert given == [None, 2.5, math.inf, -math.inf]
-    assert leaning_for(talker(), -3.0, pictures_alone=True) == math.inf
-    assert leaning_for(Composer(), 2.5) is leaning_for(Composer(), 2.5, pictures_alone=True) is None
-    assert [own_leaning(one) for one in (Composer(), talker(1.5), talker(-math.inf))] == [None, 1.5, -1000.0]
+    assert session_picture_bias(talker(), -3.0, pictures_alone=True) == math.inf
+    assert session_picture_bias(Composer(), 2.5) is session_picture_bias(Composer(), 2.5, pictures_alone=True) is None
+    assert [own_picture_bias(one) for one in (Composer(), talker(1.5), talker(-math.inf))] == [None, 1.5, -1000.0]
 
 
-def test_retrievers_are_listed_with_their_own_leaning(talks: Talks, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retrievers_are_listed_with_their_own_leaning(talks: Conversations, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in set(viewfinder.retrievers.RETRIEVERS) - {"talker", "composer"}:
         monkeypatch.delitem(viewfinder.retrievers.RETRIEVERS, name)
     listed = {info.name: info.leaning for info in talks.engines.listed().retrievers}

@@ -35,17 +35,17 @@ from viewfinder.server.schemas.sessions import (
     SessionIn,
     ShowTurn,
 )
-from viewfinder.server.talks.talks import Talks
-from viewfinder.server.talks.turns import question_of
+from viewfinder.server.talks.talks import Conversations
+from viewfinder.server.talks.turns import question_to_api
 from viewfinder.session import Session
 
-OpenTalks = Callable[..., Talks]
+OpenTalks = Callable[..., Conversations]
 
 ANN = Caller("ann", frozenset({"read", "write"}))
 BOB = Caller("bob", frozenset({"read", "write"}))
 
 
-def begun(talks: Talks, caller: Caller = LOCAL, *, said: tuple[str, ...] = (), **given: Any) -> str:
+def begun(talks: Conversations, caller: Caller = LOCAL, *, said: tuple[str, ...] = (), **given: Any) -> str:
     """A new talk in which something was said."""
     id = talks.create(caller, SessionIn.model_validate({"n": 5, **given})).id
     for text in said:
@@ -53,7 +53,7 @@ def begun(talks: Talks, caller: Caller = LOCAL, *, said: tuple[str, ...] = (), *
     return id
 
 
-def test_a_turn_has_the_results_of_the_engine(talks: Talks, colours: Library) -> None:
+def test_a_turn_has_the_results_of_the_engine(talks: Conversations, colours: Library) -> None:
     results = talks.take(LOCAL, begun(talks), SayTurn(say="red over blue"))
     alone = Session(colours, Composer(), None, n=5).search(Say("red over blue"))
     assert [(hit.rank, hit.id, hit.score, hit.match) for hit in results.results] == [
@@ -63,7 +63,7 @@ def test_a_turn_has_the_results_of_the_engine(talks: Talks, colours: Library) ->
     assert [chip.label for chip in results.beliefs] == ["red over blue"]
 
 
-def test_the_question_comes_after_the_results(talks: Talks) -> None:
+def test_the_question_comes_after_the_results(talks: Conversations) -> None:
     id = begun(talks)
     results = talks.take(LOCAL, id, SayTurn(say="something"))
     assert (results.question, results.asking) == (None, True)
@@ -74,7 +74,7 @@ def test_the_question_comes_after_the_results(talks: Talks) -> None:
     assert talks.tree(LOCAL, id).tree[1].asked == again.question
 
 
-def test_an_answer_before_the_question_was_fetched_is_to_that_question(talks: Talks) -> None:
+def test_an_answer_before_the_question_was_fetched_is_to_that_question(talks: Conversations) -> None:
     id = begun(talks)
     talks.take(LOCAL, id, SayTurn(say="something"))
     talks.take(LOCAL, id, AnswerTurn(answer="red"))
@@ -83,14 +83,14 @@ def test_an_answer_before_the_question_was_fetched_is_to_that_question(talks: Ta
     assert json.loads(tree[2].model_dump_json())["turn"] == {"answer": "red", "question": tree[1].asked.model_dump()}
 
 
-def test_without_a_question_there_is_no_answer(talks: Talks) -> None:
+def test_without_a_question_there_is_no_answer(talks: Conversations) -> None:
     id = begun(talks, questioner="none", said=("red",))
     with pytest.raises(BadInput, match="no question to answer"):
         talks.take(LOCAL, id, AnswerTurn(answer="red"))
     assert not talks.results(LOCAL, id, 1).asking
 
 
-def test_pages_are_the_whole_ranking_once(talks: Talks) -> None:
+def test_pages_are_the_whole_ranking_once(talks: Conversations) -> None:
     id = begun(talks, said=("red",))
     talks.take(LOCAL, id, RejectTurn(reject=["p000", "p001"]))
     page = talks.results(LOCAL, id, 2, n=25)
@@ -105,14 +105,14 @@ def test_pages_are_the_whole_ranking_once(talks: Talks) -> None:
         talks.results(LOCAL, id, 2, cursor="-1")
 
 
-def test_a_filter_counts_only_what_it_lets_through(talks: Talks) -> None:
+def test_a_filter_counts_only_what_it_lets_through(talks: Conversations) -> None:
     id = begun(talks, where={"top": "red"})
     assert talks.take(LOCAL, id, SayTurn(say="blue")).total == 8
     results = talks.take(LOCAL, id, RejectTurn(reject=["p000", "p063"]))  # red over red; black over black
     assert results.total == talks.results(LOCAL, id, 2).total == 7
 
 
-def test_any_turn_can_be_looked_at_again_as_another_retriever_has_it(talks: Talks) -> None:
+def test_any_turn_can_be_looked_at_again_as_another_retriever_has_it(talks: Conversations) -> None:
     id = begun(talks, said=("red", "over blue"))
     talks.take(LOCAL, id, RejectTurn(reject=["p000"]))
     assert talks.results(LOCAL, id, 1).beliefs[0].label == "red"
@@ -141,7 +141,7 @@ def test_only_the_last_used_talks_stay_in_memory(open_talks: OpenTalks, sqlite: 
     assert len(talks) == 2
 
 
-def test_a_turn_that_cannot_be_taken_changes_nothing(talks: Talks) -> None:
+def test_a_turn_that_cannot_be_taken_changes_nothing(talks: Conversations) -> None:
     id = begun(talks, said=("red",))
     before = talks.tree(LOCAL, id)
     for turn in (SayTurn(say=" "), LikeTurn(like="p999"), BackToTurn(back_to=7), ShowTurn(show="/etc/passwd")):
@@ -150,7 +150,7 @@ def test_a_turn_that_cannot_be_taken_changes_nothing(talks: Talks) -> None:
     assert talks.tree(LOCAL, id) == before
 
 
-def test_a_talk_is_called_what_was_said_first(talks: Talks) -> None:
+def test_a_talk_is_called_what_was_said_first(talks: Conversations) -> None:
     long = begun(talks, said=("a dog  in the snow" * 10, "red"))
     liked, named = begun(talks), begun(talks, name="mine", said=("red",))
     talks.question(liked, talks.take(LOCAL, liked, LikeTurn(like="p000")).turn)
@@ -159,7 +159,7 @@ def test_a_talk_is_called_what_was_said_first(talks: Talks) -> None:
     assert talks.tree(LOCAL, liked).name == "stripes"
 
 
-def test_a_tree_tells_every_turn(talks: Talks) -> None:
+def test_a_tree_tells_every_turn(talks: Conversations) -> None:
     id = begun(talks, questioner="none", said=("red",))
     talks.take(LOCAL, id, LikeTurn(like=talks.results(LOCAL, id, 1).results[1].id, but="blue"))
     talks.take(LOCAL, id, BackToTurn(back_to=1))
@@ -173,7 +173,7 @@ def test_a_tree_tells_every_turn(talks: Talks) -> None:
     assert (tree.path, tree.turns, tree.tree[0].at) == ([1], 3, None)
 
 
-def test_settings_change_from_now_on(talks: Talks) -> None:
+def test_settings_change_from_now_on(talks: Conversations) -> None:
     id = begun(talks, said=("red",))
     changed = talks.change(LOCAL, id, SessionChange(name="x", retriever="clip-t", where={"top": "Blue"}))
     assert (changed.name, changed.retriever, changed.where, changed.questioner) == (
@@ -186,19 +186,19 @@ def test_settings_change_from_now_on(talks: Talks) -> None:
     assert talks.results(LOCAL, id, 2).total == 8
 
 
-def test_a_change_right_after_a_turn_costs_it_neither_question_nor_name(talks: Talks) -> None:
+def test_a_change_right_after_a_turn_costs_it_neither_question_nor_name(talks: Conversations) -> None:
     id = begun(talks)
     talks.take(LOCAL, id, SayTurn(say="something"))
     talks.change(LOCAL, id, SessionChange(name="mine", retriever="clip-t"))
     assert talks.results(LOCAL, id, 1).asking
     asked = talks.question(id, 1)
     assert asked is not None
-    assert question_of(asked) == talks.tree(LOCAL, id).tree[1].asked
+    assert question_to_api(asked) == talks.tree(LOCAL, id).tree[1].asked
     assert talks.tree(LOCAL, id).name == "mine"
 
 
 @pytest.mark.parametrize("given", [{"retriever": "x"}, {"questioner": "x"}, {"where": {"size": "x"}}])
-def test_names_that_do_not_exist_are_refused(talks: Talks, given: dict[str, Any]) -> None:
+def test_names_that_do_not_exist_are_refused(talks: Conversations, given: dict[str, Any]) -> None:
     id = begun(talks)
     with pytest.raises(UnknownName):
         begun(talks, **given)
@@ -206,7 +206,7 @@ def test_names_that_do_not_exist_are_refused(talks: Talks, given: dict[str, Any]
         talks.change(LOCAL, id, SessionChange.model_validate(given))
 
 
-def test_talks_are_seen_by_who_made_them_and_by_admin(talks: Talks) -> None:
+def test_talks_are_seen_by_who_made_them_and_by_admin(talks: Conversations) -> None:
     id = begun(talks, ANN, said=("red",))
     assert [row.id for row in talks.page(ANN, 10, None).sessions] == [id]
     assert talks.page(BOB, 10, None).sessions == []
@@ -220,7 +220,7 @@ def test_talks_are_seen_by_who_made_them_and_by_admin(talks: Talks) -> None:
         talks.take(BOB, id, SayTurn(say="red"))
 
 
-def test_a_deleted_talk_is_gone(talks: Talks) -> None:
+def test_a_deleted_talk_is_gone(talks: Conversations) -> None:
     id = begun(talks, said=("red",))
     talks.delete(LOCAL, id)
     with pytest.raises(Problem, match="there is no session"):
@@ -229,7 +229,7 @@ def test_a_deleted_talk_is_gone(talks: Talks) -> None:
 
 
 @pytest.mark.parametrize("number", [2, 1_000_000])
-def test_a_turn_that_was_never_said_is_not_found(talks: Talks, number: int) -> None:
+def test_a_turn_that_was_never_said_is_not_found(talks: Conversations, number: int) -> None:
     id = begun(talks, said=("red",))
     for look in (talks.results, talks.shown):
         with pytest.raises(Problem, match=f"there is no turn {number}"):
@@ -238,7 +238,7 @@ def test_a_turn_that_was_never_said_is_not_found(talks: Talks, number: int) -> N
         talks.edit(LOCAL, id, number, None)
 
 
-def test_an_edit_is_kept_and_says_what_it_came_to(talks: Talks) -> None:
+def test_an_edit_is_kept_and_says_what_it_came_to(talks: Conversations) -> None:
     id = begun(talks, said=("red", "over blue"))
     replay = talks.edit(LOCAL, id, 1, SayTurn(say="green"))
     assert (replay.numbers, replay.left_out, replay.results.turn) == ({1: 4, 2: 5}, [], 5)
@@ -249,7 +249,7 @@ def test_an_edit_is_kept_and_says_what_it_came_to(talks: Talks) -> None:
     assert (tree.path, [node.parent for node in tree.tree[1:]]) == ([4, 5], [0, 1, 0, 3, 4])
 
 
-def test_an_edit_that_cannot_be_taken_leaves_all_as_it_was(talks: Talks) -> None:
+def test_an_edit_that_cannot_be_taken_leaves_all_as_it_was(talks: Conversations) -> None:
     id = begun(talks, said=("red", "over blue"))
     before = talks.tree(LOCAL, id)
     with pytest.raises(UnknownName):
@@ -258,7 +258,7 @@ def test_an_edit_that_cannot_be_taken_leaves_all_as_it_was(talks: Talks) -> None
     assert talks.take(LOCAL, id, SayTurn(say="white")).turn == 3
 
 
-def test_an_exported_talk_comes_back_as_it_was(talks: Talks) -> None:
+def test_an_exported_talk_comes_back_as_it_was(talks: Conversations) -> None:
     id = begun(talks, said=("red", "over blue"), where={"top": "red"})
     talks.take(LOCAL, id, BackToTurn(back_to=1))
     document = Exported.model_validate_json(talks.export(LOCAL, id).model_dump_json(by_alias=True))
@@ -276,14 +276,14 @@ def test_an_exported_talk_comes_back_as_it_was(talks: Talks) -> None:
         ([{"sing": "red", "parent": 0, "shown": [], "asked": None}], "turn 1"),
     ],
 )
-def test_documents_that_are_no_talk_are_refused(talks: Talks, turns: list[object], message: str) -> None:
+def test_documents_that_are_no_talk_are_refused(talks: Conversations, turns: list[object], message: str) -> None:
     conversation = {"schema": "viewfinder/conversation", "version": 1, "turns": turns}
     with pytest.raises(BadInput, match=message):
         talks.import_(LOCAL, Exported(conversation=conversation))
     assert talks.page(LOCAL, 10, None).sessions == []
 
 
-def test_what_was_found_is_noted_with_its_rank_and_the_talk(talks: Talks) -> None:
+def test_what_was_found_is_noted_with_its_rank_and_the_talk(talks: Conversations) -> None:
     id = begun(talks, questioner="none", said=("red over red",))
     first = talks.found(LOCAL, id, Found(picture="p000"))
     assert (first.picture, first.turn, first.rank) == ("p000", 1, 1)
@@ -301,7 +301,7 @@ def test_what_was_found_is_noted_with_its_rank_and_the_talk(talks: Talks) -> Non
     assert talks.rank_bounds(begun(talks, said=("red over red",)), "p000", 1) == (0, 0)
 
 
-def test_a_talk_of_a_study_goes_on_there_only(talks: Talks) -> None:
+def test_a_talk_of_a_study_goes_on_there_only(talks: Conversations) -> None:
     id = talks.create(LOCAL, SessionIn(retriever="clip-t"), hidden=True).id
     talks.take(LOCAL, id, SayTurn(say="red"))
     talks.take(LOCAL, id, RejectTurn(reject=["p000"]))
@@ -341,7 +341,9 @@ def test_a_turn_that_another_process_took_first_is_a_conflict_and_then_known(
     assert first.take(LOCAL, id, SayTurn(say="green")).turn == 3
 
 
-def test_another_process_goes_on_with_a_talk(talks: Talks, colours: Library, sqlite: Database, tmp_path: Path) -> None:
+def test_another_process_goes_on_with_a_talk(
+    talks: Conversations, colours: Library, sqlite: Database, tmp_path: Path
+) -> None:
     id = begun(talks, questioner="none", said=("red",))
     command = [sys.executable, __file__, str(colours.folder), f"sqlite:///{tmp_path}/server.db", id, "over blue"]
     told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -351,7 +353,7 @@ def test_another_process_goes_on_with_a_talk(talks: Talks, colours: Library, sql
     assert [hit.model_dump() for hit in talks.results(LOCAL, id, 2).results] == there["results"]
 
 
-def test_one_search_is_a_talk_that_nobody_keeps(talks: Talks) -> None:
+def test_one_search_is_a_talk_that_nobody_keeps(talks: Conversations) -> None:
     found = talks.search(LOCAL, SearchIn(text="red over blue", without="green", n=3))
     id = begun(talks, questioner="none", said=("red over blue",))
     kept = talks.take(LOCAL, id, RejectTurn(reject=[], text="green"))
@@ -367,14 +369,14 @@ def test_one_search_is_a_talk_that_nobody_keeps(talks: Talks) -> None:
 @pytest.mark.parametrize(
     "given", [{}, {"text": " "}, {"without": "red"}, {"like": "p999"}, {"show": "x"}, {"like": "p000", "show": "x"}]
 )
-def test_a_search_for_nothing_or_for_what_is_not_there_is_refused(talks: Talks, given: dict[str, str]) -> None:
+def test_a_search_for_nothing_or_for_what_is_not_there_is_refused(talks: Conversations, given: dict[str, str]) -> None:
     with pytest.raises(BadInput):
         talks.search(LOCAL, SearchIn.model_validate(given))
 
 
 def main(folder: str, url: str, id: str, text: str) -> None:
     import viewfinder.library
-    from viewfinder.server.database import FeedbackRows, Sessions, UploadRows
+    from viewfinder.server.database import FeedbackRows, SessionRows, UploadRows
     from viewfinder.server.images.uploads import Uploads
     from viewfinder.server.settings import ServerSettings
     from viewfinder.testing import load_colours
@@ -382,7 +384,7 @@ def main(folder: str, url: str, id: str, text: str) -> None:
     setattr(viewfinder.library, "load_encoder", load_colours)  # noqa: B010 (it is not exported)
     database, settings = Database.open(url), ServerSettings(_env_file=None)
     uploads = Uploads(Path(folder) / "uploads", UploadRows(database), settings)
-    talks = Talks(Library.open(Path(folder)), Sessions(database), FeedbackRows(database), uploads, settings)
+    talks = Conversations(Library.open(Path(folder)), SessionRows(database), FeedbackRows(database), uploads, settings)
     print(talks.take(LOCAL, id, SayTurn(say=text)).model_dump_json())
 
 

@@ -19,12 +19,12 @@ from viewfinder.index.memo import StepMemo
 from viewfinder.library import Library
 from viewfinder.retrievers import Composer
 from viewfinder.server.access.caller import LOCAL
-from viewfinder.server.database import Database, FeedbackRows, Sessions, UploadRows
+from viewfinder.server.database import Database, FeedbackRows, SessionRows, UploadRows
 from viewfinder.server.images.uploads import Uploads
 from viewfinder.server.problems import Problem
 from viewfinder.server.schemas.sessions import SessionIn, TurnIn
 from viewfinder.server.settings import ServerSettings
-from viewfinder.server.talks.talks import Talks
+from viewfinder.server.talks.talks import Conversations
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS
 
@@ -60,7 +60,9 @@ class OneTalk(RuleBasedStateMachine):
         """Another process, or the next start."""
         given = ServerSettings(_env_file=None)
         uploads = Uploads(Path(self.home.name) / "uploads", UploadRows(self.database), given)
-        self.talks = Talks(self.library, Sessions(self.database), FeedbackRows(self.database), uploads, given)
+        self.talks = Conversations(
+            self.library, SessionRows(self.database), FeedbackRows(self.database), uploads, given
+        )
 
     @rule(text=WORDS)
     def say(self, text: str) -> None:

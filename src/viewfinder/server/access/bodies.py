@@ -26,7 +26,7 @@ SLOWEST = 32 << 10
 
 
 @dataclass(frozen=True)
-class Limits:
+class BodySizes:
     """The largest body in bytes: of the paths named, and of all others."""
 
     of: Mapping[str, int]
@@ -37,7 +37,7 @@ class Limits:
         return self.of.get(path, self.other)
 
 
-def limits(settings: ServerSettings) -> Limits:
+def body_sizes(settings: ServerSettings) -> BodySizes:
     """Uploads are large, JSON is small."""
     upload = settings.upload_bytes + ENVELOPE
     large = {
@@ -45,17 +45,17 @@ def limits(settings: ServerSettings) -> Limits:
         "/api/v1/pictures": upload,
         "/api/v1/sessions/import": TALK * settings.body_bytes,
     }
-    return Limits(large, settings.body_bytes)
+    return BodySizes(large, settings.body_bytes)
 
 
-class Bodies:
+class BodyLimit:
     """413 for a body that is too large, declared or not; 408 for one that does not come.
 
     A client may be silent for `idle_s`; and the whole body may take `patience_s` plus what it needs at `SLOWEST`, so
     that nobody goes on for ever by sending a byte now and then. What the app makes of a refused body is not sent.
     """
 
-    def __init__(self, app: ASGIApp, limits: Limits, *, idle_s: float, patience_s: float) -> None:
+    def __init__(self, app: ASGIApp, limits: BodySizes, *, idle_s: float, patience_s: float) -> None:
         self.app = app
         self._limits, self._idle_s, self._patience_s = limits, idle_s, patience_s
 

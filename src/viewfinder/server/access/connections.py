@@ -14,7 +14,7 @@ HEAD_BYTES = 64 << 10
 """The most that a request's line and headers may come to."""
 
 
-class Connection(HttpToolsProtocol):
+class LimitedConnection(HttpToolsProtocol):
     """uvicorn's connection; closed when a head is too large, or takes longer than `idle_s` from its first byte.
 
     The same time is allowed from the opening of the connection to its first byte, and for the rest of a body to which
@@ -75,10 +75,10 @@ class Connection(HttpToolsProtocol):
             self._timer = None
 
 
-def connections(idle_s: float) -> type[Connection]:
+def limit_connections(idle_s: float) -> type[LimitedConnection]:
     """For `uvicorn.Config(http=...)`: connections with this patience."""
 
-    class Patient(Connection):
+    class Patient(LimitedConnection):
         """With the settings' patience."""
 
     Patient.idle_s = idle_s

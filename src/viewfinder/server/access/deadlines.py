@@ -10,7 +10,7 @@ from viewfinder.server.access.wire import refuse
 from viewfinder.server.problems import Problem
 
 
-class Deadlines:
+class Deadline:
     """503 when the answer has not begun in time; then what worked on it is cancelled.
 
     Time spent waiting for the client's body does not count (`Bodies` sees to that). An answer that has begun goes on

@@ -27,7 +27,7 @@ SECURITY = {
 Pairs = list[tuple[bytes, bytes]]
 
 
-class Headers:
+class SecurityHeaders:
     """Adds them where an answer has not its own.
 
     What the API says is kept by no cache, unless the route says otherwise (thumbnails do). `shared`: pages of other

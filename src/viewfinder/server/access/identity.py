@@ -11,9 +11,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from viewfinder.errors import ViewfinderError
 from viewfinder.server.access.caller import LOCAL, Caller
-from viewfinder.server.access.rates import Buckets, too_many
+from viewfinder.server.access.rates import TokenBuckets, too_many_requests
 from viewfinder.server.access.wire import address, bearer, header, refuse
-from viewfinder.server.problems import Problem, of_error
+from viewfinder.server.problems import Problem, problem_of
 
 if TYPE_CHECKING:
     from viewfinder.server.access.tokens import Tokens
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 COOKIE = "viewfinder_token"
 
 
-class Identity:
+class Authentication:
     """Sets `request.state.caller`: a `Caller`, or None where a token is needed and there is none.
 
     A bearer token that is not good is answered with 401 whatever was asked for: its sender should know. A cookie that
@@ -30,7 +30,7 @@ class Identity:
     often a token that is not remembered is looked up.
     """
 
-    def __init__(self, app: ASGIApp, tokens: Tokens, pool: Pool, guesses: Buckets) -> None:
+    def __init__(self, app: ASGIApp, tokens: Tokens, pool: Pool, guesses: TokenBuckets) -> None:
         self.app = app
         self._tokens, self._pool, self._guesses = tokens, pool, guesses
 
@@ -41,7 +41,7 @@ class Identity:
         except Problem as problem:
             await refuse(problem, scope, receive, send)
         except ViewfinderError as error:  # the database does not answer
-            await refuse(of_error(error), scope, receive, send)
+            await refuse(problem_of(error), scope, receive, send)
         else:
             await self.app(scope, receive, send)
 
@@ -61,7 +61,7 @@ class Identity:
         caller = self._tokens.remembered(secret)
         if caller is None:
             if waiting := self._guesses.take(client):
-                raise too_many(waiting)
+                raise too_many_requests(waiting)
             caller = await self._pool.run(self._tokens.caller, secret)
         return caller
 

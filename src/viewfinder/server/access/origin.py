@@ -29,7 +29,7 @@ def is_loopback_name(host: str) -> bool:
     return _LOOPBACK.fullmatch(host) is not None
 
 
-class Hosts:
+class LoopbackHosts:
     """Answers to loopback names only."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -69,7 +69,7 @@ class SameOrigin:
         return origin is None or origin.partition("://")[2] == header(scope, b"host")
 
 
-def cors(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
+def allow_origins(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
     """Pages of these origins may call the API with a bearer token; never with the cookie."""
     return CORSMiddleware(
         app,

@@ -17,7 +17,7 @@ MOST = 10_000
 """Buckets that are kept; the one that was used least recently goes first, and comes back full."""
 
 
-class Buckets:
+class TokenBuckets:
     """A token bucket a key: `burst` at once, `per_s` more each second. For one event loop."""
 
     def __init__(self, per_s: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -36,16 +36,16 @@ class Buckets:
         return waiting
 
 
-def too_many(waiting_s: float) -> Problem:
+def too_many_requests(waiting_s: float) -> Problem:
     """429, with the whole seconds to wait."""
     wait = max(1, math.ceil(waiting_s))
     return Problem(429, "too-many-requests", f"too many requests: wait {wait} s", headers={"Retry-After": str(wait)})
 
 
-class Rates:
+class RateLimit:
     """Counts by token; who has none, by address. This machine itself is not counted."""
 
-    def __init__(self, app: ASGIApp, buckets: Buckets) -> None:
+    def __init__(self, app: ASGIApp, buckets: TokenBuckets) -> None:
         self.app = app
         self._buckets = buckets
 
@@ -58,6 +58,6 @@ class Rates:
         key = f"address {address(scope)}" if caller is None else f"token {caller.token}"
         waiting = self._buckets.take(key)
         if waiting:
-            await refuse(too_many(waiting), scope, receive, send)
+            await refuse(too_many_requests(waiting), scope, receive, send)
         else:
             await self.app(scope, receive, send)

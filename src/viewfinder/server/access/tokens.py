@@ -62,7 +62,7 @@ class Tokens:
         _check(name, given, days)
         secret = PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
         now = self._clock()
-        row = _row(name, hashed(secret), sorted(given, key=SCOPES.index), now, days)
+        row = _row(name, hash_secret(secret), sorted(given, key=SCOPES.index), now, days)
         try:
             self._rows.create(row)
         except BadInput as error:  # all else was checked
@@ -73,7 +73,7 @@ class Tokens:
         """Whose token it is; None if it is unknown, revoked or expired. Reads the database."""
         if len(secret) != LENGTH or not secret.startswith(PREFIX):
             return None
-        digest = hashed(secret)
+        digest = hash_secret(secret)
         row, now = self._rows.by_hash(digest), self._clock()
         if row is None or not hmac.compare_digest(row.hash, digest) or not is_live(row, now):
             return None
@@ -83,7 +83,7 @@ class Tokens:
 
     def remembered(self, secret: str) -> Caller | None:
         """The same without the database, for a token that was looked up some seconds ago; None: look it up."""
-        caller, until = self._remembered.get(hashed(secret), (None, 0.0))
+        caller, until = self._remembered.get(hash_secret(secret), (None, 0.0))
         return caller if self._clock() < until else None
 
     def name_of(self, caller: Caller) -> str | None:
@@ -105,7 +105,7 @@ class NameTaken(BadInput):
     """Another token has, or had, this name."""
 
 
-def hashed(secret: str) -> str:
+def hash_secret(secret: str) -> str:
     """What is stored. Tokens are 256 random bits: no salt and no slow hash is needed."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 

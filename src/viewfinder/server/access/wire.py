@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.types import Receive, Scope, Send
 
-from viewfinder.server.problems import Problem, answer
+from viewfinder.server.problems import Problem, problem_response
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing."""
@@ -32,4 +32,4 @@ def address(scope: Scope) -> str:
 
 async def refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
     """Answers with the problem; the app never sees the request."""
-    await answer(problem, scope["path"])(scope, receive, send)
+    await problem_response(problem, scope["path"])(scope, receive, send)

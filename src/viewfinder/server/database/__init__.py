@@ -10,7 +10,7 @@ sessions, jobs, tokens, uploads, feedback, studies   one store each
 from viewfinder.server.database.engine import Database
 from viewfinder.server.database.feedback import FeedbackRow, FeedbackRows
 from viewfinder.server.database.jobs import JobRow, JobRows
-from viewfinder.server.database.sessions import SessionRow, Sessions, TurnTaken
+from viewfinder.server.database.sessions import SessionRow, SessionRows, TurnTaken
 from viewfinder.server.database.studies import ParticipantRow, StudyRow, StudyRows, TrialRow
 from viewfinder.server.database.tokens import TokenRow, TokenRows
 from viewfinder.server.database.uploads import UploadRow, UploadRows
@@ -23,7 +23,7 @@ __all__ = [
     "JobRows",
     "ParticipantRow",
     "SessionRow",
-    "Sessions",
+    "SessionRows",
     "StudyRow",
     "StudyRows",
     "TokenRow",

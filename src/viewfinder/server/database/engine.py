@@ -94,7 +94,7 @@ class Database:
             with closing(self.engine.raw_connection()) as connection:
                 connection.cursor().execute("PRAGMA journal_mode=WAL")
         with self._writer.begin() as connection:
-            migrating.upgrade(connection)
+            migrating.upgrade_schema(connection)
 
 
 @contextmanager

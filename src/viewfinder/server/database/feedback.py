@@ -39,7 +39,7 @@ class FeedbackRows:
     def create(self, row: FeedbackRow) -> None:
         """Notes what was found."""
         with self._database.writing() as connection:
-            rows.insert(connection, FEEDBACK, row)
+            rows.insert_rows(connection, FEEDBACK, row)
 
     def all(self) -> Iterator[FeedbackRow]:
         """All of it, oldest first, in batches: whoever reads slowly holds no transaction open."""
@@ -47,7 +47,7 @@ class FeedbackRows:
         query = oldest_first
         while True:
             with self._database.reading() as connection:
-                batch = rows.every(connection, FeedbackRow, query)
+                batch = rows.select_rows(connection, FeedbackRow, query)
             yield from batch
             if len(batch) < BATCH:
                 return

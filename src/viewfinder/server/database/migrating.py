@@ -20,7 +20,7 @@ class UnknownRevision(Exception):
     """The schema has a step that is not here: it was made by a later version."""
 
 
-def upgrade(connection: Connection, to: str = "head") -> None:
+def upgrade_schema(connection: Connection, to: str = "head") -> None:
     """Runs the steps that are missing, in the transaction of `connection`: all of them or none.
 
     Raises:
@@ -30,10 +30,10 @@ def upgrade(connection: Connection, to: str = "head") -> None:
 
     _wait_for_others(connection)
     _check_known(connection)
-    command.upgrade(config_for(connection), to)
+    command.upgrade(alembic_config(connection), to)
 
 
-def config_for(connection: Connection) -> Config:
+def alembic_config(connection: Connection) -> Config:
     """What alembic needs to know; there is no alembic.ini."""
     from alembic.config import Config
 
@@ -54,6 +54,6 @@ def _check_known(connection: Connection) -> None:
     from alembic.migration import MigrationContext
     from alembic.script import ScriptDirectory
 
-    known = {script.revision for script in ScriptDirectory.from_config(config_for(connection)).walk_revisions()}
+    known = {script.revision for script in ScriptDirectory.from_config(alembic_config(connection)).walk_revisions()}
     if not set(MigrationContext.configure(connection).get_current_heads()) <= known:
         raise UnknownRevision

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Executable, Table
 Row = TypeVar("Row")
 
 
-def insert(connection: Connection, table: Table, *rows: Any) -> None:
+def insert_rows(connection: Connection, table: Table, *rows: Any) -> None:
     """Writes rows; fields that are no columns (counts, say) are left out."""
     if rows:
         connection.execute(
@@ -18,12 +18,12 @@ def insert(connection: Connection, table: Table, *rows: Any) -> None:
         )
 
 
-def every(connection: Connection, kind: type[Row], query: Executable) -> list[Row]:
+def select_rows(connection: Connection, kind: type[Row], query: Executable) -> list[Row]:
     """All rows that a query finds."""
     return [kind(**found) for found in connection.execute(query).mappings()]
 
 
-def first(
+def select_row(
     connection: Connection, kind: type[Row], query: Executable, given: Mapping[str, Any] | None = None
 ) -> Row | None:
     """The first row that a query finds, if any; `given`: values of its parameters."""
@@ -31,7 +31,7 @@ def first(
     return None if found is None else kind(**found)
 
 
-def update(connection: Connection, table: Table, id: str, fields: Mapping[str, Any]) -> None:
+def update_row(connection: Connection, table: Table, id: str, fields: Mapping[str, Any]) -> None:
     """Sets columns of one row; where there is no such row, nothing happens."""
     if fields:
         connection.execute(table.update().where(table.c.id == id).values(fields))

@@ -45,7 +45,7 @@ class TurnTaken(ViewfinderError):
         self.number = number
 
 
-class Sessions:
+class SessionRows:
     """The talks in a database; any number of threads and processes may use them at once."""
 
     def __init__(self, database: Database) -> None:
@@ -54,7 +54,7 @@ class Sessions:
     def create(self, row: SessionRow) -> None:
         """A new talk, without turns."""
         with self._database.writing() as connection:
-            rows.insert(connection, SESSIONS, row)
+            rows.insert_rows(connection, SESSIONS, row)
 
     def get(self, id: str) -> SessionRow | None:
         """One talk."""
@@ -79,7 +79,7 @@ class Sessions:
             query = query.where(tuple_(SESSIONS.c.updated, SESSIONS.c.id) < tuple_(*_place(cursor)))
         query = query.order_by(SESSIONS.c.updated.desc(), SESSIONS.c.id.desc()).limit(count + 1)
         with self._database.reading() as connection:
-            found = rows.every(connection, SessionRow, query)
+            found = rows.select_rows(connection, SessionRow, query)
         return found[:count], _cursor(found[count - 1]) if len(found) > count else None
 
     def change(
@@ -97,7 +97,7 @@ class Sessions:
         asks = {"retriever": retriever, "questioner": questioner, "where": where, "leaning": leaning}
         given = {"name": name, **asks, "updated": at}
         with self._database.writing() as connection:
-            rows.update(connection, SESSIONS, id, {key: value for key, value in given.items() if value is not None})
+            rows.update_row(connection, SESSIONS, id, {key: value for key, value in given.items() if value is not None})
             return _get(connection, id)
 
     def delete(self, id: str) -> bool:
@@ -156,7 +156,7 @@ _TALK = _SELECT.where(SESSIONS.c.id == bindparam("talk"))
 
 
 def _get(connection: Connection, id: str) -> SessionRow | None:
-    return rows.first(connection, SessionRow, _TALK, {"talk": id})
+    return rows.select_row(connection, SessionRow, _TALK, {"talk": id})
 
 
 def _nodes_of(id: str) -> Select[Any]:

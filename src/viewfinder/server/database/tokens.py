@@ -41,7 +41,7 @@ class TokenRows:
         """
         try:
             with self._database.writing() as connection:
-                rows.insert(connection, TOKENS, row)
+                rows.insert_rows(connection, TOKENS, row)
         except IntegrityError as error:
             raise BadInput(
                 f"there is, or was, a token called {row.name!r}: take another name, so that logs stay clear"
@@ -50,12 +50,12 @@ class TokenRows:
     def by_hash(self, hash: str) -> TokenRow | None:
         """The token of which this is the hash, be it live, expired or revoked."""
         with self._database.reading() as connection:
-            return rows.first(connection, TokenRow, select(TOKENS).where(TOKENS.c.hash == hash))
+            return rows.select_row(connection, TokenRow, select(TOKENS).where(TOKENS.c.hash == hash))
 
     def all(self) -> list[TokenRow]:
         """All tokens, oldest first."""
         with self._database.reading() as connection:
-            return rows.every(connection, TokenRow, select(TOKENS).order_by(TOKENS.c.created, TOKENS.c.id))
+            return rows.select_rows(connection, TokenRow, select(TOKENS).order_by(TOKENS.c.created, TOKENS.c.id))
 
     def revoke(self, name: str) -> bool:
         """Ends a token for good; whether there was a live one of this name."""

@@ -33,19 +33,19 @@ class UploadRows:
     def create(self, row: UploadRow) -> None:
         """A new upload."""
         with self._database.writing() as connection:
-            rows.insert(connection, UPLOADS, row)
+            rows.insert_rows(connection, UPLOADS, row)
 
     def get(self, id: str) -> UploadRow | None:
         """One upload."""
         with self._database.reading() as connection:
-            return rows.first(connection, UploadRow, select(UPLOADS).where(UPLOADS.c.id == id))
+            return rows.select_row(connection, UploadRow, select(UPLOADS).where(UPLOADS.c.id == id))
 
     def oldest_beyond(self, count: int, owner: str | None) -> list[UploadRow]:
         """What `owner` has beyond the newest `count`, oldest first."""
         mine = select(UPLOADS).where(UPLOADS.c.owner.is_not_distinct_from(owner))
         newest_first = mine.order_by(UPLOADS.c.created.desc(), UPLOADS.c.id.desc())
         with self._database.reading() as connection:
-            return rows.every(connection, UploadRow, newest_first.offset(count))[::-1]
+            return rows.select_rows(connection, UploadRow, newest_first.offset(count))[::-1]
 
     def delete(self, id: str) -> bool:
         """Deletes the row, not the file; whether there was one."""

@@ -9,7 +9,7 @@ details, similar   what is known of a picture; which ones are like it
 known       a picture by its id, or the problem that it is not there
 """
 
-from viewfinder.server.images.thumbnails import Source, Thumbnails
+from viewfinder.server.images.thumbnails import PictureSource, Thumbnails
 from viewfinder.server.images.uploads import Uploads
 
-__all__ = ["Source", "Thumbnails", "Uploads"]
+__all__ = ["PictureSource", "Thumbnails", "Uploads"]

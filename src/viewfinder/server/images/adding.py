@@ -7,37 +7,37 @@ from typing import TYPE_CHECKING
 
 from viewfinder.errors import BadInput
 from viewfinder.server.images.originals import FORMATS
-from viewfinder.server.images.uploads import checked
+from viewfinder.server.images.uploads import decode_upload
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
-    from viewfinder.server.images.receiving import Received
+    from viewfinder.server.images.receiving import ReceivedFile
     from viewfinder.server.settings import ServerSettings
 
 
-def folder_of(library: Library) -> Path:
+def pictures_folder(library: Library) -> Path:
     """Where pictures lie that came over HTTP."""
     return library.folder / "pictures"
 
 
-def keep_for_adding(library: Library, given: Received, settings: ServerSettings) -> str | None:
+def keep_for_adding(library: Library, given: ReceivedFile, settings: ServerSettings) -> str | None:
     """The name under which the file now lies in `folder_of`; None if the library has a file of this picture.
 
     Raises:
         PictureError: it is no picture, or over a limit; the file is removed.
     """
     try:
-        picture = checked(given, settings)
-        if is_held(library, given.picture):
+        picture = decode_upload(given, settings)
+        if is_in_library(library, given.picture):
             return None
         name = f"{given.picture}.{FORMATS[picture.facts.format][0]}"
-        given.path.replace(folder_of(library) / name)
+        given.path.replace(pictures_folder(library) / name)
         return name
     finally:
         given.discard()
 
 
-def is_held(library: Library, picture: str) -> bool:
+def is_in_library(library: Library, picture: str) -> bool:
     """Whether the library has this very picture, and a file of it."""
     try:
         snapshot = library.gallery().snapshot

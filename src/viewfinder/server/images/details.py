@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from viewfinder.server.discreet import readable
-from viewfinder.server.images.known import known
+from viewfinder.server.discreet import to_unicode
+from viewfinder.server.images.known import find_picture
 from viewfinder.server.schemas.pictures import Facts, PictureDetails
 
 if TYPE_CHECKING:
@@ -14,22 +14,23 @@ if TYPE_CHECKING:
     from viewfinder.library import Library
 
 
-def details(library: Library, picture: str, *, originals: bool) -> PictureDetails:
+def describe_picture(library: Library, picture: str, *, originals: bool) -> PictureDetails:
     """Facts of the file, what people wrote, what the encoder sees.
 
     Raises:
         Problem: 404, there is no such picture.
     """
-    gallery, row = known(library, picture)
+    gallery, row = find_picture(library, picture)
     snapshot = gallery.snapshot
-    names = dict.fromkeys(readable(PurePath(path).name) for path in snapshot.paths(row))
+    names = dict.fromkeys(to_unicode(PurePath(path).name) for path in snapshot.paths(row))
     return PictureDetails(
         id=picture,
         names=list(names),
         facts=_facts(snapshot.facts(row)),
-        captions=[readable(caption) for caption in snapshot.captions(row)],
+        captions=[to_unicode(caption) for caption in snapshot.captions(row)],
         attributes={
-            readable(name): [readable(value) for value in values] for name, values in snapshot.attributes(row).items()
+            to_unicode(name): [to_unicode(value) for value in values]
+            for name, values in snapshot.attributes(row).items()
         },
         tags=_tags(gallery, row),
         original=originals,
@@ -37,7 +38,9 @@ def details(library: Library, picture: str, *, originals: bool) -> PictureDetail
 
 
 def _facts(facts: dict[str, Any]) -> Facts:
-    texts = {name: None if facts[name] is None else readable(facts[name]) for name in ("captured", "camera", "folder")}
+    texts = {
+        name: None if facts[name] is None else to_unicode(facts[name]) for name in ("captured", "camera", "folder")
+    }
     return Facts(**{name: facts[name] for name in ("width", "height", "format", "bytes")}, **texts)
 
 

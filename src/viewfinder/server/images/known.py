@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from viewfinder.errors import BadInput, PictureError
-from viewfinder.server.discreet import readable
+from viewfinder.server.discreet import to_unicode
 from viewfinder.server.problems import Problem, not_found
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from viewfinder.library import Library
 
 
-def known(library: Library, picture_id: str) -> tuple[Gallery, int]:
+def find_picture(library: Library, picture_id: str) -> tuple[Gallery, int]:
     """The gallery as it is now, and the row of a picture in it.
 
     Raises:
@@ -30,11 +30,11 @@ def known(library: Library, picture_id: str) -> tuple[Gallery, int]:
     return gallery, row
 
 
-def gone(picture_id: str) -> Problem:
+def picture_gone(picture_id: str) -> Problem:
     """410: the picture is known, and none of its files is there any more."""
     return Problem(410, "gone", f"no file of the picture {picture_id} is there any more")
 
 
-def changed(file: Path) -> PictureError:
+def picture_changed(file: Path) -> PictureError:
     """None of a picture's files is that picture any more. What they are by now is not for everybody to know."""
-    return PictureError(f"{readable(file.name)} has changed since it was added, or cannot be read: add it again")
+    return PictureError(f"{to_unicode(file.name)} has changed since it was added, or cannot be read: add it again")

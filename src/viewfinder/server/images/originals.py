@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from viewfinder.pictures import picture_id
-from viewfinder.server.discreet import readable
-from viewfinder.server.images.known import changed, gone, known
+from viewfinder.server.discreet import to_unicode
+from viewfinder.server.images.known import find_picture, picture_changed, picture_gone
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
@@ -37,22 +37,22 @@ class Original:
     media_type: str
 
 
-def original(library: Library, picture: str) -> Original:
+def find_original(library: Library, picture: str) -> Original:
     """The first file that still is the picture.
 
     Raises:
         Problem: 404 there is no such picture; 410 none of its files is there any more.
         PictureError: all of them have changed since.
     """
-    gallery, row = known(library, picture)
+    gallery, row = find_picture(library, picture)
     there = [path for path in map(Path, gallery.snapshot.paths(row)) if path.is_file()]
     if not there:
-        raise gone(picture)
+        raise picture_gone(picture)
     media_type = FORMATS[gallery.snapshot.facts(row)["format"]][1]
     for path in there:
         if _content_of(path) == picture:
-            return Original(path, readable(path.name), media_type)
-    raise changed(there[0])
+            return Original(path, to_unicode(path.name), media_type)
+    raise picture_changed(there[0])
 
 
 def _content_of(path: Path) -> str | None:

@@ -27,7 +27,7 @@ FIELD = "file"
 ENVELOPE = 64 << 10
 """Bytes that a body may have around its file."""
 
-BODY: dict[str, Any] = {
+FILE_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "content": {
@@ -47,7 +47,7 @@ BODY: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Received:
+class ReceivedFile:
     """A file that has arrived whole and is not accepted yet; `picture` is the hash of its content."""
 
     path: Path
@@ -59,7 +59,7 @@ class Received:
         self.path.unlink(missing_ok=True)
 
 
-async def received(request: Request, folder: Path, limit: int, pool: Pool) -> Received:
+async def receive_file(request: Request, folder: Path, limit: int, pool: Pool) -> ReceivedFile:
     """The file in the body of a request, in a new file of `folder`.
 
     Raises:
@@ -67,8 +67,8 @@ async def received(request: Request, folder: Path, limit: int, pool: Pool) -> Re
     """
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > limit + ENVELOPE:
-        raise too_large(limit)
-    receiver = await pool.run(Receiver, request.headers.get("content-type", ""), folder, limit)
+        raise file_too_large(limit)
+    receiver = await pool.run(FileReceiver, request.headers.get("content-type", ""), folder, limit)
     try:
         async for piece in request.stream():
             await pool.run(receiver.take, piece)
@@ -81,12 +81,12 @@ async def received(request: Request, folder: Path, limit: int, pool: Pool) -> Re
         raise
 
 
-def too_large(limit: int) -> Problem:
+def file_too_large(limit: int) -> Problem:
     """413, with the limit."""
     return Problem(413, "too-large", f"a picture may have {limit / 1e6:g} MB", limit=limit)
 
 
-class Receiver:
+class FileReceiver:
     """Takes a body piece by piece; of what is in it, only the file's content goes to the disk."""
 
     def __init__(self, content_type: str, folder: Path, limit: int) -> None:
@@ -125,20 +125,20 @@ class Receiver:
         """
         self._taken += len(piece)
         if self._taken > self._limit + ENVELOPE:
-            raise too_large(self._limit)
+            raise file_too_large(self._limit)
         try:
             self._parser.write(piece)
         except FormParserError as error:
             raise _malformed(str(error)) from error
 
-    def finish(self) -> Received:
+    def finish(self) -> ReceivedFile:
         """The file, when the body has ended."""
         self._file.close()
         if not self._ended:
             raise _malformed("it ends too early")
         if not self._parts:
             raise _malformed("it is empty")
-        return Received(Path(self._file.name), str(uuid.UUID(bytes=self._hash.digest())), self._bytes)
+        return ReceivedFile(Path(self._file.name), str(uuid.UUID(bytes=self._hash.digest())), self._bytes)
 
     def discard(self) -> None:
         """Removes what has arrived."""
@@ -173,7 +173,7 @@ class Receiver:
     def _content(self, data: bytes, start: int, end: int) -> None:
         self._bytes += end - start
         if self._bytes > self._limit:
-            raise too_large(self._limit)
+            raise file_too_large(self._limit)
         self._hash.update(data[start:end])
         self._file.write(data[start:end])
 

@@ -9,7 +9,7 @@ from viewfinder.conversation import Conversation, Like
 from viewfinder.index.resolving import resolve
 from viewfinder.index.results import View
 from viewfinder.retrievers import Composer, Query
-from viewfinder.server.images.known import known
+from viewfinder.server.images.known import find_picture
 from viewfinder.server.schemas.pictures import SimilarPictures
 from viewfinder.server.talks import cards
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from viewfinder.library import Library
 
 
-def similar(library: Library, picture: str, *, n: int, start: int) -> SimilarPictures:
+def find_similar(library: Library, picture: str, *, n: int, start: int) -> SimilarPictures:
     """The `n` pictures most like one, without the first `start`.
 
     Raises:
         Problem: 404, there is no such picture.
     """
-    gallery, _ = known(library, picture)
+    gallery, _ = find_picture(library, picture)
     view = View(gallery, _like(picture, gallery))
-    hits = [cards.hit(gallery.snapshot, hit) for hit in view.hits(n, start)]
+    hits = [cards.make_hit(gallery.snapshot, hit) for hit in view.hits(n, start)]
     return SimilarPictures(results=hits, next=str(start + n) if start + n < view.total else None)
 
 

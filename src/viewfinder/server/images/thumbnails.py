@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from viewfinder.errors import BadInput, PictureError
 from viewfinder.pictures.thumbnails import PLACEHOLDER, place_of, size_for, thumbnail
-from viewfinder.server.images.known import changed, gone, known
+from viewfinder.server.images.known import find_picture, picture_changed, picture_gone
 from viewfinder.server.services import Pool
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Source:
+class PictureSource:
     """What copies of a picture are made from (any of its files), and where they are kept.
 
     `longest` is the longer side of the picture in pixels.
@@ -44,36 +44,36 @@ class Thumbnails:
         self.looking = Pool(1)
         """For looking closely (`viewfinder.index.grounding`), which takes all cores: one picture after another."""
 
-    def ready(self, picture_id: str, size: int) -> bytes | Source:
+    def ready(self, picture_id: str, size: int) -> bytes | PictureSource:
         """A copy of a picture of the library, if it was made before; else what it can be made from.
 
         Raises:
             Problem: 404, there is no such picture.
         """
-        known(self._library, picture_id)
+        find_picture(self._library, picture_id)
         with suppress(OSError):
             return place_of(self._cache, picture_id, size).read_bytes()
         source = self.source(picture_id)
         return self.kept(source, size) or source
 
-    def source(self, picture_id: str) -> Source:
+    def source(self, picture_id: str) -> PictureSource:
         """Where a picture of the library lies.
 
         Raises:
             Problem: 404, there is no such picture.
         """
-        gallery, row = known(self._library, picture_id)
+        gallery, row = find_picture(self._library, picture_id)
         facts = gallery.snapshot.facts(row)
         files = tuple(Path(path) for path in gallery.snapshot.paths(row))
-        return Source(picture_id, files, max(facts["width"], facts["height"]), self._cache)
+        return PictureSource(picture_id, files, max(facts["width"], facts["height"]), self._cache)
 
-    def kept(self, source: Source, size: int) -> bytes | None:
+    def kept(self, source: PictureSource, size: int) -> bytes | None:
         """A copy, if it was made before."""
         with suppress(OSError):
             return _place(source, size).read_bytes()
         return None
 
-    async def made(self, source: Source, size: int) -> bytes:
+    async def made(self, source: PictureSource, size: int) -> bytes:
         """A copy, made now; those who ask for it in the meantime get the same one.
 
         Raises:
@@ -107,16 +107,16 @@ class Thumbnails:
         self.looking.close()
 
 
-def _place(source: Source, size: int) -> Path:
+def _place(source: PictureSource, size: int) -> Path:
     return place_of(source.cache, source.picture, size_for(size, source.longest))
 
 
-def _made_of_any(source: Source, longest: int) -> bytes:
+def _made_of_any(source: PictureSource, longest: int) -> bytes:
     """The copy from the first file that still is the picture."""
     there = [file for file in source.files if file.is_file()]
     if not there:
-        raise gone(source.picture)
+        raise picture_gone(source.picture)
     for file in there:
         with suppress(PictureError):
             return thumbnail(file, source.picture, source.cache, longest=longest)
-    raise changed(there[0])
+    raise picture_changed(there[0])

@@ -19,12 +19,12 @@ from viewfinder.errors import PictureError, UnknownName
 from viewfinder.pictures import AtMost, Limits, Read, decode_one
 from viewfinder.pictures.thumbnails import PLACEHOLDER, SIZES, keep_copies, place_of
 from viewfinder.server.database.uploads import UploadRow, UploadRows
-from viewfinder.server.images.thumbnails import Source
+from viewfinder.server.images.thumbnails import PictureSource
 from viewfinder.server.problems import not_found
 
 if TYPE_CHECKING:
     from viewfinder.server.access.caller import Caller
-    from viewfinder.server.images.receiving import Received
+    from viewfinder.server.images.receiving import ReceivedFile
     from viewfinder.server.settings import ServerSettings
 
 LEFT_OVER_S = 86_400.0
@@ -45,14 +45,14 @@ class Uploads:
         folder.mkdir(parents=True, exist_ok=True)
         _remove_left_over(folder)
 
-    def accept(self, given: Received, caller: Caller) -> UploadRow:
+    def accept(self, given: ReceivedFile, caller: Caller) -> UploadRow:
         """Decodes a file that has arrived and keeps it; the caller's oldest images make room.
 
         Raises:
             PictureError: it is no picture, or over a limit; the file is removed.
         """
         try:
-            picture = checked(given, self._settings)
+            picture = decode_upload(given, self._settings)
             row = UploadRow(
                 id=str(uuid.uuid4()),
                 owner=caller.token,
@@ -93,9 +93,9 @@ class Uploads:
             raise UnknownName(f"there is no upload {upload!r}: send the image again")
         return self.folder / row.picture
 
-    def source(self, row: UploadRow) -> Source:
+    def source(self, row: UploadRow) -> PictureSource:
         """What its small copies are made from."""
-        return Source(row.picture, (self.folder / row.picture,), max(row.width, row.height), self._copies)
+        return PictureSource(row.picture, (self.folder / row.picture,), max(row.width, row.height), self._copies)
 
     def delete(self, upload: str, caller: Caller) -> None:
         """Forgets an upload, and its file if no other upload is the same picture.
@@ -125,7 +125,7 @@ class Uploads:
         return FileLock(str(self.folder / ".lock"))
 
 
-def checked(given: Received, settings: ServerSettings) -> Read:
+def decode_upload(given: ReceivedFile, settings: ServerSettings) -> Read:
     """A file that has arrived, decoded in the sandbox within the limits for uploads.
 
     Raises:

@@ -8,7 +8,7 @@ from pathlib import Path
 from viewfinder.server.problems import Problem
 
 
-def folder_below(root: int, folder: str, roots: Sequence[Path]) -> Path:
+def find_folder_below(root: int, folder: str, roots: Sequence[Path]) -> Path:
     """The folder (or file) `folder` of a root, absolute and with links followed.
 
     Raises:

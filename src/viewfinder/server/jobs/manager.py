@@ -21,9 +21,9 @@ from filelock import FileLock, Timeout
 from viewfinder.errors import DatabaseError, ViewfinderError
 from viewfinder.server.database import JobRow, JobRows
 from viewfinder.server.jobs.eta import Eta
-from viewfinder.server.jobs.folders import folder_below
+from viewfinder.server.jobs.folders import find_folder_below
 from viewfinder.server.jobs.process import Worker
-from viewfinder.server.jobs.telling import joined
+from viewfinder.server.jobs.telling import merge_reports
 from viewfinder.server.live_library import LiveLibrary
 from viewfinder.server.problems import Problem, not_found
 
@@ -195,7 +195,7 @@ class Jobs:
         if "uploaded" in what:
             names = [what["uploaded"]] if isinstance(what["uploaded"], str) else what["uploaded"]
             return {**job, "paths": [str(folder / "pictures" / Path(name).name) for name in names]}
-        place = folder_below(what["root"], what["folder"], self._settings.roots)
+        place = find_folder_below(what["root"], what["folder"], self._settings.roots)
         name = "/".join(filter(None, (self._settings.roots[what["root"]].name, what["folder"])))
         return {**job, "paths": [str(place)], "names": {**job["names"], str(place): name}}
 
@@ -294,7 +294,7 @@ class Jobs:
     async def _settle(self, id: str, last: Mapping[str, Any] | None, *, hopeless: bool) -> None:
         """Writes down what came of a run; a wish that comes in between is looked at too."""
         while (now := await asyncio.to_thread(self._rows.get, id)) is not None:
-            fields = settled(now, last, hopeless=hopeless, at=time.time())
+            fields = settle_job(now, last, hopeless=hopeless, at=time.time())
             row = await asyncio.to_thread(self._rows.change, id, only_if=(now.state,), **fields)
             if row is None or row.state == fields.get("state", now.state):
                 break
@@ -307,11 +307,11 @@ class Jobs:
         self._wake()
 
 
-def settled(now: JobRow, last: Mapping[str, Any] | None, *, hopeless: bool, at: float) -> dict[str, Any]:
+def settle_job(now: JobRow, last: Mapping[str, Any] | None, *, hopeless: bool, at: float) -> dict[str, Any]:
     """What to write down of a job after a run: `last` is the worker's last word, None if it died without one."""
     fields: dict[str, Any] = {}
     if last is not None and "report" in last:
-        fields["report"] = joined(now.report, last["report"])
+        fields["report"] = merge_reports(now.report, last["report"])
     if last is not None and last.get("stopped") is False and now.state != "cancelled":
         whole = now.done if now.total is None else now.total  # perhaps it ended before it could be stopped
         return {**fields, "state": "done", "done": whole, "total": whole, "ended": at}

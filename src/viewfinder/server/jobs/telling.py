@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from viewfinder.server.discreet import readable, without_paths
+from viewfinder.server.discreet import hide_paths, to_unicode
 
 if TYPE_CHECKING:
     from viewfinder.index.ingest import AddReport
@@ -19,22 +19,22 @@ SUMMED = ("added", "changed", "moved", "duplicates", "described", "made")
 """What several runs of one job add up to; of everything else the last run knows best."""
 
 
-def failed_file(path: str | Path, reason: str) -> dict[str, str]:
+def report_failure(path: str | Path, reason: str) -> dict[str, str]:
     """A file by its last name, and why it could not be read."""
-    return {"name": readable(Path(path).name), "reason": readable(without_paths(reason))}
+    return {"name": to_unicode(Path(path).name), "reason": to_unicode(hide_paths(reason))}
 
 
-def report_of_adding(report: AddReport) -> dict[str, Any]:
+def report_adding(report: AddReport) -> dict[str, Any]:
     """Counts, notes, and the first failures."""
     counts = ("found", "added", "changed", "moved", "unchanged", "duplicates", "quarantined", "described")
     return {
         **{name: getattr(report, name) for name in counts},
-        "notes": [without_paths(line) for line in report.notes],
+        "notes": [hide_paths(line) for line in report.notes],
         "failures": _first((failure.path, failure.reason) for failure in report.failures),
     }
 
 
-def report_of_filling(filled: Filled) -> dict[str, Any]:
+def report_filling(filled: Filled) -> dict[str, Any]:
     """How many pictures got regions, how many could not, and the first of those."""
     left_out = filled.left_out
     return {
@@ -44,7 +44,7 @@ def report_of_filling(filled: Filled) -> dict[str, Any]:
     }
 
 
-def joined(before: Mapping[str, Any] | None, last: Mapping[str, Any]) -> dict[str, Any]:
+def merge_reports(before: Mapping[str, Any] | None, last: Mapping[str, Any]) -> dict[str, Any]:
     """The report of a job that ran several times. What an earlier run took in, the last one found unchanged."""
     if before is None:
         return dict(last)
@@ -55,4 +55,4 @@ def joined(before: Mapping[str, Any] | None, last: Mapping[str, Any]) -> dict[st
 
 
 def _first(failures: Iterable[tuple[str | Path, str]]) -> list[dict[str, str]]:
-    return [failed_file(path, reason) for path, reason in list(failures)[:LISTED]]
+    return [report_failure(path, reason) for path, reason in list(failures)[:LISTED]]

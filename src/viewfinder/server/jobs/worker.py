@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from viewfinder.errors import BadInput, LibraryBusy, ViewfinderError
-from viewfinder.server.discreet import without_paths
-from viewfinder.server.jobs.telling import report_of_adding, report_of_filling
+from viewfinder.server.discreet import hide_paths
+from viewfinder.server.jobs.telling import report_adding, report_filling
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
@@ -47,19 +47,19 @@ def main() -> int:
     threading.Thread(target=_listen, args=(sys.stdin, stopping), daemon=True).start()
     names = {Path(path): str(name) for path, name in job.get("names", {}).items()}
     try:
-        tell(do(job, tell, stopping.is_set))
+        tell(run_job(job, tell, stopping.is_set))
     except ViewfinderError as error:
-        tell({"error": without_paths(str(error), names)})
+        tell({"error": hide_paths(str(error), names)})
     except Exception as error:
         import traceback
 
         traceback.print_exc()
-        what = without_paths(f"{type(error).__name__}: {error}", names)[:500]
+        what = hide_paths(f"{type(error).__name__}: {error}", names)[:500]
         tell({"error": f"something unforeseen happened ({what}); the server's log says more"})
     return 0
 
 
-def do(job: Mapping[str, Any], tell: Tell, should_stop: Callable[[], bool]) -> dict[str, Any]:
+def run_job(job: Mapping[str, Any], tell: Tell, should_stop: Callable[[], bool]) -> dict[str, Any]:
     """The work itself; waits as long as it takes for another process that writes to the library."""
     from viewfinder.library import Library
 
@@ -80,7 +80,7 @@ def _add(library: Library, job: Mapping[str, Any], tell: Tell, should_stop: Call
     report = library.add(*map(Path, job["paths"]), workers=1, progress=progress, should_stop=should_stop)
     if not report.stopped:
         _warm(library)
-    return {"report": report_of_adding(report), "stopped": report.stopped}
+    return {"report": report_adding(report), "stopped": report.stopped}
 
 
 def _prepare(library: Library, job: Mapping[str, Any], tell: Tell, should_stop: Callable[[], bool]) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _prepare(library: Library, job: Mapping[str, Any], tell: Tell, should_stop: 
         return {"stopped": True}
     space = retriever.query(retriever.begin()).space
     _warm(library, None if isinstance(space, str) else space)
-    return {"report": report_of_filling(filled), "stopped": False}
+    return {"report": report_filling(filled), "stopped": False}
 
 
 def _warm(library: Library, space: RegionSpace | None = None) -> None:

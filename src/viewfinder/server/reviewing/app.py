@@ -12,8 +12,8 @@ from fastapi import FastAPI
 from viewfinder import __version__
 from viewfinder.server import access, pages, problems
 from viewfinder.server.database import Database, TokenRows
-from viewfinder.server.reviewing.reviews import reviewing
-from viewfinder.server.reviewing.services import Reviewing
+from viewfinder.server.reviewing.reviews import open_reviews
+from viewfinder.server.reviewing.services import ReviewServices
 from viewfinder.server.routes import access as login
 from viewfinder.server.routes import health, review
 from viewfinder.server.services import Pool
@@ -40,12 +40,12 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with reviewing(file, images, told) as reviews, tempfile.TemporaryDirectory(prefix="viewfinder-") as scratch:
+        with open_reviews(file, images, told) as reviews, tempfile.TemporaryDirectory(prefix="viewfinder-") as scratch:
             # On this machine nobody needs a token: there is nothing to be left in a library.
             folder = Path(scratch) if settings.is_loopback else library_folder
             database = Database.open(database_url(folder, settings))
             tokens = access.Tokens(TokenRows(database), settings)
-            services = Reviewing(settings, Pool(settings.threads), tokens, reviews, Pool(2), Path(scratch))
+            services = ReviewServices(settings, Pool(settings.threads), tokens, reviews, Pool(2), Path(scratch))
             app.state.services = services
             try:
                 yield
@@ -63,7 +63,7 @@ def create_app(
         openapi_url=None,
     )
     problems.install(app)
-    access.install(app, lambda: getattr(app.state, "services", None))
+    access.install_access(app, lambda: getattr(app.state, "services", None))
     app.include_router(review.router)
     app.include_router(login.router)
     app.add_api_route("/api/v1/health/live", health.live, methods=["GET"])

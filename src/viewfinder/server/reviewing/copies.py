@@ -9,7 +9,7 @@ from viewfinder.errors import PictureError
 from viewfinder.pictures import picture_id, thumbnail
 
 
-def small_copy(file: Path, size: int, cache: Path) -> bytes:
+def make_small_copy(file: Path, size: int, cache: Path) -> bytes:
     """A JPEG of a picture, its longer side at most `size` pixels.
 
     Raises:

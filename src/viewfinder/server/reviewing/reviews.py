@@ -80,7 +80,7 @@ class Reviews:
 
 
 @contextmanager
-def reviewing(file: Path, images: Path | None, told: Callable[[str], None]) -> Iterator[Reviews]:
+def open_reviews(file: Path, images: Path | None, told: Callable[[str], None]) -> Iterator[Reviews]:
     """Opens a file of dialogues for one process at a time.
 
     Args:
@@ -97,12 +97,12 @@ def reviewing(file: Path, images: Path | None, told: Callable[[str], None]) -> I
         raise BadInput(f"{file}: no dialogue is in this file; name another")
     with _alone(review_file(file)):
         decided = read_reviews(review_file(file), told=told)
-        opened = Reviews(file, folder_at(images or images_of(file)), samples, decided)
+        opened = Reviews(file, folder_at(images or guess_images_folder(file)), samples, decided)
         _check_pictures(opened, told)
         yield opened
 
 
-def images_of(file: Path) -> Path:
+def guess_images_folder(file: Path) -> Path:
     """Where the pictures of a file most likely lie: `world` and `construct` put dialogues into DATA/chatsearch.
 
     >>> images_of(Path("data/chatsearch/tChat_train.jsonl")).as_posix(), images_of(Path("mine/x.jsonl")).as_posix()

@@ -9,11 +9,11 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from viewfinder.server.reviewing.reviews import Reviews
-from viewfinder.server.services import Guarding, Pool
+from viewfinder.server.services import BaseServices, Pool
 
 
 @dataclass(frozen=True)
-class Reviewing(Guarding):
+class ReviewServices(BaseServices):
     """`aside` reads pictures: a decision waits for none of them. `scratch` is a folder that goes when the app ends."""
 
     reviews: Reviews
@@ -21,11 +21,11 @@ class Reviewing(Guarding):
     scratch: Path
 
 
-def _reviewing(request: Request) -> Reviewing:
+def _reviewing(request: Request) -> ReviewServices:
     found = request.app.state.services
-    assert isinstance(found, Reviewing)
+    assert isinstance(found, ReviewServices)
     return found
 
 
-Reviewed = Annotated[Reviewing, Depends(_reviewing)]
+WithReviewServices = Annotated[ReviewServices, Depends(_reviewing)]
 """What is reviewed, as a route asks for it."""

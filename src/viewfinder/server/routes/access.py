@@ -12,7 +12,7 @@ from viewfinder.server.access.identity import COOKIE
 from viewfinder.server.access.tokens import NameTaken
 from viewfinder.server.problems import Problem, not_found, responses
 from viewfinder.server.schemas.access import Login, Me, Token, TokenIn, TokenList, TokenMade, TokenName
-from viewfinder.server.services import Guarded
+from viewfinder.server.services import WithBaseServices
 
 if TYPE_CHECKING:
     from viewfinder.server.database import TokenRow
@@ -26,7 +26,7 @@ REMEMBERED_S = 365 * 86_400
 @router.post(
     "/login", status_code=204, operation_id="log_in", summary="Log in: keep a token in a cookie", responses=responses()
 )
-async def log_in(given: Login, request: Request, services: Guarded) -> Response:
+async def log_in(given: Login, request: Request, services: WithBaseServices) -> Response:
     """Sets a cookie that scripts cannot read and other sites cannot use."""
     if await services.pool.run(services.tokens.caller, given.token) is None:
         raise Problem(401, "unauthorized", "this token is unknown, has been revoked or has expired")
@@ -46,7 +46,7 @@ async def log_out(request: Request) -> Response:
 
 
 @router.get("/me", operation_id="who_am_i", summary="Who calls, and what they may do", responses=responses())
-async def who_am_i(request: Request, services: Guarded) -> Me:
+async def who_am_i(request: Request, services: WithBaseServices) -> Me:
     """Answers everybody, so that a page knows whether to ask for a token."""
     caller: Caller | None = request.state.caller
     scopes = [] if caller is None else [scope for scope in SCOPES if scope in caller.scopes]
@@ -57,14 +57,14 @@ async def who_am_i(request: Request, services: Guarded) -> Me:
 
 
 @router.get("/tokens", operation_id="list_tokens", summary="All tokens, without their secrets", responses=responses())
-async def list_tokens(caller: Admin, services: Guarded) -> TokenList:
+async def list_tokens(caller: Admin, services: WithBaseServices) -> TokenList:
     """Revoked and expired ones too."""
     rows = await services.pool.run(services.tokens.all)
     return TokenList(tokens=[Token(**_told(row)) for row in rows])
 
 
 @router.post("/tokens", status_code=201, operation_id="add_token", summary="Make a token", responses=responses(409))
-async def add_token(given: TokenIn, caller: Admin, services: Guarded) -> TokenMade:
+async def add_token(given: TokenIn, caller: Admin, services: WithBaseServices) -> TokenMade:
     """The answer is the only place where the secret is ever shown."""
     try:
         made = await services.pool.run(services.tokens.create, given.name, given.scopes, given.days)
@@ -76,7 +76,7 @@ async def add_token(given: TokenIn, caller: Admin, services: Guarded) -> TokenMa
 @router.delete(
     "/tokens/{name}", status_code=204, operation_id="revoke_token", summary="Revoke a token", responses=responses(404)
 )
-async def revoke_token(name: Annotated[TokenName, Path()], caller: Admin, services: Guarded) -> Response:
+async def revoke_token(name: Annotated[TokenName, Path()], caller: Admin, services: WithBaseServices) -> Response:
     """From now on it is good for nothing (within seconds, where several servers share a database)."""
     if not await services.pool.run(services.tokens.revoke, name):
         raise not_found("token", name)

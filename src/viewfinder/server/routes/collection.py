@@ -26,7 +26,7 @@ from viewfinder.server.schemas.collection import (
     PrepareIn,
 )
 from viewfinder.server.schemas.events import event_schema
-from viewfinder.server.services import Served, Services
+from viewfinder.server.services import Services, WithServices
 
 router = APIRouter(prefix="/api/v1", tags=["collection"])
 
@@ -44,7 +44,7 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("/collection", operation_id="collection", summary="What the library holds", responses=responses())
-async def get_collection(caller: Reader, services: Served) -> Collection:
+async def get_collection(caller: Reader, services: WithServices) -> Collection:
     """Numbers, columns to filter by, and the folders below which pictures may be added."""
     return await services.pool.run(_summary, services)
 
@@ -56,7 +56,7 @@ async def get_collection(caller: Reader, services: Served) -> Collection:
     summary="Add a folder of the server",
     responses=responses(),
 )
-async def add_folder(given: AddFolder, caller: Admin, services: Served) -> Job:
+async def add_folder(given: AddFolder, caller: Admin, services: WithServices) -> Job:
     """Only below one of the roots that the server was started with. A job adds what is new or changed."""
     return _told(services, await services.pool.run(services.jobs.submit, "add", given.model_dump()))
 
@@ -68,20 +68,20 @@ async def add_folder(given: AddFolder, caller: Admin, services: Served) -> Job:
     summary="Make what a retriever reads of the pictures",
     responses=responses(),
 )
-async def prepare_retriever(given: PrepareIn, caller: Admin, services: Served) -> Job:
+async def prepare_retriever(given: PrepareIn, caller: Admin, services: WithServices) -> Job:
     """Regions, for those that look at them; that takes as long as adding the pictures did."""
     return _told(services, await services.pool.run(services.jobs.submit, "prepare", given.model_dump()))
 
 
 @router.get("/collection/jobs", operation_id="list_jobs", summary="Jobs, the newest first", responses=responses())
-async def list_jobs(caller: Reader, services: Served, n: Annotated[int, Query(ge=1, le=200)] = 50) -> JobPage:
+async def list_jobs(caller: Reader, services: WithServices, n: Annotated[int, Query(ge=1, le=200)] = 50) -> JobPage:
     """Those that wait and run, and those that have ended."""
     rows = await services.pool.run(services.jobs.page, n)
     return JobPage(jobs=[_told(services, row) for row in rows])
 
 
 @router.get("/collection/jobs/{id}", operation_id="get_job", summary="One job", responses=responses(404))
-async def get_job(id: Id, caller: Reader, services: Served) -> Job:
+async def get_job(id: Id, caller: Reader, services: WithServices) -> Job:
     """How far it is, and what came of it."""
     return _told(services, await services.pool.run(services.jobs.get, id))
 
@@ -93,7 +93,7 @@ async def get_job(id: Id, caller: Reader, services: Served) -> Job:
     response_class=EventSourceResponse,
     responses=_EVENTS | responses(404),
 )
-async def job_events(id: Id, caller: Reader, services: Served) -> EventSourceResponse:
+async def job_events(id: Id, caller: Reader, services: WithServices) -> EventSourceResponse:
     """`job`: as `GET /collection/jobs/{id}` gives it."""
     await services.pool.run(services.jobs.get, id)
     ending = anyio.Event()
@@ -103,7 +103,7 @@ async def job_events(id: Id, caller: Reader, services: Served) -> EventSourceRes
 @router.post(
     "/collection/jobs/{id}/pause", operation_id="pause_job", summary="Pause a job", responses=responses(404, 409)
 )
-async def pause_job(id: Id, caller: Admin, services: Served) -> Job:
+async def pause_job(id: Id, caller: Admin, services: WithServices) -> Job:
     """After the batch that is under way, a second or two."""
     return _told(services, await services.pool.run(services.jobs.pause, id))
 
@@ -111,7 +111,7 @@ async def pause_job(id: Id, caller: Admin, services: Served) -> Job:
 @router.post(
     "/collection/jobs/{id}/resume", operation_id="resume_job", summary="Go on with a job", responses=responses(404, 409)
 )
-async def resume_job(id: Id, caller: Admin, services: Served) -> Job:
+async def resume_job(id: Id, caller: Admin, services: WithServices) -> Job:
     """One that was paused goes on where it stopped; one that failed is tried again."""
     return _told(services, await services.pool.run(services.jobs.resume, id))
 
@@ -119,7 +119,7 @@ async def resume_job(id: Id, caller: Admin, services: Served) -> Job:
 @router.post(
     "/collection/jobs/{id}/cancel", operation_id="cancel_job", summary="End a job", responses=responses(404, 409)
 )
-async def cancel_job(id: Id, caller: Admin, services: Served) -> Job:
+async def cancel_job(id: Id, caller: Admin, services: WithServices) -> Job:
     """What it has added by then stays."""
     return _told(services, await services.pool.run(services.jobs.cancel, id))
 
@@ -132,22 +132,22 @@ async def cancel_job(id: Id, caller: Admin, services: Served) -> Job:
 )
 async def list_failures(
     caller: Reader,
-    services: Served,
+    services: WithServices,
     n: Annotated[int, Query(ge=1, le=500)] = 50,
     cursor: Annotated[str | None, Query(max_length=200, description="the `next` of the page before")] = None,
 ) -> Failures:
     """By their last names, each with the reason."""
-    return await services.pool.run(collection.failures, services.library, n, cursor)
+    return await services.pool.run(collection.list_failures, services.library, n, cursor)
 
 
 @router.post("/collection/facets", operation_id="facets", summary="Filters with counts", responses=responses())
-async def get_facets(given: FacetsIn, caller: Reader, services: Served) -> Facets:
+async def get_facets(given: FacetsIn, caller: Reader, services: WithServices) -> Facets:
     """The counts of a column are those under the filters of all other columns: what one would get by choosing it."""
-    return await services.pool.run(collection.facets, services.library, given.where)
+    return await services.pool.run(collection.count_facets, services.library, given.where)
 
 
 def _summary(services: Services) -> Collection:
-    return collection.summary(services.library, services.settings, jobs=services.jobs.waiting())
+    return collection.summarize_collection(services.library, services.settings, jobs=services.jobs.waiting())
 
 
 async def _events(services: Services, id: str, ending: anyio.Event) -> AsyncIterator[dict[str, str]]:

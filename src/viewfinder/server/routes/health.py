@@ -8,12 +8,12 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from viewfinder import __version__
 from viewfinder.errors import ViewfinderError
 from viewfinder.server.access.caller import Reader
-from viewfinder.server.discreet import without_paths
-from viewfinder.server.jobs.collection import snapshot_of
+from viewfinder.server.discreet import hide_paths
+from viewfinder.server.jobs.collection import current_snapshot
 from viewfinder.server.metrics import Metrics
 from viewfinder.server.problems import Problem, responses
 from viewfinder.server.schemas.collection import Health, Version
-from viewfinder.server.services import Served, Services
+from viewfinder.server.services import Services, WithServices
 
 router = APIRouter(prefix="/api/v1", tags=["health"])
 
@@ -25,7 +25,7 @@ async def live() -> Health:
 
 
 @router.get("/health/ready", operation_id="ready", summary="Whether it can serve", responses=responses())
-async def ready(services: Served) -> Health:
+async def ready(services: WithServices) -> Health:
     """The database answers and the pictures can be read; 503 says in `checks` what is not so. No token is needed."""
     checks = await services.pool.run(check, services)
     failed = [f"{name}: {said}" for name, said in checks.items() if said != "ok"]
@@ -44,7 +44,7 @@ async def ready(services: Served) -> Health:
         **responses(),
     },
 )
-async def get_metrics(request: Request, caller: Reader, services: Served) -> Response:
+async def get_metrics(request: Request, caller: Reader, services: WithServices) -> Response:
     """Requests by route and status, how long turns take, open talks, jobs."""
     metrics = request.app.state.metrics
     assert isinstance(metrics, Metrics)
@@ -63,9 +63,9 @@ def check(services: Services) -> dict[str, str]:
     try:
         services.database.check()
     except ViewfinderError as error:
-        checks["database"] = without_paths(str(error))
+        checks["database"] = hide_paths(str(error))
     try:
-        snapshot_of(services.library)  # without pictures it is ready for the first ones
+        current_snapshot(services.library)  # without pictures it is ready for the first ones
     except ViewfinderError as error:
-        checks["library"] = without_paths(str(error))
+        checks["library"] = hide_paths(str(error))
     return checks

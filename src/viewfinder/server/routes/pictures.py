@@ -16,12 +16,12 @@ from viewfinder.library import Library
 from viewfinder.server.access.caller import Admin, Reader, Writer
 from viewfinder.server.database.uploads import UploadRow
 from viewfinder.server.images import adding, receiving
-from viewfinder.server.images.browsing import browse
-from viewfinder.server.images.details import details
-from viewfinder.server.images.known import gone, known
-from viewfinder.server.images.originals import original
-from viewfinder.server.images.similar import similar
-from viewfinder.server.images.thumbnails import Source
+from viewfinder.server.images.browsing import browse_pictures as browse
+from viewfinder.server.images.details import describe_picture
+from viewfinder.server.images.known import find_picture, picture_gone
+from viewfinder.server.images.originals import find_original
+from viewfinder.server.images.similar import find_similar
+from viewfinder.server.images.thumbnails import PictureSource
 from viewfinder.server.problems import Problem, responses
 from viewfinder.server.schemas.pictures import (
     AddedPicture,
@@ -35,7 +35,7 @@ from viewfinder.server.schemas.pictures import (
     Upload,
     WhereInPicture,
 )
-from viewfinder.server.services import Served, Services
+from viewfinder.server.services import Services, WithServices
 
 router = APIRouter(prefix="/api/v1", tags=["pictures"])
 
@@ -77,7 +77,7 @@ _FILE: dict[int | str, dict[str, Any]] = {
     summary="Tiny copies of many pictures at once",
     responses=responses(),
 )
-async def placeholders(given: PlaceholdersIn, caller: Reader, services: Served) -> Placeholders:
+async def placeholders(given: PlaceholdersIn, caller: Reader, services: WithServices) -> Placeholders:
     """Only those that were made by now: a first thumbnail makes one."""
     return Placeholders(placeholders=await services.pool.run(services.thumbnails.placeholders, given.ids))
 
@@ -88,9 +88,9 @@ async def placeholders(given: PlaceholdersIn, caller: Reader, services: Served) 
     summary="All that is known of a picture",
     responses=responses(404),
 )
-async def picture_details(picture: PictureId, caller: Reader, services: Served) -> PictureDetails:
+async def picture_details(picture: PictureId, caller: Reader, services: WithServices) -> PictureDetails:
     """Facts of the file, captions, catalogue, and what the encoder sees."""
-    return await services.pool.run(details, services.library, picture, originals=services.settings.originals)
+    return await services.pool.run(describe_picture, services.library, picture, originals=services.settings.originals)
 
 
 @router.get(
@@ -103,7 +103,7 @@ async def picture_details(picture: PictureId, caller: Reader, services: Served) 
 async def picture_thumbnail(
     picture: PictureId,
     caller: Reader,
-    services: Served,
+    services: WithServices,
     size: AskedSize = Size.SMALL,
     if_none_match: Known = None,
 ) -> Response:
@@ -120,12 +120,12 @@ async def picture_thumbnail(
     responses={**responses(404, 410), **_FILE},
 )
 async def picture_original(
-    picture: PictureId, caller: Reader, services: Served, if_none_match: Known = None
+    picture: PictureId, caller: Reader, services: WithServices, if_none_match: Known = None
 ) -> Response:
     """The first of its files that still is the picture; only where the server allows it."""
     if not services.settings.originals:
         raise Problem(403, "no-originals", "this server gives no originals: start it with --originals")
-    found = await services.thumbnails.aside.run(original, services.library, picture)
+    found = await services.thumbnails.aside.run(find_original, services.library, picture)
     headers = _cached_as(picture)
     if _names(if_none_match, headers["ETag"]):
         return Response(status_code=304, headers=headers)
@@ -139,7 +139,7 @@ async def picture_original(
 
 
 @router.post("/pictures/browse", operation_id="browse_pictures", summary="Look around", responses=responses())
-async def browse_pictures(given: BrowseIn, caller: Reader, services: Served) -> Browsed:
+async def browse_pictures(given: BrowseIn, caller: Reader, services: WithServices) -> Browsed:
     """A page of pictures that nobody asked for, under filters if there are any."""
     return await services.pool.run(browse, services.library, given)
 
@@ -153,12 +153,12 @@ async def browse_pictures(given: BrowseIn, caller: Reader, services: Served) -> 
 async def similar_pictures(
     picture: PictureId,
     caller: Reader,
-    services: Served,
+    services: WithServices,
     n: Annotated[int, Query(ge=1, le=500)] = 20,
     cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,9}$", description="`next` of the page before")] = None,
 ) -> SimilarPictures:
     """By what it looks like; the picture itself is left out."""
-    return await services.pool.run(similar, services.library, picture, n=n, start=int(cursor or 0))
+    return await services.pool.run(find_similar, services.library, picture, n=n, start=int(cursor or 0))
 
 
 @router.get(
@@ -170,7 +170,7 @@ async def similar_pictures(
 async def where_in_picture(
     picture: PictureId,
     caller: Reader,
-    services: Served,
+    services: WithServices,
     text: Annotated[list[Words], Query(min_length=1, max_length=8, description="one or more, each by itself")],
 ) -> WhereInPicture:
     """A grid of regions with weights that add up to 1, for each text; the first look at a picture takes longest."""
@@ -184,12 +184,12 @@ async def where_in_picture(
 
 def _where(library: Library, picture: str, texts: tuple[str, ...], *, only_known: bool) -> WhereInPicture | None:
     """None where the picture was not looked at before, if only known ones are wanted."""
-    gallery, row = known(library, picture)
+    gallery, row = find_picture(library, picture)
     if not LOOKS.has_looked_at(gallery, picture):
         if only_known:
             return None
         if not any(FilePath(path).is_file() for path in gallery.snapshot.paths(row)):
-            raise gone(picture)
+            raise picture_gone(picture)
     looked = LOOKS.where(gallery, picture, texts)
     weights = zip(texts, looked.weights_tr.astype(float).round(5).tolist(), strict=True)
     return WhereInPicture(
@@ -205,12 +205,12 @@ def _where(library: Library, picture: str, texts: tuple[str, ...], *, only_known
     summary="Add a picture to the library",
     status_code=202,
     responses=responses(415),
-    openapi_extra=receiving.BODY,
+    openapi_extra=receiving.FILE_BODY,
 )
-async def add_picture(request: Request, caller: Admin, services: Served) -> AddedPicture:
+async def add_picture(request: Request, caller: Admin, services: WithServices) -> AddedPicture:
     """It is checked and kept at once; a job adds it. `job` is null where the library has it already."""
-    settings, folder = services.settings, adding.folder_of(services.library)
-    given = await receiving.received(request, folder, settings.upload_bytes, services.pool)
+    settings, folder = services.settings, adding.pictures_folder(services.library)
+    given = await receiving.receive_file(request, folder, settings.upload_bytes, services.pool)
     name = await services.thumbnails.aside.run(adding.keep_for_adding, services.library, given, settings)
     job = None if name is None else await services.pool.run(services.jobs.submit, "add", {"uploaded": name})
     return AddedPicture(picture=given.picture, job=None if job is None else job.id)
@@ -222,12 +222,12 @@ async def add_picture(request: Request, caller: Admin, services: Served) -> Adde
     summary="Send an image of one's own, to be shown to the search",
     status_code=201,
     responses=responses(415),
-    openapi_extra=receiving.BODY,
+    openapi_extra=receiving.FILE_BODY,
 )
-async def upload(request: Request, caller: Writer, services: Served) -> Upload:
+async def upload(request: Request, caller: Writer, services: WithServices) -> Upload:
     """It does not join the library. The oldest are forgotten when there are too many."""
     uploads = services.uploads
-    given = await receiving.received(request, uploads.folder, services.settings.upload_bytes, services.pool)
+    given = await receiving.receive_file(request, uploads.folder, services.settings.upload_bytes, services.pool)
     row = await services.thumbnails.aside.run(uploads.accept, given, caller)
     return await services.pool.run(_told, services, row)
 
@@ -242,7 +242,7 @@ async def upload(request: Request, caller: Writer, services: Served) -> Upload:
 async def upload_thumbnail(
     upload: UploadId,
     caller: Reader,
-    services: Served,
+    services: WithServices,
     size: AskedSize = Size.SMALL,
     if_none_match: Known = None,
 ) -> Response:
@@ -261,13 +261,13 @@ async def upload_thumbnail(
     response_class=Response,
     responses=responses(404),
 )
-async def delete_upload(upload: UploadId, caller: Writer, services: Served) -> None:
+async def delete_upload(upload: UploadId, caller: Writer, services: WithServices) -> None:
     """Turns that showed it say so when they are read again."""
     await services.pool.run(services.uploads.delete, upload, caller)
 
 
 async def _copy(
-    ready: bytes | Source, name: str, size: Size, if_none_match: str | None, services: Services
+    ready: bytes | PictureSource, name: str, size: Size, if_none_match: str | None, services: Services
 ) -> Response:
     """A small copy that is ready, or made now; 304 where the client has it."""
     headers = _cached_as(name)
@@ -296,5 +296,5 @@ def _told(services: Services, row: UploadRow) -> Upload:
         height=row.height,
         bytes=row.bytes,
         created=datetime.fromtimestamp(row.created, UTC),
-        known=adding.is_held(services.library, row.picture),
+        known=adding.is_in_library(services.library, row.picture),
     )

@@ -32,8 +32,8 @@ from viewfinder.server.schemas.sessions import (
     SessionTree,
     TurnIn,
 )
-from viewfinder.server.services import Served, Services
-from viewfinder.server.talks.turns import answers_what_is_open, question_of
+from viewfinder.server.services import Services, WithServices
+from viewfinder.server.talks.turns import answers_open_question, question_to_api
 
 router = APIRouter(prefix="/api/v1", tags=["sessions"])
 
@@ -64,7 +64,7 @@ _LINES: dict[int | str, dict[str, Any]] = {
 
 @router.get("/sessions", operation_id="list_sessions", summary="Talks, the last used first", responses=responses())
 async def list_sessions(
-    caller: Reader, services: Served, n: Annotated[int, Query(ge=1, le=200)] = 50, cursor: Cursor = None
+    caller: Reader, services: WithServices, n: Annotated[int, Query(ge=1, le=200)] = 50, cursor: Cursor = None
 ) -> SessionPage:
     """One's own; all of them with the scope admin."""
     return await services.pool.run(services.talks.page, caller, n, cursor)
@@ -73,7 +73,7 @@ async def list_sessions(
 @router.post(
     "/sessions", status_code=201, operation_id="create_session", summary="Begin a talk", responses=responses(409)
 )
-async def create_session(given: SessionIn, caller: Writer, services: Served) -> Session:
+async def create_session(given: SessionIn, caller: Writer, services: WithServices) -> Session:
     """A new talk; without a name, it is called what is said first."""
     return await services.pool.run(services.talks.create, caller, given)
 
@@ -85,19 +85,19 @@ async def create_session(given: SessionIn, caller: Writer, services: Served) -> 
     summary="Go on with an exported talk",
     responses=responses(409),
 )
-async def import_session(document: Exported, caller: Writer, services: Served) -> SessionTree:
+async def import_session(document: Exported, caller: Writer, services: WithServices) -> SessionTree:
     """A new talk, as the document says it went."""
     return await services.pool.run(services.talks.import_, caller, document)
 
 
 @router.get("/sessions/{id}", operation_id="get_session", summary="A talk and its turns", responses=responses(404))
-async def get_session(id: Id, caller: Reader, services: Served) -> SessionTree:
+async def get_session(id: Id, caller: Reader, services: WithServices) -> SessionTree:
     """All branches."""
     return await services.pool.run(services.talks.tree, caller, id)
 
 
 @router.patch("/sessions/{id}", operation_id="change_session", summary="Change a talk", responses=responses(404, 409))
-async def change_session(id: Id, change: SessionChange, caller: Writer, services: Served) -> Session:
+async def change_session(id: Id, change: SessionChange, caller: Writer, services: WithServices) -> Session:
     """Another name; or another retriever, questioner, filter or leaning from now on."""
     return await services.pool.run(services.talks.change, caller, id, change, public=True)
 
@@ -105,7 +105,7 @@ async def change_session(id: Id, change: SessionChange, caller: Writer, services
 @router.delete(
     "/sessions/{id}", status_code=204, operation_id="delete_session", summary="Forget a talk", responses=responses(404)
 )
-async def delete_session(id: Id, caller: Writer, services: Served) -> None:
+async def delete_session(id: Id, caller: Writer, services: WithServices) -> None:
     """With all that was said in it; what was marked as found is kept."""
     await services.pool.run(services.talks.delete, caller, id, public=True)
 
@@ -113,7 +113,7 @@ async def delete_session(id: Id, caller: Writer, services: Served) -> None:
 @router.get(
     "/sessions/{id}/export", operation_id="export_session", summary="A talk as a document", responses=responses(404)
 )
-async def export_session(id: Id, caller: Reader, services: Served) -> Exported:
+async def export_session(id: Id, caller: Reader, services: WithServices) -> Exported:
     """What `POST /sessions/import` takes."""
     return await services.pool.run(services.talks.export, caller, id)
 
@@ -126,12 +126,12 @@ async def export_session(id: Id, caller: Reader, services: Served) -> Exported:
     response_model=Results,
     responses=responses(404, 409),
 )
-async def take_turn(id: Id, turn: TurnIn, caller: Writer, services: Served, later: BackgroundTasks) -> Response:
+async def take_turn(id: Id, turn: TurnIn, caller: Writer, services: WithServices, later: BackgroundTasks) -> Response:
     """The results at once; the question after it is chosen while they travel, and comes by events.
 
     Whoever goes on before that is not held up: nothing is asked then.
     """
-    if answers_what_is_open(turn):
+    if answers_open_question(turn):
         await _known(await services.pool.run(services.talks.open_question, caller, id, public=True))
     results = await services.pool.run(services.talks.take, caller, id, turn, public=True)
     later.add_task(services.pool.run, services.talks.choice, id, results.turn)
@@ -149,7 +149,7 @@ async def get_turn(
     id: Id,
     number: Turn,
     caller: Reader,
-    services: Served,
+    services: WithServices,
     n: Annotated[int | None, Query(ge=1, le=500, description="results; by default as many as the talk has")] = None,
     cursor: Cursor = None,
     retriever: Annotated[str | None, Query(max_length=200, description="as another one would have it")] = None,
@@ -169,7 +169,7 @@ async def get_turn(
     responses=responses(404, 409),
 )
 async def edit_turn(
-    id: Id, number: Turn, turn: TurnIn, caller: Writer, services: Served, later: BackgroundTasks
+    id: Id, number: Turn, turn: TurnIn, caller: Writer, services: WithServices, later: BackgroundTasks
 ) -> Response:
     """On a branch of its own, where all that followed is said again; the old branch stays."""
     return await _edited(id, number, turn, caller, services, later)
@@ -182,7 +182,7 @@ async def edit_turn(
     response_model=Replay,
     responses=responses(404, 409),
 )
-async def delete_turn(id: Id, number: Turn, caller: Writer, services: Served, later: BackgroundTasks) -> Response:
+async def delete_turn(id: Id, number: Turn, caller: Writer, services: WithServices, later: BackgroundTasks) -> Response:
     """On a branch of its own, where all that followed is said again; the old branch stays."""
     return await _edited(id, number, None, caller, services, later)
 
@@ -194,7 +194,7 @@ async def delete_turn(id: Id, number: Turn, caller: Writer, services: Served, la
     response_class=EventSourceResponse,
     responses=_EVENTS | responses(404, 409),
 )
-async def turn_events(id: Id, number: Turn, caller: Reader, services: Served) -> EventSourceResponse:
+async def turn_events(id: Id, number: Turn, caller: Reader, services: WithServices) -> EventSourceResponse:
     """`question` {"question": Question or null}; `why` {"why": {picture: reasons}}, in a few batches; `done` {}."""
     shown = await services.pool.run(services.talks.shown, caller, id, number)
     events = _events(services, caller, id, number, shown)
@@ -211,7 +211,7 @@ async def turn_events(id: Id, number: Turn, caller: Reader, services: Served) ->
     response_class=EventSourceResponse,
     responses=_REPLY | responses(404, 409),
 )
-async def reply_events(id: Id, number: Turn, caller: Reader, services: Served) -> EventSourceResponse:
+async def reply_events(id: Id, number: Turn, caller: Reader, services: WithServices) -> EventSourceResponse:
     """`words` {"text": the next piece}, to be joined without anything between; `done` {"text": all of it}.
 
     There are no words where a turn is answered with pictures, as it always is by retrievers that do not speak.
@@ -230,7 +230,7 @@ async def reply_events(id: Id, number: Turn, caller: Reader, services: Served) -
     summary="What the retriever of a talk sees in a picture",
     responses=responses(404, 409),
 )
-async def picture_attributes(id: Id, picture: Picture, caller: Reader, services: Served) -> PictureAttributes:
+async def picture_attributes(id: Id, picture: Picture, caller: Reader, services: WithServices) -> PictureAttributes:
     """What is read with it when it is picked; a turn may say others. Nothing where the retriever reads none."""
     return await services.pool.run(services.talks.attributes, caller, id, picture)
 
@@ -242,7 +242,7 @@ async def picture_attributes(id: Id, picture: Picture, caller: Reader, services:
     summary="This is the one",
     responses=responses(404, 409),
 )
-async def found_it(id: Id, given: Found, caller: Writer, services: Served) -> FoundAnswer:
+async def found_it(id: Id, given: Found, caller: Writer, services: WithServices) -> FoundAnswer:
     """Noted with the talk as it was, as data to learn from."""
     return await services.pool.run(services.talks.found, caller, id, given, public=True)
 
@@ -254,7 +254,7 @@ async def found_it(id: Id, given: Found, caller: Writer, services: Served) -> Fo
     response_class=StreamingResponse,
     responses=_LINES | responses(),
 )
-async def feedback(caller: Admin, services: Served) -> StreamingResponse:
+async def feedback(caller: Admin, services: WithServices) -> StreamingResponse:
     """A line each: the picture, its rank, and the talk that led there."""
     return StreamingResponse(services.talks.feedback_lines(), media_type="application/jsonl")
 
@@ -275,7 +275,7 @@ async def _edited(
 async def _events(
     services: Services, caller: Caller, id: str, number: int, shown: tuple[str, ...]
 ) -> AsyncIterator[dict[str, str]]:
-    question = question_of(await _known(await services.pool.run(services.talks.choice, id, number)))
+    question = question_to_api(await _known(await services.pool.run(services.talks.choice, id, number)))
     yield _event("question", {"question": None if question is None else question.model_dump()})
     if shown:
         view = await services.pool.run(services.talks.view, caller, id, number)

@@ -21,7 +21,7 @@ from viewfinder.server.schemas.studies import (
     StudyPlan,
     TrialEnd,
 )
-from viewfinder.server.services import Pool, Served
+from viewfinder.server.services import Pool, WithServices
 
 router = APIRouter(prefix="/api/v1/studies", tags=["studies"])
 
@@ -38,19 +38,19 @@ ZIP = "application/zip"
 
 
 @router.post("", status_code=201, operation_id="create_study", summary="Begin a study", responses=responses(409))
-async def create(plan: StudyPlan, services: Served, _: Admin) -> Study:
+async def create(plan: StudyPlan, services: WithServices, _: Admin) -> Study:
     """Everything the plan names is checked now. The page for participants is at /study/{id}."""
     return await services.pool.run(services.studies.create, plan)
 
 
 @router.get("", operation_id="list_studies", summary="All studies", responses=responses())
-async def everything(services: Served, _: Admin) -> StudyList:
+async def everything(services: WithServices, _: Admin) -> StudyList:
     """The newest first, with their plans."""
     return StudyList(studies=await services.pool.run(services.studies.all))
 
 
 @router.get("/{study}", operation_id="get_study", summary="What a study asks of people", responses=responses(404))
-async def public(study: StudyId, services: Served, _: Reader) -> PublicStudy:
+async def public(study: StudyId, services: WithServices, _: Reader) -> PublicStudy:
     """What one may know before taking part; not which retrievers it is about."""
     return await services.pool.run(services.studies.public, study)
 
@@ -58,13 +58,13 @@ async def public(study: StudyId, services: Served, _: Reader) -> PublicStudy:
 @router.post(
     "/{study}/close", operation_id="close_study", summary="Take no more participants", responses=responses(404)
 )
-async def close(study: StudyId, services: Served, _: Admin) -> Study:
+async def close(study: StudyId, services: WithServices, _: Admin) -> Study:
     """Who has begun may go on to the end."""
     return await services.pool.run(services.studies.close, study)
 
 
 @router.get("/{study}/figures", operation_id="study_figures", summary="What it came to", responses=responses(404))
-async def figures(study: StudyId, services: Served, _: Admin, count: Counted = "every") -> StudyFigures:
+async def figures(study: StudyId, services: WithServices, _: Admin, count: Counted = "every") -> StudyFigures:
     """The measures of simulated users, with intervals; two retrievers also as paired differences."""
     return await services.pool.run(services.studies.figures, study, count)
 
@@ -79,7 +79,7 @@ async def figures(study: StudyId, services: Served, _: Admin, count: Counted = "
         200: {"description": "The study, then a line a participant", "content": {JSON_LINES: {}}},
     },
 )
-async def export(study: StudyId, services: Served, _: Admin) -> StreamingResponse:
+async def export(study: StudyId, services: WithServices, _: Admin) -> StreamingResponse:
     """Plan, consent texts, trials, talks, and the ranks of every round."""
     lines = await services.pool.run(services.studies.lines, study)
     return StreamingResponse(_streamed(lines, services.pool), media_type=JSON_LINES, headers=_attached("study.jsonl"))
@@ -92,7 +92,7 @@ async def export(study: StudyId, services: Served, _: Admin) -> StreamingRespons
     response_class=Response,
     responses={**responses(404, 409), 200: {"description": "A run folder a retriever", "content": {ZIP: {}}}},
 )
-async def runs(study: StudyId, services: Served, _: Admin, count: Counted = "every") -> Response:
+async def runs(study: StudyId, services: WithServices, _: Admin, count: Counted = "every") -> Response:
     """A zip file with a folder a retriever, as `viewfinder evaluate` writes and `viewfinder compare` reads them."""
     archive = await services.pool.run(services.studies.archive, study, count)
     return Response(archive, media_type=ZIP, headers=_attached("study-runs.zip"))
@@ -105,7 +105,7 @@ async def runs(study: StudyId, services: Served, _: Admin, count: Counted = "eve
     summary="Take part",
     responses=responses(404, 409),
 )
-async def join(study: StudyId, consent: Consent, services: Served, _: Writer) -> Participation:
+async def join(study: StudyId, consent: Consent, services: WithServices, _: Writer) -> Participation:
     """The consent text is kept as it was agreed to. The id in the answer is all that is known of a participant."""
     del consent  # only true passes
     return await services.pool.run(services.studies.join, study)
@@ -117,7 +117,7 @@ async def join(study: StudyId, consent: Consent, services: Served, _: Writer) ->
     summary="The trial that is next or under way",
     responses=responses(404),
 )
-async def trial(study: StudyId, participant: ParticipantId, services: Served, _: Reader) -> Participation:
+async def trial(study: StudyId, participant: ParticipantId, services: WithServices, _: Reader) -> Participation:
     """Everything a page needs to go on where it was."""
     return await services.pool.run(services.studies.participation, study, participant)
 
@@ -129,7 +129,7 @@ async def trial(study: StudyId, participant: ParticipantId, services: Served, _:
     responses=responses(404, 409),
 )
 async def start(
-    study: StudyId, participant: ParticipantId, trial: TrialId, services: Served, _: Writer
+    study: StudyId, participant: ParticipantId, trial: TrialId, services: WithServices, _: Writer
 ) -> Participation:
     """The picture comes into view, and the time runs."""
     return await services.pool.run(services.studies.start, study, participant, trial)
@@ -143,7 +143,7 @@ async def start(
     responses=responses(404, 409),
 )
 async def take(
-    study: StudyId, participant: ParticipantId, trial: TrialId, turn: TurnIn, services: Served, _: Writer
+    study: StudyId, participant: ParticipantId, trial: TrialId, turn: TurnIn, services: WithServices, _: Writer
 ) -> Participation:
     """Which turns there are depends on the study's task; no more are taken than it has rounds."""
     return await services.pool.run(services.studies.take, study, participant, trial, turn)
@@ -156,7 +156,7 @@ async def take(
     responses=responses(404, 409),
 )
 async def end(
-    study: StudyId, participant: ParticipantId, trial: TrialId, given: TrialEnd, services: Served, _: Writer
+    study: StudyId, participant: ParticipantId, trial: TrialId, given: TrialEnd, services: WithServices, _: Writer
 ) -> Participation:
     """Ends the trial; the answer has the next one."""
     return await services.pool.run(services.studies.end, study, participant, trial, given.found)

@@ -131,7 +131,7 @@ class SeenPicture(BaseModel):
     height: int
 
 
-class Said(BaseModel):
+class TrialTurn(BaseModel):
     """A turn of this trial: `pictures` are those liked or rejected, `question` what an answer is to."""
 
     kind: Literal["say", "answer", "like", "reject"]
@@ -161,7 +161,7 @@ class Trial(BaseModel):
     target: SeenPicture | None
     seconds_left: float | None
     rounds_left: int
-    said: list[Said]
+    said: list[TrialTurn]
     results: list[SeenPicture] | None
     question: Asked | None
 

@@ -21,7 +21,7 @@ TalkOf = Callable[[str], dict[str, Any]]
 """The conversation of a session, as JSON."""
 
 
-def as_lines(study: StudyRow, rows: StudyRows, talk_of: TalkOf) -> Iterator[str]:
+def export_lines(study: StudyRow, rows: StudyRows, talk_of: TalkOf) -> Iterator[str]:
     """The study with its plan and targets, then one line a participant: consent, trials, talks and ranks.
 
     Ranks are 0-based, [best, worst] where scores tie, one pair a round.
@@ -52,7 +52,7 @@ def _trial(row: TrialRow, retrievers: Sequence[str], talk_of: TalkOf) -> dict[st
     }
 
 
-def as_archive(runs: Sequence[Run]) -> bytes:
+def export_archive(runs: Sequence[Run]) -> bytes:
     """The runs as a zip file, a folder each."""
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory() as scratch, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:

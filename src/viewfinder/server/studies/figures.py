@@ -22,7 +22,7 @@ from viewfinder.evaluation.results import Provenance, described_machine, result_
 from viewfinder.evaluation.task import Talk
 from viewfinder.metrics import Interval, bootstrap_interval, carried, difference_interval, permutation_test
 from viewfinder.server.schemas.studies import ArmFigures, DifferenceOut, FigureOut, StudyFigures
-from viewfinder.server.studies.plan import Settled
+from viewfinder.server.studies.plan import SettledPlan
 
 Count = Literal["every", "best"]
 
@@ -37,7 +37,7 @@ AT_MOST = 11
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedTrial:
     """A trial that has ended: 0-based ranks of its target after each round, at best and at worst."""
 
     pair: str
@@ -53,11 +53,11 @@ class Ended:
         return float(len(self.ranks)) if self.outcome == FOUND else float("inf")
 
 
-def counted(trials: Sequence[Ended], count: Count) -> list[Ended]:
+def select_trials(trials: Sequence[EndedTrial], count: Count) -> list[EndedTrial]:
     """The trials that count: every one, or of each target and retriever the best."""
     if count == "every":
         return list(trials)
-    best: dict[tuple[str, int], Ended] = {}
+    best: dict[tuple[str, int], EndedTrial] = {}
     for trial in trials:
         key = (trial.target, trial.arm)
         if key not in best or _standing(trial) < _standing(best[key]):
@@ -65,12 +65,12 @@ def counted(trials: Sequence[Ended], count: Count) -> list[Ended]:
     return list(best.values())
 
 
-def _standing(trial: Ended) -> tuple[float, float]:
+def _standing(trial: EndedTrial) -> tuple[float, float]:
     """Less is better: rounds until it was found, then the best mean rank that it ever had."""
     return trial.found_after, min((sum(bounds) / 2 for bounds in trial.ranks), default=float("inf"))
 
 
-def rank_table(trials: Sequence[Ended], rounds: int, pictures: int) -> RankTable:
+def rank_table(trials: Sequence[EndedTrial], rounds: int, pictures: int) -> RankTable:
     """The ranks of these trials, as simulated users get theirs (`evaluation.conversing`).
 
     A trial that ended early keeps its last rank for the rounds that are left; one that never began has the rank of a
@@ -84,12 +84,12 @@ def rank_table(trials: Sequence[Ended], rounds: int, pictures: int) -> RankTable
     return RankTable(carried(best_st), carried(worst_st), pictures)
 
 
-def found_by(trials: Sequence[Ended], rounds: int) -> Float[np.ndarray, "s t"]:
+def found_by_round(trials: Sequence[EndedTrial], rounds: int) -> Float[np.ndarray, "s t"]:
     """1 where the participant had found the picture at this round or before, else 0."""
     return np.array([[float(trial.found_after <= turn + 1) for turn in range(rounds)] for trial in trials])
 
 
-def runs_of(settled: Settled, trials: Sequence[Ended]) -> list[Run]:
+def make_runs(settled: SettledPlan, trials: Sequence[EndedTrial]) -> list[Run]:
     """One run a retriever that has any trial, like those that `viewfinder evaluate` writes."""
     runs = []
     for arm, retriever in enumerate(settled.plan.retrievers):
@@ -108,10 +108,10 @@ def runs_of(settled: Settled, trials: Sequence[Ended]) -> list[Run]:
     return runs
 
 
-def study_figures(settled: Settled, trials: Sequence[Ended], count: Count) -> StudyFigures:
+def study_figures(settled: SettledPlan, trials: Sequence[EndedTrial], count: Count) -> StudyFigures:
     """All figures of a study so far."""
-    trials = counted(trials, count)
-    runs = {run.provenance.system: run for run in runs_of(settled, trials)}
+    trials = select_trials(trials, count)
+    runs = {run.provenance.system: run for run in make_runs(settled, trials)}
     return StudyFigures(
         name=settled.plan.name,
         count=count,
@@ -124,7 +124,7 @@ def study_figures(settled: Settled, trials: Sequence[Ended], count: Count) -> St
     )
 
 
-def _arm(settled: Settled, retriever: str, run: Run | None, trials: Sequence[Ended]) -> ArmFigures:
+def _arm(settled: SettledPlan, retriever: str, run: Run | None, trials: Sequence[EndedTrial]) -> ArmFigures:
     measured = [] if run is None else [figure.measure for task in run.tasks for figure in task.figures]
     return ArmFigures(
         retriever=retriever,
@@ -138,10 +138,10 @@ def _arm(settled: Settled, retriever: str, run: Run | None, trials: Sequence[End
     )
 
 
-def _found_figures(settled: Settled, trials: Sequence[Ended]) -> list[FigureOut]:
+def _found_figures(settled: SettledPlan, trials: Sequence[EndedTrial]) -> list[FigureOut]:
     if not trials:
         return []
-    found_st = found_by(trials, settled.plan.rounds)
+    found_st = found_by_round(trials, settled.plan.rounds)
     return [
         _figure(FOUND, _at(settled, turn), bootstrap_interval(found_st[:, turn]), len(trials))
         for turn in _rounds(settled)
@@ -152,7 +152,7 @@ def _figure(metric: str, at: str, interval: Interval, trials: int) -> FigureOut:
     return FigureOut(metric=metric, at=at, mean=interval.mean, low=interval.low, high=interval.high, trials=trials)
 
 
-def _differences(settled: Settled, runs: Sequence[Run], trials: Sequence[Ended]) -> list[DifferenceOut]:
+def _differences(settled: SettledPlan, runs: Sequence[Run], trials: Sequence[EndedTrial]) -> list[DifferenceOut]:
     """The second retriever beside the first, on whole pairs; found by people first, then by ranks."""
     first, second = ({trial.pair: trial for trial in trials if trial.arm == arm} for arm in (0, 1))
     pairs = [pair for pair in first if pair in second]
@@ -167,8 +167,10 @@ def _differences(settled: Settled, runs: Sequence[Run], trials: Sequence[Ended])
     return [*found, *ranked]
 
 
-def _found_differences(settled: Settled, first: Sequence[Ended], second: Sequence[Ended]) -> list[DifferenceOut]:
-    first_pt, second_pt = found_by(first, settled.plan.rounds), found_by(second, settled.plan.rounds)
+def _found_differences(
+    settled: SettledPlan, first: Sequence[EndedTrial], second: Sequence[EndedTrial]
+) -> list[DifferenceOut]:
+    first_pt, second_pt = found_by_round(first, settled.plan.rounds), found_by_round(second, settled.plan.rounds)
     found = []
     for turn in _rounds(settled):
         first_p, second_p = first_pt[:, turn], second_pt[:, turn]
@@ -194,7 +196,7 @@ def _difference(
     )
 
 
-def _task(settled: Settled, trials: Sequence[Ended]) -> Task:
+def _task(settled: SettledPlan, trials: Sequence[EndedTrial]) -> Task:
     plan = settled.plan
     depths = sorted({1, 5, 10, plan.n})
     return Task(
@@ -210,23 +212,23 @@ def _task(settled: Settled, trials: Sequence[Ended]) -> Task:
     )
 
 
-def _provenance(settled: Settled, retriever: str) -> Provenance:
+def _provenance(settled: SettledPlan, retriever: str) -> Provenance:
     asks = "" if settled.plan.asks == "none" else settled.plan.asks
     return Provenance(
         system=retriever, data=settled.plan.name, encoder=settled.encoder, user="people", questioner=asks, seed=0
     )
 
 
-def _rounds(settled: Settled) -> list[int]:
+def _rounds(settled: SettledPlan) -> list[int]:
     """The rounds that figures are given for, from 0: all, or some of a long study, first and last among them."""
     rounds = settled.plan.rounds
     return [int(turn) for turn in np.linspace(0, rounds - 1, min(rounds, AT_MOST)).round()]
 
 
-def _first(settled: Settled) -> int:
+def _first(settled: SettledPlan) -> int:
     """The number of the first round: a description before any question is round 0, as ChatIR counts."""
     return 0 if settled.plan.task == "answer" else 1
 
 
-def _at(settled: Settled, turn: int) -> str:
+def _at(settled: SettledPlan, turn: int) -> str:
     return f"round {turn}" if _first(settled) == 0 else f"turn {turn + 1}"

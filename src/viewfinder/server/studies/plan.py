@@ -17,7 +17,7 @@ from viewfinder.server.schemas.sessions import Strict
 from viewfinder.server.schemas.studies import Drawn, StudyPlan
 
 
-class Settled(Strict):
+class SettledPlan(Strict):
     """A plan with what was settled when the study began: the pictures, and the collection they are ranked in."""
 
     plan: StudyPlan
@@ -26,7 +26,7 @@ class Settled(Strict):
     encoder: str
 
 
-def drawn(ids: Sequence[str], draw: Drawn) -> list[str]:
+def draw_targets(ids: Sequence[str], draw: Drawn) -> list[str]:
     """Some of these pictures, the same for the same collection and seed.
 
     Raises:
@@ -39,7 +39,7 @@ def drawn(ids: Sequence[str], draw: Drawn) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Assigned:
+class AssignedTrial:
     """One trial to come: its number (from 1), the picture to look for, and which of the plan's retrievers searches."""
 
     number: int
@@ -47,12 +47,12 @@ class Assigned:
     arm: int
 
 
-def group_of(settled: Settled, participant: int) -> int:
+def participant_group(settled: SettledPlan, participant: int) -> int:
     """The group of a participant: trials of one group on one picture differ in the retriever alone."""
     return (participant - 1) // len(settled.plan.retrievers)
 
 
-def assigned(settled: Settled, participant: int) -> list[Assigned]:
+def assign_trials(settled: SettledPlan, participant: int) -> list[AssignedTrial]:
     """The trials of a participant (numbered from 1), in their order.
 
     Participants come in groups of as many as there are retrievers. A group shares its pictures (the next ones of the
@@ -60,11 +60,11 @@ def assigned(settled: Settled, participant: int) -> list[Assigned]:
     picture, and who begins with which goes round within the group.
     """
     arms = len(settled.plan.retrievers)
-    group = group_of(settled, participant)
+    group = participant_group(settled, participant)
     count = len(settled.targets)
     size = min(settled.plan.per_participant or count, count)
     order = np.random.default_rng(group).permutation(size).tolist()
     return [
-        Assigned(place + 1, settled.targets[(group * size + which) % count], (place + participant - 1) % arms)
+        AssignedTrial(place + 1, settled.targets[(group * size + which) % count], (place + participant - 1) % arms)
         for place, which in enumerate(order)
     ]

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from viewfinder.conversation import Answer, Conversation, Like, Question, Reject, Say, Turn
 from viewfinder.server.problems import Problem
 from viewfinder.server.schemas.sessions import AnswerTurn, LikeTurn, RejectTurn, SayTurn, TurnIn
-from viewfinder.server.schemas.studies import Kind, Said
+from viewfinder.server.schemas.studies import Kind, TrialTurn
 
 
 @dataclass(frozen=True)
-class Course:
+class TrialProgress:
     """The course of a trial: its talk so far."""
 
     talk: Conversation = field(default_factory=Conversation)
@@ -36,12 +36,12 @@ class Course:
         """Every picture that was among the results."""
         return frozenset(picture for node in self.talk.nodes for picture in node.shown)
 
-    def said(self) -> list[Said]:
+    def said(self) -> list[TrialTurn]:
         """The turns so far."""
         return [_said(node.turn) for node in self.talk.nodes if node.turn is not None]
 
 
-def allowed(task: Kind, turn: TurnIn, course: Course) -> TurnIn:
+def check_turn(task: Kind, turn: TurnIn, course: TrialProgress) -> TurnIn:
     """The turn as it is taken.
 
     Raises:
@@ -64,28 +64,28 @@ def allowed(task: Kind, turn: TurnIn, course: Course) -> TurnIn:
             raise Problem(422, "not-in-this-study", _offered(task, course))
 
 
-def _offered(task: Kind, course: Course) -> str:
+def _offered(task: Kind, course: TrialProgress) -> str:
     if task == "feedback":
         return "this study takes the turns say, like and reject"
     now = "answer" if task == "answer" and course.question is not None else "say"
     return f"at this point of the study the turn is: {now}"
 
 
-def _check_seen(pictures: list[str], course: Course) -> None:
+def _check_seen(pictures: list[str], course: TrialProgress) -> None:
     strange = [picture for picture in pictures if picture not in course.seen]
     if strange:
         raise Problem(422, "not-shown", f"{strange[0]} was not among the results of this trial")
 
 
-def _said(turn: Turn) -> Said:
+def _said(turn: Turn) -> TrialTurn:
     match turn:
         case Say(text):
-            return Said(kind="say", text=text, pictures=[], question=None)
+            return TrialTurn(kind="say", text=text, pictures=[], question=None)
         case Answer(question, text):
-            return Said(kind="answer", text=text, pictures=[], question=question.text)
+            return TrialTurn(kind="answer", text=text, pictures=[], question=question.text)
         case Like(picture, text):
-            return Said(kind="like", text=text, pictures=[picture], question=None)
+            return TrialTurn(kind="like", text=text, pictures=[picture], question=None)
         case Reject(pictures, text):
-            return Said(kind="reject", text=text, pictures=list(pictures), question=None)
+            return TrialTurn(kind="reject", text=text, pictures=list(pictures), question=None)
         case _:
             raise ValueError(f"{turn} is no turn of a study")

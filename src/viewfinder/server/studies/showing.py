@@ -5,10 +5,10 @@ from __future__ import annotations
 from viewfinder.index import Snapshot
 from viewfinder.server.database import TrialRow
 from viewfinder.server.schemas.studies import Asked, SeenPicture, StudyPlan, Trial
-from viewfinder.server.studies.rules import Course
+from viewfinder.server.studies.rules import TrialProgress
 
 
-def shown_trial(plan: StudyPlan, row: TrialRow, course: Course, snapshot: Snapshot, now: float) -> Trial:
+def show_trial(plan: StudyPlan, row: TrialRow, course: TrialProgress, snapshot: Snapshot, now: float) -> Trial:
     """The trial at the moment `now`."""
     left = seconds_left(plan, row, course, now)
     in_view = row.started is not None and (plan.target == "shown" or left is not None)
@@ -27,7 +27,7 @@ def shown_trial(plan: StudyPlan, row: TrialRow, course: Course, snapshot: Snapsh
     )
 
 
-def seconds_left(plan: StudyPlan, row: TrialRow, course: Course, now: float) -> float | None:
+def seconds_left(plan: StudyPlan, row: TrialRow, course: TrialProgress, now: float) -> float | None:
     """For how long a picture to remember is still in view; None: it is not, or need not be remembered.
 
     The first turn ends the time to look: what comes after is from memory.

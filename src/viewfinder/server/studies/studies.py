@@ -30,7 +30,7 @@ from viewfinder.server.schemas.studies import (
     StudyPlan,
     Trial,
 )
-from viewfinder.server.studies.export import as_archive, as_lines
+from viewfinder.server.studies.export import export_archive, export_lines
 from viewfinder.server.studies.figures import (
     FOUND,
     GIVEN_UP,
@@ -38,18 +38,18 @@ from viewfinder.server.studies.figures import (
     MISTAKEN,
     ROUNDS_OVER,
     Count,
-    Ended,
-    counted,
-    runs_of,
+    EndedTrial,
+    make_runs,
+    select_trials,
     study_figures,
 )
-from viewfinder.server.studies.plan import Settled, assigned, drawn, group_of
-from viewfinder.server.studies.rules import Course, allowed
-from viewfinder.server.studies.showing import shown_trial
+from viewfinder.server.studies.plan import SettledPlan, assign_trials, draw_targets, participant_group
+from viewfinder.server.studies.rules import TrialProgress, check_turn
+from viewfinder.server.studies.showing import show_trial
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
-    from viewfinder.server.talks.talks import Talks
+    from viewfinder.server.talks.talks import Conversations
 
 _ID = re.compile(r"[0-9a-f-]{36}")
 
@@ -60,7 +60,7 @@ LOCKS = 64
 class Studies:
     """All studies of a server."""
 
-    def __init__(self, rows: StudyRows, talks: Talks, library: Library) -> None:
+    def __init__(self, rows: StudyRows, talks: Conversations, library: Library) -> None:
         self._rows = rows
         self._talks = talks
         self._library = library
@@ -77,13 +77,13 @@ class Studies:
             Problem: a retriever has yet to be prepared.
         """
         gallery = self._library.gallery()
-        targets = drawn(gallery.snapshot.ids, plan.targets) if isinstance(plan.targets, Drawn) else plan.targets
+        targets = draw_targets(gallery.snapshot.ids, plan.targets) if isinstance(plan.targets, Drawn) else plan.targets
         for target in targets:
             gallery.row(target)
         study = str(uuid.uuid4())
         for arm in range(len(plan.retrievers)):
             self._talks.delete(_owner(study), self._talk(study, plan, arm))  # what cannot be is said now
-        settled = Settled(plan=plan, targets=targets, pictures=len(gallery), encoder=gallery.encoder.version)
+        settled = SettledPlan(plan=plan, targets=targets, pictures=len(gallery), encoder=gallery.encoder.version)
         row = StudyRow(study, plan.name, settled.model_dump(mode="json"), True, time.time())
         self._rows.create(row)
         return self._study(row)
@@ -111,15 +111,15 @@ class Studies:
     def lines(self, study: str) -> Iterator[str]:
         """All of it as JSON lines: the study, then a line a participant with trials, talks and ranks."""
         row = self._row(study)
-        return as_lines(row, self._rows, lambda session: self._talks.export(_owner(study), session).conversation)
+        return export_lines(row, self._rows, lambda session: self._talks.export(_owner(study), session).conversation)
 
     def archive(self, study: str, count: Count) -> bytes:
         """A run folder for each retriever, zipped, as `viewfinder compare` reads them."""
         row = self._row(study)
-        runs = runs_of(_settled(row), counted(self._ended(row), count))
+        runs = make_runs(_settled(row), select_trials(self._ended(row), count))
         if not runs:
             raise Problem(409, "no-trials", f"no trial of the study {row.name!r} has ended yet")
-        return as_archive(runs)
+        return export_archive(runs)
 
     # -- for participants
 
@@ -137,7 +137,7 @@ class Studies:
             target=plan.target,
             seconds=plan.seconds if plan.target == "remembered" else None,
             rounds=plan.rounds,
-            trials=len(assigned(settled, 1)),
+            trials=len(assign_trials(settled, 1)),
             open=row.open,
             participants=len(self._rows.participants(study)),
         )
@@ -156,7 +156,7 @@ class Studies:
         self._rows.add_trials(
             [
                 TrialRow(str(uuid.uuid4()), participant.id, trial.number, trial.arm, trial.target)
-                for trial in assigned(settled, participant.number)
+                for trial in assign_trials(settled, participant.number)
             ]
         )
         return self.participation(study, participant.id)
@@ -195,7 +195,7 @@ class Studies:
                 raise Problem(409, "rounds-over", f"all {plan.rounds} rounds of this trial were taken")
             if self._is_gone(row):
                 raise Problem(409, "picture-gone", "the picture to find has left the library: go on to the next one")
-            number = self._talks.take(_owner(study), row.session, allowed(plan.task, turn, course)).turn
+            number = self._talks.take(_owner(study), row.session, check_turn(plan.task, turn, course)).turn
             self._talks.question(row.session, number)
             self._rows.change_trial(trial, ranks=self._ranks(row, number))
         return self.participation(study, participant)
@@ -255,10 +255,10 @@ class Studies:
         given = SessionIn(name=plan.name, retriever=plan.retrievers[arm], questioner=plan.asks, n=plan.n)
         return self._talks.create(_owner(study), given, hidden=True).id
 
-    def _course(self, study: str, row: TrialRow) -> Course:
+    def _course(self, study: str, row: TrialRow) -> TrialProgress:
         if row.session is None:
-            return Course()
-        return Course(Conversation.from_json(self._talks.export(_owner(study), row.session).conversation))
+            return TrialProgress()
+        return TrialProgress(Conversation.from_json(self._talks.export(_owner(study), row.session).conversation))
 
     def _is_gone(self, row: TrialRow) -> bool:
         return self._library.gallery().snapshot.row_of(row.target) is None
@@ -270,7 +270,7 @@ class Studies:
         return [*row.ranks, *(list(self._talks.rank_bounds(row.session, row.target, at)) for at in missing)]
 
     def _shown(self, study: str, plan: StudyPlan, row: TrialRow) -> Trial:
-        return shown_trial(plan, row, self._course(study, row), self._library.gallery().snapshot, time.time())
+        return show_trial(plan, row, self._course(study, row), self._library.gallery().snapshot, time.time())
 
     def _study(self, row: StudyRow) -> Study:
         settled = _settled(row)
@@ -287,11 +287,11 @@ class Studies:
             counts=StudyCounts(participants=participants, trials=ended, unfinished=len(trials) - ended),
         )
 
-    def _ended(self, row: StudyRow) -> list[Ended]:
+    def _ended(self, row: StudyRow) -> list[EndedTrial]:
         settled = _settled(row)
-        groups = {one.id: group_of(settled, one.number) for one in self._rows.participants(row.id)}
+        groups = {one.id: participant_group(settled, one.number) for one in self._rows.participants(row.id)}
         return [
-            Ended(
+            EndedTrial(
                 pair=f"{groups[trial.participant]}/{trial.target}",
                 target=trial.target,
                 arm=trial.arm,
@@ -309,8 +309,8 @@ def _owner(study: str) -> Caller:
     return Caller(study, frozenset({"read", "write"}))
 
 
-def _settled(row: StudyRow) -> Settled:
-    return Settled.model_validate(row.plan)
+def _settled(row: StudyRow) -> SettledPlan:
+    return SettledPlan.model_validate(row.plan)
 
 
 def _outcome(found: str | None, target: str, rounds_over: bool) -> str:

@@ -17,7 +17,7 @@ from viewfinder.server.talks import cards
 
 
 @dataclass(frozen=True)
-class Page:
+class ResultPage:
     """Some of the results of a query; `next` is the cursor of those after them, None where there are no more."""
 
     hits: list[Hit]
@@ -28,23 +28,25 @@ class Page:
     verdict: Verdict
 
 
-def page_of(view: View, n: int, start: int, *, why: bool = False) -> Page:
+def read_page(view: View, n: int, start: int, *, why: bool = False) -> ResultPage:
     """The `n` results after the first `start`."""
     found = view.hits(n, start)
     snapshot = view.gallery.snapshot
     reasons: dict[PictureId, Any] = view.why([hit.id for hit in found]) if why else {}
-    hits = [cards.hit(snapshot, hit, reasons.get(hit.id)) for hit in found]
-    return Page(hits, view.total, _next(start + len(hits), view.total), view.query, view.adapters, view.verdict)
+    hits = [cards.make_hit(snapshot, hit, reasons.get(hit.id)) for hit in found]
+    return ResultPage(hits, view.total, _next(start + len(hits), view.total), view.query, view.adapters, view.verdict)
 
 
-def first_page(gallery: Gallery, hits: Hits, query: Query, adapters: tuple[str, ...], where: Mapping[str, str]) -> Page:
+def first_page(
+    gallery: Gallery, hits: Hits, query: Query, adapters: tuple[str, ...], where: Mapping[str, str]
+) -> ResultPage:
     """The page of a turn that was just searched, without searching again."""
-    shown = [cards.hit(gallery.snapshot, hit) for hit in hits]
+    shown = [cards.make_hit(gallery.snapshot, hit) for hit in hits]
     total = _ranked(gallery, query, where)
-    return Page(shown, total, _next(len(shown), total), query, adapters, hits.verdict)
+    return ResultPage(shown, total, _next(len(shown), total), query, adapters, hits.verdict)
 
 
-def start_of(cursor: str | None) -> int:
+def parse_cursor(cursor: str | None) -> int:
     """Where a page begins.
 
     Raises:

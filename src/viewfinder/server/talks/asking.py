@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 from viewfinder.conversation import Question
 from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
-from viewfinder.server.talks.live import Choice, Live
+from viewfinder.server.talks.live import OpenSession, PendingQuestion
 
 if TYPE_CHECKING:
-    from viewfinder.server.database import Sessions
-    from viewfinder.server.talks.live import OpenTalks
-    from viewfinder.server.talks.questioners import Askers
+    from viewfinder.server.database import SessionRows
+    from viewfinder.server.talks.live import OpenSessions
+    from viewfinder.server.talks.questioners import QuestionerPool
 
 SLOW_AT_ONCE = 16
 """Language models that are waited for at a time; choices beyond that wait for a place."""
@@ -28,14 +28,14 @@ SLOW_AT_ONCE = 16
 _LOG = logging.getLogger("viewfinder.server")
 
 
-class Asking:
+class QuestionChooser:
     """The choices that are being made."""
 
-    def __init__(self, open_talks: OpenTalks, sessions: Sessions, askers: Askers) -> None:
+    def __init__(self, open_talks: OpenSessions, sessions: SessionRows, askers: QuestionerPool) -> None:
         self._open, self._sessions, self._askers = open_talks, sessions, askers
         self._places = threading.BoundedSemaphore(SLOW_AT_ONCE)
 
-    def begin(self, id: str, live: Live) -> Callable[[], None] | None:
+    def begin(self, id: str, live: OpenSession) -> Callable[[], None] | None:
         """Begins the choice that is due, of a talk that is held; what it gives is to be called when it is held no more.
 
         None where nothing is to be chosen, or where that has been begun.
@@ -46,7 +46,7 @@ class Asking:
         if choose is None:
             live.abandon()
             return None
-        choice = live.choice = Choice(live.unasked)
+        choice = live.choice = PendingQuestion(live.unasked)
         stand_in = self._askers.stands_in(live.row.questioner)
         name = live.row.questioner
         make = _Making(self, id, choice, choose if stand_in is None else saying_why(choose, stand_in[1]), name)
@@ -64,7 +64,7 @@ class Asking:
             with self._open.held(id) as live:
                 live.forget()
 
-    def made(self, id: str, choice: Choice, question: Question | None) -> None:
+    def made(self, id: str, choice: PendingQuestion, question: Question | None) -> None:
         """Notes what was chosen, unless the talk has gone on without it."""
         with self._open.held(id) as live:
             if live.choice is not choice:  # abandoned, or the talk is not in memory any more
@@ -78,7 +78,7 @@ class Asking:
                 if not choice.done.done():
                     choice.done.set_result(question)
 
-    def _note(self, id: str, live: Live, number: int, question: Question) -> None:
+    def _note(self, id: str, live: OpenSession, number: int, question: Question) -> None:
         self._sessions.note_question(id, number, question)
         if live.session is not None and live.session.conversation.here.number == number:
             live.session.record_question(question)
@@ -88,7 +88,12 @@ class _Making:
     """One choice, made by whoever calls it."""
 
     def __init__(
-        self, asking: Asking, id: str, choice: Choice, choose: Callable[[], Question | None], name: str
+        self,
+        asking: QuestionChooser,
+        id: str,
+        choice: PendingQuestion,
+        choose: Callable[[], Question | None],
+        name: str,
     ) -> None:
         self._asking, self._id, self._choice, self._choose, self._name = asking, id, choice, choose, name
 

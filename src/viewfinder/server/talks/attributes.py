@@ -14,15 +14,15 @@ from viewfinder.pictures import decode_one
 from viewfinder.retrievers import Reads, reads_of
 from viewfinder.server.problems import not_found
 from viewfinder.server.schemas.sessions import PictureAttribute, PictureAttributes
-from viewfinder.server.talks.engines import Engines
-from viewfinder.server.talks.turns import image_of
+from viewfinder.server.talks.engines import RetrieverPool
+from viewfinder.server.talks.turns import find_upload
 
 if TYPE_CHECKING:
     from viewfinder.server.images.uploads import Uploads
 
 
-def attributes_of(
-    engines: Engines, uploads: Uploads, name: str, *, like: str | None = None, show: str | None = None
+def predict_picture_attributes(
+    engines: RetrieverPool, uploads: Uploads, name: str, *, like: str | None = None, show: str | None = None
 ) -> PictureAttributes:
     """What the retriever of this name sees in a picture of the library (`like`), or in an upload (`show`).
 
@@ -36,7 +36,7 @@ def attributes_of(
     if like is not None:
         seen = _in_library(gallery, like, reads)
     else:
-        seen = _in_image(gallery, image_of(uploads, str(show)), reads)
+        seen = _in_image(gallery, find_upload(uploads, str(show)), reads)
     known = () if reads.predictor is None else reads.predictor.labels
     return PictureAttributes(
         attributes=[PictureAttribute(name=name, chance=round(chance, 4)) for name, chance in seen.items()],

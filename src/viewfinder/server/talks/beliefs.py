@@ -14,7 +14,7 @@ from typing import Any
 
 from viewfinder.conversation import Conversation, Like, Node, PictureId, Reject, Say, Show, turn_to_json
 from viewfinder.retrievers import Part, Query
-from viewfinder.retrievers.clauses import Clauses, split
+from viewfinder.retrievers.clauses import Clauses, split_clauses
 from viewfinder.server.schemas.sessions import Belief
 
 PICTURE_KINDS = frozenset({"picture", "vocabulary"})
@@ -31,7 +31,7 @@ class Chip:
     column_value: str | None = None
 
 
-def beliefs(query: Query, talk: Conversation, path: Sequence[Node]) -> list[Belief]:
+def find_beliefs(query: Query, talk: Conversation, path: Sequence[Node]) -> list[Belief]:
     """Chips in the order of their turns; `path` leads to the node whose query this is."""
     nodes = {node.number: node for node in path}
     parts = [part for part in query.parts if not _is_rejection(part)]
@@ -41,7 +41,7 @@ def beliefs(query: Query, talk: Conversation, path: Sequence[Node]) -> list[Beli
     return [
         Belief(
             turn=chip.turn,
-            label=tidy(chip.label),
+            label=tidy_commas(chip.label),
             kind=chip.kind,
             weight=round(chip.weight, 4),
             without=_without(nodes[chip.turn], chip, chips) if chip.turn in nodes else None,
@@ -50,13 +50,13 @@ def beliefs(query: Query, talk: Conversation, path: Sequence[Node]) -> list[Beli
     ]
 
 
-def text_without(text: str, label: str) -> str | None:
+def remove_clause(text: str, label: str) -> str | None:
     """A text without one of its clauses, by the label its part has; None where that cannot be said exactly.
 
     >>> text_without("a dog without a collar, no people", "not collar")
     'a dog, no people'
     """
-    clauses = split(text)
+    clauses = split_clauses(text)
     piece = label.removeprefix("not ")
     kept = (
         Clauses("", clauses.unwanted)
@@ -65,12 +65,12 @@ def text_without(text: str, label: str) -> str | None:
     )
     if kept == clauses:
         return None
-    wanted = tidy(kept.wanted)
+    wanted = tidy_commas(kept.wanted)
     said = ", ".join([wanted] * bool(wanted) + [f"no {other}" for other in kept.unwanted])
-    return said if split(said) == Clauses(wanted, kept.unwanted) else None
+    return said if split_clauses(said) == Clauses(wanted, kept.unwanted) else None
 
 
-def tidy(text: str) -> str:
+def tidy_commas(text: str) -> str:
     """Without the blanks before commas that a clause taken out leaves.
 
     >>> tidy("a dog , in the snow")
@@ -136,17 +136,17 @@ def _without(node: Node, chip: Chip, chips: Sequence[Chip]) -> dict[str, Any] | 
     in_words = [other for other in chips if other.turn == chip.turn and _in_words(other)]
     match node.turn:
         case Say(text):
-            rest = None if len(in_words) == 1 else text_without(text, chip.label)
+            rest = None if len(in_words) == 1 else remove_clause(text, chip.label)
             return {"say": rest} if rest else None
         case Like(text=text) | Show(text=text) if not _in_words(chip):
             return {"say": text} if text.strip() else None
         case Like(text=text) | Show(text=text):
-            rest = "" if len(in_words) == 1 else text_without(text, chip.label)
+            rest = "" if len(in_words) == 1 else remove_clause(text, chip.label)
             return None if rest is None else turn_to_json(replace(node.turn, text=rest))
         case Reject(pictures, text) if not _in_words(chip):
             return {"reject": [], "text": text} if pictures and text.strip() else None
         case Reject(pictures, text):
-            rest = "" if len(in_words) == 1 else text_without(text, chip.label)
+            rest = "" if len(in_words) == 1 else remove_clause(text, chip.label)
             return turn_to_json(Reject(pictures, rest)) if rest or (pictures and rest is not None) else None
         case _:
             return None

@@ -16,7 +16,7 @@ MOST_TURNS = 2000
 """Turns of a talk that is imported."""
 
 
-def conversation_of(document: Mapping[str, Any]) -> Conversation:
+def parse_conversation(document: Mapping[str, Any]) -> Conversation:
     """The conversation in an imported document.
 
     Raises:
@@ -35,12 +35,12 @@ def conversation_of(document: Mapping[str, Any]) -> Conversation:
         raise BadInput(str(error)) from error
 
 
-def with_shared_ids(talk: Conversation) -> Conversation:
+def intern_ids(talk: Conversation) -> Conversation:
     """The same talk; talks that were read from the database hold each id once between them, not each its own."""
     return Conversation(tuple(replace(node, shown=tuple(map(sys.intern, node.shown))) for node in talk.nodes))
 
 
-def feedback_line(row: FeedbackRow) -> str:
+def write_feedback_line(row: FeedbackRow) -> str:
     """What somebody found, as a JSON line; who it was is left out."""
     line = {
         "id": row.id,

@@ -16,7 +16,7 @@ from viewfinder.session import Session
 
 
 @dataclass
-class Again:
+class RepeatedTurns:
     """What was said again: old number -> new number; what was not, with the reason; and the numbers of that."""
 
     numbers: dict[int, int] = field(default_factory=dict)
@@ -24,12 +24,12 @@ class Again:
     gone: set[int] = field(default_factory=set)
 
 
-def say_again(
+def repeat_turns(
     session: Session,
     number: int,
     turn_of: Callable[[Question | None], Turn] | None,
     known: Callable[[PictureId], bool],
-) -> Again:
+) -> RepeatedTurns:
     """Goes back to before turn `number`, takes another turn there, and then what followed it.
 
     Args:
@@ -43,7 +43,7 @@ def say_again(
     talk = session.conversation
     node = _editable(talk, number)
     session.search(BackTo(_real(talk, node.parent).number))
-    again = Again(gone=set() if turn_of else {number})
+    again = RepeatedTurns(gone=set() if turn_of else {number})
     if turn_of is not None:
         pending = node.turn.question if isinstance(node.turn, Answer) else session.question
         turn = turn_of(pending)
@@ -51,12 +51,12 @@ def say_again(
             raise BadInput("a turn cannot become a way back: delete it, or go back and say something else")
         session.search(turn)
         again.numbers[number] = session.conversation.here.number
-    for follower in followers(talk, number):
+    for follower in following_turns(talk, number):
         _repeat(session, talk, follower, again, known)
     return again
 
 
-def followers(talk: Conversation, number: int) -> tuple[Node, ...]:
+def following_turns(talk: Conversation, number: int) -> tuple[Node, ...]:
     """The turns after turn `number`, on the way to the newest one below it."""
     below = {number}
     for node in talk.nodes[number + 1 :]:
@@ -65,7 +65,7 @@ def followers(talk: Conversation, number: int) -> tuple[Node, ...]:
     return tuple(node for node in talk.path(max(below)) if node.number > number)
 
 
-def renumbered(turn: Turn, talk: Conversation, again: Again) -> Turn:
+def renumber_turn(turn: Turn, talk: Conversation, again: RepeatedTurns) -> Turn:
     """The turn with the numbers of the new branch; what it refers to elsewhere keeps its number.
 
     Raises:
@@ -86,12 +86,14 @@ def renumbered(turn: Turn, talk: Conversation, again: Again) -> Turn:
             return turn
 
 
-def _repeat(session: Session, talk: Conversation, node: Node, again: Again, known: Callable[[PictureId], bool]) -> None:
+def _repeat(
+    session: Session, talk: Conversation, node: Node, again: RepeatedTurns, known: Callable[[PictureId], bool]
+) -> None:
     """One turn once more; the question that it answers is noted as asked before it."""
     assert node.turn is not None
     shown = talk.nodes[node.parent].shown
     try:
-        turn = renumbered(node.turn, talk, again)
+        turn = renumber_turn(node.turn, talk, again)
         if turn == Reject() and shown != session.conversation.here.shown:
             turn = Reject(tuple(picture for picture in shown if known(picture)))
             if not turn.pictures:

@@ -18,10 +18,10 @@ from viewfinder.errors import EncoderMismatch, ViewfinderError
 from viewfinder.index import Gallery, check_fits
 from viewfinder.index.region_vectors import StoredVectors
 from viewfinder.retrievers import RETRIEVERS, RegionSpace, Retriever, load_retriever, reads_of
-from viewfinder.server.live_library import present_gallery
+from viewfinder.server.live_library import current_gallery
 from viewfinder.server.problems import Problem
 from viewfinder.server.schemas.collection import RetrieverInfo, Retrievers
-from viewfinder.server.talks.speaking import own_leaning
+from viewfinder.server.talks.speaking import own_picture_bias
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
@@ -40,7 +40,7 @@ WAIT_S = 5.0
 class ReadablePictures:
     """The pictures of a library that grows, as far as a retriever can read them."""
 
-    engines: Engines
+    engines: RetrieverPool
     retriever: str
 
     def gallery(self) -> Gallery:
@@ -52,7 +52,7 @@ class ReadablePictures:
         return self.engines.gallery(self.retriever)
 
 
-class Engines:
+class RetrieverPool:
     """Retrievers by name, for all threads."""
 
     def __init__(self, library: Library) -> None:
@@ -84,7 +84,7 @@ class Engines:
         Raises:
             Problem: there are no pictures, they are of another encoder, or their regions have yet to be made.
         """
-        retriever, gallery = self.retriever(name), present_gallery(self._library)
+        retriever, gallery = self.retriever(name), current_gallery(self._library)
         space = retriever.query(retriever.begin()).space
         if not isinstance(space, RegionSpace) or self._prepared.get(name) is gallery:
             return gallery
@@ -131,7 +131,7 @@ class Engines:
     def listed(self) -> Retrievers:
         """All there are, with what stands in the way of using them."""
         try:
-            gallery: Gallery | None = present_gallery(self._library)
+            gallery: Gallery | None = current_gallery(self._library)
         except Problem:
             gallery = None
         return Retrievers(retrievers=[self._info(name, gallery) for name in RETRIEVERS], default=DEFAULT)
@@ -141,7 +141,7 @@ class Engines:
         try:
             retriever = self.retriever(name)
             needs, tells = list(retriever.needs), reads_of(retriever).predictor is not None
-            leaning = own_leaning(retriever)
+            leaning = own_picture_bias(retriever)
             space = retriever.query(retriever.begin()).space
             if gallery is not None and isinstance(space, RegionSpace):
                 check_fits(space, gallery.raw)

@@ -15,7 +15,7 @@ from viewfinder.session import Session
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class PendingQuestion:
     """A question that is being chosen, for the turn of this number; `done` has it, or None where there is none."""
 
     number: int
@@ -23,7 +23,7 @@ class Choice:
 
 
 @dataclass
-class Live:
+class OpenSession:
     """One talk in memory, for one thread at a time.
 
     `row` is as it was when `session` was made; `unasked` the turn whose follow-up question is still to be chosen,
@@ -36,7 +36,7 @@ class Live:
     row: SessionRow | None = None
     session: Session | None = None
     unasked: int | None = None
-    choice: Choice | None = None
+    choice: PendingQuestion | None = None
     replies: dict[int, str] = field(default_factory=dict)
 
     def forget(self) -> None:
@@ -51,22 +51,22 @@ class Live:
         self.unasked = self.choice = None
 
 
-class OpenTalks:
+class OpenSessions:
     """At most `size` talks, and those being used."""
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._lock = threading.Lock()
-        self._talks: OrderedDict[str, Live] = OrderedDict()
+        self._talks: OrderedDict[str, OpenSession] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._talks)
 
     @contextmanager
-    def held(self, id: str) -> Iterator[Live]:
+    def held(self, id: str) -> Iterator[OpenSession]:
         """The talk, for this thread alone."""
         with self._lock:
-            live = self._talks.setdefault(id, Live())
+            live = self._talks.setdefault(id, OpenSession())
             self._talks.move_to_end(id)
             live.users += 1
         try:

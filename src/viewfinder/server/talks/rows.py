@@ -17,20 +17,20 @@ NAME_LENGTH = 60
 """Letters of what was said first that name a talk without a name."""
 
 
-def new_row(caller: Caller, given: SessionIn, *, hidden: bool) -> SessionRow:
+def make_session_row(caller: Caller, given: SessionIn, *, hidden: bool) -> SessionRow:
     """The row of a talk that begins now."""
     now = time.time()
     id = str(uuid.uuid4())
     return SessionRow(id=id, owner=caller.token, **given.model_dump(), created=now, updated=now, hidden=hidden)
 
 
-def is_same(known: SessionRow, row: SessionRow, talk: Conversation) -> bool:
+def is_current(known: SessionRow, row: SessionRow, talk: Conversation) -> bool:
     """Whether a talk in memory is what the database has, by its settings and by how many turns there are."""
     settings = ((one.retriever, one.questioner, dict(one.where), one.n, one.leaning) for one in (known, row))
     return next(settings) == next(settings) and row.turns == len(talk)
 
 
-def name_of(talk: Conversation) -> str:
+def name_conversation(talk: Conversation) -> str:
     """A talk is called what was said first; nothing, until something was said in words."""
     said = next((text for node in talk.nodes if (text := getattr(node.turn, "text", "").strip())), "")
     return " ".join(said.split())[:NAME_LENGTH]

@@ -10,17 +10,17 @@ from viewfinder.conversation import Conversation, Like, Reject, Say, Show, Turn
 from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.index import Gallery
 from viewfinder.server.schemas.sessions import SearchIn, SearchResults
-from viewfinder.server.talks.answers import milliseconds_since, page_of, start_of
-from viewfinder.server.talks.engines import Engines
-from viewfinder.server.talks.speaking import leaning_for
-from viewfinder.server.talks.turns import image_of
+from viewfinder.server.talks.answers import milliseconds_since, parse_cursor, read_page
+from viewfinder.server.talks.engines import RetrieverPool
+from viewfinder.server.talks.speaking import session_picture_bias
+from viewfinder.server.talks.turns import find_upload
 from viewfinder.session import Session
 
 if TYPE_CHECKING:
     from viewfinder.server.images.uploads import Uploads
 
 
-def search(engines: Engines, uploads: Uploads, given: SearchIn) -> SearchResults:
+def search_once(engines: RetrieverPool, uploads: Uploads, given: SearchIn) -> SearchResults:
     """The best pictures for words, a picture or an image of one's own, without what is not wanted.
 
     Raises:
@@ -38,11 +38,11 @@ def search(engines: Engines, uploads: Uploads, given: SearchIn) -> SearchResults
         None,
         where=given.where,
         conversation=talk,
-        image_file=partial(image_of, uploads),
-        leaning=leaning_for(engine, None, pictures_alone=True),
+        image_file=partial(find_upload, uploads),
+        leaning=session_picture_bias(engine, None, pictures_alone=True),
     )
     view = session.view()
-    page = page_of(view, given.n, start_of(given.cursor), why=given.why)
+    page = read_page(view, given.n, parse_cursor(given.cursor), why=given.why)
     return SearchResults(
         verdict=view.verdict,
         results=page.hits,
@@ -63,7 +63,7 @@ def _turns(given: SearchIn, gallery: Gallery, uploads: Uploads) -> list[Turn]:
         gallery.row(given.like)
         first = Like(given.like, given.text, attributes=attributes)
     elif given.show is not None:
-        image_of(uploads, given.show)
+        find_upload(uploads, given.show)
         first = Show(given.show, given.text, attributes)
     elif given.text.strip():
         first = Say(given.text)

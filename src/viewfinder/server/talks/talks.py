@@ -20,52 +20,57 @@ from viewfinder.index.results import View
 from viewfinder.server.database import FeedbackRow, SessionRow, TurnTaken
 from viewfinder.server.problems import Problem, not_found
 from viewfinder.server.schemas import sessions as schemas
-from viewfinder.server.talks.answers import Page, first_page, milliseconds_since, page_of, start_of
-from viewfinder.server.talks.asking import Asking
-from viewfinder.server.talks.attributes import attributes_of
-from viewfinder.server.talks.beliefs import beliefs
-from viewfinder.server.talks.documents import conversation_of, feedback_line, with_shared_ids
-from viewfinder.server.talks.editing import say_again
-from viewfinder.server.talks.engines import DEFAULT, Engines
-from viewfinder.server.talks.live import Live, OpenTalks
-from viewfinder.server.talks.questioners import Askers
-from viewfinder.server.talks.rows import is_same, name_of, new_row
-from viewfinder.server.talks.searching import search
-from viewfinder.server.talks.speaking import answered, leaning_for, written
+from viewfinder.server.talks.answers import ResultPage, first_page, milliseconds_since, parse_cursor, read_page
+from viewfinder.server.talks.asking import QuestionChooser
+from viewfinder.server.talks.attributes import predict_picture_attributes
+from viewfinder.server.talks.beliefs import find_beliefs
+from viewfinder.server.talks.documents import intern_ids, parse_conversation, write_feedback_line
+from viewfinder.server.talks.editing import repeat_turns
+from viewfinder.server.talks.engines import DEFAULT, RetrieverPool
+from viewfinder.server.talks.live import OpenSession, OpenSessions
+from viewfinder.server.talks.questioners import QuestionerPool
+from viewfinder.server.talks.rows import is_current, make_session_row, name_conversation
+from viewfinder.server.talks.searching import search_once
+from viewfinder.server.talks.speaking import describe_answer, session_picture_bias, stream_reply
 from viewfinder.server.talks.turns import (
-    answers_what_is_open,
-    image_of,
-    operations_of,
-    question_of,
-    session_of,
-    tree_of,
-    turn_of,
+    answers_open_question,
+    find_upload,
+    operations_to_api,
+    parse_turn,
+    question_to_api,
+    session_to_api,
+    tree_to_api,
 )
 from viewfinder.session import Session
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
     from viewfinder.server.access.caller import Caller
-    from viewfinder.server.database import FeedbackRows, Sessions
+    from viewfinder.server.database import FeedbackRows, SessionRows
     from viewfinder.server.images.uploads import Uploads
     from viewfinder.server.settings import ServerSettings
 
 _ID = re.compile(r"[0-9a-f-]{36}")
 
 
-class Talks:
+class Conversations:
     """Talks kept in the database, the last used of them open in memory."""
 
     def __init__(
-        self, library: Library, sessions: Sessions, feedback: FeedbackRows, uploads: Uploads, settings: ServerSettings
+        self,
+        library: Library,
+        sessions: SessionRows,
+        feedback: FeedbackRows,
+        uploads: Uploads,
+        settings: ServerSettings,
     ) -> None:
-        self.engines = Engines(library)
-        self.askers = Askers(settings)
+        self.engines = RetrieverPool(library)
+        self.askers = QuestionerPool(settings)
         self._sessions = sessions
         self._feedback = feedback
         self._uploads = uploads
-        self._open = OpenTalks(settings.sessions_in_memory)
-        self._asking = Asking(self._open, sessions, self.askers)
+        self._open = OpenSessions(settings.sessions_in_memory)
+        self._asking = QuestionChooser(self._open, sessions, self.askers)
 
     def __len__(self) -> int:
         """How many talks are open."""
@@ -81,20 +86,20 @@ class Talks:
             Problem: 409, the retriever has yet to be prepared, or there are no pictures.
         """
         self._check(given.retriever, given.questioner, given.where)
-        row = new_row(caller, given, hidden=hidden)
+        row = make_session_row(caller, given, hidden=hidden)
         self._sessions.create(row)
-        return session_of(row)
+        return session_to_api(row)
 
     def page(self, caller: Caller, count: int, cursor: str | None) -> schemas.SessionPage:
         """The caller's talks, the last used first."""
         everyone = "admin" in caller.scopes
         rows, following = self._sessions.page(owner=caller.token, everyone=everyone, count=count, cursor=cursor)
-        return schemas.SessionPage(sessions=[session_of(row) for row in rows], next=following)
+        return schemas.SessionPage(sessions=[session_to_api(row) for row in rows], next=following)
 
     def tree(self, caller: Caller, id: str) -> schemas.SessionTree:
         """A talk with all its branches."""
         row = self._row(caller, id)
-        return tree_of(row, self._sessions.conversation(id), self._sessions.times(id))
+        return tree_to_api(row, self._sessions.conversation(id), self._sessions.times(id))
 
     def change(self, caller: Caller, id: str, given: schemas.SessionChange, *, public: bool = False) -> schemas.Session:
         """Another name, retriever, questioner or filter from now on.
@@ -107,7 +112,7 @@ class Talks:
         changed = self._sessions.change(id, **given.model_dump(), at=time.time())
         if changed is None:
             raise not_found("session", id)
-        return session_of(changed)
+        return session_to_api(changed)
 
     def delete(self, caller: Caller, id: str, *, public: bool = False) -> None:
         """Forgets a talk."""
@@ -136,12 +141,12 @@ class Talks:
         Raises:
             UnknownName, BadInput: it is no talk, or says what is not here.
         """
-        talk = conversation_of(document.conversation)
+        talk = parse_conversation(document.conversation)
         kept = document.model_dump(include={"name", "questioner", "where", "n", "leaning"})
         given = schemas.SessionIn(retriever=document.retriever or DEFAULT, **kept)
         self.engines.retriever(given.retriever)  # it may have yet to be prepared
         self._check(None, given.questioner, given.where)
-        row = new_row(caller, given, hidden=False)
+        row = make_session_row(caller, given, hidden=False)
         self._sessions.create(row)
         try:
             for node in talk.nodes[1:]:
@@ -162,13 +167,13 @@ class Talks:
             BadInput, UnknownName: the turn cannot be taken; the talk stays as it was.
             Problem: 404; 409, somebody else has taken a turn in the meantime, or the retriever is not prepared.
         """
-        if answers_what_is_open(turn):
+        if answers_open_question(turn):
             self.open_question(caller, id, public=public).result()
         started = time.perf_counter()
         with self._held(caller, id, public=public) as (live, row, session):
             self._name(live)
             before = session.conversation
-            hits = session.search(turn_of(turn, session.question))
+            hits = session.search(parse_turn(turn, session.question))
             self._keep(live, len(before.nodes), milliseconds_since(started))
             assert session.gallery is not None, "the search looked at one"
             page = first_page(session.gallery, hits, session.last_query, session.adapters, row.where)
@@ -216,10 +221,10 @@ class Talks:
 
         `retriever`: as another one would have it, from the same talk.
         """
-        started, start = time.perf_counter(), start_of(cursor)
+        started, start = time.perf_counter(), parse_cursor(cursor)
         with self._held(caller, id) as (live, row, session):
             seen = self._seen_by(row, session, number, retriever)
-            page = page_of(seen.view(number), n or row.n, start)
+            page = read_page(seen.view(number), n or row.n, start)
             return self._results(live, number, page, seen, started)
 
     def reply(self, caller: Caller, id: str, number: int) -> Iterator[str]:
@@ -233,7 +238,7 @@ class Talks:
         with self._held(caller, id) as (_, row, session):
             _node(session.conversation, number)
             pieces = iter(()) if row.hidden else session.reply(number)
-        return written(self._open, id, number, session, pieces)
+        return stream_reply(self._open, id, number, session, pieces)
 
     def why(
         self, caller: Caller, id: str, number: int, ids: Sequence[PictureId], retriever: str | None = None
@@ -273,16 +278,16 @@ class Talks:
             _node(session.conversation, number)
             scratch = self._session(live, row, session.conversation)
             snapshot = self.engines.gallery(row.retriever).snapshot
-            again = say_again(
+            again = repeat_turns(
                 scratch,
                 number,
-                None if turn is None else partial(turn_of, turn),
+                None if turn is None else partial(parse_turn, turn),
                 lambda picture: snapshot.row_of(picture) is not None,
             )
             live.session = scratch
             self._keep(live, len(session.conversation.nodes), milliseconds_since(started))
             here = scratch.conversation.here.number
-            results = self._results(live, here, page_of(scratch.view(), row.n, 0), scratch, started)
+            results = self._results(live, here, read_page(scratch.view(), row.n, 0), scratch, started)
             return schemas.Replay(numbers=again.numbers, left_out=again.left_out, results=results)
 
     # -- found
@@ -314,7 +319,7 @@ class Talks:
 
     def feedback_lines(self) -> Iterator[str]:
         """All that was found, as JSON lines."""
-        return map(feedback_line, self._feedback.all())
+        return map(write_feedback_line, self._feedback.all())
 
     def rank_bounds(self, id: str, picture: PictureId, number: int | None = None) -> tuple[int, int]:
         """The 0-based rank of a picture after a turn (by default, the newest), at best and at worst."""
@@ -337,7 +342,7 @@ class Talks:
         row = self._row(caller, id)
         if row.hidden:
             return schemas.PictureAttributes(attributes=[], known=[])
-        return attributes_of(self.engines, self._uploads, row.retriever, like=picture)
+        return predict_picture_attributes(self.engines, self._uploads, row.retriever, like=picture)
 
     # -- without a talk
 
@@ -348,7 +353,7 @@ class Talks:
             EmptyQuery, UnknownName, BadInput, Problem: as turns.
         """
         del caller  # whoever may read may search
-        return search(self.engines, self._uploads, given)
+        return search_once(self.engines, self._uploads, given)
 
     # -- inside
 
@@ -369,26 +374,28 @@ class Talks:
         return row
 
     @contextmanager
-    def _held(self, caller: Caller, id: str, *, public: bool = False) -> Iterator[tuple[Live, SessionRow, Session]]:
+    def _held(
+        self, caller: Caller, id: str, *, public: bool = False
+    ) -> Iterator[tuple[OpenSession, SessionRow, Session]]:
         """A talk for this thread alone, as the database has it now."""
         with self._open.held(id) as live:
             row = self._row(caller, id, public=public)
             yield live, row, self._loaded(live, row)
 
-    def _loaded(self, live: Live, row: SessionRow) -> Session:
+    def _loaded(self, live: OpenSession, row: SessionRow) -> Session:
         """The session in memory, unless another process has changed the talk since."""
-        if live.session is None or live.row is None or not is_same(live.row, row, live.session.conversation):
+        if live.session is None or live.row is None or not is_current(live.row, row, live.session.conversation):
             due = live.unasked
             live.abandon()
             live.forget()
-            live.session = self._session(live, row, with_shared_ids(self._sessions.conversation(row.id)))
+            live.session = self._session(live, row, intern_ids(self._sessions.conversation(row.id)))
             if due == live.session.conversation.here.number:
                 live.session.reopen_question()
                 live.unasked = due if live.session.question_due else None
         live.row = row
         return live.session
 
-    def _session(self, live: Live, row: SessionRow, talk: Conversation, retriever: str | None = None) -> Session:
+    def _session(self, live: OpenSession, row: SessionRow, talk: Conversation, retriever: str | None = None) -> Session:
         name = retriever or row.retriever
         engine = self.engines.retriever(name)
 
@@ -400,9 +407,9 @@ class Talks:
             n=row.n,
             where=row.where,
             conversation=talk,
-            image_file=partial(image_of, self._uploads),
+            image_file=partial(find_upload, self._uploads),
             # Pictures are what a study and a look at another retriever are about.
-            leaning=leaning_for(engine, row.leaning, pictures_alone=row.hidden or retriever is not None),
+            leaning=session_picture_bias(engine, row.leaning, pictures_alone=row.hidden or retriever is not None),
         )
 
     def _view(self, row: SessionRow, session: Session, number: int, retriever: str | None = None) -> View:
@@ -415,9 +422,9 @@ class Talks:
             return session
         if row.hidden:
             raise Problem(403, "in-a-study", "this talk belongs to a study: its retriever stays")
-        return self._session(Live(), row, session.conversation, retriever)
+        return self._session(OpenSession(), row, session.conversation, retriever)
 
-    def _keep(self, live: Live, known: int, elapsed_ms: float) -> None:
+    def _keep(self, live: OpenSession, known: int, elapsed_ms: float) -> None:
         """Records the nodes from number `known` on; if that fails, the talk is read again by the next who needs it."""
         assert live.session is not None and live.row is not None
         id, talk = live.row.id, live.session.conversation
@@ -434,7 +441,7 @@ class Talks:
             raise
         live.unasked = talk.here.number if live.session.question_due else None
 
-    def _name(self, live: Live) -> None:
+    def _name(self, live: OpenSession) -> None:
         """A talk's name can wait until the results of its first turn are out."""
         if live.row is not None and live.session is not None and not live.row.name and not live.row.hidden:
             live.row = self._named(live.row, live.session.conversation)
@@ -442,11 +449,13 @@ class Talks:
     def _named(self, row: SessionRow, talk: Conversation) -> SessionRow:
         """A talk with its name, as the database has it: somebody may have given it one since."""
         now = self._sessions.get(row.id)
-        if now is not None and not now.name and (name := name_of(talk)):
+        if now is not None and not now.name and (name := name_conversation(talk)):
             now = self._sessions.change(row.id, name=name, at=time.time())
         return now or row
 
-    def _results(self, live: Live, number: int, page: Page, seen: Session, started: float) -> schemas.Results:
+    def _results(
+        self, live: OpenSession, number: int, page: ResultPage, seen: Session, started: float
+    ) -> schemas.Results:
         """`seen`: the talk as the retriever has it that was asked for."""
         assert live.session is not None and live.row is not None
         talk = live.session.conversation
@@ -457,13 +466,13 @@ class Talks:
             results=page.hits,
             total=page.total,
             next=page.next,
-            beliefs=beliefs(page.query, talk, talk.path(number)),
+            beliefs=find_beliefs(page.query, talk, talk.path(number)),
             # In a study these would name the retriever.
             adapters=[] if live.row.hidden else list(page.adapters),
-            operations=[] if live.row.hidden else operations_of(seen.operations(number)),
-            question=question_of(talk.node(number).asked),
+            operations=[] if live.row.hidden else operations_to_api(seen.operations(number)),
+            question=question_to_api(talk.node(number).asked),
             asking=live.unasked == number,
-            answer=None if live.row.hidden else answered(seen, number, text),
+            answer=None if live.row.hidden else describe_answer(seen, number, text),
             elapsed_ms=milliseconds_since(started),
         )
 

@@ -24,13 +24,13 @@ Operations = Mapping[int, Sequence[Operation]]
 """What turns do with earlier ones, by the number of the turn."""
 
 
-def turn_of(given: schemas.TurnIn, pending: Question | None) -> Turn:
+def parse_turn(given: schemas.TurnIn, pending: Question | None) -> Turn:
     """The turn that was sent; `pending` is the question that an answer without one answers.
 
     Raises:
         BadInput: an answer to nothing.
     """
-    if answers_what_is_open(given) and pending is None:
+    if answers_open_question(given) and pending is None:
         verb = "skip" if isinstance(given, schemas.SkipTurn) else "answer"
         raise BadInput(f"there is no question to {verb}: say what you are looking for instead")
     try:
@@ -39,12 +39,12 @@ def turn_of(given: schemas.TurnIn, pending: Question | None) -> Turn:
         raise BadInput(str(error)) from error
 
 
-def answers_what_is_open(given: schemas.TurnIn) -> bool:
+def answers_open_question(given: schemas.TurnIn) -> bool:
     """Whether it is about the question that is open, whichever that is."""
     return isinstance(given, schemas.AnswerTurn | schemas.SkipTurn) and given.question is None
 
 
-def image_of(uploads: Uploads, name: str) -> Path:
+def find_upload(uploads: Uploads, name: str) -> Path:
     """The file of an image of one's own.
 
     Raises:
@@ -56,7 +56,7 @@ def image_of(uploads: Uploads, name: str) -> Path:
     return file
 
 
-def question_of(question: Question | None) -> schemas.Question | None:
+def question_to_api(question: Question | None) -> schemas.Question | None:
     """A question as it goes out; it is ours, so the limits for what comes in are not asked."""
     if question is None:
         return None
@@ -69,12 +69,12 @@ def question_of(question: Question | None) -> schemas.Question | None:
     )
 
 
-def operations_of(done: Operations) -> list[schemas.Operation]:
+def operations_to_api(done: Operations) -> list[schemas.Operation]:
     """What turns do with earlier ones, as it goes out."""
     return [schemas.Operation(said=number, **asdict(each)) for number, some in done.items() for each in some]
 
 
-def session_of(row: SessionRow) -> schemas.Session:
+def session_to_api(row: SessionRow) -> schemas.Session:
     """A talk as it goes out; which retriever a study compares stays hidden."""
     return schemas.Session(
         id=row.id,
@@ -90,7 +90,7 @@ def session_of(row: SessionRow) -> schemas.Session:
     )
 
 
-def tree_of(row: SessionRow, talk: Conversation, times: dict[int, float]) -> schemas.SessionTree:
+def tree_to_api(row: SessionRow, talk: Conversation, times: dict[int, float]) -> schemas.SessionTree:
     """A talk with all its branches."""
     nodes = [
         schemas.TreeNode(
@@ -100,13 +100,15 @@ def tree_of(row: SessionRow, talk: Conversation, times: dict[int, float]) -> sch
             told=described(node.turn, talk.nodes[node.parent].shown, own_image=OWN_IMAGE) if node.turn else "",
             shown=len(node.shown),
             first=node.shown[0] if node.shown else None,
-            asked=question_of(node.asked),
+            asked=question_to_api(node.asked),
             at=_time(times[node.number]) if node.number in times else None,
         )
         for node in talk.nodes
     ]
     path = [node.number for node in talk.path()]
-    return schemas.SessionTree(**session_of(row).model_dump(exclude={"turns"}), turns=len(talk), tree=nodes, path=path)
+    return schemas.SessionTree(
+        **session_to_api(row).model_dump(exclude={"turns"}), turns=len(talk), tree=nodes, path=path
+    )
 
 
 def _time(seconds: float) -> datetime:
