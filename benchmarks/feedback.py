@@ -29,7 +29,7 @@ from machine import described
 from viewfinder.conversation import Like
 from viewfinder.data.fashion_iq import fashion_kinds, joined_captions, read_fashion_iq
 from viewfinder.index import Gallery, dot_scores
-from viewfinder.index.memo import StepMemo
+from viewfinder.index.memo import ByteCache
 from viewfinder.retrievers import RegionSpace, load_retriever
 from viewfinder.session import Session
 
@@ -127,7 +127,7 @@ def talk(
 ) -> list[tuple[float, float, float]]:
     """Five turns: milliseconds of each, of its encoding, and of one scan."""
     watched = Timed(retriever)
-    session = Session(gallery, watched, None, n=10, memo=StepMemo())
+    session = Session(gallery, watched, None, n=10, memo=ByteCache())
     liked, times = gallery.snapshot.ids[start], []
     for _ in range(TURNS):
         turn_ms, hits = timed(partial(session.search, Like(liked, next(said))))

@@ -24,9 +24,9 @@ from jaxtyping import Float
 from machine import described
 from threadpoolctl import threadpool_limits
 
-from viewfinder.index import RegionBlock, only_vectors
+from viewfinder.index import RegionBlock, single_vector_scores
 from viewfinder.retrievers.mai import forward, mio, mio_forward
-from viewfinder.retrievers.mai.memory_forward import BEGIN, Carried
+from viewfinder.retrievers.mai.memory_forward import NOTHING_CARRIED, CarriedTokens
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.settings import Iteration, Model
 from viewfinder.retrievers.shared.word_vectors import WordVectors
@@ -70,9 +70,9 @@ def iteration(form: str, width: int, rng: np.random.Generator, rounds: int) -> d
     tokens_bth = rng.standard_normal((TALKS, TOKENS, width), dtype=np.float32)
     torch_bth, settings = torch.from_numpy(tokens_bth), FORMS[form]
     works: list[Callable[[], object]] = [
-        lambda: mio_forward.kept(tokens_bth[0], KEPT, settings),
-        lambda: mio.kept(torch_bth, KEPT, settings),
-        lambda: [mio.kept(tokens_th[None], KEPT, settings) for tokens_th in torch_bth],
+        lambda: mio_forward.numpy_select_tokens(tokens_bth[0], KEPT, settings),
+        lambda: mio.select_tokens(torch_bth, KEPT, settings),
+        lambda: [mio.select_tokens(tokens_th[None], KEPT, settings) for tokens_th in torch_bth],
     ]
     one, batched, looped = timed(works, rounds)
     return {
@@ -92,15 +92,15 @@ def steps(rng: np.random.Generator, rounds: int) -> dict[str, dict[str, float]]:
         settings = Model(words="learned", memory=memory)
         network = MaiNetwork(settings, RAW, 1, WordVectors(settings, None, 20))
         arrays = {name: array.numpy().astype(np.float32) for name, array in network.state_dict().items()}
-        said = forward.Said(
-            forward.looks(arrays, settings, rng.standard_normal((1, RAW), dtype=np.float32), None),
+        said = forward.ModificationInput(
+            forward.numpy_components(arrays, settings, rng.standard_normal((1, RAW), dtype=np.float32), None),
             rng.standard_normal((9, settings.width), dtype=np.float32),
             rng.standard_normal((13, settings.width), dtype=np.float32),
         )
-        carried: list[Carried] = [BEGIN]
+        carried: list[CarriedTokens] = [NOTHING_CARRIED]
         for _ in range(max(TURNS)):
-            carried.append(forward.step(arrays, settings, carried[-1], said)[0])
-        works = [partial(forward.step, arrays, settings, carried[turn - 1], said) for turn in TURNS]
+            carried.append(forward.numpy_encode_turn(arrays, settings, carried[-1], said)[0])
+        works = [partial(forward.numpy_encode_turn, arrays, settings, carried[turn - 1], said) for turn in TURNS]
         times = timed(works, rounds)
         found[memory] = {str(turn): round(float(ms), 2) for turn, ms in zip(TURNS, times, strict=True)}
     return found
@@ -114,7 +114,7 @@ def scoring(width: int, rng: np.random.Generator, rounds: int) -> dict[str, Any]
     works: list[Callable[[], object]] = [
         lambda: matrix_nd @ query_d,
         lambda: matrix_nd @ query_d[:, None],
-        lambda: only_vectors(block, query_d),
+        lambda: single_vector_scores(block, query_d),
     ]
     *orders, ours = map(float, timed(works, rounds))
     bare = min(orders)

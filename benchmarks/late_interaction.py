@@ -33,15 +33,15 @@ from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.index import (
     RegionBlock,
     RegionCodes,
-    laid_out,
     late_interaction,
     late_interaction_coarse,
     late_interaction_near,
-    likeness,
+    query_vector_scores,
+    tile_batches,
     top_k,
 )
 from viewfinder.index.regions import CODED
-from viewfinder.retrievers import ResolvedTurn, Sentences, load_retriever
+from viewfinder.retrievers import ResolvedTurn, SentenceEncoder, load_retriever
 
 K = 10
 VECTORS = (3, 5, 10)
@@ -123,7 +123,7 @@ def timed(way: Callable[[], Any]) -> tuple[Any, float]:
 def block_of(grown: Grown) -> RegionBlock:
     """The whole collection in memory."""
     pieces = (piece_nrd for _, piece_nrd in grown.pieces())
-    return RegionBlock.mapped(laid_out(pieces, grown.pictures, grown.regions, grown.width), grown.regions)
+    return RegionBlock.mapped(tile_batches(pieces, grown.pictures, grown.regions, grown.width), grown.regions)
 
 
 # -- 50,000 pictures: time, and what is found
@@ -274,7 +274,7 @@ def coded(grown: Grown, queries: Queries) -> tuple[Million, list[Rows]]:
         all_prbd[start // CODED : start // CODED + len(codes.parts)] = codes.parts
         centroids += smaller[0].parts
         means += smaller[1].parts
-        scores_qn = likeness(block, vectors_md).reshape(len(queries), -1, len(piece_nrd)).mean(axis=1)
+        scores_qn = query_vector_scores(block, vectors_md).reshape(len(queries), -1, len(piece_nrd)).mean(axis=1)
         best = [merged(known, start, scores_n) for known, scores_n in zip(best, scores_qn, strict=True)]
     sets = ((tuple(all_prbd), steps[0]), (tuple(centroids), steps[1]), (tuple(means), steps[2]))
     stored = (RegionCodes(parts, step, grown.pictures) for parts, step in sets)
@@ -315,9 +315,9 @@ def step(given: argparse.Namespace) -> list[dict[str, Any]]:
         for talk in range(21):
             texts = sentences(talk)
             known = dict(zip(texts, encoder.sentences(texts), strict=True))
-            steps += talk_ms(retriever, texts, Sentences(encoder.sentences_version, partial(looked_up, known)))
+            steps += talk_ms(retriever, texts, SentenceEncoder(encoder.sentences_version, partial(looked_up, known)))
             fresh = sentences(talk, "then")  # the encoder remembers texts
-            whole += talk_ms(retriever, fresh, Sentences(encoder.sentences_version, encoder.sentences))
+            whole += talk_ms(retriever, fresh, SentenceEncoder(encoder.sentences_version, encoder.sentences))
         rows.append(
             {
                 "checkpoint": "shipped" if path is None else str(path),
@@ -328,7 +328,7 @@ def step(given: argparse.Namespace) -> list[dict[str, Any]]:
     return rows
 
 
-def talk_ms(retriever: Any, texts: Sequence[str], vectors: Sentences) -> list[float]:
+def talk_ms(retriever: Any, texts: Sequence[str], vectors: SentenceEncoder) -> list[float]:
     """Milliseconds of each step of a talk."""
     state, spent = retriever.begin(), []
     for number, text in enumerate(texts, start=1):

@@ -23,7 +23,7 @@ from viewfinder.conversation import BackTo, Say
 from viewfinder.evaluation.speaking import forced, leaning_to
 from viewfinder.evaluation.systems import load_system
 from viewfinder.index import Gallery
-from viewfinder.index.memo import StepMemo
+from viewfinder.index.memo import ByteCache
 from viewfinder.session import Session
 
 SIZE, TURNS, TALKS, WARM = 50_000, 10, 12, 2
@@ -60,7 +60,7 @@ def talking_speed(weights: Path, place: Place) -> dict[str, Any]:
 
 def session_of(pictures: Gallery, system: Any) -> Session:
     """A talk whose states are kept."""
-    return Session(pictures, system, None, n=10, memo=StepMemo())
+    return Session(pictures, system, None, n=10, memo=ByteCache())
 
 
 def talk(pictures: Gallery, system: Any, sentence: str) -> tuple[list[float], float]:

@@ -21,13 +21,13 @@ import viewfinder.library
 from viewfinder.errors import BadInput, EmptyQuery, EncoderMismatch, NewerLibrary, NotALibrary, UnknownName
 from viewfinder.index import Store
 from viewfinder.library import Library
-from viewfinder.testing import TinyPicture, halves, load_colours, tiny_pictures
+from viewfinder.testing import TinyPicture, draw_halves, load_colour_encoder, tiny_pictures
 
 
 @pytest.fixture(autouse=True)
 def colours_for_an_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever encoder a library names, it is given the one that knows colours only."""
-    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colours)
+    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def tune(library: Library, weights: list[float]) -> str:
     head = "heads/" + "-".join(map(str, weights)) + ".json"
     (library.folder / "heads").mkdir(exist_ok=True)
     (library.folder / head).write_text(json.dumps(weights), encoding="utf-8")
-    tuned = load_colours("starter", head_file=library.folder / head)
+    tuned = load_colour_encoder("starter", head_file=library.folder / head)
     ids, raw_nr = library.store.read_vectors(tuned.raw_version)
     library.store.write_space(tuned.version, [(ids, tuned.project(raw_nr))])
     library.switch(tuned.version, head)
@@ -150,7 +150,7 @@ def test_finding_takes_words_an_image_a_filter_and_what_to_leave_out(home: Path)
     library.add(catalogue=write_table(home.parent / "catalogue.csv", "file,top", *rows))
     asked = next(picture for picture in drawn if picture.top != picture.bottom)
     assert library.find(asked.caption)[0].path == str(asked.path)
-    Image.fromarray(halves(asked.top, asked.bottom, size=(50, 40))).save(home.parent / "mine.png")
+    Image.fromarray(draw_halves(asked.top, asked.bottom, size=(50, 40))).save(home.parent / "mine.png")
     assert library.find(like=home.parent / "mine.png")[0].path == str(asked.path)
     tops = [picture.top for picture in drawn]
     held = library.find("white", n=3, where={"top": tops[0].upper()})
@@ -185,7 +185,7 @@ def test_the_path_of_a_hit_is_one_that_exists(home: Path) -> None:
 
 def test_a_changed_file_is_found_by_what_it_shows_now(home: Path) -> None:
     library, [drawn] = filled(home, 1)
-    Image.fromarray(halves("purple", "white", size=(30, 30))).save(drawn.path)
+    Image.fromarray(draw_halves("purple", "white", size=(30, 30))).save(drawn.path)
     assert library.add(drawn.path, workers=1).changed == 1
     assert len(library.find("purple over white", n=5)) == 1
     assert library.status()["pictures"] == 1
@@ -298,7 +298,7 @@ def test_a_switch_is_seen_that_comes_after_the_space_was_written(home: Path) -> 
     # The reader looks between the two steps; the second changes no table.
     library, _ = filled(home)
     reader = Library.open(home)
-    tuned = load_colours("starter", head_file=write_table(home / "head.json", "[1, 0.5, 0.5]"))
+    tuned = load_colour_encoder("starter", head_file=write_table(home / "head.json", "[1, 0.5, 0.5]"))
     ids, raw_nr = library.store.read_vectors(tuned.raw_version)
     library.store.write_space(tuned.version, [(ids, tuned.project(raw_nr))])
     assert reader.gallery().snapshot.space != tuned.version
@@ -320,7 +320,7 @@ def test_switching_back_and_forth_returns_to_where_it_was(home: Path) -> None:
 def test_pictures_added_after_a_switch_are_there_after_switching_back(home: Path) -> None:
     library, _ = filled(home)
     tune(library, [0.5, 1.0, 1.0])
-    Image.fromarray(halves("purple", "white", size=(30, 30))).save(home.parent / "late.png")
+    Image.fromarray(draw_halves("purple", "white", size=(30, 30))).save(home.parent / "late.png")
     library.add(home.parent / "late.png", workers=1)
     library.switch_back()
     assert len(library.gallery()) == 7
@@ -333,7 +333,7 @@ def test_a_writer_that_was_open_before_a_switch_adds_to_the_new_space(home: Path
     writer = Library.open(home)
     writer.gallery()
     tuned = tune(library, [0.5, 1.0, 1.0])
-    Image.fromarray(halves("purple", "white", size=(30, 30))).save(home.parent / "late.png")
+    Image.fromarray(draw_halves("purple", "white", size=(30, 30))).save(home.parent / "late.png")
     writer.add(home.parent / "late.png", workers=1)
     assert library.gallery().snapshot.space == writer.gallery().snapshot.space == tuned
     assert library.find("purple over white")[0].path == str(home.parent / "late.png")
@@ -353,7 +353,7 @@ def test_what_another_process_adds_is_seen_at_the_next_turn(home: Path) -> None:
     chat = library.chat()
     chat.say("purple over white")
     tiny_pictures(home.parent / "more", 3)
-    Image.fromarray(halves("purple", "white", size=(30, 30))).save(home.parent / "more" / "wanted.png")
+    Image.fromarray(draw_halves("purple", "white", size=(30, 30))).save(home.parent / "more" / "wanted.png")
     command = [sys.executable, __file__, str(home), str(home.parent / "more")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     # The other three are copies of the first three: other paths of pictures that are known.
@@ -367,7 +367,7 @@ def test_two_processes_may_make_and_fill_one_library_at_once(home: Path) -> None
     for colour in ("red", "green"):
         folders.append(home.parent / colour)
         folders[-1].mkdir()
-        Image.fromarray(halves(colour, "black")).save(folders[-1] / "one.png")
+        Image.fromarray(draw_halves(colour, "black")).save(folders[-1] / "one.png")
     commands = [[sys.executable, __file__, str(home), str(folder)] for folder in folders]
     writers = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in commands]
     for writer in writers:
@@ -418,7 +418,7 @@ def test_a_talk_goes_on_without_a_picture_that_was_pruned_and_says_so(home: Path
 
 def main(home: str, folder: str) -> None:
     loader: Any = viewfinder.library
-    loader.load_encoder = load_colours
+    loader.load_encoder = load_colour_encoder
     report = Library.open(Path(home)).add(folder, workers=1)
     print(json.dumps({"added": report.added, "duplicates": report.duplicates}))
 

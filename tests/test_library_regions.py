@@ -18,7 +18,7 @@ from viewfinder.encoders import load_encoder
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.library import Library
 from viewfinder.pictures import decode_one
-from viewfinder.testing import ColourEncoder, halves, load_colours, tiny_pictures
+from viewfinder.testing import ColourEncoder, draw_halves, load_colour_encoder, tiny_pictures
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 RAW = ColourEncoder.raw_version
@@ -28,7 +28,7 @@ Looks = Callable[[str, int], Any]
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where a library will be whose encoder knows colours only."""
-    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colours)
+    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
     return tmp_path / "library"
 
 
@@ -47,7 +47,7 @@ def filled(home: Path, count: int = 6) -> tuple[Library, list[Path]]:
 
 def draw(path: Path, top: str, bottom: str) -> Path:
     path.parent.mkdir(exist_ok=True)
-    Image.fromarray(halves(top, bottom, size=(30, 30))).save(path)
+    Image.fromarray(draw_halves(top, bottom, size=(30, 30))).save(path)
     return path
 
 

@@ -26,11 +26,11 @@ from viewfinder.conversation import (
 )
 from viewfinder.errors import BadInput, EmptyQuery, UnknownName
 from viewfinder.index import Gallery
-from viewfinder.index.memo import StepMemo
+from viewfinder.index.memo import ByteCache
 from viewfinder.index.results import Hits
 from viewfinder.retrievers import Composer, Query, load_retriever
 from viewfinder.session import Session
-from viewfinder.testing import COLOURS, ColourEncoder, halves, tiny_snapshot
+from viewfinder.testing import COLOURS, ColourEncoder, draw_halves, tiny_snapshot
 
 NAMES = list(COLOURS)
 LOOKS = [(top, bottom) for top in NAMES for bottom in NAMES]
@@ -49,9 +49,9 @@ PATIENT = settings(deadline=None, max_examples=15)
 
 
 def session(
-    memo: StepMemo | None = None, retriever: str = "composer", gallery: Gallery = GALLERY, **kwargs: Any
+    memo: ByteCache | None = None, retriever: str = "composer", gallery: Gallery = GALLERY, **kwargs: Any
 ) -> Session:
-    return Session(gallery, load_retriever(retriever), "information_gain", memo=memo or StepMemo(), **kwargs)
+    return Session(gallery, load_retriever(retriever), "information_gain", memo=memo or ByteCache(), **kwargs)
 
 
 def line(talk: Conversation, kind: str, number: int, text: str) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def test_branches_do_not_disturb_each_other(
 @PATIENT
 @given(SCRIPTS)
 def test_the_size_of_the_memo_changes_nothing(script: list[tuple[str, int, str]]) -> None:
-    large, one, none = (session(StepMemo(size)) for size in (1 << 20, 5000, 0))
+    large, one, none = (session(ByteCache(size)) for size in (1 << 20, 5000, 0))
     for drawn in script:
         for live in (large, one, none):
             take(live, line(live.conversation, *drawn))
@@ -162,7 +162,7 @@ def test_the_size_of_the_memo_changes_nothing(script: list[tuple[str, int, str]]
 @PATIENT
 @given(st.lists(SCRIPTS, min_size=2, max_size=3))
 def test_one_memo_may_serve_many_talks(scripts: list[list[tuple[str, int, str]]]) -> None:
-    shared = StepMemo()
+    shared = ByteCache()
     for script in scripts:
         live, alone = session(shared), session()
         play(live, script)
@@ -188,7 +188,7 @@ class OnlyValues(Composer):
 
 
 def test_a_turn_costs_one_step_and_going_back_none() -> None:
-    live = Session(GALLERY, Counting(), None, memo=StepMemo())
+    live = Session(GALLERY, Counting(), None, memo=ByteCache())
     for number, colour in enumerate(NAMES, start=1):
         live.say(colour)
         assert Counting.steps == number
@@ -200,7 +200,7 @@ def test_a_turn_costs_one_step_and_going_back_none() -> None:
 def test_another_library_in_the_same_process_keeps_its_own_states() -> None:
     # Equal pictures and words, but another catalogue: a kept attribute comes to something else there.
     swapped = [{"top": said["Bottom colour"], "Bottom colour": said["top"]} for said in KNOWN]
-    other, memo = Gallery(tiny_snapshot(LOOKS, swapped), ENCODER), StepMemo()
+    other, memo = Gallery(tiny_snapshot(LOOKS, swapped), ENCODER), ByteCache()
     parts = []
     for gallery in (GALLERY, other):
         live = session(memo, gallery=gallery)
@@ -235,7 +235,7 @@ def test_rank_of_is_pessimistic_on_ties() -> None:
     live.take(Say("red over blue"))
     answered = Question("What is on top?", attribute="top")
     live.take(Answer(answered, "red"))
-    tied = Session(GALLERY, OnlyValues(), None, memo=StepMemo(), conversation=live.conversation)
+    tied = Session(GALLERY, OnlyValues(), None, memo=ByteCache(), conversation=live.conversation)
     assert tied.rank_of("p000") == tied.rank_of("p007") == len(NAMES) - 1
     assert tied.rank_of("p008") == len(LOOKS) - 1
 
@@ -346,7 +346,7 @@ def test_a_question_is_pending_again_after_going_back_to_it() -> None:
 
 
 def test_without_a_questioner_there_is_nothing_to_answer() -> None:
-    live = Session(GALLERY, Composer(), None, memo=StepMemo())
+    live = Session(GALLERY, Composer(), None, memo=ByteCache())
     live.say("red")
     assert live.question is None
     with pytest.raises(BadInput, match="there is no question to answer"):
@@ -354,7 +354,7 @@ def test_without_a_questioner_there_is_nothing_to_answer() -> None:
 
 
 def test_an_image_of_ones_own_finds_its_like(tmp_path: Path) -> None:
-    Image.fromarray(halves("purple", "orange", size=(40, 30))).save(tmp_path / "mine.png")
+    Image.fromarray(draw_halves("purple", "orange", size=(40, 30))).save(tmp_path / "mine.png")
     live = session()
     hits = live.show(tmp_path / "mine.png")
     assert LOOKS[int(hits[0].id[1:])] == ("purple", "orange")
@@ -510,7 +510,7 @@ def test_a_view_counts_what_filters_and_rejections_leave() -> None:
 
 
 def test_the_image_of_a_turn_is_found_by_its_name(tmp_path: Path) -> None:
-    Image.fromarray(halves("red", "blue")).save(tmp_path / "7.png")
+    Image.fromarray(draw_halves("red", "blue")).save(tmp_path / "7.png")
     live = session(image_file=lambda name: tmp_path / f"{name}.png")
     live.show("7")
     assert live.conversation.here.turn == Show("7")

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from viewfinder.conversation import Conversation, Like
 from viewfinder.errors import UnknownName
 from viewfinder.index import Gallery
-from viewfinder.index.memo import StepMemo
+from viewfinder.index.memo import ByteCache
 from viewfinder.retrievers import Composer, Part, Predictor, Query, ResolvedTurn, Retriever
 from viewfinder.session import Session
 from viewfinder.testing import ColourEncoder, TinyRaw, tiny_snapshot
@@ -61,7 +61,7 @@ class ByAttributes:
 
 
 def session(retriever: Retriever[Any], **settings: Any) -> Session:
-    return Session(GALLERY, retriever, None, memo=StepMemo(), **settings)
+    return Session(GALLERY, retriever, None, memo=ByteCache(), **settings)
 
 
 def test_the_retriever_reads_what_is_predicted_unless_the_user_says_what_counts() -> None:

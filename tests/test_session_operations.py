@@ -9,7 +9,7 @@ import pytest
 
 from viewfinder.conversation import Conversation
 from viewfinder.index import Gallery
-from viewfinder.index.memo import StepMemo
+from viewfinder.index.memo import ByteCache
 from viewfinder.retrievers import Composer, Retriever
 from viewfinder.retrievers.base import Operation
 from viewfinder.session import Session
@@ -27,7 +27,7 @@ def gallery_of(looks: Sequence[tuple[str, str]] = LOOKS) -> Gallery:
 
 def session(retriever: Retriever[Any], gallery: Gallery | None = None, **given: Any) -> Session:
     seen = gallery or gallery_of()
-    return Session(seen, retriever, "information_gain", **{"memo": StepMemo(), **given})
+    return Session(seen, retriever, "information_gain", **{"memo": ByteCache(), **given})
 
 
 def test_every_turn_has_its_own(looks_back: Made) -> None:

@@ -17,7 +17,7 @@ from viewfinder.conversation import Reject, Say
 from viewfinder.errors import EncoderMismatch
 from viewfinder.index import Gallery
 from viewfinder.index import gallery_regions as region_scores
-from viewfinder.index.memo import StepMemo
+from viewfinder.index.memo import ByteCache
 from viewfinder.index.results import Hits
 from viewfinder.retrievers import Composer, Part, Query, RegionSpace, ResolvedTurn, Retriever
 from viewfinder.retrievers.base import RawPictures
@@ -77,7 +77,7 @@ GALLERY = gallery_of(attributes=True)
 
 
 def session(retriever: Retriever[Any] | None = None, gallery: Gallery = GALLERY, **kwargs: Any) -> Session:
-    return Session(gallery, retriever or Looking(), None, **{"memo": StepMemo(), **kwargs})
+    return Session(gallery, retriever or Looking(), None, **{"memo": ByteCache(), **kwargs})
 
 
 def ids(hits: Hits) -> list[str]:
@@ -166,7 +166,7 @@ def test_going_back_to_the_start_finds_nothing_and_back_again_the_same() -> None
 
 
 def test_retrievers_of_one_name_and_other_weights_do_not_share_their_states() -> None:
-    memo = StepMemo()
+    memo = ByteCache()
     other = Looking(replace(COLOUR, name="anti-colour"), factor=-1.0)
     first, second, alone = session(memo=memo), session(other, memo=memo), session(other)
     first.say("red")
@@ -182,7 +182,7 @@ def test_a_system_of_another_encoder_is_refused_and_the_talk_stays_as_it_was() -
 
 
 def test_questions_go_by_the_scores_of_regions() -> None:
-    live = Session(GALLERY, Looking(), "information_gain", memo=StepMemo())
+    live = Session(GALLERY, Looking(), "information_gain", memo=ByteCache())
     live.say("something green")
     assert live.question is not None
     assert live.question.choices

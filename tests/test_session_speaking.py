@@ -11,8 +11,8 @@ import pytest
 from viewfinder.conversation import Conversation, Say
 from viewfinder.errors import BadInput
 from viewfinder.index import Gallery
-from viewfinder.index.memo import StepMemo
-from viewfinder.retrievers import Composer, Retriever, Speaks
+from viewfinder.index.memo import ByteCache
+from viewfinder.retrievers import AnsweringRetriever, Composer, Retriever
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 
@@ -23,12 +23,12 @@ GALLERY = Gallery(tiny_snapshot(LOOKS), ColourEncoder())
 
 
 def session(retriever: Retriever[Any], **given: Any) -> Session:
-    return Session(GALLERY, retriever, **{"questioner": None, "n": 5, "memo": StepMemo(), **given})
+    return Session(GALLERY, retriever, **{"questioner": None, "n": 5, "memo": ByteCache(), **given})
 
 
 def test_the_talker_is_a_retriever_that_speaks_and_the_composer_is_none(talker: Made) -> None:
-    assert isinstance(talker(), Retriever) and isinstance(talker(), Speaks)
-    assert not isinstance(Composer(), Speaks)
+    assert isinstance(talker(), Retriever) and isinstance(talker(), AnsweringRetriever)
+    assert not isinstance(Composer(), AnsweringRetriever)
 
 
 def test_a_question_is_answered_in_words_and_the_results_stay(talker: Made) -> None:
@@ -83,7 +83,7 @@ def test_a_reply_is_written_as_it_is_taken_while_the_talk_goes_on(talker: Made) 
 
 
 def test_leaning_decides_and_is_not_mixed_up_in_the_memo(talker: Made) -> None:
-    retriever, memo = talker(), StepMemo()
+    retriever, memo = talker(), ByteCache()
     usual, pictures = session(retriever, memo=memo), session(retriever, memo=memo, leaning=math.inf)
     for live in (usual, pictures):
         live.say("red")
@@ -108,7 +108,7 @@ def test_another_leaning_reads_the_whole_talk_again(talker: Made) -> None:
 
 def test_nothing_is_asked_after_an_answer_in_words(talker: Made) -> None:
     gallery = Gallery(tiny_snapshot(LOOKS, [{"top": (top,)} for top, _ in LOOKS]), ColourEncoder())
-    live = Session(gallery, talker(), "information_gain", memo=StepMemo())
+    live = Session(gallery, talker(), "information_gain", memo=ByteCache())
     live.say("something")
     assert live.question is not None
     live.say("what have you got?")

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from viewfinder.encoders.base import REGIONS, Encoder
-from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, halves, load_colours, tiny_pictures
+from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, draw_halves, load_colour_encoder, tiny_pictures
 
 
 def test_the_colour_encoder_is_an_encoder() -> None:
@@ -19,7 +19,7 @@ def test_the_colour_encoder_is_an_encoder() -> None:
 
 def test_words_and_pictures_of_a_colour_point_the_same_way() -> None:
     encoder = ColourEncoder()
-    pictures_nd = encoder.project(encoder.pictures([halves(name, name) for name in COLOURS]).global_bd)
+    pictures_nd = encoder.project(encoder.pictures([draw_halves(name, name) for name in COLOURS]).global_bd)
     likeness_mn = encoder.words(list(COLOURS)) @ pictures_nd.T
     assert likeness_mn.argmax(axis=1).tolist() == list(range(len(COLOURS)))
     assert np.allclose(np.diag(likeness_mn), 1, atol=1e-5)
@@ -27,7 +27,7 @@ def test_words_and_pictures_of_a_colour_point_the_same_way() -> None:
 
 def test_over_says_which_colour_is_on_top() -> None:
     encoder = ColourEncoder()
-    pictures_nd = encoder.project(encoder.pictures([halves("red", "blue"), halves("blue", "red")]).global_bd)
+    pictures_nd = encoder.project(encoder.pictures([draw_halves("red", "blue"), draw_halves("blue", "red")]).global_bd)
     likeness_n = pictures_nd @ encoder.words(["red over blue"])[0]
     assert likeness_n[0] == pytest.approx(1, abs=1e-5)
     assert likeness_n[1] < 0.9
@@ -41,7 +41,7 @@ def test_texts_without_a_colour_have_unit_vectors_too() -> None:
 
 
 def test_regions_are_36_mean_colours() -> None:
-    regions_brd = ColourEncoder().pictures([halves("white", "black", size=(60, 30))], regions=True).regions_brd
+    regions_brd = ColourEncoder().pictures([draw_halves("white", "black", size=(60, 30))], regions=True).regions_brd
     assert regions_brd is not None
     assert regions_brd.shape == (1, REGIONS, 3)
     assert regions_brd[0, 0, 0] > 0.4 > -0.4 > regions_brd[0, -1, 0]
@@ -49,7 +49,7 @@ def test_regions_are_36_mean_colours() -> None:
 
 def test_other_channel_weights_are_another_space(tmp_path: Path) -> None:
     (tmp_path / "head.json").write_text("[1, 0.5, 0]", encoding="utf-8")
-    tuned = load_colours("colours", head_file=tmp_path / "head.json")
+    tuned = load_colour_encoder("colours", head_file=tmp_path / "head.json")
     assert tuned.version != ColourEncoder().version
     assert tuned.raw_version == ColourEncoder().raw_version
 
@@ -68,7 +68,7 @@ def test_tiny_raw_vectors_are_those_the_encoder_gives_in_any_order_of_pictures()
     looks = [("red", "blue"), ("white", "black"), ("green", "red")]
     raw = TinyRaw(looks, without=frozenset({"p002"}), batch=2)
     batches = list(raw.batches(["p001", "p002", "p000"], regions=True))
-    seen = ColourEncoder().pictures([halves(*looks[1]), halves(*looks[0])], regions=True)
+    seen = ColourEncoder().pictures([draw_halves(*looks[1]), draw_halves(*looks[0])], regions=True)
     assert [len(global_bg) for global_bg, _ in batches] == raw.reads == [2, 1]
     regions_nre = np.concatenate([regions_bre for _, regions_bre in batches if regions_bre is not None])
     assert seen.regions_brd is not None

@@ -21,11 +21,11 @@ from viewfinder.conversation import Conversation, PictureId, Reject, Say, Show
 from viewfinder.encoders import Encoder, load_encoder
 from viewfinder.encoders.starter.head import Head
 from viewfinder.errors import BadInput, EmptyQuery, EncoderMismatch, NewerLibrary, NotALibrary
-from viewfinder.index import Failure, Gallery, Snapshot, Store, check_fits, generation, load
-from viewfinder.index.ingest import AddReport, Described, Ingest, Progress
-from viewfinder.index.region_vectors import Filled, StoredVectors
+from viewfinder.index import Failure, Gallery, Snapshot, Store, check_fits, load_snapshot, read_generation
+from viewfinder.index.ingest import AddReport, Ingest, PictureDescriptions, Progress
+from viewfinder.index.region_vectors import FillReport, StoredVectors
 from viewfinder.index.results import Hit, Hits
-from viewfinder.pictures import Bad
+from viewfinder.pictures import BadFile
 from viewfinder.retrievers import Composer, RegionSpace, Retriever, load_retriever
 from viewfinder.session import Session
 
@@ -53,7 +53,7 @@ class Library:
         self._settings = settings
         self._settings_mark = (0, 0)  # of the file that was read last; none was seen being read yet
         self._gallery: Gallery | None = None
-        self.left_out: tuple[Bad, ...] = ()
+        self.left_out: tuple[BadFile, ...] = ()
         """Pictures that the last `prepare` could do nothing for: a file of each, and the reason."""
 
     @staticmethod
@@ -107,7 +107,7 @@ class Library:
         roots = [Path(path) for path in paths]
         if dry_run:
             return Ingest(self._store, self.encoder).plan(roots)
-        tables = Described.read(captions, catalogue)
+        tables = PictureDescriptions.read(captions, catalogue)
         self._prepare_encoder()
         with self._store.writing():
             self._refresh_settings()
@@ -231,7 +231,7 @@ class Library:
         pictures = _PreparedPictures(self, found, self._gallery)
         return Session(pictures, found, questioner, n=n, where=where, conversation=conversation, leaning=leaning)
 
-    def prepare(self, retriever: Retriever[Any], progress: Progress | None = None) -> Filled:
+    def prepare(self, retriever: Retriever[Any], progress: Progress | None = None) -> FillReport:
         """Makes what a retriever reads of the pictures and nobody needed before: their regions.
 
         That takes as long as adding the pictures did. What is made is kept, and the next call goes on from there;
@@ -240,7 +240,7 @@ class Library:
         Raises:
             EncoderMismatch: the retriever was trained on the vectors of another encoder.
         """
-        filled = Filled()
+        filled = FillReport()
         space = retriever.query(retriever.begin()).space
         if isinstance(space, RegionSpace):
             check_fits(space, self.gallery().raw)
@@ -256,8 +256,8 @@ class Library:
         space = self._settings.space
         if space is None:
             raise BadInput(f"{self.folder} holds no pictures yet: add some with `viewfinder add FOLDER`")
-        if self._gallery is None or self._gallery.snapshot.generation != generation(self.folder, space):
-            self._gallery = self.gallery_of(load(self.folder, space))
+        if self._gallery is None or self._gallery.snapshot.generation != read_generation(self.folder, space):
+            self._gallery = self.gallery_of(load_snapshot(self.folder, space))
         return self._gallery
 
     def gallery_of(self, snapshot: Snapshot) -> Gallery:

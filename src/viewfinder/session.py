@@ -36,12 +36,12 @@ from viewfinder.conversation import (
 )
 from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.index import Gallery
-from viewfinder.index.candidates import candidates_of
-from viewfinder.index.memo import MEMO, StepMemo
-from viewfinder.index.resolving import resolve
-from viewfinder.index.results import Hit, Hits, View
+from viewfinder.index.candidates import select_candidates
+from viewfinder.index.memo import MEMO, ByteCache
+from viewfinder.index.resolving import resolve_turn
+from viewfinder.index.results import Hit, Hits, Ranking
 from viewfinder.questioners import Questioner, load_questioner
-from viewfinder.retrievers import Query, RegionSpace, Retriever, Speaks, reads_of
+from viewfinder.retrievers import AnsweringRetriever, Query, RegionSpace, Retriever, reads_of
 from viewfinder.retrievers.base import Operation
 
 Answered = Literal["pictures", "words"]
@@ -84,7 +84,7 @@ class Session:
         n: int = 10,
         where: Mapping[str, str] | None = None,
         conversation: Conversation | None = None,
-        memo: StepMemo = MEMO,
+        memo: ByteCache = MEMO,
         image_file: Callable[[str], Path] = Path,
         leaning: float | None = None,
     ) -> None:
@@ -103,7 +103,7 @@ class Session:
         self.last_operations: tuple[Operation, ...] = ()
         self.adapters: tuple[str, ...] = ()
         self._image_file = image_file
-        self._to_ask_about: View | None = None
+        self._to_ask_about: Ranking | None = None
         if self._where:
             self._look().snapshot.where(self._where)  # an unknown column is better said now than after the first turn
 
@@ -205,7 +205,7 @@ class Session:
         self._to_ask_about = None
         self.conversation = self.conversation.recorded(shown=self.conversation.here.shown, asked=question)
 
-    def view(self, number: int | None = None) -> View:
+    def view(self, number: int | None = None) -> Ranking:
         """The collection as it is now, seen from a node of the talk (by default, where it stands); changes nothing.
 
         Raises:
@@ -249,7 +249,7 @@ class Session:
             ValueError: there is no such node.
         """
         state = self._answering(number)
-        if state is None or not isinstance(self._retriever, Speaks):
+        if state is None or not isinstance(self._retriever, AnsweringRetriever):
             return None
         return "pictures" if self._retriever.shows(state) else "words"
 
@@ -263,7 +263,11 @@ class Session:
             ValueError: there is no such node.
         """
         state = self._answering(self.conversation.here.number if number is None else number)
-        return iter(()) if state is None or not isinstance(self._retriever, Speaks) else self._retriever.reply(state)
+        return (
+            iter(())
+            if state is None or not isinstance(self._retriever, AnsweringRetriever)
+            else self._retriever.reply(state)
+        )
 
     @property
     def leaning(self) -> float | None:
@@ -275,7 +279,7 @@ class Session:
         Raises:
             BadInput: it is set, and the retriever does not speak; or it is not a number.
         """
-        return self._retriever.leaning if isinstance(self._retriever, Speaks) else None
+        return self._retriever.leaning if isinstance(self._retriever, AnsweringRetriever) else None
 
     @leaning.setter
     def leaning(self, pictures: float) -> None:
@@ -328,7 +332,7 @@ class Session:
             raise BadInput(f"there is no question to {verb}: say what you are looking for instead")
         return question
 
-    def _searched(self, turn: Turn) -> tuple[tuple[Hit, ...], View]:
+    def _searched(self, turn: Turn) -> tuple[tuple[Hit, ...], Ranking]:
         _check_says_something(turn)
         try:
             talk = self.conversation.then(turn)
@@ -353,13 +357,13 @@ class Session:
         self.gallery = self._pictures if isinstance(self._pictures, Gallery) else self._pictures.gallery()
         return self.gallery
 
-    def _seen_from(self, node: Node, talk: Conversation, gallery: Gallery, *, new: bool = False) -> View:
+    def _seen_from(self, node: Node, talk: Conversation, gallery: Gallery, *, new: bool = False) -> Ranking:
         """`new`: the node's turn was just said, so what it names must be there."""
         lost: dict[int, str] = {}
         state = self._state(talk, node, gallery, lost, new=new)
         query = self._retriever.query(state)
         adapters = (*query.adapters, *lost.values(), *self._unread(talk, node))
-        return View(gallery, query, self._allowed(gallery), adapters)
+        return Ranking(gallery, query, self._allowed(gallery), adapters)
 
     def _unread(self, talk: Conversation, node: Node) -> Iterator[str]:
         """What to tell of attributes that were said to a retriever that reads none."""
@@ -385,7 +389,7 @@ class Session:
                 node = talk.node(node.parent)
         for later in reversed(ahead):
             try:
-                resolved = resolve(talk, later, gallery, self._image_file, self._reads)
+                resolved = resolve_turn(talk, later, gallery, self._image_file, self._reads)
             except BadInput as error:
                 if later is newest:
                     raise
@@ -409,7 +413,7 @@ class Session:
         while isinstance(node.turn, BackTo) or is_skip(node.turn):
             node = self.conversation.node(node.parent)
         lost: dict[int, str] = {}
-        if node.turn is None or not isinstance(self._retriever, Speaks):
+        if node.turn is None or not isinstance(self._retriever, AnsweringRetriever):
             return None
         state = self._state(self.conversation, node, self._look(), lost, new=False)
         return None if node.number in lost else state
@@ -417,7 +421,7 @@ class Session:
     def _allowed(self, gallery: Gallery) -> Bool[np.ndarray, " n"] | None:
         return gallery.snapshot.where(self._where) if self._where else None
 
-    def _ask(self, talk: Conversation, view: View) -> Question | None:
+    def _ask(self, talk: Conversation, view: Ranking) -> Question | None:
         if self._questioner is None:
             assert self._questioner_name is not None
             self._questioner = load_questioner(self._questioner_name, tags=view.gallery.tags)
@@ -425,13 +429,13 @@ class Session:
         def foreseen(answer: Answer) -> Query:
             return self._foreseen(talk, answer, view.gallery)
 
-        return self._questioner.ask(candidates_of(view, talk, foreseen, settled=frozenset(self._where)))
+        return self._questioner.ask(select_candidates(view, talk, foreseen, settled=frozenset(self._where)))
 
     def _foreseen(self, talk: Conversation, turn: Turn, gallery: Gallery) -> Query:
         """What would be looked for if this were said next; nothing is said."""
         state = self._state(talk, talk.here, gallery, {}, new=False)
         supposed = talk.then(turn)
-        resolved = resolve(supposed, supposed.here, gallery, self._image_file, self._reads)
+        resolved = resolve_turn(supposed, supposed.here, gallery, self._image_file, self._reads)
         return self._retriever.query(self._retriever.step(state, resolved))
 
 
@@ -440,11 +444,11 @@ def _id(picture: Hit | PictureId) -> PictureId:
 
 
 def _leaning_to(retriever: Retriever[Any], pictures: float) -> Retriever[Any]:
-    if not isinstance(retriever, Speaks):
+    if not isinstance(retriever, AnsweringRetriever):
         raise BadInput(f"{retriever.name} answers with pictures alone: leave the leaning out")
     if math.isnan(pictures):
         raise BadInput("a leaning is a number: above 0 for pictures, below 0 for words")
-    return retriever.leaning_to(pictures)
+    return retriever.with_picture_bias(pictures)
 
 
 def _weights_of(retriever: Retriever[Any]) -> str:

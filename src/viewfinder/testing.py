@@ -84,7 +84,7 @@ class ColourEncoder:
         return mean_n.astype(np.float32)
 
 
-def load_colours(name: str, *, head_file: Path | None = None) -> ColourEncoder:
+def load_colour_encoder(name: str, *, head_file: Path | None = None) -> ColourEncoder:
     """Stands in for `encoders.load_encoder`; a head file is a JSON list of three weights."""
     if head_file is None:
         return ColourEncoder(name)
@@ -115,14 +115,14 @@ def tiny_pictures(folder: Path, count: int, *, size: tuple[int, int] = (24, 16))
         # Neighbours differ in both colours; every full round is a shade darker or lighter at one side.
         top, bottom = pairs[number * 11 % len(pairs)]
         picture = TinyPicture(folder / f"{number:04}-{top}-{bottom}.png", top, bottom)
-        pixels = halves(top, bottom, size=size)
+        pixels = draw_halves(top, bottom, size=size)
         pixels[0, 0] = (number // len(pairs), number % len(pairs), 128)
         Image.fromarray(pixels).save(picture.path)
         drawn.append(picture)
     return drawn
 
 
-def halves(top: str, bottom: str, *, size: tuple[int, int] = (24, 16)) -> Pixels:
+def draw_halves(top: str, bottom: str, *, size: tuple[int, int] = (24, 16)) -> Pixels:
     """A picture (width, height) of one named colour over another."""
     width, height = size
     pixels = np.empty((height, width, 3), np.uint8)
@@ -140,7 +140,7 @@ def tiny_snapshot(
 
     Pictures of equal looks have equal vectors, as copies under other names would.
     """
-    from viewfinder.index.columns import columns_of
+    from viewfinder.index.columns import build_columns
     from viewfinder.index.rows import pictures_to_arrow
 
     encoder = encoder or ColourEncoder()
@@ -149,9 +149,9 @@ def tiny_snapshot(
         PictureRow(f"p{at:03}", (FileRecord(f"/pictures/p{at:03}.png", 1, 1),), 24, 16, "PNG", 1, attributes=said)
         for at, said in enumerate(known)
     ]
-    matrix_nd = encoder.project(encoder.pictures([halves(top, bottom) for top, bottom in looks]).global_bd)
+    matrix_nd = encoder.project(encoder.pictures([draw_halves(top, bottom) for top, bottom in looks]).global_bd)
     mark = picture_id(json.dumps([looks, known, encoder.version]).encode())
-    table, columns = pictures_to_arrow(rows), columns_of(rows)
+    table, columns = pictures_to_arrow(rows), build_columns(rows)
     return Snapshot(matrix_nd, table, columns, space=encoder.version, generation=mark, folder=None)
 
 
@@ -175,7 +175,7 @@ class TinyRaw:
         for start in range(0, len(ids), self.batch):
             some = ids[start : start + self.batch]
             self.reads.append(len(some))
-            seen = ColourEncoder().pictures([halves(*self.looks[int(name[1:])]) for name in some], regions=regions)
+            seen = ColourEncoder().pictures([draw_halves(*self.looks[int(name[1:])]) for name in some], regions=regions)
             known_b = np.array([name not in self.without for name in some], np.float32)
             global_bg = seen.global_bd * known_b[:, None]
             if seen.regions_brd is None:
@@ -197,7 +197,7 @@ def _said(text: str) -> Float[np.ndarray, " raw"]:
         seed = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
         return np.random.default_rng(seed).standard_normal(RAW_WIDTH).astype(np.float32) * 0.1
     if len(found) == 2 and re.search(rf"{found[0]} over {found[1]}", text.lower()):
-        return _mean_colours(halves(found[0], found[1]), GRID).reshape(-1)
+        return _mean_colours(draw_halves(found[0], found[1]), GRID).reshape(-1)
     mean_3 = np.mean([COLOURS[word] for word in found], axis=0) / 255 - 0.5
     return np.tile(mean_3, GRID * GRID).astype(np.float32)
 

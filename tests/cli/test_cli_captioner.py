@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from viewfinder.data.fashion_iq import SPECIAL_WORDS, FashionPair, write_fashion_iq
-from viewfinder.testing import ColourEncoder, load_colours, tiny_pictures
+from viewfinder.testing import ColourEncoder, load_colour_encoder, tiny_pictures
 from viewfinder.training import Card, save_network
 from viewfinder.users.captioner.network import make_captioner
 from viewfinder.users.captioner.settings import RecurrentCaptioner
@@ -22,7 +22,7 @@ Run = Callable[..., Any]
 @pytest.fixture
 def flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Six pictures of one kind with five pairs, and the weights of a captioner beside them."""
-    monkeypatch.setattr("viewfinder.encoders.load_encoder", load_colours)
+    monkeypatch.setattr("viewfinder.encoders.load_encoder", load_colour_encoder)
     keys = [one.path.stem for one in tiny_pictures(tmp_path / "images", 6)]
     pairs = [FashionPair(wanted, shown, ("is red", "is blue")) for shown, wanted in pairwise(keys)]
     write_fashion_iq(tmp_path, "flags", "val", pairs, keys, {})

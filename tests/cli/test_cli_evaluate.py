@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from viewfinder.testing import load_colours
+from viewfinder.testing import load_colour_encoder
 
 Run = Callable[..., Any]
 
 
 @pytest.fixture(autouse=True)
 def colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viewfinder.encoders.load_encoder", load_colours)
+    monkeypatch.setattr("viewfinder.encoders.load_encoder", load_colour_encoder)
 
 
 def evaluated(viewfinder: Run, world: Path, out: Path, system: str = "clip-t", *more: str) -> Any:

@@ -6,7 +6,7 @@ import errno
 
 import pytest
 
-from viewfinder.cli.failing import explained, report_failure
+from viewfinder.cli.failing import explain_error, report_failure
 from viewfinder.errors import DiskFull, EmptyQuery, UnknownName
 
 
@@ -25,13 +25,13 @@ from viewfinder.errors import DiskFull, EmptyQuery, UnknownName
     ],
 )
 def test_an_error_becomes_a_line_and_a_code(error: BaseException, code: int, says: str) -> None:
-    line, given = explained(error)
+    line, given = explain_error(error)
     assert given == code
     assert says in line
 
 
 def test_an_unforeseen_error_says_how_to_see_more() -> None:
-    line, code = explained(RuntimeError("two\nlines"))
+    line, code = explain_error(RuntimeError("two\nlines"))
     assert code == 1
     assert "\n" not in line
     assert "RuntimeError: two lines" in line

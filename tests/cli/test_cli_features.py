@@ -8,14 +8,14 @@ import pytest
 
 from viewfinder import encoders
 from viewfinder.encoders.features import features
-from viewfinder.testing import ColourEncoder, load_colours, tiny_pictures
+from viewfinder.testing import ColourEncoder, load_colour_encoder, tiny_pictures
 
 Run = Callable[..., Any]
 
 
 @pytest.fixture
 def pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(encoders, "load_encoder", load_colours)
+    monkeypatch.setattr(encoders, "load_encoder", load_colour_encoder)
     tiny_pictures(tmp_path / "pictures", 5)
     return tmp_path / "pictures"
 

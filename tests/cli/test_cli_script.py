@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from viewfinder.cli.script import lines_of, turn_of_line
+from viewfinder.cli.script import parse_script_line, read_lines
 from viewfinder.conversation import Conversation, Like, Reject, Say, Show
 
 Run = Callable[..., Any]
@@ -54,8 +54,8 @@ def test_every_kind_of_turn_gives_a_json_line(
 
 def test_a_line_may_say_what_counts_of_a_picture() -> None:
     line = '{"like": "#2", "but": "longer", "attributes": ["silk", "long sleeves"]}'
-    assert turn_of_line(line, SHOWN) == Like("q", "longer", attributes=("silk", "long sleeves"))
-    assert turn_of_line('{"show": "a.jpg", "attributes": []}', SHOWN) == Show("a.jpg", attributes=())
+    assert parse_script_line(line, SHOWN) == Like("q", "longer", attributes=("silk", "long sleeves"))
+    assert parse_script_line('{"show": "a.jpg", "attributes": []}', SHOWN) == Show("a.jpg", attributes=())
 
 
 def test_a_script_skips_a_question_and_another_is_asked(
@@ -148,19 +148,19 @@ def test_a_script_may_come_through_a_pipe(program: Callable[..., subprocess.Pope
 
 
 def test_a_number_sign_means_a_result_of_then(tmp_path: Path) -> None:
-    assert turn_of_line('{"like": "#2"}', SHOWN) == Like("q")
-    assert turn_of_line('{"reject": ["#1", "x"]}', SHOWN) == Reject(("p", "x"))
+    assert parse_script_line('{"like": "#2"}', SHOWN) == Like("q")
+    assert parse_script_line('{"reject": ["#1", "x"]}', SHOWN) == Reject(("p", "x"))
     later = SHOWN.then(Say("more")).recorded(shown=("z",), asked=None)
-    assert turn_of_line('{"like": "#2", "turn": 1}', later) == Like("q", turn=1)
+    assert parse_script_line('{"like": "#2", "turn": 1}', later) == Like("q", turn=1)
 
 
 def test_images_are_looked_for_beside_the_script_first(tmp_path: Path) -> None:
     (tmp_path / "mine.jpg").touch()
-    assert turn_of_line('{"show": "mine.jpg"}', SHOWN, tmp_path) == Show(str(tmp_path / "mine.jpg"))
-    assert turn_of_line('{"show": "other.jpg"}', SHOWN, tmp_path) == Show("other.jpg")
+    assert parse_script_line('{"show": "mine.jpg"}', SHOWN, tmp_path) == Show(str(tmp_path / "mine.jpg"))
+    assert parse_script_line('{"show": "other.jpg"}', SHOWN, tmp_path) == Show("other.jpg")
 
 
 def test_comments_and_empty_lines_keep_their_numbers(tmp_path: Path) -> None:
     file = tmp_path / "script"
     file.write_bytes(b"\xef\xbb\xbf# one\r\n\r\n  {}  \r\n")
-    assert list(lines_of(file)) == [(3, "{}")]
+    assert list(read_lines(file)) == [(3, "{}")]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from viewfinder.cli.output import say_pieces
+from viewfinder.cli.output import print_pieces
 from viewfinder.retrievers import RETRIEVERS
 
 Run = Callable[..., Any]
@@ -92,5 +92,5 @@ def test_a_line_of_pieces_ends_even_if_it_breaks_off(capsys: pytest.CaptureFixtu
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        say_pieces("answer: ", broken())
+        print_pieces("answer: ", broken())
     assert capsys.readouterr().out == "answer: two lines [2J\n"

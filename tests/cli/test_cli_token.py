@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from viewfinder.cli.serve import settings_of
+from viewfinder.cli.serve import read_server_settings
 from viewfinder.library import Library
 from viewfinder.server.access import Tokens
 from viewfinder.server.database import Database, TokenRows
@@ -26,7 +26,7 @@ def home(tmp_path: Path) -> Path:
 
 def scopes_of(library: Path, secret: str) -> set[str] | None:
     """What a server over the library lets a token do."""
-    settings = settings_of({})
+    settings = read_server_settings({})
     database = Database.open(database_url(library, settings))
     caller = Tokens(TokenRows(database), settings).caller(secret)
     database.close()

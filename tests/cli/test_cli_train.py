@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from viewfinder import encoders
-from viewfinder.testing import load_colours
+from viewfinder.testing import load_colour_encoder
 from viewfinder.training import read_card, read_log
 
 Run = Callable[..., Any]
@@ -25,7 +25,7 @@ SMALL = ("--set", "batch=8", "--set", "training.epochs=2", "--set", "training.va
 @pytest.fixture
 def colours(monkeypatch: pytest.MonkeyPatch) -> None:
     """No network is loaded: what fails before that must not need one."""
-    monkeypatch.setattr(encoders, "load_encoder", load_colours)
+    monkeypatch.setattr(encoders, "load_encoder", load_colour_encoder)
 
 
 def test_an_unknown_system_lists_what_there_is(viewfinder: Run, tmp_path: Path) -> None:

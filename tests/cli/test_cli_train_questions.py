@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from viewfinder import encoders
-from viewfinder.testing import load_colours
+from viewfinder.testing import load_colour_encoder
 
 Run = Callable[..., Any]
 Program = Callable[..., "subprocess.Popen[str]"]
@@ -22,7 +22,7 @@ SMALL = ("--set", "answers.epochs=2", "--set", "selector.epochs=1", "--set", "po
 @pytest.fixture
 def colours(monkeypatch: pytest.MonkeyPatch) -> None:
     """No network is loaded: what fails before that must not need one."""
-    monkeypatch.setattr(encoders, "load_encoder", load_colours)
+    monkeypatch.setattr(encoders, "load_encoder", load_colour_encoder)
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from jaxtyping import Float, Int
 
-from viewfinder.cli.turns import Teller
+from viewfinder.cli.turns import TurnPrinter
 from viewfinder.conversation import Like, Show
 from viewfinder.index import Gallery
-from viewfinder.index.memo import StepMemo
-from viewfinder.index.telling import described
+from viewfinder.index.memo import ByteCache
+from viewfinder.index.telling import describe_turn
 from viewfinder.retrievers import Composer, Predictor
 from viewfinder.session import Session
 from viewfinder.testing import ColourEncoder, TinyRaw, tiny_snapshot
@@ -44,8 +44,8 @@ class Reading(Composer):
 def told(turn: Like, composer: Composer, capsys: pytest.CaptureFixture[str]) -> str:
     """What is printed when a turn was taken."""
     gallery = Gallery(tiny_snapshot(LOOKS), ColourEncoder(), TinyRaw(LOOKS))
-    session = Session(gallery, composer, None, memo=StepMemo())
-    Teller().tell(session, session.take(turn))
+    session = Session(gallery, composer, None, memo=ByteCache())
+    TurnPrinter().tell(session, session.take(turn))
     return capsys.readouterr().out
 
 
@@ -61,6 +61,6 @@ def test_attributes_that_are_not_read_are_noted(capsys: pytest.CaptureFixture[st
 
 def test_attributes_are_part_of_a_turn_in_words() -> None:
     liked = Like("q", "longer", 1, ("silk", "red"))
-    assert described(liked, ("p", "q")) == 'like result 2 of turn 1 with silk, red but "longer"'
-    assert described(Show("mine.png", attributes=())) == "show mine.png with no attributes"
-    assert described(Like("p"), ("p",)) == "like result 1"
+    assert describe_turn(liked, ("p", "q")) == 'like result 2 of turn 1 with silk, red but "longer"'
+    assert describe_turn(Show("mine.png", attributes=())) == "show mine.png with no attributes"
+    assert describe_turn(Like("p"), ("p",)) == "like result 1"

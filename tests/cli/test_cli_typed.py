@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from viewfinder.cli.typed import Open, Plain, Save, Why, understood
+from viewfinder.cli.typed import Open, Plain, Save, Why, parse_line
 from viewfinder.conversation import Answer, BackTo, Conversation, Keep, Like, Question, Reject, Say, Show
 from viewfinder.errors import BadInput
 
@@ -67,7 +67,7 @@ ASKED = TALK.recorded(shown=("r", "s", "t"), asked=COLOUR)
     ],
 )
 def test_a_line_means(line: str, meaning: object) -> None:
-    assert understood(line, TALK) == meaning
+    assert parse_line(line, TALK) == meaning
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_line_means(line: str, meaning: object) -> None:
     ],
 )
 def test_with_a_question_pending_a_line_means(line: str, meaning: object) -> None:
-    assert understood(line, ASKED) == meaning
+    assert parse_line(line, ASKED) == meaning
 
 
 @pytest.mark.parametrize(
@@ -103,18 +103,18 @@ def test_with_a_question_pending_a_line_means(line: str, meaning: object) -> Non
 )
 def test_what_is_not_there_cannot_be_named(line: str, says: str) -> None:
     with pytest.raises(BadInput, match=says):
-        understood(line, TALK)
+        parse_line(line, TALK)
 
 
 @pytest.mark.parametrize("line", ["skip", "/skip", "Skip this question", "next question", "answer skip"])
 def test_a_question_is_skipped(line: str) -> None:
-    assert understood(line, ASKED) == Answer(COLOUR, "")
+    assert parse_line(line, ASKED) == Answer(COLOUR, "")
 
 
 def test_skipping_needs_a_question() -> None:
     with pytest.raises(BadInput, match="no question to skip"):
-        understood("skip", TALK)
-    assert understood("say skip", TALK) == Say("skip")
+        parse_line("skip", TALK)
+    assert parse_line("say skip", TALK) == Say("skip")
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_skipping_needs_a_question() -> None:
     ],
 )
 def test_what_is_typed_after_an_open_question_answers_it_unless_it_is_a_command(line: str, meaning: object) -> None:
-    assert understood(line, TALK.recorded(shown=("r", "s", "t"), asked=OPEN)) == meaning
+    assert parse_line(line, TALK.recorded(shown=("r", "s", "t"), asked=OPEN)) == meaning
 
 
 @pytest.mark.parametrize(
@@ -142,4 +142,4 @@ def test_what_is_typed_after_an_open_question_answers_it_unless_it_is_a_command(
     ],
 )
 def test_yes_and_no_may_say_more(line: str, meaning: object) -> None:
-    assert understood(line, TALK.recorded(shown=("r", "s", "t"), asked=YES_NO)) == meaning
+    assert parse_line(line, TALK.recorded(shown=("r", "s", "t"), asked=YES_NO)) == meaning

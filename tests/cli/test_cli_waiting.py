@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 import viewfinder.questioners
-from viewfinder.cli.waiting import NOTICED_S, POLL_S, question_unless_typed
+from viewfinder.cli.waiting import NOTICED_S, POLL_S, await_question
 from viewfinder.conversation import BackTo, Question, Say
 from viewfinder.errors import EncoderMismatch
 from viewfinder.index import Gallery
-from viewfinder.index.memo import StepMemo
+from viewfinder.index.memo import ByteCache
 from viewfinder.questioners import Candidates
 from viewfinder.retrievers import Composer
 from viewfinder.session import Session
@@ -46,7 +46,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
 def begun() -> Session:
     """A talk over two pictures, searched, with nothing asked yet."""
     gallery = Gallery(tiny_snapshot([("red", "blue"), ("red", "green")]), ColourEncoder())
-    session = Session(gallery, Composer(), "slow", memo=StepMemo())
+    session = Session(gallery, Composer(), "slow", memo=ByteCache())
     session.search(Say("red"))
     return session
 
@@ -58,18 +58,18 @@ def never() -> bool:
 def test_a_question_that_comes_in_time_is_asked(slow: Slow) -> None:
     slow.may_ask.set()
     session = begun()
-    question = question_unless_typed(session, lambda: None, never)
+    question = await_question(session, lambda: None, never)
     assert question is not None and question.text == "Number 1?"
     assert session.question == question
 
 
 def test_who_types_on_is_not_held_up_and_was_asked_nothing(slow: Slow) -> None:
     session = begun()
-    assert question_unless_typed(session, lambda: None, lambda: True) is None
+    assert await_question(session, lambda: None, lambda: True) is None
     assert not slow.may_ask.is_set()
     assert len(session.search(Say("blue"))) == 2
     slow.may_ask.set()
-    question = question_unless_typed(session, lambda: None, never)
+    question = await_question(session, lambda: None, never)
     assert question is not None and question.text == "Number 1?"  # the first was never seen
     assert [node.asked for node in session.conversation.nodes] == [None, None, question]
 
@@ -81,7 +81,7 @@ def test_a_long_wait_is_said_once(slow: Slow) -> None:
     def typed() -> bool:
         return next(polls) * POLL_S > 2 * NOTICED_S
 
-    assert question_unless_typed(begun(), lambda: told.append(1), typed) is None
+    assert await_question(begun(), lambda: told.append(1), typed) is None
     assert told == [1]
 
 
@@ -89,21 +89,21 @@ def test_ctrl_c_gives_the_question_up(slow: Slow) -> None:
     def interrupted() -> bool:
         raise KeyboardInterrupt
 
-    assert question_unless_typed(begun(), lambda: None, interrupted) is None
+    assert await_question(begun(), lambda: None, interrupted) is None
 
 
 def test_what_is_wrong_with_the_questioner_is_heard(slow: Slow) -> None:
     slow.error = EncoderMismatch("trained on another-raw")
     slow.may_ask.set()
     with pytest.raises(EncoderMismatch, match="another-raw"):
-        question_unless_typed(begun(), lambda: None, never)
+        await_question(begun(), lambda: None, never)
 
 
 def test_going_back_asks_what_was_asked_there(slow: Slow) -> None:
     slow.may_ask.set()
     session = begun()
-    question = question_unless_typed(session, lambda: None, never)
+    question = await_question(session, lambda: None, never)
     session.search(Say("blue"))
     session.search(BackTo(1))
     slow.may_ask.clear()
-    assert question_unless_typed(session, lambda: None, never) == question
+    assert await_question(session, lambda: None, never) == question

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from viewfinder.data.dialogues import read_dialogues
-from viewfinder.testing import load_colours
+from viewfinder.testing import load_colour_encoder
 
 Run = Callable[..., Any]
 
 
 @pytest.fixture(autouse=True)
 def colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viewfinder.encoders.load_encoder", load_colours)
+    monkeypatch.setattr("viewfinder.encoders.load_encoder", load_colour_encoder)
 
 
 @pytest.fixture

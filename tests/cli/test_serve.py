@@ -96,22 +96,22 @@ def test_another_host_than_this_machine_is_refused_until_there_is_a_token(viewfi
 def test_settings_come_from_options_first_then_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIEWFINDER_PORT", "9001")
     monkeypatch.setenv("VIEWFINDER_THREADS", "3")
-    settings = verb.settings_of({"port": 9002})
+    settings = verb.read_server_settings({"port": 9002})
     assert (settings.port, settings.threads, settings.host) == (9002, 3, "127.0.0.1")
 
 
 def test_a_setting_that_cannot_be_is_named_by_where_it_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadInput, match=r"^--port: input should be less than or equal to 65535, not 99999$"):
-        verb.settings_of({"port": 99999})
+        verb.read_server_settings({"port": 99999})
     monkeypatch.setenv("VIEWFINDER_DEADLINE_S", "soon")
     with pytest.raises(BadInput, match=r"^the environment variable VIEWFINDER_DEADLINE_S: "):
-        verb.settings_of({})
+        verb.read_server_settings({})
 
 
 def test_a_root_that_is_no_folder_is_refused(tmp_path: Path) -> None:
-    assert verb.checked_roots([tmp_path / "."]) == [tmp_path]
+    assert verb.check_roots([tmp_path / "."]) == [tmp_path]
     with pytest.raises(BadInput, match="there is no such folder"):
-        verb.checked_roots([tmp_path / "no"])
+        verb.check_roots([tmp_path / "no"])
 
 
 @pytest.mark.slow

@@ -13,21 +13,21 @@ from pathlib import Path
 
 import pytest
 
-from viewfinder.construction import Constructed, Order, construct
+from viewfinder.construction import ConstructionOrder, ConstructionReport, construct_samples
 from viewfinder.construction.writing import journal_file
 from viewfinder.data.chatsearch import ChatSample, read_chatsearch, read_galleries
 from viewfinder.data.review import Review, add_review, review_file
 from viewfinder.errors import BadInput, LanguageModelFailed, UnknownName
 from viewfinder.evaluation.protocols.chatsearch import splits, tasks
 from viewfinder.library import Library
-from viewfinder.testing import ColourEncoder, load_colours
+from viewfinder.testing import ColourEncoder, load_colour_encoder
 
 MakeFolder = Callable[[Path, int], Path]
 
 
-def made(order: Order, *, stop_after: int | None = None) -> Constructed:
+def made(order: ConstructionOrder, *, stop_after: int | None = None) -> ConstructionReport:
     pictures = count(1)
-    return construct(
+    return construct_samples(
         order,
         make_encoder=ColourEncoder,
         should_stop=lambda: stop_after is not None and next(pictures) >= stop_after,
@@ -82,16 +82,16 @@ def writing() -> Iterator[Writing]:
 
 
 @pytest.fixture
-def order(tmp_path: Path, coloured: MakeFolder, writing: Writing) -> Order:
+def order(tmp_path: Path, coloured: MakeFolder, writing: Writing) -> ConstructionOrder:
     """Six pictures of colours, about which the model writes."""
     data = coloured(tmp_path / "data", 6)
-    return Order(
+    return ConstructionOrder(
         data=data, out=tmp_path / "out", split="all", generator=writing.url, threshold=-1.0, features=tmp_path / "f"
     )
 
 
 def test_a_world_becomes_samples_that_the_protocol_reads(scenes: Path, tmp_path: Path) -> None:
-    done = made(Order(data=scenes, out=tmp_path, split="test", threshold=0.0))
+    done = made(ConstructionOrder(data=scenes, out=tmp_path, split="test", threshold=0.0))
     assert done.ended and (done.generator, done.captioner, done.asked) == ("world", "captions", 0)
     assert done.pictures == 6  # of 40: 3, 9, 16, 22, 29, 35
     assert done.made == {"text": 6, "mdc-i": 6, "mdc-t": 6, "mdc-t-single": 6, "merge": 6}
@@ -106,13 +106,16 @@ def test_a_world_becomes_samples_that_the_protocol_reads(scenes: Path, tmp_path:
 
 
 def test_the_same_order_makes_the_same_files(scenes: Path, tmp_path: Path) -> None:
-    orders = [Order(data=scenes, out=tmp_path / name, split="test", at_once=at) for name, at in (("a", 1), ("b", 3))]
+    orders = [
+        ConstructionOrder(data=scenes, out=tmp_path / name, split="test", at_once=at)
+        for name, at in (("a", 1), ("b", 3))
+    ]
     files = [{file: (order.out / file).read_bytes() for file in made(order).files} for order in orders]
     assert files[0] == files[1]
     assert made(orders[0]).made["text"] == 6  # again, over its own files
 
 
-def test_a_model_writes_what_pictures_are_found_for(order: Order, writing: Writing) -> None:
+def test_a_model_writes_what_pictures_are_found_for(order: ConstructionOrder, writing: Writing) -> None:
     done = made(order)
     assert done.made == {"text": 6, "mdc-i": 6, "mdc-t": 6, "mdc-t-single": 6, "merge": 6}
     assert (done.generator, done.asked, len(writing.prompts)) == ("writer", 18, 18)
@@ -123,7 +126,7 @@ def test_a_model_writes_what_pictures_are_found_for(order: Order, writing: Writi
         assert reference != sample.target
 
 
-def test_what_a_model_wrote_is_never_asked_again(order: Order, writing: Writing) -> None:
+def test_what_a_model_wrote_is_never_asked_again(order: ConstructionOrder, writing: Writing) -> None:
     stopped = made(order, stop_after=2)
     assert (stopped.ended, stopped.pictures, stopped.files) == (False, 2, ())
     assert not (order.out / "chatsearch").exists()
@@ -134,7 +137,7 @@ def test_what_a_model_wrote_is_never_asked_again(order: Order, writing: Writing)
     assert len(journal_file(order.out).read_text().splitlines()) == 18
 
 
-def test_a_model_that_says_nothing_any_more_ends_the_run(order: Order, writing: Writing) -> None:
+def test_a_model_that_says_nothing_any_more_ends_the_run(order: ConstructionOrder, writing: Writing) -> None:
     writing.always = ""
     with pytest.raises(LanguageModelFailed, match=r"writer said nothing; given up after 5 pictures in a row \(4 are"):
         made(order)
@@ -142,7 +145,7 @@ def test_a_model_that_says_nothing_any_more_ends_the_run(order: Order, writing: 
     assert made(order).ended
 
 
-def test_texts_that_cannot_be_read_are_counted_by_their_reason(order: Order, writing: Writing) -> None:
+def test_texts_that_cannot_be_read_are_counted_by_their_reason(order: ConstructionOrder, writing: Writing) -> None:
     writing.always = "Sorry."
     done = made(replace(order, pipelines=("text", "merge")))
     assert done.made == {"text": 0, "merge": 0}
@@ -152,13 +155,15 @@ def test_texts_that_cannot_be_read_are_counted_by_their_reason(order: Order, wri
     assert str(order.data) not in json.dumps(record)
 
 
-def test_a_threshold_that_nothing_reaches_drops_every_picture(order: Order) -> None:
+def test_a_threshold_that_nothing_reaches_drops_every_picture(order: ConstructionOrder) -> None:
     done = made(replace(order, pipelines=("mdc-i",), threshold=0.97))
     assert done.made == {"mdc-i": 0}
     assert sum(done.dropped["mdc-i"].values()) == 6
 
 
-def test_pictures_of_another_folder_are_found_and_linked(order: Order, tmp_path: Path, coloured: MakeFolder) -> None:
+def test_pictures_of_another_folder_are_found_and_linked(
+    order: ConstructionOrder, tmp_path: Path, coloured: MakeFolder
+) -> None:
     other = coloured(tmp_path / "other", 9)
     done = made(replace(order, gallery=other, pipelines=("mdc-i", "mdc-t"), only_targets=True))
     assert done.made == {"mdc-i": 6, "mdc-t": 6}
@@ -170,14 +175,14 @@ def test_pictures_of_another_folder_are_found_and_linked(order: Order, tmp_path:
     assert listed == {name for sample in read_all(order, "iChat") for name in (sample.target, *sample.images())}
 
 
-def read_all(order: Order, subtask: str) -> list[ChatSample]:
+def read_all(order: ConstructionOrder, subtask: str) -> list[ChatSample]:
     return read_chatsearch(order.out / "chatsearch" / f"{subtask}_all.jsonl", images=order.out)[0]
 
 
 def test_a_library_serves_as_a_gallery(
-    order: Order, tmp_path: Path, coloured: MakeFolder, monkeypatch: pytest.MonkeyPatch
+    order: ConstructionOrder, tmp_path: Path, coloured: MakeFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("viewfinder.library.load_encoder", load_colours)
+    monkeypatch.setattr("viewfinder.library.load_encoder", load_colour_encoder)
     other = coloured(tmp_path / "other", 7)
     library = Library.open(tmp_path / "library")
     library.add(other / "images", captions=other / "captions.csv", workers=1)
@@ -187,13 +192,13 @@ def test_a_library_serves_as_a_gallery(
     assert report.dropped == () and all(sample.source["caption_target"] for sample in samples)
 
 
-def test_samples_can_lie_with_their_data(order: Order) -> None:
+def test_samples_can_lie_with_their_data(order: ConstructionOrder) -> None:
     done = made(replace(order, out=order.data, pipelines=("text",)))
     assert done.files == ("chatsearch/gallery_tChat.txt", "chatsearch/tChat_all.jsonl")
     assert len(read_galleries(order.data / "chatsearch")["tChat"]) == 6
 
 
-def test_files_of_others_and_reviewed_ones_are_left_alone(order: Order) -> None:
+def test_files_of_others_and_reviewed_ones_are_left_alone(order: ConstructionOrder) -> None:
     order = replace(order, pipelines=("text",))
     file = order.out / "chatsearch" / "tChat_all.jsonl"
     file.parent.mkdir(parents=True)
@@ -219,7 +224,10 @@ def test_files_of_others_and_reviewed_ones_are_left_alone(order: Order) -> None:
     ],
 )
 def test_what_does_not_go_together_is_said(
-    order: Order, changed: Callable[[Order], Order], error: type[Exception], complaint: str
+    order: ConstructionOrder,
+    changed: Callable[[ConstructionOrder], ConstructionOrder],
+    error: type[Exception],
+    complaint: str,
 ) -> None:
     with pytest.raises(error, match=re.escape(complaint)):
         made(changed(order))

@@ -6,19 +6,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from viewfinder.construction import NotMade
-from viewfinder.construction.galleries import EncodedGallery, Vectors, vectors_of
+from viewfinder.construction import SampleNotMade
+from viewfinder.construction.galleries import EncodedGallery, NamedVectors, name_vectors
 from viewfinder.encoders.features import features
-from viewfinder.testing import ColourEncoder, halves
+from viewfinder.testing import ColourEncoder, draw_halves
 
 ENCODER = ColourEncoder()
 LOOKS = [("red", "red"), ("red", "orange"), ("red", "blue"), ("green", "green"), ("blue", "blue"), ("red", "red")]
 NAMES = ("r", "ro", "rb", "g", "b", "copy")
 
 
-def vectors(*at: int) -> Vectors:
-    raw_nd = ENCODER.pictures([halves(*LOOKS[one]) for one in at]).global_bd
-    return Vectors(tuple(NAMES[one] for one in at), ENCODER.project(raw_nd).astype(np.float32))
+def vectors(*at: int) -> NamedVectors:
+    raw_nd = ENCODER.pictures([draw_halves(*LOOKS[one]) for one in at]).global_bd
+    return NamedVectors(tuple(NAMES[one] for one in at), ENCODER.project(raw_nd).astype(np.float32))
 
 
 ALL = vectors(*range(6))
@@ -51,7 +51,7 @@ def test_a_text_finds_the_picture_that_answers_it_more_than_anything_else() -> N
 
 
 def test_a_gallery_of_the_target_alone_has_nothing_to_find() -> None:
-    with pytest.raises(NotMade, match="no other picture"):
+    with pytest.raises(SampleNotMade, match="no other picture"):
         EncodedGallery(vectors(0), vectors(0), ENCODER).found("red", without="r")
 
 
@@ -62,9 +62,9 @@ def test_vectors_are_those_of_the_files_and_broken_ones_have_none(
     (folder / "images" / "bad.png").write_bytes(b"no picture")
     found = features(folder, ENCODER, out=tmp_path / "vectors", workers=1)
     files = {file.stem[:4]: file for file in sorted((folder / "images").iterdir(), reverse=True)}
-    known = vectors_of(files, found, ENCODER)
+    known = name_vectors(files, found, ENCODER)
     assert known.names == ("0004", "0003", "0002", "0001", "0000")
     for name, vector_d in zip(known.names, known.vectors_nd, strict=True):
         top, bottom = files[name].stem.split("-")[1:]
-        own_1d = ENCODER.project(ENCODER.pictures([halves(top, bottom)]).global_bd)
+        own_1d = ENCODER.project(ENCODER.pictures([draw_halves(top, bottom)]).global_bd)
         assert float(vector_d @ own_1d[0]) == pytest.approx(1.0, abs=1e-2)

@@ -24,7 +24,7 @@ from viewfinder.encoders.starter.layout import NAMES, OBJECTS, RAW_VERSION, RAW_
 from viewfinder.encoders.starter.network import class_names
 from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import Stretch
-from viewfinder.testing import COLOURS, halves
+from viewfinder.testing import COLOURS, draw_halves
 
 pytestmark = pytest.mark.slow
 FLICKR = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "flickr8k" / "images"
@@ -81,7 +81,9 @@ def test_the_starter_is_the_encoder_of_that_name(encoder: StarterEncoder) -> Non
 
 
 def test_pictures_have_raw_vectors_regions_and_a_place_in_the_shared_space(encoder: StarterEncoder) -> None:
-    encoded = encoder.pictures([halves("red", "blue"), halves("green", "white", size=(300, 200))], regions=True)
+    encoded = encoder.pictures(
+        [draw_halves("red", "blue"), draw_halves("green", "white", size=(300, 200))], regions=True
+    )
     assert encoded.global_bd.shape == (2, RAW_WIDTH)
     assert encoded.regions_brd is not None
     assert encoded.regions_brd.shape == (2, 36, OBJECTS)
@@ -129,7 +131,7 @@ def test_the_exported_network_gives_what_torch_gives(encoder: StarterEncoder) ->
 
     from viewfinder.encoders.starter.network import _picture_module
 
-    pictures = [*noise(1), halves("red", "blue", size=(SIDE, SIDE))]
+    pictures = [*noise(1), draw_halves("red", "blue", size=(SIDE, SIDE))]
     module = _picture_module(np.eye(1000, NAMES, dtype=np.float32))  # names are not compared here
     with torch.no_grad():
         raw_bd, regions_brd = module(torch.from_numpy(np.stack(pictures)))
@@ -148,7 +150,7 @@ def test_there_is_a_name_for_each_of_the_thousand_classes() -> None:
 
 def test_colours_of_plain_pictures_are_told_apart(encoder: StarterEncoder) -> None:
     plain = ["red", "green", "blue", "black"]
-    shared_nd = encoder.project(encoder.pictures([halves(name, name) for name in plain]).global_bd)
+    shared_nd = encoder.project(encoder.pictures([draw_halves(name, name) for name in plain]).global_bd)
     likeness_nn = shared_nd @ shared_nd.T
     assert (likeness_nn - 2 * np.eye(len(plain))).max() < 0.999
     assert set(plain) <= set(COLOURS)

@@ -13,7 +13,7 @@ from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.raw import MappedVectors
 from viewfinder.evaluation.region_scores import VECTORS_AT_ONCE, RegionScorer, runs
 from viewfinder.retrievers import Part, Query, RegionSpace
-from viewfinder.testing import ColourEncoder, halves
+from viewfinder.testing import ColourEncoder, draw_halves
 
 LOOKS = ("red-blue", "red-red", "blue-green", "white-black", "green-green")
 
@@ -22,7 +22,7 @@ def gallery() -> Any:
     encoder = ColourEncoder()
     keys = tuple(sorted(LOOKS))
     looks = [tuple(key.split("-")) for key in keys]
-    seen = encoder.pictures([halves(top, bottom) for top, bottom in looks], regions=True)
+    seen = encoder.pictures([draw_halves(top, bottom) for top, bottom in looks], regions=True)
     assert seen.regions_brd is not None
     rows = {key: row for row, key in enumerate(keys)}
     raw = MappedVectors(encoder.raw_version, rows, seen.global_bd, seen.regions_brd.astype(np.float16))

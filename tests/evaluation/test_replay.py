@@ -11,10 +11,10 @@ from viewfinder.evaluation import Talk, Task, replay
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.raw import MappedVectors
 from viewfinder.evaluation.systems import load_system
-from viewfinder.index.memo import StepMemo
+from viewfinder.index.memo import ByteCache
 from viewfinder.retrievers import Retriever
 from viewfinder.session import Session
-from viewfinder.testing import COLOURS, ColourEncoder, halves
+from viewfinder.testing import COLOURS, ColourEncoder, draw_halves
 
 NAMES = [f"{top}-{bottom}" for top in COLOURS for bottom in COLOURS]
 TALKS: dict[str, tuple[Turn, ...]] = {
@@ -29,7 +29,7 @@ def colours(copies: int = 1) -> Pictures:
     encoder = ColourEncoder()
     keys = sorted(f"{name}{'+' * copy}" for name in NAMES for copy in range(copies))
     looks = [key.rstrip("+").split("-") for key in keys]
-    seen = encoder.pictures([halves(top, bottom) for top, bottom in looks], regions=True)
+    seen = encoder.pictures([draw_halves(top, bottom) for top, bottom in looks], regions=True)
     assert seen.regions_brd is not None
     rows = {key: row for row, key in enumerate(keys)}
     raw = MappedVectors(encoder.raw_version, rows, seen.global_bd, seen.regions_brd.astype(np.float16))
@@ -44,7 +44,7 @@ def task(gallery: tuple[str, ...], talks: dict[str, tuple[Turn, ...]] = TALKS) -
 def live_bounds(pictures: Pictures, retriever: Retriever[Any], talk: Talk) -> list[tuple[int, int]]:
     """The slow, obvious way: a session as a person has it."""
     gallery = pictures.gallery()
-    session = Session(gallery, retriever, None, memo=StepMemo(2))
+    session = Session(gallery, retriever, None, memo=ByteCache(2))
     found = []
     for turn in talk.turns:
         session.take(turn)

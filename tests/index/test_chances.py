@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from viewfinder.encoders.base import Calibration
-from viewfinder.index import LIKELY, MAYBE, ChanceOf, match_of, verdict_of
-from viewfinder.index.chances import chance_of
+from viewfinder.index import LIKELY, MAYBE, ChanceOf, judge_match, judge_result
+from viewfinder.index.chances import calibrate
 from viewfinder.retrievers import Part, Query
 
 
@@ -18,8 +18,8 @@ def test_the_chance_of_a_score_is_the_logistic_curve() -> None:
 
 
 def test_words_for_chances() -> None:
-    assert [match_of(chance) for chance in (LIKELY, MAYBE, MAYBE - 0.01)] == ["likely", "maybe", "unlikely"]
-    assert [verdict_of(chance) for chance in (LIKELY, MAYBE, MAYBE - 0.01, None)] == [
+    assert [judge_match(chance) for chance in (LIKELY, MAYBE, MAYBE - 0.01)] == ["likely", "maybe", "unlikely"]
+    assert [judge_result(chance) for chance in (LIKELY, MAYBE, MAYBE - 0.01, None)] == [
         "found",
         "unsure",
         "nothing",
@@ -32,13 +32,13 @@ def test_regions_and_pictures_are_judged_by_how_far_they_stand_out() -> None:
     total_n = np.array([0.2, 0.2, 0.2, 0.6], np.float32)  # mean 0.3, deviation sqrt(0.03): 0.6 lies 1.732 above it
     for kind in ("regions", "picture"):
         query = Query((Part(kind, 1, "", 1.0, np.ones(2)), Part("words", 2, "", 1.0, np.ones(2))))
-        assert chance_of(query, total_n, known)(0.6) == pytest.approx(1 / (1 + np.exp(-(2 * 3**0.5 - 6))), abs=1e-5)
+        assert calibrate(query, total_n, known)(0.6) == pytest.approx(1 / (1 + np.exp(-(2 * 3**0.5 - 6))), abs=1e-5)
     words = Query((Part("words", 1, "", 1.0, np.ones(2)),))
-    assert chance_of(words, total_n, known)(0.6) == pytest.approx(1 / (1 + np.exp(-6)), abs=1e-5)
+    assert calibrate(words, total_n, known)(0.6) == pytest.approx(1 / (1 + np.exp(-6)), abs=1e-5)
 
 
 def test_in_a_collection_of_none_or_of_equal_pictures_nothing_stands_out() -> None:
     query = Query((Part("regions", 1, "", 1.0, np.ones(2)),))
     for total_n in (np.zeros(0, np.float32), np.full(3, 0.4, np.float32)):
-        curve = chance_of(query, total_n, None)
-        assert match_of(curve(curve.mean)) == "unlikely"
+        curve = calibrate(query, total_n, None)
+        assert judge_match(curve(curve.mean)) == "unlikely"

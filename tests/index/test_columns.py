@@ -13,10 +13,10 @@ from viewfinder.errors import UnknownName
 from viewfinder.index.columns import (
     AttributeColumn,
     StoredColumns,
-    columns_of,
+    build_columns,
     find_column,
     save_columns,
-    year_and_month,
+    split_date,
 )
 from viewfinder.index.rows import FileRecord, PictureRow
 
@@ -59,7 +59,7 @@ def test_masks_and_first_codes_are_those_of_a_plain_search(values: list[list[str
 
 
 def test_columns_are_the_catalogues_then_the_facts() -> None:
-    columns = columns_of([picture("a", size=("10",), Colour=("red",)), picture("b", folder="dogs")])
+    columns = build_columns([picture("a", size=("10",), Colour=("red",)), picture("b", folder="dogs")])
     assert list(columns) == ["Colour", "size", "format", "year", "month", "camera", "folder"]
     assert columns["folder"].of_row(1) == ("dogs",)
     assert (columns["year"].values, columns["month"].values) == (("2019",), ("July",))
@@ -67,7 +67,7 @@ def test_columns_are_the_catalogues_then_the_facts() -> None:
 
 
 def test_a_catalogue_column_takes_precedence_over_a_fact_of_the_same_name() -> None:
-    columns = columns_of([picture("a", Year=("2011",))])
+    columns = build_columns([picture("a", Year=("2011",))])
     assert columns["Year"].values == ("2011",)
     assert "year" not in columns
 
@@ -80,7 +80,7 @@ def test_a_column_is_found_whatever_its_capitals_but_exactly_first() -> None:
 
 
 def test_saved_columns_are_read_one_by_one(tmp_path: Path) -> None:
-    columns = columns_of([picture("a", "cats", **{"näme/x": ("é", "b")}), picture("b")])
+    columns = build_columns([picture("a", "cats", **{"näme/x": ("é", "b")}), picture("b")])
     save_columns(tmp_path, columns)
     stored = StoredColumns(tmp_path)
     assert list(stored) == list(columns) and len(stored) == len(columns)
@@ -105,4 +105,4 @@ def test_saved_columns_are_read_one_by_one(tmp_path: Path) -> None:
 def test_year_and_month_are_read_from_dates_that_make_sense(
     captured: str | None, expected: tuple[str | None, str | None]
 ) -> None:
-    assert year_and_month(captured) == expected
+    assert split_date(captured) == expected

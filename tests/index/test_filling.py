@@ -24,9 +24,9 @@ from viewfinder.errors import DiskFull
 from viewfinder.index import RawVectors, Store
 from viewfinder.index.ingest import Ingest
 from viewfinder.index.region_table import RegionTable
-from viewfinder.index.region_vectors import Filled, StoredVectors, fill_regions
+from viewfinder.index.region_vectors import FillReport, StoredVectors, fill_regions
 from viewfinder.pictures import Stretch, decode_one, pacing
-from viewfinder.testing import ColourEncoder, halves, tiny_pictures
+from viewfinder.testing import ColourEncoder, draw_halves, tiny_pictures
 
 RAW = ColourEncoder.raw_version
 
@@ -65,7 +65,7 @@ class Bench:
         [found] = [picture for picture, paths in self.files().items() if str(path) in paths]
         return found
 
-    def fill(self, files: Mapping[str, Sequence[str]] | None = None) -> Filled:
+    def fill(self, files: Mapping[str, Sequence[str]] | None = None) -> FillReport:
         return fill_regions(self.table, Counting(), self.files() if files is None else files, workers=1)
 
 
@@ -83,7 +83,7 @@ def regions_in(path: Path) -> Float16[np.ndarray, "r e"]:
 
 
 def test_every_picture_gets_the_regions_that_its_file_shows(bench: Bench) -> None:
-    assert bench.fill() == Filled(6)
+    assert bench.fill() == FillReport(6)
     found = bench.table.read([bench.id_of(path) for path in bench.drawn])
     assert found.shape == (6, 36, 3)
     np.testing.assert_array_equal(found, np.stack([regions_in(path) for path in bench.drawn]))
@@ -97,9 +97,9 @@ def test_filling_again_reads_nothing(bench: Bench) -> None:
 
 def test_only_what_is_missing_is_made(bench: Bench) -> None:
     some = dict(list(bench.files().items())[:2])
-    assert bench.fill(some) == Filled(2)
+    assert bench.fill(some) == FillReport(2)
     assert bench.table.ids() == some.keys()
-    assert bench.fill() == Filled(4)
+    assert bench.fill() == FillReport(4)
     assert Counting.seen == [2, 4]
 
 
@@ -107,7 +107,7 @@ def test_pictures_whose_files_are_gone_or_unreadable_or_changed_are_left_out_wit
     files = bench.files()
     bench.drawn[0].unlink()
     bench.drawn[1].write_bytes(b"no picture any more")
-    Image.fromarray(halves("purple", "white")).save(bench.drawn[2])
+    Image.fromarray(draw_halves("purple", "white")).save(bench.drawn[2])
     filled = bench.fill(files)
     assert filled.made == 3
     reasons = {bad.path: bad.reason for bad in filled.left_out}
@@ -125,7 +125,7 @@ def test_a_picture_of_which_one_copy_is_left_is_made_from_that(bench: Bench) -> 
     files = bench.files()
     bench.drawn[0].unlink()
     copies[0].write_bytes(b"damaged")
-    assert bench.fill(files) == Filled(6)
+    assert bench.fill(files) == FillReport(6)
     np.testing.assert_array_equal(bench.table.read([wanted])[0], regions_in(copies[1]))
 
 
@@ -133,7 +133,7 @@ def test_a_file_that_comes_back_is_made_by_the_next_filling(bench: Bench) -> Non
     away = bench.drawn[0].rename(bench.folder.parent / "away.png")
     assert bench.fill().made == 5
     away.rename(bench.drawn[0])
-    assert bench.fill() == Filled(1)
+    assert bench.fill() == FillReport(1)
 
 
 def test_where_no_file_is_left_no_table_is_made(bench: Bench) -> None:
@@ -163,12 +163,12 @@ def test_an_error_between_batches_keeps_what_was_acknowledged(bench: Bench, monk
     with pytest.raises(DiskFull):
         fill_regions(bench.table, ColourEncoder(), bench.files(), workers=1, progress=full)
     assert len(bench.table.ids()) == 4
-    assert bench.fill() == Filled(2)
+    assert bench.fill() == FillReport(2)
 
 
 def test_pictures_can_be_added_while_others_are_filled(bench: Bench) -> None:
     with bench.store.writing():  # as `add` does for as long as it takes
-        assert bench.fill() == Filled(6)
+        assert bench.fill() == FillReport(6)
 
 
 def test_of_two_that_fill_one_waits_and_tells_how_far_the_other_is(bench: Bench) -> None:
@@ -176,7 +176,7 @@ def test_of_two_that_fill_one_waits_and_tells_how_far_the_other_is(bench: Bench)
     first = dict(list(files.items())[:4])
     with ExitStack() as other:
         other.enter_context(bench.table.filling(1.0))
-        encoded = ColourEncoder().pictures([halves("red", "blue")] * 4, regions=True).regions_brd
+        encoded = ColourEncoder().pictures([draw_halves("red", "blue")] * 4, regions=True).regions_brd
         assert encoded is not None
         bench.table.add(list(first), encoded)
 
@@ -184,7 +184,7 @@ def test_of_two_that_fill_one_waits_and_tells_how_far_the_other_is(bench: Bench)
             told.append((done, total))
             other.close()  # the other is done
 
-        assert fill_regions(bench.table, ColourEncoder(), files, workers=1, progress=progress) == Filled(2)
+        assert fill_regions(bench.table, ColourEncoder(), files, workers=1, progress=progress) == FillReport(2)
     assert told == [(4, 6), (0, 2), (2, 2)]
 
 
@@ -217,7 +217,7 @@ def test_regions_that_are_missing_are_made_before_they_are_read(bench: Bench) ->
     assert regions_bre is not None
     np.testing.assert_array_equal(regions_bre[0], regions_in(bench.drawn[0]))
     assert len(bench.table.ids()) == 1
-    Image.fromarray(halves("purple", "white", size=(30, 30))).save(bench.folder / "late.png")
+    Image.fromarray(draw_halves("purple", "white", size=(30, 30))).save(bench.folder / "late.png")
     bench.add()
     [(_, regions_bre)] = raw.batches([bench.id_of(bench.folder / "late.png"), "pruned meanwhile"], regions=True)
     assert regions_bre is not None
@@ -265,7 +265,7 @@ def test_after_kill_9_nothing_acknowledged_is_made_again(tmp_path: Path, monkeyp
         before = known
     left = 40 - len(before)
     assert 0 < left < 40
-    assert bench.fill() == Filled(left)
+    assert bench.fill() == FillReport(left)
     assert sum(Counting.seen) == left
     some = bench.drawn[::9]
     found = bench.table.read([bench.id_of(path) for path in some])

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from viewfinder.errors import LibraryError
 from viewfinder.index import Gallery
 from viewfinder.retrievers import Reads
-from viewfinder.testing import ColourEncoder, TinyRaw, halves, tiny_snapshot
+from viewfinder.testing import ColourEncoder, TinyRaw, draw_halves, tiny_snapshot
 
 LOOKS = [("red", "blue"), ("green", "white"), ("black", "blue")]
 
@@ -38,7 +38,7 @@ def gallery() -> Gallery:
 
 def test_the_likeliest_attributes_come_first_with_their_chances() -> None:
     first, second = gallery().predicted([0, 1], Channels(), 2)
-    raw_2g = ColourEncoder().pictures([halves(*look) for look in LOOKS[:2]]).global_bd
+    raw_2g = ColourEncoder().pictures([draw_halves(*look) for look in LOOKS[:2]]).global_bd
     assert list(first) == ["reddish", "greenish"]
     assert first["reddish"] == pytest.approx(raw_2g[0, 0] + 0.5)
     assert next(iter(second)) == "greenish"
@@ -67,7 +67,7 @@ def test_more_than_there_are_labels_is_all_of_them() -> None:
 def test_a_picture_brings_what_is_seen_in_it_and_so_does_an_own_image() -> None:
     reads = Reads(predictor=Channels(), count=2)
     assert gallery().picture("p001", reads).predicted[0] == "greenish"
-    assert gallery().picture_of(halves("green", "white"), reads).predicted[0] == "greenish"
+    assert gallery().picture_of(draw_halves("green", "white"), reads).predicted[0] == "greenish"
     assert gallery().picture("p001").predicted == ()
 
 

@@ -16,7 +16,15 @@ from viewfinder.index import Gallery
 from viewfinder.library import Library
 from viewfinder.retrievers import Reads, RegionSpace
 from viewfinder.retrievers.base import RawPictures
-from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, halves, load_colours, tiny_pictures, tiny_snapshot
+from viewfinder.testing import (
+    COLOURS,
+    ColourEncoder,
+    TinyRaw,
+    draw_halves,
+    load_colour_encoder,
+    tiny_pictures,
+    tiny_snapshot,
+)
 
 ENCODER = ColourEncoder()
 LOOKS = [(top, "blue") for top in COLOURS]
@@ -40,7 +48,7 @@ WRITTEN = RegionSpace(
 
 
 def with_captions(captions: dict[str, str]) -> Gallery:
-    vectors_nd = ENCODER.project(ENCODER.pictures([halves(*look) for look in LOOKS]).global_bd)
+    vectors_nd = ENCODER.project(ENCODER.pictures([draw_halves(*look) for look in LOOKS]).global_bd)
     raw = TinyRaw(LOOKS, batch=BATCH)
     return Pictures(KEYS, np.asarray(vectors_nd, np.float32), ENCODER, raw=raw).gallery(captions=captions)
 
@@ -66,7 +74,7 @@ def test_a_space_that_reads_no_captions_is_given_none() -> None:
 
 
 def test_an_own_image_has_no_caption_and_is_made_without_one() -> None:
-    shown = with_captions({"p000": "red"}).picture_of(halves(*LOOKS[0]), Reads(WRITTEN))
+    shown = with_captions({"p000": "red"}).picture_of(draw_halves(*LOOKS[0]), Reads(WRITTEN))
     assert shown.caption == ""
     np.testing.assert_array_equal(shown.vectors["own"], np.zeros((1, 48)))
 
@@ -86,9 +94,9 @@ def test_other_captions_are_another_state_of_the_pictures() -> None:
 def test_raw_vectors_come_as_the_encoder_gave_them_and_regions_only_where_they_are_read(regions: bool) -> None:
     gallery = Gallery(tiny_snapshot(LOOKS), ENCODER, TinyRaw(LOOKS))
     reads = Reads(raw=replace(WRITTEN, reads_regions=regions))
-    expected = ENCODER.pictures([halves(*LOOKS[2])], regions=True)
+    expected = ENCODER.pictures([draw_halves(*LOOKS[2])], regions=True)
     assert expected.regions_brd is not None
-    for picture in (gallery.picture("p002", reads), gallery.picture_of(halves(*LOOKS[2]), reads)):
+    for picture in (gallery.picture("p002", reads), gallery.picture_of(draw_halves(*LOOKS[2]), reads)):
         np.testing.assert_allclose(picture.vectors["raw"], expected.global_bd[0], atol=1e-6)
         assert ("raw regions" in picture.vectors) == regions
         if regions:
@@ -102,7 +110,7 @@ def test_raw_vectors_of_another_encoder_are_refused_and_it_is_said_where_there_a
     with pytest.raises(EncoderMismatch, match="written was trained on another, and these pictures have"):
         gallery.picture("p002", reads)
     with pytest.raises(EncoderMismatch, match="written was trained on another"):
-        gallery.picture_of(halves("red", "blue"), reads)
+        gallery.picture_of(draw_halves("red", "blue"), reads)
     with pytest.raises(LibraryError, match=r"written reads raw vectors .*: there are none"):
         Gallery(tiny_snapshot(LOOKS), ENCODER).picture("p002", Reads(raw=WRITTEN))
 
@@ -110,7 +118,7 @@ def test_raw_vectors_of_another_encoder_are_refused_and_it_is_said_where_there_a
 def test_when_a_library_learns_captions_what_was_made_from_them_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colours)
+    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
     drawn = tiny_pictures(tmp_path / "pictures", 3)
     library = Library.open(tmp_path / "library")
     library.add(tmp_path / "pictures", workers=1)

@@ -13,9 +13,9 @@ from PIL import Image
 
 from viewfinder.errors import BadInput
 from viewfinder.index import PictureRow, Store, ingest
-from viewfinder.index.ingest import AddReport, Ingest, describe
+from viewfinder.index.ingest import AddReport, Ingest, note_descriptions
 from viewfinder.pictures import pacing
-from viewfinder.testing import ColourEncoder, halves, tiny_pictures
+from viewfinder.testing import ColourEncoder, draw_halves, tiny_pictures
 
 ENCODER = ColourEncoder()
 Rows = dict[str, PictureRow]
@@ -98,7 +98,9 @@ def test_a_touched_file_is_read_and_found_unchanged(bench: Bench) -> None:
 def test_a_moved_and_a_renamed_picture_keep_everything(bench: Bench) -> None:
     first, second = tiny_pictures(bench.folder, 2)
     bench.add()
-    describe(bench.store, {first.path: ["a caption"], second.path: ["another"]}, {first.path: [{"colour": "red"}]})
+    note_descriptions(
+        bench.store, {first.path: ["a caption"], second.path: ["another"]}, {first.path: [{"colour": "red"}]}
+    )
     before, vectors = bench.rows(), {picture: bench.vector(picture) for picture in bench.rows()}
     (bench.folder / "deep").mkdir()
     moved = first.path.rename(bench.folder / "deep" / first.path.name)
@@ -113,7 +115,7 @@ def test_a_moved_and_a_renamed_picture_keep_everything(bench: Bench) -> None:
 def test_two_files_that_change_places_keep_their_captions(bench: Bench) -> None:
     first, second = tiny_pictures(bench.folder, 2)
     bench.add()
-    describe(bench.store, {first.path: ["one"], second.path: ["two"]}, {})
+    note_descriptions(bench.store, {first.path: ["one"], second.path: ["two"]}, {})
     scratch = first.path.rename(bench.folder / "scratch")
     second.path.rename(first.path)
     scratch.rename(second.path)
@@ -129,7 +131,7 @@ def test_a_picture_whose_place_is_taken_by_another_has_moved(bench: Bench) -> No
     bench.add()
     old = bench.of(drawn.path).id
     drawn.path.rename(bench.folder / "z.png")
-    Image.fromarray(halves("white", "black")).save(drawn.path)
+    Image.fromarray(draw_halves("white", "black")).save(drawn.path)
     assert counts(bench.add()) == {"found": 2, "changed": 1, "moved": 1}
     assert bench.of(bench.folder / "z.png").id == old
 
@@ -138,7 +140,7 @@ def test_a_changed_file_becomes_another_picture_and_the_old_one_has_no_file(benc
     first, second = tiny_pictures(bench.folder, 2)
     bench.add()
     old = bench.of(first.path).id
-    Image.fromarray(halves("purple", "white")).save(bench.folder / "new.png")
+    Image.fromarray(draw_halves("purple", "white")).save(bench.folder / "new.png")
     rewrite(first.path, (bench.folder / "new.png").read_bytes())
     (bench.folder / "new.png").unlink()
     assert counts(bench.add()) == {"found": 2, "changed": 1, "unchanged": 1}
@@ -274,19 +276,24 @@ def test_a_folder_without_pictures_is_said(bench: Bench) -> None:
 def test_captions_gather_without_repeats_and_catalogue_values_are_replaced(bench: Bench) -> None:
     [drawn] = tiny_pictures(bench.folder, 1)
     bench.add()
-    assert describe(bench.store, {drawn.path: ["one", "two"]}, {drawn.path: [{"a": "x"}, {"a": "y", "b": "z"}]}) == 1
-    assert describe(bench.store, {drawn.path: ["two", "three"]}, {drawn.path: [{"a": "w"}]}) == 1
+    assert (
+        note_descriptions(bench.store, {drawn.path: ["one", "two"]}, {drawn.path: [{"a": "x"}, {"a": "y", "b": "z"}]})
+        == 1
+    )
+    assert note_descriptions(bench.store, {drawn.path: ["two", "three"]}, {drawn.path: [{"a": "w"}]}) == 1
     row = bench.of(drawn.path)
     assert row.captions == ("one", "two", "three")
     assert row.attributes == {"a": ("w",), "b": ("z",)}
-    assert describe(bench.store, {drawn.path: ["one"]}, {drawn.path: [{"a": "w"}]}) == 0
+    assert note_descriptions(bench.store, {drawn.path: ["one"]}, {drawn.path: [{"a": "w"}]}) == 0
 
 
 def test_all_paths_of_a_picture_are_described_as_one(bench: Bench) -> None:
     [drawn] = tiny_pictures(bench.folder, 1)
     copy = Path(shutil.copy(drawn.path, bench.folder / "copy.png"))
     bench.add()
-    describe(bench.store, {}, {drawn.path: [{"season": "Summer"}], copy: [{"season": "Winter"}, {"season": "Summer"}]})
+    note_descriptions(
+        bench.store, {}, {drawn.path: [{"season": "Summer"}], copy: [{"season": "Winter"}, {"season": "Summer"}]}
+    )
     assert set(bench.of(copy).attributes["season"]) == {"Summer", "Winter"}
 
 

@@ -13,13 +13,13 @@ from jaxtyping import Float32
 from viewfinder.index import interaction, regions
 from viewfinder.index.exact import top_k
 from viewfinder.index.interaction import (
-    attention,
+    attention_weights,
     late_interaction,
     late_interaction_coarse,
     late_interaction_near,
-    likeness,
-    only_vectors,
+    query_vector_scores,
     rank_fusion,
+    single_vector_scores,
 )
 from viewfinder.index.regions import RegionBlock
 
@@ -48,7 +48,7 @@ def slow_likeness(regions_nrd: Array, queries_md: Array, temperature: float = 9.
 def test_likeness_is_drill_downs_sum_and_the_score_its_mean(n: int, r: int, d: int, m: int) -> None:
     regions_nrd, queries_md = unit(n, n, r, d), unit(m, m, d)
     expected_mn, block = slow_likeness(regions_nrd, queries_md), RegionBlock.of(regions_nrd)
-    np.testing.assert_allclose(likeness(block, queries_md), expected_mn, atol=1e-6)
+    np.testing.assert_allclose(query_vector_scores(block, queries_md), expected_mn, atol=1e-6)
     np.testing.assert_allclose(late_interaction(block, queries_md), expected_mn.mean(axis=0), atol=1e-6)
 
 
@@ -68,7 +68,7 @@ def test_of_one_vector_a_picture_the_score_is_the_bare_product(pictures: int, wi
     regions_n1d = rng.standard_normal((pictures, 1, width), dtype=np.float32)
     query_d = rng.standard_normal(width, dtype=np.float32)
     block = RegionBlock.of(regions_n1d)
-    found_n = only_vectors(block, query_d)
+    found_n = single_vector_scores(block, query_d)
     np.testing.assert_allclose(found_n, regions_n1d[:, 0] @ query_d, atol=1e-5)
     np.testing.assert_allclose(found_n, late_interaction(block, query_d[None]), atol=1e-5)
 
@@ -76,7 +76,7 @@ def test_of_one_vector_a_picture_the_score_is_the_bare_product(pictures: int, wi
 def test_a_bare_product_is_of_one_vector_a_picture() -> None:
     block = RegionBlock.of(np.ones((2, 3, 4), np.float32))
     with pytest.raises(ValueError, match="pictures have 3 vectors each"):
-        only_vectors(block, np.ones(4, np.float32))
+        single_vector_scores(block, np.ones(4, np.float32))
 
 
 @given(st.integers(1, 10), st.integers(1, 40), st.integers(1, 70), st.integers(65, 200))
@@ -90,8 +90,8 @@ def test_equal_pictures_score_equally_wherever_they_lie(m: int, r: int, d: int, 
 def test_many_query_vectors_are_taken_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interaction, "SMALL_PRODUCT", 3 * regions.TILE * 8)
     block, queries_md = RegionBlock.of(unit(0, 70, 5, 8)), unit(1, 7, 8)
-    singly = [likeness(block, query[None])[0] for query in queries_md]
-    np.testing.assert_allclose(likeness(block, queries_md), singly, atol=1e-6)
+    singly = [query_vector_scores(block, query[None])[0] for query in queries_md]
+    np.testing.assert_allclose(query_vector_scores(block, queries_md), singly, atol=1e-6)
 
 
 def test_weights_choose_the_slots_that_count() -> None:
@@ -141,8 +141,8 @@ def test_no_query_vector_is_refused() -> None:
 def test_attention_is_the_softmax_over_a_pictures_regions() -> None:
     regions_krd, queries_md = unit(0, 3, 5, 8), unit(1, 2, 8)
     expected = [[slow_attention(picture, query)[1] for query in queries_md] for picture in regions_krd]
-    np.testing.assert_allclose(attention(regions_krd, queries_md), expected, atol=1e-6)
-    assert attention(100 * regions_krd, 100 * queries_md).sum(axis=-1) == pytest.approx(1.0)
+    np.testing.assert_allclose(attention_weights(regions_krd, queries_md), expected, atol=1e-6)
+    assert attention_weights(100 * regions_krd, 100 * queries_md).sum(axis=-1) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -188,9 +188,9 @@ def test_the_8_bit_product_does_not_overflow_at_the_largest_numbers() -> None:
 
 def test_an_empty_collection_has_no_scores() -> None:
     block, queries_md = RegionBlock.of(np.empty((0, 6, 16), dtype=np.float32)), unit(1, 2, 16)
-    assert likeness(block, queries_md).shape == (2, 0)
+    assert query_vector_scores(block, queries_md).shape == (2, 0)
     assert late_interaction_near(block, queries_md).shape == (0,)
-    assert rank_fusion(likeness(block, queries_md)).shape == (0,)
+    assert rank_fusion(query_vector_scores(block, queries_md)).shape == (0,)
 
 
 def test_rank_fusion_is_minus_the_mean_rank_as_a_share_of_the_gallery() -> None:

@@ -12,11 +12,11 @@ from PIL import Image
 from viewfinder.encoders.base import Encoded, Pixels
 from viewfinder.errors import PictureError, UnknownName
 from viewfinder.index import FileRecord, Gallery, PictureRow, Snapshot
-from viewfinder.index.columns import columns_of
-from viewfinder.index.grounding import CROPS, SIDE, Looks, crop_boxes, crops, spread
+from viewfinder.index.columns import build_columns
+from viewfinder.index.grounding import CROPS, SIDE, Grounder, crop_boxes, crop_picture, spread_to_regions
 from viewfinder.index.rows import pictures_to_arrow
 from viewfinder.pictures import picture_id
-from viewfinder.testing import COLOURS, ColourEncoder, halves
+from viewfinder.testing import COLOURS, ColourEncoder, draw_halves
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -38,7 +38,7 @@ def gallery_of(*files: Path, encoder: ColourEncoder | None = None) -> Gallery:
     rows = [PictureRow(name, (FileRecord(str(names[name]), 1, 1),), 240, 160, "PNG", 1) for name in sorted(names)]
     matrix_nd = np.zeros((len(rows), 48), np.float32)
     snapshot = Snapshot(
-        matrix_nd, pictures_to_arrow(rows), columns_of(rows), space=encoder.version, generation="1", folder=None
+        matrix_nd, pictures_to_arrow(rows), build_columns(rows), space=encoder.version, generation="1", folder=None
     )
     return Gallery(snapshot, encoder)
 
@@ -49,47 +49,47 @@ def drawn(folder: Path, pixels: Pixels, name: str = "drawn.png") -> tuple[Path, 
 
 
 def test_words_for_the_upper_half_light_up_the_upper_half(tmp_path: Path) -> None:
-    file, name = drawn(tmp_path, halves("red", "blue", size=(240, 160)))
-    looked = Looks().where(gallery_of(file), name, ["red", "blue"])
+    file, name = drawn(tmp_path, draw_halves("red", "blue", size=(240, 160)))
+    looked = Grounder().where(gallery_of(file), name, ["red", "blue"])
     red_yx, blue_yx = looked.weights_tr.reshape(2, SIDE, SIDE)
     assert red_yx[:3].sum() > 0.8 and blue_yx[3:].sum() > 0.8
     assert np.allclose(red_yx, red_yx[:, :1], atol=1e-6), "a row of one colour is lit evenly"
 
 
 def test_a_small_thing_is_found_in_its_corner(tmp_path: Path) -> None:
-    pixels = halves("blue", "blue", size=(240, 160))
+    pixels = draw_halves("blue", "blue", size=(240, 160))
     pixels[120:, 180:] = COLOURS["yellow"]
     file, name = drawn(tmp_path, pixels)
-    weights_r = Looks().where(gallery_of(file), name, ["yellow"]).weights_tr[0]
+    weights_r = Grounder().where(gallery_of(file), name, ["yellow"]).weights_tr[0]
     assert int(weights_r.argmax()) == SIDE * SIDE - 1
     assert weights_r[-1] > 4 / (SIDE * SIDE)
 
 
 def test_a_picture_that_is_alike_everywhere_is_lit_evenly(tmp_path: Path) -> None:
-    file, name = drawn(tmp_path, halves("red", "red", size=(240, 160)))
-    weights_tr = Looks().where(gallery_of(file), name, ["red", "a boat"]).weights_tr
+    file, name = drawn(tmp_path, draw_halves("red", "red", size=(240, 160)))
+    weights_tr = Grounder().where(gallery_of(file), name, ["red", "a boat"]).weights_tr
     assert np.allclose(weights_tr, 1 / (SIDE * SIDE), atol=1e-5)
 
 
 def test_each_text_is_looked_for_by_itself(tmp_path: Path) -> None:
-    file, name = drawn(tmp_path, halves("red", "blue", size=(240, 160)))
-    gallery, looks = gallery_of(file), Looks()
+    file, name = drawn(tmp_path, draw_halves("red", "blue", size=(240, 160)))
+    gallery, looks = gallery_of(file), Grounder()
     both = looks.where(gallery, name, ["red", "blue"]).weights_tr
     alone = np.concatenate([looks.where(gallery, name, [text]).weights_tr for text in ("red", "blue")])
     assert np.allclose(both, alone, atol=1e-6)
 
 
 def test_boxes_are_a_grid_over_the_whole_picture(tmp_path: Path) -> None:
-    file, name = drawn(tmp_path, halves("red", "blue"))
-    boxes_r4 = Looks().where(gallery_of(file), name, ["red"]).boxes_r4
+    file, name = drawn(tmp_path, draw_halves("red", "blue"))
+    boxes_r4 = Grounder().where(gallery_of(file), name, ["red"]).boxes_r4
     assert boxes_r4.shape == (36, 4)
     assert np.allclose(boxes_r4[7], [1 / 6, 1 / 6, 2 / 6, 2 / 6])
     assert np.isclose((boxes_r4[:, 2:] - boxes_r4[:, :2]).prod(axis=1).sum(), 1.0)
 
 
 def test_a_picture_is_cut_up_and_encoded_once(tmp_path: Path) -> None:
-    file, name = drawn(tmp_path, halves("red", "blue"))
-    gallery, looks = gallery_of(file, encoder=Counting()), Looks()
+    file, name = drawn(tmp_path, draw_halves("red", "blue"))
+    gallery, looks = gallery_of(file, encoder=Counting()), Grounder()
     before = Counting.looked_at
     assert not looks.has_looked_at(gallery, name)
     for text in ("red", "blue", "green"):
@@ -99,9 +99,9 @@ def test_a_picture_is_cut_up_and_encoded_once(tmp_path: Path) -> None:
 
 
 def test_what_is_kept_stays_within_its_bound(tmp_path: Path) -> None:
-    drawings = [drawn(tmp_path, halves(top, "blue"), f"{top}.png") for top in ("red", "green", "white")]
+    drawings = [drawn(tmp_path, draw_halves(top, "blue"), f"{top}.png") for top in ("red", "green", "white")]
     gallery = gallery_of(*(file for file, _ in drawings), encoder=Counting())
-    looks = Looks(max_bytes=2 * CROPS * CROPS * 48 * 4)  # two pictures of 25 crops of 48 float32
+    looks = Grounder(max_bytes=2 * CROPS * CROPS * 48 * 4)  # two pictures of 25 crops of 48 float32
     for _, name in drawings:
         looks.where(gallery, name, ["red"])
     before = Counting.looked_at
@@ -112,23 +112,23 @@ def test_what_is_kept_stays_within_its_bound(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_another_picture_by_now_is_not_looked_at(tmp_path: Path) -> None:
-    file, name = drawn(tmp_path, halves("red", "blue"))
+    file, name = drawn(tmp_path, draw_halves("red", "blue"))
     gallery = gallery_of(file)
-    drawn(tmp_path, halves("green", "white"))
+    drawn(tmp_path, draw_halves("green", "white"))
     with pytest.raises(PictureError, match="no file is the picture"):
-        Looks().where(gallery, name, ["red"])
+        Grounder().where(gallery, name, ["red"])
     with pytest.raises(UnknownName, match="no picture in this library"):
-        Looks().where(gallery, "nobody", ["red"])
+        Grounder().where(gallery, "nobody", ["red"])
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 9), (300, 2), (7, 5)])
 def test_crops_of_tiny_and_narrow_pictures_have_a_pixel_at_least(size: tuple[int, int]) -> None:
-    assert all(min(crop.shape[:2]) >= 1 for crop in crops(np.zeros((size[1], size[0], 3), np.uint8)))
+    assert all(min(crop.shape[:2]) >= 1 for crop in crop_picture(np.zeros((size[1], size[0], 3), np.uint8)))
 
 
 def test_crops_are_the_pixels_under_their_boxes() -> None:
     pixels = np.arange(100 * 100 * 3, dtype=np.int64).astype(np.uint8).reshape(100, 100, 3)
-    for crop, (x0, y0, x1, y1) in zip(crops(pixels), crop_boxes().tolist(), strict=True):
+    for crop, (x0, y0, x1, y1) in zip(crop_picture(pixels), crop_boxes().tolist(), strict=True):
         expected = pixels[int(y0 * 100) : round(y1 * 100), int(x0 * 100) : round(x1 * 100)]
         assert np.array_equal(crop, expected)
 
@@ -148,7 +148,7 @@ def test_spreading_is_the_mean_over_the_points_of_a_region(likeness: list[float]
             inside *= ((points + row / SIDE >= y0) & (points + row / SIDE < y1)).sum()
             total, count = total + weight * inside, count + inside
         slow_r[region] = total / count
-    fast_r = spread(np.array([likeness]))[0]
+    fast_r = spread_to_regions(np.array([likeness]))[0]
     assert np.allclose(fast_r, slow_r / slow_r.sum(), atol=2e-3)
     assert np.isclose(fast_r.sum(), 1.0, atol=1e-5)
 
@@ -170,7 +170,7 @@ def test_on_photos_a_named_thing_is_pointed_at_far_more_often_than_by_chance() -
     for image in known["images"][:12]:
         with Image.open(SHARED / "coco" / "train2017" / image["file_name"]) as photo:
             pixels = np.asarray(photo.convert("RGB"))
-        vectors_cd = encoder.project(encoder.pictures(crops(pixels)).global_bd)
+        vectors_cd = encoder.project(encoder.pictures(crop_picture(pixels)).global_bd)
         for category in sorted({it["category_id"] for it in known["annotations"] if it["image_id"] == image["id"]}):
             cover_r = covered(
                 image,
@@ -183,7 +183,7 @@ def test_on_photos_a_named_thing_is_pointed_at_far_more_often_than_by_chance() -
             if not 0.02 <= cover_r.mean() <= 0.5:
                 continue
             likeness_1c = encoder.words([names[category]]) @ vectors_cd.T - encoder.background(vectors_cd)
-            best = int(spread(likeness_1c)[0].argmax())
+            best = int(spread_to_regions(likeness_1c)[0].argmax())
             asked, hits, by_chance = asked + 1, hits + (cover_r[best] >= 0.5), by_chance + (cover_r >= 0.5).mean()
     assert asked >= 15
     assert hits / asked > 2 * by_chance / asked

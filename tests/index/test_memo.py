@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.index.memo import StepMemo, size_of
+from viewfinder.index.memo import ByteCache, size_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ def test_a_state_weighs_what_its_arrays_weigh_each_once() -> None:
 
 
 def test_the_least_recently_used_state_goes_first() -> None:
-    memo = StepMemo(2 * size_of(1))
+    memo = ByteCache(2 * size_of(1))
     memo.put(("a",), 1)
     memo.put(("b",), 2)
     assert memo.get(("a",)) == 1
@@ -34,14 +34,14 @@ def test_the_least_recently_used_state_goes_first() -> None:
 
 
 def test_the_newest_state_stays_however_large() -> None:
-    memo = StepMemo(0)
+    memo = ByteCache(0)
     memo.put(("a",), np.zeros(10))
     memo.put(("b",), np.zeros(10))
     assert memo.get(("a",)) is None and memo.get(("b",)) is not None
 
 
 def test_a_lower_limit_holds_at_once() -> None:
-    memo = StepMemo()
+    memo = ByteCache()
     for key in "abcd":
         memo.put((key,), np.zeros(100))
     memo.limit(memo.bytes // 2)
@@ -50,7 +50,7 @@ def test_a_lower_limit_holds_at_once() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from("abcde"), st.integers(0, 60)), max_size=30))
 def test_the_bytes_counted_are_those_of_what_is_kept(puts: list[tuple[str, int]]) -> None:
-    memo, kept = StepMemo(3000), {}
+    memo, kept = ByteCache(3000), {}
     for key, width in puts:
         kept[key] = np.zeros(width)
         memo.put((key,), kept[key])

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from viewfinder.errors import LibraryBusy, LibraryError
-from viewfinder.index import PictureRow, Store, generation
-from viewfinder.index.region_table import RegionTable, filled_mark
+from viewfinder.index import PictureRow, Store, read_generation
+from viewfinder.index.region_table import RegionTable, read_filled_mark
 
 RAW = "Colours/raw+1"
 """Encoders' names hold characters that files do not."""
@@ -120,18 +120,18 @@ def test_only_one_may_fill_at_a_time(store: Store) -> None:
 
 
 def test_a_generation_counts_whole_fillings(store: Store) -> None:
-    seen = [generation(store.folder, RAW)]
+    seen = [read_generation(store.folder, RAW)]
     table_of(store).announce()  # nothing is there yet
     table_of(store).add(["a"], regions(1))
-    assert [generation(store.folder, RAW)] == seen
+    assert [read_generation(store.folder, RAW)] == seen
     for _ in range(2):
         table_of(store).announce()
-        seen.append(generation(store.folder, RAW))
+        seen.append(read_generation(store.folder, RAW))
     assert seen[0] != seen[1] == seen[2]
     table_of(store).add(["b"], regions(1))
     table_of(store).announce()
-    assert generation(store.folder, RAW) not in seen
-    assert "\n" not in filled_mark(store.folder)
+    assert read_generation(store.folder, RAW) not in seen
+    assert "\n" not in read_filled_mark(store.folder)
 
 
 def test_a_damaged_table_is_a_library_error_that_names_the_folder(store: Store) -> None:

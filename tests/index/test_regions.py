@@ -9,7 +9,7 @@ import pytest
 from jaxtyping import Float32
 
 from viewfinder.index import regions
-from viewfinder.index.regions import RegionBlock, RegionCodes, laid_out, region_major
+from viewfinder.index.regions import RegionBlock, RegionCodes, tile_batches, tile_regions
 
 Array = Float32[np.ndarray, "..."]
 
@@ -29,25 +29,25 @@ def numbered(pictures: int, of_each: int = 3) -> Array:
 def test_a_tile_goes_region_by_region_and_number_by_number() -> None:
     whole = [0, 1, 0, 0, *[0, 1, 1, 1], *[0, 1, 2, 2]]  # region 0: first numbers of pictures 0 and 1, second numbers
     left = [2, 0, *[2, 1], *[2, 2]]
-    assert region_major(numbered(3)).ravel().tolist() == whole + left
+    assert tile_regions(numbered(3)).ravel().tolist() == whole + left
 
 
 @pytest.mark.usefixtures("tiles_of_two")
 @pytest.mark.parametrize("sizes", [(5,), (1, 1, 1, 1, 1), (3, 2), (0, 4, 1)])
 def test_pictures_may_come_in_batches_of_any_size(sizes: tuple[int, ...]) -> None:
     batches = np.split(numbered(5), np.cumsum(sizes)[:-1])
-    assert laid_out(batches, 5, 3, 2).tolist() == region_major(numbered(5)).tolist()
+    assert tile_batches(batches, 5, 3, 2).tolist() == tile_regions(numbered(5)).tolist()
 
 
 @pytest.mark.parametrize("pictures", [4, 6])
 def test_batches_that_are_not_as_many_pictures_as_was_said_are_refused(pictures: int) -> None:
     with pytest.raises(ValueError, match=f"5 pictures came instead of {pictures}"):
-        laid_out([numbered(3), numbered(2)], pictures, 3, 2)
+        tile_batches([numbered(3), numbered(2)], pictures, 3, 2)
 
 
 @pytest.mark.usefixtures("tiles_of_two")
 def test_a_mapped_file_is_read_in_place(tmp_path: Path) -> None:
-    np.save(tmp_path / "flat.npy", region_major(numbered(3, of_each=4)))
+    np.save(tmp_path / "flat.npy", tile_regions(numbered(3, of_each=4)))
     flat_fd = np.load(tmp_path / "flat.npy", mmap_mode="r")
     block = RegionBlock.mapped(flat_fd, 4)
     full, last = block.parts
@@ -64,7 +64,7 @@ def test_a_block_knows_its_pictures_and_gives_those_asked_for() -> None:
 
 
 def test_half_precision_becomes_single() -> None:
-    assert region_major(numbered(2).astype(np.float16)).tolist() == region_major(numbered(2)).tolist()
+    assert tile_regions(numbered(2).astype(np.float16)).tolist() == tile_regions(numbered(2)).tolist()
 
 
 def test_rows_that_are_not_whole_pictures_are_refused() -> None:

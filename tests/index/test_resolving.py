@@ -13,16 +13,16 @@ from PIL import Image
 from viewfinder.conversation import BackTo, Conversation, Keep, Like, Reject, Say, Show
 from viewfinder.errors import EncoderMismatch
 from viewfinder.index import Gallery
-from viewfinder.index.resolving import OnScreen, resolve
+from viewfinder.index.resolving import ShownPictures, resolve_turn
 from viewfinder.retrievers import Picture, Reads, RegionSpace
 from viewfinder.retrievers.base import RawPictures
-from viewfinder.testing import ColourEncoder, TinyRaw, halves, tiny_snapshot
+from viewfinder.testing import ColourEncoder, TinyRaw, draw_halves, tiny_snapshot
 
 
 def test_a_turn_brings_words_of_the_head_and_sentences_that_no_head_has_touched() -> None:
     tuned = ColourEncoder(channels=(1.0, 0.5, 0.0))
     talk = Conversation().then(Say("red over blue"))
-    turn = resolve(talk, talk.here, Gallery(tiny_snapshot([("red", "blue")], encoder=tuned), tuned))
+    turn = resolve_turn(talk, talk.here, Gallery(tiny_snapshot([("red", "blue")], encoder=tuned), tuned))
     assert turn.sentences is not None
     assert turn.sentences.version == tuned.sentences_version
     np.testing.assert_array_equal(turn.sentences.encode(["red"]), ColourEncoder().words(["red"]))
@@ -31,7 +31,7 @@ def test_a_turn_brings_words_of_the_head_and_sentences_that_no_head_has_touched(
 
 def test_what_was_shown_is_looked_up_when_it_is_wanted_and_what_has_gone_is_left_out() -> None:
     gallery = Gallery(tiny_snapshot([("red", "blue"), ("green", "blue")]), ColourEncoder())
-    shown = OnScreen(["p001", "gone", "p000"], gallery)
+    shown = ShownPictures(["p001", "gone", "p000"], gallery)
     assert [picture.id for picture in shown] == ["p001", "p000"]
     assert [picture.id for picture in shown[1:]] == ["p000"]
     np.testing.assert_array_equal(shown[0].vectors["global"], gallery.snapshot.matrix_nd[1])
@@ -50,38 +50,40 @@ def test_pictures_come_with_their_vectors_in_the_space_of_a_retriever_that_reads
     talk = Conversation().then(Say("red")).recorded(shown=("p001", "p002"), asked=None)
     for turn in (Like("p002"), Reject(("p002",)), Keep("colour", 1)):
         later = talk.then(Like("p002")).then(turn)
-        resolved = resolve(later, later.here, GALLERY, reads=Reads(OWN))
-        expected_g = ColourEncoder().pictures([halves(*LOOKS[int((resolved.pictures[0].id or "")[1:])])]).global_bd[0]
+        resolved = resolve_turn(later, later.here, GALLERY, reads=Reads(OWN))
+        expected_g = (
+            ColourEncoder().pictures([draw_halves(*LOOKS[int((resolved.pictures[0].id or "")[1:])])]).global_bd[0]
+        )
         np.testing.assert_allclose(resolved.pictures[0].vectors["own"], expected_g[None, :3], atol=1e-6)
     picked = talk.then(Say("more"))
-    shown = resolve(picked, picked.here, GALLERY, reads=Reads(OWN)).shown
+    shown = resolve_turn(picked, picked.here, GALLERY, reads=Reads(OWN)).shown
     assert [picture.vectors["own"].shape for picture in shown] == [(1, 3), (1, 3)]
-    assert "own" not in resolve(picked, picked.here, GALLERY).shown[0].vectors
+    assert "own" not in resolve_turn(picked, picked.here, GALLERY).shown[0].vectors
 
 
 def test_an_own_image_has_the_vector_of_the_same_picture_in_the_library(tmp_path: Path) -> None:
     file = tmp_path / "mine.png"
-    Image.fromarray(halves(*LOOKS[1])).save(file)
+    Image.fromarray(draw_halves(*LOOKS[1])).save(file)
     talk = Conversation().then(Show(str(file)))
-    shown = resolve(talk, talk.here, GALLERY, reads=Reads(OWN)).pictures[0]
+    shown = resolve_turn(talk, talk.here, GALLERY, reads=Reads(OWN)).pictures[0]
     np.testing.assert_allclose(shown.vectors["own"], GALLERY.picture("p001", Reads(OWN)).vectors["own"], atol=1e-6)
     with pytest.raises(EncoderMismatch, match="own was trained on another, and these pictures have"):
-        resolve(talk, talk.here, GALLERY, reads=Reads(replace(OWN, raw_version="another")))
+        resolve_turn(talk, talk.here, GALLERY, reads=Reads(replace(OWN, raw_version="another")))
 
 
 def test_the_pictures_of_earlier_turns_are_given_by_number_the_one_picked_or_else_the_top_of_the_screen() -> None:
     talk = Conversation().then(Say("red")).recorded(shown=("p001", "gone", "p002"), asked=None)
     talk = talk.then(Like("p002")).then(Reject(("p001",))).then(BackTo(2)).then(Like("p000", "redder"))
-    earlier = resolve(talk, talk.here, GALLERY).earlier
+    earlier = resolve_turn(talk, talk.here, GALLERY).earlier
     found = {number: tuple(picture.id for picture in earlier(number)) for number in range(-1, 9)}
     picked = {1: ("p001", "p002"), 2: ("p002",), 4: ("p002",)}  # 4 only went back to 2; nothing was shown after 3
     assert found == {number: picked.get(number, ()) for number in found}
 
 
 def test_earlier_pictures_come_as_the_retriever_reads_them_and_an_own_image_is_read_again(tmp_path: Path) -> None:
-    Image.fromarray(halves(*LOOKS[1])).save(tmp_path / "mine.png")
+    Image.fromarray(draw_halves(*LOOKS[1])).save(tmp_path / "mine.png")
     talk = Conversation().then(Show("mine.png")).then(Like("p000")).then(Say("the first one, but red"))
-    resolved = resolve(talk, talk.here, GALLERY, lambda ref: tmp_path / ref, Reads(OWN))
+    resolved = resolve_turn(talk, talk.here, GALLERY, lambda ref: tmp_path / ref, Reads(OWN))
     for number, row in ((1, 1), (2, 0)):
         [picture] = resolved.earlier(number)
         expected = GALLERY.picture(f"p{row:03}", Reads(OWN)).vectors["own"]
@@ -98,7 +100,7 @@ def test_earlier_pictures_cost_nothing_until_somebody_asks(monkeypatch: pytest.M
 
     monkeypatch.setattr(Gallery, "picture", noted)
     talk = Conversation().then(Like("p000")).then(Like("p001")).then(Say("redder"))
-    resolved = resolve(talk, talk.here, GALLERY)
+    resolved = resolve_turn(talk, talk.here, GALLERY)
     assert asked == []
     resolved.earlier(1)
     assert asked == ["p000"]

@@ -16,7 +16,7 @@ from viewfinder.errors import LibraryError, NotALibrary, UnknownName
 from viewfinder.index import snapshot as snapshots
 from viewfinder.index.lance import Store
 from viewfinder.index.rows import FileRecord, PictureRow
-from viewfinder.index.snapshot import Snapshot, generation, load
+from viewfinder.index.snapshot import Snapshot, load_snapshot, read_generation
 
 
 def picture(name: str, colour: str = "red", **changes: object) -> PictureRow:
@@ -39,7 +39,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def test_a_snapshot_shows_pictures_in_id_order_with_their_vectors(store: Store) -> None:
-    found = load(store.folder, "s")
+    found = load_snapshot(store.folder, "s")
     assert found.ids == ("a", "b", "c") and len(found) == 3
     assert (found.row_of("b"), found.row_of("bb"), found.row_of("z")) == (1, None, None)
     assert found.matrix_nd.dtype == np.float32 and found.matrix_nd.flags.c_contiguous
@@ -47,7 +47,7 @@ def test_a_snapshot_shows_pictures_in_id_order_with_their_vectors(store: Store) 
 
 
 def test_a_snapshot_tells_what_is_known_of_a_picture(store: Store) -> None:
-    found = load(store.folder, "s")
+    found = load_snapshot(store.folder, "s")
     assert found.paths(1) == ("/photos/cats/b.jpg", "/copies/b\udcff.jpg")
     assert found.captions(1) == ("a cat", "two")
     assert found.attributes(1) == {"colour": ("blue",)}
@@ -60,7 +60,7 @@ def test_a_snapshot_tells_what_is_known_of_a_picture(store: Store) -> None:
 
 
 def test_filters_combine_and_ignore_capitals(store: Store) -> None:
-    found = load(store.folder, "s")
+    found = load_snapshot(store.folder, "s")
     assert found.where({}).tolist() == [True, True, True]
     assert found.where({"Colour": "RED", "folder": "Copies"}).tolist() == [True, False, True]
     with pytest.raises(UnknownName, match="there are: colour, format"):
@@ -72,14 +72,14 @@ def test_filters_combine_and_ignore_capitals(store: Store) -> None:
 def test_pictures_without_files_or_without_a_vector_are_left_out(store: Store) -> None:
     store.replace([picture("a", files=())])
     store.add([picture("d")], {"t": rows_of(9)})
-    assert load(store.folder, "s").ids == ("b", "c")
-    assert load(store.folder, "t").ids == ("d",)
+    assert load_snapshot(store.folder, "s").ids == ("b", "c")
+    assert load_snapshot(store.folder, "t").ids == ("d",)
 
 
 @pytest.mark.parametrize("change", ["add", "replace", "delete", "write_space"])
 def test_every_change_makes_a_new_generation(store: Store, change: str) -> None:
-    before = generation(store.folder, "s")
-    assert generation(store.folder, "s") == before != generation(store.folder, "t")
+    before = read_generation(store.folder, "s")
+    assert read_generation(store.folder, "s") == before != read_generation(store.folder, "t")
     if change == "add":
         store.add([picture("d")], {"s": rows_of(4)})
     elif change == "replace":
@@ -88,20 +88,20 @@ def test_every_change_makes_a_new_generation(store: Store, change: str) -> None:
         store.delete(["a"])
     else:
         store.write_space("s", [(["a"], rows_of(7))])
-    assert generation(store.folder, "s") != before
+    assert read_generation(store.folder, "s") != before
     expected = {"add": ["a", "b", "c", "d"], "delete": ["b", "c"], "write_space": ["a"]}
-    assert list(load(store.folder, "s").ids) == expected.get(change, ["a", "b", "c"])
+    assert list(load_snapshot(store.folder, "s").ids) == expected.get(change, ["a", "b", "c"])
 
 
 def test_generations_go_on_counting_after_many_commits_and_a_cleanup(store: Store) -> None:
     seen = set()
     for number in range(12):
         store.replace([picture("a", f"colour {number}")])
-        seen.add(generation(store.folder, "s"))
+        seen.add(read_generation(store.folder, "s"))
     store.compact()
-    seen.add(generation(store.folder, "s"))
+    seen.add(read_generation(store.folder, "s"))
     assert len(seen) == 13
-    assert load(store.folder, "s").attributes(0) == {"colour": ("colour 11",)}
+    assert load_snapshot(store.folder, "s").attributes(0) == {"colour": ("colour 11",)}
 
 
 def test_unknown_naming_schemes_of_manifests_still_change_with_every_version(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_the_older_naming_scheme_counts_upwards(tmp_path: Path) -> None:
 
 
 def test_a_fresh_snapshot_is_opened_without_importing_lance(store: Store) -> None:
-    load(store.folder, "s")
+    load_snapshot(store.folder, "s")
     code = (
         "import sys; from pathlib import Path; from viewfinder.index import load; "
         f"found = load(Path({str(store.folder)!r}), 's'); "
@@ -130,7 +130,7 @@ def test_a_fresh_snapshot_is_opened_without_importing_lance(store: Store) -> Non
 
 
 def test_an_opened_snapshot_shows_the_same_as_the_built_one(store: Store) -> None:
-    built, opened = load(store.folder, "s"), load(store.folder, "s")
+    built, opened = load_snapshot(store.folder, "s"), load_snapshot(store.folder, "s")
     assert opened.folder == built.folder is not None
     assert isinstance(opened.matrix_nd.base, np.memmap)
     assert opened.ids == built.ids and opened.columns() == built.columns()
@@ -140,7 +140,7 @@ def test_an_opened_snapshot_shows_the_same_as_the_built_one(store: Store) -> Non
 def test_an_empty_library_has_an_empty_snapshot(store: Store) -> None:
     store.delete(["a", "b", "c"])
     for _ in range(2):  # built, then opened
-        found = load(store.folder, "s")
+        found = load_snapshot(store.folder, "s")
         assert found.matrix_nd.shape == (0, 4) and found.ids == ()
         assert found.where({}).tolist() == []
 
@@ -152,33 +152,35 @@ def test_derived_arrays_are_computed_once_for_all_processes(store: Store) -> Non
     def never(found: Snapshot) -> np.ndarray:
         raise AssertionError("computed again")
 
-    np.testing.assert_array_equal(load(store.folder, "s").derived("Lengths/v1", lengths), [1, 2, 3])
-    np.testing.assert_array_equal(load(store.folder, "s").derived("Lengths/v1", never), [1, 2, 3])
+    np.testing.assert_array_equal(load_snapshot(store.folder, "s").derived("Lengths/v1", lengths), [1, 2, 3])
+    np.testing.assert_array_equal(load_snapshot(store.folder, "s").derived("Lengths/v1", never), [1, 2, 3])
     store.delete(["a"])
-    np.testing.assert_array_equal(load(store.folder, "s").derived("Lengths/v1", lengths), [2, 3])
+    np.testing.assert_array_equal(load_snapshot(store.folder, "s").derived("Lengths/v1", lengths), [2, 3])
 
 
 def test_a_derived_array_that_was_cut_short_is_computed_again(store: Store) -> None:
-    found = load(store.folder, "s")
+    found = load_snapshot(store.folder, "s")
     found.derived("ones", lambda it: np.ones(len(it)))
     file = next(iter(found.folder.glob("derived-*"))) if found.folder else Path()
     file.write_bytes(file.read_bytes()[:-8])
-    np.testing.assert_array_equal(load(store.folder, "s").derived("ones", lambda it: np.ones(len(it))), [1, 1, 1])
+    np.testing.assert_array_equal(
+        load_snapshot(store.folder, "s").derived("ones", lambda it: np.ones(len(it))), [1, 1, 1]
+    )
 
 
 @pytest.mark.parametrize("file", ["matrix.npy", "pictures.arrow", "columns.json"])
 def test_a_snapshot_that_was_cut_short_is_built_again(store: Store, file: str) -> None:
-    folder = load(store.folder, "s").folder
+    folder = load_snapshot(store.folder, "s").folder
     assert folder is not None
     (folder / file).write_bytes((folder / file).read_bytes()[:20])
-    rebuilt = load(store.folder, "s")
+    rebuilt = load_snapshot(store.folder, "s")
     assert rebuilt.folder == folder
     np.testing.assert_array_equal(rebuilt.matrix_nd, rows_of(1, 2, 3))
 
 
 def test_where_nothing_can_be_written_snapshots_live_in_memory(store: Store) -> None:
     (store.folder / "snapshots").write_text("in the way, even of root")
-    found = load(store.folder, "s")
+    found = load_snapshot(store.folder, "s")
     assert found.folder is None
     np.testing.assert_array_equal(found.matrix_nd, rows_of(1, 2, 3))
     assert found.where({"colour": "blue"}).tolist() == [False, True, False]
@@ -187,7 +189,7 @@ def test_where_nothing_can_be_written_snapshots_live_in_memory(store: Store) -> 
 
 
 def test_a_snapshot_goes_on_working_when_its_folder_is_removed(store: Store) -> None:
-    found = load(store.folder, "s")
+    found = load_snapshot(store.folder, "s")
     shutil.rmtree(store.folder / "snapshots")
     assert found.where({"colour": "blue"}).tolist() == [False, True, False]
     assert found.derived("ones", lambda it: np.ones(len(it))).tolist() == [1, 1, 1]
@@ -196,14 +198,14 @@ def test_a_snapshot_goes_on_working_when_its_folder_is_removed(store: Store) -> 
 
 def test_snapshots_of_earlier_states_are_removed_once_nobody_opened_them_for_a_while(store: Store) -> None:
     store.write_space("t", [(["a"], rows_of(7))])
-    long_unused, just_opened = load(store.folder, "s").folder, load(store.folder, "t").folder
+    long_unused, just_opened = load_snapshot(store.folder, "s").folder, load_snapshot(store.folder, "t").folder
     assert long_unused and just_opened
     os.utime(long_unused, (1, 1))
     store.delete(["c"])
-    present = load(store.folder, "s").folder
+    present = load_snapshot(store.folder, "s").folder
     assert present and present.exists() and just_opened.exists() and not long_unused.exists()
     os.utime(present, (1, 1))
-    load(store.folder, "t")  # another space of the same state: nothing is outdated
+    load_snapshot(store.folder, "t")  # another space of the same state: nothing is outdated
     assert present.exists()
 
 
@@ -225,13 +227,13 @@ def test_two_processes_that_build_at_once_both_get_a_snapshot(store: Store) -> N
 
 def test_no_library_and_no_such_space_are_told_apart(store: Store, tmp_path: Path) -> None:
     with pytest.raises(NotALibrary):
-        load(tmp_path / "elsewhere", "s")
+        load_snapshot(tmp_path / "elsewhere", "s")
     with pytest.raises(UnknownName, match="there are: s"):
-        load(store.folder, "u")
+        load_snapshot(store.folder, "u")
 
 
 def test_damaged_tables_are_an_error_and_no_endless_attempt(store: Store) -> None:
     for file in (store.folder / "tables" / "pictures.lance" / "data").iterdir():
         file.write_bytes(b"not lance")
     with pytest.raises(LibraryError, match="cannot be read"):
-        load(store.folder, "s")
+        load_snapshot(store.folder, "s")

@@ -20,7 +20,7 @@ import pytest
 
 from viewfinder.index.lance import Store
 from viewfinder.index.rows import FileRecord, PictureRow
-from viewfinder.index.snapshot import load
+from viewfinder.index.snapshot import load_snapshot
 
 BATCH = 4
 SPACES = {"raw": 12, "joined": 6}
@@ -77,7 +77,7 @@ def read(folder: Path) -> None:
         assert set(known) <= set(ids), "a picture without its vector"
         assert len(known) >= before, "a picture that was there is gone"
         check_vectors(ids[-2 * BATCH :], matrix_nd[-2 * BATCH :], "raw")
-        snapshot = load(folder, "joined")
+        snapshot = load_snapshot(folder, "joined")
         assert len(snapshot) >= len(known), "a snapshot of an older state than was asked for"
         check_vectors(snapshot.ids[-2 * BATCH :], snapshot.matrix_nd[-2 * BATCH :], "joined")
         rounds, before = rounds + 1, len(known)

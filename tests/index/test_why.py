@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.index import explained
-from viewfinder.index.why import looked_at, thousandths
+from viewfinder.index import explain_turns
+from viewfinder.index.why import explain_regions, round_to_thousandths
 from viewfinder.retrievers import Part, Query
 
 
@@ -20,7 +20,7 @@ def part(kind: str, said: str, weight: float = 1.0, *, turn: int = 1) -> Part:
 
 def test_why_joins_the_parts_of_a_turn_and_shares_sum_to_one() -> None:
     asked = Query((part("words", "red", turn=1), part("value", "red", turn=1), part("words", "blue", -0.5, turn=3)))
-    why = explained(asked, np.array([0.3, 0.1, -0.1]))
+    why = explain_turns(asked, np.array([0.3, 0.1, -0.1]))
     assert why == {
         "turns": [
             {"turn": 1, "parts": ["red", "top: red"], "adds": 0.4, "share": 0.8},
@@ -33,7 +33,7 @@ def test_what_slots_look_at_is_json_with_three_decimals() -> None:
     slots = tuple(Part("regions", turn, said, 1.0, np.ones(2)) for turn, said in [(3, "a car"), (2, "a tree")])
     attention_pr = np.array([[0.75, 0.25], [0.0004, 0.9996]], np.float32)
     boxes_r4 = np.array([[0, 0, 1 / 3, 1], [1 / 3, 0, 1, 1]])
-    looks = looked_at(Query(slots), np.array([0.123449, -0.1]), attention_pr, boxes_r4)
+    looks = explain_regions(Query(slots), np.array([0.123449, -0.1]), attention_pr, boxes_r4)
     assert json.loads(json.dumps(looks)) == {
         "boxes": [[0.0, 0.0, 0.333, 1.0], [0.333, 0.0, 1.0, 1.0]],
         "slots": [
@@ -46,6 +46,6 @@ def test_what_slots_look_at_is_json_with_three_decimals() -> None:
 @given(st.lists(st.floats(0.01, 1.0), min_size=1, max_size=40))
 def test_rounded_weights_still_add_up_to_one_and_are_close(weights: list[float]) -> None:
     exact_r = np.array(weights) / sum(weights)
-    rounded = thousandths(exact_r)
+    rounded = round_to_thousandths(exact_r)
     assert sum(rounded) == pytest.approx(1, abs=1e-12)
     assert np.abs(np.array(rounded) - exact_r).max() < 0.001

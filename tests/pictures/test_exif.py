@@ -4,7 +4,7 @@ import pytest
 from PIL import Image
 from PIL.ExifTags import IFD, Base
 
-from viewfinder.pictures.exif import camera, captured, orientation
+from viewfinder.pictures.exif import read_camera, read_capture_date, read_orientation
 
 
 def notes(**tags: object) -> Image.Exif:
@@ -17,18 +17,18 @@ def notes(**tags: object) -> Image.Exif:
 
 def test_the_moment_of_capture_comes_before_that_of_the_last_change() -> None:
     both = notes(DateTimeOriginal="2019:12:31 23:59:58", DateTime="2024:01:01 00:00:00")
-    assert captured(both) == "2019-12-31T23:59:58"
-    assert captured(notes(DateTime="2024:01:01 00:00:00")) == "2024-01-01T00:00:00"
+    assert read_capture_date(both) == "2019-12-31T23:59:58"
+    assert read_capture_date(notes(DateTime="2024:01:01 00:00:00")) == "2024-01-01T00:00:00"
 
 
 @pytest.mark.parametrize("text", ["", "0000:00:00 00:00:00", "    :  :     :  :  ", "yesterday", b"\xff\xfe", 7, None])
 def test_a_date_that_is_none_is_none(text: object) -> None:
-    assert captured(notes(DateTimeOriginal=text, DateTime=text)) is None
+    assert read_capture_date(notes(DateTimeOriginal=text, DateTime=text)) is None
 
 
 def test_a_bad_original_date_falls_back_to_the_other() -> None:
     fallback = notes(DateTimeOriginal="0000:00:00 00:00:00", DateTime="2024:01:01 00:00:00\x00")
-    assert captured(fallback) == "2024-01-01T00:00:00"
+    assert read_capture_date(fallback) == "2024-01-01T00:00:00"
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def test_a_bad_original_date_falls_back_to_the_other() -> None:
     ],
 )
 def test_a_camera_is_named_once_and_cleanly(make: str, model: str, name: str | None) -> None:
-    assert camera(notes(Make=make, Model=model)) == name
+    assert read_camera(notes(Make=make, Model=model)) == name
 
 
 @pytest.mark.parametrize("value", [0, 9, "6", None, (6, 6)])
 def test_an_impossible_orientation_is_upright(value: object) -> None:
-    assert orientation(notes(Orientation=value)) == 1
+    assert read_orientation(notes(Orientation=value)) == 1

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from viewfinder.pictures import pacing
-from viewfinder.pictures.pacing import paced
+from viewfinder.pictures.pacing import pace_batches
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def sizes(clock: list[float], seconds_each: float, count: int = 1000) -> list[int]:
     """Sizes of the batches when every item takes this long."""
     found = []
-    for batch in paced(iter(range(count))):
+    for batch in pace_batches(iter(range(count))):
         clock[0] += seconds_each * len(batch)
         found.append(len(batch))
     return found
@@ -49,10 +49,10 @@ def test_items_come_in_their_order_and_no_earlier_than_needed(clock: list[float]
             drawn.append(number)
             yield number
 
-    batches = paced(items())
+    batches = pace_batches(items())
     assert next(batches) == list(range(64)) == drawn
     assert [number for batch in batches for number in batch] == list(range(64, 70))
 
 
 def test_nothing_to_do_is_no_batch() -> None:
-    assert list(paced(iter([]))) == []
+    assert list(pace_batches(iter([]))) == []

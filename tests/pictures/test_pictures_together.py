@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import viewfinder.pictures
-from viewfinder.pictures import Decoders, Read, Stretch, scan
+from viewfinder.pictures import DecodedFile, Decoders, Stretch, scan
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FLICKR = REPOSITORY.parent / "shared" / "data" / "flickr8k" / "images"
@@ -47,5 +47,5 @@ def test_real_photos_are_found_and_read() -> None:
     some = [file.path for file in found.files[::10]]
     with Decoders(2, fit=Stretch(224)) as decoders:
         outcomes = list(decoders.decode(some))
-    assert all(isinstance(outcome, Read) for outcome in outcomes)
-    assert len({outcome.id for outcome in outcomes if isinstance(outcome, Read)}) == len(some)
+    assert all(isinstance(outcome, DecodedFile) for outcome in outcomes)
+    assert len({outcome.id for outcome in outcomes if isinstance(outcome, DecodedFile)}) == len(some)

@@ -21,7 +21,7 @@ from PIL import Image
 from viewfinder.errors import PictureError, ViewfinderError
 from viewfinder.pictures.decode import AtMost, Limits, Stretch, decode
 from viewfinder.pictures.identity import picture_id
-from viewfinder.pictures.sandbox import IN_FLIGHT, Bad, Decoders, Outcome, Read, decode_one
+from viewfinder.pictures.sandbox import IN_FLIGHT, BadFile, DecodedFile, Decoders, Outcome, decode_one
 
 SMALL = Stretch(16)
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
@@ -53,7 +53,7 @@ def test_outcomes_are_what_decode_gives_in_the_process_with_id_and_times(tmp_pat
         (outcome,) = decoders.decode([place])
     data = place.read_bytes()
     expected = decode(data, limits=Limits(), fit=SMALL)
-    assert isinstance(outcome, Read)
+    assert isinstance(outcome, DecodedFile)
     np.testing.assert_array_equal(outcome.pixels, expected.pixels)
     assert outcome.facts == expected.facts
     assert (outcome.path, outcome.id, outcome.size) == (place, picture_id(data), len(data))
@@ -71,7 +71,7 @@ def test_order_is_that_of_the_paths_and_bad_files_keep_their_place(tmp_path: Pat
     with Decoders(2, fit=SMALL) as decoders:
         outcomes = list(decoders.decode(places))
     assert [outcome.path for outcome in outcomes] == places
-    reasons = {places.index(item.path): item.reason for item in outcomes if isinstance(item, Bad)}
+    reasons = {places.index(item.path): item.reason for item in outcomes if isinstance(item, BadFile)}
     assert reasons == {
         7: "empty file",
         20: "no such file or directory",
@@ -79,7 +79,7 @@ def test_order_is_that_of_the_paths_and_bad_files_keep_their_place(tmp_path: Pat
         40: "is a directory",
     }
     for number, outcome in enumerate(outcomes):
-        if isinstance(outcome, Read) and number:
+        if isinstance(outcome, DecodedFile) and number:
             assert outcome.pixels[0, 0].tolist() == [number, 7, 9]
 
 
@@ -88,7 +88,7 @@ def test_a_bad_file_has_its_size_and_time_so_that_a_change_is_noticed(tmp_path: 
     place.write_bytes(b"no picture")
     with Decoders(1, fit=SMALL) as decoders:
         (outcome,) = decoders.decode([place])
-    assert outcome == Bad(place, 10, place.stat().st_mtime_ns, "not a picture (starts with 'no picture')")
+    assert outcome == BadFile(place, 10, place.stat().st_mtime_ns, "not a picture (starts with 'no picture')")
 
 
 def test_names_that_are_not_utf8_and_relative_ones_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ def test_names_that_are_not_utf8_and_relative_ones_are_read(tmp_path: Path, monk
     monkeypatch.chdir(tmp_path)
     with Decoders(1, fit=SMALL) as decoders:
         outcomes = list(decoders.decode([odd, Path(odd.name)]))
-    assert all(isinstance(outcome, Read) for outcome in outcomes)
+    assert all(isinstance(outcome, DecodedFile) for outcome in outcomes)
 
 
 def test_a_file_that_hangs_is_given_up_and_the_run_goes_on(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_file_that_hangs_is_given_up_and_the_run_goes_on(tmp_path: Path) -> No
         start = time.monotonic()
         outcomes = list(decoders.decode(places))
     assert 1.0 <= time.monotonic() - start < 15.0
-    assert [item.reason for item in outcomes if isinstance(item, Bad)] == ["took longer than 1 s"]
+    assert [item.reason for item in outcomes if isinstance(item, BadFile)] == ["took longer than 1 s"]
     assert [item.path for item in outcomes] == places
 
 
@@ -122,7 +122,7 @@ def test_a_caller_who_dawdles_does_not_cost_a_file(tmp_path: Path) -> None:
             if len(outcomes) in (0, 3):
                 time.sleep(0.8)  # longer than any file may take
             outcomes.append(outcome)
-    assert all(isinstance(outcome, Read) for outcome in outcomes)
+    assert all(isinstance(outcome, DecodedFile) for outcome in outcomes)
 
 
 @pytest.mark.parametrize(("number", "said"), [(signal.SIGSEGV, "SIGSEGV"), (signal.SIGKILL, "killed")])
@@ -140,7 +140,7 @@ def test_a_file_that_kills_its_worker_is_bad_and_the_files_beside_it_are_not(
         killer.start()
         outcomes += list(stream)
         killer.join()
-    bad = [item for item in outcomes if isinstance(item, Bad)]
+    bad = [item for item in outcomes if isinstance(item, BadFile)]
     assert [item.path for item in bad] == [places[3]]
     assert said in bad[0].reason
     assert [item.path for item in outcomes] == places
@@ -170,7 +170,7 @@ def test_a_worker_that_died_idle_costs_nothing(tmp_path: Path) -> None:
         list(decoders.decode(places))
         for pid in workers() - before:
             os.kill(pid, signal.SIGKILL)
-        assert all(isinstance(outcome, Read) for outcome in decoders.decode(places))
+        assert all(isinstance(outcome, DecodedFile) for outcome in decoders.decode(places))
 
 
 def test_a_picture_that_needs_too_much_memory_is_bad_and_its_worker_lives(tmp_path: Path) -> None:
@@ -181,15 +181,15 @@ def test_a_picture_that_needs_too_much_memory_is_bad_and_its_worker_lives(tmp_pa
         mine = workers() - before
         outcomes = list(decoders.decode(places))
         assert workers() - before == mine
-    assert [type(item) for item in outcomes] == [Read, Bad, Read]
-    assert isinstance(outcomes[1], Bad)
+    assert [type(item) for item in outcomes] == [DecodedFile, BadFile, DecodedFile]
+    assert isinstance(outcomes[1], BadFile)
     assert outcomes[1].reason == "needs more memory than the limit of 0.1 GB"
 
 
 def test_a_file_without_end_is_read_only_up_to_the_limit() -> None:
     with Decoders(1, fit=SMALL, limits=Limits(max_bytes=1_000_000)) as decoders:
         (outcome,) = decoders.decode([Path("/dev/zero")])
-    assert isinstance(outcome, Bad)
+    assert isinstance(outcome, BadFile)
     assert outcome.reason.startswith("too large")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from viewfinder.errors import BadInput
-from viewfinder.pictures.scan import Scan, printable, scan
+from viewfinder.pictures.scan import Scan, printable_path, scan
 
 NOBODY = 65534
 
@@ -276,4 +276,4 @@ def test_names_that_are_not_utf8_are_reported_in_a_printable_form(tmp_path: Path
 
 
 def test_printable_leaves_good_names_alone() -> None:
-    assert printable("/a/é 日本.jpg") == Path("/a/é 日本.jpg")
+    assert printable_path("/a/é 日本.jpg") == Path("/a/é 日本.jpg")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from viewfinder.pictures.signatures import format_of, opening, webp_canvas
+from viewfinder.pictures.signatures import detect_format, read_webp_canvas, show_first_bytes
 
 WRITTEN = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
 
@@ -20,7 +20,7 @@ def written(format_name: str, size: tuple[int, int] = (20, 10), **options: objec
 
 @pytest.mark.parametrize("format_name", WRITTEN)
 def test_what_pillow_writes_is_known_by_its_first_bytes(format_name: str) -> None:
-    assert format_of(written(format_name)[:64]) == format_name
+    assert detect_format(written(format_name)[:64]) == format_name
 
 
 @pytest.mark.parametrize(
@@ -40,25 +40,25 @@ def test_what_pillow_writes_is_known_by_its_first_bytes(format_name: str) -> Non
     ],
 )
 def test_other_starts_are_told_apart(start: bytes, format_name: str | None) -> None:
-    assert format_of(start) == format_name
+    assert detect_format(start) == format_name
 
 
 @pytest.mark.parametrize("options", [{}, {"lossless": True}, {"exif": b"Exif\0\0MM\0*\0\0\0\x08\0\0\0\0\0\0"}])
 def test_the_three_kinds_of_webp_tell_their_size(options: dict[str, object]) -> None:
-    assert webp_canvas(written("WEBP", (321, 123), **options)) == (321, 123)
+    assert read_webp_canvas(written("WEBP", (321, 123), **options)) == (321, 123)
 
 
 def test_an_opening_is_readable_text_or_hexadecimal() -> None:
-    assert opening(b"<html>") == "'<html>'"
-    assert opening(b"\x00\x01\xff and so on") == "the bytes 00 01 ff 20 61 6e"
+    assert show_first_bytes(b"<html>") == "'<html>'"
+    assert show_first_bytes(b"\x00\x01\xff and so on") == "the bytes 00 01 ff 20 61 6e"
 
 
 @given(st.binary(max_size=80))
 def test_no_bytes_upset_the_signatures(data: bytes) -> None:
-    format_of(data)
-    webp_canvas(data)
-    assert opening(data).isprintable()
+    detect_format(data)
+    read_webp_canvas(data)
+    assert show_first_bytes(data).isprintable()
 
 
 def test_a_line_break_at_the_start_of_a_file_breaks_no_message() -> None:
-    assert opening(b"!\r\n!") == "'! !'"
+    assert show_first_bytes(b"!\r\n!") == "'! !'"

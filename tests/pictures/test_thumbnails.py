@@ -11,7 +11,7 @@ from PIL import Image
 
 from viewfinder.errors import PictureError
 from viewfinder.pictures.identity import picture_id
-from viewfinder.pictures.thumbnails import PLACEHOLDER, place_of, size_for, thumbnail
+from viewfinder.pictures.thumbnails import PLACEHOLDER, choose_size, load_thumbnail, thumbnail_path
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def files_in(cache: Path) -> list[str]:
 
 def test_a_thumbnail_is_a_small_jpeg_filed_under_the_pictures_id(photo: Path, cache: Path) -> None:
     name = id_of(photo)
-    made = thumbnail(photo, name, cache)
+    made = load_thumbnail(photo, name, cache)
     assert made == (cache / name[:2] / f"{name}-320.jpg").read_bytes()
     with Image.open(BytesIO(made)) as image:
         assert (image.format, image.size) == ("JPEG", (320, 213))
@@ -44,8 +44,8 @@ def test_a_thumbnail_is_a_small_jpeg_filed_under_the_pictures_id(photo: Path, ca
 
 def test_a_placeholder_is_made_with_it_and_takes_a_hundred_bytes(photo: Path, cache: Path) -> None:
     name = id_of(photo)
-    thumbnail(photo, name, cache)
-    content = place_of(cache, name, PLACEHOLDER).read_bytes()
+    load_thumbnail(photo, name, cache)
+    content = thumbnail_path(cache, name, PLACEHOLDER).read_bytes()
     assert len(content) < 200
     with Image.open(BytesIO(content)) as image:
         assert (image.format, image.size) == ("WEBP", (16, 11))
@@ -55,15 +55,15 @@ def test_a_placeholder_is_made_with_it_and_takes_a_hundred_bytes(photo: Path, ca
 
 def test_a_thumbnail_once_made_needs_no_picture(photo: Path, cache: Path) -> None:
     name = id_of(photo)
-    made = thumbnail(photo, name, cache, longest=160)
+    made = load_thumbnail(photo, name, cache, longest=160)
     photo.unlink()
-    assert thumbnail(photo, name, cache, longest=160) == made
+    assert load_thumbnail(photo, name, cache, longest=160) == made
 
 
 def test_two_sizes_lie_side_by_side(photo: Path, cache: Path) -> None:
     name = id_of(photo)
     for longest in (160, 640):
-        thumbnail(photo, name, cache, longest=longest)
+        load_thumbnail(photo, name, cache, longest=longest)
     assert files_in(cache) == [f"{name}-16.webp", f"{name}-160.jpg", f"{name}-640.jpg"]
 
 
@@ -80,26 +80,26 @@ def test_two_sizes_lie_side_by_side(photo: Path, cache: Path) -> None:
     ],
 )
 def test_no_size_is_made_that_a_smaller_one_serves_as_well(asked: int, longest: int, size: int) -> None:
-    assert size_for(asked, longest) == size
+    assert choose_size(asked, longest) == size
 
 
 def test_a_file_that_is_another_picture_by_now_is_refused(photo: Path, cache: Path) -> None:
     name = id_of(photo)
     Image.new("RGB", (9, 9)).save(photo)
     with pytest.raises(PictureError, match=r"^photo\.png has changed since it was added"):
-        thumbnail(photo, name, cache)
+        load_thumbnail(photo, name, cache)
     assert not cache.exists()
 
 
 def test_a_picture_that_is_gone_is_an_error_of_its_own_kind(tmp_path: Path, cache: Path) -> None:
     with pytest.raises(PictureError, match="no such file"):
-        thumbnail(tmp_path / "gone.jpg", "0" * 32, cache)
+        load_thumbnail(tmp_path / "gone.jpg", "0" * 32, cache)
 
 
 def test_many_threads_may_ask_for_the_same_thumbnail(photo: Path, cache: Path) -> None:
     name = id_of(photo)
     with ThreadPoolExecutor(8) as threads:
-        made = set(threads.map(lambda _: thumbnail(photo, name, cache), range(16)))
+        made = set(threads.map(lambda _: load_thumbnail(photo, name, cache), range(16)))
     assert len(made) == 1
     assert files_in(cache) == [f"{name}-16.webp", f"{name}-320.jpg"]
 
@@ -111,7 +111,7 @@ def test_a_full_disk_hides_no_picture_and_leaves_nothing_half_written(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", full)
-    made = thumbnail(photo, id_of(photo), cache)
+    made = load_thumbnail(photo, id_of(photo), cache)
     with Image.open(BytesIO(made)) as image:
         assert image.size == (320, 213)
     assert files_in(cache) == []

@@ -4,7 +4,7 @@ import pytest
 
 from viewfinder.conversation import Answer, Conversation, Question, Say
 from viewfinder.index import Gallery
-from viewfinder.index.resolving import resolve
+from viewfinder.index.resolving import resolve_turn
 from viewfinder.questioners import write_statement
 from viewfinder.testing import ColourEncoder, tiny_snapshot
 
@@ -28,4 +28,4 @@ def test_a_question_and_its_answer_become_one_statement(question: str, answer: s
 def test_an_open_question_is_resolved_with_what_it_asked_about() -> None:
     gallery = Gallery(tiny_snapshot([("red", "blue"), ("green", "green")]), ColourEncoder())
     talk = Conversation().then(Say("a picture")).then(Answer(Question("is there anything red?"), "yes"))
-    assert resolve(talk, talk.here, gallery).text == "anything red"
+    assert resolve_turn(talk, talk.here, gallery).text == "anything red"

@@ -21,7 +21,7 @@ from viewfinder.index import FileRecord, PictureRow
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
-from viewfinder.testing import COLOURS, ColourEncoder, halves, load_colours
+from viewfinder.testing import COLOURS, ColourEncoder, draw_halves, load_colour_encoder
 
 API = "/api/v1"
 ROOT_FOLDER = "/secret/folder"
@@ -96,14 +96,14 @@ pytestmark = pytest.mark.slow
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     """The 64 pairs of colours, which have no files."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(viewfinder.library, "load_encoder", load_colours)
+        patch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
         opened, encoder = Library.open(tmp_path_factory.mktemp("hostile") / "library.vf"), ColourEncoder()
         looks = [(top, bottom) for top in COLOURS for bottom in COLOURS]
         rows = [
             PictureRow(f"p{at:03}", (FileRecord(f"{ROOT_FOLDER}/{at}.png", 1, 1),), 24, 16, "PNG", 1)
             for at in range(len(looks))
         ]
-        raw_nd = encoder.pictures([halves(top, bottom) for top, bottom in looks]).global_bd
+        raw_nd = encoder.pictures([draw_halves(top, bottom) for top, bottom in looks]).global_bd
         opened.store.add(rows, {encoder.raw_version: raw_nd, encoder.version: encoder.project(raw_nd)})
         opened.switch(encoder.version, None)
         yield opened

@@ -20,7 +20,7 @@ from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.questioners import trained
 from viewfinder.questioners.base import PictureProjection
 from viewfinder.questioners.trained import TrainedQuestions
-from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, halves, tiny_pictures
+from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, draw_halves, tiny_pictures
 from viewfinder.training.weights import read_card
 from viewfinder.tuning import QuestionPlan, QuestionReport, question_settings, train_questions
 from viewfinder.tuning.foretelling import HeldOutAnswers
@@ -91,7 +91,7 @@ def test_of_pictures_of_another_kind_little_is_foretold(
     assert train_questions(replace(plan, against=(other,), out=out, resume=True)).figures == report.figures
     learnt = trained.load_trained_questions(out / "questions.safetensors")
     assert learnt.sight is not None
-    drawings = [halves("yellow", "white"), halves("white", "orange")]
+    drawings = [draw_halves("yellow", "white"), draw_halves("white", "orange")]
     alike, unlike = (learnt.sight.project(ENCODER.pictures(some).global_bd) for some in (drawings, dark[:2]))
     even = np.full(2, 0.5)
     assert learnt.knows(alike, even) and not learnt.knows(unlike, even)

@@ -15,7 +15,7 @@ import typer
 from viewfinder.cli.failing import FAILED, QUARANTINED
 from viewfinder.cli.interrupts import Interrupts
 from viewfinder.cli.options import JsonOption, LibraryOption, library_folder
-from viewfinder.cli.output import counted, emit, note, say
+from viewfinder.cli.output import count_noun, print_json, print_line, print_note
 from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def add(
         if dry_run:
             report = collection.add(*roots, dry_run=True)
         else:
-            note_preparation(collection.encoder)
+            announce_preparation(collection.encoder)
             with Interrupts() as interrupts, progress_bar("reading pictures", shown=not as_json) as progress:
                 report = collection.add(
                     *roots,
@@ -60,11 +60,11 @@ def add(
                     should_stop=interrupts,
                 )
     if as_json:
-        emit(asdict(report))
+        print_json(asdict(report))
     else:
         _say_planned(report) if dry_run else _say_done(report)
     if report.stopped:
-        note("viewfinder: stopped after a whole batch; nothing is lost, the same command goes on from here")
+        print_note("viewfinder: stopped after a whole batch; nothing is lost, the same command goes on from here")
         return FAILED
     return QUARANTINED if report.quarantined and not dry_run else 0
 
@@ -92,17 +92,17 @@ def _library(folder: Path, encoder: str | None, *, new: bool, dry_run: bool) -> 
         yield Library.open(folder, encoder=encoder, create=new)
 
 
-def note_preparation(encoder: Encoder) -> None:
+def announce_preparation(encoder: Encoder) -> None:
     """The first use of the starter on a machine takes so long that it should be said why."""
-    from viewfinder.encoders.starter.encoder import StarterEncoder, is_prepared
+    from viewfinder.encoders.starter.encoder import StarterEncoder, is_network_exported
 
-    if isinstance(encoder, StarterEncoder) and not is_prepared():
-        note("viewfinder: preparing the encoder, once on this machine (half a minute)")
+    if isinstance(encoder, StarterEncoder) and not is_network_exported():
+        print_note("viewfinder: preparing the encoder, once on this machine (half a minute)")
 
 
 def _say_planned(report: AddReport) -> None:
-    say(
-        f"{counted(report.found, 'picture file')} found: {report.added:,} would be read, {report.unchanged:,} unchanged"
+    print_line(
+        f"{count_noun(report.found, 'picture file')} found: {report.added:,} would be read, {report.unchanged:,} unchanged"
         + (f", {report.quarantined:,} in quarantine" if report.quarantined else "")
     )
 
@@ -118,12 +118,12 @@ def _say_done(report: AddReport) -> None:
         "quarantined": report.quarantined,
     }
     told = [f"{number:,} {what}" for what, number in numbers.items() if number or what == "added"]
-    say(f"{counted(report.found, 'picture file')} found: {', '.join(told)}")
+    print_line(f"{count_noun(report.found, 'picture file')} found: {', '.join(told)}")
     for line in report.notes:
-        say(f"note: {line}")
+        print_line(f"note: {line}")
     for failure in report.failures[:LISTED]:
-        say(f"  quarantined: {failure.path}: {failure.reason}")
+        print_line(f"  quarantined: {failure.path}: {failure.reason}")
     if len(report.failures) > LISTED:
-        say(f"  and {len(report.failures) - LISTED:,} more")
+        print_line(f"  and {len(report.failures) - LISTED:,} more")
     if report.failures:
-        say("`viewfinder failures` lists them; a file that is mended is read again by the next `viewfinder add`")
+        print_line("`viewfinder failures` lists them; a file that is mended is read again by the next `viewfinder add`")

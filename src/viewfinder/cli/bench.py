@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from viewfinder.cli.options import JsonOption, LibraryOption, open_library
-from viewfinder.cli.output import emit, say
+from viewfinder.cli.output import print_json, print_line
 from viewfinder.errors import UnknownName
 
 if TYPE_CHECKING:
@@ -30,10 +30,12 @@ def bench(
         raise UnknownName(f"no bench is called {what!r}; there are: {', '.join(BENCHES)}")
     figures = BENCHES[what](open_library(library))
     if as_json:
-        emit({"bench": what, **figures})
+        print_json({"bench": what, **figures})
     else:
         for name, value in figures.items():
-            say(f"{name.replace('_', ' '):28} {value:10.3f}" if isinstance(value, float) else f"{name:28} {value:>10,}")
+            print_line(
+                f"{name.replace('_', ' '):28} {value:10.3f}" if isinstance(value, float) else f"{name:28} {value:>10,}"
+            )
     return 0
 
 

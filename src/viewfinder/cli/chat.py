@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from viewfinder.cli.options import CountOption, JsonOption, LeaningOption, LibraryOption, open_library
-from viewfinder.cli.output import counted, note, say
+from viewfinder.cli.output import count_noun, print_line, print_note
 from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from viewfinder.pictures import Bad
+    from viewfinder.pictures import BadFile
 
 
 def chat(
@@ -39,7 +39,7 @@ def chat(
 
     Describe it, pick results, reject, answer, go back; "help" at the prompt says how.
     """
-    from viewfinder.cli.turns import Teller
+    from viewfinder.cli.turns import TurnPrinter
     from viewfinder.questioners import load_questioner
     from viewfinder.retrievers import load_retriever
 
@@ -49,24 +49,24 @@ def chat(
     with progress_bar("reading the regions of the pictures, once", shown=not as_json) as progress:
         session = collection.chat(found, questioner, n=n, leaning=leaning, progress=progress)
     _note_left_out(collection.left_out)
-    teller = Teller(as_json, preview and not as_json)
+    teller = TurnPrinter(as_json, preview and not as_json)
     if script is not None:
-        from viewfinder.cli.script import play
+        from viewfinder.cli.script import play_script
 
-        for _, hits in play(session, script):
+        for _, hits in play_script(session, script):
             teller.tell(session, hits, echo=True)
             if not as_json:
-                say()
+                print_line()
         return 0
     from viewfinder.cli.terminal import Terminal
 
     return Terminal(collection, session, teller, retriever=found, questioner=questioner, n=n).run()
 
 
-def _note_left_out(left_out: Sequence[Bad]) -> None:
+def _note_left_out(left_out: Sequence[BadFile]) -> None:
     if left_out:
         first = left_out[0]
-        note(
-            f"viewfinder: {counted(len(left_out), 'picture')} cannot be searched here, the first is {first.path} "
+        print_note(
+            f"viewfinder: {count_noun(len(left_out), 'picture')} cannot be searched here, the first is {first.path} "
             f"({first.reason}): `viewfinder add` takes in what changed, `viewfinder prune` forgets what is gone"
         )

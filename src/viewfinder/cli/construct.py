@@ -13,11 +13,11 @@ import typer
 from viewfinder.cli.failing import FAILED
 from viewfinder.cli.interrupts import Interrupts
 from viewfinder.cli.options import FeaturesOption, JsonOption
-from viewfinder.cli.output import counted, emit, note, say
+from viewfinder.cli.output import count_noun, print_json, print_line, print_note
 from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
-    from viewfinder.construction import Constructed, Part, Pipeline
+    from viewfinder.construction import ConstructionReport, Part, Pipeline
     from viewfinder.encoders import Encoder
 
 ALL = "text,mdc-i,mdc-t,mdc-t-single,merge"
@@ -66,10 +66,9 @@ def construct(
     What a model wrote is kept: repeat the command to go on after Ctrl-C, or with other settings. `viewfinder review`
     lets a person accept or rewrite what was made.
     """
-    from viewfinder.construction import Order
-    from viewfinder.construction import construct as made_by
+    from viewfinder.construction import ConstructionOrder, construct_samples
 
-    order = Order(
+    order = ConstructionOrder(
         data=data, out=out or data, pipelines=_pipelines(pipelines), split=_split(split), generator=generator,
         gallery=gallery, captioner=captioner, encoder=encoder, features=features, threshold=threshold, ceiling=ceiling,
         count=count, only_targets=only_targets, seed=seed, at_once=at_once, seconds=seconds,
@@ -77,23 +76,23 @@ def construct(
     with ExitStack() as stack:
         progress = stack.enter_context(progress_bar("making dialogues", shown=not as_json))
         stop = stack.enter_context(Interrupts())
-        done = made_by(
-            order, make_encoder=partial(_encoder, encoder), told=(lambda line: None) if as_json else note,
+        done = construct_samples(
+            order, make_encoder=partial(_encoder, encoder), told=(lambda line: None) if as_json else print_note,
             progress=progress, should_stop=stop,
         )  # fmt: skip
-    emit(asdict(done) | {"out": str(done.out)}) if as_json else _say_made(done)
+    print_json(asdict(done) | {"out": str(done.out)}) if as_json else _say_made(done)
     if not done.ended:
-        note(f"viewfinder: stopped after {counted(done.pictures, 'picture')}; repeat the command to go on")
+        print_note(f"viewfinder: stopped after {count_noun(done.pictures, 'picture')}; repeat the command to go on")
         return FAILED
     return 0
 
 
 def _encoder(name: str) -> Encoder:
-    from viewfinder.cli.add import note_preparation
+    from viewfinder.cli.add import announce_preparation
     from viewfinder.encoders import load_encoder
 
     model = load_encoder(name)
-    note_preparation(model)
+    announce_preparation(model)
     return model
 
 
@@ -123,15 +122,17 @@ def _split(named: str) -> Part:
     raise UnknownName(f"--split {named!r}: no such split; there are: {', '.join(PARTS)}")
 
 
-def _say_made(done: Constructed) -> None:
+def _say_made(done: ConstructionReport) -> None:
     for line in done.left_out:
-        say(f"  left out of the data: {line}")
+        print_line(f"  left out of the data: {line}")
     for name, made in done.made.items():
         reasons = done.dropped.get(name, {})
-        say(f"{name}: {counted(made, 'dialogue')}" + (f", {sum(reasons.values()):,} dropped" if reasons else ""))
+        print_line(
+            f"{name}: {count_noun(made, 'dialogue')}" + (f", {sum(reasons.values()):,} dropped" if reasons else "")
+        )
         for reason, times in reasons.items():
-            say(f"  {times:,}: {reason}")
+            print_line(f"  {times:,}: {reason}")
     if done.files:
-        say(f"written by {done.generator}, captions by {done.captioner}, in {done.out}: {', '.join(done.files)}")
+        print_line(f"written by {done.generator}, captions by {done.captioner}, in {done.out}: {', '.join(done.files)}")
         samples = next(file for file in done.files if file.endswith(".jsonl"))
-        say(f"look through them: viewfinder review {done.out / samples} --images {done.out}")
+        print_line(f"look through them: viewfinder review {done.out / samples} --images {done.out}")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from viewfinder.cli.options import JsonOption
-from viewfinder.cli.output import counted, emit, note, say
+from viewfinder.cli.output import count_noun, print_json, print_line, print_note
 
 if TYPE_CHECKING:
-    from viewfinder.cli.turns import Teller
+    from viewfinder.cli.turns import TurnPrinter
     from viewfinder.library import Library
     from viewfinder.session import Session
 
@@ -46,35 +46,35 @@ def demo(
     as_json: JsonOption = False,
 ) -> int:
     """Draw pictures, find one in a talk, and serve them."""
-    from viewfinder.cli.turns import Teller
+    from viewfinder.cli.turns import TurnPrinter
 
     plan = Demo.read()
     library = _prepared(plan, out, quiet=as_json)
     target = _id_of(library, plan.target)
     if not as_json:
-        say(f"Looking for {plan.target}: {plan.meaning}")
-        say()
+        print_line(f"Looking for {plan.target}: {plan.meaning}")
+        print_line()
     session = library.chat(n=SHOWN)
-    told = [_turn(session, turn, target, Teller(as_json=False), quiet=as_json) for turn in plan.turns]
+    told = [_turn(session, turn, target, TurnPrinter(as_json=False), quiet=as_json) for turn in plan.turns]
     if as_json:
-        emit({"library": str(library.folder), "target": target, "turns": told})
+        print_json({"library": str(library.folder), "target": target, "turns": told})
     else:
-        say(f"After {counted(len(told), 'turn')} it is number {told[-1]['target_rank']} of {plan.pictures}.")
-        say(f"Go on yourself: viewfinder chat --library {library.folder}")
+        print_line(f"After {count_noun(len(told), 'turn')} it is number {told[-1]['target_rank']} of {plan.pictures}.")
+        print_line(f"Go on yourself: viewfinder chat --library {library.folder}")
     return 0 if no_serve or as_json else _serve(library.folder)
 
 
 def _serve(folder: Path) -> int:
     """The page over the demo's library; on another port where a server runs already."""
-    from viewfinder.cli.serve import serve_library, settings_of
+    from viewfinder.cli.serve import read_server_settings, serve_library
     from viewfinder.errors import BadInput
     from viewfinder.server.running import open_listener
 
-    settings = settings_of({})
+    settings = read_server_settings({})
     try:
         open_listener(settings.host, settings.port).close()
     except BadInput:
-        settings = settings_of({"port": 0})
+        settings = read_server_settings({"port": 0})
     return serve_library(folder, settings)
 
 
@@ -83,10 +83,10 @@ def _prepared(plan: Demo, out: Path, *, quiet: bool) -> Library:
     from viewfinder.library import Library
     from viewfinder.worlds import write_scenes
 
-    tell = (lambda line: None) if quiet else note
+    tell = (lambda line: None) if quiet else print_note
     drawn, catalogue = out / "world", out / "world" / "catalogue.csv"
     if not catalogue.exists():  # it is written last
-        tell(f"drawing {counted(plan.pictures, 'picture')} in {drawn}")
+        tell(f"drawing {count_noun(plan.pictures, 'picture')} in {drawn}")
         write_scenes(drawn, count=plan.pictures, seed=plan.seed)
     tell("indexing them (the first time on a machine, the encoder is prepared: half a minute)")
     library = Library.open(out / "library")
@@ -98,15 +98,15 @@ def _id_of(library: Library, name: str) -> str:
     return next(row.id for row in library.store.rows() if any(Path(file.path).name == name for file in row.files))
 
 
-def _turn(session: Session, data: dict[str, Any], target: str, teller: Teller, *, quiet: bool) -> dict[str, Any]:
+def _turn(session: Session, data: dict[str, Any], target: str, teller: TurnPrinter, *, quiet: bool) -> dict[str, Any]:
     """Takes one turn of the script and tells what it came to, the target's place included (from 1)."""
-    from viewfinder.cli.script import turn_of_line
+    from viewfinder.cli.script import parse_script_line
     from viewfinder.cli.turns import turn_json
 
-    hits = session.take(turn_of_line(json.dumps(data), session.conversation))
+    hits = session.take(parse_script_line(json.dumps(data), session.conversation))
     rank = session.rank_of(target) + 1
     if not quiet:
         teller.tell(session, hits, echo=True)
-        say(f"   (the picture looked for is number {rank})")
-        say()
+        print_line(f"   (the picture looked for is number {rank})")
+        print_line()
     return {**turn_json(session, hits), "said": data, "target_rank": rank}

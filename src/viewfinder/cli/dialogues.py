@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from viewfinder.cli.add import note_preparation
-from viewfinder.cli.evaluate import manners
+from viewfinder.cli.add import announce_preparation
+from viewfinder.cli.evaluate import parse_style
 from viewfinder.cli.failing import FAILED
 from viewfinder.cli.interrupts import Interrupts
 from viewfinder.cli.options import FeaturesOption, JsonOption, VectorsOption
-from viewfinder.cli.output import counted, emit, note, say
+from viewfinder.cli.output import count_noun, print_json, print_line, print_note
 from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -68,39 +68,39 @@ def dialogues(
 
     folder_at(data)
     plan = Plan(
-        system=retriever, data=data, split=split, user=user, manners=manners(manner or ()), questioner=questioner,
+        system=retriever, data=data, split=split, user=user, manners=parse_style(manner or ()), questioner=questioner,
         catalogue=catalogue, vectors=vectors, features=features, limit=limit, seed=seed, checkpoint=checkpoint,
         processes=processes,
     )  # fmt: skip
     order = Order(plan=plan, out=out or default_file(data, questioner, user, split, name), rounds=rounds, resume=resume)
     make_encoder = partial(encoders.load_encoder, encoder)
     model = make_encoder()
-    note_preparation(model)
+    announce_preparation(model)
     with ExitStack() as stack:
         progress = stack.enter_context(progress_bar("holding talks", shown=not as_json))
         stop = stack.enter_context(Interrupts())
         made = generate(
-            order, model, make_encoder=make_encoder, told=(lambda line: None) if as_json else note, progress=progress,
+            order, model, make_encoder=make_encoder, told=(lambda line: None) if as_json else print_note, progress=progress,
             should_stop=stop,
         )  # fmt: skip
-    emit(asdict(made) | {"out": str(made.out)}) if as_json else _say_made(made, data)
+    print_json(asdict(made) | {"out": str(made.out)}) if as_json else _say_made(made, data)
     if not made.ended:
-        note(f"viewfinder: stopped after a talk; {made.talks:,} of {made.of:,} are kept, --resume goes on")
+        print_note(f"viewfinder: stopped after a talk; {made.talks:,} of {made.of:,} are kept, --resume goes on")
         return FAILED
     return 0
 
 
 def _say_made(made: Generated, data: Path) -> None:
-    say(f"{counted(made.talks, 'dialogue')}, {made.questions:.1f} questions each: {made.out}")
-    say(
+    print_line(f"{count_noun(made.talks, 'dialogue')}, {made.questions:.1f} questions each: {made.out}")
+    print_line(
         f"repeated questions a dialogue {made.repeated:.2f}, different words {made.unique_tokens:.1f}, "
         f"answered by don't know {made.dont_know:.1%}, asked by another questioner {made.by_another:.1%}"
     )
     for line in made.left_out:
-        say(f"  left out: {line}")
+        print_line(f"  left out: {line}")
     if made.ended and made.out.stem.endswith("_train") and made.out.parent == data / "dialogues":
         stem = made.out.stem.removesuffix("_train")
-        say(
+        print_line(
             f"learn from them: {shlex.join(['viewfinder', 'train', 'chatir', '--data', str(data)])} "
             f"--set {shlex.quote(f'dialogues={stem}*')}"
         )

@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from viewfinder.cli.failing import FAILED, explained
+from viewfinder.cli.failing import FAILED, explain_error
 from viewfinder.cli.options import JsonOption, LibraryOption, library_folder
-from viewfinder.cli.output import emit, say
+from viewfinder.cli.output import print_json, print_line
 
 PACKAGES = ("numpy", "PIL", "lancedb", "pyarrow", "onnxruntime", "tokenizers", "safetensors", "filelock", "pathspec")
 """What searching and indexing import."""
@@ -52,10 +52,10 @@ def doctor(library: LibraryOption = None, as_json: JsonOption = False) -> int:
     checks = [_checked(name, look) for name, look in looks]
     well = all(check.ok for check in checks)
     if as_json:
-        emit({"ok": well, "checks": [asdict(check) for check in checks]})
+        print_json({"ok": well, "checks": [asdict(check) for check in checks]})
     else:
         for check in checks:
-            say(f"{'ok    ' if check.ok else 'BROKEN'}  {check.name:9} {check.detail}")
+            print_line(f"{'ok    ' if check.ok else 'BROKEN'}  {check.name:9} {check.detail}")
     return 0 if well else FAILED
 
 
@@ -69,7 +69,7 @@ def _checked(name: str, look: Callable[[], str]) -> Check:
     except Broken as broken:
         return Check(name, False, str(broken))
     except Exception as error:  # whatever is wrong is this verb's result, not its failure
-        return Check(name, False, explained(error)[0])
+        return Check(name, False, explain_error(error)[0])
 
 
 def _python() -> str:

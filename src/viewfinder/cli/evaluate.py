@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from viewfinder.cli.add import note_preparation
+from viewfinder.cli.add import announce_preparation
 from viewfinder.cli.options import FeaturesOption, JsonOption, VectorsOption
-from viewfinder.cli.output import emit, note, say, show_table
+from viewfinder.cli.output import print_json, print_line, print_note, print_table
 
 if TYPE_CHECKING:
     from viewfinder.encoders import Encoder
@@ -94,7 +94,7 @@ def evaluate(
     from viewfinder.evaluation.report import ATTENTION, write_page
 
     plan = Plan(
-        system=system, data=data, protocol=protocol, split=split, task=task, user=user, manners=manners(manner or ()),
+        system=system, data=data, protocol=protocol, split=split, task=task, user=user, manners=parse_style(manner or ()),
         questioner=questioner, pool=pool, catalogue=catalogue, vectors=vectors, features=features,
         captions=captions, ties=cast("Ties", ties), limit=limit, seed=seed, checkpoint=checkpoint, processes=processes,
     )  # fmt: skip
@@ -103,8 +103,8 @@ def evaluate(
     folder = out or RUNS / "-".join(part for part in (system, weights, data.resolve().name, user or "", asks) if part)
     make_encoder = partial(encoders.load_encoder, encoder)
     model = make_encoder()
-    note_preparation(model)
-    told = (lambda line: None) if as_json else note
+    announce_preparation(model)
+    told = (lambda line: None) if as_json else print_note
     if system == CAPTIONER:
         return _caption(plan, model, folder, told, as_json)
     if protocol in TALKING:
@@ -113,12 +113,12 @@ def evaluate(
     write_run(evaluation.run)
     page = write_page(evaluation.run, evaluation.examples)
     if as_json:
-        emit(_record(evaluation.run) | {"report": str(page)})
+        print_json(_record(evaluation.run) | {"report": str(page)})
     else:
         _say_run(evaluation.run)
-        say(f"intervals, plots and talks to look at: {page}")
+        print_line(f"intervals, plots and talks to look at: {page}")
         if (folder / ATTENTION).is_dir():
-            say(f"what the state vectors look at: {folder / ATTENTION}")
+            print_line(f"what the state vectors look at: {folder / ATTENTION}")
     return 0
 
 
@@ -131,10 +131,10 @@ def _caption(plan: Plan, encoder: Encoder, folder: Path, told: Told, as_json: bo
     write_captions(captioning)
     page = write_caption_page(captioning)
     if as_json:
-        emit(_record(captioning.run) | {"report": str(page)})
+        print_json(_record(captioning.run) | {"report": str(page)})
     else:
         _say_run(captioning.run)
-        say(f"every caption: {folder / CAPTIONS}; beside the pictures: {page}")
+        print_line(f"every caption: {folder / CAPTIONS}; beside the pictures: {page}")
     return 0
 
 
@@ -146,14 +146,14 @@ def _talk(plan: Plan, encoder: Encoder, folder: Path, told: Told, as_json: bool)
     measured = talking.TALKING[plan.protocol or ""](plan, encoder, folder, told)
     behind = write_measured(measured)
     if as_json:
-        emit(_record(measured.run) | {"behind": str(behind)})
+        print_json(_record(measured.run) | {"behind": str(behind)})
     else:
         _say_run(measured.run)
-        say(f"all {len(measured.things):,} {TALKING[plan.protocol or '']}: {behind}")
+        print_line(f"all {len(measured.things):,} {TALKING[plan.protocol or '']}: {behind}")
     return 0
 
 
-def manners(texts: Sequence[str]) -> dict[str, Any]:
+def parse_style(texts: Sequence[str]) -> dict[str, Any]:
     """`--manner key=value` as settings: numbers where they are numbers.
 
     Raises:
@@ -189,13 +189,13 @@ def compare(
     read = [read_run(run) for run in runs]
     rows = compared(read)
     if as_json:
-        emit({"runs": [str(run) for run in runs], "rows": [asdict(row) for row in rows]})
+        print_json({"runs": [str(run) for run in runs], "rows": [asdict(row) for row in rows]})
         return 0
     head = comparison_head([run.provenance.label for run in read])
     for title in dict.fromkeys(row.title for row in rows):
-        say(title)
-        show_table(head, comparison_rows(_of(rows, title)))
-        say()
+        print_line(title)
+        print_table(head, comparison_rows(_of(rows, title)))
+        print_line()
     return 0
 
 
@@ -208,15 +208,17 @@ def _say_run(run: Run) -> None:
 
     talks = "pairs" if run.provenance.system == CAPTIONER else "talks"
     for task in run.tasks:
-        say(f"{task.title}: {len(task.talk_ids):,} {talks}, {task.ranks.gallery_size:,} pictures")
+        print_line(f"{task.title}: {len(task.talk_ids):,} {talks}, {task.ranks.gallery_size:,} pictures")
         for line in task.left_out:
-            say(f"  left out: {line}")
-        show_table(*overview(task))
+            print_line(f"  left out: {line}")
+        print_table(*overview(task))
         if task.times:
-            say("choosing a question took {median_ms:.0f} ms (median), {p95_ms:.0f} ms (p95)".format(**task.times))
-        say()
+            print_line(
+                "choosing a question took {median_ms:.0f} ms (median), {p95_ms:.0f} ms (p95)".format(**task.times)
+            )
+        print_line()
     for line in run.skipped:
-        say(f"not run: {line}")
+        print_line(f"not run: {line}")
 
 
 def _record(run: Run) -> dict[str, Any]:

@@ -27,27 +27,27 @@ def debugging() -> bool:
 
 def report_failure(error: BaseException, *, as_json: bool) -> int:
     """Says what went wrong, on stderr and with `as_json` on stdout too; gives the exit code."""
-    line, code = explained(error)
+    line, code = explain_error(error)
     if debugging():
         traceback.print_exception(error, file=sys.stderr)
     typer.echo(f"viewfinder: {line}", err=True)
     if as_json:
-        from viewfinder.cli.output import emit
+        from viewfinder.cli.output import print_json
 
         try:
-            emit({"error": {"kind": type(error).__name__, "message": line, "exit_code": code}})
+            print_json({"error": {"kind": type(error).__name__, "message": line, "exit_code": code}})
         except OSError:  # the reader is gone, or the disk is full: stderr has it
             silence_stdout()
     return code
 
 
-def explained(error: BaseException) -> tuple[str, int]:  # noqa: PLR0911 (one return a kind of error)
+def explain_error(error: BaseException) -> tuple[str, int]:  # noqa: PLR0911 (one return a kind of error)
     """One line (what, where, what to do) and the exit code for an error."""
     if isinstance(error, ViewfinderError):
-        return one_line(str(error)), error.exit_code
+        return join_lines(str(error)), error.exit_code
     if isinstance(error, WrongUse):
-        said = one_line(str(getattr(error, "message", "") or error))
-        message = one_line(error.format_message()) if hasattr(error, "format_message") else said
+        said = join_lines(str(getattr(error, "message", "") or error))
+        message = join_lines(error.format_message()) if hasattr(error, "format_message") else said
         return f"{message.rstrip('.')}; `viewfinder --help` and `viewfinder VERB --help` list what there is", WRONG_USE
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return "interrupted; nothing that was acknowledged is lost, repeat the command to go on", FAILED
@@ -58,8 +58,8 @@ def explained(error: BaseException) -> tuple[str, int]:  # noqa: PLR0911 (one re
     if isinstance(error, MemoryError):
         return "not enough memory: close other programs or use fewer --workers", FAILED
     if isinstance(error, ModuleNotFoundError):
-        return f"{one_line(str(error))}: install viewfinder again, `viewfinder doctor` says what is missing", FAILED
-    what = f"{type(error).__name__}: {one_line(str(error))[:300]}"
+        return f"{join_lines(str(error))}: install viewfinder again, `viewfinder doctor` says what is missing", FAILED
+    what = f"{type(error).__name__}: {join_lines(str(error))[:300]}"
     return f"something unforeseen happened ({what}): set {DEBUG}=1 to see where, and please report it", FAILED
 
 
@@ -67,11 +67,11 @@ def _system_error(error: OSError) -> str:
     where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"{where}the disk is full: free some space and repeat the command; nothing acknowledged is lost"
-    what = one_line(error.strerror or str(error)).lower()
+    what = join_lines(error.strerror or str(error)).lower()
     return f"{where}{what}: check that it is there and that you may read and write it"
 
 
-def one_line(text: str) -> str:
+def join_lines(text: str) -> str:
     """A text with its line breaks taken out."""
     return " ".join(text.split())
 

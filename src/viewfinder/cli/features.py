@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from viewfinder.cli.add import LISTED, note_preparation
+from viewfinder.cli.add import LISTED, announce_preparation
 from viewfinder.cli.failing import QUARANTINED
 from viewfinder.cli.options import JsonOption
-from viewfinder.cli.output import counted, emit, say
+from viewfinder.cli.output import count_noun, print_json, print_line
 from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def features(
     from viewfinder.encoders.features import features as compute
 
     model = load_encoder(encoder)
-    note_preparation(model)
+    announce_preparation(model)
     with progress_bar("reading pictures", shown=not as_json) as progress:
         found = compute(
             dataset,
@@ -44,7 +44,7 @@ def features(
             workers=workers,
             progress=progress,
         )
-    emit(_summary(found, model)) if as_json else _say_done(found)
+    print_json(_summary(found, model)) if as_json else _say_done(found)
     return QUARANTINED if found.dropped else 0
 
 
@@ -63,8 +63,8 @@ def _summary(found: Features, encoder: Encoder) -> dict[str, Any]:
 def _say_done(found: Features) -> None:
     width = f"{found.raw_nd.shape[1]:,} numbers each"
     regions = "" if found.regions_nre is None else f", and {found.regions_nre.shape[1]} regions"
-    say(f"vectors of {counted(len(found), 'picture')}: {width}{regions}, in {found.folder}")
+    print_line(f"vectors of {count_noun(len(found), 'picture')}: {width}{regions}, in {found.folder}")
     for bad in found.dropped[:LISTED]:
-        say(f"  left out: {bad.source.key}: {bad.reason}")
+        print_line(f"  left out: {bad.source.key}: {bad.reason}")
     if len(found.dropped) > LISTED:
-        say(f"  and {len(found.dropped) - LISTED:,} more")
+        print_line(f"  and {len(found.dropped) - LISTED:,} more")

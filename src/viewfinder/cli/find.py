@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from viewfinder.cli.options import CountOption, JsonOption, LibraryOption, conditions, open_library
-from viewfinder.cli.output import emit, show_hits
+from viewfinder.cli.options import CountOption, JsonOption, LibraryOption, open_library, parse_conditions
+from viewfinder.cli.output import print_hits, print_json
 
 
 def find(
@@ -24,10 +24,10 @@ def find(
     as_json: JsonOption = False,
 ) -> int:
     """Find pictures by words, by an image, or both."""
-    filters = conditions(where or ())
+    filters = parse_conditions(where or ())
     hits = open_library(library).find(text, n, like=like, where=filters, without=without)
     if as_json:
-        emit(hits.to_json())
+        print_json(hits.to_json())
     else:
-        show_hits(hits)
+        print_hits(hits)
     return 0

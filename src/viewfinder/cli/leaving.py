@@ -13,7 +13,7 @@ WAITING = frozenset({"asking", "questioners", "language-model"})
 """Threads that wait for a language model which nobody listens to any more."""
 
 
-def leave_at_once_if_waiting(code: int) -> None:
+def leave_if_waiting(code: int) -> None:
     """Ends the process now where such a thread is left, and returns where none is.
 
     An orderly end would wait for it; and if it did not, native libraries whose objects the thread holds would abort.

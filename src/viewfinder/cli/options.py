@@ -53,7 +53,7 @@ def open_library(named: Path | None) -> Library:
     return Library.open(library_folder(named), create=False)
 
 
-def conditions(texts: Sequence[str]) -> dict[str, str]:
+def parse_conditions(texts: Sequence[str]) -> dict[str, str]:
     """`--where key=value` as a mapping.
 
     Raises:

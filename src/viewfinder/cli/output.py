@@ -24,17 +24,17 @@ PLAIN_WIDTH = 10_000
 """Characters a line may have in a pipe or a file: paths are not broken there."""
 
 
-def emit(data: Any) -> None:
+def print_json(data: Any) -> None:
     """One JSON object on one line."""
     typer.echo(json.dumps(data, ensure_ascii=False, allow_nan=False))
 
 
-def say(line: str = "") -> None:
+def print_line(line: str = "") -> None:
     """One line for people."""
     typer.echo(line)
 
 
-def say_pieces(before: str, pieces: Iterable[str]) -> None:
+def print_pieces(before: str, pieces: Iterable[str]) -> None:
     """One line for people, whose pieces are shown as they come; line breaks in it are blanks."""
     try:
         for piece in chain((before,), pieces):
@@ -43,12 +43,12 @@ def say_pieces(before: str, pieces: Iterable[str]) -> None:
         typer.echo()
 
 
-def note(line: str) -> None:
+def print_note(line: str) -> None:
     """One line beside the results, on stderr."""
     typer.echo(line, err=True)
 
 
-def show(renderable: Any) -> None:
+def print_rich(renderable: Any) -> None:
     """A rich table, tree or text; coloured on a terminal only."""
     from io import StringIO
 
@@ -61,47 +61,47 @@ def show(renderable: Any) -> None:
     typer.echo("\n".join(line.rstrip() for line in text.getvalue().rstrip("\n").split("\n")))
 
 
-def plain(text: str, style: str = "") -> Any:
+def plain_text(text: str, style: str = "") -> Any:
     """A text that rich prints as it is: brackets in a path are no markup."""
     from rich.text import Text
 
     return Text(text, style=style)
 
 
-def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table of plain texts."""
     from rich.table import Table
 
     table = Table(*columns, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*(plain(cell) for cell in row))
-    show(table)
+        table.add_row(*(plain_text(cell) for cell in row))
+    print_rich(table)
 
 
-def show_hits(hits: Hits) -> None:
+def print_hits(hits: Hits) -> None:
     """The verdict, then a line a result: number, match, score, path."""
     from rich.table import Table
 
     if not len(hits):
-        say("No results.")
+        print_line("No results.")
         return
     if VERDICTS[hits.verdict]:
-        say(VERDICTS[hits.verdict])
+        print_line(VERDICTS[hits.verdict])
     table = Table("#", "match", "score", "path", box=None, pad_edge=False)
     for hit in hits:
         style = STYLES[hit.match]
-        table.add_row(str(hit.rank), plain(hit.match, style), f"{hit.score:.3f}", _path(hit))
-    show(table)
+        table.add_row(str(hit.rank), plain_text(hit.match, style), f"{hit.score:.3f}", _path(hit))
+    print_rich(table)
 
 
 def _path(hit: Hit) -> Any:
     """Where the picture lies, or where it lay when it was last seen."""
     if Path(hit.path).exists():
-        return plain(hit.path)
-    return plain(f"{hit.path} (no longer there)", "dim")
+        return plain_text(hit.path)
+    return plain_text(f"{hit.path} (no longer there)", "dim")
 
 
-def counted(count: int, noun: str) -> str:
+def count_noun(count: int, noun: str) -> str:
     """A number with its noun.
 
     >>> counted(1, "picture"), counted(1200, "picture")

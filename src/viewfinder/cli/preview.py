@@ -14,10 +14,10 @@ SIDE = 32
 GAP = "  "
 
 
-def preview(paths: Sequence[str]) -> str:
+def draw_preview(paths: Sequence[str]) -> str:
     """The pictures side by side, as far as they can be read; "" when none can."""
-    blocks = [half_blocks(pixels) for path in paths if (pixels := _pixels(path)) is not None]
-    widths = [pixels_wide(block) for block in blocks]
+    blocks = [draw_half_blocks(pixels) for path in paths if (pixels := _pixels(path)) is not None]
+    widths = [count_columns(block) for block in blocks]
     lines = zip_longest(*(lines for lines in blocks))
     return "\n".join(
         GAP.join(" " * width if cell is None else cell for cell, width in zip(line, widths, strict=True))
@@ -25,7 +25,7 @@ def preview(paths: Sequence[str]) -> str:
     )
 
 
-def half_blocks(pixels: UInt8[np.ndarray, "h w 3"]) -> list[str]:
+def draw_half_blocks(pixels: UInt8[np.ndarray, "h w 3"]) -> list[str]:
     """A picture as lines of upper half blocks: the block is the upper pixel, its ground the lower one.
 
     >>> half_blocks(np.array([[[255, 0, 0]], [[0, 0, 255]]], np.uint8))
@@ -43,7 +43,7 @@ def half_blocks(pixels: UInt8[np.ndarray, "h w 3"]) -> list[str]:
     ]
 
 
-def pixels_wide(lines: Sequence[str]) -> int:
+def count_columns(lines: Sequence[str]) -> int:
     """How many characters wide a picture made by `half_blocks` is."""
     return lines[0].count("▀") if lines else 0
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from viewfinder.cli.options import JsonOption, LibraryOption, library_folder
-from viewfinder.cli.output import counted, emit, note, say
-from viewfinder.cli.serve import settings_of
+from viewfinder.cli.output import count_noun, print_json, print_line, print_note
+from viewfinder.cli.serve import read_server_settings
 
 PORT = 8009
 """Beside that of `viewfinder serve`."""
@@ -51,18 +51,18 @@ def _serve(file: Path, images: Path | None, library: Path, given: dict[str, Any]
     from viewfinder.server.reviewing.app import create_app
     from viewfinder.server.running import check_guarded, run_app
 
-    settings = settings_of(given)
+    settings = read_server_settings(given)
     check_guarded(library, settings)
 
     def ready(address: str) -> None:
         if as_json:
-            emit({"address": address, "file": str(file)})
+            print_json({"address": address, "file": str(file)})
         else:
-            say(f"Reviewing {file} at {address} (Ctrl-C ends it; what was decided is kept)")
+            print_line(f"Reviewing {file} at {address} (Ctrl-C ends it; what was decided is kept)")
 
-    code = run_app(lambda: create_app(file, images, settings, library, note), settings, ready=ready)
+    code = run_app(lambda: create_app(file, images, settings, library, print_note), settings, ready=ready)
     if not as_json:
-        note("viewfinder: stopped")
+        print_note("viewfinder: stopped")
     return code
 
 
@@ -79,7 +79,7 @@ def _write(file: Path, out: Path, *, as_json: bool) -> int:
     if out.resolve() in (file.resolve(), review_file(file).resolve()):
         raise BadInput(f"--write {out}: this is the file under review; name another")
     samples, _ = read_chatsearch(file)
-    reviews = read_reviews(review_file(file), told=note)
+    reviews = read_reviews(review_file(file), told=print_note)
     kept = reviewed(samples, reviews)
     if not kept:
         raise BadInput(f"{file}: nothing of it was kept yet; look at it with `viewfinder review {file}`")
@@ -89,8 +89,8 @@ def _write(file: Path, out: Path, *, as_json: bool) -> int:
     told: dict[str, int] = {name: verdicts[name] for name in VERDICTS}
     told |= {"written": len(kept), "open": len(samples) - verdicts.total()}
     if as_json:
-        emit({"file": str(out), **told})
+        print_json({"file": str(out), **told})
     else:
         rest = f"{told['rejected']:,} rejected, {told['open']:,} not decided yet"
-        say(f"Wrote {out}: {counted(len(kept), 'dialogue')} ({told['rewritten']:,} rewritten); {rest}")
+        print_line(f"Wrote {out}: {count_noun(len(kept), 'dialogue')} ({told['rewritten']:,} rewritten); {rest}")
     return 0

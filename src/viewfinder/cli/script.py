@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from viewfinder.cli.typed import result
+from viewfinder.cli.typed import find_result
 from viewfinder.conversation import Conversation, Turn, turn_from_json
 from viewfinder.errors import BadInput, ViewfinderError
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from viewfinder.session import Session
 
 
-def play(session: Session, script: Path) -> Iterator[tuple[Turn, Hits]]:
+def play_script(session: Session, script: Path) -> Iterator[tuple[Turn, Hits]]:
     """Takes the script's turns one by one; what came before a bad line has happened.
 
     Raises:
@@ -29,9 +29,9 @@ def play(session: Session, script: Path) -> Iterator[tuple[Turn, Hits]]:
         ViewfinderError: a turn cannot be taken (the line is named).
     """
     folder = Path() if str(script) == "-" else script.parent
-    for number, line in lines_of(script):
+    for number, line in read_lines(script):
         try:
-            turn = turn_of_line(line, session.conversation, folder)
+            turn = parse_script_line(line, session.conversation, folder)
             hits = session.take(turn)
         except (ValueError, RecursionError) as error:
             raise BadInput(f"{script}, line {number}: {error}") from error
@@ -40,7 +40,7 @@ def play(session: Session, script: Path) -> Iterator[tuple[Turn, Hits]]:
         yield turn, hits
 
 
-def lines_of(script: Path) -> Iterator[tuple[int, str]]:
+def read_lines(script: Path) -> Iterator[tuple[int, str]]:
     """Lines that say something, with their numbers from 1; "-" is standard input.
 
     Raises:
@@ -59,7 +59,7 @@ def lines_of(script: Path) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def turn_of_line(line: str, talk: Conversation, folder: Path = Path()) -> Turn:
+def parse_script_line(line: str, talk: Conversation, folder: Path = Path()) -> Turn:
     """The turn that a line describes at this point of the talk; images are looked for in `folder` first.
 
     Raises:
@@ -92,4 +92,4 @@ def _with_ids(data: Mapping[str, Any], talk: Conversation, folder: Path) -> dict
 
 def _id(text: str, talk: Conversation, turn: int | None = None) -> str:
     number = text.removeprefix("#")
-    return result(int(number), talk, turn) if text.startswith("#") and number.isdecimal() else text
+    return find_result(int(number), talk, turn) if text.startswith("#") and number.isdecimal() else text

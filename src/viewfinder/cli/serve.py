@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from viewfinder.cli.leaving import leave_at_once_if_waiting
+from viewfinder.cli.leaving import leave_if_waiting
 from viewfinder.cli.options import JsonOption, LibraryOption, library_folder
-from viewfinder.cli.output import emit, note, say
+from viewfinder.cli.output import print_json, print_line, print_note
 
 if TYPE_CHECKING:
     from viewfinder.server.settings import ServerSettings
@@ -38,10 +38,12 @@ def serve(
 
     Ctrl-C ends it. Environment variables VIEWFINDER_HOST, VIEWFINDER_PORT ... set the same and more.
     """
-    given = {"host": host, "port": port, "roots": checked_roots(roots or []) or None, "originals": originals}
+    given = {"host": host, "port": port, "roots": check_roots(roots or []) or None, "originals": originals}
     folder = library_folder(library)
     return serve_library(
-        folder, settings_of({name: value for name, value in given.items() if value is not None}), as_json=as_json
+        folder,
+        read_server_settings({name: value for name, value in given.items() if value is not None}),
+        as_json=as_json,
     )
 
 
@@ -51,18 +53,18 @@ def serve_library(folder: Path, settings: ServerSettings, *, as_json: bool = Fal
 
     def ready(address: str) -> None:
         if as_json:
-            emit({"address": address, "library": str(folder)})
+            print_json({"address": address, "library": str(folder)})
         else:
-            say(f"Serving {folder} at {address} (Ctrl-C ends it)")
+            print_line(f"Serving {folder} at {address} (Ctrl-C ends it)")
 
     code = run_server(folder, settings, ready=ready)
     if not as_json:
-        note("viewfinder: stopped")
-    leave_at_once_if_waiting(code)
+        print_note("viewfinder: stopped")
+    leave_if_waiting(code)
     return code
 
 
-def settings_of(given: dict[str, Any]) -> ServerSettings:
+def read_server_settings(given: dict[str, Any]) -> ServerSettings:
     """The settings of the environment, with those given in their place.
 
     Raises:
@@ -87,7 +89,7 @@ def settings_of(given: dict[str, Any]) -> ServerSettings:
         ) from error
 
 
-def checked_roots(roots: list[Path]) -> list[Path]:
+def check_roots(roots: list[Path]) -> list[Path]:
     """The folders, absolute and with links followed.
 
     Raises:

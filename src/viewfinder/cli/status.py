@@ -9,18 +9,18 @@ import typer
 
 from viewfinder.cli.failing import FAILED
 from viewfinder.cli.options import JsonOption, LibraryOption, open_library
-from viewfinder.cli.output import counted, emit, say, show_table
+from viewfinder.cli.output import count_noun, print_json, print_line, print_table
 
 
 def status(library: LibraryOption = None, as_json: JsonOption = False) -> int:
     """Say what the library holds."""
     facts = open_library(library).status()
     if as_json:
-        emit(facts)
+        print_json(facts)
     else:
         width = max(map(len, facts))
         for name, value in facts.items():
-            say(f"{name.replace('_', ' '):{width}}  {_told(value)}")
+            print_line(f"{name.replace('_', ' '):{width}}  {_told(value)}")
     return 0
 
 
@@ -28,11 +28,11 @@ def failures(library: LibraryOption = None, as_json: JsonOption = False) -> int:
     """List the files that could not be read, with reasons."""
     found = open_library(library).failures()
     if as_json:
-        emit({"failures": [asdict(failure) for failure in found]})
+        print_json({"failures": [asdict(failure) for failure in found]})
     elif found:
-        show_table(("reason", "file"), [(failure.reason, failure.path) for failure in found])
+        print_table(("reason", "file"), [(failure.reason, failure.path) for failure in found])
     else:
-        say("No failures: every file was read.")
+        print_line("No failures: every file was read.")
     return 0
 
 
@@ -44,9 +44,9 @@ def prune(
     """Forget pictures whose files are gone."""
     gone = open_library(library).prune(dry_run=dry_run)
     if as_json:
-        emit({"pruned": gone, "dry_run": dry_run})
+        print_json({"pruned": gone, "dry_run": dry_run})
     else:
-        say(f"{counted(len(gone), 'picture')} {'would be forgotten' if dry_run else 'forgotten'}")
+        print_line(f"{count_noun(len(gone), 'picture')} {'would be forgotten' if dry_run else 'forgotten'}")
     return 0
 
 
@@ -54,13 +54,13 @@ def verify(library: LibraryOption = None, as_json: JsonOption = False) -> int:
     """Check that everything is as it should be; exit 1 if not."""
     problems = open_library(library).verify()
     if as_json:
-        emit({"ok": not problems, "problems": problems})
+        print_json({"ok": not problems, "problems": problems})
     elif problems:
         for problem in problems:
-            say(problem)
-        say(f"{counted(len(problems), 'problem')}; `viewfinder prune` forgets files that are gone")
+            print_line(problem)
+        print_line(f"{count_noun(len(problems), 'problem')}; `viewfinder prune` forgets files that are gone")
     else:
-        say("Everything is in order.")
+        print_line("Everything is in order.")
     return FAILED if problems else 0
 
 

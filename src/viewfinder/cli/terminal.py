@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from viewfinder.cli.failing import explained
-from viewfinder.cli.leaving import leave_at_once_if_waiting
-from viewfinder.cli.output import counted, emit, note, say, show_table
-from viewfinder.cli.turns import Teller, say_question, show_tree
-from viewfinder.cli.typed import HELP, Command, Lean, Open, Plain, Save, Why, understood
-from viewfinder.cli.waiting import question_unless_typed
+from viewfinder.cli.failing import explain_error
+from viewfinder.cli.leaving import leave_if_waiting
+from viewfinder.cli.output import count_noun, print_json, print_line, print_note, print_table
+from viewfinder.cli.turns import TurnPrinter, print_question, print_tree
+from viewfinder.cli.typed import HELP, Command, Lean, Open, Plain, Save, Why, parse_line
+from viewfinder.cli.waiting import await_question
 from viewfinder.conversation import Conversation, Turn
 from viewfinder.errors import BadInput, ViewfinderError
 
@@ -33,7 +33,14 @@ class Terminal:
     """One talk with a person. A turn that cannot be taken is said in a line, and the talk goes on."""
 
     def __init__(
-        self, library: Library, session: Session, teller: Teller, *, retriever: Retriever[Any], questioner: str, n: int
+        self,
+        library: Library,
+        session: Session,
+        teller: TurnPrinter,
+        *,
+        retriever: Retriever[Any],
+        questioner: str,
+        n: int,
     ) -> None:
         self._library, self._session, self._teller = library, session, teller
         self._retriever, self._questioner, self._n = retriever, questioner, n
@@ -44,43 +51,45 @@ class Terminal:
     def run(self) -> int:
         """Until "quit" or the end of input; from a pipe, the exit code of the last line that failed."""
         if self._interactive:
-            pictures = counted(self._library.status()["pictures"], "picture")
-            say(f'{pictures}. Describe the one you look for; "help" says what else there is.')
+            pictures = count_noun(self._library.status()["pictures"], "picture")
+            print_line(f'{pictures}. Describe the one you look for; "help" says what else there is.')
         for line in _typed_lines() if self._interactive else sys.stdin:
             if line.strip() and not self._take(line):
                 break
         if self._interactive:
-            leave_at_once_if_waiting(0)
+            leave_if_waiting(0)
         return 0 if self._interactive else self._code
 
     def _take(self, line: str) -> bool:
         """One line; False when it ends the talk."""
         try:
-            command = understood(line, self._session.conversation)
+            command = parse_line(line, self._session.conversation)
             if command == Plain("quit"):
                 return False
             self._do(command)
         except (ViewfinderError, OSError, KeyboardInterrupt) as error:
             if isinstance(error, BrokenPipeError):
                 raise
-            message, self._code = explained(error)
-            note(f"! {message}")
+            message, self._code = explain_error(error)
+            print_note(f"! {message}")
             if self._teller.as_json:
-                emit({"error": {"kind": type(error).__name__, "message": message, "exit_code": self._code}})
+                print_json({"error": {"kind": type(error).__name__, "message": message, "exit_code": self._code}})
         return True
 
     def _do(self, command: Command) -> None:
         match command:
             case Plain("tree"):
                 talk = self._session.conversation
-                emit(talk.to_json()) if self._teller.as_json else show_tree(talk)
+                print_json(talk.to_json()) if self._teller.as_json else print_tree(talk)
             case Plain():
-                say(HELP)
+                print_line(HELP)
             case Why(rank):
                 self._explain(rank)
             case Lean(pictures):
                 self._session.leaning = pictures
-                emit({"leaning": pictures}) if self._teller.as_json else say(f"leaning {pictures:g} from now on")
+                print_json({"leaning": pictures}) if self._teller.as_json else print_line(
+                    f"leaning {pictures:g} from now on"
+                )
             case Save(file):
                 self._save(file if file.suffix else file.with_suffix(".json"))
             case Open(file):
@@ -96,9 +105,9 @@ class Terminal:
             return
         self._hits = self._session.search(turn)
         self._teller.answer(self._session, self._hits)
-        question = question_unless_typed(self._session, lambda: say("  (thinking of a question; you may go on)"))
+        question = await_question(self._session, lambda: print_line("  (thinking of a question; you may go on)"))
         if question is not None:
-            say_question(question)
+            print_question(question)
 
     def _explain(self, rank: int) -> None:
         if self._hits is None or not 1 <= rank <= len(self._hits):
@@ -106,18 +115,18 @@ class Terminal:
         hit = self._hits[rank - 1]
         why = hit.why or self._session.view().why([hit.id])[hit.id]
         if self._teller.as_json:
-            emit({"id": hit.id, "path": hit.path, "why": why})
+            print_json({"id": hit.id, "path": hit.path, "why": why})
             return
         rows = [
             (str(entry["turn"]), ", ".join(entry["parts"]), f"{entry['adds']:+.3f}", f"{entry['share']:+.0%}")
             for entry in why["turns"]
         ]
-        say(f"{hit.path} ({hit.id})")
-        show_table(("turn", "what", "adds", "share"), rows)
+        print_line(f"{hit.path} ({hit.id})")
+        print_table(("turn", "what", "adds", "share"), rows)
 
     def _save(self, file: Path) -> None:
         file.write_text(json.dumps(self._session.conversation.to_json(), ensure_ascii=False), encoding="utf-8")
-        emit({"saved": str(file)}) if self._teller.as_json else say(f"saved to {file}")
+        print_json({"saved": str(file)}) if self._teller.as_json else print_line(f"saved to {file}")
 
     def _open(self, file: Path) -> None:
         """Another talk in place of this one, shown from where it stood."""
@@ -139,10 +148,10 @@ def _typed_lines() -> Iterator[str]:
             try:
                 yield input(PROMPT)
             except EOFError:
-                say()
+                print_line()
                 return
             except KeyboardInterrupt:
-                say('\n("quit" ends the talk)')
+                print_line('\n("quit" ends the talk)')
 
 
 @contextlib.contextmanager

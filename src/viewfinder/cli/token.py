@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 import typer
 
 from viewfinder.cli.options import JsonOption, LibraryOption, library_folder, open_library
-from viewfinder.cli.output import emit, note, say, show_table
-from viewfinder.cli.serve import settings_of
+from viewfinder.cli.output import print_json, print_line, print_note, print_table
+from viewfinder.cli.serve import read_server_settings
 
 if TYPE_CHECKING:
     from viewfinder.server.access.tokens import Tokens
@@ -75,7 +75,7 @@ def _tokens(library: Path | None) -> Iterator[Tokens]:
     from viewfinder.server.database import Database, TokenRows
     from viewfinder.server.settings import database_url
 
-    settings = settings_of({})
+    settings = read_server_settings({})
     folder = library_folder(library) if settings.database_url else open_library(library).folder
     database = Database.open(database_url(folder, settings))
     try:
@@ -87,22 +87,24 @@ def _tokens(library: Path | None) -> Iterator[Tokens]:
 def _add(tokens: Tokens, name: str, scopes: list[str], days: float | None, as_json: bool) -> None:
     made = tokens.create(name, scopes, days)
     if as_json:
-        emit(_told(made.row) | {"token": made.secret})
+        print_json(_told(made.row) | {"token": made.secret})
     else:
-        say(made.secret)
-        note("This is shown once: keep it. It goes into the page's login, or a header `Authorization: Bearer TOKEN`.")
+        print_line(made.secret)
+        print_note(
+            "This is shown once: keep it. It goes into the page's login, or a header `Authorization: Bearer TOKEN`."
+        )
 
 
 def _list(tokens: Tokens, as_json: bool) -> None:
     told = [_told(row) for row in tokens.all()]
     if as_json:
-        emit({"tokens": told})
+        print_json({"tokens": told})
     elif told:
         columns = ("name", "scopes", "created", "expires")
         rows = [(row["name"], " ".join(row["scopes"]), row["created"], _end(row)) for row in told]
-        show_table(columns, rows)
+        print_table(columns, rows)
     else:
-        say("No tokens. `viewfinder token add NAME --scope read --scope write` makes one.")
+        print_line("No tokens. `viewfinder token add NAME --scope read --scope write` makes one.")
 
 
 def _revoke(tokens: Tokens, name: str, as_json: bool) -> None:
@@ -112,9 +114,9 @@ def _revoke(tokens: Tokens, name: str, as_json: bool) -> None:
         there = ", ".join(row.name for row in tokens.all() if not row.revoked) or "none"
         raise UnknownName(f"token revoke: there is no token {name!r}; there are: {there}")
     if as_json:
-        emit({"revoked": name})
+        print_json({"revoked": name})
     else:
-        say(f"{name} is revoked; a server that runs refuses it within seconds")
+        print_line(f"{name} is revoked; a server that runs refuses it within seconds")
 
 
 def _told(row: TokenRow) -> dict[str, Any]:

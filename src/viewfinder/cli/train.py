@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from viewfinder.cli.add import note_preparation
+from viewfinder.cli.add import announce_preparation
 from viewfinder.cli.failing import FAILED
 from viewfinder.cli.interrupts import Interrupts
 from viewfinder.cli.options import FeaturesOption, JsonOption
-from viewfinder.cli.output import counted, emit, note, say
-from viewfinder.cli.tune import say_figures, told
+from viewfinder.cli.output import count_noun, print_json, print_line, print_note
+from viewfinder.cli.tune import print_figures, progress_printer
 from viewfinder.errors import BadInput, UnknownName
 
 if TYPE_CHECKING:
     from viewfinder.retrievers.trainers import TrainPlan
-    from viewfinder.training import Fitted
+    from viewfinder.training import TrainingResult
 
 RUNS = Path("runs/train")
 STARTER = "starter"
@@ -64,7 +64,7 @@ def train(
     from viewfinder.data.files import folder_at
     from viewfinder.encoders import load_encoder
     from viewfinder.retrievers.trainers import TRAINERS, TrainPlan
-    from viewfinder.retrievers.trainers import train as run
+    from viewfinder.retrievers.trainers import train_system as run
 
     if system == STARTER:
         others = {
@@ -87,17 +87,17 @@ def train(
     for folder in data:
         folder_at(folder)
     model = load_encoder(encoder or "starter")
-    note_preparation(model)
+    announce_preparation(model)
     with ExitStack() as stack:
         plan = TrainPlan(
             system=system, data=tuple(data), preset=preset or PRESET, out=out or RUNS / f"{system}-{preset or PRESET}",
             encoder=model, resume=resume, overrides=tuple(settings or ()), seed=seed, features=features, start=start,
-            shown=not as_json, told=told(as_json), should_stop=_Stop(stack),
+            shown=not as_json, told=progress_printer(as_json), should_stop=_Stop(stack),
         )  # fmt: skip
         fitted = run(plan)
-    emit(_record(plan, fitted)) if as_json else _say_done(plan, fitted)
+    print_json(_record(plan, fitted)) if as_json else _say_done(plan, fitted)
     if fitted.ended == "asked":
-        note(f"viewfinder: stopped after a whole step; nothing is lost, --resume goes on from {plan.out}")
+        print_note(f"viewfinder: stopped after a whole step; nothing is lost, --resume goes on from {plan.out}")
         return FAILED
     return 0
 
@@ -118,7 +118,7 @@ class _Stop:
         return self._interrupts()
 
 
-def _record(plan: TrainPlan, fitted: Fitted) -> dict[str, Any]:
+def _record(plan: TrainPlan, fitted: TrainingResult) -> dict[str, Any]:
     return {
         "system": plan.system,
         "preset": plan.preset,
@@ -135,15 +135,17 @@ def _record(plan: TrainPlan, fitted: Fitted) -> dict[str, Any]:
     }
 
 
-def _say_done(plan: TrainPlan, fitted: Fitted) -> None:
-    say(f"{plan.system}, preset {plan.preset}: {counted(fitted.step, 'step')}, {counted(fitted.epoch, 'epoch')}")
+def _say_done(plan: TrainPlan, fitted: TrainingResult) -> None:
+    print_line(
+        f"{plan.system}, preset {plan.preset}: {count_noun(fitted.step, 'step')}, {count_noun(fitted.epoch, 'epoch')}"
+    )
     if fitted.best.is_file():
-        say(f"checkpoint: {fitted.best}, of step {fitted.best_step:,}")
-        say_figures(fitted.figures)
-        say(f"next: {shlex.join(_evaluation(plan, fitted))}")
+        print_line(f"checkpoint: {fitted.best}, of step {fitted.best_step:,}")
+        print_figures(fitted.figures)
+        print_line(f"next: {shlex.join(_evaluation(plan, fitted))}")
 
 
-def _evaluation(plan: TrainPlan, fitted: Fitted) -> list[str]:
+def _evaluation(plan: TrainPlan, fitted: TrainingResult) -> list[str]:
     """The command that measures what was trained; of attributes, that trains what reads them."""
     data = plan.data[0]
     command = ["viewfinder", "evaluate", plan.system, "--data", str(data), "--checkpoint", str(fitted.best)]
@@ -164,12 +166,12 @@ def _train_starter(data: list[Path], out: Path, others: list[str], as_json: bool
         raise BadInput(f"{others[0]} is for retrievers; the starter has --data and --out")
     if len(data) > 1 or not data[0].is_dir():
         raise BadInput(f"{data[-1]}: the starter needs one --data, the folder that holds the data sets")
-    report = train_starter(data[0], out, told(as_json))
+    report = train_starter(data[0], out, progress_printer(as_json))
     if as_json:
-        emit(asdict(report) | {"head": str(report.head), "card": str(report.card)})
+        print_json(asdict(report) | {"head": str(report.head), "card": str(report.card)})
     else:
-        say(f"{report.head}, trained on {counted(report.pictures, 'picture')}; its card is {report.card}")
-        say_figures(report.figures)
+        print_line(f"{report.head}, trained on {count_noun(report.pictures, 'picture')}; its card is {report.card}")
+        print_figures(report.figures)
     return 0
 
 
@@ -182,20 +184,25 @@ def _train_questions(
 
     numbers = question_settings(preset, settings)
     model = load_encoder(encoder)
-    note_preparation(model)
+    announce_preparation(model)
     with ExitStack() as stack:
         plan = QuestionPlan(
-            **chosen, encoder=model, settings=numbers, shown=not as_json, told=told(as_json), should_stop=_Stop(stack)
+            **chosen,
+            encoder=model,
+            settings=numbers,
+            shown=not as_json,
+            told=progress_printer(as_json),
+            should_stop=_Stop(stack),
         )
         report = train_questions(plan)
     if as_json:
-        emit(asdict(report) | {"file": str(report.file) if report.file else None, "out": str(plan.out)})
+        print_json(asdict(report) | {"file": str(report.file) if report.file else None, "out": str(plan.out)})
     elif report.file is not None:
-        asked = counted(report.questions, "question")
-        say(f"{report.file}: {asked}; answers to {report.foretold:,} of them are foretold from pictures")
-        say_figures(report.figures)
-        say(f"next: {shlex.join(['viewfinder', 'chat', '--questioner', f'pool={report.file}'])}")
+        asked = count_noun(report.questions, "question")
+        print_line(f"{report.file}: {asked}; answers to {report.foretold:,} of them are foretold from pictures")
+        print_figures(report.figures)
+        print_line(f"next: {shlex.join(['viewfinder', 'chat', '--questioner', f'pool={report.file}'])}")
     if report.file is None:
-        note(f"viewfinder: stopped after a whole step; nothing is lost, --resume goes on from {plan.out}")
+        print_note(f"viewfinder: stopped after a whole step; nothing is lost, --resume goes on from {plan.out}")
         return FAILED
     return 0

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from viewfinder.cli.options import JsonOption, LibraryOption, open_library
-from viewfinder.cli.output import counted, emit, note, say
+from viewfinder.cli.output import count_noun, print_json, print_line, print_note
 from viewfinder.errors import BadInput
 
 
@@ -31,26 +31,28 @@ def tune(
     if undo:
         collection.switch_back()
         space = collection.status()["space"]
-        emit({"space": space}) if as_json else say(f"switched to {space}")
+        print_json({"space": space}) if as_json else print_line(f"switched to {space}")
         return 0
     from viewfinder.tuning import tune as fit
 
-    report = fit(collection, captions=captions, catalogue=catalogue, report=told(as_json))
+    report = fit(collection, captions=captions, catalogue=catalogue, report=progress_printer(as_json))
     if as_json:
-        emit(asdict(report))
+        print_json(asdict(report))
     else:
-        say(f"{counted(report.texts, 'text')} of {counted(report.pictures, 'picture')}: chose {report.chosen!r}")
-        say_figures(report.held_out)
-        say(f"space {report.space}; `viewfinder tune --undo` goes back")
+        print_line(
+            f"{count_noun(report.texts, 'text')} of {count_noun(report.pictures, 'picture')}: chose {report.chosen!r}"
+        )
+        print_figures(report.held_out)
+        print_line(f"space {report.space}; `viewfinder tune --undo` goes back")
     return 0
 
 
-def told(as_json: bool) -> Callable[[str], None]:
+def progress_printer(as_json: bool) -> Callable[[str], None]:
     """Where progress goes: stderr, and nowhere when a program listens."""
-    return (lambda line: None) if as_json else note
+    return (lambda line: None) if as_json else print_note
 
 
-def say_figures(figures: Mapping[str, float]) -> None:
+def print_figures(figures: Mapping[str, float]) -> None:
     """A line a figure."""
     for name, figure in figures.items():
-        say(f"  {name}: {figure:.4f}")
+        print_line(f"  {name}: {figure:.4f}")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from viewfinder.cli.output import emit, plain, say, say_pieces, show, show_hits
+from viewfinder.cli.output import plain_text, print_hits, print_json, print_line, print_pieces, print_rich
 from viewfinder.conversation import Conversation, Like, Node, Question
-from viewfinder.index.telling import described
+from viewfinder.index.telling import describe_turn
 
 if TYPE_CHECKING:
     from viewfinder.index.results import Hits
@@ -24,7 +24,7 @@ PREVIEWED = 4
 
 
 @dataclass
-class Teller:
+class TurnPrinter:
     """How turns are told; a note that was told at an earlier turn is not told again."""
 
     as_json: bool = False
@@ -34,41 +34,41 @@ class Teller:
     def tell(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
         """What a turn came to; `echo` repeats the turn itself, which a script's reader has not typed."""
         if self.as_json:
-            emit(turn_json(session, hits))
+            print_json(turn_json(session, hits))
             return
         self.answer(session, hits, echo=echo)
         if session.question is not None:
-            say_question(session.question)
+            print_question(session.question)
 
     def answer(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
         """What a turn came to, for people, before anything is asked: words as they are written, or results."""
         here = session.conversation.here
         if echo and here.turn is not None:
             before = session.conversation.nodes[here.number - 1].shown
-            say(f"{here.number}  {described(here.turn, before)}")
+            print_line(f"{here.number}  {describe_turn(here.turn, before)}")
         if isinstance(here.turn, Like) and here.turn.attributes is None:
             _tell_attributes(session.attributes_of(here.turn.picture))
         for operation in _operations(session):
             if operation.words:  # what was given as a turn is told by the turn itself
-                say(told_operation(operation))
+                print_line(describe_operation(operation))
         said = session.answered_with == "words"
         if said:
-            say_pieces("answer: ", session.reply())
+            print_pieces("answer: ", session.reply())
         if not said or not _on_screen(session, hits):
             self._results(hits)
         told = sum(
             1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._noted, session.adapters, strict=False))
         )
         for line in session.adapters[told:]:
-            say(f"note: {line}")
+            print_line(f"note: {line}")
         self._noted = session.adapters
 
     def _results(self, hits: Hits) -> None:
-        show_hits(hits)
+        print_hits(hits)
         if self.preview:
-            from viewfinder.cli.preview import preview
+            from viewfinder.cli.preview import draw_preview
 
-            typer.echo(preview([hit.path for hit in hits[:PREVIEWED]]), color=True)  # asked for: in a pipe too
+            typer.echo(draw_preview([hit.path for hit in hits[:PREVIEWED]]), color=True)  # asked for: in a pipe too
 
 
 def _on_screen(session: Session, hits: Hits) -> bool:
@@ -80,7 +80,7 @@ def _on_screen(session: Session, hits: Hits) -> bool:
 def _tell_attributes(names: Sequence[str]) -> None:
     """What was read of the picture that was picked, so that one may say otherwise."""
     if names:
-        say(f"seen in it: {', '.join(names)}")
+        print_line(f"seen in it: {', '.join(names)}")
 
 
 def _operations(session: Session) -> Sequence[Operation]:
@@ -88,7 +88,7 @@ def _operations(session: Session) -> Sequence[Operation]:
     return session.operations().get(session.conversation.here.number, ())
 
 
-def told_operation(operation: Operation) -> str:
+def describe_operation(operation: Operation) -> str:
     """What a turn does with an earlier one, for people.
 
     >>> from viewfinder.retrievers.base import Operation
@@ -117,17 +117,17 @@ def turn_json(session: Session, hits: Hits) -> dict[str, Any]:
     }
 
 
-def say_question(question: Question) -> None:
+def print_question(question: Question) -> None:
     """The question, its choices lettered (numbers are results), and why it is asked."""
-    say(f"? {question.text}")
+    print_line(f"? {question.text}")
     choices = [f"{letter}) {choice}" for letter, choice in zip(ascii_lowercase, question.choices, strict=False)]
-    say("  " + "   ".join([*choices, "skip"]))
+    print_line("  " + "   ".join([*choices, "skip"]))
     reason = f"{question.why} ({question.by})" if question.why and question.by else question.why or question.by
     if reason:
-        say(f"  why: {reason}")
+        print_line(f"  why: {reason}")
 
 
-def show_tree(talk: Conversation) -> None:
+def print_tree(talk: Conversation) -> None:
     """All turns, branches included; an arrow marks where the talk stands."""
     from rich.tree import Tree
 
@@ -135,9 +135,9 @@ def show_tree(talk: Conversation) -> None:
     for node in talk.nodes[1:]:
         assert node.turn is not None
         shown = talk.nodes[node.parent].shown
-        label = f"{node.number}  {described(node.turn, shown)}{_mark(talk, node)}"
-        branches[node.number] = branches[node.parent].add(plain(label))
-    show(branches[0])
+        label = f"{node.number}  {describe_turn(node.turn, shown)}{_mark(talk, node)}"
+        branches[node.number] = branches[node.parent].add(plain_text(label))
+    print_rich(branches[0])
 
 
 def _mark(talk: Conversation, node: Node) -> str:

@@ -93,7 +93,7 @@ NONE = {"none", "none of these", "none of them", "not these"}
 PICTURE_NAME = re.compile(r"[/\\]|\.(?:jpe?g|png|webp|gif|bmp|tiff?|avif|hei[cf]|dng)$", re.IGNORECASE)
 
 
-def understood(line: str, talk: Conversation) -> Command:
+def parse_line(line: str, talk: Conversation) -> Command:
     """The turn or command that a line means at this point of the talk.
 
     What is no command answers a question that offers nothing to choose from; `say` describes the picture nevertheless.
@@ -148,7 +148,7 @@ def _choice(text: str, question: Question) -> str | None:
     return text if text and is_dont_know(text) else None
 
 
-def result(number: int, talk: Conversation, turn: int | None = None) -> PictureId:
+def find_result(number: int, talk: Conversation, turn: int | None = None) -> PictureId:
     """The picture that is result `number` now, or was it after `turn`.
 
     Raises:
@@ -166,7 +166,7 @@ def result(number: int, talk: Conversation, turn: int | None = None) -> PictureI
 
 def _like(found: re.Match[str], talk: Conversation) -> Command | None:
     turn = None if found["turn"] is None else int(found["turn"])
-    return Like(result(int(found["number"]), talk, turn), found["but"] or "", turn, _attributes(found["with"]))
+    return Like(find_result(int(found["number"]), talk, turn), found["but"] or "", turn, _attributes(found["with"]))
 
 
 def _attributes(text: str | None) -> tuple[str, ...] | None:
@@ -183,7 +183,7 @@ def _attributes(text: str | None) -> tuple[str, ...] | None:
 
 def _reject(found: re.Match[str], talk: Conversation) -> Command | None:
     numbers = [int(number) for number in re.findall(r"\d+", found["numbers"])]
-    return Reject(tuple(dict.fromkeys(result(number, talk) for number in numbers)))
+    return Reject(tuple(dict.fromkeys(find_result(number, talk) for number in numbers)))
 
 
 def _without(found: re.Match[str], talk: Conversation) -> Command | None:

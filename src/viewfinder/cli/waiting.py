@@ -18,7 +18,7 @@ NOTICED_S = 0.8
 """After which one wonders whether anything is to come."""
 
 
-def question_unless_typed(
+def await_question(
     session: Session, thinking: Callable[[], None], typed: Callable[[], bool] | None = None
 ) -> Question | None:
     """The question after the newest turn; None where there is none, or where the user goes on before it is chosen.
@@ -33,7 +33,7 @@ def question_unless_typed(
     if choose is None:
         return session.question
     chosen = _begun(choose)
-    waited, has_typed = 0.0, typed or line_waits
+    waited, has_typed = 0.0, typed or is_line_waiting
     try:
         while not wait([chosen], POLL_S).done:
             if has_typed():
@@ -60,7 +60,7 @@ def _begun(choose: Callable[[], Question | None]) -> Future[Question | None]:
     return chosen
 
 
-def line_waits() -> bool:
+def is_line_waiting() -> bool:
     """Whether a line was typed and not read yet; False where that cannot be known."""
     try:
         return bool(select.select([sys.stdin], [], [], 0)[0])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from viewfinder.cli.options import JsonOption
-from viewfinder.cli.output import counted, emit, say
+from viewfinder.cli.output import count_noun, print_json, print_line
 from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -51,12 +51,12 @@ def world(
 
     processes = _processes(count) if workers is None else workers
     with progress_bar("making pictures", count or None, shown=not as_json) as progress:
-        report = worlds.world(
+        report = worlds.write_world(
             out, kind=kind, count=count, seed=seed, sprites=sprites, transactions=transactions, pairs=pairs,
             workers=processes, progress=progress,
         )  # fmt: skip
     if as_json:
-        emit(asdict(report) | {"out": str(report.out)})
+        print_json(asdict(report) | {"out": str(report.out)})
     else:
         _tell(report)
     return 0
@@ -80,19 +80,19 @@ def _tell(report: WorldReport) -> None:
         "edit": report.edits,
     }
     made = [
-        counted(report.pictures, "picture"),
-        counted(report.captions, "caption"),
-        *(counted(count, noun) for noun, count in others.items() if count),
+        count_noun(report.pictures, "picture"),
+        count_noun(report.captions, "caption"),
+        *(count_noun(count, noun) for noun, count in others.items() if count),
     ]
-    say(f"{', '.join(made[:-1])} and {made[-1]} in {report.out}")
+    print_line(f"{', '.join(made[:-1])} and {made[-1]} in {report.out}")
     for what, file in (("look at them", "preview.png"), ("how it was made", "world.json")):
         if (report.out / file).is_file():
-            say(f"{what}: {report.out / file}")
+            print_line(f"{what}: {report.out / file}")
     tables = (report.out / name for name in ("catalogue.csv", "products.csv"))
     columns = "".join(f" --catalogue {table}" for table in tables if table.is_file())
     if report.edits:
-        say(f"index them: viewfinder add {report.out}")
-        say(f"learn from them, and from captions: viewfinder train chatsearcher --data {report.out} --data DIR")
+        print_line(f"index them: viewfinder add {report.out}")
+        print_line(f"learn from them, and from captions: viewfinder train chatsearcher --data {report.out} --data DIR")
         return
-    say(f"index them: viewfinder add {report.out / 'images'}{columns}")
-    say(f"measure on them: viewfinder evaluate composer --data {report.out}")
+    print_line(f"index them: viewfinder add {report.out / 'images'}{columns}")
+    print_line(f"measure on them: viewfinder evaluate composer --data {report.out}")

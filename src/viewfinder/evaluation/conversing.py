@@ -22,7 +22,7 @@ from viewfinder.evaluation.replay import Progress, RankTable, ranks_in
 from viewfinder.evaluation.speaking import forced
 from viewfinder.evaluation.task import Talk, Task
 from viewfinder.index import Gallery
-from viewfinder.index.memo import StepMemo
+from viewfinder.index.memo import ByteCache
 from viewfinder.metrics import carried
 from viewfinder.retrievers import Query, Retriever
 from viewfinder.session import Session
@@ -92,7 +92,7 @@ class Live:
 
     def __post_init__(self) -> None:
         shows = forced(self.retriever)
-        self._session = Session(self.gallery, shows, self.questioner, n=LOOKS_AT, memo=StepMemo())
+        self._session = Session(self.gallery, shows, self.questioner, n=LOOKS_AT, memo=ByteCache())
 
     @property
     def held(self) -> Held:

@@ -53,7 +53,7 @@ class Pictures:
         return found
 
     def _snapshot(self, rows: Sequence[int], captions: Mapping[str, str]) -> Snapshot:
-        from viewfinder.index.columns import columns_of
+        from viewfinder.index.columns import build_columns
         from viewfinder.index.rows import pictures_to_arrow
 
         keys = [self.keys[row] for row in rows]
@@ -76,7 +76,7 @@ class Pictures:
         return Snapshot(
             np.ascontiguousarray(matrix_nd, dtype=np.float32),
             pictures_to_arrow(pictures),
-            columns_of(pictures),
+            build_columns(pictures),
             space=self.encoder.version,
             generation=mark,
             folder=None,

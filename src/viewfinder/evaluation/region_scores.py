@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
-from viewfinder.index import Gallery, RegionBlock, likeness, rank_fusion
+from viewfinder.index import Gallery, RegionBlock, query_vector_scores, rank_fusion
 from viewfinder.retrievers import Query, RegionSpace
 
 VECTORS_AT_ONCE = 64
@@ -35,7 +35,7 @@ class RegionScorer:
 
     def _per_vector(self, vectors_md: Float32[np.ndarray, "m d"], compare: str) -> Float32[np.ndarray, "m n"]:
         """What each vector alone gives every picture: its likeness, or minus its rank as a share of the pictures."""
-        alike_mn = likeness(self._block, vectors_md, temperature=self._temperature)
+        alike_mn = query_vector_scores(self._block, vectors_md, temperature=self._temperature)
         if compare != "rank_fusion":
             return alike_mn
         return np.stack([rank_fusion(alike_n[None]) for alike_n in alike_mn])

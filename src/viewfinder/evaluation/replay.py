@@ -18,8 +18,8 @@ from viewfinder.conversation import BackTo, Conversation, Node
 from viewfinder.evaluation.region_scores import RegionScorer
 from viewfinder.evaluation.speaking import forced
 from viewfinder.evaluation.task import Talk, Task
-from viewfinder.index import Gallery, plain_sum
-from viewfinder.index.resolving import resolve
+from viewfinder.index import Gallery, sum_plain_parts
+from viewfinder.index.resolving import resolve_turn
 from viewfinder.index.results import TIE
 from viewfinder.metrics import rank_bounds, score_bounds
 from viewfinder.retrievers import Query, RegionSpace, Retriever, reads_of
@@ -141,7 +141,7 @@ def asked_for(conversation: Conversation, gallery: Gallery, retriever: Retriever
         elif isinstance(node.turn, BackTo):
             states.append(states[node.parent])
         else:
-            states.append(retriever.step(states[node.parent], resolve(conversation, node, gallery, reads=reads)))
+            states.append(retriever.step(states[node.parent], resolve_turn(conversation, node, gallery, reads=reads)))
             yield node, retriever.query(states[-1])
 
 
@@ -197,7 +197,7 @@ class _Scorer:
 
     def _rank_plain(self, asked: Sequence[_Asked]) -> tuple[Float[np.ndarray, " q"], Float[np.ndarray, " q"]]:
         width = self._matrix_nd.shape[1]
-        sums = [plain_sum(one.query) for one in asked]
+        sums = [sum_plain_parts(one.query) for one in asked]
         vectors_qd = np.stack([np.zeros(width, np.float32) if s.vector_d is None else s.vector_d for s in sums])
         centred_q = np.array([s.centred for s in sums], np.float32)
         best_q, worst_q = rank_bounds(
@@ -220,7 +220,7 @@ class _Scorer:
 
 def _is_plain(query: Query) -> bool:
     """Whether its score is one dot product; a query that says nothing is, of zeros."""
-    return not plain_sum(query).others
+    return not sum_plain_parts(query).others
 
 
 def _bounds(one: _Asked, scores_n: Float[np.ndarray, " n"], out_k: Int[np.ndarray, " k"]) -> tuple[float, float]:

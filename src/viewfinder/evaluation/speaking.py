@@ -9,8 +9,8 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from viewfinder.conversation import Conversation, Turn
 from viewfinder.errors import BadInput
 from viewfinder.index import Gallery
-from viewfinder.index.resolving import resolve
-from viewfinder.retrievers import ResolvedTurn, Retriever, Speaks, reads_of
+from viewfinder.index.resolving import resolve_turn
+from viewfinder.retrievers import AnsweringRetriever, ResolvedTurn, Retriever, reads_of
 
 State = TypeVar("State")
 
@@ -19,7 +19,7 @@ WORDS_ALONE, PICTURES_ALONE = -math.inf, math.inf
 
 
 @runtime_checkable
-class Speaker(Retriever[State], Speaks[State], Protocol[State]):
+class Speaker(Retriever[State], AnsweringRetriever[State], Protocol[State]):
     """A retriever that answers."""
 
 
@@ -29,16 +29,16 @@ def leaning_to(retriever: Retriever[Any], pictures: float) -> Speaker[Any]:
     Raises:
         BadInput: it never answers in words.
     """
-    if not isinstance(retriever, Speaks):
+    if not isinstance(retriever, AnsweringRetriever):
         raise BadInput(f"{retriever.name} only finds pictures; name a system that answers, for example chatsearcher")
-    leaning = retriever.leaning_to(pictures)
+    leaning = retriever.with_picture_bias(pictures)
     assert isinstance(leaning, Speaker), "what speaks does so with any leaning"
     return leaning
 
 
 def forced(retriever: Retriever[Any]) -> Retriever[Any]:
     """The same retriever, which answers every turn with pictures; those that only do that anyway stay as they are."""
-    return leaning_to(retriever, PICTURES_ALONE) if isinstance(retriever, Speaks) else retriever
+    return leaning_to(retriever, PICTURES_ALONE) if isinstance(retriever, AnsweringRetriever) else retriever
 
 
 def state_before(turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[State]) -> tuple[State, ResolvedTurn]:
@@ -46,9 +46,9 @@ def state_before(turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[S
     conversation, state, reads = Conversation(), retriever.begin(), reads_of(retriever)
     for turn in turns[:-1]:
         conversation = conversation.then(turn)
-        state = retriever.step(state, resolve(conversation, conversation.here, gallery, reads=reads))
+        state = retriever.step(state, resolve_turn(conversation, conversation.here, gallery, reads=reads))
     conversation = conversation.then(turns[-1])
-    return state, resolve(conversation, conversation.here, gallery, reads=reads)
+    return state, resolve_turn(conversation, conversation.here, gallery, reads=reads)
 
 
 def state_after(turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[State]) -> State:

@@ -20,26 +20,26 @@ chances  what a score means: chances, matches, the verdict
 why      what each turn adds, and what each slot looks at, as JSON
 """
 
-from viewfinder.index.chances import LIKELY, MAYBE, ChanceOf, Match, Verdict, match_of, verdict_of
+from viewfinder.index.chances import LIKELY, MAYBE, ChanceOf, Match, Verdict, judge_match, judge_result
 from viewfinder.index.columns import AttributeColumn
 from viewfinder.index.exact import dot_scores, top_k
 from viewfinder.index.gallery import Gallery, Scores
 from viewfinder.index.gallery_regions import Boxed, RawVectors, check_fits
 from viewfinder.index.interaction import (
-    attention,
+    attention_weights,
     late_interaction,
     late_interaction_coarse,
     late_interaction_near,
-    likeness,
-    only_vectors,
+    query_vector_scores,
     rank_fusion,
+    single_vector_scores,
 )
 from viewfinder.index.lance import Store
-from viewfinder.index.plain import PlainSum, contrast, plain_sum, said_of
-from viewfinder.index.regions import RegionBlock, RegionCodes, laid_out, region_major
+from viewfinder.index.plain import PlainSum, contrast_scores, sum_plain_parts, vocabulary_vectors
+from viewfinder.index.regions import RegionBlock, RegionCodes, tile_batches, tile_regions
 from viewfinder.index.rows import Failure, FileRecord, PictureRow
-from viewfinder.index.snapshot import Snapshot, generation, load, load_built
-from viewfinder.index.why import explained
+from viewfinder.index.snapshot import Snapshot, load_built_snapshot, load_snapshot, read_generation
+from viewfinder.index.why import explain_turns
 
 __all__ = [
     "AttributeColumn",
@@ -60,25 +60,25 @@ __all__ = [
     "Snapshot",
     "Store",
     "Verdict",
-    "attention",
+    "attention_weights",
     "check_fits",
-    "contrast",
+    "contrast_scores",
     "dot_scores",
-    "explained",
-    "generation",
-    "laid_out",
+    "explain_turns",
+    "read_generation",
+    "tile_batches",
     "late_interaction",
     "late_interaction_coarse",
     "late_interaction_near",
-    "likeness",
-    "load",
-    "load_built",
-    "match_of",
-    "only_vectors",
-    "plain_sum",
+    "query_vector_scores",
+    "load_snapshot",
+    "load_built_snapshot",
+    "judge_match",
+    "single_vector_scores",
+    "sum_plain_parts",
     "rank_fusion",
-    "region_major",
-    "said_of",
+    "tile_regions",
+    "vocabulary_vectors",
     "top_k",
-    "verdict_of",
+    "judge_result",
 ]

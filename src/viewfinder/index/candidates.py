@@ -10,7 +10,7 @@ from jaxtyping import Float, Float32, Int
 
 from viewfinder.conversation import Answer, BackTo, Conversation, Keep, Node, is_dont_know
 from viewfinder.index.gallery import Gallery
-from viewfinder.index.results import AT_LEAST, View
+from viewfinder.index.results import AT_LEAST, Ranking
 from viewfinder.questioners import Candidates, PictureProjection
 from viewfinder.retrievers import Query, RegionSpace
 from viewfinder.retrievers.base import RawPictures
@@ -22,7 +22,7 @@ Foreseen = Callable[[Answer], Query]
 """What would be looked for if this answer were given next."""
 
 
-def candidates_of(view: View, talk: Conversation, foreseen: Foreseen, *, settled: frozenset[str]) -> Candidates:
+def select_candidates(view: Ranking, talk: Conversation, foreseen: Foreseen, *, settled: frozenset[str]) -> Candidates:
     """The likeliest pictures of a view, where the talk stands.
 
     `settled` are attributes that something outside the talk settles: filters.

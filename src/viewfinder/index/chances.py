@@ -40,7 +40,7 @@ class ChanceOf:
         return 1 / (1 + math.exp(-logit))
 
 
-def chance_of(query: Query, total_n: Float32[np.ndarray, " n"], calibration: Calibration | None) -> ChanceOf:
+def calibrate(query: Query, total_n: Float32[np.ndarray, " n"], calibration: Calibration | None) -> ChanceOf:
     """The encoder's calibration, for this query on this collection.
 
     It was learnt on descriptions in the space of words. Where pictures, catalogue values or regions take part, scores
@@ -57,12 +57,12 @@ def chance_of(query: Query, total_n: Float32[np.ndarray, " n"], calibration: Cal
     return ChanceOf(float(total_n.mean()), float(total_n.std()), *weights)
 
 
-def match_of(chance: float) -> Match:
+def judge_match(chance: float) -> Match:
     """The word for a chance."""
     return "likely" if chance >= LIKELY else "maybe" if chance >= MAYBE else "unlikely"
 
 
-def verdict_of(best_chance: float | None) -> Verdict:
+def judge_result(best_chance: float | None) -> Verdict:
     """The word for a whole result: by its best hit, None where there is none."""
     if best_chance is None or best_chance < MAYBE:
         return "nothing"

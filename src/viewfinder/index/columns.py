@@ -123,7 +123,7 @@ def _load_column(folder: Path, name: str, number: int) -> AttributeColumn:
     return AttributeColumn(name, tuple(values), offsets, codes)
 
 
-def columns_of(rows: Sequence[PictureRow]) -> dict[str, AttributeColumn]:
+def build_columns(rows: Sequence[PictureRow]) -> dict[str, AttributeColumn]:
     """Catalogue columns by name, then the `FACTS` that no catalogue column is called."""
     names = sorted({name for row in rows for name in row.attributes})
     taken = {name.casefold() for name in names}
@@ -150,7 +150,7 @@ def find_column(names: Iterable[str], wanted: str) -> str:
     raise UnknownName(f"there is no column called {wanted!r}; there are: {', '.join(listed)}")
 
 
-def year_and_month(captured: str | None) -> tuple[str | None, str | None]:
+def split_date(captured: str | None) -> tuple[str | None, str | None]:
     """Year and name of the month of an ISO date (EXIF's colons are understood too).
 
     >>> year_and_month("2019-07-14T10:03:00")
@@ -163,7 +163,7 @@ def year_and_month(captured: str | None) -> tuple[str | None, str | None]:
 
 
 def _facts_in_words(row: PictureRow) -> dict[str, tuple[str, ...]]:
-    year, month = year_and_month(row.captured)
+    year, month = split_date(row.captured)
     return {
         "format": (row.format,),
         "year": (year or "",),

@@ -13,27 +13,36 @@ from jaxtyping import Bool, Float, Float32, Int, UInt8
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import UnknownName
-from viewfinder.index.attributes import likeliest, named, predictions
-from viewfinder.index.chances import ChanceOf, chance_of
+from viewfinder.index.attributes import name_labels, predict_all_attributes, predict_attributes
+from viewfinder.index.chances import ChanceOf, calibrate
 from viewfinder.index.exact import dot_scores, top_k
 from viewfinder.index.gallery_regions import (
     Boxed,
     RawVectors,
+    build_block,
     check_fits,
     check_version,
-    flat_block,
     fusion_shares,
     late_scores,
     late_shares,
-    raw_vectors,
+    name_raw_vectors,
     vectors_of_parts,
 )
-from viewfinder.index.interaction import attention
-from viewfinder.index.plain import contrast, plain_sum, positive_weight, said_of
+from viewfinder.index.interaction import attention_weights
+from viewfinder.index.plain import contrast_scores, positive_weight, sum_plain_parts, vocabulary_vectors
 from viewfinder.index.regions import TILE, RegionBlock
 from viewfinder.index.snapshot import Snapshot
-from viewfinder.index.why import explained, looked_at
-from viewfinder.retrievers import NOTHING_MORE, Part, Picture, Predictor, Query, Reads, RegionSpace, Sentences
+from viewfinder.index.why import explain_regions, explain_turns
+from viewfinder.retrievers import (
+    NOTHING_MORE,
+    Part,
+    Picture,
+    Predictor,
+    Query,
+    Reads,
+    RegionSpace,
+    SentenceEncoder,
+)
 from viewfinder.retrievers.base import RawPictures
 
 TAG_SAMPLE = 2000
@@ -96,13 +105,13 @@ class Gallery:
         vocabulary = self.encoder.vocabulary
         assert vocabulary is not None
         return self.snapshot.derived(
-            f"vocabulary-{self.encoder.version}", lambda snapshot: said_of(snapshot.matrix_nd, vocabulary)
+            f"vocabulary-{self.encoder.version}", lambda snapshot: vocabulary_vectors(snapshot.matrix_nd, vocabulary)
         )
 
     @cached_property
-    def sentences(self) -> Sentences:
+    def sentences(self) -> SentenceEncoder:
         """What reads texts for systems that are trained on frozen sentence vectors."""
-        return Sentences(self.encoder.sentences_version, self.encoder.sentences)
+        return SentenceEncoder(self.encoder.sentences_version, self.encoder.sentences)
 
     def caption(self, row: int) -> str:
         """What somebody wrote about a picture, their first caption; "" if nobody did."""
@@ -134,7 +143,7 @@ class Gallery:
         if reads.raw is not None:
             raw = check_fits(reads.raw, self.raw)
             [(raw_1g, regions_1re)] = raw.batches([picture_id], regions=reads.regions or reads.raw.reads_regions)
-            vectors |= raw_vectors(raw_1g, regions_1re)
+            vectors |= name_raw_vectors(raw_1g, regions_1re)
         seen = {} if reads.predictor is None else self.predicted([row], reads.predictor, reads.count)[0]
         return Picture(picture_id, vectors, self.snapshot.attributes(row), tuple(seen), self.caption(row))
 
@@ -154,8 +163,8 @@ class Gallery:
         if reads.space is not None:
             vectors["own"] = reads.space.project(self._raw_pictures(reads.space, raw_1g, raw.regions_brd))[0]
         if reads.raw is not None:
-            vectors |= raw_vectors(raw_1g, raw.regions_brd if reads.regions or reads.raw.reads_regions else None)
-        seen = {} if reads.predictor is None else likeliest(reads.predictor, raw_1g, reads.count)[0]
+            vectors |= name_raw_vectors(raw_1g, raw.regions_brd if reads.regions or reads.raw.reads_regions else None)
+        seen = {} if reads.predictor is None else predict_attributes(reads.predictor, raw_1g, reads.count)[0]
         return Picture(None, vectors, predicted=tuple(seen))
 
     def _raw_pictures(
@@ -173,15 +182,15 @@ class Gallery:
         """
         seen_nc2 = self.snapshot.derived(
             f"attributes-{predictor.fingerprint}-{count}",
-            lambda snapshot: predictions(snapshot.ids, predictor, self.raw, count),
+            lambda snapshot: predict_all_attributes(snapshot.ids, predictor, self.raw, count),
         )
-        return [named(seen_nc2[row], predictor.labels) for row in rows]
+        return [name_labels(seen_nc2[row], predictor.labels) for row in rows]
 
     def vectors_of(self, vector_d: Float[np.ndarray, " d"], *, words: bool) -> dict[str, Float[np.ndarray, ...]]:
         """The representations of a picture with this vector: "global", and with `words` its "vocabulary"."""
         vectors = {"global": np.array(vector_d)}
         if words and self.encoder.vocabulary is not None:
-            vectors["vocabulary"] = said_of(vector_d[None], self.encoder.vocabulary)[0]
+            vectors["vocabulary"] = vocabulary_vectors(vector_d[None], self.encoder.vocabulary)[0]
         return vectors
 
     # -- scores
@@ -209,7 +218,7 @@ class Gallery:
             total_n = late_scores(query, query.space, self.block(query.space), exact=exact, allowed_n=open_n)
         else:
             total_n = np.zeros(len(self), np.float32)
-        return Scores(total_n, chance_of(query, total_n, self.encoder.calibration), excluded_n, adds_pn)
+        return Scores(total_n, calibrate(query, total_n, self.encoder.calibration), excluded_n, adds_pn)
 
     def shares(
         self, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | None = None
@@ -239,11 +248,11 @@ class Gallery:
     def why(self, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | None = None) -> list[dict[str, Any]]:
         """Why these pictures are hits, as JSON: `turns` (see `explained`), and `regions` where the query has them."""
         shares_kp = self.shares(query, rows_k, scores)
-        found = [explained(query, shares_p) for shares_p in shares_kp]
+        found = [explain_turns(query, shares_p) for shares_p in shares_kp]
         if isinstance(query.space, RegionSpace) and query.parts:
             looks = zip(found, rows_k.tolist(), shares_kp, self.attention(query, rows_k), strict=True)
             for entry, row, shares_p, attention_pr in looks:
-                entry["regions"] = looked_at(query, shares_p, attention_pr, self.boxes(row, query.space))
+                entry["regions"] = explain_regions(query, shares_p, attention_pr, self.boxes(row, query.space))
         return found
 
     # -- regions
@@ -263,8 +272,8 @@ class Gallery:
 
     def _flat_block(self, space: RegionSpace, raw: RawVectors) -> Float32[np.ndarray, "f d"]:
         if not space.reads_captions:
-            return flat_block(self.snapshot.ids, space, raw)
-        return flat_block(self.snapshot.ids, space, raw, map(self.caption, range(len(self))), self.sentences)
+            return build_block(self.snapshot.ids, space, raw)
+        return build_block(self.snapshot.ids, space, raw, map(self.caption, range(len(self))), self.sentences)
 
     def attention(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k parts r"]:
         """How much each part of a query in a `RegionSpace` looks at each vector of these pictures: the softmax."""
@@ -274,7 +283,7 @@ class Gallery:
         if not query.parts:
             return np.zeros((len(rows_k), 0, space.regions), np.float32)
         regions_krd = self.block(space).vectors(rows_k)
-        return attention(regions_krd, vectors_of_parts(query), temperature=space.temperature)
+        return attention_weights(regions_krd, vectors_of_parts(query), temperature=space.temperature)
 
     def boxes(self, row: int, space: RegionSpace | None = None) -> Float[np.ndarray, "_boxes 4"]:
         """Where a picture's regions lie: (x0, y0, x1, y1) as shares of its width and height.
@@ -301,7 +310,7 @@ class Gallery:
 
     def _dot_scores(self, query: Query) -> Float32[np.ndarray, " n"]:
         """The weighted mean likeness of every picture to the query's parts, in one scan of the vectors."""
-        plain = plain_sum(query)
+        plain = sum_plain_parts(query)
         total_n = np.zeros(len(self), np.float32)
         if plain.vector_d is not None:
             total_n += dot_scores(self.snapshot.matrix_nd, plain.vector_d)
@@ -323,7 +332,7 @@ class Gallery:
             return said_k
         if part.kind == "contrast":
             assert part.rivals_rd is not None
-            return contrast(self.snapshot.matrix_nd[rows], part.vector_d, part.rivals_rd)
+            return contrast_scores(self.snapshot.matrix_nd[rows], part.vector_d, part.rivals_rd)
         likeness_k: Float[np.ndarray, " k"] = self.snapshot.matrix_nd[rows] @ part.vector_d
         return likeness_k - self.background_n[rows] if part.centred else likeness_k
 

@@ -15,9 +15,15 @@ from jaxtyping import Bool, Float, Float16, Float32
 
 from viewfinder.errors import EncoderMismatch, LibraryError
 from viewfinder.index.exact import top_k
-from viewfinder.index.interaction import late_interaction, late_interaction_near, likeness, only_vectors, rank_fusion
-from viewfinder.index.regions import RegionBlock, laid_out
-from viewfinder.retrievers import Query, RegionSpace, Sentences
+from viewfinder.index.interaction import (
+    late_interaction,
+    late_interaction_near,
+    query_vector_scores,
+    rank_fusion,
+    single_vector_scores,
+)
+from viewfinder.index.regions import RegionBlock, tile_batches
+from viewfinder.retrievers import Query, RegionSpace, SentenceEncoder
 from viewfinder.retrievers.base import RawPictures
 
 MANY = 20_000
@@ -84,12 +90,12 @@ def check_version(space: RegionSpace, found: str) -> None:
         )
 
 
-def flat_block(
+def build_block(
     ids: Sequence[str],
     space: RegionSpace,
     raw: RawVectors,
     captions: Iterable[str] = (),
-    sentences: Sentences | None = None,
+    sentences: SentenceEncoder | None = None,
 ) -> Float32[np.ndarray, "f d"]:
     """All pictures in a space, as `region_major` lays them out; raw vectors pass by in batches.
 
@@ -100,10 +106,10 @@ def flat_block(
         space.project(RawPictures(global_bg, regions_bre, tuple(islice(waiting, len(global_bg))), sentences))
         for global_bg, regions_bre in raw.batches(ids, regions=space.reads_regions)
     )
-    return laid_out(batches, len(ids), space.regions, space.width)
+    return tile_batches(batches, len(ids), space.regions, space.width)
 
 
-def raw_vectors(
+def name_raw_vectors(
     raw_1g: Float[np.ndarray, "1 g"], regions_1re: Float[np.ndarray, "1 r e"] | None
 ) -> dict[str, Float[np.ndarray, ...]]:
     """The raw vectors of one picture, by the names that retrievers know them by: "raw", and "raw regions" if read."""
@@ -136,7 +142,7 @@ def late_scores(
     vectors_md = vectors_of_parts(query)
     if space.regions == 1:
         # Of one vector there is nothing to choose: parts add up before they are compared, in a single scan.
-        return only_vectors(block, weights_m @ vectors_md)
+        return single_vector_scores(block, weights_m @ vectors_md)
     if exact or len(block) <= MANY:
         return late_interaction(block, vectors_md, temperature=space.temperature, weights_m=weights_m)
     scores_n = late_interaction_near(
@@ -153,11 +159,11 @@ def late_scores(
 
 def late_shares(query: Query, space: RegionSpace, block: RegionBlock) -> Float[np.ndarray, "m n"]:
     """What each part adds to `late_scores`."""
-    likeness_mn = likeness(block, vectors_of_parts(query), temperature=space.temperature)
+    likeness_mn = query_vector_scores(block, vectors_of_parts(query), temperature=space.temperature)
     return np.asarray(weights_of_parts(query)[:, None] * likeness_mn)
 
 
 def fusion_shares(query: Query, space: RegionSpace, block: RegionBlock) -> Float32[np.ndarray, "m n"]:
     """What each part's ranking adds to the score of rank fusion: columns sum to `rank_fusion` of all."""
-    likeness_mn = likeness(block, vectors_of_parts(query), temperature=space.temperature)
+    likeness_mn = query_vector_scores(block, vectors_of_parts(query), temperature=space.temperature)
     return np.stack([rank_fusion(likeness_n[None]) for likeness_n in likeness_mn]) / np.float32(len(likeness_mn))

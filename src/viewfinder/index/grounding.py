@@ -19,7 +19,7 @@ from viewfinder.conversation import PictureId
 from viewfinder.encoders.base import Pixels, grid_boxes
 from viewfinder.errors import PictureError
 from viewfinder.index.gallery import Gallery
-from viewfinder.pictures import AtMost, Read, decode_one
+from viewfinder.pictures import AtMost, DecodedFile, decode_one
 
 SIDE = 6
 """Regions along a side of a picture: the grid that encoders' own regions have."""
@@ -36,14 +36,14 @@ _LONGEST = 768
 
 
 @dataclass(frozen=True, eq=False)
-class Looked:
+class Grounding:
     """Boxes (x0, y0, x1, y1) as shares of width and height, row by row; for each text a weight a box, sum 1."""
 
     boxes_r4: Float32[np.ndarray, "r 4"]
     weights_tr: Float32[np.ndarray, "t r"]
 
 
-class Looks:
+class Grounder:
     """Finds what answers words; the crops of the pictures looked at last are kept, up to `max_bytes`."""
 
     def __init__(self, max_bytes: int = 64 << 20) -> None:
@@ -52,7 +52,7 @@ class Looks:
         self._crops: OrderedDict[tuple[str, PictureId], Float[np.ndarray, "c d"]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def where(self, gallery: Gallery, picture: PictureId, texts: Sequence[str]) -> Looked:
+    def where(self, gallery: Gallery, picture: PictureId, texts: Sequence[str]) -> Grounding:
         """How much each region of a picture answers each of some texts.
 
         Raises:
@@ -61,7 +61,7 @@ class Looks:
         """
         encoder, crops_cd = gallery.encoder, self._encoded(gallery, picture)
         likeness_tc = encoder.words(texts) @ crops_cd.T - encoder.background(crops_cd)
-        return Looked(grid_boxes(1, 1, SIDE), spread(likeness_tc))
+        return Grounding(grid_boxes(1, 1, SIDE), spread_to_regions(likeness_tc))
 
     def has_looked_at(self, gallery: Gallery, picture: PictureId) -> bool:
         """Whether `where` would answer at once: the picture's crops are known."""
@@ -76,7 +76,7 @@ class Looks:
                 self._crops.move_to_end(key)
                 return self._crops[key]
         paths = gallery.snapshot.paths(gallery.row(picture))
-        raw_cr = gallery.encoder.pictures(crops(_decoded(paths, picture).pixels)).global_bd
+        raw_cr = gallery.encoder.pictures(crop_picture(_decoded(paths, picture).pixels)).global_bd
         crops_cd = gallery.encoder.project(raw_cr)
         with self._lock:
             if key not in self._crops:
@@ -87,7 +87,7 @@ class Looks:
         return crops_cd
 
 
-LOOKS = Looks()
+GROUNDER = Grounder()
 """The one cache of the process."""
 
 
@@ -101,13 +101,13 @@ def crop_boxes() -> Float32[np.ndarray, "c 4"]:
     return np.array([(x, y, x + SHARE, y + SHARE) for y in starts for x in starts], np.float32)
 
 
-def crops(pixels: Pixels) -> list[Pixels]:
+def crop_picture(pixels: Pixels) -> list[Pixels]:
     """A picture's crops, each of a pixel at least."""
     height, width, _ = pixels.shape
     return [pixels[_span(y0, y1, height), _span(x0, x1, width)] for x0, y0, x1, y1 in crop_boxes().tolist()]
 
 
-def spread(likeness_tc: Float[np.ndarray, "t c"]) -> Float32[np.ndarray, "t r"]:
+def spread_to_regions(likeness_tc: Float[np.ndarray, "t c"]) -> Float32[np.ndarray, "t r"]:
     """From crops to regions: each region has the mean weight of the crops it lies in, by how much it fills of them."""
     weights_tc = np.exp(SHARPNESS * (likeness_tc - likeness_tc.max(axis=1, keepdims=True)))
     cover_cr = _covering()
@@ -129,7 +129,7 @@ def _span(start: float, end: float, length: int) -> slice:
     return slice(first, max(round(end * length), first + 1))
 
 
-def _decoded(paths: Sequence[str], picture: PictureId) -> Read:
+def _decoded(paths: Sequence[str], picture: PictureId) -> DecodedFile:
     """The picture, from the first of its files that still is it."""
     for path in map(Path, paths):
         if path.is_file():

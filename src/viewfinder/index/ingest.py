@@ -19,8 +19,8 @@ from viewfinder.encoders.base import Encoder
 from viewfinder.errors import BadInput
 from viewfinder.index.lance import Store
 from viewfinder.index.rows import Failure, FileRecord, PictureRow
-from viewfinder.pictures import Bad, Decoders, Found, Outcome, Read, Scan, scan
-from viewfinder.pictures.pacing import paced
+from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile, Outcome, Scan, scan
+from viewfinder.pictures.pacing import pace_batches
 
 
 @dataclass
@@ -48,7 +48,7 @@ Progress = Callable[[int, int], None]
 class _Plan:
     """The files of a scan, sorted by what is to be done with them."""
 
-    to_read: tuple[Found, ...]
+    to_read: tuple[FoundFile, ...]
     unchanged: int
     retried: int
 
@@ -96,7 +96,7 @@ class Ingest:
         self._report.quarantined += len(still_failed)
         done = 0
         with Decoders(self._workers, fit=self._encoder.fit) as decoders:
-            for batch in paced(decoders.decode(file.path for file in plan.to_read)):
+            for batch in pace_batches(decoders.decode(file.path for file in plan.to_read)):
                 self._take(batch)
                 done += len(batch)
                 if progress is not None:
@@ -114,7 +114,7 @@ class Ingest:
         if healed:
             self._store.forget_failures(healed)
 
-    def _planned(self, files: Sequence[Found]) -> _Plan:
+    def _planned(self, files: Sequence[FoundFile]) -> _Plan:
         to_read, unchanged, retried = [], 0, 0
         for file in files:
             known = self._by_path.get(str(file.path))
@@ -126,21 +126,21 @@ class Ingest:
                 to_read.append(file)
         return _Plan(tuple(to_read), unchanged, retried)
 
-    def _is_known_failure(self, file: Found) -> bool:
+    def _is_known_failure(self, file: FoundFile) -> bool:
         failure = self._failed.get(str(file.path))
         return failure is not None and (failure.size, failure.mtime_ns) == (file.size, file.mtime_ns)
 
     def _take(self, outcomes: Sequence[Outcome]) -> None:
         """One batch: bad files into quarantine, pictures into the store."""
         self._quarantine(
-            [Failure(str(bad.path), bad.size, bad.mtime_ns, bad.reason) for bad in outcomes if isinstance(bad, Bad)]
+            [Failure(str(bad.path), bad.size, bad.mtime_ns, bad.reason) for bad in outcomes if isinstance(bad, BadFile)]
         )
-        pictures = [outcome for outcome in outcomes if isinstance(outcome, Read)]
+        pictures = [outcome for outcome in outcomes if isinstance(outcome, DecodedFile)]
         healed = [str(picture.path) for picture in pictures if str(picture.path) in self._failed]
         if healed:
             self._store.forget_failures(healed)
-        new: dict[str, Read] = {}
-        touched = self._spoilt([str(bad.path) for bad in outcomes if isinstance(bad, Bad)])
+        new: dict[str, DecodedFile] = {}
+        touched = self._spoilt([str(bad.path) for bad in outcomes if isinstance(bad, BadFile)])
         for picture in pictures:
             touched |= self._place(picture)
             if picture.id not in self._stored and picture.id not in new:
@@ -159,7 +159,7 @@ class Ingest:
                 self._remove_file(self._by_path[path][0], path)
         return touched
 
-    def _place(self, picture: Read) -> set[str]:
+    def _place(self, picture: DecodedFile) -> set[str]:
         """Notes that `picture` lies at its path now; gives the ids whose rows changed."""
         path = str(picture.path)
         file = FileRecord(path, picture.size, picture.mtime_ns)
@@ -203,7 +203,7 @@ class Ingest:
         self._report.quarantined += len(failures)
 
 
-def describe(
+def note_descriptions(
     store: Store,
     captions: Mapping[Path, Sequence[str]],
     catalogue: Mapping[Path, Sequence[Mapping[str, str]]],
@@ -230,21 +230,21 @@ def describe(
 
 
 @dataclass(frozen=True)
-class Described:
+class PictureDescriptions:
     """Captions and catalogue rows as read, to be matched with the library's files."""
 
     captions: Sequence[Any]
     catalogue: Any
 
     @staticmethod
-    def read(captions: str | Path | None, catalogue: str | Path | None) -> Described | None:
+    def read(captions: str | Path | None, catalogue: str | Path | None) -> PictureDescriptions | None:
         """Reads the tables, before anything is added: a damaged one should be said at once."""
         if captions is None and catalogue is None:
             return None
         from viewfinder.data import read_captions_csv, read_catalogue
 
         said = [] if captions is None else read_captions_csv(Path(captions))[0]
-        return Described(said, None if catalogue is None else read_catalogue(Path(catalogue)))
+        return PictureDescriptions(said, None if catalogue is None else read_catalogue(Path(catalogue)))
 
     def apply(self, store: Store) -> tuple[int, list[str]]:
         """Notes them with the pictures they are about; gives how many, and what could not be matched."""
@@ -265,7 +265,7 @@ class Described:
             rows = {path: [row.values for row in found] for path, found in matches.rows.items()}
             if matches.unmatched:
                 notes.append(f"{len(matches.unmatched)} catalogue rows are about no picture in the library")
-        return describe(store, captions, rows), notes
+        return note_descriptions(store, captions, rows), notes
 
 
 def _scanned(roots: Sequence[Path]) -> Scan:
@@ -279,7 +279,7 @@ def _scanned(roots: Sequence[Path]) -> Scan:
     return found
 
 
-def _row(picture: Read) -> PictureRow:
+def _row(picture: DecodedFile) -> PictureRow:
     facts = picture.facts
     return PictureRow(
         picture.id, (), facts.width, facts.height, facts.format, picture.size, facts.captured, facts.camera

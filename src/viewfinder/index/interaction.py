@@ -32,7 +32,7 @@ SMALL_PRODUCT = 2**18
 Task = TypeVar("Task")
 
 
-def only_vectors(block: RegionBlock, query_d: Float[np.ndarray, " d"]) -> Float32[np.ndarray, " n"]:
+def single_vector_scores(block: RegionBlock, query_d: Float[np.ndarray, " d"]) -> Float32[np.ndarray, " n"]:
     """The dot product of every picture's only vector with a query: `late_interaction`, where nothing is to choose.
 
     Raises:
@@ -59,10 +59,10 @@ def late_interaction(
         ValueError: no query vector, or weights that do not add up to more than 0.
     """
     shares_m = _shares(len(queries_md), weights_m)
-    return _weighed(shares_m, likeness(block, queries_md, temperature=temperature))
+    return _weighed(shares_m, query_vector_scores(block, queries_md, temperature=temperature))
 
 
-def likeness(
+def query_vector_scores(
     block: RegionBlock, queries_md: Float[np.ndarray, "m d"], *, temperature: float = 9.0
 ) -> Float32[np.ndarray, "m n"]:
     """s_i of every picture, for each query vector apart."""
@@ -82,7 +82,7 @@ def likeness(
     return likeness_mn[:, : len(block)]
 
 
-def attention(
+def attention_weights(
     regions_krd: Float[np.ndarray, "k r d"], queries_md: Float[np.ndarray, "m d"], *, temperature: float = 9.0
 ) -> Float32[np.ndarray, "k m r"]:
     """How much each query vector looks at each region of a picture: the softmax, which adds up to 1 over regions."""

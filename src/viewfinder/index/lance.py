@@ -28,7 +28,7 @@ from jaxtyping import Float, Float16
 
 from viewfinder.errors import NotALibrary, UnknownName
 from viewfinder.index.names import to_file_name
-from viewfinder.index.region_table import RegionTable, region_tables
+from viewfinder.index.region_table import RegionTable, list_region_tables
 from viewfinder.index.rows import (
     Failure,
     PictureRow,
@@ -40,8 +40,8 @@ from viewfinder.index.rows import (
     pictures_schema,
     pictures_to_arrow,
 )
-from viewfinder.index.tables import TABLES, Tables, check_ids, clauses, held
-from viewfinder.index.vectors import VectorReader, sorted_vectors, vectors_schema, vectors_to_arrow
+from viewfinder.index.tables import TABLES, Tables, check_ids, hold_lock, sql_clauses
+from viewfinder.index.vectors import VectorReader, sort_vectors, vectors_schema, vectors_to_arrow
 
 PICTURES = "pictures"
 SPACES = "spaces"
@@ -96,7 +96,7 @@ class Store:
         Raises:
             LibraryBusy: another process still writes after `timeout` seconds.
         """
-        with held(self._lock, self.folder, timeout, f"writing to {self.folder}"):
+        with hold_lock(self._lock, self.folder, timeout, f"writing to {self.folder}"):
             yield
 
     # -- pictures
@@ -183,7 +183,7 @@ class Store:
         with self._tables.guarded():
             known = set(self._tables.column(PICTURES, "id"))  # before the vectors: these were written first
             name, width = self._space(space)
-            return sorted_vectors(self._tables.open(name).to_arrow(), width, known)
+            return sort_vectors(self._tables.open(name).to_arrow(), width, known)
 
     def read_vectors_of(self, space: str, ids: Sequence[str]) -> Float16[np.ndarray, "n d"]:
         """Vectors of these pictures in the order asked for.
@@ -195,10 +195,10 @@ class Store:
         with self._tables.guarded():
             name, width = self._space(space)
             search = self._tables.open(name).search
-            parts = [search().where(clause).limit(None).to_arrow() for clause in clauses("id", sorted(wanted))]
+            parts = [search().where(clause).limit(None).to_arrow() for clause in sql_clauses("id", sorted(wanted))]
         found: dict[str, Float16[np.ndarray, " d"]] = {}
         for part in parts:
-            found.update(zip(*sorted_vectors(part, width, wanted), strict=True))
+            found.update(zip(*sort_vectors(part, width, wanted), strict=True))
         missing = sorted(wanted - found.keys())
         if missing:
             raise UnknownName(f"picture {missing[0]!r} has no vector in the space {space!r} of {self.folder}")
@@ -220,7 +220,7 @@ class Store:
     def pictures_with_regions(self) -> set[str]:
         """The pictures that have region vectors, of any version of raw vectors (as a rule there is one)."""
         with self._tables.guarded():
-            found = {name for table in region_tables(self._tables) for name in self._tables.column(table, "id")}
+            found = {name for table in list_region_tables(self._tables) for name in self._tables.column(table, "id")}
             return found.intersection(self._tables.column(PICTURES, "id"))
 
     def write_space(self, space: str, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]) -> None:
@@ -281,7 +281,7 @@ class Store:
         return {item["space"]: (item["table"], item["width"]) for item in items}
 
     def _vector_tables(self) -> list[str]:
-        return [*(name for name, _ in self._spaces().values()), *region_tables(self._tables)]
+        return [*(name for name, _ in self._spaces().values()), *list_region_tables(self._tables)]
 
     def _space(self, space: str) -> tuple[str, int]:
         spaces = self._spaces()

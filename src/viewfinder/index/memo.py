@@ -14,7 +14,7 @@ import numpy as np
 MAX_BYTES = 256 << 20
 
 
-class StepMemo:
+class ByteCache:
     """States by retriever and node key; the least recently used go first, the newest stays. For all threads."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
@@ -54,7 +54,7 @@ class StepMemo:
             self.bytes -= size
 
 
-MEMO = StepMemo()
+MEMO = ByteCache()
 """The one cache of the process."""
 
 

@@ -30,7 +30,7 @@ class PlainSum:
     others: tuple[Part, ...]
 
 
-def plain_sum(query: Query) -> PlainSum:
+def sum_plain_parts(query: Query) -> PlainSum:
     """A query as one scan, as far as it goes."""
     weight = positive_weight(query)
     plain = [part for part in query.parts if part.kind in ("words", "picture")]
@@ -47,7 +47,7 @@ def positive_weight(query: Query) -> float:
     return sum(part.weight for part in query.parts if part.weight > 0) or 1.0
 
 
-def said_of(vectors_nd: Float[np.ndarray, "n d"], vocabulary: Vocabulary) -> Float32[np.ndarray, "n l"]:
+def vocabulary_vectors(vectors_nd: Float[np.ndarray, "n d"], vocabulary: Vocabulary) -> Float32[np.ndarray, "n l"]:
     """Square roots of the chances of every word for every picture.
 
     The dot product of two such rows is the Bhattacharyya coefficient of what words say of two pictures: 1 if they
@@ -61,7 +61,7 @@ def said_of(vectors_nd: Float[np.ndarray, "n d"], vocabulary: Vocabulary) -> Flo
     return logits_nl
 
 
-def contrast(
+def contrast_scores(
     vectors_nd: Float[np.ndarray, "n d"], asked_d: Float[np.ndarray, " d"], rivals_rd: Float[np.ndarray, "r d"]
 ) -> Float[np.ndarray, " n"]:
     """Log-probability of a word against its rivals for every picture, not below `LEAST_CONTRAST`."""

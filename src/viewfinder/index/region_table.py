@@ -21,8 +21,8 @@ from filelock import FileLock
 from jaxtyping import Float, Float16
 
 from viewfinder.index.names import to_file_name
-from viewfinder.index.tables import TABLES, Tables, check_ids, held
-from viewfinder.index.vectors import VectorReader, halved, vectors_schema, vectors_to_arrow
+from viewfinder.index.tables import TABLES, Tables, check_ids, hold_lock
+from viewfinder.index.vectors import VectorReader, to_half_precision, vectors_schema, vectors_to_arrow
 
 PREFIX = "regions."
 FILLED = f"{PREFIX}filled"
@@ -71,7 +71,7 @@ class RegionTable:
         Raises:
             LibraryBusy: another process fills, and still does after `timeout` seconds.
         """
-        with held(self._lock, self.folder, timeout, f"reading regions of pictures for {self.folder}"):
+        with hold_lock(self._lock, self.folder, timeout, f"reading regions of pictures for {self.folder}"):
             yield
 
     def add(self, ids: Sequence[str], regions_nre: Float[np.ndarray, "n r e"]) -> None:
@@ -87,7 +87,7 @@ class RegionTable:
         known = self.shape()
         if known not in (None, (regions, width)):
             raise ValueError(f"regions of shape {(regions, width)}, but {known} were expected")
-        rows = vectors_to_arrow(ids, halved(regions_nre.reshape(pictures, regions * width)), regions * width)
+        rows = vectors_to_arrow(ids, to_half_precision(regions_nre.reshape(pictures, regions * width)), regions * width)
         with self._tables.guarded():
             self._tables.make(self._name, schema)
             self._tables.open(self._name).add(rows)
@@ -98,19 +98,19 @@ class RegionTable:
             return
         with self._tables.guarded():
             mark = f"{self._name}-{self._tables.open(self._name).version}"
-            if mark != filled_mark(self.folder):
+            if mark != read_filled_mark(self.folder):
                 scratch = self.folder / TABLES / f"{FILLED}.new-{os.getpid()}"
                 scratch.write_text(mark, encoding="utf-8")
                 scratch.replace(self.folder / TABLES / FILLED)
 
 
-def region_tables(tables: Tables) -> list[str]:
+def list_region_tables(tables: Tables) -> list[str]:
     """Names of all tables of regions that can be opened."""
     names = sorted(path.stem for path in (tables.folder / TABLES).glob(f"{PREFIX}*.lance"))
     return [name for name in names if tables.has(name)]
 
 
-def filled_mark(folder: Path) -> str:
+def read_filled_mark(folder: Path) -> str:
     """Changes with every `announce`; 0.02 ms."""
     try:
         return (folder / TABLES / FILLED).read_text(encoding="utf-8")

@@ -23,8 +23,8 @@ from viewfinder.index.lance import Store
 from viewfinder.index.region_table import RegionTable
 from viewfinder.index.snapshot import Snapshot
 from viewfinder.index.vectors import VectorReader
-from viewfinder.pictures import Bad, Decoders, Outcome, Read
-from viewfinder.pictures.pacing import paced
+from viewfinder.pictures import BadFile, DecodedFile, Decoders, Outcome
+from viewfinder.pictures.pacing import pace_batches
 
 READ = 256
 """Pictures whose vectors are read at once: 24 MB of regions of the starter."""
@@ -37,11 +37,11 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Filled:
+class FillReport:
     """What a filling did: how many pictures got regions, and a file of each that could not, with the reason."""
 
     made: int = 0
-    left_out: tuple[Bad, ...] = ()
+    left_out: tuple[BadFile, ...] = ()
 
 
 def fill_regions(
@@ -51,7 +51,7 @@ def fill_regions(
     *,
     workers: int | None = None,
     progress: Progress = lambda done, total: None,
-) -> Filled:
+) -> FillReport:
     """Makes the regions of those of these pictures that have none, from the first of their files that serves.
 
     A picture is left out if all its files are gone, unreadable or another picture by now.
@@ -60,17 +60,17 @@ def fill_regions(
         DiskFull, LibraryError: what was acknowledged is kept.
     """
     there = {picture: [path for path in paths if os.path.lexists(path)] for picture, paths in files.items()}
-    gone = [Bad(Path((*files[picture], "")[0]), 0, 0, "gone") for picture, paths in there.items() if not paths]
+    gone = [BadFile(Path((*files[picture], "")[0]), 0, 0, "gone") for picture, paths in there.items() if not paths]
     wanted = {picture: [Path(path) for path in paths] for picture, paths in there.items() if paths}
     if not wanted:
-        return Filled(0, tuple(gone))
+        return FillReport(0, tuple(gone))
     with ExitStack() as stack:
         _await_turn(stack, table, wanted, progress)
         done = table.ids()
         run = _Run(table, encoder, {picture: paths for picture, paths in wanted.items() if picture not in done})
         filled = run.run(workers or os.cpu_count() or 1, progress)
         table.announce()
-    return Filled(filled.made, (*gone, *filled.left_out))
+    return FillReport(filled.made, (*gone, *filled.left_out))
 
 
 def _await_turn(
@@ -91,32 +91,32 @@ class _Run:
     def __init__(self, table: RegionTable, encoder: Encoder, files: Mapping[PictureId, Sequence[Path]]) -> None:
         self._table, self._encoder, self._files = table, encoder, files
         self._made = 0
-        self._bad: dict[PictureId, Bad] = {}
+        self._bad: dict[PictureId, BadFile] = {}
 
-    def run(self, workers: int, progress: Progress) -> Filled:
+    def run(self, workers: int, progress: Progress) -> FillReport:
         """All pictures by their first files, then those that failed by their second, and so on."""
         progress(0, len(self._files))
         todo, copy = [(picture, paths[0]) for picture, paths in self._files.items()], 0
         while todo:
             with Decoders(min(workers, len(todo)), fit=self._encoder.fit) as decoders:
                 outcomes = zip([picture for picture, _ in todo], decoders.decode(path for _, path in todo), strict=True)
-                for batch in paced(outcomes):
+                for batch in pace_batches(outcomes):
                     self._take(batch)
                     progress(self._made + len(self._bad), len(self._files))
             copy += 1
             todo = [(picture, self._files[picture][copy]) for picture in self._bad if copy < len(self._files[picture])]
-        return Filled(self._made, tuple(self._bad.values()))
+        return FillReport(self._made, tuple(self._bad.values()))
 
     def _take(self, batch: Sequence[tuple[PictureId, Outcome]]) -> None:
         """One batch: what can be read gets its regions in one commit."""
-        good: dict[PictureId, Read] = {}
+        good: dict[PictureId, DecodedFile] = {}
         for picture, outcome in batch:
             self._bad.pop(picture, None)
-            if isinstance(outcome, Read) and outcome.id == picture:
+            if isinstance(outcome, DecodedFile) and outcome.id == picture:
                 good[picture] = outcome
             else:
-                reason = outcome.reason if isinstance(outcome, Bad) else "another picture by now"
-                self._bad[picture] = Bad(outcome.path, outcome.size, outcome.mtime_ns, reason)
+                reason = outcome.reason if isinstance(outcome, BadFile) else "another picture by now"
+                self._bad[picture] = BadFile(outcome.path, outcome.size, outcome.mtime_ns, reason)
         if good:
             regions_brd = self._encoder.pictures([read.pixels for read in good.values()], regions=True).regions_brd
             assert regions_brd is not None, "every encoder gives regions when asked"
@@ -144,7 +144,7 @@ class StoredVectors:
 
         return snapshot.derived(f"with-regions-{self.raw_version}", look)
 
-    def fill(self, snapshot: Snapshot, progress: Progress | None = None) -> Filled:
+    def fill(self, snapshot: Snapshot, progress: Progress | None = None) -> FillReport:
         """Regions for all of these pictures; if any were made, the next snapshot knows."""
         rows = np.flatnonzero(~self.has_regions(snapshot)).tolist()
         files = {snapshot.ids[row]: snapshot.paths(row) for row in rows}

@@ -22,12 +22,12 @@ CODED = 512
 Tiles = Float32[np.ndarray, "_t r d _b"]
 
 
-def region_major(regions_nrd: Float[np.ndarray, "n r d"]) -> Float32[np.ndarray, "f d"]:
+def tile_regions(regions_nrd: Float[np.ndarray, "n r d"]) -> Float32[np.ndarray, "f d"]:
     """The flat layout of a block: its numbers in order, tile after tile; each tile is (r d b) (copies)."""
-    return laid_out([regions_nrd], *regions_nrd.shape)
+    return tile_batches([regions_nrd], *regions_nrd.shape)
 
 
-def laid_out(
+def tile_batches(
     batches: Iterable[Float[np.ndarray, "_ r d"]], pictures: int, regions: int, width: int
 ) -> Float32[np.ndarray, "f d"]:
     """`region_major` of pictures that pass by in batches of any size.
@@ -78,7 +78,7 @@ class RegionBlock:
     @staticmethod
     def of(regions_nrd: Float[np.ndarray, "n r d"]) -> RegionBlock:
         """The block of regions given picture by picture (copies)."""
-        return RegionBlock.mapped(region_major(regions_nrd), regions_nrd.shape[1])
+        return RegionBlock.mapped(tile_regions(regions_nrd), regions_nrd.shape[1])
 
     @staticmethod
     def mapped(flat_fd: Float32[np.ndarray, "f d"], regions: int) -> RegionBlock:

@@ -46,7 +46,7 @@ ImageFile = Callable[[str], Path]
 """The file of an image that a `Show` names."""
 
 
-class OnScreen(Sequence[Picture]):
+class ShownPictures(Sequence[Picture]):
     """Pictures that were shown and are still there, looked up when somebody wants them: few retrievers do."""
 
     def __init__(self, ids: Sequence[PictureId], gallery: Gallery, reads: Reads = NOTHING_MORE) -> None:
@@ -62,11 +62,11 @@ class OnScreen(Sequence[Picture]):
     def __getitem__(self, index: slice) -> Sequence[Picture]: ...
     def __getitem__(self, index: int | slice) -> Picture | Sequence[Picture]:
         if isinstance(index, slice):
-            return OnScreen(self._ids[index], self._gallery, self._reads)
+            return ShownPictures(self._ids[index], self._gallery, self._reads)
         return self._gallery.picture(self._ids[index], self._reads)
 
 
-def resolve(
+def resolve_turn(
     talk: Conversation, node: Node, gallery: Gallery, image_file: ImageFile = Path, reads: Reads = NOTHING_MORE
 ) -> ResolvedTurn:
     """The turn of a node with everything it refers to looked up; `reads` is what the retriever reads of pictures.
@@ -93,7 +93,7 @@ def resolve(
             values, text = _kept(attribute, pictures, gallery)
         case Answer(question, answer):
             values, text = _answered(question, answer, gallery)
-    shown = OnScreen(talk.node(node.parent).shown, gallery, reads)
+    shown = ShownPictures(talk.node(node.parent).shown, gallery, reads)
     if isinstance(turn, Like | Show) and reads.words and gallery.encoder.vocabulary is not None:
         changes, text = find_named_changes(text, _families(gallery))
     vocabulary = gallery.encoder.vocabulary
@@ -144,7 +144,7 @@ def _earlier(
     node = _moved_to(talk.node(number), talk)
     if isinstance(node.turn, Show):
         return (_own_picture(image_file(node.turn.pixels_ref), gallery, reads),)
-    return tuple(OnScreen(_ids_after(node), gallery, reads))
+    return tuple(ShownPictures(_ids_after(node), gallery, reads))
 
 
 def _moved_to(node: Node, talk: Conversation) -> Node:
@@ -161,7 +161,7 @@ def _ids_after(node: Node) -> Sequence[PictureId]:
 def _kept(attribute: str, pictures: tuple[Picture, ...], gallery: Gallery) -> tuple[dict[str, tuple[str, ...]], str]:
     """The value that most of the pictures share: by the catalogue if it has such a column, else by zero-shot tags."""
     columns = gallery.snapshot.columns()
-    column = attribute_named(attribute, columns)
+    column = find_attribute(attribute, columns)
     if column is not None:
         votes = [value for picture in pictures for value in picture.attributes.get(column, ())]
         if not votes:
@@ -169,7 +169,7 @@ def _kept(attribute: str, pictures: tuple[Picture, ...], gallery: Gallery) -> tu
         value = max(dict.fromkeys(votes), key=votes.count)
         return {column: (value,)}, value
     groups = tuple(group.name for group in gallery.tags.groups)
-    group = attribute_named(attribute, groups)
+    group = find_attribute(attribute, groups)
     if group is None:
         raise UnknownName(f"no attribute is called {attribute!r}; there are: {', '.join((*columns, *groups))}")
     vectors_kd = np.stack([picture.vectors["global"] for picture in pictures])
@@ -177,7 +177,7 @@ def _kept(attribute: str, pictures: tuple[Picture, ...], gallery: Gallery) -> tu
     return {}, gallery.tags.group(group).tags[int(mean_t.argmax())].phrase
 
 
-def attribute_named(wanted: str, names: Sequence[str]) -> str | None:
+def find_attribute(wanted: str, names: Sequence[str]) -> str | None:
     """The attribute a user means: the same letters, else the one name that contains them (colour -> baseColour)."""
     plain = {name: name.casefold().replace("color", "colour").replace("_", "").replace(" ", "") for name in names}
     asked = wanted.casefold().replace("color", "colour").replace("_", "").replace(" ", "")

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from viewfinder.conversation import PictureId
-from viewfinder.index.chances import Match, Verdict, match_of, verdict_of
+from viewfinder.index.chances import Match, Verdict, judge_match, judge_result
 from viewfinder.index.gallery import Gallery, Scores
 from viewfinder.retrievers import Query
 
@@ -76,7 +76,7 @@ class Hits(Sequence[Hit]):
         }
 
 
-class View:
+class Ranking:
     """A collection as a query orders it. It holds a number a picture, so it is for the moment, not to be kept.
 
     `allowed_n`: the pictures that meet the filters, None where there are none. `adapters`: which turns the retriever
@@ -107,7 +107,7 @@ class View:
     def verdict(self) -> Verdict:
         """Is what was asked for here at all?"""
         best = self.best(1)
-        return verdict_of(self.scores.chance_of(self._score(int(best[0]))) if len(best) else None)
+        return judge_result(self.scores.chance_of(self._score(int(best[0]))) if len(best) else None)
 
     def best(self, count: int) -> Int[np.ndarray, " k"]:
         """Rows of the best pictures, ties by id; none while nothing is looked for."""
@@ -126,7 +126,7 @@ class View:
                 id=snapshot.ids[row],
                 path=_existing(snapshot.paths(row)),
                 score=self._score(row),
-                match=match_of(self.scores.chance_of(self._score(row))),
+                match=judge_match(self.scores.chance_of(self._score(row))),
             )
             for rank, row in enumerate(self.best(start + count)[start:].tolist(), start=start + 1)
         )

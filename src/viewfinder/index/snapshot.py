@@ -34,16 +34,16 @@ from viewfinder.errors import LibraryError, NotALibrary
 from viewfinder.index.columns import (
     AttributeColumn,
     StoredColumns,
-    columns_of,
+    build_columns,
     find_column,
     save_columns,
-    year_and_month,
+    split_date,
 )
 from viewfinder.index.lance import PICTURES, SPACES, Store
 from viewfinder.index.names import to_file_name
-from viewfinder.index.region_table import filled_mark
+from viewfinder.index.region_table import read_filled_mark
 from viewfinder.index.rows import PictureRow, TextLists, pictures_from_arrow, unpack_text
-from viewfinder.index.tables import versions_folder
+from viewfinder.index.tables import versions_path
 
 FORMAT = 1
 """Raised when the files of a snapshot change their meaning: older ones are then rebuilt."""
@@ -99,7 +99,7 @@ class Snapshot:
         """Width, height, format, bytes, captured, year, month, camera, folder; None where unknown."""
         facts = {name: self._table[name][row].as_py() for name in ("width", "height", "format", "bytes")}
         captured, camera = (self._table[name][row].as_py() for name in ("captured", "camera"))
-        year, month = year_and_month(captured)
+        year, month = split_date(captured)
         folder = Path(self.paths(row)[0]).parent.name
         return {
             **facts,
@@ -138,7 +138,7 @@ class Snapshot:
         try:
             return self._columns[found]
         except OSError:  # a later process removed the folder; what is mapped of it is still whole
-            self._columns = columns_of(pictures_from_arrow(self._table))
+            self._columns = build_columns(pictures_from_arrow(self._table))
             return self._columns[found]
 
     @cached_property
@@ -185,7 +185,7 @@ class Snapshot:
         return array
 
 
-def generation(folder: Path, space: str) -> str:
+def read_generation(folder: Path, space: str) -> str:
     """Which state of the tables on disk a snapshot of this space must show; changes with every write. 0.1 ms.
 
     The vectors' own table is left out on purpose: each write to it is followed by one to `pictures` or
@@ -194,10 +194,10 @@ def generation(folder: Path, space: str) -> str:
     Raises:
         NotALibrary: there are no tables.
     """
-    marks = [_newest_version(versions_folder(folder, table)) for table in (PICTURES, SPACES)]
+    marks = [_newest_version(versions_path(folder, table)) for table in (PICTURES, SPACES)]
     if None in marks:
         raise NotALibrary(f"{folder} holds no library: check the path, or make one there with `viewfinder add`")
-    return f"{FORMAT}:{':'.join(map(str, marks))}:{filled_mark(folder)}:{space}"
+    return f"{FORMAT}:{':'.join(map(str, marks))}:{read_filled_mark(folder)}:{space}"
 
 
 def _folder_name(mark: str) -> str:
@@ -208,13 +208,13 @@ def _folder_name(mark: str) -> str:
     return "-".join(half.hexdigest() for half in halves)
 
 
-def load(folder: Path, space: str) -> Snapshot:
+def load_snapshot(folder: Path, space: str) -> Snapshot:
     """The present snapshot of a space: mapped if there is one, else built (which takes Lance, and seconds).
 
     Raises:
         NotALibrary, UnknownName, LibraryError: no library, no such space, or tables that cannot be read.
     """
-    mark = generation(folder, space)
+    mark = read_generation(folder, space)
     home = folder / "snapshots" / _folder_name(mark)
     try:
         return _open(home, space, mark)
@@ -223,19 +223,19 @@ def load(folder: Path, space: str) -> Snapshot:
     try:
         contents = _read_store(folder, space)
     except LibraryError:
-        if generation(folder, space) == mark:
+        if read_generation(folder, space) == mark:
             raise
-        return load(folder, space)  # a writer replaced the tables under our eyes
+        return load_snapshot(folder, space)  # a writer replaced the tables under our eyes
     try:
         _write(home, contents)
         _remove_old(home)
         return _open(home, space, mark)
     except (OSError, ValueError, KeyError):  # read-only, full, or swept away by another process
-        columns = columns_of(contents.rows)
+        columns = build_columns(contents.rows)
         return Snapshot(contents.matrix_nd, contents.table, columns, space=space, generation=mark, folder=None)
 
 
-def load_built(folder: Path, mark: str) -> Snapshot | None:
+def load_built_snapshot(folder: Path, mark: str) -> Snapshot | None:
     """The snapshot of this generation, now or as it was; None where there is none (any more)."""
     try:
         return _open(folder / "snapshots" / _folder_name(mark), mark.split(":", 4)[4], mark)
@@ -288,7 +288,7 @@ def _write(home: Path, contents: _Contents) -> None:
     building.mkdir(parents=True)
     try:
         np.save(building / "matrix.npy", contents.matrix_nd)
-        save_columns(building, columns_of(contents.rows))
+        save_columns(building, build_columns(contents.rows))
         table = contents.table
         with (
             pa.OSFile(str(building / "pictures.arrow"), "wb") as sink,

@@ -43,7 +43,7 @@ class Tables:
 
     def has(self, name: str) -> bool:
         """Whether the table has a first version (a writer may have been killed before it)."""
-        return any(versions_folder(self.folder, name).glob("*.manifest"))
+        return any(versions_path(self.folder, name).glob("*.manifest"))
 
     def column(self, name: str, column: str) -> list[str]:
         """One column of texts, in no order."""
@@ -52,7 +52,7 @@ class Tables:
 
     def delete_where(self, name: str, column: str, values: Sequence[str]) -> None:
         """Removes the rows that have one of these values."""
-        for clause in clauses(column, values):
+        for clause in sql_clauses(column, values):
             self.open(name).delete(clause)
 
     @contextmanager
@@ -61,15 +61,15 @@ class Tables:
         try:
             yield
         except (OSError, RuntimeError) as error:
-            raise translated(error, self.folder) from error
+            raise translate_error(error, self.folder) from error
         except ValueError as error:
             if "was not found" in str(error) or "LanceError" in str(error):
-                raise translated(error, self.folder) from error
+                raise translate_error(error, self.folder) from error
             raise
 
 
 @contextmanager
-def held(lock: FileLock, folder: Path, timeout: float, busy: str) -> Iterator[None]:
+def hold_lock(lock: FileLock, folder: Path, timeout: float, busy: str) -> Iterator[None]:
     """Holds a lock of a library, as often as one likes; `busy` says what another process does that has it.
 
     Raises:
@@ -82,19 +82,19 @@ def held(lock: FileLock, folder: Path, timeout: float, busy: str) -> Iterator[No
             f"another process is {busy} and did not finish within {timeout:g} s: wait for it, then try again"
         ) from None
     except OSError as error:
-        raise translated(error, folder) from error
+        raise translate_error(error, folder) from error
     try:
         yield
     finally:
         lock.release()
 
 
-def versions_folder(folder: Path, name: str) -> Path:
+def versions_path(folder: Path, name: str) -> Path:
     """Where Lance keeps the manifests of a table: one file a version."""
     return folder / TABLES / f"{name}.lance" / "_versions"
 
 
-def translated(error: Exception, folder: Path) -> LibraryError:
+def translate_error(error: Exception, folder: Path) -> LibraryError:
     """What to tell a user about an error of Lance, of Arrow, or of the operating system."""
     text = " ".join(str(error).split())
     full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
@@ -110,7 +110,7 @@ def check_ids(ids: Sequence[str]) -> None:
         raise ValueError(f"picture {twice[0]!r} comes twice in one batch")
 
 
-def clauses(column: str, values: Sequence[str]) -> Iterator[str]:
+def sql_clauses(column: str, values: Sequence[str]) -> Iterator[str]:
     """SQL filters `column IN (...)`, `BATCH` values at a time."""
     for start in range(0, len(values), BATCH):
         literals = ", ".join("'" + value.replace("'", "''") + "'" for value in values[start : start + BATCH])

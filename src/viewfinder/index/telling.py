@@ -10,7 +10,7 @@ MOST_NAMED = 5
 """Rejected pictures that are told one by one; more are only counted."""
 
 
-def described(  # noqa: PLR0911 (one line a kind of turn)
+def describe_turn(  # noqa: PLR0911 (one line a kind of turn)
     turn: Turn, shown: Sequence[PictureId] = (), *, own_image: str | None = None
 ) -> str:
     """A turn in a few words; `shown` is what was on the screen when it was said.

@@ -33,13 +33,13 @@ def vectors_to_arrow(ids: Sequence[str], matrix_nd: Float[np.ndarray, "n d"], wi
     return pa.Table.from_arrays([pa.array(list(ids), pa.string()), vectors], schema=vectors_schema(width))
 
 
-def halved(matrix_nd: Float[np.ndarray, "n d"]) -> Float16[np.ndarray, "n d"]:
+def to_half_precision(matrix_nd: Float[np.ndarray, "n d"]) -> Float16[np.ndarray, "n d"]:
     """In half precision; what is too large for it becomes the largest number it has, 65,504."""
     most = float(np.finfo(np.float16).max)
     return np.asarray(np.clip(matrix_nd, -most, most), np.float16)
 
 
-def sorted_vectors(table: Any, width: int, known: set[str]) -> tuple[list[str], Float16[np.ndarray, "n d"]]:
+def sort_vectors(table: Any, width: int, known: set[str]) -> tuple[list[str], Float16[np.ndarray, "n d"]]:
     """Ids and vectors of the known pictures, in id order."""
     ids = table["id"].to_pylist()
     matrix_nd = _matrix(table, width)

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from viewfinder.retrievers import Query
 
 
-def explained(query: Query, shares_p: Float[np.ndarray, " parts"]) -> dict[str, Any]:
+def explain_turns(query: Query, shares_p: Float[np.ndarray, " parts"]) -> dict[str, Any]:
     """The shares of one hit's score as JSON: per turn, what it said and what it added."""
     turns: dict[int, dict[str, Any]] = {}
     for part, share in zip(query.parts, shares_p, strict=True):
@@ -27,7 +27,7 @@ def explained(query: Query, shares_p: Float[np.ndarray, " parts"]) -> dict[str, 
     }
 
 
-def looked_at(
+def explain_regions(
     query: Query,
     shares_p: Float[np.ndarray, " parts"],
     attention_pr: Float[np.ndarray, "parts r"],
@@ -41,13 +41,18 @@ def looked_at(
     return {
         "boxes": [[round(edge, 3) for edge in box] for box in boxes_r4.tolist()],
         "slots": [
-            {"said": part.label, "turn": part.turn, "weights": thousandths(weights_r), "adds": round(float(share), 4)}
+            {
+                "said": part.label,
+                "turn": part.turn,
+                "weights": round_to_thousandths(weights_r),
+                "adds": round(float(share), 4),
+            }
             for part, weights_r, share in zip(query.parts, attention_pr, shares_p, strict=True)
         ],
     }
 
 
-def thousandths(weights_r: Float[np.ndarray, " r"]) -> list[float]:
+def round_to_thousandths(weights_r: Float[np.ndarray, " r"]) -> list[float]:
     """Weights that add up to 1 with 3 decimals, still adding up to 1: the largest remainders are rounded up.
 
     >>> thousandths(np.array([1 / 3, 1 / 3, 1 / 3]))

@@ -2,27 +2,27 @@
 
 from viewfinder.pictures.decode import AtMost, Decoded, Facts, Fit, Limits, Stretch, decode
 from viewfinder.pictures.identity import picture_id
-from viewfinder.pictures.sandbox import Bad, Decoders, Outcome, Read, decode_one
-from viewfinder.pictures.scan import Found, Scan, Unreadable, scan
-from viewfinder.pictures.thumbnails import thumbnail
+from viewfinder.pictures.sandbox import BadFile, DecodedFile, Decoders, Outcome, decode_one
+from viewfinder.pictures.scan import FoundFile, Scan, UnreadablePlace, scan
+from viewfinder.pictures.thumbnails import load_thumbnail
 
 __all__ = [
     "AtMost",
-    "Bad",
+    "BadFile",
     "Decoded",
     "Decoders",
     "Facts",
     "Fit",
-    "Found",
+    "FoundFile",
     "Limits",
     "Outcome",
-    "Read",
+    "DecodedFile",
     "Scan",
     "Stretch",
-    "Unreadable",
+    "UnreadablePlace",
     "decode",
     "decode_one",
     "picture_id",
     "scan",
-    "thumbnail",
+    "load_thumbnail",
 ]

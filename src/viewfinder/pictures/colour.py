@@ -12,7 +12,7 @@ _PLAIN = frozenset({"L", "LA", "RGB", "RGBA", "CMYK", "LAB"})
 _SPACES = {"L": "GRAY", "RGB": "RGB", "CMYK": "CMYK", "LAB": "Lab"}
 
 
-def eight_bit(image: Image.Image) -> Image.Image:
+def to_eight_bit(image: Image.Image) -> Image.Image:
     """The picture in one of the modes L, LA, RGB, RGBA, CMYK, LAB; 16 bits are scaled, not clipped.
 
     32-bit modes have no agreed white: their brightest value becomes white, zero and below black.

@@ -109,38 +109,38 @@ def decode(data: bytes, *, limits: Limits, fit: Fit) -> Decoded:
     if not data:
         raise PictureError("empty file")
     if len(data) > limits.max_bytes:
-        raise PictureError(too_large(len(data), limits))
+        raise PictureError(explain_too_large(len(data), limits))
     try:
         with _without_pillows_limit():
             return _decode(data, limits, fit)
     except PictureError:
         raise
     except MemoryError:
-        raise PictureError(too_hungry(limits)) from None
+        raise PictureError(explain_too_hungry(limits)) from None
     except Exception as error:  # Pillow's readers raise whatever a damaged file makes of them
         raise PictureError(_reason(error, data)) from error
 
 
-def too_large(size: int, limits: Limits) -> str:
+def explain_too_large(size: int, limits: Limits) -> str:
     """Why a file of `size` bytes is not even read."""
     return f"too large: {size / 1e6:.0f} MB is over the limit of {limits.max_bytes / 1e6:.0f} MB"
 
 
-def too_hungry(limits: Limits) -> str:
+def explain_too_hungry(limits: Limits) -> str:
     """Why a picture is given up for want of memory."""
     return f"needs more memory than the limit of {limits.memory_bytes / 1e9:g} GB"
 
 
 def _decode(data: bytes, limits: Limits, fit: Fit) -> Decoded:
-    announced = signatures.format_of(data)
+    announced = signatures.detect_format(data)
     if announced is None:
-        raise PictureError(f"not a picture (starts with {signatures.opening(data)})")
+        raise PictureError(f"not a picture (starts with {signatures.show_first_bytes(data)})")
     if announced == "RAW" or (announced == "TIFF" and optional.is_camera_raw(data)):
         return _developed(data, limits, fit)
-    if announced == "WEBP" and (canvas := signatures.webp_canvas(data)):
+    if announced == "WEBP" and (canvas := signatures.read_webp_canvas(data)):
         _check_pixels(canvas, limits)
     if announced == "HEIF":
-        optional.allow_heif()
+        optional.register_heif()
     with Image.open(BytesIO(data), formats=(announced,)) as image:
         _check_pixels(image.size, limits)
         width, height = image.size
@@ -148,13 +148,13 @@ def _decode(data: bytes, limits: Limits, fit: Fit) -> Decoded:
         image.draft(None, (_DRAFT * target[0], _DRAFT * target[1]))
         image.load()
         notes = image.getexif()  # after load: in PNG it may come last, and TIFF has turned itself
-        turn = exif.orientation(notes)
+        turn = exif.read_orientation(notes)
         facts = Facts(
             *((height, width) if turn >= 5 else (width, height)),
             format="JPEG" if image.format == "MPO" else image.format or "",
             bytes=len(data),
-            captured=exif.captured(notes),
-            camera=exif.camera(notes),
+            captured=exif.read_capture_date(notes),
+            camera=exif.read_camera(notes),
         )
         return Decoded(_pixels(image, target, turn), facts)
 
@@ -162,7 +162,7 @@ def _decode(data: bytes, limits: Limits, fit: Fit) -> Decoded:
 def _pixels(image: Image.Image, target: tuple[int, int], turn: int) -> NDArray[np.uint8]:
     """Small first: colours and turning then cost nothing, and none of the three minds the order."""
     profile = image.info.get("icc_profile")
-    small = colour.eight_bit(image).resize(target, Image.Resampling.BICUBIC, reducing_gap=_GAP)
+    small = colour.to_eight_bit(image).resize(target, Image.Resampling.BICUBIC, reducing_gap=_GAP)
     plain = colour.to_srgb_on_white(small, profile)
     upright = plain.transpose(_TURNS[turn]) if turn in _TURNS else plain
     return np.array(upright)
@@ -170,7 +170,7 @@ def _pixels(image: Image.Image, target: tuple[int, int], turn: int) -> NDArray[n
 
 def _developed(data: bytes, limits: Limits, fit: Fit) -> Decoded:
     """A camera's raw file, through LibRaw, which also turns it upright."""
-    with optional.raw(data) as raw:
+    with optional.open_raw(data) as raw:
         _check_pixels((raw.width, raw.height), limits)
         target = fit.target(raw.width, raw.height)
         image = raw.develop(half=min(raw.width // target[0], raw.height // target[1]) >= 2 * _DRAFT)
@@ -185,7 +185,7 @@ def _check_pixels(size: tuple[int, int], limits: Limits) -> None:
 
 
 def _reason(error: Exception, data: bytes) -> str:
-    format_name = signatures.format_of(data)
+    format_name = signatures.detect_format(data)
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
     if isinstance(error, UnidentifiedImageError) or "could not create decoder" in text:  # the latter: WebP
         return f"truncated or damaged {format_name}"

@@ -10,7 +10,7 @@ from PIL import ExifTags, Image
 _LONGEST_NAME = 100
 
 
-def captured(exif: Image.Exif) -> str | None:
+def read_capture_date(exif: Image.Exif) -> str | None:
     """DateTimeOriginal, else DateTime, as ISO 8601 in the camera's own time; None if absent or nonsense."""
     for value in (_details(exif).get(ExifTags.Base.DateTimeOriginal), exif.get(ExifTags.Base.DateTime)):
         try:
@@ -20,14 +20,14 @@ def captured(exif: Image.Exif) -> str | None:
     return None
 
 
-def camera(exif: Image.Exif) -> str | None:
+def read_camera(exif: Image.Exif) -> str | None:
     """Maker and model, the maker not twice ("Canon", "Canon EOS 5D" is "Canon EOS 5D"); None if unknown."""
     make, model = _text(exif.get(ExifTags.Base.Make)), _text(exif.get(ExifTags.Base.Model))
     name = model if model.lower().startswith(make.lower()) else f"{make} {model}"
     return (name.strip() or make)[:_LONGEST_NAME] or None
 
 
-def orientation(exif: Image.Exif) -> int:
+def read_orientation(exif: Image.Exif) -> int:
     """1 to 8 as EXIF numbers them; 1 (upright) for anything else."""
     value = exif.get(ExifTags.Base.Orientation, 1)
     return value if isinstance(value, int) and 1 <= value <= 8 else 1

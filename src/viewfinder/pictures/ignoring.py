@@ -13,12 +13,12 @@ _LITTER = frozenset({"__MACOSX", "Thumbs.db", "@eaDir"})
 
 
 @dataclass(frozen=True)
-class Rules:
+class IgnoreRules:
     """The ignore files that hold in a folder: each with the folder it lies in, the outermost first."""
 
     files: tuple[tuple[str, GitIgnoreSpec], ...] = ()
 
-    def entering(self, folder: str) -> Rules:
+    def entering(self, folder: str) -> IgnoreRules:
         """The rules inside `folder`: these, and those of its own ignore file if it has one.
 
         Raises:
@@ -29,7 +29,7 @@ class Rules:
             text = Path(folder, IGNORE_FILE).read_text(encoding="utf-8-sig", errors="surrogateescape")
         except (FileNotFoundError, NotADirectoryError):
             return self
-        return Rules((*self.files, (folder, GitIgnoreSpec.from_lines(text.splitlines()))))
+        return IgnoreRules((*self.files, (folder, GitIgnoreSpec.from_lines(text.splitlines()))))
 
     def ignore(self, path: str, *, folder: bool) -> bool:
         """Whether a file or folder is passed over; as in git, the innermost file with an opinion decides."""

@@ -16,7 +16,7 @@ from viewfinder.pictures import exif
 _NEW_SUBFILE_TYPE, _SUB_IFDS, _DNG_VERSION = 254, 330, 50706  # TIFF and DNG tags
 
 
-def allow_heif() -> None:
+def register_heif() -> None:
     """Lets Pillow read HEIC from now on.
 
     Raises:
@@ -37,7 +37,7 @@ def is_camera_raw(data: bytes) -> bool:
 
 
 @dataclass(frozen=True)
-class Raw:
+class RawFile:
     """An opened raw file; width and height are upright."""
 
     width: int
@@ -52,7 +52,7 @@ class Raw:
 
 
 @contextmanager
-def raw(data: bytes) -> Iterator[Raw]:
+def open_raw(data: bytes) -> Iterator[RawFile]:
     """Opens a raw file.
 
     Raises:
@@ -71,7 +71,7 @@ def raw(data: bytes) -> Iterator[Raw]:
         turned = sizes.flip in (5, 6)
         width, height = (sizes.height, sizes.width) if turned else (sizes.width, sizes.height)
         notes = _tiff_notes(data)
-        yield Raw(width, height, exif.captured(notes), exif.camera(notes), opened)
+        yield RawFile(width, height, exif.read_capture_date(notes), exif.read_camera(notes), opened)
 
 
 def _words(error: Exception) -> str:

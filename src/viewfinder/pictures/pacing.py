@@ -16,7 +16,7 @@ SECONDS = 1.5
 """Work between two commits, as far as that can be foretold, against some 60 ms a commit."""
 
 
-def paced(items: Iterator[Item]) -> Iterator[list[Item]]:
+def pace_batches(items: Iterator[Item]) -> Iterator[list[Item]]:
     """Batches of `items`; how long the caller is at work with one decides how many the next has."""
     size, started = FIRST, monotonic()
     while batch := list(islice(items, size)):

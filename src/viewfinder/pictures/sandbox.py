@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from viewfinder.errors import PictureError, ViewfinderError
 from viewfinder.pictures.decode import Facts, Fit, Limits, Stretch
-from viewfinder.pictures.worker import READY, request
+from viewfinder.pictures.worker import READY, pack_request
 
 IN_FLIGHT = 4
 """Pictures that a worker holds at once: read ahead, being decoded, or waiting to be taken."""
@@ -50,7 +50,7 @@ _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOC_AREN
 
 
 @dataclass(frozen=True, eq=False)
-class Read:
+class DecodedFile:
     """A picture: pixels (height, width, 3), upright sRGB; size in bytes, `id` the hash of the content."""
 
     path: Path
@@ -62,7 +62,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Bad:
+class BadFile:
     """A file that did not become a picture, and why."""
 
     path: Path
@@ -71,7 +71,7 @@ class Bad:
     reason: str
 
 
-Outcome = Read | Bad
+Outcome = DecodedFile | BadFile
 
 
 class Decoders:
@@ -135,7 +135,7 @@ class Decoders:
     def _feed(self, run: _Run) -> None:
         """Draws paths into the window and hands them to the workers with the least to do."""
         for path in islice(run.paths, self._count * IN_FLIGHT - len(run.order)):
-            job = _Job(Path(path), request(os.path.abspath(path), run.fit, run.limits))  # noqa: PTH100
+            job = _Job(Path(path), pack_request(os.path.abspath(path), run.fit, run.limits))  # noqa: PTH100
             run.order.append(job)
             run.waiting.append(job)
         while run.waiting and (worker := self._free_for(run.waiting[0])):
@@ -208,7 +208,7 @@ class Decoders:
             self._workers.remove(worker)
 
 
-def decode_one(path: Path, fit: Fit, limits: Limits = Limits()) -> Read:  # noqa: B008 (frozen)
+def decode_one(path: Path, fit: Fit, limits: Limits = Limits()) -> DecodedFile:  # noqa: B008 (frozen)
     """One picture, through a worker that is kept for later calls; for several threads at the same time.
 
     Raises:
@@ -220,7 +220,7 @@ def decode_one(path: Path, fit: Fit, limits: Limits = Limits()) -> Read:  # noqa
         (outcome,) = decoders._decode([path], fit, limits)
     finally:
         idle.put(decoders)
-    if isinstance(outcome, Bad):
+    if isinstance(outcome, BadFile):
         raise PictureError(outcome.reason)
     return outcome
 
@@ -254,7 +254,7 @@ class _Job:
             size, mtime_ns = status.st_size, status.st_mtime_ns
         except OSError:
             size, mtime_ns = 0, 0
-        self.outcome = Bad(self.path, size, mtime_ns, reason)
+        self.outcome = BadFile(self.path, size, mtime_ns, reason)
 
 
 @dataclass
@@ -331,9 +331,9 @@ class _Worker:
     def _outcome(self, path: Path, header: dict[str, Any]) -> Outcome:
         size, mtime_ns = int(header["size"]), int(header["mtime_ns"])
         if "reason" in header:
-            return Bad(path, size, mtime_ns, str(header["reason"]))
+            return BadFile(path, size, mtime_ns, str(header["reason"]))
         pixels = np.frombuffer(bytearray(self.pipe.recv_bytes()), np.uint8).reshape(header["shape"])
-        return Read(path, str(header["id"]), size, mtime_ns, pixels, Facts(**header["facts"]))
+        return DecodedFile(path, str(header["id"]), size, mtime_ns, pixels, Facts(**header["facts"]))
 
     def end(self) -> None:
         """Kills the process and waits for it, unless a dead disk holds it in the kernel."""

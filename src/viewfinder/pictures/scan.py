@@ -10,7 +10,7 @@ from pathlib import Path
 
 from viewfinder.errors import BadInput
 from viewfinder.pictures import signatures
-from viewfinder.pictures.ignoring import Rules, is_library
+from viewfinder.pictures.ignoring import IgnoreRules, is_library
 
 EXTENSIONS = frozenset(
     [
@@ -40,7 +40,7 @@ EXTENSIONS = frozenset(
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundFile:
     """A file that says it is a picture; size in bytes."""
 
     path: Path
@@ -49,7 +49,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Unreadable:
+class UnreadablePlace:
     """A place that could not be looked into; `path` can be printed, whatever its bytes."""
 
     path: Path
@@ -61,8 +61,8 @@ class Scan:
     """What lies under `roots` (absolute, links kept): sorted by path, each path once."""
 
     roots: tuple[Path, ...]
-    files: tuple[Found, ...]
-    unreadable: tuple[Unreadable, ...]
+    files: tuple[FoundFile, ...]
+    unreadable: tuple[UnreadablePlace, ...]
 
 
 def scan(roots: Sequence[Path]) -> Scan:
@@ -87,7 +87,7 @@ def scan(roots: Sequence[Path]) -> Scan:
     )
 
 
-def printable(path: str | Path) -> Path:
+def printable_path(path: str | Path) -> Path:
     """The path with the bytes that are not UTF-8 written as \\xNN, so that it can be printed and stored."""
     return Path(os.fsencode(path).decode("utf-8", errors="backslashreplace"))
 
@@ -96,7 +96,7 @@ def _absolute(root: Path) -> Path:
     """A root as the user wrote it, from / on; links stay, except where ".." would step over them."""
     place = Path(root).expanduser()
     if not place.exists():
-        raise BadInput(f"no such folder or file: {printable(place)}; check the spelling, or quote the name")
+        raise BadInput(f"no such folder or file: {printable_path(place)}; check the spelling, or quote the name")
     return place.resolve() if ".." in place.parts else place.absolute()
 
 
@@ -104,10 +104,10 @@ def _absolute(root: Path) -> Path:
 class _Walk:
     """One scan under way."""
 
-    files: dict[str, Found] = field(default_factory=dict)
-    unreadable: dict[str, Unreadable] = field(default_factory=dict)
+    files: dict[str, FoundFile] = field(default_factory=dict)
+    unreadable: dict[str, UnreadablePlace] = field(default_factory=dict)
     entered: set[tuple[int, int]] = field(default_factory=set)
-    links: list[tuple[str, Rules]] = field(default_factory=list)
+    links: list[tuple[str, IgnoreRules]] = field(default_factory=list)
 
     def root(self, path: str) -> None:
         if not Path(path).is_dir():
@@ -115,7 +115,7 @@ class _Walk:
         elif is_library(path):
             self._report(path, "this is a viewfinder library, not a folder of pictures")
         else:
-            self._tree(path, Rules())
+            self._tree(path, IgnoreRules())
 
     def linked_folders(self) -> None:
         """Folders behind links, after all others: a folder's own name wins over names that lead to it."""
@@ -125,7 +125,7 @@ class _Walk:
             for path, rules in wave:
                 self._tree(path, rules)
 
-    def _tree(self, top: str, rules: Rules) -> None:
+    def _tree(self, top: str, rules: IgnoreRules) -> None:
         pending = [(top, rules)]
         while pending:
             folder, outer = pending.pop()
@@ -134,7 +134,7 @@ class _Walk:
             except OSError as error:
                 self._report(folder, _reason(error))
 
-    def _folder(self, folder: str, outer: Rules) -> list[tuple[str, Rules]]:
+    def _folder(self, folder: str, outer: IgnoreRules) -> list[tuple[str, IgnoreRules]]:
         """Takes a folder's files; returns the folders in it that are to be entered."""
         status = os.stat(folder)  # noqa: PTH116
         if (status.st_dev, status.st_ino) in self.entered or is_library(folder):
@@ -145,7 +145,7 @@ class _Walk:
             entries = sorted(listing, key=lambda entry: entry.name)
         return list(self._below(entries, rules))
 
-    def _below(self, entries: Sequence[os.DirEntry[str]], rules: Rules) -> Iterator[tuple[str, Rules]]:
+    def _below(self, entries: Sequence[os.DirEntry[str]], rules: IgnoreRules) -> Iterator[tuple[str, IgnoreRules]]:
         for entry in entries:
             try:
                 is_folder = entry.is_dir()
@@ -163,7 +163,7 @@ class _Walk:
             else:
                 yield entry.path, rules
 
-    def _rules(self, folder: str, outer: Rules) -> Rules:
+    def _rules(self, folder: str, outer: IgnoreRules) -> IgnoreRules:
         try:
             return outer.entering(folder)
         except (OSError, ValueError) as error:
@@ -181,7 +181,7 @@ class _Walk:
             if not entry.is_file():
                 return False
             with open(entry.path, "rb") as file:  # noqa: PTH123
-                return signatures.format_of(file.read(signatures.LONGEST)) is not None
+                return signatures.detect_format(file.read(signatures.LONGEST)) is not None
         except OSError as error:
             self._report(entry.path, _reason(error))
             return False
@@ -200,10 +200,10 @@ class _Walk:
         elif not _is_utf8(path):
             self._report(path, "the file's name is not valid UTF-8: rename it")
         else:
-            self.files[path] = Found(Path(path), status.st_size, status.st_mtime_ns)
+            self.files[path] = FoundFile(Path(path), status.st_size, status.st_mtime_ns)
 
     def _report(self, path: str, reason: str) -> None:
-        self.unreadable[path] = Unreadable(printable(path), reason)
+        self.unreadable[path] = UnreadablePlace(printable_path(path), reason)
 
 
 def _is_utf8(name: str) -> bool:

@@ -23,7 +23,7 @@ LONGEST = 64
 """Bytes that `format_of` may look at."""
 
 
-def format_of(data: bytes) -> str | None:
+def detect_format(data: bytes) -> str | None:
     """The format that the first bytes announce (a name as Pillow has it, or "HEIF", "RAW"), or None.
 
     Camera files built on TIFF (DNG, NEF, ARW) announce "TIFF" here; only their tags tell them apart.
@@ -42,7 +42,7 @@ def format_of(data: bytes) -> str | None:
     return next((name for start, name in _STARTS if data.startswith(start)), None)
 
 
-def webp_canvas(data: bytes) -> tuple[int, int] | None:
+def read_webp_canvas(data: bytes) -> tuple[int, int] | None:
     """Width and height that a WebP file claims: libwebp allocates its canvas before one can ask Pillow."""
     kind = data[12:16]
     if len(data) < 30:
@@ -58,7 +58,7 @@ def webp_canvas(data: bytes) -> tuple[int, int] | None:
     return None
 
 
-def opening(data: bytes) -> str:
+def show_first_bytes(data: bytes) -> str:
     """The first bytes as something a person can read in a message."""
     start = data[:16]
     if all(32 <= byte < 127 or byte in b"\r\n\t" for byte in start):

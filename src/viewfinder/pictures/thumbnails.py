@@ -11,8 +11,8 @@ from PIL import Image
 
 from viewfinder.errors import PictureError
 from viewfinder.pictures.decode import AtMost
-from viewfinder.pictures.sandbox import Read, decode_one
-from viewfinder.pictures.scan import printable
+from viewfinder.pictures.sandbox import DecodedFile, decode_one
+from viewfinder.pictures.scan import printable_path
 
 PLACEHOLDER = 16
 """The size of the copy that stands for a picture while it is being loaded."""
@@ -24,7 +24,7 @@ _QUALITY = 85
 _PLACEHOLDER_QUALITY = 50
 
 
-def thumbnail(path: Path, picture_id: str, cache: Path, *, longest: int = 320) -> bytes:
+def load_thumbnail(path: Path, picture_id: str, cache: Path, *, longest: int = 320) -> bytes:
     """The file of a picture's copy, its longer side at most `longest` pixels, from the cache or made now.
 
     What is made is kept with a placeholder, if there is room for them: a full disk hides no pictures.
@@ -32,26 +32,26 @@ def thumbnail(path: Path, picture_id: str, cache: Path, *, longest: int = 320) -
     Raises:
         PictureError: the file is no longer there, is no picture, or is another picture by now.
     """
-    place = place_of(cache, picture_id, longest)
+    place = thumbnail_path(cache, picture_id, longest)
     with suppress(OSError):
         return place.read_bytes()
     picture = decode_one(path, AtMost(longest))
     if picture.id != picture_id:
-        raise PictureError(f"{printable(path.name)} has changed since it was added: add it again")
-    keep_copies(picture, cache, sizes=(longest, PLACEHOLDER))
-    return small_copy(picture, longest)
+        raise PictureError(f"{printable_path(path.name)} has changed since it was added: add it again")
+    cache_thumbnails(picture, cache, sizes=(longest, PLACEHOLDER))
+    return encode_thumbnail(picture, longest)
 
 
-def keep_copies(picture: Read, cache: Path, *, sizes: tuple[int, ...]) -> None:
+def cache_thumbnails(picture: DecodedFile, cache: Path, *, sizes: tuple[int, ...]) -> None:
     """Puts copies of a decoded picture into the cache, where there is room and no such copy."""
     for longest in sizes:
-        place = place_of(cache, picture.id, longest)
+        place = thumbnail_path(cache, picture.id, longest)
         if not place.exists():
             with suppress(OSError):
-                _write_whole(place, small_copy(picture, longest))
+                _write_whole(place, encode_thumbnail(picture, longest))
 
 
-def small_copy(picture: Read, longest: int) -> bytes:
+def encode_thumbnail(picture: DecodedFile, longest: int) -> bytes:
     """A picture that was decoded at this size or a larger one, as a file: JPEG, or WebP if it is a placeholder."""
     height, width, _ = picture.pixels.shape
     small = Image.fromarray(picture.pixels).resize(AtMost(longest).target(width, height), Image.Resampling.BICUBIC)
@@ -63,13 +63,13 @@ def small_copy(picture: Read, longest: int) -> bytes:
     return copy.getvalue()
 
 
-def place_of(cache: Path, picture_id: str, longest: int) -> Path:
+def thumbnail_path(cache: Path, picture_id: str, longest: int) -> Path:
     """Where a picture's copy of this size is kept."""
     kind = "webp" if longest == PLACEHOLDER else "jpg"
     return cache / picture_id[:2] / f"{picture_id}-{longest}.{kind}"
 
 
-def size_for(asked: int, longest: int) -> int:
+def choose_size(asked: int, longest: int) -> int:
     """The size whose copy serves one that was asked for: no copy is larger than the picture.
 
     >>> size_for(1280, longest=224), size_for(160, longest=224)

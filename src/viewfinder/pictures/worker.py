@@ -21,14 +21,14 @@ from typing import Any
 from PIL import AvifImagePlugin
 
 from viewfinder.errors import PictureError
-from viewfinder.pictures.decode import AtMost, Fit, Limits, Stretch, decode, too_hungry, too_large
+from viewfinder.pictures.decode import AtMost, Fit, Limits, Stretch, decode, explain_too_hungry, explain_too_large
 from viewfinder.pictures.identity import picture_id
 
 READY = b"ready"
 _GRACE = 5.0  # seconds beyond the limit after which a worker whose parent has gone ends itself
 
 
-def request(path: str, fit: Fit, limits: Limits) -> bytes:
+def pack_request(path: str, fit: Fit, limits: Limits) -> bytes:
     """One request: a path (any bytes), what to make of the picture, what it may cost."""
     how = {"side": fit.side} if isinstance(fit, Stretch) else {"longest": fit.longest}
     return json.dumps({"path": path, "fit": how, "limits": asdict(limits)}).encode()
@@ -71,7 +71,7 @@ def _reply(path: str, fit: Fit, limits: Limits) -> tuple[bytes, ...]:
     except OSError as error:
         header["reason"] = (error.strerror or str(error)).lower()
     except MemoryError:
-        header["reason"] = too_hungry(limits)
+        header["reason"] = explain_too_hungry(limits)
     return (json.dumps(header).encode(),)
 
 
@@ -81,7 +81,7 @@ def _content(path: str, limits: Limits, header: dict[str, Any]) -> bytes:
         status = os.fstat(file.fileno())
         header |= {"size": status.st_size, "mtime_ns": status.st_mtime_ns}
         if status.st_size > limits.max_bytes:
-            raise PictureError(too_large(status.st_size, limits))
+            raise PictureError(explain_too_large(status.st_size, limits))
         # Room is set aside for all that is asked for, and what is no regular file may have no end.
         return file.read((status.st_size if stat.S_ISREG(status.st_mode) else limits.max_bytes) + 1)
 

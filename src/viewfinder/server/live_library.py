@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from viewfinder.errors import BadInput, ViewfinderError
-from viewfinder.index import Gallery, generation, load_built
+from viewfinder.index import Gallery, load_built_snapshot, read_generation
 from viewfinder.library import Library, Settings
 from viewfinder.server.problems import Problem
 
@@ -96,12 +96,12 @@ class LiveLibrary(Library):
             return False
         self._refresh_settings()
         space = self._settings.space
-        if space is None or self._served.snapshot.generation == generation(self.folder, space):
+        if space is None or self._served.snapshot.generation == read_generation(self.folder, space):
             return False
-        snapshot = load_built(self.folder, generation(self.folder, space))
+        snapshot = load_built_snapshot(self.folder, read_generation(self.folder, space))
         made = snapshot is None
         if snapshot is None and (mark := self._make_snapshot()):
-            snapshot = load_built(self.folder, mark)
+            snapshot = load_built_snapshot(self.folder, mark)
         if not self._ending.is_set():
             self._served = _warmed(super().gallery() if snapshot is None else self.gallery_of(snapshot))
         return made

@@ -20,7 +20,7 @@ from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.fit import CaptionedVectors, FitSettings
 from viewfinder.errors import BadInput
 from viewfinder.library import Library
-from viewfinder.pictures import Decoders, Read, scan
+from viewfinder.pictures import DecodedFile, Decoders, scan
 from viewfinder.tuning.labels import with_labels
 
 Tell = Callable[[str], None]
@@ -148,6 +148,6 @@ def _raw_of(paths: Sequence[Path], encoder: StarterEncoder) -> dict[Path, Float[
     if paths:
         with Decoders(os.cpu_count() or 1, fit=encoder.fit) as decoders:
             for outcome in decoders.decode(paths):
-                if isinstance(outcome, Read):
+                if isinstance(outcome, DecodedFile):
                     raw[outcome.path] = encoder.pictures([outcome.pixels]).global_bd[0]
     return raw

@@ -19,7 +19,7 @@ from viewfinder.encoders.features import Features, features
 from viewfinder.encoders.features import chunks as features_chunks
 from viewfinder.errors import BadInput, EncoderMismatch, LibraryBusy
 from viewfinder.pictures import decode_one
-from viewfinder.testing import ColourEncoder, halves, tiny_pictures
+from viewfinder.testing import ColourEncoder, draw_halves, tiny_pictures
 
 ENCODER = ColourEncoder()
 
@@ -96,8 +96,8 @@ def test_changed_new_and_removed_pictures_are_all_that_is_done(pictures: Path, t
     compute(pictures)
     first, second, *others = sorted(pictures.glob("*.png"))
     first.unlink()
-    Image.fromarray(halves("white", "black")).save(second)
-    Image.fromarray(halves("red", "black")).save(pictures / "new.png")
+    Image.fromarray(draw_halves("white", "black")).save(second)
+    Image.fromarray(draw_halves("red", "black")).save(pictures / "new.png")
     encoder = Counting()
     found = compute(pictures, encoder)
     assert encoder.calls == [2]
@@ -112,7 +112,7 @@ def test_bad_pictures_are_reported_and_not_tried_again_until_they_change(picture
     [bad] = compute(pictures, encoder).dropped
     assert bad.source.key == "bad.png" and bad.reason
     assert compute(pictures, encoder).dropped == (bad,)
-    Image.fromarray(halves("red", "blue")).save(pictures / "bad.png")
+    Image.fromarray(draw_halves("red", "blue")).save(pictures / "bad.png")
     mended = compute(pictures, encoder)
     assert (mended.dropped, "bad.png" in mended.keys, encoder.calls) == ((), True, [9, 1])
 
@@ -129,7 +129,7 @@ def test_a_chunk_of_bad_pictures_only_stops_nothing(pictures: Path, monkeypatch:
 def test_regions_may_be_asked_for_later_and_are_kept_from_then_on(pictures: Path) -> None:
     assert compute(pictures, regions=False).regions_nre is None
     assert_right(compute(pictures, regions=True))
-    Image.fromarray(halves("red", "blue")).save(pictures / "new.png")
+    Image.fromarray(draw_halves("red", "blue")).save(pictures / "new.png")
     assert compute(pictures, regions=False).regions_nre is None
     encoder = Counting()
     assert_right(compute(pictures, encoder))

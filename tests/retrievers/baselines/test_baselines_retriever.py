@@ -17,17 +17,17 @@ from torch import Tensor
 from viewfinder.conversation import Like, Reject, Say
 from viewfinder.data.visual_genome import build_vocabulary, tokens
 from viewfinder.errors import BadInput
-from viewfinder.index import RegionBlock, late_interaction, likeness, rank_fusion
+from viewfinder.index import RegionBlock, late_interaction, query_vector_scores, rank_fusion
 from viewfinder.retrievers import RETRIEVERS, Query, RegionSpace, ResolvedTurn, load_retriever
 from viewfinder.retrievers.base import Picture, RawPictures
 from viewfinder.retrievers.baselines import Baseline, load
-from viewfinder.retrievers.baselines.loss import fused, scores
-from viewfinder.retrievers.baselines.network import Baseline as Network
-from viewfinder.retrievers.baselines.retriever import JOINT, joint_of
+from viewfinder.retrievers.baselines.loss import fuse_ranks, score_pictures
+from viewfinder.retrievers.baselines.network import BaselineNetwork as Network
+from viewfinder.retrievers.baselines.retriever import JOINT, joint_number
 from viewfinder.retrievers.baselines.settings import SYSTEMS, ModelSettings, System
-from viewfinder.retrievers.shared.dialogues import WordSpeech
-from viewfinder.retrievers.shared.forward import projected
-from viewfinder.retrievers.shared.inputs import Inputs
+from viewfinder.retrievers.shared.dialogues import WordNumberSpeech
+from viewfinder.retrievers.shared.forward import numpy_project_regions
+from viewfinder.retrievers.shared.inputs import InputWidths
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, save_network
 from viewfinder.training.weights import Weights
@@ -50,8 +50,8 @@ def network(system: System, **settings: Any) -> Network:
     model = Network(
         system,
         ModelSettings(**{"width": 5, "word_width": 3, **settings}),
-        Inputs(3, 7, 0, len(VOCABULARY)),
-        joint_of(VOCABULARY),
+        InputWidths(3, 7, 0, len(VOCABULARY)),
+        joint_number(VOCABULARY),
     )
     with torch.no_grad():
         for parameter in model.parameters():
@@ -86,7 +86,7 @@ def searched(query: Query, regions_nre: np.ndarray, whole_ng: np.ndarray) -> np.
     )
     queries_md = np.stack([part.vector_d for part in query.parts if part.vector_d is not None])
     if query.compare == "rank_fusion":
-        return np.asarray(rank_fusion(likeness(block, queries_md, temperature=query.space.temperature)))
+        return np.asarray(rank_fusion(query_vector_scores(block, queries_md, temperature=query.space.temperature)))
     return np.asarray(late_interaction(block, queries_md, temperature=query.space.temperature))
 
 
@@ -94,8 +94,8 @@ def searched(query: Query, regions_nre: np.ndarray, whole_ng: np.ndarray) -> np.
 def trained(model: Network, regions_nre: np.ndarray, whole_ng: np.ndarray) -> Tensor:
     """The scores of the network after every turn of one dialogue: (t n)."""
     vectors_nkd = model.look(torch.from_numpy(regions_nre.astype(np.float32)), torch.from_numpy(whole_ng))
-    found_tnb = scores(model, model.converse(*WordSpeech(VOCABULARY)([SAID])), vectors_nkd)
-    return (fused(found_tnb) / PICTURES if model.system == "r-rankfusion" else found_tnb)[:, :, 0]
+    found_tnb = score_pictures(model, model.converse(*WordNumberSpeech(VOCABULARY)([SAID])), vectors_nkd)
+    return (fuse_ranks(found_tnb) / PICTURES if model.system == "r-rankfusion" else found_tnb)[:, :, 0]
 
 
 @each
@@ -150,7 +150,7 @@ def test_hre_may_see_the_mean_of_the_regions_instead() -> None:
     regions_1ke = np.array([[[2.0, 0.0, 0.0], [0.0, 2.0, 4.0]]], np.float32)
     mean_1ke = np.array([[[1.0, 1.0, 2.0]]], np.float32)
     vectors_1kd = retriever(model).space.project(RawPictures(np.zeros((1, 7), np.float32), regions_1ke))
-    np.testing.assert_array_equal(vectors_1kd, projected(retriever(model)._arrays, "project", mean_1ke))
+    np.testing.assert_array_equal(vectors_1kd, numpy_project_regions(retriever(model)._arrays, "project", mean_1ke))
 
 
 def test_only_hre_sees_the_whole_picture_alone() -> None:

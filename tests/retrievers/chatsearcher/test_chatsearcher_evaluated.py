@@ -17,7 +17,7 @@ from viewfinder.data.records import write_json
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork
 from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
 from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
-from viewfinder.testing import ColourEncoder, load_colours, tiny_pictures
+from viewfinder.testing import ColourEncoder, load_colour_encoder, tiny_pictures
 from viewfinder.training import Card, save_network
 
 Evaluated = Callable[..., Any]
@@ -66,7 +66,7 @@ def folder(
 @pytest.fixture
 def evaluated(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Evaluated:
     """Runs a protocol and gives what the program says, and the lines that it wrote."""
-    monkeypatch.setattr("viewfinder.encoders.load_encoder", load_colours)
+    monkeypatch.setattr("viewfinder.encoders.load_encoder", load_colour_encoder)
 
     def ran(protocol: str, *more: str) -> Any:
         paths = {

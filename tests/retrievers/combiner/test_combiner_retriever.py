@@ -21,9 +21,9 @@ from viewfinder.retrievers import Picture, ResolvedTurn, load_retriever
 from viewfinder.retrievers.base import Operation
 from viewfinder.retrievers.combiner.network import CombinerNetwork
 from viewfinder.retrievers.combiner.retriever import Combiner, CombinerState
-from viewfinder.retrievers.combiner.settings import Model
-from viewfinder.retrievers.combiner.texts import PROBE, pieces, text_vector
-from viewfinder.testing import ColourEncoder, halves, tiny_snapshot
+from viewfinder.retrievers.combiner.settings import ModelSettings
+from viewfinder.retrievers.combiner.texts import PROBE, mean_text_vector, split_modification
+from viewfinder.testing import ColourEncoder, draw_halves, tiny_snapshot
 from viewfinder.training.weights import Card, Weights
 
 ENCODER = ColourEncoder()
@@ -34,7 +34,7 @@ SHOWN = {"a": ("red", "blue"), "b": ("green", "white"), "c": ("black", "yellow")
 def network(**settings: Any) -> CombinerNetwork:
     torch.manual_seed(3)
     usual: dict[str, Any] = {"projection": 6, "hidden": 8, "memory": "gru", "texts": "clauses", "rollback": "replace"}
-    model = CombinerNetwork(Model(**(usual | settings)), 48).eval()
+    model = CombinerNetwork(ModelSettings(**(usual | settings)), 48).eval()
     model.probe.copy_(torch.from_numpy(ENCODER.words([PROBE])[0]))
     return model
 
@@ -47,7 +47,7 @@ def retriever(*, exclude_shown: bool = False, **settings: Any) -> Combiner:
 
 
 def vector(name: str) -> Float32[np.ndarray, " d"]:
-    return np.asarray(ENCODER.project(ENCODER.pictures([halves(*SHOWN[name])]).global_bd)[0], np.float32)
+    return np.asarray(ENCODER.project(ENCODER.pictures([draw_halves(*SHOWN[name])]).global_bd)[0], np.float32)
 
 
 def picture(name: PictureId) -> Picture:
@@ -84,7 +84,7 @@ def asked(found: Combiner, state: CombinerState) -> Float32[np.ndarray, " d"]:
 @torch.no_grad()
 def trained(model: CombinerNetwork, seen: Sequence[str], said: Sequence[str]) -> Float32[np.ndarray, "t d"]:
     """The queries of the network in torch, of these texts on these pictures."""
-    texts = [text_vector(ENCODER.words(pieces(text, model.settings.texts))) for text in said]
+    texts = [mean_text_vector(ENCODER.words(split_modification(text, model.settings.texts))) for text in said]
     pictures = [vector(name) for name in seen]
     return np.asarray(model(*(torch.from_numpy(np.stack(rows))[None] for rows in (texts, pictures)))[0].numpy())
 

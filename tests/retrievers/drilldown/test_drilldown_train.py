@@ -13,7 +13,7 @@ from viewfinder.errors import EncoderMismatch
 from viewfinder.retrievers.drilldown import load
 from viewfinder.retrievers.drilldown.train import train
 from viewfinder.retrievers.trainers import TrainPlan
-from viewfinder.testing import ColourEncoder, halves, tiny_pictures
+from viewfinder.testing import ColourEncoder, draw_halves, tiny_pictures
 from viewfinder.training import read_log
 from viewfinder.training.weights import read_card, read_weights
 
@@ -93,7 +93,7 @@ def test_with_standardised_inputs_the_scales_are_those_of_the_training_set(capti
     shown = [(picture.top, picture.bottom) for picture in tiny_pictures(tmp_path / "again", 52)]
     learnt = [shown[place] for place in range(52) if split_of(place) == "train"]
     # Within what the pixel that sets each picture apart makes of its corner.
-    seen = ENCODER.pictures([halves(*look) for look in learnt])
+    seen = ENCODER.pictures([draw_halves(*look) for look in learnt])
     np.testing.assert_allclose(arrays["whole_mean"], seen.global_bd.mean(axis=0), atol=0.03)
     np.testing.assert_allclose(arrays["whole_deviation"], seen.global_bd.std(axis=0), atol=0.03)
 

@@ -18,17 +18,17 @@ from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, S
 from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.index import Gallery
-from viewfinder.retrievers import Picture, Query, ResolvedTurn, Sentences, load_retriever, reads_of
+from viewfinder.retrievers import Picture, Query, ResolvedTurn, SentenceEncoder, load_retriever, reads_of
 from viewfinder.retrievers.fashioniq import retriever as fashioniq
 from viewfinder.retrievers.fashioniq.composition import CompositionRetriever
 from viewfinder.retrievers.fashioniq.feedback import Feedback, FeedbackNetwork
 from viewfinder.retrievers.fashioniq.network import TransformerRetriever
 from viewfinder.retrievers.fashioniq.recurrent import RecurrentRetriever
 from viewfinder.retrievers.fashioniq.retriever import FashionIq
-from viewfinder.retrievers.fashioniq.settings import Composition, Model, Recurrent, Transformer
+from viewfinder.retrievers.fashioniq.settings import CompositionModel, Model, RecurrentModel, TransformerModel
 from viewfinder.retrievers.shared.word_vectors import WordVectors
-from viewfinder.retrievers.shared.words import words_in
-from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, TinyRaw, halves, tiny_snapshot
+from viewfinder.retrievers.shared.words import split_words
+from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, TinyRaw, draw_halves, tiny_snapshot
 from viewfinder.training import Card, save_network
 from viewfinder.training.attribute_layers import AttributeHead
 from viewfinder.training.weights import Weights
@@ -49,14 +49,14 @@ MODERN: dict[str, Any] = {
 }
 
 MODELS: dict[str, Model] = {
-    "published": Transformer(**SMALL, layers=2, heads=2, hidden=12),
-    "modern": Transformer(
+    "published": TransformerModel(**SMALL, layers=2, heads=2, hidden=12),
+    "modern": TransformerModel(
         **SMALL, **MODERN, layers=2, heads=2, hidden=12, history="incremental", compare="cosine", image="standardised"
     ),
-    "masked, whole, no attributes": Transformer(
+    "masked, whole, no attributes": TransformerModel(
         **{**SMALL, "attributes": 0}, **MODERN, layers=1, heads=4, hidden=5, rounds=2, words="learned"
     ),
-    "incremental, nothing masked": Transformer(
+    "incremental, nothing masked": TransformerModel(
         **SMALL,
         layers=2,
         heads=2,
@@ -66,9 +66,9 @@ MODELS: dict[str, Model] = {
         positions="none",
         image="whitened",
     ),
-    "recurrent": Recurrent(**SMALL, filters=7, words="learned"),
-    "composition": Composition(**SMALL, text_width=5),
-    "text alone": Composition(**{**SMALL, "attributes": 0}, modalities=("text",), text_width=5, compare="cosine"),
+    "recurrent": RecurrentModel(**SMALL, filters=7, words="learned"),
+    "composition": CompositionModel(**SMALL, text_width=5),
+    "text alone": CompositionModel(**{**SMALL, "attributes": 0}, modalities=("text",), text_width=5, compare="cosine"),
 }
 each = pytest.mark.parametrize("name", MODELS)
 
@@ -134,7 +134,7 @@ def made(name: str, **settings: Any) -> FashionIq:
 
 def resolved(found: FashionIq, turn: Turn, number: int, **known: Any) -> ResolvedTurn:
     """A turn with the picture that a `Like` names looked up."""
-    sentences = Sentences(ENCODER.sentences_version, ENCODER.sentences)
+    sentences = SentenceEncoder(ENCODER.sentences_version, ENCODER.sentences)
     pictures = (picture(found, turn.picture),) if isinstance(turn, Like) else ()
     plain: dict[str, Any] = {"text": getattr(turn, "text", ""), "pictures": pictures, "sentences": sentences}
     return ResolvedTurn(turn, number, ENCODER.words, **(plain | known))
@@ -173,7 +173,7 @@ def scores_by_torch(network: FeedbackNetwork, model: Model, talk: Sequence[Turn]
 
 
 def feedback_of(network: FeedbackNetwork, model: Model, turn: Like, row: int, pictures_nh: Tensor) -> Feedback:
-    known = [word for word in words_in(turn.text) if word in VOCABULARY or model.words == "encoder"]
+    known = [word for word in split_words(turn.text) if word in VOCABULARY or model.words == "encoder"]
     numbers = [VOCABULARY.index(word) + 1 for word in known[: model.most_words]]
     assert network.attributes is not None
     labels = network.attributes.top(RAW_NG[row][None], model.attributes)[0].tolist()
@@ -321,7 +321,7 @@ def test_the_chances_are_those_of_the_loss() -> None:
 
 def test_an_own_image_is_read_as_the_same_picture_in_the_library_is() -> None:
     found = made("modern")
-    own = GALLERY.picture_of(halves(*LOOKS[3]), reads_of(found))
+    own = GALLERY.picture_of(draw_halves(*LOOKS[3]), reads_of(found))
     stored = picture(found, "p003")
     np.testing.assert_allclose(own.vectors["own"], stored.vectors["own"], atol=1e-5)
     assert own.predicted == stored.predicted
@@ -335,7 +335,7 @@ def test_vectors_of_another_encoder_are_refused() -> None:
     found = made("modern")
     turn = resolved(found, TALK[0], 1)
     with pytest.raises(EncoderMismatch, match="these weights read sentence vectors"):
-        found.step(found.begin(), replace(turn, sentences=Sentences("another", ENCODER.sentences)))
+        found.step(found.begin(), replace(turn, sentences=SentenceEncoder("another", ENCODER.sentences)))
 
 
 def test_weights_without_attributes_need_none() -> None:

@@ -13,10 +13,15 @@ from hypothesis import strategies as st
 from viewfinder.data.fashion_iq import write_fashion_iq
 from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.fashioniq.garments import Garments, Pairs
-from viewfinder.retrievers.fashioniq.predicting import figures_of, labelled, ridge_regression, train
+from viewfinder.retrievers.fashioniq.garments import Garments, RecordedPairs
+from viewfinder.retrievers.fashioniq.predicting import (
+    attribute_figures,
+    label_pictures,
+    ridge_regression,
+    train_attributes,
+)
 from viewfinder.retrievers.trainers import TrainPlan
-from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, halves, tiny_pictures
+from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, draw_halves, tiny_pictures
 from viewfinder.training import read_card
 
 ENCODER = ColourEncoder()
@@ -53,9 +58,9 @@ def test_of_what_is_told_and_of_what_is_right_the_shares_are_counted() -> None:
     scores = np.array([[3, 2, 1, 0], [0, 1, 2, 3]], np.float32)
     has = np.array([[1, 0, 1, 1], [0, 0, 0, 1]], bool)
     # Two of four are told each: 0 and 1, 3 and 2. Right are 0 and 3: 2 of 4 told, 2 of 4 there are.
-    assert figures_of(scores, has, 2) == {"f1": 0.5, "precision": 0.5, "recall": 0.5}
-    assert figures_of(scores, has, 1) == pytest.approx({"f1": 2 / 3, "precision": 1.0, "recall": 0.5})
-    assert figures_of(-scores, np.eye(2, 4, dtype=bool), 1)["f1"] == 0.0
+    assert attribute_figures(scores, has, 2) == {"f1": 0.5, "precision": 0.5, "recall": 0.5}
+    assert attribute_figures(scores, has, 1) == pytest.approx({"f1": 2 / 3, "precision": 1.0, "recall": 0.5})
+    assert attribute_figures(-scores, np.eye(2, 4, dtype=bool), 1)["f1"] == 0.0
 
 
 @given(st.integers(0, 99), st.integers(2, 9), st.integers(1, 9))
@@ -80,28 +85,28 @@ def test_pictures_without_any_of_the_labels_are_left_out() -> None:
         kind_n=np.zeros(3, np.intp),
         descriptions=((), (), ()),
         labels=(("red", "zip"), (), ("blue", "rare")),
-        pairs=Pairs(np.zeros(0, np.intp), np.zeros(0, np.intp), ()),
+        pairs=RecordedPairs(np.zeros(0, np.intp), np.zeros(0, np.intp), ()),
     )
-    found = labelled(garments, ("blue", "red"))
+    found = label_pictures(garments, ("blue", "red"))
     assert found.raw_ng.tolist() == [[1], [3]] and found.has_nk.tolist() == [[False, True], [True, False]]
     raw, has = found.batch(np.array([1, 0]))
     assert raw.tolist() == [[3], [1]] and has.tolist() == [[1, 0], [0, 1]]
 
 
 def test_what_can_be_seen_is_learnt_and_the_file_reads_as_a_predictor(flags: Path, tmp_path: Path) -> None:
-    fitted = train(plan(flags, tmp_path / "out", "told=2"))
+    fitted = train_attributes(plan(flags, tmp_path / "out", "told=2"))
     assert fitted.figures["f1"] > 0.8  # by chance 0.5
     predictor = AttributePredictor.read(fitted.best)
     assert predictor.labels == ("dark above", "dark below", "light above", "light below")
     assert predictor.raw_version == ENCODER.raw_version and read_card(fitted.best).settings["kinds"] == ["flag"]
-    picture = ENCODER.pictures([halves("black", "yellow")]).global_bd
+    picture = ENCODER.pictures([draw_halves("black", "yellow")]).global_bd
     assert set(predictor.words(picture, 2)[0]) == {"dark above", "light below"}
 
 
 def test_further_training_begins_with_the_weights_and_labels_of_a_file(flags: Path, tmp_path: Path) -> None:
-    first = train(plan(flags, tmp_path / "first", "training.epochs=1"))
+    first = train_attributes(plan(flags, tmp_path / "first", "training.epochs=1"))
     still = ("training.learning_rate=1e-12", "training.epochs=1", "fewest=40")
-    second = train(replace(plan(flags, tmp_path / "second", *still), start=first.best))
+    second = train_attributes(replace(plan(flags, tmp_path / "second", *still), start=first.best))
     before, after = AttributePredictor.read(first.best), AttributePredictor.read(second.best)
     assert before.labels == after.labels
     np.testing.assert_allclose(before.weight_kg, after.weight_kg, atol=1e-6)
@@ -109,11 +114,13 @@ def test_further_training_begins_with_the_weights_and_labels_of_a_file(flags: Pa
 
 def test_data_without_frequent_attributes_is_refused(flags: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no attribute stands at 51 pictures"):
-        train(plan(flags, tmp_path / "out", "fewest=51"))
+        train_attributes(plan(flags, tmp_path / "out", "fewest=51"))
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("preset", ["official", "lab"])
 def test_presets_train(flags: Path, tmp_path: Path, preset: str) -> None:
-    fitted = train(replace(plan(flags, tmp_path / "out", "training.epochs=12", "batch=10", "told=2"), preset=preset))
+    fitted = train_attributes(
+        replace(plan(flags, tmp_path / "out", "training.epochs=12", "batch=10", "told=2"), preset=preset)
+    )
     assert fitted.figures["f1"] > 0.7  # by chance 0.5

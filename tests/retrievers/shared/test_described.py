@@ -24,8 +24,14 @@ from viewfinder.data.visual_genome import (
 )
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.pictures import decode_one
-from viewfinder.retrievers.shared.described import Described, RawBlock, read_described, together, vocabulary_of
-from viewfinder.testing import COLOURS, ColourEncoder, halves, tiny_pictures
+from viewfinder.retrievers.shared.described import (
+    CaptionedPictures,
+    RawBlock,
+    build_caption_vocabulary,
+    join_captioned_pictures,
+    read_captioned_pictures,
+)
+from viewfinder.testing import COLOURS, ColourEncoder, draw_halves, tiny_pictures
 
 ENCODER = ColourEncoder()
 NAMES = list(COLOURS)
@@ -34,7 +40,7 @@ SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 def draw(file: Path, number: int) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(halves(NAMES[number % 8], NAMES[(number + 3) % 8])).save(file)
+    Image.fromarray(draw_halves(NAMES[number % 8], NAMES[(number + 3) % 8])).save(file)
 
 
 def genome(folder: Path, lists: dict[str, Sequence[int]], *, without_file: Sequence[int] = ()) -> Path:
@@ -79,7 +85,7 @@ def captioned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_pictures_are_those_of_the_split_in_the_order_of_its_list(scenes: Path) -> None:
     told: list[str] = []
-    described = read_described(scenes, "train", ENCODER, told=told.append)
+    described = read_captioned_pictures(scenes, "train", ENCODER, told=told.append)
     assert described.keys == ("images/0005.jpg", "images/0003.jpg", "images/0002.jpg")
     assert (described.turns, described.raw_version, described.raw_width) == (10, ENCODER.raw_version, 48)
     assert described.region_shape == (36, 3)
@@ -88,7 +94,7 @@ def test_pictures_are_those_of_the_split_in_the_order_of_its_list(scenes: Path) 
 
 
 def test_vectors_are_those_of_the_pictures_asked_for(scenes: Path) -> None:
-    described = read_described(scenes, "train", ENCODER)
+    described = read_captioned_pictures(scenes, "train", ENCODER)
     pixels = [decode_one(scenes / described.keys[at], ENCODER.fit).pixels for at in (2, 0)]
     alone = ENCODER.pictures(pixels, regions=True)
     assert alone.regions_brd is not None
@@ -97,7 +103,7 @@ def test_vectors_are_those_of_the_pictures_asked_for(scenes: Path) -> None:
 
 
 def test_a_talk_is_the_published_sampling(scenes: Path) -> None:
-    described = read_described(scenes, "val", ENCODER)
+    described = read_captioned_pictures(scenes, "val", ENCODER)
     pictures, _ = read_visual_genome(scenes, "val")
     for at, picture in enumerate(pictures):
         assert described.talk(at) == ten_captions(picture)
@@ -106,7 +112,7 @@ def test_a_talk_is_the_published_sampling(scenes: Path) -> None:
 
 
 def test_captions_are_lower_case_each_once_and_split_by_their_place(captioned: Path) -> None:
-    found = {split: read_described(captioned, split, ENCODER) for split in ("train", "val", "test")}
+    found = {split: read_captioned_pictures(captioned, split, ENCODER) for split in ("train", "val", "test")}
     places = {
         split: [int(key.removeprefix("images/")[:4]) for key in described.keys] for split, described in found.items()
     }
@@ -121,29 +127,29 @@ def test_captions_are_lower_case_each_once_and_split_by_their_place(captioned: P
 def test_a_catalogue_with_three_captions_a_picture_has_talks_of_three_turns(tmp_path: Path) -> None:
     rows = [f"{one.path.name},said {k}" for one in tiny_pictures(tmp_path / "images", 13) for k in range(3)]
     (tmp_path / "captions.csv").write_text("\n".join(["image,caption", *rows]))
-    assert read_described(tmp_path, "train", ENCODER).turns == 3
+    assert read_captioned_pictures(tmp_path, "train", ENCODER).turns == 3
 
 
 def test_sets_are_learnt_from_together(scenes: Path, captioned: Path) -> None:
-    parts = [read_described(scenes, "train", ENCODER), read_described(captioned, "val", ENCODER)]
-    both = together(parts)
+    parts = [read_captioned_pictures(scenes, "train", ENCODER), read_captioned_pictures(captioned, "val", ENCODER)]
+    both = join_captioned_pictures(parts)
     assert (len(both), both.turns) == (3 + 1, 5)
     assert both.keys == parts[0].keys + parts[1].keys
     positions = [3, 1, 0]
     expected = np.stack([parts[1].regions_of([0])[0], parts[0].regions_of([1])[0], parts[0].regions_of([0])[0]])
     np.testing.assert_array_equal(both.regions_of(positions), expected)
-    assert together(parts[:1]) is parts[0]
+    assert join_captioned_pictures(parts[:1]) is parts[0]
 
 
 def test_sets_of_other_vectors_are_not(scenes: Path) -> None:
-    one = read_described(scenes, "train", ENCODER)
-    other = Described((), (), 5, "other-raw-1", one.blocks, np.zeros(0, np.intp), np.zeros(0, np.intp))
+    one = read_captioned_pictures(scenes, "train", ENCODER)
+    other = CaptionedPictures((), (), 5, "other-raw-1", one.blocks, np.zeros(0, np.intp), np.zeros(0, np.intp))
     with pytest.raises(EncoderMismatch, match="colours-raw-1, other-raw-1"):
-        together([one, other])
+        join_captioned_pictures([one, other])
 
 
 def test_negations_ask_for_what_is_not_there_and_take_it_back(scenes: Path) -> None:
-    described = read_described(scenes, "train", ENCODER, negated=True)
+    described = read_captioned_pictures(scenes, "train", ENCODER, negated=True)
     known = set(described.texts())
     for at, own in enumerate((5, 3, 2)):
         talk = described.talk(at, np.random.default_rng(7))
@@ -156,7 +162,7 @@ def test_negations_ask_for_what_is_not_there_and_take_it_back(scenes: Path) -> N
 
 def test_negations_need_names_of_things(captioned: Path) -> None:
     with pytest.raises(BadInput, match="sg_xmls"):
-        read_described(captioned, "train", ENCODER, negated=True)
+        read_captioned_pictures(captioned, "train", ENCODER, negated=True)
 
 
 def test_a_data_sets_own_detector_is_preferred(tmp_path: Path) -> None:
@@ -171,7 +177,7 @@ def test_a_data_sets_own_detector_is_preferred(tmp_path: Path) -> None:
             "region_clses": np.zeros(36, np.int32),
         }
         (folder / "region_36_final" / f"{number:012}.npy").write_bytes(pickle.dumps(stored))
-    described = read_described(folder, "train", ENCODER)
+    described = read_captioned_pictures(folder, "train", ENCODER)
     assert described.raw_version == "visual-genome-36x2048-1"
     assert described.keys == ("images/0003.jpg", "2")  # there is no file of picture 2
     np.testing.assert_array_equal(described.regions_of([1])[0], features[2].astype(np.float16))
@@ -180,8 +186,8 @@ def test_a_data_sets_own_detector_is_preferred(tmp_path: Path) -> None:
 def test_the_vocabulary_is_of_what_is_said_in_training(scenes: Path, captioned: Path) -> None:
     pictures, _ = read_visual_genome(scenes, "train")
     captions = [caption for picture in pictures for caption in picture.captions]
-    assert vocabulary_of(scenes, fewest=12) == build_vocabulary(captions, fewest=12)
-    both = vocabulary_of(scenes, captioned, fewest=12)
+    assert build_caption_vocabulary(scenes, fewest=12) == build_vocabulary(captions, fewest=12)
+    both = build_caption_vocabulary(scenes, captioned, fewest=12)
     assert {"thing", "caption", "of"} <= set(both.words)
     assert "1.3" not in both.words  # picture 1 is for validation
 
@@ -195,14 +201,14 @@ def test_a_folder_without_data_is_named(files: dict[str, str], reason: str, tmp_
         (tmp_path / name).write_text(text)
         (tmp_path / "images").mkdir()
     with pytest.raises(BadInput, match=reason) as error:
-        read_described(tmp_path, "train", ENCODER)
+        read_captioned_pictures(tmp_path, "train", ENCODER)
     assert str(tmp_path) in str(error.value)
 
 
 def test_an_unknown_split_lists_those_there_are(scenes: Path, captioned: Path) -> None:
     for folder in (scenes, captioned):
         with pytest.raises(UnknownName, match=r"train, val"):
-            read_described(folder, "all", ENCODER)
+            read_captioned_pictures(folder, "all", ENCODER)
 
 
 @given(st.lists(st.lists(st.text("abc", min_size=1), min_size=1, max_size=7, unique=True), min_size=1), st.data())
@@ -211,7 +217,7 @@ def test_a_drawn_talk_has_every_caption_once_before_any_twice(said: list[list[st
     count = len(said)
     block = RawBlock(np.zeros((count, 2), np.float32), np.zeros((count, 1, 2), np.float16))
     rows_n = np.arange(count)
-    described = Described(
+    described = CaptionedPictures(
         tuple(map(str, rows_n)), tuple(map(tuple, said)), turns, "v", (block,), rows_n, np.zeros_like(rows_n)
     )
     at = data.draw(st.integers(0, count - 1))
@@ -226,4 +232,4 @@ def test_the_vocabulary_of_real_captions_has_what_people_say() -> None:
     folder = SHARED / "flickr8k"
     if not folder.is_dir():
         pytest.skip(f"{folder} is not here")
-    assert {"dog", "snow", "."} <= set(vocabulary_of(folder, fewest=10).words)
+    assert {"dog", "snow", "."} <= set(build_caption_vocabulary(folder, fewest=10).words)

@@ -15,7 +15,7 @@ from viewfinder.library import Library
 from viewfinder.server.database import Database, UploadRows
 from viewfinder.server.images.uploads import Uploads
 from viewfinder.server.settings import ServerSettings
-from viewfinder.testing import load_colours, tiny_pictures
+from viewfinder.testing import load_colour_encoder, tiny_pictures
 
 
 def _draw(folder: Path) -> None:
@@ -28,7 +28,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("drawn")
     _draw(folder / "pictures")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(viewfinder.library, "load_encoder", load_colours)
+        patch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
         Library.open(folder / "library").add(folder / "pictures", workers=1)
     return folder
 
@@ -36,7 +36,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def library(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
     """A copy of its own for each test; the drawings, which it may spoil, are drawn again."""
-    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colours)
+    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
     shutil.copytree(drawn / "library", tmp_path / "library")
     yield Library.open(tmp_path / "library", create=False)
     _draw(drawn / "pictures")

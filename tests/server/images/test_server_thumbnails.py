@@ -11,7 +11,7 @@ from PIL import Image
 
 from viewfinder.errors import PictureError
 from viewfinder.library import Library
-from viewfinder.pictures import Fit, Read, decode_one, picture_id
+from viewfinder.pictures import DecodedFile, Fit, decode_one, picture_id
 from viewfinder.pictures import thumbnails as pictures_thumbnails
 from viewfinder.server.images.thumbnails import Thumbnails
 from viewfinder.server.problems import Problem
@@ -29,7 +29,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The files that were decoded, in the order they were."""
     seen: list[Path] = []
 
-    def counted(path: Path, fit: Fit) -> Read:
+    def counted(path: Path, fit: Fit) -> DecodedFile:
         seen.append(path)
         return decode_one(path, fit)
 

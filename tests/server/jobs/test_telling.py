@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from viewfinder.index import Failure
 from viewfinder.index.ingest import AddReport
-from viewfinder.index.region_vectors import Filled
-from viewfinder.pictures import Bad
+from viewfinder.index.region_vectors import FillReport
+from viewfinder.pictures import BadFile
 from viewfinder.server.discreet import hide_paths
 from viewfinder.server.jobs.telling import merge_reports, report_adding, report_filling
 
@@ -52,7 +52,7 @@ def test_a_report_of_adding_has_counts_and_last_names() -> None:
 
 
 def test_a_name_that_is_no_unicode_can_be_told() -> None:
-    told = report_filling(Filled(3, (Bad(Path("/a/b\udcff.jpg"), 0, 0, "gone"),)))
+    told = report_filling(FillReport(3, (BadFile(Path("/a/b\udcff.jpg"), 0, 0, "gone"),)))
     assert told == {"made": 3, "left_out": 1, "failures": [{"name": "b?.jpg", "reason": "gone"}]}
 
 

@@ -15,7 +15,7 @@ import viewfinder.library
 import viewfinder.retrievers
 from viewfinder.library import Library
 from viewfinder.server.jobs.worker import run_job
-from viewfinder.testing import ColourEncoder, load_colours, tiny_pictures
+from viewfinder.testing import ColourEncoder, load_colour_encoder, tiny_pictures
 
 WORKER = [sys.executable, "-m", "viewfinder.server.jobs.worker"]
 PICTURES = 100  # two batches: the first is of 64
@@ -24,7 +24,7 @@ PICTURES = 100  # two batches: the first is of 64
 @pytest.fixture
 def colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks_at_regions: Callable[..., Any]) -> Library:
     """A library whose pictures have no regions yet, and a retriever `looks-at-regions` that needs them."""
-    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colours)
+    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
     retriever = looks_at_regions(ColourEncoder.raw_version, 3)
     monkeypatch.setitem(viewfinder.retrievers.RETRIEVERS, "looks-at-regions", lambda checkpoint: retriever)
     tiny_pictures(tmp_path / "pictures", PICTURES)

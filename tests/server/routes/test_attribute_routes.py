@@ -21,7 +21,7 @@ from viewfinder.server.app import create_app
 from viewfinder.server.schemas.sessions import SessionIn
 from viewfinder.server.settings import ServerSettings
 from viewfinder.session import Session
-from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, halves, load_colours
+from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, draw_halves, load_colour_encoder
 
 API = "/api/v1"
 LOOKS = [(top, bottom) for top in COLOURS for bottom in COLOURS]
@@ -34,13 +34,13 @@ Save = Callable[[Path, str, int], Path]
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     """The 64 pairs of colours, p000 to p063, which have no files."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(viewfinder.library, "load_encoder", load_colours)
+        patch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
         library, encoder = Library.open(tmp_path_factory.mktemp("pairs") / "library.vf"), ColourEncoder()
         rows = [
             PictureRow(f"p{at:03}", (FileRecord(f"/nowhere/{at}.png", 1, 1),), 24, 16, "PNG", 1)
             for at in range(len(LOOKS))
         ]
-        raw_nd = encoder.pictures([halves(top, bottom) for top, bottom in LOOKS]).global_bd
+        raw_nd = encoder.pictures([draw_halves(top, bottom) for top, bottom in LOOKS]).global_bd
         library.store.add(rows, {encoder.raw_version: raw_nd, encoder.version: encoder.project(raw_nd)})
         library.switch(encoder.version, None)
         yield library
@@ -76,7 +76,7 @@ def order(answer: Any) -> list[str]:
 def sent(client: TestClient, top: str, bottom: str) -> str:
     """The id of an upload: the picture of two colours."""
     file = BytesIO()
-    Image.fromarray(halves(top, bottom)).save(file, "PNG")
+    Image.fromarray(draw_halves(top, bottom)).save(file, "PNG")
     return str(client.post(f"{API}/uploads", files={"file": ("mine.png", file.getvalue())}).json()["id"])
 
 

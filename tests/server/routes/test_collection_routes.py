@@ -22,7 +22,7 @@ from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.jobs.collection import MOST_VALUES, SHOWN, count_facet, count_values, encoder_name
 from viewfinder.server.settings import ServerSettings
-from viewfinder.testing import load_colours, tiny_pictures
+from viewfinder.testing import load_colour_encoder, tiny_pictures
 
 API = "/api/v1/collection"
 
@@ -32,7 +32,7 @@ def catalogued(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tup
     """The library's folder, and the colours (top, bottom) of its pictures; three files are no pictures."""
     home = tmp_path_factory.mktemp("collection")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(viewfinder.library, "load_encoder", load_colours)
+        patch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
         pictures = tiny_pictures(home / "pictures", 24)
         for name in ("a.jpg", "b.jpg", "c.jpg"):
             (home / "pictures" / name).write_bytes(b"no picture")
@@ -48,7 +48,7 @@ def catalogued(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tup
 def client(
     catalogued: tuple[Path, list[tuple[str, str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[TestClient]:
-    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colours)
+    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
     (tmp_path / "root" / "inside").mkdir(parents=True)
     database = f"sqlite:///{tmp_path / 'server.sqlite3'}"
     settings = ServerSettings(database_url=database, roots=(tmp_path / "root",), _env_file=None)

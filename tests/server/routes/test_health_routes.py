@@ -13,7 +13,7 @@ import viewfinder.library
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
-from viewfinder.testing import load_colours, tiny_pictures
+from viewfinder.testing import load_colour_encoder, tiny_pictures
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +21,7 @@ def coloured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library of eight drawings."""
     home = tmp_path_factory.mktemp("health")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(viewfinder.library, "load_encoder", load_colours)
+        patch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
         tiny_pictures(home / "pictures", 8)
         Library.open(home / "library.vf").add(home / "pictures", workers=1)
     return home / "library.vf"
@@ -29,7 +29,7 @@ def coloured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colours)
+    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
 
 
 @pytest.fixture

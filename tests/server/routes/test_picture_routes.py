@@ -20,7 +20,7 @@ from viewfinder.library import Library
 from viewfinder.pictures import picture_id
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
-from viewfinder.testing import TinyPicture, load_colours, tiny_pictures
+from viewfinder.testing import TinyPicture, load_colour_encoder, tiny_pictures
 
 if TYPE_CHECKING:
     from httpx2 import Response
@@ -51,7 +51,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Library, l
     words = "\n".join(f'{it.path.name},"{it.caption}",{it.top}' for it in drawings)
     table.write_text(f"file,caption,colour\n{words}\n")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(viewfinder.library, "load_encoder", load_colours)
+        patch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
         library = Library.open(folder / "library")
         library.add(folder / "pictures", captions=table, catalogue=table, workers=1)
         yield library, drawings

@@ -16,7 +16,7 @@ from viewfinder.index import FileRecord, PictureRow
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
-from viewfinder.testing import COLOURS, ColourEncoder, halves, load_colours
+from viewfinder.testing import COLOURS, ColourEncoder, draw_halves, load_colour_encoder
 
 SESSIONS = "/api/v1/sessions"
 HEARD = ["I have", " heard", " 'red'", " 'blue?'", "."]
@@ -26,11 +26,11 @@ HEARD = ["I have", " heard", " 'red'", " 'blue?'", "."]
 def client(tmp_path_factory: pytest.TempPathFactory, talker: Callable[..., Any]) -> Iterator[TestClient]:
     """A server over one picture a colour, which has a retriever that speaks."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(viewfinder.library, "load_encoder", load_colours)
+        patch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
         patch.setitem(viewfinder.retrievers.RETRIEVERS, "talker", lambda checkpoint: talker())
         library, encoder = Library.open(tmp_path_factory.mktemp("replies") / "library.vf"), ColourEncoder()
         rows = [PictureRow(name, (FileRecord(f"/{name}.png", 1, 1),), 24, 16, "PNG", 1) for name in COLOURS]
-        raw_nd = encoder.pictures([halves(name, name) for name in COLOURS]).global_bd
+        raw_nd = encoder.pictures([draw_halves(name, name) for name in COLOURS]).global_bd
         library.store.add(rows, {encoder.raw_version: raw_nd, encoder.version: encoder.project(raw_nd)})
         library.switch(encoder.version, None)
         app = create_app(library, ServerSettings(_env_file=None))

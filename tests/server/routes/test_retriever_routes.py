@@ -18,7 +18,7 @@ from viewfinder.questioners import QUESTIONERS
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
 from viewfinder.server.talks import engines
-from viewfinder.testing import ColourEncoder, load_colours, tiny_pictures
+from viewfinder.testing import ColourEncoder, load_colour_encoder, tiny_pictures
 
 if TYPE_CHECKING:
     from tests.server.conftest import Model
@@ -29,7 +29,7 @@ Reader = Callable[[str, int], Any]
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks_at_regions: Reader) -> Iterator[TestClient]:
     """A server over six drawings; `regions` reads regions of them, and nobody has made any."""
-    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colours)
+    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
     monkeypatch.setattr(engines, "AT_ONCE", 3)
     reader = looks_at_regions(ColourEncoder.raw_version, 3)
     monkeypatch.setitem(viewfinder.retrievers.RETRIEVERS, "regions", lambda checkpoint: reader)

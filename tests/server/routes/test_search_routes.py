@@ -12,7 +12,7 @@ import viewfinder.library
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
-from viewfinder.testing import load_colours, tiny_pictures
+from viewfinder.testing import load_colour_encoder, tiny_pictures
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     """A server over eight drawings, and one more drawing to show it."""
     home = tmp_path_factory.mktemp("search")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(viewfinder.library, "load_encoder", load_colours)
+        patch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
         library = Library.open(home / "library.vf")
         tiny_pictures(home / "pictures", 8)
         library.add(home / "pictures", workers=1)

@@ -18,7 +18,7 @@ from viewfinder.index import FileRecord, PictureRow
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
-from viewfinder.testing import COLOURS, ColourEncoder, halves, load_colours
+from viewfinder.testing import COLOURS, ColourEncoder, draw_halves, load_colour_encoder
 
 SESSIONS = "/api/v1/sessions"
 
@@ -27,14 +27,14 @@ SESSIONS = "/api/v1/sessions"
 def colours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     """The 64 pairs of colours, which have no files."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(viewfinder.library, "load_encoder", load_colours)
+        patch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
         library, encoder = Library.open(tmp_path_factory.mktemp("talks") / "library.vf"), ColourEncoder()
         looks = [(top, bottom) for top in COLOURS for bottom in COLOURS]
         rows = [
             PictureRow(f"p{at:03}", (FileRecord(f"/secret/folder/{at}.png", 1, 1),), 24, 16, "PNG", 1)
             for at in range(len(looks))
         ]
-        raw_nd = encoder.pictures([halves(top, bottom) for top, bottom in looks]).global_bd
+        raw_nd = encoder.pictures([draw_halves(top, bottom) for top, bottom in looks]).global_bd
         library.store.add(rows, {encoder.raw_version: raw_nd, encoder.version: encoder.project(raw_nd)})
         library.switch(encoder.version, None)
         yield library

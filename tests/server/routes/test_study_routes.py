@@ -17,7 +17,7 @@ from viewfinder.evaluation import read_run
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
-from viewfinder.testing import load_colours, tiny_pictures
+from viewfinder.testing import load_colour_encoder, tiny_pictures
 
 API = "/api/v1/studies"
 PLAN: dict[str, Any] = {
@@ -35,7 +35,7 @@ PLAN: dict[str, Any] = {
 def drawings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("study-routes")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(viewfinder.library, "load_encoder", load_colours)
+        patch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
         tiny_pictures(home / "pictures", 16)
         Library.open(home / "library.vf").add(home / "pictures", workers=1)
         yield home / "library.vf"

@@ -15,7 +15,7 @@ from viewfinder.server.images.uploads import Uploads
 from viewfinder.server.settings import ServerSettings
 from viewfinder.server.studies import Studies
 from viewfinder.server.talks.talks import Conversations
-from viewfinder.testing import load_colours, tiny_pictures
+from viewfinder.testing import load_colour_encoder, tiny_pictures
 
 Open = Callable[[Database], Studies]
 
@@ -25,7 +25,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Library, d
     """The library, and the caption of every picture by its id: "red over blue"."""
     home = tmp_path_factory.mktemp("study")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(viewfinder.library, "load_encoder", load_colours)
+        patch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
         pictures = tiny_pictures(home / "pictures", 24)
         with (home / "catalogue.csv").open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)

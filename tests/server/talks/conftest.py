@@ -15,7 +15,7 @@ from viewfinder.server.database import Database, FeedbackRows, SessionRows, Uplo
 from viewfinder.server.images.uploads import Uploads
 from viewfinder.server.settings import ServerSettings
 from viewfinder.server.talks.talks import Conversations
-from viewfinder.testing import COLOURS, ColourEncoder, halves, load_colours
+from viewfinder.testing import COLOURS, ColourEncoder, draw_halves, load_colour_encoder
 
 LOOKS = [(top, bottom) for top in COLOURS for bottom in COLOURS]
 
@@ -26,7 +26,7 @@ OpenTalks = Callable[..., Conversations]
 def colours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     """Pictures p000 (red over red), p001 (red over green) ... p063; the first has a caption."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(viewfinder.library, "load_encoder", load_colours)
+        patch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
         library, encoder = Library.open(tmp_path_factory.mktemp("colours") / "library.vf"), ColourEncoder()
         rows = [
             PictureRow(
@@ -41,7 +41,7 @@ def colours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
             )
             for at, (top, bottom) in enumerate(LOOKS)
         ]
-        raw_nd = encoder.pictures([halves(top, bottom) for top, bottom in LOOKS]).global_bd
+        raw_nd = encoder.pictures([draw_halves(top, bottom) for top, bottom in LOOKS]).global_bd
         library.store.add(rows, {encoder.raw_version: raw_nd, encoder.version: encoder.project(raw_nd)})
         library.switch(encoder.version, None)
         yield library

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from viewfinder.conversation import Answer, BackTo, Conversation, Like, Question, Reject, Say, Turn, turn_from_json
 from viewfinder.index import Gallery
-from viewfinder.index.memo import StepMemo
+from viewfinder.index.memo import ByteCache
 from viewfinder.retrievers import Part, Query, RegionSpace, load_retriever
 from viewfinder.server.schemas.sessions import Belief
 from viewfinder.server.talks.beliefs import find_beliefs, remove_clause
@@ -22,7 +22,7 @@ WHICH_TOP = Question("What colour is the top?", ("red", "blue"), attribute="top"
 
 
 def chips(*turns: Turn, retriever: str = "composer") -> list[Belief]:
-    session = Session(GALLERY, load_retriever(retriever), None, memo=StepMemo())
+    session = Session(GALLERY, load_retriever(retriever), None, memo=ByteCache())
     for turn in turns:
         session.search(turn)
     return find_beliefs(session.last_query, session.conversation, session.conversation.path())

@@ -23,7 +23,7 @@ from viewfinder.conversation import (
 )
 from viewfinder.errors import BadInput
 from viewfinder.index import Gallery
-from viewfinder.index.memo import StepMemo
+from viewfinder.index.memo import ByteCache
 from viewfinder.retrievers import Composer
 from viewfinder.server.talks.editing import RepeatedTurns, following_turns, repeat_turns
 from viewfinder.session import Session
@@ -37,7 +37,7 @@ WHICH = Question("What colour is the top?", ("red", "blue"), attribute="top")
 
 
 def talk_of(*turns: Turn) -> Session:
-    session = Session(GALLERY, Composer(), None, memo=StepMemo())
+    session = Session(GALLERY, Composer(), None, memo=ByteCache())
     for turn in turns:
         session.search(turn)
     return session
@@ -163,7 +163,7 @@ def test_a_turn_cannot_become_a_way_back() -> None:
 
 def test_a_left_out_turn_tells_no_name_of_an_upload() -> None:
     talk = Conversation().then(Say("red")).then(Show("4f2a-upload"))
-    session = Session(GALLERY, Composer(), None, conversation=talk, memo=StepMemo(), image_file=_gone)
+    session = Session(GALLERY, Composer(), None, conversation=talk, memo=ByteCache(), image_file=_gone)
     again = edit(session, 1, Say("green"))
     assert again.left_out == ["turn 2, show your image: it is gone"]
 

@@ -14,13 +14,13 @@ from viewfinder.library import Library
 from viewfinder.server.problems import Problem
 from viewfinder.server.talks import engines
 from viewfinder.server.talks.engines import RetrieverPool
-from viewfinder.testing import ColourEncoder, load_colours, tiny_pictures
+from viewfinder.testing import ColourEncoder, load_colour_encoder, tiny_pictures
 
 
 @pytest.fixture
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks_at_regions: Callable[[str, int], Any]) -> Library:
     """Six drawings, and a retriever called `regions`; two pictures without regions are few."""
-    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colours)
+    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
     monkeypatch.setattr(engines, "AT_ONCE", 2)
     reader = looks_at_regions(ColourEncoder.raw_version, 3)
     monkeypatch.setitem(viewfinder.retrievers.RETRIEVERS, "regions", lambda checkpoint: reader)
@@ -75,7 +75,7 @@ def test_a_turn_does_not_wait_long_for_vectors_that_another_makes(
 
 
 def test_without_pictures_there_is_nothing_to_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colours)
+    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
     ready = RetrieverPool(Library.open(tmp_path / "library.vf"))
     with pytest.raises(Problem, match=r"^there are no pictures yet") as caught:
         ready.gallery("composer")

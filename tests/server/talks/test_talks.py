@@ -379,9 +379,9 @@ def main(folder: str, url: str, id: str, text: str) -> None:
     from viewfinder.server.database import FeedbackRows, SessionRows, UploadRows
     from viewfinder.server.images.uploads import Uploads
     from viewfinder.server.settings import ServerSettings
-    from viewfinder.testing import load_colours
+    from viewfinder.testing import load_colour_encoder
 
-    setattr(viewfinder.library, "load_encoder", load_colours)  # noqa: B010 (it is not exported)
+    setattr(viewfinder.library, "load_encoder", load_colour_encoder)  # noqa: B010 (it is not exported)
     database, settings = Database.open(url), ServerSettings(_env_file=None)
     uploads = Uploads(Path(folder) / "uploads", UploadRows(database), settings)
     talks = Conversations(Library.open(Path(folder)), SessionRows(database), FeedbackRows(database), uploads, settings)

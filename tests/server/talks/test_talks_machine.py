@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from viewfinder.conversation import BackTo, Conversation, turn_from_json
 from viewfinder.errors import BadInput
-from viewfinder.index.memo import StepMemo
+from viewfinder.index.memo import ByteCache
 from viewfinder.library import Library
 from viewfinder.retrievers import Composer
 from viewfinder.server.access.caller import LOCAL
@@ -45,7 +45,7 @@ class OneTalk(RuleBasedStateMachine):
         self.reload()
         self.id = self.talks.create(LOCAL, SessionIn(n=N)).id
         self.model = Session(
-            self.library, Composer(), "information_gain", n=N, memo=StepMemo(), image_file=self.no_image
+            self.library, Composer(), "information_gain", n=N, memo=ByteCache(), image_file=self.no_image
         )
 
     def no_image(self, name: str) -> Path:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from viewfinder.conversation import Conversation, Like
-from viewfinder.index.resolving import resolve
-from viewfinder.index.results import View
+from viewfinder.index.resolving import resolve_turn
+from viewfinder.index.results import Ranking
 from viewfinder.retrievers import Composer, Query
 from viewfinder.server.images.known import find_picture
 from viewfinder.server.schemas.pictures import SimilarPictures
@@ -25,7 +25,7 @@ def find_similar(library: Library, picture: str, *, n: int, start: int) -> Simil
         Problem: 404, there is no such picture.
     """
     gallery, _ = find_picture(library, picture)
-    view = View(gallery, _like(picture, gallery))
+    view = Ranking(gallery, _like(picture, gallery))
     hits = [cards.make_hit(gallery.snapshot, hit) for hit in view.hits(n, start)]
     return SimilarPictures(results=hits, next=str(start + n) if start + n < view.total else None)
 
@@ -33,5 +33,5 @@ def find_similar(library: Library, picture: str, *, n: int, start: int) -> Simil
 def _like(picture: str, gallery: Gallery) -> Query:
     talk = Conversation().then(Like(picture))
     composer = Composer()
-    query = composer.query(composer.step(composer.begin(), resolve(talk, talk.here, gallery)))
+    query = composer.query(composer.step(composer.begin(), resolve_turn(talk, talk.here, gallery)))
     return replace(query, excluded=frozenset({picture}))

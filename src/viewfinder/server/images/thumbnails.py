@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from viewfinder.errors import BadInput, PictureError
-from viewfinder.pictures.thumbnails import PLACEHOLDER, place_of, size_for, thumbnail
+from viewfinder.pictures.thumbnails import PLACEHOLDER, choose_size, load_thumbnail, thumbnail_path
 from viewfinder.server.images.known import find_picture, picture_changed, picture_gone
 from viewfinder.server.services import Pool
 
@@ -52,7 +52,7 @@ class Thumbnails:
         """
         find_picture(self._library, picture_id)
         with suppress(OSError):
-            return place_of(self._cache, picture_id, size).read_bytes()
+            return thumbnail_path(self._cache, picture_id, size).read_bytes()
         source = self.source(picture_id)
         return self.kept(source, size) or source
 
@@ -82,7 +82,7 @@ class Thumbnails:
         """
         place = _place(source, size)
         if place not in self._making:
-            making = asyncio.create_task(self.aside.run(_made_of_any, source, size_for(size, source.longest)))
+            making = asyncio.create_task(self.aside.run(_made_of_any, source, choose_size(size, source.longest)))
             self._making[place] = making
             making.add_done_callback(lambda _: self._making.pop(place))
         return await asyncio.shield(self._making[place])  # one who leaves does not take it away from the others
@@ -97,7 +97,7 @@ class Thumbnails:
         for picture_id in dict.fromkeys(picture_ids):
             if snapshot.row_of(picture_id) is not None:
                 with suppress(OSError):
-                    content = place_of(self._cache, picture_id, PLACEHOLDER).read_bytes()
+                    content = thumbnail_path(self._cache, picture_id, PLACEHOLDER).read_bytes()
                     found[picture_id] = f"data:image/webp;base64,{base64.b64encode(content).decode('ascii')}"
         return found
 
@@ -108,7 +108,7 @@ class Thumbnails:
 
 
 def _place(source: PictureSource, size: int) -> Path:
-    return place_of(source.cache, source.picture, size_for(size, source.longest))
+    return thumbnail_path(source.cache, source.picture, choose_size(size, source.longest))
 
 
 def _made_of_any(source: PictureSource, longest: int) -> bytes:
@@ -118,5 +118,5 @@ def _made_of_any(source: PictureSource, longest: int) -> bytes:
         raise picture_gone(source.picture)
     for file in there:
         with suppress(PictureError):
-            return thumbnail(file, source.picture, source.cache, longest=longest)
+            return load_thumbnail(file, source.picture, source.cache, longest=longest)
     raise picture_changed(there[0])

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from viewfinder.errors import PictureError, UnknownName
-from viewfinder.pictures import AtMost, Limits, Read, decode_one
-from viewfinder.pictures.thumbnails import PLACEHOLDER, SIZES, keep_copies, place_of
+from viewfinder.pictures import AtMost, DecodedFile, Limits, decode_one
+from viewfinder.pictures.thumbnails import PLACEHOLDER, SIZES, cache_thumbnails, thumbnail_path
 from viewfinder.server.database.uploads import UploadRow, UploadRows
 from viewfinder.server.images.thumbnails import PictureSource
 from viewfinder.server.problems import not_found
@@ -67,7 +67,7 @@ class Uploads:
                 self._rows.create(row)
         finally:
             given.discard()
-        keep_copies(picture, self._copies, sizes=(_SHOWN, PLACEHOLDER))
+        cache_thumbnails(picture, self._copies, sizes=(_SHOWN, PLACEHOLDER))
         self.sweep(caller.token)
         return row
 
@@ -118,14 +118,14 @@ class Uploads:
             for picture in {row.picture for row in rows} - self._rows.pictures():
                 (self.folder / picture).unlink(missing_ok=True)
                 for size in SIZES:
-                    place_of(self._copies, picture, size).unlink(missing_ok=True)
+                    thumbnail_path(self._copies, picture, size).unlink(missing_ok=True)
 
     def _changing(self) -> FileLock:
         """Held while rows and files are brought in line: one of a pair of equal files must not take both away."""
         return FileLock(str(self.folder / ".lock"))
 
 
-def decode_upload(given: ReceivedFile, settings: ServerSettings) -> Read:
+def decode_upload(given: ReceivedFile, settings: ServerSettings) -> DecodedFile:
     """A file that has arrived, decoded in the sandbox within the limits for uploads.
 
     Raises:

@@ -10,7 +10,7 @@ from viewfinder.server.discreet import hide_paths, to_unicode
 
 if TYPE_CHECKING:
     from viewfinder.index.ingest import AddReport
-    from viewfinder.index.region_vectors import Filled
+    from viewfinder.index.region_vectors import FillReport
 
 LISTED = 10
 """Failures that a report names; all are at /collection/failures."""
@@ -34,7 +34,7 @@ def report_adding(report: AddReport) -> dict[str, Any]:
     }
 
 
-def report_filling(filled: Filled) -> dict[str, Any]:
+def report_filling(filled: FillReport) -> dict[str, Any]:
     """How many pictures got regions, how many could not, and the first of those."""
     left_out = filled.left_out
     return {

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from viewfinder.errors import PictureError
-from viewfinder.pictures import picture_id, thumbnail
+from viewfinder.pictures import load_thumbnail, picture_id
 
 
 def make_small_copy(file: Path, size: int, cache: Path) -> bytes:
@@ -20,7 +20,7 @@ def make_small_copy(file: Path, size: int, cache: Path) -> bytes:
         content = _content(file, status.st_size, status.st_mtime_ns)
     except OSError as error:
         raise PictureError(f"{file.name}: cannot be read ({error.strerror})") from error
-    return thumbnail(file, content, cache, longest=size)
+    return load_thumbnail(file, content, cache, longest=size)
 
 
 @lru_cache(maxsize=4096)

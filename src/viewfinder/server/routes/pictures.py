@@ -11,16 +11,17 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import FileResponse
 from pydantic import StringConstraints
 
-from viewfinder.index.grounding import LOOKS
+from viewfinder.index.grounding import GROUNDER
 from viewfinder.library import Library
 from viewfinder.server.access.caller import Admin, Reader, Writer
 from viewfinder.server.database.uploads import UploadRow
-from viewfinder.server.images import adding, receiving
+from viewfinder.server.images.adding import is_in_library, keep_for_adding, pictures_folder
 from viewfinder.server.images.browsing import browse_pictures as browse
 from viewfinder.server.images.details import describe_picture
 from viewfinder.server.images.known import find_picture, picture_gone
 from viewfinder.server.images.originals import find_original
 from viewfinder.server.images.similar import find_similar
+from viewfinder.server.images.receiving import FILE_BODY, receive_file
 from viewfinder.server.images.thumbnails import PictureSource
 from viewfinder.server.problems import Problem, responses
 from viewfinder.server.schemas.pictures import (
@@ -185,12 +186,12 @@ async def where_in_picture(
 def _where(library: Library, picture: str, texts: tuple[str, ...], *, only_known: bool) -> WhereInPicture | None:
     """None where the picture was not looked at before, if only known ones are wanted."""
     gallery, row = find_picture(library, picture)
-    if not LOOKS.has_looked_at(gallery, picture):
+    if not GROUNDER.has_looked_at(gallery, picture):
         if only_known:
             return None
         if not any(FilePath(path).is_file() for path in gallery.snapshot.paths(row)):
             raise picture_gone(picture)
-    looked = LOOKS.where(gallery, picture, texts)
+    looked = GROUNDER.where(gallery, picture, texts)
     weights = zip(texts, looked.weights_tr.astype(float).round(5).tolist(), strict=True)
     return WhereInPicture(
         id=picture,
@@ -205,13 +206,13 @@ def _where(library: Library, picture: str, texts: tuple[str, ...], *, only_known
     summary="Add a picture to the library",
     status_code=202,
     responses=responses(415),
-    openapi_extra=receiving.FILE_BODY,
+    openapi_extra=FILE_BODY,
 )
 async def add_picture(request: Request, caller: Admin, services: WithServices) -> AddedPicture:
     """It is checked and kept at once; a job adds it. `job` is null where the library has it already."""
-    settings, folder = services.settings, adding.pictures_folder(services.library)
-    given = await receiving.receive_file(request, folder, settings.upload_bytes, services.pool)
-    name = await services.thumbnails.aside.run(adding.keep_for_adding, services.library, given, settings)
+    settings, folder = services.settings, pictures_folder(services.library)
+    given = await receive_file(request, folder, settings.upload_bytes, services.pool)
+    name = await services.thumbnails.aside.run(keep_for_adding, services.library, given, settings)
     job = None if name is None else await services.pool.run(services.jobs.submit, "add", {"uploaded": name})
     return AddedPicture(picture=given.picture, job=None if job is None else job.id)
 
@@ -222,12 +223,12 @@ async def add_picture(request: Request, caller: Admin, services: WithServices) -
     summary="Send an image of one's own, to be shown to the search",
     status_code=201,
     responses=responses(415),
-    openapi_extra=receiving.FILE_BODY,
+    openapi_extra=FILE_BODY,
 )
 async def upload(request: Request, caller: Writer, services: WithServices) -> Upload:
     """It does not join the library. The oldest are forgotten when there are too many."""
     uploads = services.uploads
-    given = await receiving.receive_file(request, uploads.folder, services.settings.upload_bytes, services.pool)
+    given = await receive_file(request, uploads.folder, services.settings.upload_bytes, services.pool)
     row = await services.thumbnails.aside.run(uploads.accept, given, caller)
     return await services.pool.run(_told, services, row)
 
@@ -296,5 +297,5 @@ def _told(services: Services, row: UploadRow) -> Upload:
         height=row.height,
         bytes=row.bytes,
         created=datetime.fromtimestamp(row.created, UTC),
-        known=adding.is_in_library(services.library, row.picture),
+        known=is_in_library(services.library, row.picture),
     )

@@ -10,7 +10,7 @@ from typing import Any
 from viewfinder.conversation import PictureId
 from viewfinder.errors import BadInput
 from viewfinder.index import Gallery, Verdict
-from viewfinder.index.results import Hits, View
+from viewfinder.index.results import Hits, Ranking
 from viewfinder.retrievers import Query
 from viewfinder.server.schemas.sessions import Hit
 from viewfinder.server.talks import cards
@@ -28,7 +28,7 @@ class ResultPage:
     verdict: Verdict
 
 
-def read_page(view: View, n: int, start: int, *, why: bool = False) -> ResultPage:
+def read_page(view: Ranking, n: int, start: int, *, why: bool = False) -> ResultPage:
     """The `n` results after the first `start`."""
     found = view.hits(n, start)
     snapshot = view.gallery.snapshot

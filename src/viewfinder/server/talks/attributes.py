@@ -9,7 +9,7 @@ import numpy as np
 
 from viewfinder.errors import BadInput
 from viewfinder.index import Gallery
-from viewfinder.index.attributes import likeliest
+from viewfinder.index.attributes import predict_attributes
 from viewfinder.pictures import decode_one
 from viewfinder.retrievers import Reads, reads_of
 from viewfinder.server.problems import not_found
@@ -55,4 +55,4 @@ def _in_image(gallery: Gallery, file: Path, reads: Reads) -> dict[str, float]:
     if reads.predictor is None:
         return {}
     raw_1g = gallery.encoder.pictures([decode_one(file, gallery.encoder.fit).pixels]).global_bd
-    return likeliest(reads.predictor, np.asarray(raw_1g, np.float32), reads.count)[0]
+    return predict_attributes(reads.predictor, np.asarray(raw_1g, np.float32), reads.count)[0]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from viewfinder.conversation import Answer, BackTo, Conversation, Keep, Like, Node, PictureId, Question, Reject, Turn
 from viewfinder.errors import BadInput
-from viewfinder.index.telling import described
+from viewfinder.index.telling import describe_turn
 from viewfinder.session import Session
 
 
@@ -105,7 +105,7 @@ def _repeat(
         again.numbers[node.number] = session.conversation.here.number
     except BadInput as error:
         again.gone.add(node.number)
-        again.left_out.append(f"turn {node.number}, {described(node.turn, shown, own_image='your image')}: {error}")
+        again.left_out.append(f"turn {node.number}, {describe_turn(node.turn, shown, own_image='your image')}: {error}")
 
 
 def _editable(talk: Conversation, number: int) -> Node:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from viewfinder.conversation import Conversation, Node, PictureId, Question
 from viewfinder.errors import UnknownName
-from viewfinder.index.results import View
+from viewfinder.index.results import Ranking
 from viewfinder.server.database import FeedbackRow, SessionRow, TurnTaken
 from viewfinder.server.problems import Problem, not_found
 from viewfinder.server.schemas import sessions as schemas
@@ -250,7 +250,7 @@ class Conversations:
         """
         return self.view(caller, id, number, retriever).why(ids)
 
-    def view(self, caller: Caller, id: str, number: int, retriever: str | None = None) -> View:
+    def view(self, caller: Caller, id: str, number: int, retriever: str | None = None) -> Ranking:
         """The collection as a turn leaves it: for the moment, it is large."""
         with self._held(caller, id) as (_, row, session):
             return self._view(row, session, number, retriever)
@@ -412,7 +412,7 @@ class Conversations:
             leaning=session_picture_bias(engine, row.leaning, pictures_alone=row.hidden or retriever is not None),
         )
 
-    def _view(self, row: SessionRow, session: Session, number: int, retriever: str | None = None) -> View:
+    def _view(self, row: SessionRow, session: Session, number: int, retriever: str | None = None) -> Ranking:
         return self._seen_by(row, session, number, retriever).view(number)
 
     def _seen_by(self, row: SessionRow, session: Session, number: int, retriever: str | None) -> Session:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from viewfinder.conversation import Conversation, Question, Turn, turn_from_json, turn_to_json
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.index.telling import described
+from viewfinder.index.telling import describe_turn
 from viewfinder.retrievers.base import Operation
 from viewfinder.server.database import SessionRow
 from viewfinder.server.schemas import sessions as schemas
@@ -97,7 +97,7 @@ def tree_to_api(row: SessionRow, talk: Conversation, times: dict[int, float]) ->
             number=node.number,
             parent=node.parent,
             turn=None if node.turn is None else turn_to_json(node.turn),
-            told=described(node.turn, talk.nodes[node.parent].shown, own_image=OWN_IMAGE) if node.turn else "",
+            told=describe_turn(node.turn, talk.nodes[node.parent].shown, own_image=OWN_IMAGE) if node.turn else "",
             shown=len(node.shown),
             first=node.shown[0] if node.shown else None,
             asked=question_to_api(node.asked),
