@@ -24,7 +24,7 @@ from viewfinder.encoders import load_encoder
 from viewfinder.encoders.features import features
 from viewfinder.evaluation import Plan, Run, compare, evaluate, write_run
 from viewfinder.evaluation.report import write_page
-from viewfinder.worlds import world
+from viewfinder.worlds import write_world
 
 HERE = Path(__file__).parent
 SYSTEMS = ("random", "clip-i", "clip-t", "clip-ti", "composer")
@@ -80,8 +80,8 @@ def run_one(folder: Path, name: str, work: Path) -> Run:
 def data_sets(data: Path, work: Path) -> dict[str, Path]:
     """The folders to evaluate on; worlds are made (or found whole from the last time)."""
     scenes, products = work / "scenes", work / "products"
-    world(scenes, kind="scenes", count=SCENES, seed=SEED)
-    world(products, kind="catalogue", count=0, seed=SEED, sprites=data / "fashion-products")
+    write_world(scenes, kind="scenes", count=SCENES, seed=SEED)
+    write_world(products, kind="catalogue", count=0, seed=SEED, sprites=data / "fashion-products")
     return {"scenes": scenes, "products": products, "flickr8k": data / "flickr8k"}
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from machine import described
 
-from viewfinder.worlds import world
+from viewfinder.worlds import write_world
 
 
 def main() -> None:
@@ -40,7 +40,7 @@ def measured(**asked: Any) -> dict[str, float]:
     """Seconds by the clock and of all processors, and pictures made."""
     before, started = processors(), time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        report = world(Path(folder) / "world", seed=1, workers=os.cpu_count() or 1, **asked)
+        report = write_world(Path(folder) / "world", seed=1, workers=os.cpu_count() or 1, **asked)
         figures = {
             "pictures": report.pictures,
             "seconds": round(time.perf_counter() - started, 1),

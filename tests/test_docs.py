@@ -17,8 +17,8 @@ def test_the_readmes_python_runs_as_it_stands(tmp_path: Path) -> None:
     [code] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     code = code.replace("~/pictures.vf", str(tmp_path / "pictures.vf")).replace("~/Pictures", str(tmp_path / "drawn"))
     # In a process of its own: the drawing is ten times slower under the axis checker.
-    draw = "import sys\nfrom pathlib import Path\nfrom viewfinder.worlds import world\n"
-    draw += "world(Path(sys.argv[1]), kind='scenes', count=12, seed=1)\n"
+    draw = "import sys\nfrom pathlib import Path\nfrom viewfinder.worlds import write_world\n"
+    draw += "write_world(Path(sys.argv[1]), kind='scenes', count=12, seed=1)\n"
     done = subprocess.run(
         [sys.executable, "-c", draw + code, str(tmp_path / "drawn")], capture_output=True, text=True, check=False
     )

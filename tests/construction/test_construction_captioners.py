@@ -9,8 +9,8 @@ import transformers
 from PIL import Image
 from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
 
-from viewfinder.construction import NotMade
-from viewfinder.construction.captioners import KnownCaptions, LookedAt, model_captioner
+from viewfinder.construction import SampleNotMade
+from viewfinder.construction.captioners import KnownCaptions, ModelCaptioner, load_model_captioner
 from viewfinder.errors import PictureError
 
 SIZES = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
@@ -38,16 +38,16 @@ def test_a_known_caption_is_drawn_once_for_each_picture() -> None:
 
 
 def test_a_picture_without_a_caption_is_no_target() -> None:
-    with pytest.raises(NotMade, match="has no caption"):
+    with pytest.raises(SampleNotMade, match="has no caption"):
         KnownCaptions({"a": ()}).caption("a")
 
 
 def test_what_a_model_sees_is_one_line() -> None:
-    assert LookedAt(Said("a dog \n runs"), "blip").caption("a") == "a dog runs"
-    with pytest.raises(NotMade, match="says nothing"):
-        LookedAt(Said(" "), "blip").caption("a")
-    with pytest.raises(NotMade, match="cannot be read"):
-        LookedAt(Said(None), "blip").caption("a")
+    assert ModelCaptioner(Said("a dog \n runs"), "blip").caption("a") == "a dog runs"
+    with pytest.raises(SampleNotMade, match="says nothing"):
+        ModelCaptioner(Said(" "), "blip").caption("a")
+    with pytest.raises(SampleNotMade, match="cannot be read"):
+        ModelCaptioner(Said(None), "blip").caption("a")
 
 
 def test_blip_describes_pictures_by_their_names_in_samples(tmp_path: Path) -> None:
@@ -63,6 +63,6 @@ def test_blip_describes_pictures_by_their_names_in_samples(tmp_path: Path) -> No
         part.save_pretrained(tmp_path / "blip")
     BlipImageProcessorPil(size={"height": 16, "width": 16}).save_pretrained(tmp_path / "blip")
     Image.new("RGB", (30, 20), "red").save(tmp_path / "1.png")
-    captioner = model_captioner(str(tmp_path / "blip"), {"images/gallery/1.png": tmp_path / "1.png"})
+    captioner = load_model_captioner(str(tmp_path / "blip"), {"images/gallery/1.png": tmp_path / "1.png"})
     said = captioner.caption("images/gallery/1.png")
     assert said and said == captioner.caption("images/gallery/1.png")  # no other opening the second time

@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.construction import NotMade, TwoRounds
-from viewfinder.construction.parsing import dialogue_of, instruction_of, labelled, two_rounds_of
+from viewfinder.construction import SampleNotMade, TwoRounds
+from viewfinder.construction.parsing import (
+    parse_dialogue,
+    parse_instruction,
+    parse_two_rounds,
+    split_labelled_lines,
+)
 from viewfinder.construction.prompts import DIALOGUE, INSTRUCTION, TWO_ROUNDS, Example, Task
 from viewfinder.data.chatsearch import ChatTurn, TextItem
 
@@ -30,7 +35,7 @@ def texts(turns: tuple[ChatTurn, ...]) -> list[tuple[str, str]]:
 )
 def test_a_dialogue_is_read_however_it_is_written(written: str) -> None:
     expected = [("user", "We had a pet."), ("assistant", "Which one?"), ("user", "It barked. Show me.")]
-    assert texts(dialogue_of(written, CAPTION, ())) == expected
+    assert texts(parse_dialogue(written, CAPTION, ())) == expected
 
 
 @pytest.mark.parametrize(
@@ -47,13 +52,13 @@ def test_a_dialogue_is_read_however_it_is_written(written: str) -> None:
     ],
 )
 def test_what_is_no_dialogue_is_refused_with_its_reason(written: str, reason: str) -> None:
-    with pytest.raises(NotMade) as caught:
-        dialogue_of(written, CAPTION, {"it barked."})
+    with pytest.raises(SampleNotMade) as caught:
+        parse_dialogue(written, CAPTION, {"it barked."})
     assert str(caught.value) == reason
 
 
 def test_an_instruction_is_the_first_line() -> None:
-    assert instruction_of('User: "Make it sleep."\nFirst picture: a cat', (CAPTION,), ()) == "Make it sleep."
+    assert parse_instruction('User: "Make it sleep."\nFirst picture: a cat', (CAPTION,), ()) == "Make it sleep."
 
 
 @pytest.mark.parametrize(
@@ -61,14 +66,14 @@ def test_an_instruction_is_the_first_line() -> None:
     [("", "nothing was said"), ("I want this: a brown dog runs", "a caption is quoted as it is"), ("Ok.", "one word")],
 )
 def test_what_is_no_instruction_is_refused(written: str, reason: str) -> None:
-    with pytest.raises(NotMade, match=reason):
-        instruction_of(written, (CAPTION,), ())
+    with pytest.raises(SampleNotMade, match=reason):
+        parse_instruction(written, (CAPTION,), ())
 
 
 @pytest.mark.parametrize("label", ["Found", "Caption", "Assistant", "**Found**"])
 def test_two_rounds_are_a_request_a_caption_and_a_change(label: str) -> None:
     written = f"I want a pet.\n{label}: A cat sits.\nUser: It should bark.\nFound: more"
-    assert two_rounds_of(written, CAPTION, ()) == TwoRounds("I want a pet.", "A cat sits.", "It should bark.")
+    assert parse_two_rounds(written, CAPTION, ()) == TwoRounds("I want a pet.", "A cat sits.", "It should bark.")
 
 
 @pytest.mark.parametrize(
@@ -80,18 +85,18 @@ def test_two_rounds_are_a_request_a_caption_and_a_change(label: str) -> None:
     ],
 )
 def test_what_is_no_two_rounds_is_refused(written: str, reason: str) -> None:
-    with pytest.raises(NotMade, match=reason):
-        two_rounds_of(written, CAPTION, ())
+    with pytest.raises(SampleNotMade, match=reason):
+        parse_two_rounds(written, CAPTION, ())
 
 
 @given(st.text(alphabet=st.sampled_from('User:Assistant Found\n*1.- "abc'), max_size=80))
 def test_any_text_is_read_or_refused(written: str) -> None:
-    for label, words in labelled(written, "User", ()):
+    for label, words in split_labelled_lines(written, "User", ()):
         assert words.strip() == words != "" and label in ("user", "assistant", "found", "caption", "picture")
-    for read in (dialogue_of, two_rounds_of):
+    for read in (parse_dialogue, parse_two_rounds):
         try:
             read(written, CAPTION, ())
-        except NotMade as error:
+        except SampleNotMade as error:
             assert str(error)
 
 
@@ -101,11 +106,11 @@ def lines(example: Example) -> str:
 
 def test_every_example_of_the_prompts_would_be_taken_itself() -> None:
     for example in DIALOGUE.examples:
-        assert len(dialogue_of(lines(example), example.case[0][1], ())) == len(example.answer)
+        assert len(parse_dialogue(lines(example), example.case[0][1], ())) == len(example.answer)
     for example in INSTRUCTION.examples:
-        assert instruction_of(lines(example), [text for _, text in example.case], ()) == example.answer[0][1]
+        assert parse_instruction(lines(example), [text for _, text in example.case], ()) == example.answer[0][1]
     for example in TWO_ROUNDS.examples:
-        assert two_rounds_of(lines(example), example.case[0][1], ()).change == example.answer[2][1]
+        assert parse_two_rounds(lines(example), example.case[0][1], ()).change == example.answer[2][1]
 
 
 @pytest.mark.parametrize("task", [DIALOGUE, INSTRUCTION, TWO_ROUNDS])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from viewfinder.construction.pictures import Captioned, read_captioned, taken_evenly
+from viewfinder.construction.pictures import SourcePicture, read_captioned, take_evenly
 from viewfinder.data.splits import split_of
 from viewfinder.errors import BadInput
 
@@ -39,6 +39,6 @@ def test_a_part_without_pictures_is_named(tmp_path: Path, coloured: MakeFolder) 
 
 
 def test_pictures_are_taken_evenly() -> None:
-    pictures = [Captioned(str(at), Path(str(at)), ("x",), at) for at in range(10)]
-    assert [picture.number for picture in taken_evenly(pictures, 4)] == [0, 2, 5, 7]
-    assert taken_evenly(pictures, 30) == taken_evenly(pictures, None) == pictures
+    pictures = [SourcePicture(str(at), Path(str(at)), ("x",), at) for at in range(10)]
+    assert [picture.number for picture in take_evenly(pictures, 4)] == [0, 2, 5, 7]
+    assert take_evenly(pictures, 30) == take_evenly(pictures, None) == pictures

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from viewfinder.construction.captioners import KnownCaptions
-from viewfinder.construction.remembered import Journal, RememberedCaptioner, RememberedModel
+from viewfinder.construction.remembered import AnswerJournal, JournalledCaptioner, JournalledModel
 from viewfinder.errors import BadInput, LanguageModelFailed
 from viewfinder.testing import ScriptedModel
 
@@ -16,8 +16,8 @@ from viewfinder.testing import ScriptedModel
 def test_the_same_is_asked_once_also_by_another_process(tmp_path: Path) -> None:
     model = ScriptedModel(lambda prompt, seed: f"{prompt} {seed}")
     for _ in range(2):
-        journal = Journal.read(tmp_path / "journal.jsonl")
-        remembered = RememberedModel(model, journal)
+        journal = AnswerJournal.read(tmp_path / "journal.jsonl")
+        remembered = JournalledModel(model, journal)
         assert [remembered.complete("say", seed=seed) for seed in (1, 2, 1)] == ["say 1", "say 2", "say 1"]
     assert model.prompts == ["say", "say"]
     assert journal.asked == 0
@@ -26,7 +26,7 @@ def test_the_same_is_asked_once_also_by_another_process(tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", [{"temperature": 0.5}, {"seed": 9}, {"most_tokens": 4}, {"stop": ("a", "b")}])
 def test_whatever_changes_an_answer_is_another_question(tmp_path: Path, option: dict[str, object]) -> None:
     model = ScriptedModel(lambda prompt, seed: "well")
-    remembered = RememberedModel(model, Journal.read(tmp_path / "journal.jsonl"))
+    remembered = JournalledModel(model, AnswerJournal.read(tmp_path / "journal.jsonl"))
     complete = remembered.complete
     complete("say")
     match option:
@@ -43,7 +43,7 @@ def test_whatever_changes_an_answer_is_another_question(tmp_path: Path, option: 
 
 def test_how_long_one_waits_is_no_other_question(tmp_path: Path) -> None:
     model = ScriptedModel(lambda prompt, seed: "well")
-    remembered = RememberedModel(model, Journal.read(tmp_path / "journal.jsonl"))
+    remembered = JournalledModel(model, AnswerJournal.read(tmp_path / "journal.jsonl"))
     assert remembered.complete("say", seconds=1.0) == remembered.complete("say", seconds=2.0)
     assert len(model.prompts) == 1
 
@@ -55,7 +55,7 @@ def test_a_failure_is_not_remembered(tmp_path: Path) -> None:
         return "well"
 
     model = ScriptedModel(once)
-    remembered = RememberedModel(model, Journal.read(tmp_path / "journal.jsonl"))
+    remembered = JournalledModel(model, AnswerJournal.read(tmp_path / "journal.jsonl"))
     with pytest.raises(LanguageModelFailed):
         remembered.complete("say")
     assert remembered.complete("say") == "well"
@@ -65,10 +65,10 @@ def test_a_failure_is_not_remembered(tmp_path: Path) -> None:
 def test_a_line_cut_short_is_asked_again_and_no_other(tmp_path: Path, cut: int) -> None:
     file = tmp_path / "journal.jsonl"
     for prompt in ("one", "two"):
-        RememberedModel(ScriptedModel(lambda prompt, seed: prompt), Journal.read(file)).complete(prompt)
+        JournalledModel(ScriptedModel(lambda prompt, seed: prompt), AnswerJournal.read(file)).complete(prompt)
     file.write_bytes(file.read_bytes()[:-cut])
     model = ScriptedModel(lambda prompt, seed: prompt.upper())
-    remembered = RememberedModel(model, Journal.read(file))
+    remembered = JournalledModel(model, AnswerJournal.read(file))
     assert [remembered.complete(prompt) for prompt in ("one", "two")] == ["one", "TWO"]
     assert len(file.read_text().splitlines()) == 2
 
@@ -77,7 +77,7 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     file = tmp_path / "journal.jsonl"
     file.write_text('{"key": "a", "text": "b"}\nnonsense\n')
     with pytest.raises(BadInput, match=r"journal\.jsonl, line 2: damaged; take the line out"):
-        Journal.read(file)
+        AnswerJournal.read(file)
 
 
 def test_who_wants_the_same_at_the_same_time_waits_for_it(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_who_wants_the_same_at_the_same_time_waits_for_it(tmp_path: Path) -> Non
         time.sleep(0.05)
         return "well"
 
-    journal = Journal.read(tmp_path / "journal.jsonl")
+    journal = AnswerJournal.read(tmp_path / "journal.jsonl")
 
     def wanted(_: int) -> str:
         begun.wait()
@@ -101,9 +101,9 @@ def test_who_wants_the_same_at_the_same_time_waits_for_it(tmp_path: Path) -> Non
 
 
 def test_a_picture_is_looked_at_again_only_if_its_file_changed(tmp_path: Path) -> None:
-    journal = Journal.read(tmp_path / "journal.jsonl")
+    journal = AnswerJournal.read(tmp_path / "journal.jsonl")
     for caption, mark, expected in (("a dog", "1", "a dog"), ("a cat", "1", "a dog"), ("a cat", "2", "a cat")):
         known = KnownCaptions({"x.jpg": (caption,)})
         marks = {"x.jpg": mark}
-        remembered = RememberedCaptioner(known, journal, marks.__getitem__)
+        remembered = JournalledCaptioner(known, journal, marks.__getitem__)
         assert remembered.caption("x.jpg") == expected

@@ -7,24 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from viewfinder.construction import Described, NotMade
+from viewfinder.construction import ImageTextPair, SampleNotMade
 from viewfinder.construction.pictures import read_captioned
-from viewfinder.construction.truth import TruthGallery, TruthWriter, World, read_world, scene_of
+from viewfinder.construction.truth import CaptionedWorld, TruthGallery, TruthWriter, read_world, scene_from_truth
 from viewfinder.data.truth import PictureTruth, ThingTruth, to_line
 from viewfinder.errors import BadInput
 from viewfinder.worlds import sample_scene
-from viewfinder.worlds.changes import changes
-from viewfinder.worlds.phrases import absent_kinds, talk_about
+from viewfinder.worlds.changes import change_clauses
+from viewfinder.worlds.phrases import absent_kinds, speaker_for
 from viewfinder.worlds.stock import DRAWN
 
 
 @pytest.fixture(scope="module")
-def world(scenes: Path) -> World:
+def world(scenes: Path) -> CaptionedWorld:
     pictures, _ = read_captioned(scenes, "all")
     return read_world(scenes, {picture.name: picture.captions for picture in pictures})
 
 
-def test_a_scene_read_back_is_the_scene_that_was_drawn(world: World) -> None:
+def test_a_scene_read_back_is_the_scene_that_was_drawn(world: CaptionedWorld) -> None:
     assert len(world.images) == 40
     for number in (1, 17, 40):
         drawn, scene = sample_scene(seed=7, number=number), world.scenes[f"images/{number:012d}.jpg"]
@@ -35,34 +35,34 @@ def test_a_scene_read_back_is_the_scene_that_was_drawn(world: World) -> None:
         ]
 
 
-def test_a_change_tells_what_is_different(world: World) -> None:
+def test_a_change_tells_what_is_different(world: CaptionedWorld) -> None:
     writer = TruthWriter(world)
-    reference, target = (Described(name, "") for name in world.images[:2])
+    reference, target = (ImageTextPair(name, "") for name in world.images[:2])
     said = writer.instruction(reference, target)
-    talk = talk_about(world.scenes[target.image], f"construct/0/instruction/{reference.image}")
-    assert any(clause in said for clause in changes(talk, world.scenes[reference.image])[:1])
+    talk = speaker_for(world.scenes[target.image], f"construct/0/instruction/{reference.image}")
+    assert any(clause in said for clause in change_clauses(talk, world.scenes[reference.image])[:1])
     assert said == writer.instruction(reference, target) != TruthWriter(world, seed=1).instruction(reference, target)
 
 
-def test_the_first_of_two_rounds_is_found_by_its_caption(world: World) -> None:
+def test_the_first_of_two_rounds_is_found_by_its_caption(world: CaptionedWorld) -> None:
     writer, gallery = TruthWriter(world), TruthGallery(world)
     for image in world.images:
-        rounds = writer.two_rounds(Described(image, ""))
+        rounds = writer.two_rounds(ImageTextPair(image, ""))
         found = gallery.found(rounds.caption, without=image)
         assert found.likeness == 1.0
         assert found.image in [near.image for near in world.near(image)]
-        assert rounds.change == writer.instruction(Described(found.image, ""), Described(image, ""))
+        assert rounds.change == writer.instruction(ImageTextPair(found.image, ""), ImageTextPair(image, ""))
 
 
-def test_the_nearest_come_first_and_never_the_picture_itself(world: World) -> None:
+def test_the_nearest_come_first_and_never_the_picture_itself(world: CaptionedWorld) -> None:
     near = TruthGallery(world).nearest(world.images[5], 10)
     assert len(near) == 10
     assert world.images[5] not in [found.image for found in near]
     assert [found.likeness for found in near] == sorted((found.likeness for found in near), reverse=True)
 
 
-def small(captions: dict[str, tuple[str, ...]]) -> World:
-    return World({name: sample_scene(seed=1, number=at) for at, name in enumerate(captions, 1)}, captions)
+def small(captions: dict[str, tuple[str, ...]]) -> CaptionedWorld:
+    return CaptionedWorld({name: sample_scene(seed=1, number=at) for at, name in enumerate(captions, 1)}, captions)
 
 
 def test_a_text_that_is_no_caption_finds_the_rarest_words_in_common() -> None:
@@ -80,7 +80,7 @@ def test_a_caption_of_two_pictures_belongs_to_none() -> None:
 
 
 def test_a_text_without_a_known_word_finds_nothing() -> None:
-    with pytest.raises(NotMade, match="no picture answers"):
+    with pytest.raises(SampleNotMade, match="no picture answers"):
         TruthGallery(small({"a": ("a ball",), "b": ("a cup",)})).found("zebras", without="a")
 
 
@@ -96,13 +96,13 @@ def test_of_products_nothing_is_said_to_be_absent(tmp_path: Path) -> None:
     (tmp_path / "world.json").write_text('{"seed": 1, "sprites": "abc"}')
     world = read_world(tmp_path, {"images/000000000001.jpg": ("x",), "images/000000000002.jpg": ("y",)})
     assert [absent_kinds(scene) for scene in world.scenes.values()] == [[], []]
-    said = TruthWriter(world).instruction(*(Described(name, "") for name in world.images))
+    said = TruthWriter(world).instruction(*(ImageTextPair(name, "") for name in world.images))
     assert re.search(r"\bshoe", said) and not re.search("dress|without|no ", said)
 
 
 def test_a_light_that_no_scene_has_is_named() -> None:
     with pytest.raises(BadInput, match=r"7\.jpg: the light 'dim'"):
-        scene_of(PictureTruth("7.jpg", place="beach", light="dim"), 1, DRAWN)
+        scene_from_truth(PictureTruth("7.jpg", place="beach", light="dim"), 1, DRAWN)
 
 
 def test_a_world_without_scenes_cannot_write(tmp_path: Path) -> None:

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from viewfinder.construction import Described, NotMade
+from viewfinder.construction import ImageTextPair, SampleNotMade
 from viewfinder.construction.written import ModelWriter
 from viewfinder.errors import LanguageModelFailed
 from viewfinder.testing import ScriptedModel
 
-DOG, CAT = Described("1.jpg", "A dog runs."), Described("2.jpg", "A cat sits.")
+DOG, CAT = ImageTextPair("1.jpg", "A dog runs."), ImageTextPair("2.jpg", "A cat sits.")
 
 
 def test_the_captions_are_what_the_model_is_asked_about() -> None:
@@ -26,9 +26,9 @@ def test_what_cannot_be_read_is_asked_once_more_with_other_examples() -> None:
 
 def test_after_two_tries_the_reason_is_said() -> None:
     model = ScriptedModel(lambda prompt, seed: "I do not know.")
-    with pytest.raises(NotMade, match="no dialogue of two rounds"):
+    with pytest.raises(SampleNotMade, match="no dialogue of two rounds"):
         ModelWriter(model).dialogue(DOG)
-    with pytest.raises(NotMade, match="not a request, a caption and a change"):
+    with pytest.raises(SampleNotMade, match="not a request, a caption and a change"):
         ModelWriter(model).two_rounds(DOG)
     assert len(model.prompts) == 4
 

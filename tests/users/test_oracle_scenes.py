@@ -12,11 +12,11 @@ from viewfinder.conversation import Question, is_dont_know
 from viewfinder.data.truth import PictureTruth
 from viewfinder.errors import UnknownName
 from viewfinder.users import Answerer, Oracle
-from viewfinder.users.text import NUMBER_WORDS
+from viewfinder.users.words import NUMBER_WORDS
 from viewfinder.worlds.dialogues import scene_dialogue
 from viewfinder.worlds.kinds import COLOURS, KINDS, PLACES
 from viewfinder.worlds.records import picture_truth
-from viewfinder.worlds.scene import PREDICATES, Scene, holds, sample_scene
+from viewfinder.worlds.scene import PREDICATES, Scene, relation_holds, sample_scene
 from viewfinder.worlds.words import (
     CANT_TELL,
     COLOUR_WORDS,
@@ -266,7 +266,7 @@ def test_relations_are_those_of_the_boxes(picture: str, data: st.DataObject) -> 
     a, b = data.draw(st.permutations(single))[:2]
     predicate = data.draw(st.sampled_from(PREDICATES))
     told = ORACLE.answer(Question(f"Is the {NOUNS[a.kind][0][0]} {predicate} the {NOUNS[b.kind][0][0]}?"), picture)
-    assert told in ({"yes"} if holds(a, predicate, b) else {"no", "don't know"})
+    assert told in ({"yes"} if relation_holds(a, predicate, b) else {"no", "don't know"})
 
 
 # Against the world's own dialogues

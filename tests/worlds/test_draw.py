@@ -8,7 +8,7 @@ from viewfinder.worlds.backgrounds import PAINTINGS, SCALE, Scenery
 from viewfinder.worlds.draw import draw_scene
 from viewfinder.worlds.kinds import COLOURS, HEIGHT, KINDS, PATTERNS, PLACES, WIDTH
 from viewfinder.worlds.scene import Scene, Thing, sample_scene
-from viewfinder.worlds.sprites import SPRITES, sprite
+from viewfinder.worlds.sprites import SPRITES, draw_sprite
 
 MAGENTA = (255, 0, 254)
 
@@ -38,7 +38,7 @@ def test_there_is_a_sprite_for_every_kind_and_a_painting_for_every_place() -> No
 def test_a_sprite_touches_all_sides_of_its_box_and_shows_its_colour(kind: str) -> None:
     size = (round(60 * SCALE * KINDS[kind].aspect), 60 * SCALE)
     for colour in KINDS[kind].colours[::4]:
-        image = sprite(kind, colour, "plain", size, mirrored=False)
+        image = draw_sprite(kind, colour, "plain", size, mirrored=False)
         assert image.size == size and image.getbbox() == (0, 0, *size)
         pixels = np.asarray(image).reshape(-1, 4)
         seen = pixels[pixels[:, 3] > 200][:, :3].astype(int)
@@ -49,7 +49,7 @@ def test_a_sprite_touches_all_sides_of_its_box_and_shows_its_colour(kind: str) -
 
 @pytest.mark.parametrize("kind", [name for name, kind in KINDS.items() if kind.patterned])
 def test_patterns_can_be_seen_and_differ(kind: str) -> None:
-    looks = {sprite(kind, "black", pattern, (180, 180), mirrored=False).tobytes() for pattern in PATTERNS}
+    looks = {draw_sprite(kind, "black", pattern, (180, 180), mirrored=False).tobytes() for pattern in PATTERNS}
     assert len(looks) == len(PATTERNS)
 
 
@@ -64,7 +64,7 @@ def test_a_thing_changes_pixels_in_its_box_and_its_shadow_only() -> None:
 
 
 def test_facing_left_is_the_mirror_of_facing_right() -> None:
-    right = sprite("dog", "black", "plain", (120, 90), mirrored=False)
-    left = sprite("dog", "black", "plain", (120, 90), mirrored=True)
+    right = draw_sprite("dog", "black", "plain", (120, 90), mirrored=False)
+    left = draw_sprite("dog", "black", "plain", (120, 90), mirrored=True)
     assert right.tobytes() != left.tobytes()
     assert right.transpose(Image.Transpose.FLIP_LEFT_RIGHT).tobytes() == left.tobytes()

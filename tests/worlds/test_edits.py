@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from viewfinder.worlds.edits import CHANGES, FEWEST_LEFT, Edit, sample_edit
 from viewfinder.worlds.kinds import HEIGHT, PLACES, WIDTH
-from viewfinder.worlds.scene import Scene, Thing, fits, is_free, sample_scene
+from viewfinder.worlds.scene import Scene, Thing, is_box_free, kind_fits, sample_scene
 from viewfinder.worlds.stock import stock_of
 
-PRODUCTS = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "fashion-products"
+PRODUCTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "fashion-products"
 SAMPLED = 80
 
 
@@ -92,7 +92,7 @@ def test_a_thing_is_moved_to_where_it_is_said_to_be_and_hides_nothing() -> None:
         old, new = one_changed(edit)
         assert edit.instruction.endswith(new.column) and new.column != old.column
         assert old.column in edit.input and new.column in edit.output
-        assert is_free(new.box, [thing for thing in edit.before.things if thing.box != old.box])
+        assert is_box_free(new.box, [thing for thing in edit.before.things if thing.box != old.box])
 
 
 def test_what_is_removed_was_named_so_that_only_it_could_be_meant() -> None:
@@ -119,7 +119,7 @@ def test_things_can_be_where_and_when_they_are_put(change: str) -> None:
         assert scene.light in place.lights and edit.before.things == scene.things
         for thing in scene.things:
             low, high = place.zones[kinds[thing.kind].zone]
-            assert fits(thing.kind, kinds[thing.kind], scene.place, scene.light) and low <= thing.bottom <= high
+            assert kind_fits(thing.kind, kinds[thing.kind], scene.place, scene.light) and low <= thing.bottom <= high
         if change == "light":
             assert edit.before.place == scene.place and edit.input != edit.output
 

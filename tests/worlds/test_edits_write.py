@@ -16,7 +16,7 @@ from viewfinder.data.instruct_pix2pix import read_instruct_pix2pix
 from viewfinder.data.truth import read_truth
 from viewfinder.errors import BadInput
 from viewfinder.pictures import scan
-from viewfinder.worlds import KINDS_OF_WORLD, world
+from viewfinder.worlds import WORLD_WRITERS, write_world
 from viewfinder.worlds.edits import sample_edit
 from viewfinder.worlds.edits_write import picture_of, write_edits
 from viewfinder.worlds.kinds import HEIGHT, WIDTH
@@ -26,15 +26,15 @@ COUNT = 6
 WRITE = """
 import sys
 from pathlib import Path
-from viewfinder.worlds import world
+from viewfinder.worlds import write_world
 if __name__ == "__main__":
-    world(Path(sys.argv[1]), kind="edits", count=int(sys.argv[2]), seed=3, workers=int(sys.argv[3]))
+    write_world(Path(sys.argv[1]), kind="edits", count=int(sys.argv[2]), seed=3, workers=int(sys.argv[3]))
 """
 
 
 def written(out: Path, count: int = COUNT, workers: int = 1) -> Path:
     """A world written in a process of its own, where no types are checked and drawing is ten times as fast."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3] / "src")}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src")}
     script = out.with_suffix(".py")  # a file, because processes that draw read it again
     script.write_text(WRITE)
     subprocess.run([sys.executable, str(script), str(out), str(count), str(workers)], check=True, env=environment)
@@ -103,7 +103,7 @@ def test_only_the_pairs_count_as_pictures_of_the_data_set(small: Path) -> None:
 
 def test_the_report_counts_pairs(tmp_path: Path) -> None:
     seen: list[int] = []
-    report = world(tmp_path / "w", kind="edits", count=1, seed=3, progress=seen.append)
+    report = write_world(tmp_path / "w", kind="edits", count=1, seed=3, progress=seen.append)
     assert (report.kind, report.pictures, report.captions, report.edits, seen) == ("edits", 2, 2, 1, [1])
     made = json.loads((tmp_path / "w" / "world.json").read_text())
     assert (made["kind"], made["count"], made["seed"]) == ("edits", 1, 3)
@@ -118,9 +118,9 @@ def test_impossible_numbers_are_refused(tmp_path: Path, count: int, workers: int
 def test_a_folder_that_holds_another_world_is_left_alone(small: Path) -> None:
     with pytest.raises(BadInput, match="this folder is not empty"):
         write_edits(small, count=COUNT + 1, seed=3)
-    assert "edits" in KINDS_OF_WORLD
+    assert "edits" in WORLD_WRITERS
 
 
 def test_only_a_catalogue_has_pairs_to_count(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="--pairs 2: only the kind catalogue has pairs"):
-        world(tmp_path / "w", kind="edits", count=2, seed=3, pairs=2)
+        write_world(tmp_path / "w", kind="edits", count=2, seed=3, pairs=2)

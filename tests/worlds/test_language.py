@@ -2,22 +2,22 @@ import re
 from collections import Counter
 
 from viewfinder.worlds.kinds import HEIGHT, PLACES, WIDTH
-from viewfinder.worlds.language import captions, regions
+from viewfinder.worlds.language import caption_scene, describe_regions
 from viewfinder.worlds.phrases import absent_kinds
-from viewfinder.worlds.scene import Scene, Thing, holds, sample_scene
+from viewfinder.worlds.scene import Scene, Thing, relation_holds, sample_scene
 from viewfinder.worlds.words import (
     COLOUR_WORDS,
     NEGATIONS,
     NOUNS,
     NUMBERS,
     PREDICATE_WORDS,
-    listed,
+    join_with_and,
     spot_words,
     with_article,
 )
 
 SCENES = [sample_scene(seed=9, number=number) for number in range(1, 201)]
-REGIONS = {scene.number: regions(scene) for scene in SCENES}
+REGIONS = {scene.number: describe_regions(scene) for scene in SCENES}
 KIND_OF = {noun: kind for kind, words in NOUNS.items() for pair in words for noun in pair}
 LONGEST_FIRST = sorted(KIND_OF, key=len, reverse=True)
 
@@ -36,20 +36,20 @@ def _visible(scene: Scene) -> set[str]:
 
 
 def test_phrases_depend_on_the_scene_only() -> None:
-    assert regions(SCENES[4]) == REGIONS[5]
-    assert captions(SCENES[4]) == captions(sample_scene(seed=9, number=5))
+    assert describe_regions(SCENES[4]) == REGIONS[5]
+    assert caption_scene(SCENES[4]) == caption_scene(sample_scene(seed=9, number=5))
 
 
 def test_every_picture_has_five_captions_and_at_least_ten_distinct_phrases() -> None:
     for scene in SCENES:
         phrases = [region.phrase.lower() for region in REGIONS[scene.number]]
         assert len(set(phrases)) == len(phrases) and 12 <= len(phrases) <= 20
-        assert len(captions(scene)) == 5
+        assert len(caption_scene(scene)) == 5
 
 
 def test_what_is_said_to_be_there_is_there() -> None:
     for scene in SCENES:
-        said = [region.phrase for region in REGIONS[scene.number] if not _denies(region.phrase)] + captions(scene)
+        said = [region.phrase for region in REGIONS[scene.number] if not _denies(region.phrase)] + caption_scene(scene)
         for phrase in said:
             assert _kinds_named(phrase) <= _visible(scene), f"{phrase!r} in scene {scene.number} ({scene.place})"
 
@@ -96,7 +96,7 @@ def test_relations_that_are_said_are_true() -> None:
     assert {region.relation.predicate for region in said if region.relation} == set(PREDICATE_WORDS)
     for region in said:
         relation = region.relation
-        assert relation is not None and holds(relation.subject, relation.predicate, relation.object)
+        assert relation is not None and relation_holds(relation.subject, relation.predicate, relation.object)
         assert any(word in region.phrase for word in PREDICATE_WORDS[relation.predicate])
         assert region.things == (relation.subject, relation.object)
 
@@ -105,7 +105,7 @@ def test_numbers_that_are_said_are_true() -> None:
     values = {word: number for number, word in NUMBERS.items() if number > 1}
     checked = 0
     for scene in SCENES:
-        for phrase in [*captions(scene), *(region.phrase for region in REGIONS[scene.number])]:
+        for phrase in [*caption_scene(scene), *(region.phrase for region in REGIONS[scene.number])]:
             for word, rest in re.findall(rf"\b({'|'.join(values)}) ((?:[\w-]+ ){{0,2}}[\w-]+)", phrase.lower()):
                 kinds = [kind for kind in _kinds_named(rest) if kind in scene.counts()]
                 if len(kinds) == 1 and "different" not in phrase:
@@ -125,7 +125,7 @@ def test_regions_lie_in_the_picture_and_around_the_things_they_speak_of() -> Non
 
 def test_captions_of_a_picture_are_partial_and_seldom_alike() -> None:
     for scene in SCENES:
-        said = captions(scene)
+        said = caption_scene(scene)
         assert len(set(said)) >= 4
         if len(scene.counts()) > 4:
             assert all(len(_kinds_named(caption) & set(scene.counts())) < len(scene.counts()) for caption in said)
@@ -134,13 +134,13 @@ def test_captions_of_a_picture_are_partial_and_seldom_alike() -> None:
 def test_the_language_is_varied() -> None:
     phrases = [region.phrase for said in REGIONS.values() for region in said]
     assert len(set(phrases)) > 0.55 * len(phrases)
-    openings = Counter(caption.split()[0].lower() for scene in SCENES for caption in captions(scene))
+    openings = Counter(caption.split()[0].lower() for scene in SCENES for caption in caption_scene(scene))
     assert len(openings) > 20 and openings.most_common(1)[0][1] < 0.5 * openings.total()
 
 
 def test_articles_lists_and_spots_are_grammatical() -> None:
     assert (with_article("apple"), with_article("bus")) == ("an apple", "a bus")
-    assert listed(["a"]) == "a" and listed(["a", "b", "c"]) == "a, b and c"
+    assert join_with_and(["a"]) == "a" and join_with_and(["a", "b", "c"]) == "a, b and c"
     assert "in the upper left" in spot_words("left", "top")
     assert spot_words("middle", "bottom")[0] == "at the bottom"
 
@@ -155,8 +155,8 @@ def test_a_bag_of_words_does_not_tell_two_scenes_apart() -> None:
         )
         return Scene(1, number, "desert", "day", things)
 
-    one = {region.phrase for number in range(60) for region in regions(scene(number, "black", "white"))}
-    other = {region.phrase for number in range(60) for region in regions(scene(number, "white", "black"))}
+    one = {region.phrase for number in range(60) for region in describe_regions(scene(number, "black", "white"))}
+    other = {region.phrase for number in range(60) for region in describe_regions(scene(number, "white", "black"))}
     bags = {tuple(sorted(phrase.split())): phrase for phrase in one}
     pairs = [(bags[bag], phrase) for phrase in other if (bag := tuple(sorted(phrase.split()))) in bags]
     exchanged = [(a, b) for a, b in pairs if {"black", "white"} <= set(a.split())]

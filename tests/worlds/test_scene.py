@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from viewfinder.worlds.kinds import HEIGHT, KINDS, PLACES, SIZES, WIDTH
-from viewfinder.worlds.scene import FAR, Scene, Thing, area, holds, overlap, sample_scene
+from viewfinder.worlds.scene import FAR, Scene, Thing, box_area, box_overlap, relation_holds, sample_scene
 
 SCENES = [sample_scene(seed=5, number=number) for number in range(1, 401)]
 
@@ -53,9 +53,9 @@ def test_things_are_of_kinds_that_the_place_and_the_hour_allow() -> None:
 def test_what_stands_lower_is_drawn_later_and_hides_little() -> None:
     for scene in SCENES:
         for far, near in zip(scene.things, scene.things[1:], strict=False):
-            for_both = overlap(far.box, near.box)
+            for_both = box_overlap(far.box, near.box)
             assert for_both == 0 or far.bottom < near.bottom
-            assert for_both <= 0.28 * min(area(far.box), area(near.box)) + 1
+            assert for_both <= 0.28 * min(box_area(far.box), box_area(near.box)) + 1
 
 
 def test_sizes_can_be_told_apart_however_far_things_are() -> None:
@@ -85,7 +85,7 @@ def test_sizes_can_be_told_apart_however_far_things_are() -> None:
 def test_relations_follow_from_boxes(
     predicate: str, a: tuple[int, int, int, int], b: tuple[int, int, int, int], expected: bool
 ) -> None:
-    assert holds(_thing(a), predicate, _thing(b)) is expected  # type: ignore[arg-type]
+    assert relation_holds(_thing(a), predicate, _thing(b)) is expected  # type: ignore[arg-type]
 
 
 def test_a_scene_lists_each_relation_once_and_with_its_opposite() -> None:

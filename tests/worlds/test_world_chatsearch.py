@@ -6,15 +6,15 @@ import pytest
 
 from viewfinder.data.chatsearch import ChatSample, ImageItem, TextItem
 from viewfinder.data.splits import split_of
-from viewfinder.worlds.changes import changes, instruction
-from viewfinder.worlds.chatsearch import Pictured, chat_samples
+from viewfinder.worlds.changes import change_clauses, change_instruction
+from viewfinder.worlds.chatsearch import PicturedScene, chat_samples
 from viewfinder.worlds.kinds import Light
-from viewfinder.worlds.likeness import likeness, neighbours
-from viewfinder.worlds.phrases import talk_about
+from viewfinder.worlds.likeness import nearest_scenes, scene_likeness
+from viewfinder.worlds.phrases import speaker_for
 from viewfinder.worlds.scene import Scene, Thing, sample_scene
 
 SCENES = [sample_scene(seed=7, number=number) for number in range(1, 61)]
-PICTURED = [Pictured(scene, f"images/{scene.number}.jpg", f"caption {scene.number}") for scene in SCENES]
+PICTURED = [PicturedScene(scene, f"images/{scene.number}.jpg", f"caption {scene.number}") for scene in SCENES]
 SAMPLES = list(chat_samples(PICTURED))
 
 
@@ -80,27 +80,27 @@ def test_likeness_counts_what_is_shared() -> None:
     a = _scene("beach", "day", ("dog", "black"))
     b = _scene("beach", "day", ("dog", "white"))  # shares all but the colour: 4 + 1 + 4 = 9
     c = _scene("snow", "night", ("cat", "black"))  # shares nothing
-    assert likeness(a, b) == pytest.approx(9 / 10)
-    assert likeness(a, a) == pytest.approx(1.0)
-    assert likeness(a, c) == 0.0
+    assert scene_likeness(a, b) == pytest.approx(9 / 10)
+    assert scene_likeness(a, a) == pytest.approx(1.0)
+    assert scene_likeness(a, c) == 0.0
 
 
 def test_neighbours_are_those_of_a_slow_search(monkeypatch: pytest.MonkeyPatch) -> None:
     few = SCENES[:20]
-    found = neighbours(few, most=3, least=0.5)
+    found = nearest_scenes(few, most=3, least=0.5)
     for at, own in enumerate(few):
-        like = [likeness(own, other) if other is not own else -1.0 for other in few]
+        like = [scene_likeness(own, other) if other is not own else -1.0 for other in few]
         order = sorted(range(20), key=lambda other: -round(like[other], 9))[:3]
         assert [like[other] for other in found[at]] == pytest.approx(
             [like[i] for i in order if like[i] >= 0.5] or [max(like)]
         )
     monkeypatch.setattr("viewfinder.worlds.likeness.BLOCK", 10)
-    for at, near in enumerate(neighbours(few, most=3, least=0.5)):
+    for at, near in enumerate(nearest_scenes(few, most=3, least=0.5)):
         assert near and all(other // 10 == at // 10 and other != at for other in near)
 
 
 def test_a_scene_alone_has_no_neighbour() -> None:
-    assert neighbours(SCENES[:1], most=3, least=0.5) == [()]
+    assert nearest_scenes(SCENES[:1], most=3, least=0.5) == [()]
     assert [sample.subtask for sample in chat_samples(PICTURED[:1])] == ["tChat"]
 
 
@@ -125,7 +125,7 @@ def test_a_scene_alone_has_no_neighbour() -> None:
 )  # fmt: skip
 def test_a_change_says_what_is_different(before: Scene, after: Scene, words: str) -> None:
     for at in range(20):
-        said = changes(talk_about(after, f"test/{at}"), before)
+        said = change_clauses(speaker_for(after, f"test/{at}"), before)
         assert len(said) == 1 and re.search(words, said[0]), said
 
 
@@ -134,10 +134,10 @@ def test_the_main_differences_come_first_and_three_are_said() -> None:
         _scene("beach", "day", ("dog", "black"), ("car", "red")),
         _scene("snow", "night", ("dog", "white"), ("hat", "red")),
     )
-    said = changes(talk_about(after, "test"), before)
+    said = change_clauses(speaker_for(after, "test"), before)
     assert re.search("snow|winter", said[0]) and "hat" in said[1] and re.search("car|automobile", said[2])
     assert "white" in said[3]
-    text = instruction(talk_about(after, "test"), before)
+    text = change_instruction(speaker_for(after, "test"), before)
     assert " and " in text and "white" not in text
 
 
@@ -146,7 +146,7 @@ def test_instructions_of_samples_are_true_of_the_target() -> None:
         if sample.subtask == "iChat":
             target = SCENES[int(sample.target.removeprefix("images/").removesuffix(".jpg")) - 1]
             reference = SCENES[int(sample.images()[0].removeprefix("images/").removesuffix(".jpg")) - 1]
-            assert likeness(target, reference) > 0.2
+            assert scene_likeness(target, reference) > 0.2
             for number, noun in re.findall(r"(two|three) (dogs|cars|hats|balls|cups|books|kites)\b", _said(sample)):
                 assert target.counts()[noun.removesuffix("s")] == {"two": 2, "three": 3}[number]
 

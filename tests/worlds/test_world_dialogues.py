@@ -4,10 +4,10 @@ from collections import Counter, defaultdict
 import pytest
 
 from viewfinder.data.dialogues import Dialogue, Round
-from viewfinder.worlds.asking import Asked, Known
+from viewfinder.worlds.asking import AnsweredQuestion, AskerKnowledge
 from viewfinder.worlds.dialogues import scene_dialogue, visdial_record
 from viewfinder.worlds.kinds import Box
-from viewfinder.worlds.phrases import absent_kinds, talk_about, the
+from viewfinder.worlds.phrases import absent_kinds, speaker_for, the
 from viewfinder.worlds.questions import next_question
 from viewfinder.worlds.scene import Scene, Thing, sample_scene
 from viewfinder.worlds.scene_questions import ask_light, ask_number, ask_presence
@@ -35,8 +35,8 @@ def _answers(maker: object, *kinds: str, scene: Scene = SCENE, tries: int = 60) 
     assert callable(maker)
     found: dict[str, str] = {}
     for at in range(tries):
-        asked = maker(talk_about(scene, f"test/{at}"), Known(kinds=set(kinds)))
-        if isinstance(asked, Asked):
+        asked = maker(speaker_for(scene, f"test/{at}"), AskerKnowledge(kinds=set(kinds)))
+        if isinstance(asked, AnsweredQuestion):
             found[asked.question] = asked.answer
     return found
 
@@ -123,24 +123,24 @@ def test_nobody_can_tell_the_time_of_day_in_a_room() -> None:
 
 
 def test_a_name_tells_a_thing_from_its_like_and_hides_what_is_asked() -> None:
-    names = {the(talk_about(SCENE, f"name/{at}"), DOG, hide="column") for at in range(20)}
+    names = {the(speaker_for(SCENE, f"name/{at}"), DOG, hide="column") for at in range(20)}
     assert names == {"the black dog", "the black puppy"}
-    assert {the(talk_about(SCENE, f"name/{at}"), BALL) for at in range(5)} == {"the ball"}
+    assert {the(speaker_for(SCENE, f"name/{at}"), BALL) for at in range(5)} == {"the ball"}
     twin = Scene(1, 1, "meadow", "day", (DOG, _thing(2, "dog", "black", (30, 280, 60, 50)), BALL))
-    assert the(talk_about(twin, "name"), DOG) == ""
+    assert the(speaker_for(twin, "name"), DOG) == ""
 
 
 def test_what_was_told_is_not_asked_again() -> None:
-    known = Known(kinds={"dog", "ball"})
+    known = AskerKnowledge(kinds={"dog", "ball"})
     for at in range(25):
-        asked = next_question(talk_about(SCENE, f"long/{at}"), known)
+        asked = next_question(speaker_for(SCENE, f"long/{at}"), known)
         assert known.is_news(asked)
         known.learn(asked)
         assert not known.is_news(asked)
 
 
 def test_presence_brings_a_kind_to_light() -> None:
-    talk, known = talk_about(SCENE, "presence"), Known()
+    talk, known = speaker_for(SCENE, "presence"), AskerKnowledge()
     while "ball" not in known.kinds:
         asked = ask_presence(talk, known)
         assert asked is not None

@@ -7,13 +7,13 @@ import pytest
 from PIL import Image, ImageDraw
 
 from viewfinder.errors import BadInput
-from viewfinder.worlds import captions, draw_scene, regions, sample_scene, scene_dialogue, stock_of
+from viewfinder.worlds import caption_scene, describe_regions, draw_scene, sample_scene, scene_dialogue, stock_of
 from viewfinder.worlds.kinds import HEIGHT, WIDTH
-from viewfinder.worlds.products import COLUMNS, nouns_of, plural_of, shop_at
-from viewfinder.worlds.scene import overlap
+from viewfinder.worlds.products import COLUMNS, nouns_of, open_shop, plural_of
+from viewfinder.worlds.scene import box_overlap
 from viewfinder.worlds.stock import DRAWN, Stock
 
-SHARED = Path(__file__).resolve().parents[4] / "shared" / "data" / "fashion-products"
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "fashion-products"
 
 INKS = {"Red": (200, 30, 30), "Navy Blue": (20, 20, 90), "Green": (30, 140, 50)}
 ARTICLES = (
@@ -95,7 +95,7 @@ def test_products_are_seen_where_the_truth_says(stock: Stock) -> None:
     scene = sample_scene(seed=2, number=1, stock=stock)
     picture = np.asarray(draw_scene(scene)).astype(int)
     for thing in scene.things:
-        if any(overlap(thing.box, other.box) for other in scene.things if other != thing):
+        if any(box_overlap(thing.box, other.box) for other in scene.things if other != thing):
             continue
         x, y, width, height = thing.box
         ink = INKS[thing.colour.title()]
@@ -106,17 +106,21 @@ def test_what_is_said_uses_the_products_nouns(stock: Stock) -> None:
     words = {noun for words in stock.nouns.values() for pair in words for noun in pair}
     for number in range(1, 7):
         scene = sample_scene(seed=2, number=number, stock=stock)
-        said = [*captions(scene), *(region.phrase for region in regions(scene)), *scene_dialogue(scene, "x").strings]
+        said = [
+            *caption_scene(scene),
+            *(region.phrase for region in describe_regions(scene)),
+            *scene_dialogue(scene, "x").strings,
+        ]
         assert sum(any(word in text.lower() for word in words) for text in said) > 0.5 * len(said)
         assert not any(drawn in text.split() for text in said for drawn in ("dog", "kite", "boat", "umbrella"))
-        assert len({region.phrase.lower() for region in regions(scene)}) >= 10
+        assert len({region.phrase.lower() for region in describe_regions(scene)}) >= 10
 
 
 def test_a_product_that_cannot_be_cut_out_is_never_picked(tmp_path: Path) -> None:
     folder = _shop(tmp_path / "shop")
     Image.new("RGB", (120, 120), (10, 10, 10)).save(folder / "images" / "0.jpg")
     (folder / "images" / "3.jpg").write_bytes(b"no picture")
-    shop = shop_at(folder)
+    shop = open_shop(folder)
     picked = [shop.pick(random.Random(at), "t-shirt") for at in range(30)]
     assert {product.id for product in picked if product} == {"1", "2"}
 
@@ -124,7 +128,7 @@ def test_a_product_that_cannot_be_cut_out_is_never_picked(tmp_path: Path) -> Non
 def test_a_product_without_a_picture_is_left_out(tmp_path: Path) -> None:
     folder = _shop(tmp_path / "shop")
     (folder / "images" / "1.jpg").unlink()
-    assert "t-shirt" not in shop_at(folder).kinds  # three are left, and four are needed
+    assert "t-shirt" not in open_shop(folder).kinds  # three are left, and four are needed
 
 
 def test_stock_travels_as_the_name_of_its_folder(stock: Stock) -> None:
@@ -158,7 +162,7 @@ def test_a_folder_that_is_no_shop_is_named(tmp_path: Path, damage: str, words: s
 def test_real_products_have_kinds_nouns_and_cut_outs() -> None:
     if not SHARED.is_dir():
         pytest.skip(f"{SHARED} is absent")
-    shop = shop_at(SHARED)
+    shop = open_shop(SHARED)
     assert len(shop.kinds) > 50 and {"t-shirt", "watch", "pair of jeans", "handbag"} <= set(shop.kinds)
     rng = random.Random(0)
     products = [(kind, rng.choice(shop.shelves[kind][rng.choice(shop.kinds[kind].colours)])) for kind in shop.kinds]

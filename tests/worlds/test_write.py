@@ -17,7 +17,15 @@ from viewfinder.data.dialogues import read_dialogues, read_pool, read_visdial
 from viewfinder.data.truth import read_truth
 from viewfinder.data.visual_genome.scene_graphs import read_scene_graph
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.worlds import SPLITS, picture_truth, regions, sample_scene, scene_dialogue, world, write_scenes
+from viewfinder.worlds import (
+    SPLITS,
+    describe_regions,
+    picture_truth,
+    sample_scene,
+    scene_dialogue,
+    write_scenes,
+    write_world,
+)
 from viewfinder.worlds.kinds import HEIGHT, KINDS, WIDTH
 
 COUNT = 14
@@ -35,7 +43,7 @@ if __name__ == "__main__":
 
 def _written(out: Path, *, count: int, seed: int, workers: int = 1) -> Path:
     """A world written in a process of its own, where no types are checked and drawing is ten times as fast."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3] / "src")}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src")}
     script = out.with_suffix(".py")  # a file, because processes that draw read it again
     script.write_text(WRITE)
     command = [sys.executable, str(script), str(out), str(count), str(seed), str(workers)]
@@ -54,12 +62,12 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 def test_the_report_counts_what_was_written(tmp_path: Path) -> None:
     seen: list[int] = []
-    report = world(tmp_path / "w", kind="scenes", count=3, seed=3, progress=seen.append)
+    report = write_world(tmp_path / "w", kind="scenes", count=3, seed=3, progress=seen.append)
     scenes = [sample_scene(seed=3, number=number) for number in range(1, 4)]
     assert (report.pictures, report.captions, report.dialogues, seen) == (3, 15, 3, [1, 2, 3])
     assert report.chats == 2 * 3 + 1  # two pictures for training with three samples each, one for testing alone
     assert report.things == sum(len(scene.things) for scene in scenes)
-    assert report.regions == sum(len(regions(scene)) for scene in scenes)
+    assert report.regions == sum(len(describe_regions(scene)) for scene in scenes)
 
 
 def test_a_seed_gives_the_same_bytes_every_time_however_many_processes_draw(small: Path, tmp_path: Path) -> None:
@@ -212,7 +220,7 @@ def test_processes_that_draw_end_with_the_one_that_started_them(tmp_path: Path) 
     out = tmp_path / "w"
     script = tmp_path / "draw.py"
     script.write_text(WRITE)
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3] / "src")}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src")}
     command = [sys.executable, str(script), str(out), "100000", "3", "2"]
     with subprocess.Popen(command, env=environment) as process:
         _wait_until((out / "images/000000000020.jpg").exists)
@@ -249,7 +257,7 @@ def test_a_count_out_of_range_is_refused(tmp_path: Path, count: int) -> None:
 
 def test_an_unknown_kind_of_world_is_answered_with_the_kinds_there_are(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="no kind of world is called 'catalog'; there are: scenes, catalogue"):
-        world(tmp_path, kind="catalog", count=1, seed=1)
+        write_world(tmp_path, kind="catalog", count=1, seed=1)
 
 
 def test_a_folder_that_cannot_be_made_is_named() -> None:
@@ -266,7 +274,7 @@ def test_other_words_can_be_put_in(tmp_path: Path) -> None:
     write_scenes(tmp_path / "w", count=1, seed=3, reword=str.upper)
     captions = json.loads((tmp_path / "w/annotations/captions_world.json").read_text())["annotations"]
     phrases = [region["phrase"] for region in json.loads((tmp_path / "w/rg_jsons/1.json").read_text())["regions"]]
-    plain = [region.phrase for region in regions(sample_scene(seed=3, number=1))]
+    plain = [region.phrase for region in describe_regions(sample_scene(seed=3, number=1))]
     assert all(item["caption"].isupper() for item in captions)
     assert phrases == [phrase.upper() for phrase in plain]
     (chat,), _ = read_chatsearch(tmp_path / "w/chatsearch/tChat_train.jsonl")
@@ -293,6 +301,6 @@ print(time.process_time() - begin)
 def test_a_picture_takes_less_than_a_fifth_of_a_second(tmp_path: Path) -> None:
     # In a process of its own, because the type checks of the test run would be most of what is measured.
     command = [sys.executable, "-c", TIMED, str(tmp_path / "w")]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3] / "src")}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src")}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert float(done.stdout) < 30 / 5  # measured: 27 ms a picture; 50 would be 5,000 in five minutes on two cores

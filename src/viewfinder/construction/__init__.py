@@ -5,34 +5,34 @@ truth (a world), written (a language model, with prompts and parsing), galleries
 models wrote.
 """
 
-from viewfinder.construction.construct import construct
-from viewfinder.construction.order import Constructed, Order
+from viewfinder.construction.construct import construct_samples
+from viewfinder.construction.order import ConstructionOrder, ConstructionReport
 from viewfinder.construction.parts import (
     Captioner,
-    Described,
-    Found,
+    FoundPicture,
     GalleryRetriever,
-    NotMade,
+    ImageTextPair,
+    SampleNotMade,
     TextGenerator,
     TwoRounds,
 )
 from viewfinder.construction.pictures import PARTS, Part
-from viewfinder.construction.pipelines import PIPELINES, Parts, Pipeline
+from viewfinder.construction.pipelines import PIPELINES, Pipeline, PipelineParts
 
 __all__ = [
     "PARTS",
     "PIPELINES",
     "Captioner",
-    "Constructed",
-    "Described",
-    "Found",
+    "ConstructionOrder",
+    "ConstructionReport",
+    "FoundPicture",
     "GalleryRetriever",
-    "NotMade",
-    "Order",
+    "ImageTextPair",
     "Part",
-    "Parts",
     "Pipeline",
+    "PipelineParts",
+    "SampleNotMade",
     "TextGenerator",
     "TwoRounds",
-    "construct",
+    "construct_samples",
 ]

@@ -15,20 +15,20 @@ from dataclasses import asdict, dataclass, field
 
 from filelock import FileLock, Timeout
 
-from viewfinder.construction.assembling import Assembled, MakeEncoder, Progress, assembled
-from viewfinder.construction.order import Constructed, Order, Told
-from viewfinder.construction.parts import Described, NotMade
-from viewfinder.construction.pictures import PARTS, Captioned
+from viewfinder.construction.assembling import ConstructionSetup, MakeEncoder, Progress, prepare_construction
+from viewfinder.construction.order import ConstructionOrder, ConstructionReport, Notify
+from viewfinder.construction.parts import ImageTextPair, SampleNotMade
+from viewfinder.construction.pictures import PARTS, SourcePicture
 from viewfinder.construction.pipelines import (
     PIPELINES,
-    Parts,
     Pipeline,
-    by_reference_image,
-    by_reference_text,
-    merged,
-    text_dialogue,
+    PipelineParts,
+    make_reference_image_sample,
+    make_reference_text_samples,
+    make_text_sample,
+    merge_samples,
 )
-from viewfinder.construction.remembered import Journal
+from viewfinder.construction.remembered import AnswerJournal
 from viewfinder.construction.writing import RECORDS, check_free, journal_file, write_record, write_samples
 from viewfinder.data.chatsearch import ChatSample
 from viewfinder.errors import BadInput, DiskFull, LanguageModelFailed, LibraryBusy, UnknownName
@@ -40,14 +40,14 @@ SINGLE: tuple[Pipeline, ...] = ("mdc-i", "mdc-t-single")
 """What a text dialogue can be merged with."""
 
 
-def construct(
-    order: Order,
+def construct_samples(
+    order: ConstructionOrder,
     *,
     make_encoder: MakeEncoder,
-    told: Told = lambda line: None,
+    told: Notify = lambda line: None,
     progress: Progress = lambda done, total: None,
     should_stop: Callable[[], bool] = lambda: False,
-) -> Constructed:
+) -> ConstructionReport:
     """Makes the samples of an order and writes them; `should_stop` is asked after every picture.
 
     Raises:
@@ -60,8 +60,8 @@ def construct(
     _check(order)
     with _claimed(order):
         check_free(order)
-        journal = Journal.read(journal_file(order.out))
-        ready = assembled(order, journal, make_encoder, told, progress)
+        journal = AnswerJournal.read(journal_file(order.out))
+        ready = prepare_construction(order, journal, make_encoder, told, progress)
         told(f"{len(ready.sources):,} pictures, {len(ready.parts.gallery.images):,} to find among")
         books = _Books()
         for results in _worked(order, ready, books, should_stop):
@@ -70,7 +70,7 @@ def construct(
         ended = books.pictures == len(ready.sources)
         made = books.of(order, ready.parts)
         files = write_samples(order, made, ready.parts.gallery.images, ready.files) if ended else ()
-        report = Constructed(
+        report = ConstructionReport(
             out=order.out,
             ended=ended,
             pictures=books.pictures,
@@ -87,7 +87,7 @@ def construct(
     return report
 
 
-_Result = tuple[Pipeline, list[ChatSample] | NotMade | LanguageModelFailed]
+_Result = tuple[Pipeline, list[ChatSample] | SampleNotMade | LanguageModelFailed]
 
 
 @dataclass
@@ -106,18 +106,18 @@ class _Books:
             else:
                 self.dropped[pipeline][str(result)] += 1
 
-    def of(self, order: Order, parts: Parts) -> list[ChatSample]:
+    def of(self, order: ConstructionOrder, parts: PipelineParts) -> list[ChatSample]:
         """All samples that are asked for, merged ones included."""
         self.samples.sort(key=lambda sample: sample.id)
         texts = [sample for sample in self.samples if sample.source["pipeline"] == "text"]
         singles = [sample for sample in self.samples if sample.source["pipeline"] in SINGLE]
-        joined = list(merged(texts, singles, parts)) if "merge" in order.pipelines else []
+        joined = list(merge_samples(texts, singles, parts)) if "merge" in order.pipelines else []
         if alone := len(texts) - len(joined):
             self.dropped["merge"]["no single-round sample begins with the picture of the dialogue"] = alone
         return [sample for sample in (*self.samples, *joined) if sample.source["pipeline"] in order.pipelines]
 
 
-def needed(pipelines: Sequence[Pipeline]) -> frozenset[Pipeline]:
+def pipelines_to_run(pipelines: Sequence[Pipeline]) -> frozenset[Pipeline]:
     """The pipelines that ask a generator: those asked for, and what merging needs.
 
     >>> sorted(needed(["merge"])), sorted(needed(["merge", "mdc-t-single"]))
@@ -129,13 +129,15 @@ def needed(pipelines: Sequence[Pipeline]) -> frozenset[Pipeline]:
     return frozenset(asked)
 
 
-def _worked(order: Order, ready: Assembled, books: _Books, should_stop: Callable[[], bool]) -> Iterator[list[_Result]]:
+def _worked(
+    order: ConstructionOrder, ready: ConstructionSetup, books: _Books, should_stop: Callable[[], bool]
+) -> Iterator[list[_Result]]:
     """The results of picture after picture, as they are ready.
 
     Raises:
         LanguageModelFailed: the model has not answered for some pictures in a row.
     """
-    wanted = needed(order.pipelines)
+    wanted = pipelines_to_run(order.pipelines)
     in_a_row = 0
     waiting = iter(ready.sources)
     with ThreadPoolExecutor(order.at_once, thread_name_prefix="constructing") as pool:
@@ -160,13 +162,13 @@ def _worked(order: Order, ready: Assembled, books: _Books, should_stop: Callable
                 waiting = iter(())
 
 
-def _results(picture: Captioned, wanted: frozenset[Pipeline], parts: Parts) -> list[_Result]:
+def _results(picture: SourcePicture, wanted: frozenset[Pipeline], parts: PipelineParts) -> list[_Result]:
     """What the pipelines make of one picture; its caption is drawn (Sec. 3.1: one raw caption)."""
-    own = Described(picture.name, parts.drawn("caption", picture.name).choice(picture.captions))
+    own = ImageTextPair(picture.name, parts.drawn("caption", picture.name).choice(picture.captions))
     works: list[tuple[tuple[Pipeline, ...], Callable[[], list[ChatSample]]]] = [
-        (("text",), lambda: [text_dialogue(picture.number, own, parts)]),
-        (("mdc-i",), lambda: [by_reference_image(picture.number, own, parts)]),
-        (("mdc-t", "mdc-t-single"), lambda: by_reference_text(picture.number, own, parts, wanted)),
+        (("text",), lambda: [make_text_sample(picture.number, own, parts)]),
+        (("mdc-i",), lambda: [make_reference_image_sample(picture.number, own, parts)]),
+        (("mdc-t", "mdc-t-single"), lambda: make_reference_text_samples(picture.number, own, parts, wanted)),
     ]
     found: list[_Result] = []
     for names, work in works:
@@ -178,14 +180,14 @@ def _results(picture: Captioned, wanted: frozenset[Pipeline], parts: Parts) -> l
     return found
 
 
-def _tried(work: Callable[[], list[ChatSample]]) -> list[ChatSample] | NotMade | LanguageModelFailed:
+def _tried(work: Callable[[], list[ChatSample]]) -> list[ChatSample] | SampleNotMade | LanguageModelFailed:
     try:
         return work()
-    except (NotMade, LanguageModelFailed) as error:
+    except (SampleNotMade, LanguageModelFailed) as error:
         return error
 
 
-def _check(order: Order) -> None:
+def _check(order: ConstructionOrder) -> None:
     unknown = [name for name in order.pipelines if name not in PIPELINES]
     if unknown or not order.pipelines:
         named = unknown[0] if unknown else ""
@@ -201,7 +203,7 @@ def _check(order: Order) -> None:
 
 
 @contextmanager
-def _claimed(order: Order) -> Iterator[None]:
+def _claimed(order: ConstructionOrder) -> Iterator[None]:
     """The folder as ours; errors of the disk become ours.
 
     Raises:
@@ -220,7 +222,7 @@ def _claimed(order: Order) -> Iterator[None]:
         raise BadInput(f"{where}: cannot be read or written ({error.strerror}); check it, or choose --out") from error
 
 
-def _recorded(order: Order, report: Constructed) -> dict[str, object]:
+def _recorded(order: ConstructionOrder, report: ConstructionReport) -> dict[str, object]:
     """Order and result, without places on this machine."""
     places = {"data", "out", "gallery", "features", "generator", "captioner", "encoder"}
     settings = {name: value for name, value in vars(order).items() if name not in places}

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.construction.parts import Found, NotMade
+from viewfinder.construction.parts import FoundPicture, SampleNotMade
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.features import Features
 from viewfinder.errors import UnknownName
@@ -23,7 +23,7 @@ from viewfinder.index import dot_scores, top_k
 
 
 @dataclass(frozen=True, eq=False)
-class Vectors:
+class NamedVectors:
     """Pictures by name, and their unit vectors in the space of an encoder."""
 
     names: tuple[str, ...]
@@ -39,8 +39,8 @@ class Vectors:
 class EncodedGallery:
     """The `GalleryRetriever` over vectors; `references` are those of pictures that are looked for others like."""
 
-    gallery: Vectors
-    references: Vectors
+    gallery: NamedVectors
+    references: NamedVectors
     encoder: Encoder
 
     @property
@@ -48,7 +48,7 @@ class EncodedGallery:
         """The gallery's pictures, those with vectors."""
         return self.gallery.names
 
-    def nearest(self, image: str, most: int) -> list[Found]:
+    def nearest(self, image: str, most: int) -> list[FoundPicture]:
         """By cosine, nearest first; of a picture without a vector there are none."""
         row = self.references.rows.get(image)
         if row is None:
@@ -56,26 +56,26 @@ class EncodedGallery:
         scores_n = dot_scores(self.gallery.vectors_nd, self.references.vectors_nd[row])
         return self._best(scores_n, scores_n, most, without=image)
 
-    def found(self, text: str, *, without: str) -> Found:
+    def found(self, text: str, *, without: str) -> FoundPicture:
         """By the likeness to the text above what the picture has to any text; `likeness` is the cosine."""
         cosines_n = dot_scores(self.gallery.vectors_nd, np.asarray(self.encoder.words([text])[0], np.float32))
         best = self._best(cosines_n - self._background_n, cosines_n, 1, without=without)
         if not best:
-            raise NotMade("the gallery has no other picture")
+            raise SampleNotMade("the gallery has no other picture")
         return best[0]
 
     def _best(
         self, scores_n: Float[np.ndarray, " n"], cosines_n: Float[np.ndarray, " n"], most: int, *, without: str
-    ) -> list[Found]:
+    ) -> list[FoundPicture]:
         rows = [row for row in top_k(scores_n, most + 1).tolist() if self.gallery.names[row] != without]
-        return [Found(self.gallery.names[row], float(cosines_n[row])) for row in rows[:most]]
+        return [FoundPicture(self.gallery.names[row], float(cosines_n[row])) for row in rows[:most]]
 
     @cached_property
     def _background_n(self) -> Float[np.ndarray, " n"]:
         return self.encoder.background(self.gallery.vectors_nd)
 
 
-def vectors_of(files: Mapping[str, Path], features: Features, encoder: Encoder) -> Vectors:
+def name_vectors(files: Mapping[str, Path], features: Features, encoder: Encoder) -> NamedVectors:
     """The vectors of pictures by their names; those that have none are left out."""
     rows: dict[str, int] = {}
     for name, file in files.items():
@@ -84,4 +84,4 @@ def vectors_of(files: Mapping[str, Path], features: Features, encoder: Encoder) 
         except UnknownName:
             continue
     raw_nr = np.asarray(features.raw_nd[list(rows.values())])
-    return Vectors(tuple(rows), np.asarray(encoder.project(raw_nr), np.float32))
+    return NamedVectors(tuple(rows), np.asarray(encoder.project(raw_nr), np.float32))

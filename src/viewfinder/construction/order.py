@@ -20,11 +20,11 @@ THRESHOLD = 0.6
 
 CEILING = 0.98
 
-Told = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order:
+class ConstructionOrder:
     """Samples to be made.
 
     Attributes:
@@ -89,7 +89,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Constructed:
+class ConstructionReport:
     """What was made.
 
     Attributes:

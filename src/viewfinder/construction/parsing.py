@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection
 from itertools import pairwise
 
-from viewfinder.construction.parts import NotMade, TwoRounds
+from viewfinder.construction.parts import SampleNotMade, TwoRounds
 from viewfinder.data.chatsearch import ChatTurn, Role, TextItem
 
 LONGEST = 300
@@ -20,7 +20,7 @@ _MARKS = " \t*\"'`“”‘’"
 _WORD = re.compile(r"[a-z0-9]+")
 
 
-def labelled(text: str, first: str, ends: Collection[str]) -> list[tuple[str, str]]:
+def split_labelled_lines(text: str, first: str, ends: Collection[str]) -> list[tuple[str, str]]:
     """The lines of an answer with their labels in lower case; a line without one goes on with the line before.
 
     Args:
@@ -45,50 +45,50 @@ def labelled(text: str, first: str, ends: Collection[str]) -> list[tuple[str, st
     return [(label, words) for label, words in found if words]
 
 
-def dialogue_of(text: str, caption: str, known: Collection[str]) -> tuple[ChatTurn, ...]:
+def parse_dialogue(text: str, caption: str, known: Collection[str]) -> tuple[ChatTurn, ...]:
     """A dialogue of two user's turns or more; what the assistant says after the last one is left out.
 
     Raises:
         NotMade: it is none.
     """
-    lines = labelled(text, "User", {"picture"})
+    lines = split_labelled_lines(text, "User", {"picture"})
     while lines and lines[-1][0] != "user":
         lines.pop()
     if sum(label == "user" for label, _ in lines) < 2:
-        raise NotMade("no dialogue of two rounds")
+        raise SampleNotMade("no dialogue of two rounds")
     if any(a == b for (a, _), (b, _) in pairwise(lines)) or lines[0][0] != "user":
-        raise NotMade("the two sides do not take turns")
+        raise SampleNotMade("the two sides do not take turns")
     if len({said.lower() for _, said in lines}) < len(lines):
-        raise NotMade("a line is said twice")
+        raise SampleNotMade("a line is said twice")
     for _, said in lines:
         _check(said, (caption,), known)
     return tuple(ChatTurn(_role(label), (TextItem(said),)) for label, said in lines)
 
 
-def instruction_of(text: str, captions: Collection[str], known: Collection[str]) -> str:
+def parse_instruction(text: str, captions: Collection[str], known: Collection[str]) -> str:
     """One sentence of the user's: the first line.
 
     Raises:
         NotMade: it is none, or repeats what a picture shows.
     """
-    lines = labelled(text.strip().partition("\n")[0], "User", ())
+    lines = split_labelled_lines(text.strip().partition("\n")[0], "User", ())
     if not lines:
-        raise NotMade("nothing was said")
+        raise SampleNotMade("nothing was said")
     return _check(lines[0][1], captions, known)
 
 
-def two_rounds_of(text: str, caption: str, known: Collection[str]) -> TwoRounds:
+def parse_two_rounds(text: str, caption: str, known: Collection[str]) -> TwoRounds:
     """A request, the caption of what is found, and a change.
 
     Raises:
         NotMade: it is something else.
     """
-    lines = labelled(text, "User", ())
+    lines = split_labelled_lines(text, "User", ())
     if [label for label, _ in lines[:3]] not in (["user", name, "user"] for name in ("found", "caption", "assistant")):
-        raise NotMade("not a request, a caption and a change")
+        raise SampleNotMade("not a request, a caption and a change")
     asked, found, change = (said for _, said in lines[:3])
     if _words(found) == _words(caption):
-        raise NotMade("the first answer is the target already")
+        raise SampleNotMade("the first answer is the target already")
     return TwoRounds(_check(asked, (caption,), known), _check(found, (), known), _check(change, (caption,), known))
 
 
@@ -100,13 +100,13 @@ def _check(said: str, captions: Collection[str], known: Collection[str]) -> str:
     """
     words = _words(said)
     if len(words) < 2:
-        raise NotMade("a line of one word")
+        raise SampleNotMade("a line of one word")
     if len(said) > LONGEST:
-        raise NotMade(f"a line of more than {LONGEST} characters")
+        raise SampleNotMade(f"a line of more than {LONGEST} characters")
     if any(" ".join(_words(caption)) in " ".join(words) for caption in captions):
-        raise NotMade("a caption is quoted as it is")
+        raise SampleNotMade("a caption is quoted as it is")
     if said.lower() in known:
-        raise NotMade("an example was repeated")
+        raise SampleNotMade("an example was repeated")
     return said
 
 

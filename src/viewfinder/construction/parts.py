@@ -14,12 +14,12 @@ from viewfinder.data.chatsearch import ChatTurn
 from viewfinder.errors import ViewfinderError
 
 
-class NotMade(ViewfinderError):
+class SampleNotMade(ViewfinderError):
     """A sample cannot be made; the text is the reason, by which such cases are counted."""
 
 
 @dataclass(frozen=True)
-class Described:
+class ImageTextPair:
     """A picture by its name in the samples, and what is said of it: the I and T of the paper."""
 
     image: str
@@ -27,7 +27,7 @@ class Described:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundPicture:
     """A picture that was found, and how like it is to what it was looked for with: 1 is the same."""
 
     image: str
@@ -52,15 +52,15 @@ class TextGenerator(Protocol):
         """What wrote, for the record: no address, no path."""
         ...
 
-    def dialogue(self, target: Described) -> tuple[ChatTurn, ...]:
+    def dialogue(self, target: ImageTextPair) -> tuple[ChatTurn, ...]:
         """Several rounds of words that end with the user's, and in which the target is only implied."""
         ...
 
-    def instruction(self, reference: Described, target: Described) -> str:
+    def instruction(self, reference: ImageTextPair, target: ImageTextPair) -> str:
         """What somebody says who has the reference and wants the target: the main difference."""
         ...
 
-    def two_rounds(self, target: Described) -> TwoRounds:
+    def two_rounds(self, target: ImageTextPair) -> TwoRounds:
         """A talk whose first answer is another picture, and whose second one would be the target."""
         ...
 
@@ -74,11 +74,11 @@ class GalleryRetriever(Protocol):
         """All of them."""
         ...
 
-    def nearest(self, image: str, most: int) -> list[Found]:
+    def nearest(self, image: str, most: int) -> list[FoundPicture]:
         """The pictures most like one of them, itself left out; the nearest first."""
         ...
 
-    def found(self, text: str, *, without: str) -> Found:
+    def found(self, text: str, *, without: str) -> FoundPicture:
         """The picture that answers a text best, another than `without`.
 
         Raises:

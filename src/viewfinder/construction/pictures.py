@@ -25,7 +25,7 @@ GALLERY = f"{IMAGES}/gallery"
 
 
 @dataclass(frozen=True)
-class Captioned:
+class SourcePicture:
     """A picture with its captions, and its number in the data set."""
 
     name: str
@@ -39,7 +39,7 @@ def has_captions(folder: Path) -> bool:
     return (folder / "captions.csv").is_file() or any(folder.glob("annotations/captions_*.json"))
 
 
-def read_captioned(folder: Path, part: Part, *, prefix: str | None = None) -> tuple[list[Captioned], ReadReport]:
+def read_captioned(folder: Path, part: Part, *, prefix: str | None = None) -> tuple[list[SourcePicture], ReadReport]:
     """The captioned pictures of a part of a data set, and what was left out of the whole.
 
     Parts are by number: a world's own numbers, else places in the captions file (see `data.splits`).
@@ -62,7 +62,7 @@ def read_captioned(folder: Path, part: Part, *, prefix: str | None = None) -> tu
         )
     numbers = _numbers(folder, pictures)
     chosen = [
-        Captioned(named(picture.path, folder, prefix), picture.path, _clean(picture.captions), number)
+        SourcePicture(sample_name(picture.path, folder, prefix), picture.path, _clean(picture.captions), number)
         for number, picture in zip(numbers, pictures, strict=True)
         if part in ("all", split_of(number))
     ]
@@ -71,7 +71,7 @@ def read_captioned(folder: Path, part: Part, *, prefix: str | None = None) -> tu
     return chosen, report
 
 
-def named(file: Path, folder: Path, prefix: str | None) -> str:
+def sample_name(file: Path, folder: Path, prefix: str | None) -> str:
     """The name of a picture in samples.
 
     >>> named(Path("a/images/1.jpg"), Path("a"), None), named(Path("a/images/1.jpg"), Path("a"), "images/gallery")
@@ -81,14 +81,14 @@ def named(file: Path, folder: Path, prefix: str | None) -> str:
     return key if prefix is None else (PurePosixPath(prefix) / key.removeprefix(f"{IMAGES}/")).as_posix()
 
 
-def taken_evenly(pictures: Sequence[Captioned], count: int | None) -> list[Captioned]:
+def take_evenly(pictures: Sequence[SourcePicture], count: int | None) -> list[SourcePicture]:
     """So many of them, from the first to the last."""
     if count is None or count >= len(pictures):
         return list(pictures)
     return [pictures[at * len(pictures) // count] for at in range(count)]
 
 
-def files_of(pictures: Iterable[Captioned]) -> Mapping[str, Path]:
+def files_of(pictures: Iterable[SourcePicture]) -> Mapping[str, Path]:
     """Where pictures lie, by name."""
     return {picture.name: picture.file for picture in pictures}
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from viewfinder.construction.parts import Captioner, Described, GalleryRetriever, NotMade, TextGenerator
+from viewfinder.construction.parts import Captioner, GalleryRetriever, ImageTextPair, SampleNotMade, TextGenerator
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Subtask, TextItem
 
 Pipeline = Literal["text", "mdc-i", "mdc-t", "mdc-t-single", "merge"]
@@ -41,7 +41,7 @@ FOUND = ("Like this?", "Is it this one?", "How about this one?", "Here you are."
 
 
 @dataclass(frozen=True)
-class Parts:
+class PipelineParts:
     """What samples are made with.
 
     Attributes:
@@ -61,13 +61,13 @@ class Parts:
         return random.Random(f"viewfinder/construct/{self.seed}/{purpose}/{image}")
 
 
-def text_dialogue(number: int, own: Described, parts: Parts) -> ChatSample:
+def make_text_sample(number: int, own: ImageTextPair, parts: PipelineParts) -> ChatSample:
     """A text dialogue about a picture."""
     turns = parts.generator.dialogue(own)
     return _sample("text", number, turns, own.image, {"caption_target": own.caption})
 
 
-def by_reference_image(number: int, own: Described, parts: Parts) -> ChatSample:
+def make_reference_image_sample(number: int, own: ImageTextPair, parts: PipelineParts) -> ChatSample:
     """MDC-I: the picture is the reference, one of those most like it is the target.
 
     Raises:
@@ -75,17 +75,19 @@ def by_reference_image(number: int, own: Described, parts: Parts) -> ChatSample:
     """
     near = [found for found in parts.gallery.nearest(own.image, NEAREST) if found.likeness >= parts.threshold]
     if not near:
-        raise NotMade("no other picture is like the reference enough")
+        raise SampleNotMade("no other picture is like the reference enough")
     near = [found for found in near if found.likeness <= parts.ceiling]
     if not near:
-        raise NotMade("what is like the reference is a copy of it")
+        raise SampleNotMade("what is like the reference is a copy of it")
     chosen = parts.drawn("mdc-i", own.image).choice(near)
-    target = Described(chosen.image, parts.captioner.caption(chosen.image))
+    target = ImageTextPair(chosen.image, parts.captioner.caption(chosen.image))
     turns = (_asks(own.image, parts.generator.instruction(own, target)),)
     return _sample("mdc-i", number, turns, target.image, _source(own, target, chosen.likeness))
 
 
-def by_reference_text(number: int, own: Described, parts: Parts, wanted: Iterable[Pipeline]) -> list[ChatSample]:
+def make_reference_text_samples(
+    number: int, own: ImageTextPair, parts: PipelineParts, wanted: Iterable[Pipeline]
+) -> list[ChatSample]:
     """MDC-T in one or both of its forms: the picture is the target, a reference is found for the caption of the first.
 
     Raises:
@@ -93,7 +95,7 @@ def by_reference_text(number: int, own: Described, parts: Parts, wanted: Iterabl
     """
     rounds = parts.generator.two_rounds(own)
     found = parts.gallery.found(rounds.caption, without=own.image)
-    reference = Described(found.image, rounds.caption)
+    reference = ImageTextPair(found.image, rounds.caption)
     answer = parts.drawn("mdc-t", own.image).choice(FOUND)
     turns_of: dict[Pipeline, tuple[ChatTurn, ...]] = {
         "mdc-t": (_says(rounds.request), _shows(answer, reference.image), _says(rounds.change)),
@@ -103,7 +105,9 @@ def by_reference_text(number: int, own: Described, parts: Parts, wanted: Iterabl
     return [_sample(name, number, turns_of[name], own.image, source) for name in turns_of if name in wanted]
 
 
-def merged(texts: Sequence[ChatSample], singles: Sequence[ChatSample], parts: Parts) -> Iterator[ChatSample]:
+def merge_samples(
+    texts: Sequence[ChatSample], singles: Sequence[ChatSample], parts: PipelineParts
+) -> Iterator[ChatSample]:
     """Context merging: text dialogues, each followed by a single-round sample whose reference is its target.
 
     Where several are, one is drawn. No text is written for this.
@@ -128,7 +132,7 @@ def _sample(
     return ChatSample(name, SUBTASK_OF[pipeline], turns, target, {"pipeline": pipeline, **source})
 
 
-def _source(reference: Described, target: Described, likeness: float) -> dict[str, str | float]:
+def _source(reference: ImageTextPair, target: ImageTextPair, likeness: float) -> dict[str, str | float]:
     captions: dict[str, str | float] = {"caption_ref": reference.caption, "caption_target": target.caption}
     return {**captions, "likeness": round(likeness, 4)}
 

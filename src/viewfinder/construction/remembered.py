@@ -22,7 +22,7 @@ from viewfinder.language import LanguageModel
 
 
 @dataclass
-class Journal:
+class AnswerJournal:
     """The answers in a file, and how many of them are new; many threads may use it, one process at a time."""
 
     file: Path
@@ -32,13 +32,13 @@ class Journal:
     _busy: dict[str, threading.Lock] = field(default_factory=dict, repr=False)
 
     @staticmethod
-    def read(file: Path) -> Journal:
+    def read(file: Path) -> AnswerJournal:
         """The journal in a file, empty where there is none; a last line that was cut short is taken out.
 
         Raises:
             BadInput: a whole line is damaged (it is named), or the file cannot be read or repaired.
         """
-        journal = Journal(file)
+        journal = AnswerJournal(file)
         try:
             content = file.read_bytes() if file.is_file() else b""
             end = content.rfind(b"\n") + 1
@@ -74,17 +74,17 @@ class Journal:
             os.fsync(stream.fileno())
 
 
-def key_of(*parts: object) -> str:
+def answer_key(*parts: object) -> str:
     """One name for everything that an answer depends on."""
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True)
-class RememberedModel:
+class JournalledModel:
     """A `LanguageModel` that is not asked the same twice; failures are not remembered."""
 
     model: LanguageModel
-    journal: Journal
+    journal: AnswerJournal
 
     @property
     def name(self) -> str:
@@ -108,15 +108,15 @@ class RememberedModel:
                 prompt, stop=stop, most_tokens=most_tokens, temperature=temperature, seed=seed, seconds=seconds
             )
 
-        return self.journal.answer(key_of(self.name, prompt, *stop, most_tokens, temperature, seed), self.name, ask)
+        return self.journal.answer(answer_key(self.name, prompt, *stop, most_tokens, temperature, seed), self.name, ask)
 
 
 @dataclass(frozen=True)
-class RememberedCaptioner:
+class JournalledCaptioner:
     """A `Captioner` that looks at no picture twice; `mark` says which picture a name stands for (its size and time)."""
 
     captioner: Captioner
-    journal: Journal
+    journal: AnswerJournal
     mark: Callable[[str], str]
 
     @property
@@ -127,5 +127,5 @@ class RememberedCaptioner:
     def caption(self, image: str) -> str:
         """See `Captioner`."""
         return self.journal.answer(
-            key_of(self.name, image, self.mark(image)), self.name, lambda: self.captioner.caption(image)
+            answer_key(self.name, image, self.mark(image)), self.name, lambda: self.captioner.caption(image)
         )

@@ -15,17 +15,17 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import get_args
 
-from viewfinder.construction.parts import Described, Found, NotMade, TwoRounds
+from viewfinder.construction.parts import FoundPicture, ImageTextPair, SampleNotMade, TwoRounds
 from viewfinder.data.chatsearch import ChatTurn
 from viewfinder.data.records import read_mapping
 from viewfinder.data.truth import PictureTruth, ThingTruth, read_truth
 from viewfinder.errors import BadInput
-from viewfinder.worlds.changes import instruction
-from viewfinder.worlds.chatsearch import WISHES, request, text_dialogue
+from viewfinder.worlds.changes import change_instruction
+from viewfinder.worlds.chatsearch import WISHES, request_phrase, text_dialogue_turns
 from viewfinder.worlds.folder import MARKER
 from viewfinder.worlds.kinds import Kind, Light
-from viewfinder.worlds.likeness import likeness, neighbours
-from viewfinder.worlds.phrases import Talk, talk_about
+from viewfinder.worlds.likeness import nearest_scenes, scene_likeness
+from viewfinder.worlds.phrases import Speaker, speaker_for
 from viewfinder.worlds.scene import Scene, Thing
 from viewfinder.worlds.stock import DRAWN, Stock
 
@@ -33,7 +33,7 @@ _WORD = re.compile(r"[a-z]+")
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class CaptionedWorld:
     """Scenes and captions by the picture's name, in the world's order."""
 
     scenes: Mapping[str, Scene]
@@ -44,11 +44,11 @@ class World:
         """The names of all."""
         return tuple(self.scenes)
 
-    def near(self, image: str) -> list[Found]:
+    def near(self, image: str) -> list[FoundPicture]:
         """The scenes most like one, nearest first."""
         own = self.scenes[image]
         others = (self.images[at] for at in self._near[self._places[image]])
-        return [Found(other, likeness(own, self.scenes[other])) for other in others]
+        return [FoundPicture(other, scene_likeness(own, self.scenes[other])) for other in others]
 
     @cached_property
     def own_captions(self) -> Mapping[str, str]:
@@ -59,7 +59,7 @@ class World:
 
     @cached_property
     def _near(self) -> list[tuple[int, ...]]:
-        return neighbours(list(self.scenes.values()), most=MOST_NEAR, least=0.0)
+        return nearest_scenes(list(self.scenes.values()), most=MOST_NEAR, least=0.0)
 
     @cached_property
     def _places(self) -> Mapping[str, int]:
@@ -80,7 +80,7 @@ MOST_NEAR = 10
 """Scenes of which it is known how like they are to another."""
 
 
-def read_world(folder: Path, captions: Mapping[str, Sequence[str]]) -> World:
+def read_world(folder: Path, captions: Mapping[str, Sequence[str]]) -> CaptionedWorld:
     """The scenes of a world of which there are captions, by their names there ("images/000000000001.jpg").
 
     Raises:
@@ -93,13 +93,13 @@ def read_world(folder: Path, captions: Mapping[str, Sequence[str]]) -> World:
     stock = _known_stock(truths.values()) if "sprites" in marker else DRAWN
     seed = marker.get("seed", 0)
     named = ((name, truths[file]) for name in captions if (file := PurePosixPath(name).name) in truths)
-    scenes = {name: scene_of(truth, seed, stock) for name, truth in named}
+    scenes = {name: scene_from_truth(truth, seed, stock) for name, truth in named}
     if not scenes:
         raise BadInput(f"{folder}: none of its captioned pictures is in its truth; make the world again")
-    return World(scenes, {name: captions[name] for name in scenes})
+    return CaptionedWorld(scenes, {name: captions[name] for name in scenes})
 
 
-def scene_of(truth: PictureTruth, seed: int, stock: Stock) -> Scene:
+def scene_from_truth(truth: PictureTruth, seed: int, stock: Stock) -> Scene:
     """A picture's truth as the scene that it was drawn from."""
     number = int(PurePosixPath(truth.image).stem)
     light: Light | None = next((name for name in get_args(Light) if name == truth.light), None)
@@ -127,40 +127,40 @@ def _known_stock(truths: Collection[PictureTruth]) -> Stock:
 class TruthWriter:
     """The `TextGenerator` of a world."""
 
-    world: World
+    world: CaptionedWorld
     seed: int = 0
     name: str = "world"
 
-    def dialogue(self, target: Described) -> tuple[ChatTurn, ...]:
+    def dialogue(self, target: ImageTextPair) -> tuple[ChatTurn, ...]:
         """Two or three things about the scene."""
-        return text_dialogue(self._talk(target.image, "dialogue"))
+        return text_dialogue_turns(self._talk(target.image, "dialogue"))
 
-    def instruction(self, reference: Described, target: Described) -> str:
+    def instruction(self, reference: ImageTextPair, target: ImageTextPair) -> str:
         """The main differences between two scenes."""
         talk = self._talk(target.image, f"instruction/{reference.image}")
-        return instruction(talk, self._scene(reference.image))
+        return change_instruction(talk, self._scene(reference.image))
 
-    def two_rounds(self, target: Described) -> TwoRounds:
+    def two_rounds(self, target: ImageTextPair) -> TwoRounds:
         """A scene like the target is asked for first; it is given by a caption that only it has."""
         talk = self._talk(target.image, "two rounds")
         near = [found.image for found in self.world.near(target.image)]
         known = [(image, caption) for image in near if (caption := self._own(image))]
         if not known:
-            raise NotMade("no scene like it has a caption of its own")
+            raise SampleNotMade("no scene like it has a caption of its own")
         image, caption = talk.rng.choice(known)
-        asked = f"{talk.one(WISHES)} {request(self._talk(image, 'request'))}"
-        return TwoRounds(asked, caption, self.instruction(Described(image, caption), target))
+        asked = f"{talk.one(WISHES)} {request_phrase(self._talk(image, 'request'))}"
+        return TwoRounds(asked, caption, self.instruction(ImageTextPair(image, caption), target))
 
     def _own(self, image: str) -> str:
         captions = self.world.captions[image]
         return next((caption for caption in captions if _plain(caption) in self.world.own_captions), "")
 
-    def _talk(self, image: str, purpose: str) -> Talk:
-        return talk_about(self._scene(image), f"construct/{self.seed}/{purpose}")
+    def _talk(self, image: str, purpose: str) -> Speaker:
+        return speaker_for(self._scene(image), f"construct/{self.seed}/{purpose}")
 
     def _scene(self, image: str) -> Scene:
         if image not in self.world.scenes:
-            raise NotMade("the truth of a picture is not known")
+            raise SampleNotMade("the truth of a picture is not known")
         return self.world.scenes[image]
 
 
@@ -168,25 +168,25 @@ class TruthWriter:
 class TruthGallery:
     """The `GalleryRetriever` of a world."""
 
-    world: World
+    world: CaptionedWorld
 
     @property
     def images(self) -> Sequence[str]:
         """All pictures of the world that have captions."""
         return self.world.images
 
-    def nearest(self, image: str, most: int) -> list[Found]:
+    def nearest(self, image: str, most: int) -> list[FoundPicture]:
         """By likeness of the truth."""
         return self.world.near(image)[:most]
 
-    def found(self, text: str, *, without: str) -> Found:
+    def found(self, text: str, *, without: str) -> FoundPicture:
         """The picture of which alone this is a caption; else the one with most words in common, the rare ones first.
 
         `likeness` is the share of the text's words, weighted by how rare they are (idf), that its captions have.
         """
         exact = self.world.own_captions.get(_plain(text), without)
         if exact != without:
-            return Found(exact, 1.0)
+            return FoundPicture(exact, 1.0)
         rarities = self._rarities(text)
         scores: defaultdict[str, float] = defaultdict(float)
         for word, rarity in rarities.items():
@@ -195,8 +195,8 @@ class TruthGallery:
         scores.pop(without, None)
         best = max(scores, key=lambda image: (scores[image], image), default=None)
         if best is None or not scores[best]:
-            raise NotMade("no picture answers the caption that was written")
-        return Found(best, scores[best] / sum(rarities.values()))
+            raise SampleNotMade("no picture answers the caption that was written")
+        return FoundPicture(best, scores[best] / sum(rarities.values()))
 
     def _rarities(self, text: str) -> dict[str, float]:
         """The words of a text that captions have, in its order, and how rare they are there."""

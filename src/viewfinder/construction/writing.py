@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from viewfinder.construction.order import Order
+from viewfinder.construction.order import ConstructionOrder
 from viewfinder.construction.pictures import Part
 from viewfinder.construction.pipelines import SUBTASK_OF
 from viewfinder.data.chatsearch import ChatSample, Subtask, write_chatsearch, write_gallery
@@ -36,17 +36,17 @@ def journal_file(out: Path) -> Path:
     return out / RECORDS / "journal.jsonl"
 
 
-def subtasks(order: Order) -> tuple[Subtask, ...]:
+def subtasks(order: ConstructionOrder) -> tuple[Subtask, ...]:
     """The subtasks of the pipelines that are asked for."""
     return tuple(dict.fromkeys(SUBTASK_OF[pipeline] for pipeline in order.pipelines))
 
 
-def samples_file(order: Order, subtask: Subtask) -> Path:
+def samples_file(order: ConstructionOrder, subtask: Subtask) -> Path:
     """The file of a subtask's samples."""
     return order.out / CHATSEARCH / f"{subtask}_{order.split}.jsonl"
 
 
-def check_free(order: Order) -> None:
+def check_free(order: ConstructionOrder) -> None:
     """Whether the files may be written: none is there, or an earlier run of ours wrote it and nobody reviewed it.
 
     Raises:
@@ -66,7 +66,7 @@ def check_free(order: Order) -> None:
 
 
 def write_samples(
-    order: Order, samples: Iterable[ChatSample], gallery: Sequence[str], files: Mapping[str, Path]
+    order: ConstructionOrder, samples: Iterable[ChatSample], gallery: Sequence[str], files: Mapping[str, Path]
 ) -> tuple[str, ...]:
     """Writes samples and galleries, and brings the pictures that they name; gives the files' paths below `out`."""
     (order.out / CHATSEARCH).mkdir(parents=True, exist_ok=True)
@@ -87,18 +87,18 @@ def write_samples(
     return tuple(file.relative_to(order.out).as_posix() for file in written)
 
 
-def write_record(order: Order, made: Mapping[str, Any]) -> None:
+def write_record(order: ConstructionOrder, made: Mapping[str, Any]) -> None:
     """How the files were made; files of earlier runs of this split stay ours."""
     file = _record_file(order)
     before = read_mapping(file).get("files", []) if file.is_file() else []
     write_json(file, {"schema": SCHEMA, **made, "files": sorted({*before, *made["files"]})}, indent=2)
 
 
-def _record_file(order: Order) -> Path:
+def _record_file(order: ConstructionOrder) -> Path:
     return order.out / RECORDS / f"{order.split}.json"
 
 
-def _listed(order: Order, samples: Sequence[ChatSample], gallery: Sequence[str]) -> tuple[str, ...]:
+def _listed(order: ConstructionOrder, samples: Sequence[ChatSample], gallery: Sequence[str]) -> tuple[str, ...]:
     """The pictures of a gallery file: those of the samples, and unless told otherwise all that could be found."""
     own = [name for sample in samples for name in (sample.target, *sample.images())]
     return tuple(sorted({*own, *(() if order.only_targets else gallery)}))

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from viewfinder.construction.parsing import dialogue_of, instruction_of, two_rounds_of
-from viewfinder.construction.parts import Described, NotMade, TwoRounds
+from viewfinder.construction.parsing import parse_dialogue, parse_instruction, parse_two_rounds
+from viewfinder.construction.parts import ImageTextPair, SampleNotMade, TwoRounds
 from viewfinder.construction.prompts import DIALOGUE, INSTRUCTION, TWO_ROUNDS, Task
 from viewfinder.data.chatsearch import ChatTurn
 from viewfinder.language import LanguageModel
@@ -41,25 +41,27 @@ class ModelWriter:
         """The model's."""
         return self.model.name
 
-    def dialogue(self, target: Described) -> tuple[ChatTurn, ...]:
+    def dialogue(self, target: ImageTextPair) -> tuple[ChatTurn, ...]:
         """See `parsing.dialogue_of`."""
         known = DIALOGUE.sentences()
         case = (("Picture", target.caption),)
-        return self._written(DIALOGUE, case, target.image, 160, lambda text: dialogue_of(text, target.caption, known))
+        return self._written(
+            DIALOGUE, case, target.image, 160, lambda text: parse_dialogue(text, target.caption, known)
+        )
 
-    def instruction(self, reference: Described, target: Described) -> str:
+    def instruction(self, reference: ImageTextPair, target: ImageTextPair) -> str:
         """See `parsing.instruction_of`."""
         known, captions = INSTRUCTION.sentences(), (reference.caption, target.caption)
         case = (("First picture", reference.caption), ("Second picture", target.caption))
         picture = f"{reference.image}/{target.image}"
-        return self._written(INSTRUCTION, case, picture, 48, lambda text: instruction_of(text, captions, known))
+        return self._written(INSTRUCTION, case, picture, 48, lambda text: parse_instruction(text, captions, known))
 
-    def two_rounds(self, target: Described) -> TwoRounds:
+    def two_rounds(self, target: ImageTextPair) -> TwoRounds:
         """See `parsing.two_rounds_of`."""
         known = TWO_ROUNDS.sentences()
         case = (("Picture", target.caption),)
         return self._written(
-            TWO_ROUNDS, case, target.image, 112, lambda text: two_rounds_of(text, target.caption, known)
+            TWO_ROUNDS, case, target.image, 112, lambda text: parse_two_rounds(text, target.caption, known)
         )
 
     def _written(
@@ -80,6 +82,6 @@ class ModelWriter:
             )  # fmt: skip
             try:
                 return read(text)
-            except NotMade as error:
+            except SampleNotMade as error:
                 reason = str(error)
-        raise NotMade(reason)
+        raise SampleNotMade(reason)

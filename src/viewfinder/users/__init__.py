@@ -6,45 +6,53 @@ apart because they bring torch along.
 """
 
 from viewfinder.users.annotations import AnnotatedPhotos, AnnotationAnswerer, PhotoNotes, read_annotations
-from viewfinder.users.base import Answerer, Comparer, Describer, Screen, SimulatedUser
-from viewfinder.users.comparer import TruthComparer, list_differences
-from viewfinder.users.describer import SentenceDescriber, caption_sentences, truth_sentences
-from viewfinder.users.manners import POLICIES, SpeakingStyle
-from viewfinder.users.names import USERS, load_user
-from viewfinder.users.oracle import Oracle
-from viewfinder.users.person import Person
-from viewfinder.users.recorded import (
+from viewfinder.users.base import (
+    Answerer,
+    Comparer,
+    Describer,
     RecordedAnswerer,
     RecordedUser,
+    Screen,
+    SimulatedUser,
     dialogue_turns,
     make_recorded_answerer,
     make_recorded_user,
 )
+from viewfinder.users.descriptions import (
+    SentenceDescriber,
+    TruthComparer,
+    caption_sentences,
+    list_differences,
+    truth_sentences,
+)
+from viewfinder.users.names import USERS, load_user
+from viewfinder.users.oracle import Oracle
+from viewfinder.users.person import POLICIES, Person, SpeakingStyle
 
 __all__ = [
     "POLICIES",
     "USERS",
+    "AnnotatedPhotos",
     "AnnotationAnswerer",
     "Answerer",
     "Comparer",
     "Describer",
-    "SpeakingStyle",
-    "PhotoNotes",
-    "AnnotatedPhotos",
     "Oracle",
     "Person",
+    "PhotoNotes",
     "RecordedAnswerer",
     "RecordedUser",
-    "SentenceDescriber",
     "Screen",
+    "SentenceDescriber",
     "SimulatedUser",
+    "SpeakingStyle",
     "TruthComparer",
-    "make_recorded_answerer",
     "caption_sentences",
+    "dialogue_turns",
     "list_differences",
     "load_user",
+    "make_recorded_answerer",
+    "make_recorded_user",
     "read_annotations",
     "truth_sentences",
-    "dialogue_turns",
-    "make_recorded_user",
 ]

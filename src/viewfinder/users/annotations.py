@@ -1,4 +1,6 @@
-"""Answers about captioned photographs: from what people wrote, and from COCO's boxes where there are any.
+"""What captions say of something: whether they name it, how many, in which colour, doing what.
+
+Answers about captioned photographs: from what people wrote, and from COCO's boxes where there are any.
 
 It is careful. What captions do not mention may be there all the same; only a category whose boxes are annotated in
 all pictures can be denied. Captions that disagree count as "don't know".
@@ -8,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +21,149 @@ from viewfinder.data.captions import read_captions_csv, read_coco, read_flickr8k
 from viewfinder.data.files import folder_at, read_json
 from viewfinder.encoders.tags import TagGroup, tag_groups
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.users.captioned import COLOUR_NAMES, PEOPLE, Mention, find_mentions, find_synonyms, to_singular
-from viewfinder.users.choices import SOMETHING_ELSE
-from viewfinder.users.lexicon import ARTICLES
-from viewfinder.users.naming import find_picture
-from viewfinder.users.text import (
+from viewfinder.users.base import find_picture
+from viewfinder.users.oracle import SOMETHING_ELSE
+from viewfinder.users.words import (
+    ARTICLES,
     DONT_KNOW,
     NONE_OF_THESE,
+    NUMBER_WORDS,
     contains_phrase,
     normalize_question,
     number_word,
     open_choices,
+    singular_words,
     yes_or_no,
 )
+from viewfinder.worlds.kinds import COLOURS
 from viewfinder.worlds.words import join_with_and
+
+COLOUR_NAMES = frozenset({*COLOURS, "grey", "gray", "beige", "tan", "gold", "silver", "navy", "blonde", "blond"})
+_DENIED = frozenset({"no", "not", "without", "never", "nor"})
+_REACH = 3
+"""How many words may stand between a number or "no" and its noun."""
+
+SYNONYMS: tuple[frozenset[str], ...] = tuple(
+    frozenset(words.split(","))
+    for words in (
+        "dog,puppy,pup",
+        "cat,kitten,kitty",
+        "bicycle,bike",
+        "motorcycle,motorbike",
+        "airplane,plane,aeroplane,jet",
+        "couch,sofa",
+        "tv,television",
+        "cell phone,phone,cellphone,mobile phone",
+        "car,automobile",
+        "refrigerator,fridge",
+        "donut,doughnut",
+        "dining table,table",
+        "child,kid",
+        "man,guy,gentleman",
+        "woman,lady",
+        "person,people,someone,somebody,human",
+        "photo,picture",
+    )
+)
+_PEOPLE_WORDS = "man woman boy girl child kid baby toddler guy lady player skier surfer rider couple crowd"
+PEOPLE = frozenset(_PEOPLE_WORDS.split())
+"""Every one of them is a person; not every person is one of them."""
+
+_IRREGULAR = {"men": "man", "women": "woman", "children": "child", "people": "person", "persons": "person"}
+
+
+def find_synonyms(noun: str) -> frozenset[str]:
+    """A noun and its synonyms, in the singular.
+
+    >>> sorted(same_things("puppies"))
+    ['dog', 'pup', 'puppy']
+    """
+    own = to_singular(noun)
+    return next((words for words in SYNONYMS if own in words), frozenset({own}))
+
+
+def to_singular(noun: str) -> str:
+    """A noun in the singular.
+
+    >>> singular("traffic lights"), singular("women")
+    ('traffic light', 'woman')
+    """
+    return " ".join(singular_words(" ".join(_IRREGULAR.get(word, word) for word in noun.split())))
+
+
+@dataclass(frozen=True)
+class Mention:
+    """One place where a caption names something: the words before it (nearest last), after it, and if plural."""
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    plural: bool
+
+    @property
+    def denied(self) -> bool:
+        """Whether the caption says that it is not there."""
+        return bool(_DENIED & set(self.before[-_REACH:]))
+
+    @property
+    def number(self) -> int | None:
+        """How many the caption says there are."""
+        plain_words = [word for word in self.before if word not in COLOUR_NAMES | {"and"}]
+        for word in reversed(plain_words[-_REACH:]):
+            if word in {"a", "an"} and not self.plural:
+                return 1
+            if word in NUMBER_WORDS or word.isdigit():
+                return NUMBER_WORDS[word] if word in NUMBER_WORDS else int(word)
+        return None
+
+    @cached_property
+    def colours(self) -> tuple[str, ...]:
+        """Its colours, as the caption has them: "a black and white dog", "the dog is brown"."""
+        found: list[str] = []
+        for word in reversed(self.before):
+            if word in COLOUR_NAMES:
+                found.insert(0, _spelt(word))
+            elif word != "and" or not found:
+                break
+        if not found and len(self.after) > 1 and self.after[0] in {"is", "are"} and self.after[1] in COLOUR_NAMES:
+            found.append(_spelt(self.after[1]))
+        return tuple(found)
+
+    @property
+    def doing(self) -> str:
+        """What it does, where a participle follows: "running in the snow"; else ""."""
+        rest = list(self.after[1:] if self.after[:1] in {("is",), ("are",)} else self.after)
+        if not rest or not re.fullmatch(r"\w{2,}ing", rest[0]):
+            return ""
+        ends = (at for at, word in enumerate(rest) if at and word in _CONJUNCTIONS)
+        return " ".join(rest[: next(ends, len(rest))])
+
+
+_CONJUNCTIONS = frozenset({"while", "whilst", "and", "as", "with"})
+
+
+def _spelt(colour: str) -> str:
+    return {"gray": "grey", "blond": "blonde"}.get(colour, colour)
+
+
+def find_mentions(nouns: frozenset[str], caption: str) -> Iterator[Mention]:
+    """Where a caption names one of these nouns (in the singular)."""
+    raw = re.findall(r"[^\W_]+", caption.lower())
+    folded = [to_singular(word) for word in raw]
+    for noun in nouns:
+        size = len(noun.split())
+        for at in range(len(raw) - size + 1):
+            if " ".join(folded[at : at + size]) == noun and not _is_adjective(raw, at + size):
+                last = at + size - 1
+                yield Mention(tuple(raw[:at]), tuple(raw[at + size :]), plural=raw[last] != folded[last])
+
+
+def _is_adjective(raw: Sequence[str], after: int) -> bool:
+    """Whether another noun follows that it only qualifies: a dog house is no dog."""
+    return after < len(raw) and raw[after] in _COMPOUNDS
+
+
+_COMPOUND_WORDS = "house bed food park collar toy bowl rider racer dish lane track store shop player stop station show"
+_COMPOUNDS = frozenset(_COMPOUND_WORDS.split())
 
 
 @dataclass(frozen=True)

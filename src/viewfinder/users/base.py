@@ -3,14 +3,22 @@
 A simulated user knows which picture is wanted and sees what a system shows, and says what a person would: it
 describes, answers questions, or says how the wanted picture differs from one on the screen. Pictures are named by
 their keys in a data set (file names, product numbers).
+
+What is known of a picture, by any of the names that data sets use for it.
+
+Users and answerers that repeat what was said once.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar, runtime_checkable
 
-from viewfinder.conversation import Question, Turn
+from viewfinder.conversation import Answer, Question, Say, Turn
+from viewfinder.data.dialogues import Dialogue
+from viewfinder.errors import UnknownName
+from viewfinder.users.words import DONT_KNOW, normalize_question
 
 
 @dataclass(frozen=True)
@@ -61,3 +69,103 @@ class SimulatedUser(Protocol):
     def reply(self, wanted: str, screen: Screen) -> Turn | None:
         """The next turn, given what is on the screen; None: has found it, or gives up."""
         ...
+
+
+Value = TypeVar("Value")
+
+
+def find_picture(known: Mapping[str, Value], picture: str) -> Value | None:
+    """The entry of a picture, by its name as it stands or by what follows its last folder.
+
+    A data set's files name pictures with their folder or without; a gallery always has the folder.
+
+    >>> known_of({"1.jpg": "a dog"}, "images/1.jpg")
+    'a dog'
+    """
+    found = known.get(picture)
+    return known.get(picture.rsplit("/", 1)[-1]) if found is None else found
+
+
+@dataclass(frozen=True)
+class RecordedUser:
+    """Says the turns of a recorded talk one after the other, whatever is on the screen; `talks` by picture."""
+
+    talks: Mapping[str, Sequence[Turn]]
+    name: str = "recorded"
+
+    def reply(self, wanted: str, screen: Screen) -> Turn | None:
+        """The turn of this round; None after the last one.
+
+        Raises:
+            UnknownName: no talk about this picture was recorded.
+        """
+        turns = _of(self.talks, wanted)
+        return turns[screen.round] if screen.round < len(turns) else None
+
+
+@dataclass(frozen=True)
+class RecordedAnswerer:
+    """Looks up what was answered to a question; `answers`: picture -> question -> answer.
+
+    Questions are compared without capitals, punctuation and courtesies; one that was not asked then is answered
+    by "don't know", and of two answers to one question the first counts.
+    """
+
+    answers: Mapping[str, Mapping[str, str]]
+    _plain: Mapping[str, Mapping[str, str]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        folded: dict[str, dict[str, str]] = {}
+        for picture, said in self.answers.items():
+            known = folded.setdefault(picture, {})
+            for question, answer in said.items():
+                known.setdefault(normalize_question(question), answer)
+        object.__setattr__(self, "_plain", folded)
+
+    def answer(self, question: Question, picture: str) -> str:
+        """What was answered when the same was asked about the picture.
+
+        Raises:
+            UnknownName: no talk about this picture was recorded.
+        """
+        return _of(self._plain, picture).get(normalize_question(question.text), DONT_KNOW)
+
+
+def _of(recorded: Mapping[str, Value], picture: str) -> Value:
+    found = find_picture(recorded, picture)
+    if found is None:
+        raise UnknownName(f"{picture}: no talk about this picture was recorded; there are {len(recorded)} about others")
+    return found
+
+
+def dialogue_turns(talk: Dialogue) -> tuple[Turn, ...]:
+    """A recorded dialogue as turns: the caption, then each answer; of a rewritten one, each query.
+
+    A round without a question is said, one without an answer is an answer "don't know".
+    """
+    if talk.rewritten:
+        return tuple(Say(text) for text in talk.strings)
+    rounds = (
+        Answer(Question(said.question, by="recorded"), said.answer or DONT_KNOW) if said.question else Say(said.answer)
+        for said in talk.rounds
+    )
+    return (Say(talk.caption), *rounds)
+
+
+def make_recorded_user(talks: Iterable[Dialogue]) -> RecordedUser:
+    """The user that repeats these dialogues; of two about one picture, the first."""
+    turns: dict[str, Sequence[Turn]] = {}
+    for talk in talks:
+        turns.setdefault(talk.image, dialogue_turns(talk))
+    return RecordedUser(turns)
+
+
+def make_recorded_answerer(talks: Iterable[Dialogue]) -> RecordedAnswerer:
+    """The answerer that knows the answers of these dialogues; to one question, the first."""
+    answers: dict[str, dict[str, str]] = {}
+    for talk in talks:
+        known = answers.setdefault(talk.image, {})
+        for said in talk.rounds:
+            if said.question and said.answer:
+                known.setdefault(said.question, said.answer)
+    return RecordedAnswerer(answers)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from viewfinder.data.truth import PictureTruth
-from viewfinder.users.text import contains_phrase, singular_words, yes_or_no
+from viewfinder.users.words import contains_phrase, singular_words, yes_or_no
 from viewfinder.worlds.catalogue.statements import phrases_of
 from viewfinder.worlds.catalogue.vocabulary import FACETS, OPPOSITES, TYPES
 from viewfinder.worlds.words import join_with_and

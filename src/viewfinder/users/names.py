@@ -15,13 +15,10 @@ from viewfinder.data.dialogues import Dialogue, read_dialogues
 from viewfinder.data.truth import read_truth
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.users.annotations import AnnotationAnswerer, read_annotations
-from viewfinder.users.base import SimulatedUser
-from viewfinder.users.comparer import TruthComparer
-from viewfinder.users.describer import SentenceDescriber, caption_sentences, truth_sentences
-from viewfinder.users.manners import SpeakingStyle
+from viewfinder.users.base import SimulatedUser, make_recorded_user
+from viewfinder.users.descriptions import SentenceDescriber, TruthComparer, caption_sentences, truth_sentences
 from viewfinder.users.oracle import Oracle
-from viewfinder.users.person import Person
-from viewfinder.users.recorded import make_recorded_user
+from viewfinder.users.person import Person, SpeakingStyle
 
 
 def load_user(name: str, folder: Path, **settings: Any) -> SimulatedUser:

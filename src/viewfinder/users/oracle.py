@@ -1,4 +1,8 @@
-"""Answers any question about the pictures of a world from their truth, and says "don't know" to the rest.
+"""Questions that name an attribute and offer choices, as questioners ask them of catalogue columns and tags.
+
+First what is true is found in words, then the choice that says so.
+
+Answers any question about the pictures of a world from their truth, and says "don't know" to the rest.
 
 It is honest: what it does not understand, what the truth does not hold (who is in the picture, the brand of the
 car) and what people would argue about ("is it to the left?" of something that is mostly above) it does not answer.
@@ -6,20 +10,212 @@ car) and what people would argue about ("is it to the left?" of something that i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from viewfinder.conversation import Question
 from viewfinder.data.truth import PictureTruth, read_truth
 from viewfinder.errors import UnknownName
-from viewfinder.users.choices import answer_with_choice, choose_answer, find_choice
-from viewfinder.users.goods import CatalogueItem, CatalogueVocabulary, answer_about_item
-from viewfinder.users.lexicon import SceneLexicon
-from viewfinder.users.naming import find_picture
+from viewfinder.users.base import find_picture
+from viewfinder.users.goods import CatalogueItem, CatalogueVocabulary, answer_about_item, attribute_head
 from viewfinder.users.phrases import KnownScene
 from viewfinder.users.scenes import answer_about_scene
-from viewfinder.users.text import DONT_KNOW, normalize_question
+from viewfinder.users.words import (
+    CLASSES,
+    DONT_KNOW,
+    LIGHTS,
+    NONE_OF_THESE,
+    PLACE_WORDS,
+    SceneLexicon,
+    contains_phrase,
+    normalize_question,
+    number_word,
+    open_choices,
+)
+from viewfinder.worlds.words import COLOUR_WORDS, LIGHT_WORDS, SIZE_WORDS
+
+SOMETHING_ELSE = "something else"
+_NONE = re.compile(r"^(?:no\b|none\b|nobody\b|nothing\b|nowhere\b)")
+
+Facts = tuple[str, ...]
+"""Words that are true, the usual one first; empty: known to be none of whatever is asked for."""
+
+
+def answer_with_choice(question: Question, truth: PictureTruth, shelf: CatalogueVocabulary) -> str | None:
+    """The answer to a question that names an attribute; None where the truth does not hold that attribute."""
+    facts = attribute_facts(question.attribute or "", truth, shelf)
+    if facts is None or not _is_understood(question.choices, truth, shelf):
+        return None
+    return choose_answer(facts, question.choices)
+
+
+def _is_understood(choices: Sequence[str], truth: PictureTruth, shelf: CatalogueVocabulary) -> bool:
+    """Of goods, whether a choice is a value known here; else the column is another one than that of the name."""
+    offered = [choice.lower() for choice in open_choices(choices)]
+    if truth.things or not offered:
+        return True
+    known = {word for values in shelf.values.values() for value in values for word in (value, *_ALSO.get(value, ()))}
+    return any(choice in known | shelf.categories or _number(choice.split()[-1]) is not None for choice in offered)
+
+
+def choose_answer(facts: Facts, choices: Sequence[str]) -> str:
+    """The choice that says what is true; without choices the word itself; else that it is something else.
+
+    >>> choose(("day", "daylight"), ("night", "bright daylight")), choose(("4",), ("under 3", "3 or more"))
+    ('bright daylight', '3 or more')
+    >>> choose(("red",), ("blue", "green", "something else", "don't know")), choose(("red",), ("blue", "green"))
+    ('something else', 'none of these')
+    """
+    offered = open_choices(choices)
+    if not offered:
+        return facts[0] if facts else "none"
+    if (found := find_choice(facts, choices)) is not None:
+        return found
+    none = next((choice for choice in offered if _NONE.match(choice)), None)
+    if not facts and none is not None:
+        return none
+    return SOMETHING_ELSE if SOMETHING_ELSE in offered else none or NONE_OF_THESE
+
+
+def find_choice(facts: Facts, choices: Sequence[str]) -> str | None:
+    """The first choice that says one of the facts; None: none does."""
+    offered = open_choices(choices)
+    for fact in facts:
+        for fits in (_is, _in_range, contains_phrase):
+            for choice in offered:
+                if fits(choice, fact):
+                    return choice
+    return None
+
+
+def attribute_facts(attribute: str, truth: PictureTruth, shelf: CatalogueVocabulary) -> Facts | None:
+    """What is true of a picture as to an attribute; None: not known."""
+    for name, values in truth.attributes.items():
+        if name == attribute:
+            return tuple(values) or None
+    if truth.things:
+        return _of_scene(attribute, truth)
+    own = [value.lower() for value in CatalogueItem(truth, shelf).values(attribute_head(attribute))]
+    return tuple(word for value in own for word in (value, *_ALSO.get(value, ()))) or None
+
+
+_ALSO = {"multicoloured": ("multi",), "sporty": ("sports",)}
+"""What shops call it."""
+
+
+def _of_scene(attribute: str, truth: PictureTruth) -> Facts | None:
+    reader = _SCENE.get(attribute)
+    return None if reader is None else reader(truth)
+
+
+def _main_of(name: str, synonyms: Mapping[str, Sequence[str]]) -> Callable[[PictureTruth], Facts | None]:
+    def read(truth: PictureTruth) -> Facts | None:
+        thing = max(truth.things, key=lambda thing: (thing.box[2] * thing.box[3], -thing.number))
+        value: str = getattr(thing, name)
+        return (value, *synonyms.get(value, ())) if value else None
+
+    return read
+
+
+def _main_kind(truth: PictureTruth) -> Facts:
+    thing = max(truth.things, key=lambda thing: (thing.box[2] * thing.box[3], -thing.number))
+    return (thing.kind, *(singular for singular, _ in thing.nouns))
+
+
+def _main_class(truth: PictureTruth) -> Facts | None:
+    """ "What kind of thing is it mainly?": only where the class is beyond doubt."""
+    thing = _main_kind(truth)[0]
+    more = {"flower": "plant", "tree": "plant", "chair": "furniture", "hat": "clothing", "apple": "food"}
+    classes = [name for name, kinds in CLASSES.items() if thing in kinds and name != "fruit"]
+    classes += [more[thing]] if thing in more else []
+    return (*_main_kind(truth), *classes) if classes else None
+
+
+def _place(truth: PictureTruth) -> Facts | None:
+    first = {"garden": "grass", "meadow": "grass", "lake": "in the water", "road": "a street", "city": "a street"}
+    if not truth.place:
+        return None
+    usual = (truth.place, *([first[truth.place]] if truth.place in first else []))
+    return (*usual, *sorted(PLACE_WORDS.get(truth.place, frozenset()) - {"room"}), *(_room(truth.place)))
+
+
+def _room(place: str) -> Facts:
+    return ("room",) if place in {"room", "kitchen"} else ()
+
+
+def _light(truth: PictureTruth) -> Facts | None:
+    spoken = (word for word in LIGHT_WORDS.get(truth.light, ()) if word)
+    return (truth.light, *spoken, *sorted(LIGHTS.get(truth.light, frozenset()))) if truth.light else None
+
+
+def _animal(truth: PictureTruth) -> Facts:
+    """The animals, the largest first."""
+    animals = [thing for thing in truth.things if thing.kind in CLASSES["animal"]]
+    animals.sort(key=lambda thing: -thing.box[2] * thing.box[3])
+    insect = ("insect",) if any(thing.kind == "butterfly" for thing in animals) else ()
+    return (*(thing.kind for thing in animals), *insect)
+
+
+def _count(truth: PictureTruth) -> Facts:
+    number = len(truth.things)
+    return (str(number), number_word(number), *(["three or more"] if number > 2 else []))
+
+
+def _repeated(truth: PictureTruth) -> Facts | None:
+    """The kind of which there are most; None where no kind is there twice."""
+    kind, number = Counter(thing.kind for thing in truth.things).most_common(1)[0]
+    return (kind,) if number > 1 else None
+
+
+_SCENE: dict[str, Callable[[PictureTruth], Facts | None]] = {
+    "background": _place,
+    "place": _place,
+    "light": _light,
+    "main_object": _main_kind,
+    "main_colour": _main_of("colour", COLOUR_WORDS),
+    "main_size": _main_of("size", SIZE_WORDS),
+    "main_pattern": _main_of("pattern", {}),
+    "colour": _main_of("colour", COLOUR_WORDS),
+    "kind": _main_class,
+    "animal": _animal,
+    "objects": _count,
+    "number": _count,
+    "repeated_object": _repeated,
+}
+"""By the columns of a world's catalogue, and the names of the zero-shot tags."""
+
+
+def _is(choice: str, fact: str) -> bool:
+    return choice.strip().casefold() == fact.strip().casefold()
+
+
+_RANGES = (
+    (re.compile(r"(?:under|below|before|less than) ([\d.,]+)"), lambda x, low: x < low),
+    (re.compile(r"([\d.,]+) (?:or|and) (?:more|later)"), lambda x, low: x >= low),
+    (re.compile(r"([\d.,]+) to ([\d.,]+)"), lambda x, low, high: low <= x <= high),
+    (re.compile(r"([\d.,]+) up to ([\d.,]+)"), lambda x, low, high: low <= x < high),
+)
+
+
+def _in_range(choice: str, fact: str) -> bool:
+    number = _number(fact)
+    if number is None:
+        return False
+    for pattern, holds in _RANGES:
+        if found := pattern.fullmatch(choice.strip()):
+            edges = [_number(edge) for edge in found.groups()]
+            return None not in edges and bool(holds(number, *edges))
+    return False
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from viewfinder.data.truth import PictureTruth, ThingTruth
-from viewfinder.users.lexicon import ANYTHING, ARTICLES, CLASSES, PREDICATES, TAILS, Property, SceneLexicon
-from viewfinder.users.text import NUMBER_WORDS, contains_phrase
+from viewfinder.users.words import (
+    ANYTHING,
+    ARTICLES,
+    CLASSES,
+    NUMBER_WORDS,
+    PREDICATES,
+    TAILS,
+    Property,
+    SceneLexicon,
+    contains_phrase,
+)
 
 _MORE = frozenset({"another", "other", "second"})
 _LINKS = frozenset({"of", "and", "single"})

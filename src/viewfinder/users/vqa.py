@@ -18,7 +18,7 @@ from viewfinder.conversation import Question
 from viewfinder.encoders.checkpoints import CheckpointSource, find_checkpoint
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName, ViewfinderError
 from viewfinder.pictures import AtMost, decode_one
-from viewfinder.users.text import DONT_KNOW, open_choices
+from viewfinder.users.words import DONT_KNOW, open_choices
 
 PictureFiles = Callable[[str], Path]
 """Where the file of a picture is."""

@@ -5,37 +5,37 @@ dialogues, chatsearch (words) -> making (one picture) -> write (files).
 """
 
 from viewfinder.data.splits import SPLITS, split_of
-from viewfinder.worlds.chatsearch import Pictured, chat_samples
+from viewfinder.worlds.chatsearch import PicturedScene, chat_samples
 from viewfinder.worlds.dialogues import scene_dialogue
 from viewfinder.worlds.draw import draw_scene
 from viewfinder.worlds.folder import WorldReport
-from viewfinder.worlds.language import Region, captions, regions
+from viewfinder.worlds.language import RegionPhrase, caption_scene, describe_regions
 from viewfinder.worlds.records import picture_truth
-from viewfinder.worlds.scene import Relation, Scene, Thing, holds, sample_scene
+from viewfinder.worlds.scene import Relation, Scene, Thing, relation_holds, sample_scene
 from viewfinder.worlds.stock import DRAWN, Stock, stock_of
-from viewfinder.worlds.write import KINDS_OF_WORLD, world, write_scenes
+from viewfinder.worlds.write import WORLD_WRITERS, write_scenes, write_world
 
 __all__ = [
     "DRAWN",
-    "KINDS_OF_WORLD",
     "SPLITS",
-    "Pictured",
-    "Region",
+    "WORLD_WRITERS",
+    "PicturedScene",
+    "RegionPhrase",
     "Relation",
     "Scene",
     "Stock",
     "Thing",
     "WorldReport",
-    "captions",
+    "caption_scene",
     "chat_samples",
+    "describe_regions",
     "draw_scene",
-    "holds",
     "picture_truth",
-    "regions",
+    "relation_holds",
     "sample_scene",
     "scene_dialogue",
     "split_of",
     "stock_of",
-    "world",
     "write_scenes",
+    "write_world",
 ]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from viewfinder.worlds.phrases import Talk, the
+from viewfinder.worlds.phrases import Speaker, the
 from viewfinder.worlds.scene import Thing
 
 
 @dataclass(frozen=True)
-class Asked:
+class AnsweredQuestion:
     """A question, its answer, the facts it was after (no two questions of a talk are after the same one).
 
     `kinds` are those it brought to light; `focus` is the thing that "it" means from now on.
@@ -24,7 +24,7 @@ class Asked:
 
 
 @dataclass
-class Known:
+class AskerKnowledge:
     """What the one who asks knows: kinds that are there, facts, words used, and what "it" means."""
 
     kinds: set[str] = field(default_factory=set)
@@ -32,11 +32,11 @@ class Known:
     questions: set[str] = field(default_factory=set)
     focus: Thing | None = None
 
-    def is_news(self, asked: Asked) -> bool:
+    def is_news(self, asked: AnsweredQuestion) -> bool:
         """Whether neither these words nor any of these facts came up before."""
         return asked.question not in self.questions and not self.facts & set(asked.facts)
 
-    def learn(self, asked: Asked) -> None:
+    def learn(self, asked: AnsweredQuestion) -> None:
         """Take note of a question and its answer."""
         self.kinds |= set(asked.kinds)
         self.facts |= set(asked.facts)
@@ -44,16 +44,16 @@ class Known:
         self.focus = asked.focus
 
 
-Maker = Callable[[Talk, Known], Asked | None]
+QuestionMaker = Callable[[Speaker, AskerKnowledge], AnsweredQuestion | None]
 
 
-def yes(talk: Talk, true: bool, *, more: str = "") -> str:
+def yes_or_no(talk: Speaker, true: bool, *, more: str = "") -> str:
     """Yes or no, now and then with the reason."""
     word = "yes" if true else "no"
     return f"{word}, {more}" if more and talk.chance(0.5) else word
 
 
-def chosen_thing(talk: Talk, known: Known, *, hide: str = "") -> tuple[Thing, str] | None:
+def choose_thing(talk: Speaker, known: AskerKnowledge, *, hide: str = "") -> tuple[Thing, str] | None:
     """A thing that the asker knows of, and what to call it: "it" if it was spoken of just before."""
     if known.focus is not None and talk.chance(0.5):
         return known.focus, "it"

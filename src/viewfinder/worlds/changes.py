@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from viewfinder.worlds.kinds import SIZES
-from viewfinder.worlds.phrases import Talk, absent_kinds, colour_word, counted, described, noun, nouns, spot
+from viewfinder.worlds.phrases import Speaker, absent_kinds, colour_word, counted, described, noun, nouns, spot
 from viewfinder.worlds.scene import Scene, Thing
 from viewfinder.worlds.words import (
     LIGHT_WORDS,
@@ -13,7 +13,7 @@ from viewfinder.worlds.words import (
     PATTERN_ADJECTIVES,
     SIZE_WORDS,
     WHERE,
-    listed,
+    join_with_and,
     with_article,
 )
 
@@ -30,13 +30,13 @@ _OPENINGS = (
 )
 
 
-def instruction(talk: Talk, before: Scene) -> str:
+def change_instruction(talk: Speaker, before: Scene) -> str:
     """The main differences from `before` to the scene of the talk, up to three, as a user would say them."""
-    clauses = changes(talk, before)[:MOST_CHANGES]
-    return talk.one(_OPENINGS) + listed(clauses)
+    clauses = change_clauses(talk, before)[:MOST_CHANGES]
+    return talk.one(_OPENINGS) + join_with_and(clauses)
 
 
-def changes(talk: Talk, before: Scene) -> list[str]:
+def change_clauses(talk: Speaker, before: Scene) -> list[str]:
     """All differences worth saying from `before` to the scene of the talk, the main ones first; at least one."""
     after = talk.scene
     found = [*_setting(talk, before)]
@@ -55,7 +55,7 @@ def changes(talk: Talk, before: Scene) -> list[str]:
 Ranked = list[tuple[int, str]]
 
 
-def _setting(talk: Talk, before: Scene) -> Ranked:
+def _setting(talk: Speaker, before: Scene) -> Ranked:
     """Another place, another hour."""
     after = talk.scene
     if after.place != before.place:
@@ -65,7 +65,7 @@ def _setting(talk: Talk, before: Scene) -> Ranked:
     return []
 
 
-def _kind_changes(talk: Talk, before: Scene, kind: str) -> Ranked:
+def _kind_changes(talk: Speaker, before: Scene, kind: str) -> Ranked:
     """What is different about the things of a kind that the new scene has."""
     old = [thing for thing in before.things if thing.kind == kind]
     new = [thing for thing in talk.scene.things if thing.kind == kind]
@@ -78,26 +78,26 @@ def _kind_changes(talk: Talk, before: Scene, kind: str) -> Ranked:
     return [ranked for change in _LOOKS for ranked in change(talk, old[0], new[0])]
 
 
-def _with(talk: Talk, new: list[Thing]) -> str:
+def _with(talk: Speaker, new: list[Thing]) -> str:
     if len(new) > 1:
         return talk.one((f"with {counted(talk, new[0].kind, len(new))}", f"add {counted(talk, new[0].kind, len(new))}"))
     named = with_article(described(talk, new[0], size=0.3, colour=0.9))
     return talk.one((f"with {named}", f"add {named}", f"with {named} {spot(talk, new[0])}", f"there should be {named}"))
 
 
-def _without(talk: Talk, kind: str, count: int) -> str:
+def _without(talk: Speaker, kind: str, count: int) -> str:
     word, verb = (noun(talk, kind), "is") if count == 1 else (nouns(talk, kind), "are")
     ways = (f"without the {word}", f"no {word} this time", f"leave out the {word}", f"the {word} {verb} not there")
     return talk.one(ways)
 
 
-def _counted(talk: Talk, kind: str, old: int, new: int) -> str:
+def _counted(talk: Speaker, kind: str, old: int, new: int) -> str:
     """How many there are now; now and then, how many there were."""
     named = f"just one {noun(talk, kind)}" if new == 1 else counted(talk, kind, new)
     return talk.one((f"with {named}", f"with {named} instead of {NUMBERS[old]}", f"{named}, not {NUMBERS[old]}"))
 
 
-def _colour(talk: Talk, old: Thing, new: Thing) -> Ranked:
+def _colour(talk: Speaker, old: Thing, new: Thing) -> Ranked:
     if old.colour == new.colour:
         return []
     word, colour = noun(talk, new.kind), colour_word(talk, new)
@@ -110,13 +110,13 @@ def _colour(talk: Talk, old: Thing, new: Thing) -> Ranked:
     return [(3, talk.one(ways))]
 
 
-def _pattern(talk: Talk, old: Thing, new: Thing) -> Ranked:
+def _pattern(talk: Speaker, old: Thing, new: Thing) -> Ranked:
     if old.pattern == new.pattern or not old.pattern or not new.pattern:
         return []
     return [(4, f"the {noun(talk, new.kind)} is {talk.one(PATTERN_ADJECTIVES[new.pattern])}")]
 
 
-def _size(talk: Talk, old: Thing, new: Thing) -> Ranked:
+def _size(talk: Speaker, old: Thing, new: Thing) -> Ranked:
     if old.size == new.size:
         return []
     sizes = list(SIZES)
@@ -127,10 +127,10 @@ def _size(talk: Talk, old: Thing, new: Thing) -> Ranked:
     ]
 
 
-def _position(talk: Talk, old: Thing, new: Thing) -> Ranked:
+def _position(talk: Speaker, old: Thing, new: Thing) -> Ranked:
     if old.column == new.column:
         return []
     return [(6, f"the {noun(talk, new.kind)} {spot(talk, new)}")]
 
 
-_LOOKS: tuple[Callable[[Talk, Thing, Thing], Ranked], ...] = (_colour, _pattern, _size, _position)
+_LOOKS: tuple[Callable[[Speaker, Thing, Thing], Ranked], ...] = (_colour, _pattern, _size, _position)

@@ -16,11 +16,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Role, Subtask, TextItem
-from viewfinder.worlds.changes import instruction
-from viewfinder.worlds.likeness import neighbours
-from viewfinder.worlds.phrases import Talk, counted, described, stands, talk_about
+from viewfinder.worlds.changes import change_instruction
+from viewfinder.worlds.likeness import nearest_scenes
+from viewfinder.worlds.phrases import Speaker, counted, described, speaker_for, stands
 from viewfinder.worlds.scene import Scene, Thing
-from viewfinder.worlds.words import LIGHT_WORDS, PLACE_NOUNS, PREDICATE_WORDS, WHERE, listed, with_article
+from viewfinder.worlds.words import LIGHT_WORDS, PLACE_NOUNS, PREDICATE_WORDS, WHERE, join_with_and, with_article
 
 NEIGHBOURS = 10
 """Pictures like the reference, one of which becomes the target (Sec. 3.1, MDC-I: the top 10)."""
@@ -51,7 +51,7 @@ _PLEAS = (
 
 
 @dataclass(frozen=True)
-class Pictured:
+class PicturedScene:
     """A scene, what its picture is called, and one caption of it."""
 
     scene: Scene
@@ -59,48 +59,48 @@ class Pictured:
     caption: str
 
 
-def chat_samples(pictured: Sequence[Pictured]) -> Iterator[ChatSample]:
+def chat_samples(pictured: Sequence[PicturedScene]) -> Iterator[ChatSample]:
     """Three samples for each picture that has a neighbour among the others: tChat, iChat and mChat."""
-    near = neighbours([each.scene for each in pictured], most=NEIGHBOURS, least=LEAST_LIKENESS)
+    near = nearest_scenes([each.scene for each in pictured], most=NEIGHBOURS, least=LEAST_LIKENESS)
     for at, own in enumerate(pictured):
         yield _text_sample(own)
         if near[at]:
-            talk = talk_about(own.scene, "neighbour")
+            talk = speaker_for(own.scene, "neighbour")
             other = pictured[talk.rng.choice(near[at])]
             yield _changed(own, other) if talk.chance(0.5) else _found_alone(own, other)
             yield _merged(own, other) if talk.chance(0.5) else _found_then_changed(own, other)
 
 
-def _text_sample(own: Pictured) -> ChatSample:
-    turns = text_dialogue(talk_about(own.scene, "tchat"))
+def _text_sample(own: PicturedScene) -> ChatSample:
+    turns = text_dialogue_turns(speaker_for(own.scene, "tchat"))
     return _sample("tChat", own, turns, own.image, {"pipeline": "text", "caption_target": own.caption})
 
 
-def _changed(own: Pictured, other: Pictured) -> ChatSample:
+def _changed(own: PicturedScene, other: PicturedScene) -> ChatSample:
     """MDC-I: the picture of this scene, and how the neighbour differs."""
     turns = (_user(_instruction(own, other, "mdc-i"), image=own.image),)
     return _sample("iChat", own, turns, other.image, _source("mdc-i", own, other))
 
 
-def _found_alone(own: Pictured, other: Pictured) -> ChatSample:
+def _found_alone(own: PicturedScene, other: PicturedScene) -> ChatSample:
     """MDC-T in one round: the picture found for a text, and the change that leads to this scene."""
     turns = (_user(_instruction(other, own, "mdc-t-single"), image=other.image),)
     return _sample("iChat", own, turns, own.image, _source("mdc-t-single", other, own))
 
 
-def _found_then_changed(own: Pictured, other: Pictured) -> ChatSample:
+def _found_then_changed(own: PicturedScene, other: PicturedScene) -> ChatSample:
     """MDC-T: words for the neighbour, its picture, and the change that leads to this scene."""
-    talk = talk_about(own.scene, "mchat")
-    said = f"{talk.one(WISHES)} {request(talk_about(other.scene, 'request'))}"
+    talk = speaker_for(own.scene, "mchat")
+    said = f"{talk.one(WISHES)} {request_phrase(speaker_for(other.scene, 'request'))}"
     turns = (_user(said), _assistant(talk.one(FOUND), other.image), _user(_instruction(other, own, "mdc-t")))
     return _sample("mChat", own, turns, own.image, _source("mdc-t", other, own))
 
 
-def _merged(own: Pictured, other: Pictured) -> ChatSample:
+def _merged(own: PicturedScene, other: PicturedScene) -> ChatSample:
     """Context merging: the text dialogue of this scene, its picture as the answer, and a change to the neighbour."""
-    talk = talk_about(own.scene, "mchat")
+    talk = speaker_for(own.scene, "mchat")
     turns = (
-        *text_dialogue(talk),
+        *text_dialogue_turns(talk),
         _assistant(talk.one(FOUND), own.image),
         _user(_instruction(own, other, "merge")),
     )
@@ -108,30 +108,30 @@ def _merged(own: Pictured, other: Pictured) -> ChatSample:
 
 
 def _sample(
-    subtask: Subtask, own: Pictured, turns: Sequence[ChatTurn], target: str, source: dict[str, str]
+    subtask: Subtask, own: PicturedScene, turns: Sequence[ChatTurn], target: str, source: dict[str, str]
 ) -> ChatSample:
     return ChatSample(f"{subtask[0]}-{own.scene.number:06d}", subtask, tuple(turns), target, source)
 
 
-def _source(pipeline: str, reference: Pictured, target: Pictured) -> dict[str, str]:
+def _source(pipeline: str, reference: PicturedScene, target: PicturedScene) -> dict[str, str]:
     return {"pipeline": pipeline, "caption_ref": reference.caption, "caption_target": target.caption}
 
 
-def request(talk: Talk) -> str:
+def request_phrase(talk: Speaker) -> str:
     """A caption as the object of a sentence."""
     main = with_article(described(talk, talk.scene.main(), size=0.6, colour=1.0))
     place = talk.scene.place
     return talk.one((f"{main} {talk.one(WHERE[place])}", f"{talk.one(PLACE_NOUNS[place])} with {main}"))
 
 
-def _instruction(before: Pictured, after: Pictured, purpose: str) -> str:
-    return instruction(talk_about(after.scene, f"{purpose}/{before.scene.number}"), before.scene)
+def _instruction(before: PicturedScene, after: PicturedScene, purpose: str) -> str:
+    return change_instruction(speaker_for(after.scene, f"{purpose}/{before.scene.number}"), before.scene)
 
 
 # Text dialogues
 
 
-def text_dialogue(talk: Talk) -> tuple[ChatTurn, ...]:
+def text_dialogue_turns(talk: Speaker) -> tuple[ChatTurn, ...]:
     """Two or three things that the user tells, with the other side asking on; no sentence says it all."""
     told = [_setting_told(talk), *_things_told(talk)]
     turns: list[ChatTurn] = []
@@ -140,7 +140,7 @@ def text_dialogue(talk: Talk) -> tuple[ChatTurn, ...]:
     return (*turns, _user(f"{told[-1]} {talk.one(_PLEAS)}"))
 
 
-def _setting_told(talk: Talk) -> str:
+def _setting_told(talk: Speaker) -> str:
     place, hour = talk.one(WHERE[talk.scene.place]), talk.one(LIGHT_WORDS[talk.scene.light])
     when = f" {hour}" if hour and talk.scene.place != "city" and talk.chance(0.5) else ""
     return talk.one(
@@ -153,7 +153,7 @@ def _setting_told(talk: Talk) -> str:
     )
 
 
-def _things_told(talk: Talk) -> list[str]:
+def _things_told(talk: Speaker) -> list[str]:
     """Sentences about different things: how many there were, how one looked, what was beside what."""
     things = talk.rng.sample(talk.scene.things, len(talk.scene.things))
     sentences = [_noticed(talk, things[0])]
@@ -166,11 +166,11 @@ def _things_told(talk: Talk) -> list[str]:
     else:
         others = [thing for thing in things if thing.kind != things[0].kind][:2]
         if others:
-            sentences.append(f"there was {listed([with_article(described(talk, thing)) for thing in others])}.")
+            sentences.append(f"there was {join_with_and([with_article(described(talk, thing)) for thing in others])}.")
     return sentences
 
 
-def _noticed(talk: Talk, thing: Thing) -> str:
+def _noticed(talk: Speaker, thing: Thing) -> str:
     count = talk.scene.counts()[thing.kind]
     if count > 1:
         return talk.one(

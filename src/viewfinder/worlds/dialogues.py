@@ -10,18 +10,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from viewfinder.data.dialogues import Dialogue, Round, dialogue
-from viewfinder.worlds.asking import Known
-from viewfinder.worlds.phrases import Talk, counted, described, stands, talk_about, where
+from viewfinder.worlds.asking import AskerKnowledge
+from viewfinder.worlds.phrases import Speaker, counted, described, speaker_for, stands, where
 from viewfinder.worlds.questions import next_question
 from viewfinder.worlds.scene import Scene
-from viewfinder.worlds.words import LIGHT_WORDS, PLACE_NOUNS, listed, with_article
+from viewfinder.worlds.words import LIGHT_WORDS, PLACE_NOUNS, join_with_and, with_article
 
 ROUNDS = 10
 
 
 def scene_dialogue(scene: Scene, image: str) -> Dialogue:
     """The dialogue about a scene; it depends on the scene alone. `image` is what the picture is called."""
-    talk, known = talk_about(scene, "dialogue"), Known()
+    talk, known = speaker_for(scene, "dialogue"), AskerKnowledge()
     caption = _opening(talk, known)
     if any(hour in caption for hour in LIGHT_WORDS[scene.light] if hour):
         known.facts.add("light")
@@ -33,12 +33,12 @@ def scene_dialogue(scene: Scene, image: str) -> Dialogue:
     return dialogue(image, caption, rounds)
 
 
-def _opening(talk: Talk, known: Known) -> str:
+def _opening(talk: Speaker, known: AskerKnowledge) -> str:
     """What is said first: one or two kinds of things, and sometimes where it is."""
     kinds = list(talk.scene.counts())
     told = talk.rng.sample(kinds, min(len(kinds) - 1, talk.rng.choice((1, 1, 2))) or 1)
     known.kinds |= set(told)
-    named = listed([_mentioned(talk, known, kind) for kind in told])
+    named = join_with_and([_mentioned(talk, known, kind) for kind in told])
     form = talk.rng.choices(("bare", "stands", "where", "place"), weights=(3, 2, 3, 2))[0]
     if form == "bare":
         return talk.one((named, f"there is {named}", f"a picture of {named}"))
@@ -49,7 +49,7 @@ def _opening(talk: Talk, known: Known) -> str:
     return f"{talk.one(PLACE_NOUNS[talk.scene.place])} with {named}" if form == "place" else f"{named} {where(talk)}"
 
 
-def _mentioned(talk: Talk, known: Known, kind: str) -> str:
+def _mentioned(talk: Speaker, known: AskerKnowledge, kind: str) -> str:
     """Things of a kind as one would mention them first: counted, or with the colour of the only one."""
     group = [thing for thing in talk.scene.things if thing.kind == kind]
     if len(group) > 1:

@@ -12,7 +12,7 @@ from viewfinder.worlds.brush import Brush
 from viewfinder.worlds.kinds import HEIGHT, WIDTH
 from viewfinder.worlds.products import Shop
 from viewfinder.worlds.scene import Scene, Thing
-from viewfinder.worlds.sprites import sprite
+from viewfinder.worlds.sprites import draw_sprite
 
 
 def draw_scene(scene: Scene) -> Image.Image:
@@ -40,7 +40,7 @@ def _shade(canvas: Image.Image, thing: Thing) -> None:
 def _draw_thing(canvas: Image.Image, thing: Thing) -> None:
     x, y, width, height = thing.box
     size = (width * SCALE, height * SCALE)
-    image = sprite(thing.kind, thing.colour, thing.pattern, size, mirrored=thing.faces == "left")
+    image = draw_sprite(thing.kind, thing.colour, thing.pattern, size, mirrored=thing.faces == "left")
     canvas.paste(image, (x * SCALE, y * SCALE), image)
 
 

@@ -14,26 +14,26 @@ from dataclasses import dataclass, replace
 from viewfinder.errors import ViewfinderError
 from viewfinder.worlds.kinds import PATTERNS, PLACES, WIDTH
 from viewfinder.worlds.phrases import (
-    Talk,
+    Speaker,
     colour_word,
     described,
     knows_pattern,
     noun,
     other_colours,
+    speaker_for,
     spot,
     stands,
-    talk_about,
     the,
 )
 from viewfinder.worlds.products import Product
-from viewfinder.worlds.scene import MARGIN, Scene, Thing, fits, in_drawing_order, is_free, sample_scene
+from viewfinder.worlds.scene import MARGIN, Scene, Thing, in_drawing_order, is_box_free, kind_fits, sample_scene
 from viewfinder.worlds.stock import DRAWN, Stock
 from viewfinder.worlds.words import (
     LIGHT_WORDS,
     PATTERN_ADJECTIVES,
     PLACE_NOUNS,
     WHERE,
-    listed,
+    join_with_and,
     spot_words,
     with_article,
 )
@@ -85,7 +85,7 @@ def sample_edit(*, seed: int, number: int, stock: Stock = DRAWN) -> Edit:
         ViewfinderError: nothing in the scene can be changed (of the stocks there are, that never happens).
     """
     scene = sample_scene(seed=seed, number=number, stock=stock)
-    talk = talk_about(scene, "edit")
+    talk = speaker_for(scene, "edit")
     for _ in range(_TRIES):
         for change in talk.rng.sample(tuple(CHANGES), len(CHANGES)):
             draft = CHANGES[change](talk)
@@ -98,7 +98,7 @@ def sample_edit(*, seed: int, number: int, stock: Stock = DRAWN) -> Edit:
 # Changes of one thing
 
 
-def _colour(talk: Talk) -> _Draft | None:
+def _colour(talk: Speaker) -> _Draft | None:
     """A thing in another colour; of products, another one of the kind."""
     thing = talk.thing()
     colours = other_colours(talk, thing)
@@ -111,14 +111,14 @@ def _colour(talk: Talk) -> _Draft | None:
     return _replaced(talk, thing, new, talk.one(ways))
 
 
-def _recoloured(talk: Talk, thing: Thing, colour: str) -> Thing | None:
+def _recoloured(talk: Speaker, thing: Thing, colour: str) -> Thing | None:
     shop = talk.scene.stock.shop
     if shop is None:
         return replace(thing, colour=colour)
     return _exchanged(talk, thing, [one for one in shop.shelves[thing.kind][colour] if one.pattern == thing.pattern])
 
 
-def _pattern(talk: Talk) -> _Draft | None:
+def _pattern(talk: Speaker) -> _Draft | None:
     """A thing with another pattern; of products, another one of the kind and colour."""
     thing = talk.thing()
     named = the(talk, thing)
@@ -132,7 +132,7 @@ def _pattern(talk: Talk) -> _Draft | None:
     return replace(_replaced(talk, thing, new, talk.one(ways)), tells="pattern")
 
 
-def _repatterned(talk: Talk, thing: Thing) -> Thing | None:
+def _repatterned(talk: Speaker, thing: Thing) -> Thing | None:
     shop = talk.scene.stock.shop
     if shop is None:
         return replace(thing, pattern=talk.one([name for name in PATTERNS if name != thing.pattern]))
@@ -140,7 +140,7 @@ def _repatterned(talk: Talk, thing: Thing) -> Thing | None:
     return _exchanged(talk, thing, [one for one in alike if one.pattern not in ("", thing.pattern)])
 
 
-def _exchanged(talk: Talk, old: Thing, products: Sequence[Product]) -> Thing | None:
+def _exchanged(talk: Speaker, old: Thing, products: Sequence[Product]) -> Thing | None:
     """One of some products where the thing is; None where it cannot be cut out, or would hide something.
 
     It may have another shape, but keeps its size, its foot and its third of the picture.
@@ -158,7 +158,7 @@ def _exchanged(talk: Talk, old: Thing, products: Sequence[Product]) -> Thing | N
     return new if new.column == old.column and _has_room(talk.scene, old, new) else None
 
 
-def _moved(talk: Talk) -> _Draft | None:
+def _moved(talk: Speaker) -> _Draft | None:
     """A thing in another third of the picture, at the same height."""
     thing = talk.thing()
     named = the(talk, thing, hide="column")
@@ -175,10 +175,10 @@ def _moved(talk: Talk) -> _Draft | None:
 
 
 def _has_room(scene: Scene, old: Thing, new: Thing) -> bool:
-    return is_free(new.box, [other for other in scene.things if other != old])
+    return is_box_free(new.box, [other for other in scene.things if other != old])
 
 
-def _replaced(talk: Talk, old: Thing, new: Thing, instruction: str) -> _Draft:
+def _replaced(talk: Speaker, old: Thing, new: Thing, instruction: str) -> _Draft:
     things = (new if thing == old else thing for thing in talk.scene.things)
     other = _companion(talk, old)
     after = _with_things(talk.scene, things)
@@ -188,7 +188,7 @@ def _replaced(talk: Talk, old: Thing, new: Thing, instruction: str) -> _Draft:
 # Things that come and go
 
 
-def _removed(talk: Talk) -> _Draft | None:
+def _removed(talk: Speaker) -> _Draft | None:
     """One thing less."""
     thing = talk.thing()
     named = the(talk, thing)
@@ -199,7 +199,7 @@ def _removed(talk: Talk) -> _Draft | None:
     return _Draft(talk.scene, fewer, talk.one(ways), (thing, *other), other)
 
 
-def _added(talk: Talk) -> _Draft | None:
+def _added(talk: Speaker) -> _Draft | None:
     """One thing more: the scene is what comes of it."""
     thing = talk.thing()
     if len(talk.scene.things) <= FEWEST_LEFT:
@@ -220,7 +220,7 @@ def _with_things(scene: Scene, things: Iterable[Thing]) -> Scene:
 # Changes of the whole
 
 
-def _place(talk: Talk) -> _Draft | None:
+def _place(talk: Speaker) -> _Draft | None:
     """The same things elsewhere, at the same hour, unless there is but one hour there."""
     scene = talk.scene
     moved = [
@@ -243,7 +243,7 @@ def _place(talk: Talk) -> _Draft | None:
     return _Draft(scene, after, talk.one(ways), shown, shown)
 
 
-def _light(talk: Talk) -> _Draft | None:
+def _light(talk: Speaker) -> _Draft | None:
     """Another hour."""
     scene = talk.scene
     others = sorted(set(PLACES[scene.place].lights) - {scene.light})
@@ -261,13 +261,13 @@ def _all_fit(scene: Scene) -> bool:
     """Whether all things of a scene can be at its place and hour, where they stand."""
     kinds, zones = scene.stock.kinds, PLACES[scene.place].zones
     return all(
-        fits(thing.kind, kinds[thing.kind], scene.place, scene.light)
+        kind_fits(thing.kind, kinds[thing.kind], scene.place, scene.light)
         and zones[kinds[thing.kind].zone][0] <= thing.bottom <= zones[kinds[thing.kind].zone][1]
         for thing in scene.things
     )
 
 
-CHANGES: dict[str, Callable[[Talk], _Draft | None]] = {
+CHANGES: dict[str, Callable[[Speaker], _Draft | None]] = {
     "colour": _colour,
     "pattern": _pattern,
     "removed": _removed,
@@ -282,7 +282,7 @@ CHANGES: dict[str, Callable[[Talk], _Draft | None]] = {
 # Captions
 
 
-def _companion(talk: Talk, thing: Thing) -> tuple[Thing, ...]:
+def _companion(talk: Speaker, thing: Thing) -> tuple[Thing, ...]:
     """Another thing to speak of, of another kind."""
     others = [other for other in talk.scene.things if other.kind != thing.kind]
     return (talk.rng.choice(others),) if others else ()
@@ -290,7 +290,7 @@ def _companion(talk: Talk, thing: Thing) -> tuple[Thing, ...]:
 
 def _captions(draft: _Draft) -> tuple[str, str]:
     """What is changed, and another thing, where they are: in the same words, before and after."""
-    talk = talk_about(draft.before, "edit captions")
+    talk = speaker_for(draft.before, "edit captions")
     nouns = {thing.kind: noun(talk, thing.kind) for thing in (*draft.old, *draft.new)}
     wheres = {scene.place: talk.one(WHERE[scene.place]) for scene in (draft.before, draft.after)}
     order = talk.rng.random()
@@ -298,7 +298,7 @@ def _captions(draft: _Draft) -> tuple[str, str]:
     def caption(scene: Scene, things: Sequence[Thing]) -> str:
         hour = LIGHT_WORDS[scene.light][0] if draft.tells == "light" else ""
         named = [_named(thing, nouns[thing.kind], draft.tells if at == 0 else "") for at, thing in enumerate(things)]
-        said = listed(named[::-1] if order < 0.5 else named) if named else talk.one(PLACE_NOUNS[scene.place])
+        said = join_with_and(named[::-1] if order < 0.5 else named) if named else talk.one(PLACE_NOUNS[scene.place])
         return f"{said} {wheres[scene.place] if named else ''} {hour}".strip()
 
     return caption(draft.before, draft.old), caption(draft.after, draft.new)

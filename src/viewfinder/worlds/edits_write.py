@@ -23,9 +23,9 @@ from viewfinder.data.truth import TRUTH_FILE, to_line
 from viewfinder.errors import BadInput
 from viewfinder.worlds.draw import draw_scene
 from viewfinder.worlds.edits import Edit, sample_edit
-from viewfinder.worlds.folder import MOST_PICTURES, Progress, WorldReport, claimed
-from viewfinder.worlds.making import QUALITY, Plan, in_order
-from viewfinder.worlds.preview import PICTURES, preview
+from viewfinder.worlds.folder import MOST_PICTURES, Progress, WorldReport, claim_folder
+from viewfinder.worlds.making import QUALITY, WorldPlan, make_in_order
+from viewfinder.worlds.preview import SHEET_PICTURES, caption_sheet
 from viewfinder.worlds.records import picture_truth
 from viewfinder.worlds.stock import Stock, stock_of
 
@@ -54,9 +54,9 @@ def write_edits(
     if workers < 1:
         raise BadInput(f"--workers {workers}: at least one process has to draw")
     stock = stock_of(sprites)
-    with claimed(out, _marker(stock, count, seed), ()):
+    with claim_folder(out, _marker(stock, count, seed), ()):
         (out / ".viewfinderignore").write_text("/preview.png\n", encoding="utf-8", newline="\n")
-        with closing(in_order(make_pair, Plan(out, seed, stock), count, workers)) as made:
+        with closing(make_in_order(make_pair, WorldPlan(out, seed, stock), count, workers)) as made:
             edits = []
             for written, edit in enumerate(made, start=1):
                 edits.append(edit)
@@ -73,7 +73,7 @@ def write_edits(
     )
 
 
-def make_pair(plan: Plan, number: int) -> Edit:
+def make_pair(plan: WorldPlan, number: int) -> Edit:
     """Draw a pair, and write it with what is said of it."""
     edit = sample_edit(seed=plan.seed, number=number, stock=plan.stock)
     home = plan.out / prompt_of(edit)
@@ -109,7 +109,7 @@ def _write_lists(out: Path, edits: list[Edit]) -> None:
     ]
     truths = (to_line(replace(picture_truth(scene), image=name)) for name, scene, _ in pictures)
     _write(out / TRUTH_FILE, "".join(f"{line}\n" for line in truths))
-    preview([(out / name, said) for name, _, said in pictures[:PICTURES]]).save(out / "preview.png")
+    caption_sheet([(out / name, said) for name, _, said in pictures[:SHEET_PICTURES]]).save(out / "preview.png")
     # Last, so that whoever finds it knows that the world is whole.
     write_json(out / "seeds.json", [[prompt_of(edit), [str(seed_of(edit))]] for edit in edits])
 

@@ -45,7 +45,7 @@ class WorldReport:
 
 
 @contextmanager
-def claimed(out: Path, made: Mapping[str, Any], folders: Sequence[str]) -> Iterator[None]:
+def claim_folder(out: Path, made: Mapping[str, Any], folders: Sequence[str]) -> Iterator[None]:
     """The folder as ours while a world is written: new, empty, or begun by the same call (`made` tells calls apart).
 
     Raises:

@@ -16,7 +16,7 @@ PLACE, KIND, COLOURED, LIGHT = 2, 2, 1, 1
 """What it counts to share a place, a kind, a kind in the same colour, the light; whole numbers keep sums exact."""
 
 
-def neighbours(scenes: Sequence[Scene], *, most: int, least: float) -> list[tuple[int, ...]]:
+def nearest_scenes(scenes: Sequence[Scene], *, most: int, least: float) -> list[tuple[int, ...]]:
     """For each scene, the positions of those most like it (nearest first) whose likeness is `least` or more.
 
     Where none is that near, the nearest is given all the same; a scene alone has none. Likeness is the cosine of
@@ -35,7 +35,7 @@ def neighbours(scenes: Sequence[Scene], *, most: int, least: float) -> list[tupl
     return found
 
 
-def likeness(a: Scene, b: Scene) -> float:
+def scene_likeness(a: Scene, b: Scene) -> float:
     """How alike two scenes are, 0 to 1."""
     return float(_likeness([a, b])[0, 1])
 

@@ -17,7 +17,7 @@ from viewfinder.data.visual_genome.scene_graphs import scene_graph_xml
 from viewfinder.errors import ViewfinderError
 from viewfinder.worlds.dialogues import scene_dialogue
 from viewfinder.worlds.draw import draw_scene
-from viewfinder.worlds.language import Region, captions, regions
+from viewfinder.worlds.language import RegionPhrase, caption_scene, describe_regions
 from viewfinder.worlds.records import image_path, region_record, scene_graph
 from viewfinder.worlds.scene import Scene, sample_scene
 from viewfinder.worlds.stock import Stock
@@ -33,7 +33,7 @@ Reword = Callable[[str], str]
 
 
 @dataclass(frozen=True)
-class Plan:
+class WorldPlan:
     """What is made of a number: the picture and its annotations, in the folder `out`."""
 
     out: Path
@@ -43,7 +43,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Made:
+class MadePicture:
     """What the files about all pictures together need of one."""
 
     scene: Scene
@@ -52,33 +52,33 @@ class Made:
     dialogue: Dialogue
 
 
-def make_picture(plan: Plan, number: int) -> Made:
+def make_picture(plan: WorldPlan, number: int) -> MadePicture:
     """Draw a picture, and write it with the files that are about it alone."""
     scene = sample_scene(seed=plan.seed, number=number, stock=plan.stock)
     draw_scene(scene).save(plan.out / image_path(number), quality=QUALITY)
-    said = _reworded(regions(scene), plan.reword)
+    said = _reworded(describe_regions(scene), plan.reword)
     _write(plan.out / "rg_jsons" / f"{number}.json", json.dumps(region_record(scene, said), ensure_ascii=False))
     _write(plan.out / "sg_xmls" / f"{number}.xml", scene_graph_xml(scene_graph(scene)))
-    told = [in_other_words(caption, plan.reword) for caption in captions(scene)]
+    told = [reword_text(caption, plan.reword) for caption in caption_scene(scene)]
     talk = scene_dialogue(scene, image_path(number))
-    talk = dialogue(talk.image, in_other_words(talk.caption, plan.reword), talk.rounds)
-    return Made(scene, tuple(told), len(said), talk)
+    talk = dialogue(talk.image, reword_text(talk.caption, plan.reword), talk.rounds)
+    return MadePicture(scene, tuple(told), len(said), talk)
 
 
-def in_other_words(text: str, reword: Reword | None) -> str:
+def reword_text(text: str, reword: Reword | None) -> str:
     """A text as the model says it; as it was, where the model says nothing."""
     said = text if reword is None else reword(text).strip()
     return said or text
 
 
-def _reworded(said: list[Region], reword: Reword | None) -> list[Region]:
+def _reworded(said: list[RegionPhrase], reword: Reword | None) -> list[RegionPhrase]:
     """Phrases in other words; where these are another phrase already, the old words stay."""
     if reword is None:
         return said
     taken = {region.phrase.lower() for region in said}
-    changed: list[Region] = []
+    changed: list[RegionPhrase] = []
     for region in said:
-        phrase = in_other_words(region.phrase, reword)
+        phrase = reword_text(region.phrase, reword)
         fresh = phrase.lower() == region.phrase.lower() or phrase.lower() not in taken
         taken.add(phrase.lower())
         changed.append(replace(region, phrase=phrase) if fresh else region)
@@ -89,13 +89,13 @@ def _write(file: Path, text: str) -> None:
     file.write_text(text, encoding="utf-8", newline="\n")
 
 
-def make_pictures(plan: Plan, count: int, workers: int) -> Generator[Made, None, None]:
+def make_pictures(plan: WorldPlan, count: int, workers: int) -> Generator[MadePicture, None, None]:
     """Pictures 1 to `count`, in order; see `in_order`."""
-    return in_order(make_picture, plan, count, workers)
+    return make_in_order(make_picture, plan, count, workers)
 
 
-def in_order(
-    make: Callable[[Plan, int], Product], plan: Plan, count: int, workers: int
+def make_in_order(
+    make: Callable[[WorldPlan, int], Product], plan: WorldPlan, count: int, workers: int
 ) -> Generator[Product, None, None]:
     """What is made of the numbers 1 to `count`, in order. It does not depend on the number of workers.
 
@@ -132,7 +132,7 @@ def in_order(
             worker.join()
 
 
-def _received(plan: Plan, connection: Connection) -> Any:
+def _received(plan: WorldPlan, connection: Connection) -> Any:
     try:
         made = connection.recv()
     except (EOFError, OSError) as error:
@@ -144,7 +144,7 @@ def _received(plan: Plan, connection: Connection) -> Any:
     return made
 
 
-def _work(make: Callable[[Plan, int], Any], plan: Plan, numbers: Iterable[int], there: Connection) -> None:
+def _work(make: Callable[[WorldPlan, int], Any], plan: WorldPlan, numbers: Iterable[int], there: Connection) -> None:
     """Every so-manieth picture, in a process of its own. It ends when nobody listens any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends this process
     try:

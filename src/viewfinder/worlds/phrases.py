@@ -25,7 +25,7 @@ from viewfinder.worlds.words import (
 
 
 @dataclass(frozen=True)
-class Talk:
+class Speaker:
     """A scene, the chance with which words are chosen, and relations worth saying."""
 
     scene: Scene
@@ -49,10 +49,10 @@ class Talk:
         return self.rng.random() < share
 
 
-def talk_about(scene: Scene, purpose: str) -> Talk:
+def speaker_for(scene: Scene, purpose: str) -> Speaker:
     """The same words for the same scene and purpose, always."""
     rng = random.Random(f"viewfinder/{purpose}/{scene.seed}/{scene.number}")
-    return Talk(scene, rng, tuple(relation for relation in scene.relations() if _is_natural(scene, relation)))
+    return Speaker(scene, rng, tuple(relation for relation in scene.relations() if _is_natural(scene, relation)))
 
 
 def _is_natural(scene: Scene, relation: Relation) -> bool:
@@ -61,24 +61,24 @@ def _is_natural(scene: Scene, relation: Relation) -> bool:
     return relation.predicate not in {"above", "below"} or len(zones) > 1
 
 
-def noun(talk: Talk, kind: str) -> str:
+def noun(talk: Speaker, kind: str) -> str:
     """A word for one of a kind."""
     return talk.rng.choice(talk.scene.stock.nouns[kind])[0]
 
 
-def nouns(talk: Talk, kind: str) -> str:
+def nouns(talk: Speaker, kind: str) -> str:
     """A word for several of a kind."""
     return talk.rng.choice(talk.scene.stock.nouns[kind])[1]
 
 
-def colour_word(talk: Talk, thing: Thing) -> str:
+def colour_word(talk: Speaker, thing: Thing) -> str:
     """A word for a thing's colour."""
     # The first word is the usual one.
     words = COLOUR_WORDS.get(thing.colour, (thing.colour,))
     return words[0] if talk.rng.random() < 0.8 else talk.one(words)
 
 
-def described(talk: Talk, thing: Thing, *, size: float = 0.35, colour: float = 0.85, pattern: float = 0.5) -> str:
+def described(talk: Speaker, thing: Thing, *, size: float = 0.35, colour: float = 0.85, pattern: float = 0.5) -> str:
     """A noun with some of its adjectives, each with the given chance; no article."""
     adjectives: list[str] = []
     tail = ""
@@ -96,24 +96,24 @@ def described(talk: Talk, thing: Thing, *, size: float = 0.35, colour: float = 0
     return " ".join([*adjectives, *looks, noun(talk, thing.kind)]) + tail
 
 
-def knows_pattern(talk: Talk, thing: Thing) -> bool:
+def knows_pattern(talk: Speaker, thing: Thing) -> bool:
     """Whether it is of a kind that comes in patterns, and its own is known."""
     return thing.pattern != "" and (talk.kind(thing).patterned or thing.product != "")
 
 
-def some(talk: Talk, thing: Thing, **chances: float) -> str:
+def some(talk: Speaker, thing: Thing, **chances: float) -> str:
     """As `described`, with an article unless ellipsis drops it."""
     phrase = described(talk, thing, **chances)
     return phrase if talk.rng.random() < 0.2 else with_article(phrase)
 
 
-def stands(talk: Talk, thing: Thing) -> str:
+def stands(talk: Speaker, thing: Thing) -> str:
     """Where a thing is, by what it stands or floats on."""
     zone = talk.kind(thing).zone
     return talk.one(STANDS[talk.scene.place] if zone == "ground" else FLOATS[zone])
 
 
-def where(talk: Talk) -> str:
+def where(talk: Speaker) -> str:
     """Place and, now and then, the hour."""
     place = talk.one(WHERE[talk.scene.place])
     hour = talk.one(LIGHT_WORDS[talk.scene.light])
@@ -121,18 +121,18 @@ def where(talk: Talk) -> str:
     return f"{place} {hour}" if tell_hour else place
 
 
-def counted(talk: Talk, kind: str, count: int) -> str:
+def counted(talk: Speaker, kind: str, count: int) -> str:
     """So many of a kind."""
     return with_article(noun(talk, kind)) if count == 1 else f"{NUMBERS[count]} {nouns(talk, kind)}"
 
 
-def other_colours(talk: Talk, thing: Thing) -> list[str]:
+def other_colours(talk: Speaker, thing: Thing) -> list[str]:
     """Colours in which its kind comes, and which nobody would take for its own."""
     own = COLOUR_FAMILIES.get(thing.colour, thing.colour)
     return [colour for colour in talk.kind(thing).colours if COLOUR_FAMILIES.get(colour, colour) != own]
 
 
-def the(talk: Talk, thing: Thing, *, hide: str = "") -> str:
+def the(talk: Speaker, thing: Thing, *, hide: str = "") -> str:
     """A name by which one finds a thing in its scene ("the cat", "the smaller dog", "the dog on the left"), or "".
 
     `hide` is what the name must not tell: "colour", "size" or "column".
@@ -160,7 +160,7 @@ def _is_sole(thing: Thing, others: Sequence[Thing], name: str) -> bool:
     return all(getattr(thing, name) != getattr(other, name) for other in others)
 
 
-def spot(talk: Talk, thing: Thing) -> str:
+def spot(talk: Speaker, thing: Thing) -> str:
     """In which part of the picture a thing is."""
     return talk.one(spot_words(thing.column, thing.row))
 

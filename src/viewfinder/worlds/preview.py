@@ -7,13 +7,13 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-PICTURES = 24
+SHEET_PICTURES = 24
 COLUMNS = 6
 _WIDE, _HIGH, _TEXT, _GAP = 224, 168, 34, 6
 _LINES = 2
 
 
-def preview(pictures: Sequence[tuple[Path, str]]) -> Image.Image:
+def caption_sheet(pictures: Sequence[tuple[Path, str]]) -> Image.Image:
     """A sheet of pictures, six in a row, each with its caption below; long captions end in dots."""
     columns = min(COLUMNS, len(pictures))
     rows = -(-len(pictures) // columns)

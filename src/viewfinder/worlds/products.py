@@ -99,7 +99,7 @@ def _cutout(path: Path, solid: bool) -> Image.Image | None:
         return None
 
 
-def shop_at(folder: Path) -> Shop:
+def open_shop(folder: Path) -> Shop:
     """The shop in a folder; the same object for the same table in one process.
 
     Raises:

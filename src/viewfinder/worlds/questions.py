@@ -10,16 +10,16 @@ from collections.abc import Sequence
 
 from viewfinder.worlds import scene_questions as of_scene
 from viewfinder.worlds import thing_questions as of_thing
-from viewfinder.worlds.asking import Asked, Known, Maker, yes
-from viewfinder.worlds.phrases import Talk
+from viewfinder.worlds.asking import AnsweredQuestion, AskerKnowledge, QuestionMaker, yes_or_no
+from viewfinder.worlds.phrases import Speaker
 from viewfinder.worlds.words import PLACE_NOUNS
 
 
-def next_question(talk: Talk, known: Known) -> Asked:
+def next_question(talk: Speaker, known: AskerKnowledge) -> AnsweredQuestion:
     """A question that was not asked before."""
     makers, weights = zip(*_MAKERS, strict=True)
     for _ in range(_TRIES):
-        maker: Maker = talk.rng.choices(makers, weights=weights)[0]
+        maker: QuestionMaker = talk.rng.choices(makers, weights=weights)[0]
         asked = maker(talk, known)
         if asked is not None and known.is_news(asked):
             return asked
@@ -29,15 +29,17 @@ def next_question(talk: Talk, known: Known) -> Asked:
 _TRIES = 60
 
 
-def _last_resort(talk: Talk) -> list[Asked]:
+def _last_resort(talk: Speaker) -> list[AnsweredQuestion]:
     """Dull questions, but more of them than a talk has rounds: is it this place, is it that."""
     return [
-        Asked((f"last/{place}",), f"does it look like {words[0]}", yes(talk, place == talk.scene.place))
+        AnsweredQuestion(
+            (f"last/{place}",), f"does it look like {words[0]}", yes_or_no(talk, place == talk.scene.place)
+        )
         for place, words in PLACE_NOUNS.items()
     ]
 
 
-_MAKERS: Sequence[tuple[Maker, float]] = (
+_MAKERS: Sequence[tuple[QuestionMaker, float]] = (
     (of_scene.ask_presence, 2.2),
     (of_scene.ask_more, 1.6),
     (of_scene.ask_number, 1.6),

@@ -8,8 +8,8 @@ from typing import Any
 from viewfinder.data.truth import PictureTruth, ThingTruth
 from viewfinder.data.visual_genome.scene_graphs import SceneGraph, SceneObject, SceneRelation
 from viewfinder.worlds.kinds import HEIGHT, WIDTH, Box
-from viewfinder.worlds.language import CAPTIONS, Region
-from viewfinder.worlds.scene import Relation, Scene, Thing, area
+from viewfinder.worlds.language import CAPTIONS, RegionPhrase
+from viewfinder.worlds.scene import Relation, Scene, Thing, box_area
 from viewfinder.worlds.words import FRONTED
 
 
@@ -58,7 +58,7 @@ def instance_record(scene: Scene, thing: Thing) -> dict[str, Any]:
         "image_id": scene.number,
         "category_id": list(scene.stock.kinds).index(thing.kind) + 1,
         "bbox": [x, y, width, height],
-        "area": area(thing.box),
+        "area": box_area(thing.box),
         "segmentation": [[x, y, x + width, y, x + width, y + height, x, y + height]],
         "iscrowd": 0,
         "attributes": attributes | ({"product": thing.product} if thing.product else {}),
@@ -68,7 +68,7 @@ def instance_record(scene: Scene, thing: Thing) -> dict[str, Any]:
 # Visual Genome
 
 
-def region_record(scene: Scene, said: Sequence[Region]) -> dict[str, Any]:
+def region_record(scene: Scene, said: Sequence[RegionPhrase]) -> dict[str, Any]:
     """A picture's region descriptions as Visual Genome has them."""
     return {
         "id": scene.number,

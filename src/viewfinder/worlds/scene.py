@@ -93,7 +93,7 @@ class Scene:
 
     def main(self) -> Thing:
         """The thing that takes most of the picture."""
-        return max(self.things, key=lambda thing: (area(thing.box), -thing.number))
+        return max(self.things, key=lambda thing: (box_area(thing.box), -thing.number))
 
     def relations(self) -> tuple[Relation, ...]:
         """Everything that holds between two things."""
@@ -105,7 +105,7 @@ class Scene:
             (subject, predicate, other)
             for subject, other in permutations(self.things, 2)
             for predicate in PREDICATES
-            if holds(subject, predicate, other)
+            if relation_holds(subject, predicate, other)
         )
         return tuple(Relation(number, *found) for number, found in enumerate(true, start=1))
 
@@ -121,7 +121,7 @@ PREDICATES: tuple[Predicate, ...] = (
 )
 
 
-def holds(a: Thing, predicate: Predicate, b: Thing) -> bool:  # noqa: PLR0911 (one line a predicate)
+def relation_holds(a: Thing, predicate: Predicate, b: Thing) -> bool:  # noqa: PLR0911 (one line a predicate)
     """Whether `a` is `predicate` `b`, judged by their boxes.
 
     Left of: entirely, and further to the left than up or down. Above: entirely, and further up than aside.
@@ -132,26 +132,26 @@ def holds(a: Thing, predicate: Predicate, b: Thing) -> bool:  # noqa: PLR0911 (o
         case "left of":
             return a.box[0] + a.box[2] <= b.box[0] and abs(a.centre[1] - b.centre[1]) <= b.centre[0] - a.centre[0]
         case "right of":
-            return holds(b, "left of", a)
+            return relation_holds(b, "left of", a)
         case "above":
             return a.bottom <= b.box[1] and abs(a.centre[0] - b.centre[0]) <= b.centre[1] - a.centre[1]
         case "below":
-            return holds(b, "above", a)
+            return relation_holds(b, "above", a)
         case "next to":
             gap = max(a.box[0], b.box[0]) - min(a.box[0] + a.box[2], b.box[0] + b.box[2])
             return 0 <= gap < 40 and abs(a.bottom - b.bottom) < 28
         case "in front of":
-            return overlap(a.box, b.box) > 0 and a.bottom > b.bottom + 4
+            return box_overlap(a.box, b.box) > 0 and a.bottom > b.bottom + 4
         case "behind":
-            return holds(b, "in front of", a)
+            return relation_holds(b, "in front of", a)
 
 
-def area(box: Box) -> int:
+def box_area(box: Box) -> int:
     """Square pixels of a box."""
     return box[2] * box[3]
 
 
-def overlap(a: Box, b: Box) -> int:
+def box_overlap(a: Box, b: Box) -> int:
     """Square pixels that two boxes share."""
     width = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
     height = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
@@ -172,7 +172,7 @@ def sample_scene(*, seed: int, number: int, stock: Stock = DRAWN) -> Scene:
 def _wishes(rng: random.Random, stock: Stock, place: str, light: Light) -> Iterator[Thing]:
     """Three to eight things that shall be there, in most scenes several of one kind; not yet placed."""
     kinds_of = stock.kinds
-    allowed = [name for name, kind in kinds_of.items() if fits(name, kind, place, light)]
+    allowed = [name for name, kind in kinds_of.items() if kind_fits(name, kind, place, light)]
     count = rng.choices(range(3, 9), weights=(2, 4, 5, 4, 3, 2))[0]
     kinds = rng.sample(allowed, min(count, len(allowed)))
     swimming = [name for name in allowed if kinds_of[name].zone == "water"]
@@ -189,7 +189,7 @@ def _wishes(rng: random.Random, stock: Stock, place: str, light: Light) -> Itera
             yield thing
 
 
-def fits(name: str, kind: Kind, place: str, light: Light) -> bool:
+def kind_fits(name: str, kind: Kind, place: str, light: Light) -> bool:
     """Whether a kind of thing can be at a place, at an hour."""
     if kind.zone not in PLACES[place].zones or name in PLACES[place].shows:
         return False
@@ -225,7 +225,7 @@ def _placed(wishes: list[Thing], rng: random.Random, stock: Stock, place: str) -
     for thing in sorted(wishes, key=lambda wish: -stock.kinds[wish.kind].height * SIZES[wish.size]):
         for _ in range(_TRIES):
             box = _spot(thing, rng, stock, place)
-            if is_free(box, placed):
+            if is_box_free(box, placed):
                 placed.append(_at(thing, box))
                 break
     return in_drawing_order(placed, stock)
@@ -256,13 +256,13 @@ def _spot(thing: Thing, rng: random.Random, stock: Stock, place: str) -> Box:
     return (rng.randint(MARGIN, WIDTH - MARGIN - width), foot - height, width, height)
 
 
-def is_free(box: Box, placed: Sequence[Thing]) -> bool:
+def is_box_free(box: Box, placed: Sequence[Thing]) -> bool:
     """Whether nothing would be hidden by much, and nothing would overlap at an equal height."""
     if box[1] < MARGIN:
         return False
     for other in placed:
-        shared = overlap(box, other.box)
+        shared = box_overlap(box, other.box)
         same_height = abs(box[1] + box[3] - other.bottom) <= 8
-        if shared and (same_height or shared > _HIDDEN * min(area(box), area(other.box))):
+        if shared and (same_height or shared > _HIDDEN * min(box_area(box), box_area(other.box))):
             return False
     return True

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from viewfinder.worlds.asking import Asked, Known, yes
+from viewfinder.worlds.asking import AnsweredQuestion, AskerKnowledge, yes_or_no
 from viewfinder.worlds.kinds import PLACES
-from viewfinder.worlds.phrases import Talk, absent_kinds, described, noun, nouns
-from viewfinder.worlds.words import CANT_TELL, NUMBERS, PLACE_NOUNS, WHERE, listed, with_article
+from viewfinder.worlds.phrases import Speaker, absent_kinds, described, noun, nouns
+from viewfinder.worlds.words import CANT_TELL, NUMBERS, PLACE_NOUNS, WHERE, join_with_and, with_article
 
 # Number and presence
 
 
-def ask_number(talk: Talk, known: Known) -> Asked | None:
+def ask_number(talk: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
     """How many there are of a kind that was mentioned."""
     kinds = sorted(known.kinds)
     if not kinds:
@@ -26,19 +26,19 @@ def ask_number(talk: Talk, known: Known) -> Asked | None:
         )
     )
     if question.startswith("is there"):
-        return Asked(
+        return AnsweredQuestion(
             (f"number/{kind}",),
             question,
-            yes(talk, count == 1, more="just one" if count == 1 else f"there are {NUMBERS[count]}"),
+            yes_or_no(talk, count == 1, more="just one" if count == 1 else f"there are {NUMBERS[count]}"),
         )
     full = f"there {'is' if count == 1 else 'are'} {NUMBERS[count]}"
     answer = talk.one(
         (NUMBERS[count], str(count), full, f"just {NUMBERS[count]}" if count == 1 else f"i see {NUMBERS[count]}")
     )
-    return Asked((f"number/{kind}",), question, answer)
+    return AnsweredQuestion((f"number/{kind}",), question, answer)
 
 
-def ask_presence(talk: Talk, known: Known) -> Asked | None:
+def ask_presence(talk: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
     """Of something that is there, or is not."""
     there = [kind for kind in talk.scene.counts() if kind not in known.kinds]
     absent = absent_kinds(talk.scene)
@@ -57,7 +57,7 @@ def ask_presence(talk: Talk, known: Known) -> Asked | None:
     fact = (f"presence/{kind}",)
     count = talk.scene.counts()[kind]
     if not count:
-        return Asked(
+        return AnsweredQuestion(
             fact,
             question,
             talk.one(("no", "no", f"no, there are no {many}", f"i don't see any {many}", "no, i don't think so")),
@@ -65,12 +65,12 @@ def ask_presence(talk: Talk, known: Known) -> Asked | None:
     more = f"there {'is' if count == 1 else 'are'} {NUMBERS[count]}"
     told = talk.chance(0.5)
     focus = next(thing for thing in talk.scene.things if thing.kind == kind) if count == 1 else None
-    return Asked(
+    return AnsweredQuestion(
         (*fact, f"number/{kind}") if told else fact, question, f"yes, {more}" if told else "yes", (kind,), focus
     )
 
 
-def ask_more(talk: Talk, known: Known) -> Asked | None:
+def ask_more(talk: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
     """What else there is: this tells of a kind or two that the asker did not know of."""
     others = [kind for kind in talk.scene.counts() if kind not in known.kinds]
     question = talk.one(
@@ -78,18 +78,20 @@ def ask_more(talk: Talk, known: Known) -> Asked | None:
     )
     if not others:
         nothing = ("no", "no, that's all") if question.startswith("is") else ("nothing else", "that's all")
-        return Asked(("more",), question, talk.one(nothing))
+        return AnsweredQuestion(("more",), question, talk.one(nothing))
     told = talk.rng.sample(others, min(len(others), talk.rng.choice((1, 1, 2))))
     things = [next(thing for thing in talk.scene.things if thing.kind == kind) for kind in told]
-    answer = listed([with_article(described(talk, thing, size=0.1, pattern=0.0, colour=0.0)) for thing in things])
+    answer = join_with_and(
+        [with_article(described(talk, thing, size=0.1, pattern=0.0, colour=0.0)) for thing in things]
+    )
     answer = f"yes, {answer}" if question.startswith("is") else answer
-    return Asked((f"more/{'+'.join(sorted(told))}",), question, answer, tuple(told))
+    return AnsweredQuestion((f"more/{'+'.join(sorted(told))}",), question, answer, tuple(told))
 
 
 # The scene as a whole
 
 
-def ask_place(talk: Talk, known: Known) -> Asked | None:
+def ask_place(talk: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
     """Where it is: asked openly, or by guessing."""
     place = talk.scene.place
     if "place" in known.facts:
@@ -99,17 +101,17 @@ def ask_place(talk: Talk, known: Known) -> Asked | None:
             ("where was this taken", "what is in the background", "where is this", "what kind of place is it")
         )
         words = WHERE[place] if question.startswith("where") else PLACE_NOUNS[place]
-        return Asked(("place",), question, talk.one(words))
+        return AnsweredQuestion(("place",), question, talk.one(words))
     guess = talk.one((place, talk.one(tuple(name for name in PLACES if name != place))))
     question = talk.one((f"is this {WHERE[guess][0]}", f"is it {PLACE_NOUNS[guess][0]}"))
     right = guess == place
     # A wrong guess leaves the question open, unless the answer goes on.
     told = right or talk.chance(0.5)
     answer = "yes" if right else f"no, {talk.one(WHERE[place])}" if told else "no"
-    return Asked(("place", f"place/{guess}") if told else (f"place/{guess}",), question, answer)
+    return AnsweredQuestion(("place", f"place/{guess}") if told else (f"place/{guess}",), question, answer)
 
 
-def ask_indoors(talk: Talk, known: Known) -> Asked | None:
+def ask_indoors(talk: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
     """Whether there is a roof over it."""
     if "place" in known.facts:
         return None
@@ -118,14 +120,16 @@ def ask_indoors(talk: Talk, known: Known) -> Asked | None:
         ("is this indoors or outdoors", "is it indoors", "was it taken outside", "is this inside a building")
     )
     if question.endswith("outdoors"):
-        return Asked(("indoors",), question, talk.one(("indoors", "inside") if indoors else ("outdoors", "outside")))
-    return Asked(("indoors",), question, yes(talk, indoors != question.endswith("outside")))
+        return AnsweredQuestion(
+            ("indoors",), question, talk.one(("indoors", "inside") if indoors else ("outdoors", "outside"))
+        )
+    return AnsweredQuestion(("indoors",), question, yes_or_no(talk, indoors != question.endswith("outside")))
 
 
-def ask_light(talk: Talk, known: Known) -> Asked | None:
+def ask_light(talk: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
     """Which time of day it is; indoors nobody can tell."""
     question = talk.one(("what time of day is it", "is it day or night", "what is the light like", "is it dark"))
-    return Asked(("light",), question, talk.one(_light_answers(talk.scene.light, question)))
+    return AnsweredQuestion(("light",), question, talk.one(_light_answers(talk.scene.light, question)))
 
 
 def _light_answers(light: str, question: str) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ SPRITES: dict[str, Callable[[Brush, Cloth], None]] = {
 }
 
 
-def sprite(kind: str, colour: str, pattern: str, size: tuple[int, int], *, mirrored: bool) -> Image.Image:
+def draw_sprite(kind: str, colour: str, pattern: str, size: tuple[int, int], *, mirrored: bool) -> Image.Image:
     """A thing on a transparent ground that touches all four sides of the image."""
     image = Image.new("RGBA", size)
     SPRITES[kind](Brush(image, size[0], size[1], outlined=True), Cloth(COLOURS[colour], pattern))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from viewfinder.worlds.kinds import KINDS, Kind
-from viewfinder.worlds.products import Shop, shop_at
+from viewfinder.worlds.products import Shop, open_shop
 from viewfinder.worlds.words import NOUNS, Nouns
 
 
@@ -46,7 +46,7 @@ def stock_of(sprites: Path | None) -> Stock:
     """
     if sprites is None:
         return DRAWN
-    shop = shop_at(sprites)
+    shop = open_shop(sprites)
     if shop not in _STOCKS:
         _STOCKS[shop] = Stock(shop.kinds, shop.nouns, shop)
     return _STOCKS[shop]

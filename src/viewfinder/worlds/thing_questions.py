@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from viewfinder.worlds.asking import Asked, Known, chosen_thing, yes
+from viewfinder.worlds.asking import AnsweredQuestion, AskerKnowledge, choose_thing, yes_or_no
 from viewfinder.worlds.kinds import PATTERNS, SIZES
-from viewfinder.worlds.phrases import Talk, colour_word, described, knows_pattern, nouns, other_colours, spot, the
-from viewfinder.worlds.scene import Predicate, area, holds
+from viewfinder.worlds.phrases import (
+    Speaker,
+    colour_word,
+    described,
+    knows_pattern,
+    nouns,
+    other_colours,
+    spot,
+    the,
+)
+from viewfinder.worlds.scene import Predicate, box_area, relation_holds
 from viewfinder.worlds.words import (
     CANT_TELL,
     FRONTED,
@@ -14,16 +23,16 @@ from viewfinder.worlds.words import (
     PATTERN_NOUNS,
     PREDICATE_WORDS,
     SIZE_WORDS,
-    listed,
+    join_with_and,
     with_article,
 )
 
 # Looks
 
 
-def ask_colour(talk: Talk, known: Known) -> Asked | None:
+def ask_colour(talk: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
     """What colour a thing is, or whether it is of this one."""
-    chosen = chosen_thing(talk, known, hide="colour")
+    chosen = choose_thing(talk, known, hide="colour")
     if chosen is None:
         return ask_colours(talk, known)
     thing, name = chosen
@@ -33,16 +42,21 @@ def ask_colour(talk: Talk, known: Known) -> Asked | None:
     if wrong and talk.chance(0.35):
         guess = talk.one((thing.colour, talk.one(wrong)))
         right = guess == thing.colour
-        return Asked(
-            fact, f"is {name} {guess}", yes(talk, right, more="it is" if right else f"it is {colour}"), focus=thing
+        return AnsweredQuestion(
+            fact,
+            f"is {name} {guess}",
+            yes_or_no(talk, right, more="it is" if right else f"it is {colour}"),
+            focus=thing,
         )
     question = talk.one((f"what colour is {name}", f"which colour is {name}", f"what is the colour of {name}"))
     if name == "it" and talk.chance(0.3):
         question = "and its colour"
-    return Asked(fact, question, talk.one((colour, colour, f"it is {colour}", f"it's {colour}")), focus=thing)
+    return AnsweredQuestion(
+        fact, question, talk.one((colour, colour, f"it is {colour}", f"it's {colour}")), focus=thing
+    )
 
 
-def ask_colours(talk: Talk, known: Known) -> Asked | None:
+def ask_colours(talk: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
     """Of several things of one kind at once."""
     kinds = [kind for kind, count in talk.scene.counts().items() if count > 1 and kind in known.kinds]
     if not kinds:
@@ -54,7 +68,7 @@ def ask_colours(talk: Talk, known: Known) -> Asked | None:
         answer = talk.one((colours[0], f"{'both' if len(group) == 2 else 'all of them'} are {colours[0]}"))
     else:
         counts = [(sum(thing.colour == colour for thing in group), colour) for colour in colours]
-        answer = listed(
+        answer = join_with_and(
             [
                 f"{NUMBERS[count]} is {colour}" if count == 1 else f"{NUMBERS[count]} are {colour}"
                 for count, colour in counts
@@ -66,12 +80,12 @@ def ask_colours(talk: Talk, known: Known) -> Asked | None:
     )
     if question.startswith("are"):
         answer = f"{'yes' if len(colours) == 1 else 'no'}, {answer}"
-    return Asked((*(f"colour/{thing.number}" for thing in group), f"number/{kind}"), question, answer)
+    return AnsweredQuestion((*(f"colour/{thing.number}" for thing in group), f"number/{kind}"), question, answer)
 
 
-def ask_pattern(talk: Talk, known: Known) -> Asked | None:
+def ask_pattern(talk: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
     """Which pattern a thing has; of products, that is not always known."""
-    chosen = chosen_thing(talk, known)
+    chosen = choose_thing(talk, known)
     if chosen is None:
         return None
     thing, name = chosen
@@ -85,19 +99,19 @@ def ask_pattern(talk: Talk, known: Known) -> Asked | None:
         )
     )
     if not knows_pattern(talk, thing):
-        return Asked(fact, question, talk.one(CANT_TELL), focus=thing) if thing.product else None
+        return AnsweredQuestion(fact, question, talk.one(CANT_TELL), focus=thing) if thing.product else None
     own = PATTERN_NOUNS.get(thing.pattern)
     telling = f"it has {own}" if own else "it is plain"
     if question.startswith("is"):
-        return Asked(fact, question, yes(talk, guess == thing.pattern, more=telling), focus=thing)
+        return AnsweredQuestion(fact, question, yes_or_no(talk, guess == thing.pattern, more=telling), focus=thing)
     if question.startswith("does"):
-        return Asked(fact, question, yes(talk, own is not None, more=telling), focus=thing)
-    return Asked(fact, question, talk.one((own or "none", telling)), focus=thing)
+        return AnsweredQuestion(fact, question, yes_or_no(talk, own is not None, more=telling), focus=thing)
+    return AnsweredQuestion(fact, question, talk.one((own or "none", telling)), focus=thing)
 
 
-def ask_size(talk: Talk, known: Known) -> Asked | None:
+def ask_size(talk: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
     """How big a thing is, of its kind."""
-    chosen = chosen_thing(talk, known, hide="size")
+    chosen = choose_thing(talk, known, hide="size")
     if chosen is None:
         return None
     thing, name = chosen
@@ -105,13 +119,13 @@ def ask_size(talk: Talk, known: Known) -> Asked | None:
     guess = talk.one(tuple(SIZES))
     question = talk.one((f"how big is {name}", f"is {name} big or small", f"is {name} {SIZE_WORDS[guess][0]}"))
     if question == f"is {name} {SIZE_WORDS[guess][0]}":
-        return Asked(fact, question, yes(talk, guess == thing.size, more=f"it is {word}"), focus=thing)
-    return Asked(fact, question, talk.one((word, f"it is {word}", f"{word}, i'd say")), focus=thing)
+        return AnsweredQuestion(fact, question, yes_or_no(talk, guess == thing.size, more=f"it is {word}"), focus=thing)
+    return AnsweredQuestion(fact, question, talk.one((word, f"it is {word}", f"{word}, i'd say")), focus=thing)
 
 
-def ask_facing(talk: Talk, known: Known) -> Asked | None:
+def ask_facing(talk: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
     """Which way a thing looks; of many things nobody can tell."""
-    chosen = chosen_thing(talk, known)
+    chosen = choose_thing(talk, known)
     if chosen is None:
         return None
     thing, name = chosen
@@ -124,25 +138,25 @@ def ask_facing(talk: Talk, known: Known) -> Asked | None:
     answer = (
         talk.one((thing.faces, f"to the {thing.faces}", f"it faces {thing.faces}")) if seen else talk.one(CANT_TELL)
     )
-    return Asked((f"faces/{thing.number}",), question, answer, focus=thing)
+    return AnsweredQuestion((f"faces/{thing.number}",), question, answer, focus=thing)
 
 
-def ask_unknowable(talk: Talk, known: Known) -> Asked | None:
+def ask_unknowable(talk: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
     """What no picture shows."""
-    chosen = chosen_thing(talk, known)
+    chosen = choose_thing(talk, known)
     if chosen is None:
         return None
     thing, name = chosen
     question = talk.one((f"is {name} new", f"how old is {name}", f"who owns {name}", f"is {name} expensive"))
-    return Asked(("unknowable",), question, talk.one(CANT_TELL), focus=thing)
+    return AnsweredQuestion(("unknowable",), question, talk.one(CANT_TELL), focus=thing)
 
 
 # Position and relations
 
 
-def ask_position(talk: Talk, known: Known) -> Asked | None:
+def ask_position(talk: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
     """In which part of the picture a thing is."""
-    chosen = chosen_thing(talk, known, hide="column")
+    chosen = choose_thing(talk, known, hide="column")
     if chosen is None:
         return None
     thing, name = chosen
@@ -154,7 +168,7 @@ def ask_position(talk: Talk, known: Known) -> Asked | None:
         answer = (
             "neither, in the middle" if thing.column == "middle" else talk.one((thing.column, f"on the {thing.column}"))
         )
-    return Asked((f"position/{thing.number}",), question, answer, focus=thing)
+    return AnsweredQuestion((f"position/{thing.number}",), question, answer, focus=thing)
 
 
 _OPPOSITE: dict[Predicate, Predicate] = {
@@ -167,7 +181,7 @@ _OPPOSITE: dict[Predicate, Predicate] = {
 }
 
 
-def ask_relation(talk: Talk, known: Known) -> Asked | None:
+def ask_relation(talk: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
     """Whether a thing is left of another; a wrong guess is the opposite of what is so."""
     relations = [
         r for r in talk.relations if {r.subject.kind, r.object.kind} <= known.kinds and r.predicate in _OPPOSITE
@@ -182,47 +196,47 @@ def ask_relation(talk: Talk, known: Known) -> Asked | None:
     guess = relation.predicate if right else _OPPOSITE[relation.predicate]
     telling = f"it is {talk.one(PREDICATE_WORDS[relation.predicate])} it"
     numbers = sorted((relation.subject.number, relation.object.number))
-    return Asked(
+    return AnsweredQuestion(
         (f"relation/{numbers[0]}/{numbers[1]}",),
         f"is {a} {talk.one(PREDICATE_WORDS[guess])} {b}",
-        yes(talk, right, more="" if right else telling),
+        yes_or_no(talk, right, more="" if right else telling),
     )
 
 
-def ask_neighbour(talk: Talk, known: Known) -> Asked | None:
+def ask_neighbour(talk: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
     """What there is beside a thing."""
-    chosen = chosen_thing(talk, known, hide="column")
+    chosen = choose_thing(talk, known, hide="column")
     if chosen is None:
         return None
     thing, name = chosen
     predicate: Predicate = talk.rng.choice(("next to", "left of", "right of", "in front of", "behind"))
-    found = [other for other in talk.scene.things if other != thing and holds(other, predicate, thing)]
+    found = [other for other in talk.scene.things if other != thing and relation_holds(other, predicate, thing)]
     question = f"what is {talk.one(PREDICATE_WORDS[predicate])} {name}"
     fact = (f"neighbour/{predicate}/{thing.number}",)
     if not found:
-        return Asked(fact, question, talk.one(("nothing", "nothing there"))) if talk.chance(0.3) else None
+        return AnsweredQuestion(fact, question, talk.one(("nothing", "nothing there"))) if talk.chance(0.3) else None
     if len(found) > 3:
         return None
-    answer = listed([with_article(described(talk, other, size=0.1, pattern=0.0)) for other in found])
-    return Asked(fact, question, answer, tuple(other.kind for other in found))
+    answer = join_with_and([with_article(described(talk, other, size=0.1, pattern=0.0)) for other in found])
+    return AnsweredQuestion(fact, question, answer, tuple(other.kind for other in found))
 
 
-def ask_bigger(talk: Talk, known: Known) -> Asked | None:
+def ask_bigger(talk: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
     """Which of two is the bigger one."""
     things = [thing for thing in talk.scene.things if thing.kind in known.kinds]
     if len(things) < 2:
         return None
     one, other = talk.rng.sample(things, 2)
-    large, small = sorted((one, other), key=lambda thing: -area(thing.box))
+    large, small = sorted((one, other), key=lambda thing: -box_area(thing.box))
     a, b = the(talk, one, hide="size"), the(talk, other, hide="size")
-    if area(large.box) < 1.6 * area(small.box) or not a or not b:
+    if box_area(large.box) < 1.6 * box_area(small.box) or not a or not b:
         return None
     numbers = sorted((one.number, other.number))
     facts = (f"bigger/{numbers[0]}/{numbers[1]}",)
     if talk.chance(0.5):
-        return Asked(
+        return AnsweredQuestion(
             facts,
             f"is {a} {talk.one(('bigger', 'larger'))} than {b}",
-            yes(talk, one is large, more="by far" if one is large else "smaller"),
+            yes_or_no(talk, one is large, more="by far" if one is large else "smaller"),
         )
-    return Asked(facts, f"which is {talk.one(('bigger', 'larger'))}, {a} or {b}", a if one is large else b)
+    return AnsweredQuestion(facts, f"which is {talk.one(('bigger', 'larger'))}, {a} or {b}", a if one is large else b)

@@ -218,7 +218,7 @@ def with_article(phrase: str) -> str:
     return f"{'an' if phrase[0] in 'aeiou' else 'a'} {phrase}"
 
 
-def listed(phrases: Sequence[str]) -> str:
+def join_with_and(phrases: Sequence[str]) -> str:
     """Phrases joined as in speech.
 
     >>> listed(["a cat", "two dogs", "a hat"])

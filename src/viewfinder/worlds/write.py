@@ -30,11 +30,11 @@ from viewfinder.data.records import write_json
 from viewfinder.data.splits import SPLITS, Split, split_of
 from viewfinder.data.truth import TRUTH_FILE, to_line
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.worlds.chatsearch import Pictured, chat_samples
+from viewfinder.worlds.chatsearch import PicturedScene, chat_samples
 from viewfinder.worlds.dialogues import visdial_record
-from viewfinder.worlds.folder import MOST_PICTURES, Progress, WorldReport, claimed
-from viewfinder.worlds.making import FOLDERS, Made, Plan, Reword, in_other_words, make_pictures
-from viewfinder.worlds.preview import PICTURES, preview
+from viewfinder.worlds.folder import MOST_PICTURES, Progress, WorldReport, claim_folder
+from viewfinder.worlds.making import FOLDERS, MadePicture, Reword, WorldPlan, make_pictures, reword_text
+from viewfinder.worlds.preview import SHEET_PICTURES, caption_sheet
 from viewfinder.worlds.records import (
     caption_records,
     catalogue_row,
@@ -50,7 +50,7 @@ _VERSION = 2
 _SHARED_FOLDERS = ("annotations", "caches", "dialogues", "ChatIR_Protocol", "visdial", "chatsearch")
 
 
-def world(
+def write_world(
     out: Path,
     *,
     kind: str,
@@ -62,21 +62,21 @@ def world(
     workers: int = 1,
     progress: Progress = lambda written: None,
 ) -> WorldReport:
-    """Write a world of the given kind (a key of `KINDS_OF_WORLD`).
+    """Write a world of the given kind (a key of `WORLD_WRITERS`).
 
     Raises:
         UnknownName: there is no such kind.
         BadInput: transactions or pairs are asked for, but the kind has none.
         BadInput, DiskFull: as `write_scenes`.
     """
-    if kind not in KINDS_OF_WORLD:
-        raise UnknownName(f"no kind of world is called {kind!r}; there are: {', '.join(KINDS_OF_WORLD)}")
+    if kind not in WORLD_WRITERS:
+        raise UnknownName(f"no kind of world is called {kind!r}; there are: {', '.join(WORLD_WRITERS)}")
     asked = {"transactions": transactions, "pairs": pairs}
     own = {name: number for name, number in asked.items() if number is not None}
     if own and kind != "catalogue":
         name, number = next(iter(own.items()))
         raise BadInput(f"--{name} {number}: only the kind catalogue has {name}")
-    return KINDS_OF_WORLD[kind](out, count=count, seed=seed, sprites=sprites, workers=workers, progress=progress, **own)
+    return WORLD_WRITERS[kind](out, count=count, seed=seed, sprites=sprites, workers=workers, progress=progress, **own)
 
 
 def write_scenes(
@@ -115,8 +115,8 @@ def write_scenes(
     if workers < 1:
         raise BadInput(f"--workers {workers}: at least one process has to draw")
     stock = stock_of(sprites)
-    with claimed(out, _marker(stock, count, seed, reword), (*FOLDERS, *_SHARED_FOLDERS)):
-        return _write_all(Plan(out, seed, stock, reword), count, workers, progress)
+    with claim_folder(out, _marker(stock, count, seed, reword), (*FOLDERS, *_SHARED_FOLDERS)):
+        return _write_all(WorldPlan(out, seed, stock, reword), count, workers, progress)
 
 
 def _marker(stock: Stock, count: int, seed: int, reword: Reword | None) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def _marker(stock: Stock, count: int, seed: int, reword: Reword | None) -> dict[
     return made | sprites | ({} if reword is None else {"reworded": True})
 
 
-def _write_all(plan: Plan, count: int, workers: int, progress: Progress) -> WorldReport:
+def _write_all(plan: WorldPlan, count: int, workers: int, progress: Progress) -> WorldReport:
     books = _Books()
     # Closed here and now: an interruption must not leave processes that draw behind.
     with closing(make_pictures(plan, count, workers)) as pictures:
@@ -136,8 +136,8 @@ def _write_all(plan: Plan, count: int, workers: int, progress: Progress) -> Worl
     _write_annotations(plan, books)
     _write_dialogues(plan.out, books.made)
     chats = _write_chats(plan, books.made)
-    first = [(plan.out / image_path(made.scene.number), made.captions[0]) for made in books.made[:PICTURES]]
-    preview(first).save(plan.out / "preview.png")
+    first = [(plan.out / image_path(made.scene.number), made.captions[0]) for made in books.made[:SHEET_PICTURES]]
+    caption_sheet(first).save(plan.out / "preview.png")
     # Last, so that whoever finds it knows that the world is whole.
     (plan.out / "catalogue.csv").write_bytes(_csv([catalogue_row(made.scene) for made in books.made]).encode())
     return WorldReport(
@@ -157,19 +157,19 @@ def _write_all(plan: Plan, count: int, workers: int, progress: Progress) -> Worl
 class _Books:
     """What was made so far, and its records in the form in which they are written."""
 
-    made: list[Made] = field(default_factory=list)
+    made: list[MadePicture] = field(default_factory=list)
     images: list[dict[str, Any]] = field(default_factory=list)
     captions: list[dict[str, Any]] = field(default_factory=list)
     instances: list[dict[str, Any]] = field(default_factory=list)
 
-    def note(self, made: Made) -> None:
+    def note(self, made: MadePicture) -> None:
         self.made.append(made)
         self.images.append(image_record(made.scene))
         self.captions.extend(caption_records(made.scene, made.captions))
         self.instances.extend(instance_record(made.scene, thing) for thing in made.scene.things)
 
 
-def _write_annotations(plan: Plan, books: _Books) -> None:
+def _write_annotations(plan: WorldPlan, books: _Books) -> None:
     """COCO's two files, the truth, and the lists of splits."""
     shared = {"info": _info(plan.seed), "licenses": [], "images": books.images}
     categories = [
@@ -187,11 +187,11 @@ def _write_annotations(plan: Plan, books: _Books) -> None:
         )
 
 
-def _of(made: Sequence[Made], split: Split) -> list[Made]:
+def _of(made: Sequence[MadePicture], split: Split) -> list[MadePicture]:
     return [each for each in made if split_of(each.scene.number) == split]
 
 
-def _write_dialogues(out: Path, made: Sequence[Made]) -> None:
+def _write_dialogues(out: Path, made: Sequence[MadePicture]) -> None:
     """Questions and answers, a file a split, in both formats, and the pictures of each split."""
     for split in SPLITS:
         those = _of(made, split)
@@ -201,11 +201,11 @@ def _write_dialogues(out: Path, made: Sequence[Made]) -> None:
         write_json(out / "visdial" / f"visdial_1.0_{split}.json", visdial_record(split, talks))
 
 
-def _write_chats(plan: Plan, made: Sequence[Made]) -> int:
+def _write_chats(plan: WorldPlan, made: Sequence[MadePicture]) -> int:
     """Chat-search dialogues for training and testing; among all pictures for testing the targets are looked for."""
     count = 0
     for split in ("train", "test"):
-        pictured = [Pictured(each.scene, each.dialogue.image, each.captions[0]) for each in _of(made, split)]
+        pictured = [PicturedScene(each.scene, each.dialogue.image, each.captions[0]) for each in _of(made, split)]
         samples = [_reworded(sample, plan.reword) for sample in chat_samples(pictured)]
         count += len(samples)
         for subtask in SUBTASKS:
@@ -221,7 +221,7 @@ def _reworded(sample: ChatSample, reword: Reword | None) -> ChatSample:
 
     def turned(turn: ChatTurn) -> ChatTurn:
         said = (
-            TextItem(in_other_words(item.text, reword)) if isinstance(item, TextItem) else item for item in turn.content
+            TextItem(reword_text(item.text, reword)) if isinstance(item, TextItem) else item for item in turn.content
         )
         return replace(turn, content=tuple(said)) if turn.role == "user" else turn
 
@@ -264,7 +264,7 @@ def _write_edits(out: Path, **asked: Any) -> WorldReport:
     return write_edits(out, **asked)
 
 
-KINDS_OF_WORLD: dict[str, Callable[..., WorldReport]] = {
+WORLD_WRITERS: dict[str, Callable[..., WorldReport]] = {
     "scenes": write_scenes,
     "catalogue": _write_catalogue,
     "edits": _write_edits,

@@ -7,7 +7,7 @@ import numpy as np
 
 from viewfinder.worlds.catalogue.items import Item
 from viewfinder.worlds.catalogue.looks import sample_item
-from viewfinder.worlds.catalogue.pairs import alikeness, references
+from viewfinder.worlds.catalogue.pairs import find_references, title_similarities
 
 TITLES = ["red shirt", "red shirt", "blue shirt", "blue dress"]
 
@@ -31,18 +31,18 @@ def slowly(titles: list[str]) -> list[list[float]]:
 
 def test_alikeness_is_the_sum_of_weights_on_shared_words() -> None:
     """ "blue dress": idf of blue ln(5/3) + 1 = 1.511, of dress ln(5/2) + 1 = 1.916; length 2.440."""
-    scores = np.array(list(alikeness(TITLES)))
+    scores = np.array(list(title_similarities(TITLES)))
     assert np.allclose(scores[3], [0, 0, 1.511 / 2.440, (1.511 + 1.916) / 2.440], atol=1e-3)
 
 
 def test_alikeness_is_that_of_slow_obvious_code() -> None:
     titles = [sample_item(seed=1, number=number).title for number in range(1, 301)]  # more than a block
-    assert np.allclose(np.array(list(alikeness(titles))), slowly(titles))
+    assert np.allclose(np.array(list(title_similarities(titles))), slowly(titles))
 
 
 def test_the_reference_is_the_most_alike_that_can_be_told_apart() -> None:
     items = [article(str(number), title) for number, title in enumerate(TITLES)]
-    found = references(items, most=5, rng=random.Random(0))
+    found = find_references(items, most=5, rng=random.Random(0))
     # The other red shirt is more alike, but nothing tells the two apart.
     assert [item.key for item in found["0"]] == ["2", "3"]
     assert {item.key for item in found["3"]} == {"0", "1"}
@@ -51,7 +51,7 @@ def test_the_reference_is_the_most_alike_that_can_be_told_apart() -> None:
 def test_every_reference_is_the_best_by_slow_code() -> None:
     items = [sample_item(seed=4, number=number) for number in range(1, 80)]
     table = slowly([item.title for item in items])
-    found = references(items, most=3, rng=random.Random(1), fits=lambda target, reference: True)
+    found = find_references(items, most=3, rng=random.Random(1), fits=lambda target, reference: True)
     for place, item in enumerate(items):
         others = sorted((score for other, score in enumerate(table[place]) if other != place), reverse=True)
         assert np.allclose([table[place][items.index(reference)] for reference in found[item.key]], others[:3])
@@ -59,13 +59,13 @@ def test_every_reference_is_the_best_by_slow_code() -> None:
 
 def test_among_equals_chance_decides() -> None:
     items = [article(str(number), "red shirt") for number in range(30)]
-    found = references(items, most=1, rng=random.Random(0), fits=lambda target, reference: True)
-    again = references(items, most=1, rng=random.Random(0), fits=lambda target, reference: True)
-    other = references(items, most=1, rng=random.Random(1), fits=lambda target, reference: True)
+    found = find_references(items, most=1, rng=random.Random(0), fits=lambda target, reference: True)
+    again = find_references(items, most=1, rng=random.Random(0), fits=lambda target, reference: True)
+    other = find_references(items, most=1, rng=random.Random(1), fits=lambda target, reference: True)
     assert found == again != other
 
 
 def test_without_titles_or_fits_there_are_no_references() -> None:
-    assert references([], most=2, rng=random.Random(0)) == {}
+    assert find_references([], most=2, rng=random.Random(0)) == {}
     twins = [article("0", "red shirt"), article("1", "red shirt")]
-    assert references(twins, most=2, rng=random.Random(0)) == {"0": (), "1": ()}
+    assert find_references(twins, most=2, rng=random.Random(0)) == {"0": (), "1": ()}

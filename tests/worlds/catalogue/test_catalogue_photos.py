@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from viewfinder.errors import BadInput
-from viewfinder.worlds.catalogue.items import attribute_lists, truth_of
+from viewfinder.worlds.catalogue.items import attribute_lists, item_truth
 from viewfinder.worlds.catalogue.photos import COLUMNS, noun_of, read_photos, words_of
 
 ROWS = [
@@ -62,7 +62,7 @@ def test_what_cannot_be_used_is_left_out_with_its_reason(shop: Path) -> None:
 def test_attributes_come_in_five_types(shop: Path) -> None:
     shirt = read_photos(shop)[0][0]
     assert attribute_lists(shirt) == (("shirt",), ("navy blue", "striped"), (), (), (), ("sporty", "men", "fall"))
-    truth = truth_of(shirt)
+    truth = item_truth(shirt)
     assert (truth.image, truth.category, truth.attributes["colour"]) == ("7.jpg", "Shirts", ("navy blue",))
     assert truth.attributes["texture"] == ("navy blue", "striped")
 

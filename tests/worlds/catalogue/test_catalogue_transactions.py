@@ -8,13 +8,18 @@ from viewfinder.data.fashionmt import clauses as read_clauses
 from viewfinder.data.fashionmt import look_back
 from viewfinder.worlds.catalogue.items import Item
 from viewfinder.worlds.catalogue.looks import sample_item
-from viewfinder.worlds.catalogue.statements import compared, direct, negations, shared
+from viewfinder.worlds.catalogue.statements import (
+    comparison_statements,
+    direct_statements,
+    negation_statements,
+    shared_statements,
+)
 from viewfinder.worlds.catalogue.transactions import (
     SETTINGS,
     Chain,
-    Kept,
+    KeptAttribute,
     Setting,
-    clauses,
+    choose_clauses,
     keep_clause,
     make_transactions,
     noun_phrase,
@@ -29,7 +34,7 @@ def article(key: str, **words: str) -> Item:
 
 def sayable(target: Item, reference: Item) -> set[str]:
     """Everything that can truly be said of the target beside the reference."""
-    makers = (direct, compared, negations, shared)
+    makers = (direct_statements, comparison_statements, negation_statements, shared_statements)
     return {phrase for make in makers for statement in make(target, reference) for phrase in statement.phrases}
 
 
@@ -51,7 +56,7 @@ def test_a_rollback_describes_the_change_from_the_picture_it_names() -> None:
         assert found is not None and (found.setting, found.places) == ("rollback", (chain.back,))
         assert chain.operations() == {"setting": "rollback", "to": ("FIRST", "SECOND")[chain.back]}
         origin, wanted = chain.items[chain.back], chain.items[3]
-        makers = (direct, compared, negations)
+        makers = (direct_statements, comparison_statements, negation_statements)
         apart = {phrase for make in makers for s in make(wanted, origin) if s.tells_apart for phrase in s.phrases}
         assert apart & set(read_clauses(told.modifications[-1]).clauses)
         assert all(look_back(text) is None for text in told.modifications[:2])
@@ -95,13 +100,13 @@ def test_a_subcategory_of_three_makes_no_chain() -> None:
 
 def test_articles_of_which_too_little_is_known_make_no_chain() -> None:
     four = [article(str(k), colour=colour) for k, colour in enumerate(("red", "white", "black", "steel"))]
-    said = clauses(four[0], four[3], random.Random(0))  # red, and still a shirt: no third thing is known
+    said = choose_clauses(four[0], four[3], random.Random(0))  # red, and still a shirt: no third thing is known
     assert len(said) == 2 and set(said) <= sayable(four[0], four[3])
     assert list(make_transactions(four, "combination", 5, random.Random(0))) == []
 
 
 def test_what_is_kept_is_named_by_word_or_by_facet() -> None:
-    kept = (Kept(0, ("colour", "red"), named=True), Kept(1, ("sleeves", "long sleeves"), named=False))
+    kept = (KeptAttribute(0, ("colour", "red"), named=True), KeptAttribute(1, ("sleeves", "long sleeves"), named=False))
     said = {keep_clause(kept, random.Random(seed)) for seed in range(9)}
     assert said == {
         "keep the FIRST's red colour and the SECOND's sleeves",

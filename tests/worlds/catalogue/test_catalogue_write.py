@@ -22,7 +22,7 @@ from viewfinder.worlds.catalogue.items import split_of_key
 from viewfinder.worlds.catalogue.photos import COLUMNS
 
 COUNT = 150
-PRODUCTS = Path(__file__).resolve().parents[5] / "shared" / "data" / "fashion-products"
+PRODUCTS = Path(__file__).resolve().parents[4] / "shared" / "data" / "fashion-products"
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -204,7 +204,7 @@ print(write_catalogue(Path(sys.argv[1]), count=0, seed=1, sprites=Path(sys.argv[
 def test_all_real_photos_make_twenty_thousand_transactions(tmp_path: Path) -> None:
     # In a process of its own, because of the type checks of the test run.
     command = [sys.executable, "-c", REAL, str(tmp_path / "w"), str(PRODUCTS)]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[4] / "src")}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3] / "src")}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert int(done.stdout) == 8082 - 80  # 78 pairs and one group of three identical files
     account = json.loads((tmp_path / "w/report.json").read_text())

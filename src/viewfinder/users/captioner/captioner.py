@@ -15,9 +15,14 @@ from torch import Tensor
 from viewfinder.data.fashion_iq import Vocabulary
 from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.training import build, load_network
-from viewfinder.training.weights import Weights, check_card, damaged, read_weights
-from viewfinder.users.captioner.decoding import beam, greedy, sampled, texts_of
+from viewfinder.training import build_settings, load_network
+from viewfinder.training.weights import Weights, check_card, damaged_file, read_weights
+from viewfinder.users.captioner.decoding import (
+    caption_texts,
+    decode_by_beams,
+    decode_by_sampling,
+    decode_greedily,
+)
 from viewfinder.users.captioner.network import CaptionerNetwork, make_captioner
 from viewfinder.users.captioner.settings import CaptionerModel
 
@@ -77,10 +82,10 @@ class Captioner:
         check_card(path, weights.card, system=SYSTEM)
         settings = weights.card.settings
         if not {"model", "vocabulary", "labels"} <= settings.keys():
-            raise damaged(path, "the card of a captioner names model, vocabulary, labels")
-        model = build(_Settings, {"model": settings["model"]}).model
+            raise damaged_file(path, "the card of a captioner names model, vocabulary, labels")
+        model = build_settings(_Settings, {"model": settings["model"]}).model
         words = tuple(settings["vocabulary"])
-        network = make_captioner(model, raw_width_of(path, weights, model), len(words), len(settings["labels"]))
+        network = make_captioner(model, raw_vector_width(path, weights, model), len(words), len(settings["labels"]))
         load_network(path, network, system=SYSTEM, encoder=weights.card.encoder)
         return cls(
             network,
@@ -138,7 +143,7 @@ class Captioner:
         said: list[str] = []
         for at in range(0, len(shown_bg), AT_ONCE):
             words_bt = decode(*(self._tensor(raw_bg[at : at + AT_ONCE]) for raw_bg in (shown_bg, wanted_bg)))
-            said += texts_of(words_bt, self.vocabulary.words)
+            said += caption_texts(words_bt, self.vocabulary.words)
         return said
 
     # -- inside
@@ -146,8 +151,8 @@ class Captioner:
     def _decoder(self, decoding: str, seed: int, temperature: float) -> Callable[..., Int[Tensor, "b t"]]:
         if decoding == "sampled":
             generator = torch.Generator(self._device).manual_seed(seed)
-            return partial(sampled, self.network, generator=generator, temperature=temperature)
-        return partial(greedy if decoding == "greedy" else beam, self.network)
+            return partial(decode_by_sampling, self.network, generator=generator, temperature=temperature)
+        return partial(decode_greedily if decoding == "greedy" else decode_by_beams, self.network)
 
     def _tensor(self, raw_bg: Float[np.ndarray, "b g"]) -> Float[Tensor, "b g"]:
         return torch.from_numpy(np.array(raw_bg, np.float32)).to(self._device)
@@ -157,7 +162,7 @@ class Captioner:
         return next(self.network.parameters()).device
 
 
-def raw_width_of(path: Path, weights: Weights, model: CaptionerModel) -> int:
+def raw_vector_width(path: Path, weights: Weights, model: CaptionerModel) -> int:
     """How many numbers a raw picture vector has for these weights.
 
     Raises:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from viewfinder.data.fashion_iq import SPECIAL_WORDS
 from viewfinder.users.captioner.network import CaptionerNetwork
-from viewfinder.users.captioner.wording import sentence
+from viewfinder.users.captioner.wording import join_words
 
 PAD, START, END = (SPECIAL_WORDS.index(word) for word in ("<pad>", "<start>", "<end>"))
 
@@ -34,12 +34,14 @@ Words = Int[Tensor, "b t"]
 """Numbers of words, <pad> after the last."""
 
 
-def greedy(network: CaptionerNetwork, shown_bg: Raw, wanted_bg: Raw, *, forbidden: Sequence[int] = FORBIDDEN) -> Words:
+def decode_greedily(
+    network: CaptionerNetwork, shown_bg: Raw, wanted_bg: Raw, *, forbidden: Sequence[int] = FORBIDDEN
+) -> Words:
     """The likeliest word each time."""
     return _one_by_one(network, shown_bg, wanted_bg, forbidden, lambda logits_bv: logits_bv.argmax(dim=1))
 
 
-def sampled(
+def decode_by_sampling(
     network: CaptionerNetwork,
     shown_bg: Raw,
     wanted_bg: Raw,
@@ -67,13 +69,13 @@ def _one_by_one(
     """Captions whose words are chosen by their logits, one after the other, until all have ended."""
     pairs, longest = len(shown_bg), network.settings.most_words - 1
     words_bt = torch.full((pairs, longest), PAD, device=shown_bg.device)
-    with still(network):
+    with evaluating(network):
         speech = network.begin(network.see(shown_bg, wanted_bg))
         newest_b = words_bt.new_full((pairs,), START)
         ended_b = torch.zeros_like(newest_b, dtype=torch.bool)
         for place in range(longest):
             logits_btv, speech = network.step(speech, newest_b[:, None])
-            newest_b = choose(without(logits_btv[:, -1], forbidden))
+            newest_b = choose(forbid_words(logits_btv[:, -1], forbidden))
             ended_b = ended_b | (newest_b == END)
             if ended_b.all():
                 break
@@ -81,7 +83,7 @@ def _one_by_one(
     return words_bt
 
 
-def beam(
+def decode_by_beams(
     network: CaptionerNetwork,
     shown_bg: Raw,
     wanted_bg: Raw,
@@ -97,13 +99,13 @@ def beam(
     have ended, and takes the first beam where one has not ended.)
     """
     pairs, longest = len(shown_bg), network.settings.most_words - 1
-    with still(network):
+    with evaluating(network):
         found = _Beams(pairs, beams, shown_bg.device)
         first_r = torch.arange(pairs, device=shown_bg.device).repeat_interleave(beams)
         speech = network.begin(network.see(shown_bg, wanted_bg)).of(first_r)
         for _ in range(longest):
             logits_rtv, speech = network.step(speech, found.newest_r[:, None])
-            speech = speech.of(found.follow(without(logits_rtv[:, -1], forbidden).log_softmax(dim=1)))
+            speech = speech.of(found.follow(forbid_words(logits_rtv[:, -1], forbidden).log_softmax(dim=1)))
             if found.ended_bk.all():
                 break
         return found.best(longest, power)
@@ -150,19 +152,19 @@ class _Beams:
         return torch.nn.functional.pad(best_bt, (0, longest - best_bt.shape[1]), value=PAD)
 
 
-def texts_of(words_bt: Words, vocabulary: Sequence[str]) -> list[str]:
+def caption_texts(words_bt: Words, vocabulary: Sequence[str]) -> list[str]:
     """Captions as texts; "" where nothing was said."""
-    return [sentence([vocabulary[word] for word in words if word != PAD]) for words in words_bt.tolist()]
+    return [join_words([vocabulary[word] for word in words if word != PAD]) for words in words_bt.tolist()]
 
 
-def without(logits_bv: Float[Tensor, "b v"], forbidden: Sequence[int]) -> Float[Tensor, "b v"]:
+def forbid_words(logits_bv: Float[Tensor, "b v"], forbidden: Sequence[int]) -> Float[Tensor, "b v"]:
     """Logits by which some words have no chance."""
     numbers = torch.tensor(forbidden, dtype=torch.long, device=logits_bv.device)
     return logits_bv.index_fill(1, numbers, -torch.inf)
 
 
 @contextmanager
-def still(network: CaptionerNetwork) -> Iterator[None]:
+def evaluating(network: CaptionerNetwork) -> Iterator[None]:
     """The network in eval mode and without gradients; afterwards as it was."""
     was = network.training
     network.eval()

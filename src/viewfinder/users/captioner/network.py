@@ -19,8 +19,8 @@ from torch.nn.functional import dropout
 from viewfinder.errors import BadInput
 from viewfinder.training.attribute_layers import AttributeHead
 from viewfinder.training.picture_layers import PictureInput
-from viewfinder.training.transformer_layers import Decoder, Encoder, Seen, placed, sinusoid
-from viewfinder.users.captioner.settings import CaptionerModel, Looking, TransformerCaptioner
+from viewfinder.training.transformer_layers import Decoder, Encoder, KeysValues, add_positions, sinusoid_positions
+from viewfinder.users.captioner.settings import CaptionerModel, PictureReading, TransformerCaptioner
 
 MOMENTUM = 0.01
 """Of the batch norms of pictures, as published."""
@@ -37,11 +37,11 @@ JOINS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 """How the vectors of a shown picture and of a wanted one become one."""
 
 
-class Speech(ABC):
+class CaptionState(ABC):
     """Captions as far as they are said; what a network need not compute again for the next word."""
 
     @abstractmethod
-    def of(self, rows: Int[Tensor, " r"]) -> Speech:
+    def of(self, rows: Int[Tensor, " r"]) -> CaptionState:
         """The same of some pairs, each as often as it is named."""
 
 
@@ -51,7 +51,7 @@ class CaptionerNetwork(nn.Module, ABC):
     `attributes` is a frozen head, saved along; None where no attributes are read.
     """
 
-    def __init__(self, settings: Looking, raw_width: int, labels: int) -> None:
+    def __init__(self, settings: PictureReading, raw_width: int, labels: int) -> None:
         super().__init__()
         if settings.attributes and not labels:
             raise BadInput(f"{settings.attributes} attributes are to be read, but there are none: set attributes to 0")
@@ -82,7 +82,7 @@ class CaptionerNetwork(nn.Module, ABC):
         return self.attributes.top(raw_bg, self.attributes_read)
 
 
-class TransformerNetwork(CaptionerNetwork):
+class TransformerCaptionerNetwork(CaptionerNetwork):
     """The published captioner (Wu et al., Sec. 4.1): an encoder of pictures and attributes, a decoder of words.
 
     The two pictures become one token. Attributes are 8 more of each picture, all with positions (the published
@@ -108,7 +108,7 @@ class TransformerNetwork(CaptionerNetwork):
         self.words = nn.Embedding(vocabulary_size, width)
         self.out = nn.Linear(width, vocabulary_size)
         places = max(settings.most_words, 1 + 2 * self.attributes_read)
-        self.register_buffer("places", sinusoid(places, width), persistent=False)
+        self.register_buffer("places", sinusoid_positions(places, width), persistent=False)
 
     def see(self, shown_bg: Float[Tensor, "b g"], wanted_bg: Float[Tensor, "b g"]) -> Memory:
         """One tensor, the encoded tokens (b l w)."""
@@ -121,17 +121,17 @@ class TransformerNetwork(CaptionerNetwork):
             tokens_blw = self._placed(tokens_blw, 0)
         return (self.encoder(tokens_blw),)
 
-    def begin(self, memory: Memory) -> TransformerSpeech:
+    def begin(self, memory: Memory) -> TransformerCaptionState:
         """Nothing said; keys and values of what is read, which are those of every word."""
-        return TransformerSpeech(self.decoder.seen(memory[0]))
+        return TransformerCaptionState(self.decoder.seen(memory[0]))
 
     def step(
-        self, speech: TransformerSpeech, words_bt: Int[Tensor, "b t"]
-    ) -> tuple[Float[Tensor, "b t v"], TransformerSpeech]:
+        self, speech: TransformerCaptionState, words_bt: Int[Tensor, "b t"]
+    ) -> tuple[Float[Tensor, "b t v"], TransformerCaptionState]:
         """Words after those that were said, of which only keys and values are needed."""
         words_btw = self._placed(self.words(words_bt), speech.length)
         read_btw, said = self.decoder.step(words_btw, speech.memory, speech.said)
-        return self.out(read_btw), TransformerSpeech(speech.memory, said)
+        return self.out(read_btw), TransformerCaptionState(speech.memory, said)
 
     def _attribute_tokens(
         self, shown_bg: Float[Tensor, "b g"], wanted_bg: Float[Tensor, "b g"]
@@ -147,25 +147,25 @@ class TransformerNetwork(CaptionerNetwork):
 
     def _placed(self, tokens_blw: Float[Tensor, "b l w"], first: int) -> Float[Tensor, "b l w"]:
         places_lw = self.get_buffer("places")[first : first + tokens_blw.shape[1]]
-        return dropout(placed(tokens_blw, places_lw), self.share, self.training)
+        return dropout(add_positions(tokens_blw, places_lw), self.share, self.training)
 
 
 @dataclass(frozen=True, eq=False)
-class TransformerSpeech(Speech):
+class TransformerCaptionState(CaptionState):
     """Keys and values, an entry a layer: of what was read of the pictures, and of the words said so far, if any."""
 
-    memory: tuple[Seen, ...]
-    said: tuple[Seen, ...] | None = None
+    memory: tuple[KeysValues, ...]
+    said: tuple[KeysValues, ...] | None = None
 
     @property
     def length(self) -> int:
         """How many words are said, <start> counted."""
         return self.said[0].keys_bnlv.shape[2] if self.said else 0
 
-    def of(self, rows: Int[Tensor, " r"]) -> TransformerSpeech:
+    def of(self, rows: Int[Tensor, " r"]) -> TransformerCaptionState:
         """See `Speech`."""
         said = None if self.said is None else tuple(seen.of(rows) for seen in self.said)
-        return TransformerSpeech(tuple(seen.of(rows) for seen in self.memory), said)
+        return TransformerCaptionState(tuple(seen.of(rows) for seen in self.memory), said)
 
 
 def make_captioner(model: CaptionerModel, raw_width: int, vocabulary_size: int, labels: int) -> CaptionerNetwork:
@@ -181,7 +181,7 @@ def make_captioner(model: CaptionerModel, raw_width: int, vocabulary_size: int, 
         BadInput: the model reads attributes, but there are no labels.
     """
     if isinstance(model, TransformerCaptioner):
-        return TransformerNetwork(model, raw_width, vocabulary_size, labels)
-    from viewfinder.users.captioner.recurrent import RecurrentNetwork  # which is built on this module
+        return TransformerCaptionerNetwork(model, raw_width, vocabulary_size, labels)
+    from viewfinder.users.captioner.recurrent import RecurrentCaptionerNetwork  # which is built on this module
 
-    return RecurrentNetwork(model, raw_width, vocabulary_size, labels)
+    return RecurrentCaptionerNetwork(model, raw_width, vocabulary_size, labels)

@@ -14,12 +14,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout, relu
 
-from viewfinder.users.captioner.network import CaptionerNetwork, Memory, Speech
+from viewfinder.users.captioner.network import CaptionerNetwork, CaptionState, Memory
 from viewfinder.users.captioner.settings import RecurrentCaptioner
 
 
 @dataclass(frozen=True, eq=False)
-class RecurrentSpeech(Speech):
+class RecurrentCaptionState(CaptionState):
     """What is attended to, with its keys, and the state of the LSTM."""
 
     memory_blw: Float[Tensor, "b l w"]
@@ -27,12 +27,14 @@ class RecurrentSpeech(Speech):
     hidden_bw: Float[Tensor, "b w"]
     cell_bw: Float[Tensor, "b w"]
 
-    def of(self, rows: Int[Tensor, " r"]) -> RecurrentSpeech:
+    def of(self, rows: Int[Tensor, " r"]) -> RecurrentCaptionState:
         """See `Speech`."""
-        return RecurrentSpeech(self.memory_blw[rows], self.keys_blw[rows], self.hidden_bw[rows], self.cell_bw[rows])
+        return RecurrentCaptionState(
+            self.memory_blw[rows], self.keys_blw[rows], self.hidden_bw[rows], self.cell_bw[rows]
+        )
 
 
-class RecurrentNetwork(CaptionerNetwork):
+class RecurrentCaptionerNetwork(CaptionerNetwork):
     """Show, attend and tell (Xu et al., ICML 2015) over a pair of pictures."""
 
     def __init__(self, settings: RecurrentCaptioner, raw_width: int, vocabulary_size: int, labels: int) -> None:
@@ -59,15 +61,15 @@ class RecurrentNetwork(CaptionerNetwork):
             tokens.append(self.wanted_attributes(self.top_attributes(wanted_bg)))
         return (torch.cat(tokens, dim=1),)
 
-    def begin(self, memory: Memory) -> RecurrentSpeech:
+    def begin(self, memory: Memory) -> RecurrentCaptionState:
         """The state that the mean of the tokens makes."""
         [memory_blw] = memory
         hidden_bw, cell_bw = self.first(memory_blw.mean(dim=1)).tanh().chunk(2, dim=1)
-        return RecurrentSpeech(memory_blw, self.key(memory_blw), hidden_bw, cell_bw)
+        return RecurrentCaptionState(memory_blw, self.key(memory_blw), hidden_bw, cell_bw)
 
     def step(
-        self, speech: RecurrentSpeech, words_bt: Int[Tensor, "b t"]
-    ) -> tuple[Float[Tensor, "b t v"], RecurrentSpeech]:
+        self, speech: RecurrentCaptionState, words_bt: Int[Tensor, "b t"]
+    ) -> tuple[Float[Tensor, "b t v"], RecurrentCaptionState]:
         """A word after the other: each attends with the state before it."""
         hidden_bw, cell_bw = speech.hidden_bw, speech.cell_bw
         states: list[Tensor] = []
@@ -76,9 +78,9 @@ class RecurrentNetwork(CaptionerNetwork):
             hidden_bw, cell_bw = self.cell(torch.cat([word_bw, attended_bw], dim=1), (hidden_bw, cell_bw))
             states.append(hidden_bw)
         logits_btv = self.out(self._dropped(torch.stack(states, dim=1)))
-        return logits_btv, RecurrentSpeech(speech.memory_blw, speech.keys_blw, hidden_bw, cell_bw)
+        return logits_btv, RecurrentCaptionState(speech.memory_blw, speech.keys_blw, hidden_bw, cell_bw)
 
-    def _attended(self, speech: RecurrentSpeech, hidden_bw: Float[Tensor, "b w"]) -> Float[Tensor, "b w"]:
+    def _attended(self, speech: RecurrentCaptionState, hidden_bw: Float[Tensor, "b w"]) -> Float[Tensor, "b w"]:
         weights_bl1 = self.weigh((speech.keys_blw + self.ask(hidden_bw)[:, None]).tanh()).softmax(dim=1)
         attended_bw: Tensor = (weights_bl1 * speech.memory_blw).sum(dim=1)
         return attended_bw

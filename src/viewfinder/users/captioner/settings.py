@@ -9,7 +9,7 @@ from viewfinder.errors import BadInput
 
 
 @dataclass(frozen=True, kw_only=True)
-class Looking:
+class PictureReading:
     """What all captioners read of the two pictures.
 
     Attributes:
@@ -33,7 +33,7 @@ class Looking:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransformerCaptioner(Looking):
+class TransformerCaptioner(PictureReading):
     """The encoder-decoder; every default is the published simulator's.
 
     Attributes:
@@ -58,7 +58,7 @@ class TransformerCaptioner(Looking):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecurrentCaptioner(Looking):
+class RecurrentCaptioner(PictureReading):
     """The captioner of Guo et al. (2018): an LSTM that attends to [target; target - shown]; most_words is 16 there.
 
     Attributes:

@@ -16,9 +16,8 @@ from viewfinder.encoders import load_encoder
 from viewfinder.encoders.features import features
 from viewfinder.errors import BadInput
 from viewfinder.users.captioner.captioner import DECODINGS, Captioner
-from viewfinder.users.describer import SentenceDescriber, Sentences, caption_sentences
-from viewfinder.users.manners import SpeakingStyle
-from viewfinder.users.person import Person
+from viewfinder.users.descriptions import SentenceDescriber, Sentences, caption_sentences
+from viewfinder.users.person import Person, SpeakingStyle
 
 NAME = "captioner"
 

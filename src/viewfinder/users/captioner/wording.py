@@ -9,7 +9,7 @@ _JOINED_TO_LAST = re.compile(r" (?=(?:n't|'(?:s|m|d|re|ve|ll)?|[.,!?;:%)\]])(?: 
 _JOINED_TO_NEXT = re.compile(r"(?<=[(\[$#]) ")
 
 
-def sentence(words: Sequence[str]) -> str:
+def join_words(words: Sequence[str]) -> str:
     """The text that is cut into these words (see `data.fashion_iq.words_of`), as far as that can be told.
 
     >>> sentence("does n't have a v-neck , and is the girl 's".split())

@@ -15,7 +15,7 @@ Sheet = Float[np.ndarray, "rows columns"]
 
 
 @cache
-def weave(fabric: str, side: int) -> Image.Image:
+def fabric_sheet(fabric: str, side: int) -> Image.Image:
     """The sheet of a fabric or finish, RGB; 128 changes nothing, and is everywhere on what has no surface."""
     rows, columns = np.mgrid[0:side, 0:side].astype(np.float64)
     sheet = SURFACES[fabric](rows, columns, side) if fabric in SURFACES else np.full((side, side), 0.5)

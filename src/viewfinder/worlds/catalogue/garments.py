@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from PIL import Image, ImageChops
 
 from viewfinder.worlds.brush import RGB, Brush, Cloth, Number, Point, edge_of, mix
-from viewfinder.worlds.catalogue.fabrics import weave
+from viewfinder.worlds.catalogue.fabrics import fabric_sheet
 from viewfinder.worlds.catalogue.items import Item
 from viewfinder.worlds.kinds import COLOURS
 from viewfinder.worlds.parts import BLACK, CREAM, STEEL, WHITE, WOOD, at
@@ -43,7 +43,7 @@ def draw_item(item: Item) -> Image.Image:
 def _clad(b: Brush, fabric: str) -> None:
     """Lay the surface of a fabric over all that is drawn so far."""
     alpha = b.image.getchannel("A")
-    shaded = ImageChops.add(b.image.convert("RGB"), weave(fabric, b.image.width), offset=-128)
+    shaded = ImageChops.add(b.image.convert("RGB"), fabric_sheet(fabric, b.image.width), offset=-128)
     shaded.putalpha(alpha)
     b.image.paste(shaded)
 

@@ -94,13 +94,13 @@ def attribute_numbers(items: Iterable[Item]) -> dict[str, int]:
     return {word: number for number, word in enumerate(sorted(words))}
 
 
-def truth_of(item: Item) -> PictureTruth:
+def item_truth(item: Item) -> PictureTruth:
     """An article as a line of truth.jsonl: words by type and by facet."""
     by_type = dict(zip(TYPES, attribute_lists(item)[1:], strict=True))
     return PictureTruth(image=item.image, title=item.title, category=item.kind, attributes={**by_type, **item.by_facet})
 
 
-def busiest_kinds(items: Sequence[Item], count: int) -> tuple[str, ...]:
+def largest_kinds(items: Sequence[Item], count: int) -> tuple[str, ...]:
     """The kinds of article with the most pictures, ties in alphabetical order."""
     kinds: dict[str, int] = {}
     for item in items:

@@ -20,7 +20,7 @@ _DETAIL_SHARE = 0.4
 
 
 @dataclass(frozen=True)
-class Range:
+class ItemRange:
     """A kind of article: where a shop files it, how often it is made, and how it can look."""
 
     family: str
@@ -32,8 +32,8 @@ class Range:
 
 _LOOKS = {"colour": tuple(COLOURS), "pattern": PATTERNS}
 
-RANGES: dict[str, Range] = {
-    "Shirts": Range(
+RANGES: dict[str, ItemRange] = {
+    "Shirts": ItemRange(
         "Topwear",
         "Apparel",
         4,
@@ -46,7 +46,7 @@ RANGES: dict[str, Range] = {
         },
         ("buttons", "chest pocket"),
     ),
-    "Dresses": Range(
+    "Dresses": ItemRange(
         "Dress",
         "Apparel",
         4,
@@ -60,7 +60,7 @@ RANGES: dict[str, Range] = {
         },
         ("belt", "ruffled hem"),
     ),
-    "Trousers": Range(
+    "Trousers": ItemRange(
         "Bottomwear",
         "Apparel",
         3,
@@ -72,7 +72,7 @@ RANGES: dict[str, Range] = {
         },
         ("belt", "cargo pockets", "drawstring"),
     ),
-    "Shoes": Range(
+    "Shoes": ItemRange(
         "Shoes",
         "Footwear",
         2,
@@ -85,7 +85,7 @@ RANGES: dict[str, Range] = {
         },
         ("pompom", "contrasting toe cap"),
     ),
-    "Bags": Range(
+    "Bags": ItemRange(
         "Bags",
         "Accessories",
         2,
@@ -97,7 +97,7 @@ RANGES: dict[str, Range] = {
         },
         ("outside pocket", "tassel", "zip"),
     ),
-    "Mugs": Range(
+    "Mugs": ItemRange(
         "Tableware",
         "Home",
         1,

@@ -19,7 +19,7 @@ from viewfinder.worlds.catalogue.statements import tell_apart
 BLOCK = 256
 
 
-def references(
+def find_references(
     items: Sequence[Item], *, most: int, rng: random.Random, fits: Callable[[Item, Item], bool] = tell_apart
 ) -> dict[str, tuple[Item, ...]]:
     """For every article the `most` best references, best first, by the article's key.
@@ -30,7 +30,7 @@ def references(
     shuffled = list(items)
     rng.shuffle(shuffled)
     found: dict[str, tuple[Item, ...]] = {}
-    for target, scores_n in zip(shuffled, alikeness([item.title for item in shuffled]), strict=True):
+    for target, scores_n in zip(shuffled, title_similarities([item.title for item in shuffled]), strict=True):
         found[target.key] = tuple(_best(target, shuffled, scores_n, most, fits))
     return {item.key: found[item.key] for item in items}
 
@@ -51,7 +51,7 @@ def _best(
             yield reference
 
 
-def alikeness(titles: Sequence[str]) -> Iterator[Float[np.ndarray, " n"]]:
+def title_similarities(titles: Sequence[str]) -> Iterator[Float[np.ndarray, " n"]]:
     """For every title, its sum of TF-IDF weights on the words it shares with each title, a block at a time."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 

@@ -22,7 +22,7 @@ Thing = TypeVar("Thing")
 Text = tuple[str, tuple[int, int, int]]
 
 
-def preview(
+def catalogue_sheet(
     out: Path,
     items: Sequence[Item],
     pairs: Sequence[tuple[Item, Item, tuple[str, ...]]],

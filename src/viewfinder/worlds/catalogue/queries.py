@@ -15,12 +15,18 @@ import numpy as np
 
 from viewfinder.data.cirr import CirrPair
 from viewfinder.worlds.catalogue.items import Item
-from viewfinder.worlds.catalogue.pairs import alikeness
-from viewfinder.worlds.catalogue.relative import written
-from viewfinder.worlds.catalogue.statements import Statement, compared, direct, excludes, shared
+from viewfinder.worlds.catalogue.pairs import title_similarities
+from viewfinder.worlds.catalogue.relative import join_statements
+from viewfinder.worlds.catalogue.statements import (
+    Statement,
+    comparison_statements,
+    direct_statements,
+    excludes_word,
+    shared_statements,
+)
 from viewfinder.worlds.catalogue.vocabulary import FACETS
 
-SET = 6
+SET_SIZE = 6
 """Articles of a set."""
 
 PER_SET = 4
@@ -62,14 +68,16 @@ def image_sets(items: Sequence[Item], rng: random.Random) -> Iterator[tuple[Item
     rng.shuffle(order)
     looks = [_looks_of(item) for item in order]
     left = np.ones(len(order), bool)
-    for at, scores_n in enumerate(alikeness([" ".join((item.title, *looks[i])) for i, item in enumerate(order)])):
+    for at, scores_n in enumerate(
+        title_similarities([" ".join((item.title, *looks[i])) for i, item in enumerate(order)])
+    ):
         if not left[at]:
             continue
         chosen: dict[frozenset[str], int] = {frozenset(looks[at]): at}
         for row in np.argsort(-scores_n, kind="stable").tolist():
-            if left[row] and order[row].family == order[at].family and len(chosen) < SET:
+            if left[row] and order[row].family == order[at].family and len(chosen) < SET_SIZE:
                 chosen.setdefault(frozenset(looks[row]), row)
-        if len(chosen) == SET:
+        if len(chosen) == SET_SIZE:
             left[list(chosen.values())] = False
             yield tuple(order[row] for row in chosen.values())
 
@@ -85,24 +93,26 @@ def _queries(members: Sequence[Item], rng: random.Random) -> Iterator[tuple[Item
     told = []
     for reference, target in pairs:
         others = [member for member in members if member not in (reference, target)]
-        said, doubtful = telling(target, reference, others)
+        said, doubtful = choose_statements(target, reference, others)
         if said and doubtful <= MOST_DOUBTFUL:
             told.append((doubtful, reference, target, said))
     wanted: set[str] = set()
     for _, reference, target, said in sorted(told, key=lambda one: one[0]):
         if len(wanted) < PER_SET and target.key not in wanted:
             wanted.add(target.key)
-            same = [one for one in shared(target, reference) if one.seen and one.facet != "kind"]
+            same = [one for one in shared_statements(target, reference) if one.seen and one.facet != "kind"]
             also = [rng.choice(same)] if same and rng.random() < KEPT else []
-            yield reference, target, written([*said, *also], rng)
+            yield reference, target, join_statements([*said, *also], rng)
 
 
-def telling(target: Item, reference: Item, others: Sequence[Item]) -> tuple[list[Statement], int]:
+def choose_statements(target: Item, reference: Item, others: Sequence[Item]) -> tuple[list[Statement], int]:
     """What to say of the target: the statements that rule out most others, and how many of these are left in doubt.
 
     The first one rules out the reference; there is none where nothing that a picture shows does.
     """
-    known = [one for one in (*direct(target, reference), *compared(target, reference)) if one.seen]
+    known = [
+        one for one in (*direct_statements(target, reference), *comparison_statements(target, reference)) if one.seen
+    ]
     ruled = {one: {other.key for other in others if rules_out(one, other, reference)} for one in known}
     left = {other.key for other in others}
     said: list[Statement] = []
@@ -119,10 +129,10 @@ def rules_out(statement: Statement, other: Item, reference: Item) -> bool:
     """Whether another article is known not to fit what is said of the target, seen from the reference."""
     if statement.semantics == "comparison":
         return (statement.facet, statement.word) not in _places(other, reference)
-    return excludes(other, statement.facet, statement.word)
+    return excludes_word(other, statement.facet, statement.word)
 
 
 @lru_cache(maxsize=64)
 def _places(other: Item, reference: Item) -> frozenset[tuple[str, str]]:
     """How one compares with the other; those of a set are asked for many times."""
-    return frozenset((one.facet, one.word) for one in compared(other, reference))
+    return frozenset((one.facet, one.word) for one in comparison_statements(other, reference))

@@ -14,7 +14,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from viewfinder.worlds.catalogue.items import Item
-from viewfinder.worlds.catalogue.statements import Statement, compared, direct, negations, shared
+from viewfinder.worlds.catalogue.statements import (
+    Statement,
+    comparison_statements,
+    direct_statements,
+    negation_statements,
+    shared_statements,
+)
 
 SHARES = {
     "direct, single": 0.185,
@@ -30,14 +36,14 @@ _DENIAL = re.compile(r"\b(?:no|not)\b")
 
 
 @dataclass
-class Tally:
+class CaptionTally:
     """How many captions of each kind there are so far; it decides which kind is due."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     negated: int = 0
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(self.kinds + other.kinds, self.negated + other.negated)
+    def __add__(self, other: CaptionTally) -> CaptionTally:
+        return CaptionTally(self.kinds + other.kinds, self.negated + other.negated)
 
     @property
     def captions(self) -> int:
@@ -80,7 +86,7 @@ class _Material:
         return [kind for kind, there in kinds.items() if there]
 
 
-def relative_captions(target: Item, reference: Item, tally: Tally, rng: random.Random) -> tuple[str, ...]:
+def relative_captions(target: Item, reference: Item, tally: CaptionTally, rng: random.Random) -> tuple[str, ...]:
     """Two different captions, each true of the target and at least one part of it not of the reference.
 
     They are counted in the tally. The second says other things than the first, as far as there are others.
@@ -97,7 +103,7 @@ def relative_captions(target: Item, reference: Item, tally: Tally, rng: random.R
             raise ValueError(f"nothing is known that tells {target.key} from {reference.key}")
         kind = tally.due(possible)
         statements = _chosen(kind, material, tally)
-        while (caption := written(statements, rng)) in said:
+        while (caption := join_statements(statements, rng)) in said:
             kind = rng.choice(possible)
             statements = _chosen(kind, material, tally)
         said[caption] = statements
@@ -114,15 +120,17 @@ def _material(target: Item, reference: Item, told: Sequence[Statement], rng: ran
         rng.shuffle(shuffled)
         return sorted(shuffled, key=lambda s: (not s.tells_apart, s.semantics == "shared", s in told, not s.seen))
 
-    same = (statement for statement in shared(target, reference) if statement.seen and statement.facet != "kind")
+    same = (
+        statement for statement in shared_statements(target, reference) if statement.seen and statement.facet != "kind"
+    )
     return _Material(
-        direct=in_order([*direct(target, reference), *same]),
-        compared=in_order(compared(target, reference)),
-        denied=in_order(negations(target, reference)),
+        direct=in_order([*direct_statements(target, reference), *same]),
+        compared=in_order(comparison_statements(target, reference)),
+        denied=in_order(negation_statements(target, reference)),
     )
 
 
-def _chosen(kind: str, material: _Material, tally: Tally) -> list[Statement]:
+def _chosen(kind: str, material: _Material, tally: CaptionTally) -> list[Statement]:
     """The statements of a caption of this kind; a negation takes the place of a direct one where one is due."""
     says, _, number = kind.partition(", ")
     directly = material.direct
@@ -139,7 +147,7 @@ def _apart(first: list[Statement], others: list[Statement]) -> list[Statement]:
     return [*first, *sorted(others, key=lambda statement: statement.facet == first[0].facet)]
 
 
-def written(statements: Sequence[Statement], rng: random.Random) -> str:
+def join_statements(statements: Sequence[Statement], rng: random.Random) -> str:
     """One or two statements as a caption: joined, sometimes with ellipsis ("red with a collar")."""
     phrases = [statement.say(rng) for statement in statements]
     rng.shuffle(phrases)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from viewfinder.data.mt_fashion_iq import Reference, Session
 from viewfinder.worlds.catalogue.items import Item
-from viewfinder.worlds.catalogue.relative import Tally, relative_captions
+from viewfinder.worlds.catalogue.relative import CaptionTally, relative_captions
 
 TURNS = {2: 0.75, 3: 0.19, 4: 0.06}
 """How many sessions have how many turns, about as in the published set (2.3 on average)."""
@@ -18,8 +18,8 @@ CHOICES = 8
 """How many references of an article are considered, so that a path need not end where two are each other's best."""
 
 
-def session(
-    target: Item, references: Mapping[str, tuple[Item, ...]], tally: Tally, rng: random.Random
+def make_session(
+    target: Item, references: Mapping[str, tuple[Item, ...]], tally: CaptionTally, rng: random.Random
 ) -> Session | None:
     """A session that ends at `target`, walked backwards from it; None where there are no two turns.
 

@@ -59,18 +59,18 @@ def tell_apart(target: Item, reference: Item) -> bool:
 
 
 def _statements(target: Item, reference: Item) -> Iterator[Statement]:
-    yield from direct(target, reference)
-    yield from compared(target, reference)
+    yield from direct_statements(target, reference)
+    yield from comparison_statements(target, reference)
 
 
-def direct(target: Item, reference: Item) -> Iterator[Statement]:
+def direct_statements(target: Item, reference: Item) -> Iterator[Statement]:
     """Words of the target that the reference is not known to have."""
     for facet, word in target.words:
         if FACETS[facet].said and not _fits(reference, facet, word):
-            yield Statement("direct", facet, word, phrases_of(facet, word), excludes(reference, facet, word))
+            yield Statement("direct", facet, word, phrases_of(facet, word), excludes_word(reference, facet, word))
 
 
-def shared(target: Item, reference: Item) -> Iterator[Statement]:
+def shared_statements(target: Item, reference: Item) -> Iterator[Statement]:
     """Words that both are known to have, said as what stays."""
     for facet, word in target.words:
         if FACETS[facet].said and (facet, word) in reference.known:
@@ -79,14 +79,14 @@ def shared(target: Item, reference: Item) -> Iterator[Statement]:
             yield Statement("shared", facet, word, phrases, tells_apart=False)
 
 
-def negations(target: Item, reference: Item) -> Iterator[Statement]:
+def negation_statements(target: Item, reference: Item) -> Iterator[Statement]:
     """Words of the reference that the target is known not to have."""
     for facet, word in reference.words:
-        if facet != "kind" and FACETS[facet].said and excludes(target, facet, word):
+        if facet != "kind" and FACETS[facet].said and excludes_word(target, facet, word):
             yield Statement("negation", facet, word, denials_of(facet, word), tells_apart=True)
 
 
-def compared(target: Item, reference: Item) -> Iterator[Statement]:
+def comparison_statements(target: Item, reference: Item) -> Iterator[Statement]:
     """How the target compares with the reference, in every order in which both have a place."""
     for order in COMPARISONS:
         if order.alike and _differ(order.alike, target, reference):
@@ -116,7 +116,7 @@ def _fits(item: Item, facet: str, word: str) -> bool:
     return any(set(word.split()) <= set(known.split()) for known in item.by_facet.get(facet, ()))
 
 
-def excludes(item: Item, facet: str, word: str) -> bool:
+def excludes_word(item: Item, facet: str, word: str) -> bool:
     """Whether the article is known not to fit a word.
 
     It is where `lacks` says so, or where another word of a facet is known of which articles have only one; a
@@ -145,7 +145,7 @@ def denials_of(facet: str, word: str) -> tuple[str, ...]:
     form = _form(facet, word)
     if form in {"has", "shaped"}:
         thing = word if form == "has" else f"{word} shape"
-        return (f"has no {thing}", f"does not have {a(thing)}")
+        return (f"has no {thing}", f"does not have {indefinite(thing)}")
     return (_PHRASES[form](word)[0].replace("is ", "is not ", 1),)
 
 
@@ -153,7 +153,7 @@ def _form(facet: str, word: str) -> Form:
     return FORMS.get((facet, word), FACETS[facet].form)
 
 
-def a(noun: str) -> str:
+def indefinite(noun: str) -> str:
     """A noun with its article; plurals have none.
 
     >>> a("collar"), a("long sleeves"), a("orange dress")
@@ -169,10 +169,15 @@ def is_plural(noun: str) -> bool:
 
 _PHRASES: dict[Form, Callable[[str], tuple[str, ...]]] = {
     "is": lambda word: (f"is {word}",),
-    "coloured": lambda word: (f"is {word}", f"is {word}", f"is {word} in colour", f"has {a(f'{word} colour')}"),
-    "has": lambda word: (f"has {a(word)}",),
+    "coloured": lambda word: (
+        f"is {word}",
+        f"is {word}",
+        f"is {word} in colour",
+        f"has {indefinite(f'{word} colour')}",
+    ),
+    "has": lambda word: (f"has {indefinite(word)}",),
     "made": lambda word: (f"is made of {word}", f"is {word}"),
-    "shaped": lambda word: (f"has {a(f'{word} shape')}",),
+    "shaped": lambda word: (f"has {indefinite(f'{word} shape')}",),
     "for": lambda word: (f"is for {word}", f"is made for {word}"),
-    "kind": lambda word: (f"is a pair of {word}" if is_plural(word) else f"is {a(word)}",),
+    "kind": lambda word: (f"is a pair of {word}" if is_plural(word) else f"is {indefinite(word)}",),
 }

@@ -17,9 +17,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from viewfinder.data.fashionmt import ORDINALS, Transaction
-from viewfinder.worlds.catalogue.captions import captions
+from viewfinder.worlds.catalogue.captions import caption_item
 from viewfinder.worlds.catalogue.items import Item, Word
-from viewfinder.worlds.catalogue.statements import Statement, compared, direct, negations, shared, tell_apart
+from viewfinder.worlds.catalogue.statements import (
+    Statement,
+    comparison_statements,
+    direct_statements,
+    negation_statements,
+    shared_statements,
+    tell_apart,
+)
 from viewfinder.worlds.catalogue.vocabulary import FACETS, FORMS
 
 Setting = Literal["rollback", "combination"]
@@ -46,7 +53,7 @@ _NOT_KEPT = frozenset({"kind", "audience", "season", "sport"})
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptAttribute:
     """An attribute that the wanted article shares with the one at `place` of the chain; `named`: said with its word."""
 
     place: int
@@ -66,7 +73,7 @@ class Chain:
     items: tuple[Item, Item, Item, Item]
     setting: Setting
     back: int = 2
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[KeptAttribute, ...] = ()
 
     def operations(self) -> dict[str, Any]:
         """What the last turn does, in a form for programs."""
@@ -106,7 +113,7 @@ def make_transactions(
                 yield found
 
 
-def in_chains(items: Iterable[Item]) -> int:
+def count_in_chains(items: Iterable[Item]) -> int:
     """How many articles have enough others in their subcategory to make a chain."""
     return sum(len(group) for group in _groups(items).values())
 
@@ -122,16 +129,18 @@ def _found(
     reference: Item, group: Sequence[Item], setting: Setting, common: Mapping[Word, int], rng: random.Random
 ) -> tuple[Chain, Transaction] | None:
     for _ in range(_TRIES):
-        draw = rollback if setting == "rollback" else combination
+        draw = draw_rollback_chain if setting == "rollback" else draw_combination_chain
         chain = draw(reference, group, common, rng)
         if chain is not None:
-            transaction = told(chain, rng)
+            transaction = write_transaction(chain, rng)
             if transaction is not None:
                 return chain, transaction
     return None
 
 
-def rollback(reference: Item, group: Sequence[Item], common: Mapping[Word, int], rng: random.Random) -> Chain | None:
+def draw_rollback_chain(
+    reference: Item, group: Sequence[Item], common: Mapping[Word, int], rng: random.Random
+) -> Chain | None:
     """A chain at random whose wanted article is described from the FIRST or the SECOND; None if the draw failed."""
     drawn = _others(reference, group, rng)
     if drawn is None:
@@ -144,7 +153,9 @@ def rollback(reference: Item, group: Sequence[Item], common: Mapping[Word, int],
     return Chain(items, "rollback", back=back)
 
 
-def combination(reference: Item, group: Sequence[Item], common: Mapping[Word, int], rng: random.Random) -> Chain | None:
+def draw_combination_chain(
+    reference: Item, group: Sequence[Item], common: Mapping[Word, int], rng: random.Random
+) -> Chain | None:
     """A chain whose wanted article shares an attribute with the FIRST and another with the SECOND; None if none.
 
     The latest picture lacks one of the two, so that one must look back; of several draws that is taken in which it
@@ -196,22 +207,26 @@ def _kept_words(
     return min(pairs, key=lambda pair: (merit(pair[0])[:2], merit(pair[1])[:2]), default=None)
 
 
-def _kept(place: int, word: Word, origin: Item, wanted: Item, rng: random.Random) -> Kept:
+def _kept(place: int, word: Word, origin: Item, wanted: Item, rng: random.Random) -> KeptAttribute:
     """Without its word an attribute can be kept only where the two agree in all of its facet."""
     facet = word[0]
     whole = facet != "detail" and origin.by_facet[facet] == wanted.by_facet[facet]
-    return Kept(place, word, named=not whole or rng.random() < NAMED)
+    return KeptAttribute(place, word, named=not whole or rng.random() < NAMED)
 
 
-def told(chain: Chain, rng: random.Random) -> Transaction | None:
+def write_transaction(chain: Chain, rng: random.Random) -> Transaction | None:
     """The words of a chain; None if there are not three things to say of every change."""
     first, second, latest, wanted = chain.items
     origin = chain.items[chain.back]
     quiet = frozenset(kept.word[0] for kept in chain.kept)
-    said = [clauses(second, first, rng), clauses(latest, second, rng), clauses(wanted, origin, rng, but=quiet)]
+    said = [
+        choose_clauses(second, first, rng),
+        choose_clauses(latest, second, rng),
+        choose_clauses(wanted, origin, rng, but=quiet),
+    ]
     if any(len(of_turn) < CLAUSES for of_turn in said):
         return None
-    modifications = [numbered(of_turn) for of_turn in said]
+    modifications = [number_clauses(of_turn) for of_turn in said]
     if chain.setting == "rollback":
         modifications[-1] = f"{rng.choice(PREFERENCES).format(ORDINALS[chain.back])} {modifications[-1]}"
     else:
@@ -220,18 +235,25 @@ def told(chain: Chain, rng: random.Random) -> Transaction | None:
         reference=f"images/{first.image}",
         targets=tuple(f"images/{item.image}" for item in chain.items[1:]),
         modifications=tuple(modifications),
-        captions=tuple(captions(item)[1] for item in chain.items),
+        captions=tuple(caption_item(item)[1] for item in chain.items),
     )
 
 
-def clauses(target: Item, reference: Item, rng: random.Random, *, but: frozenset[str] = frozenset()) -> list[str]:
+def choose_clauses(
+    target: Item, reference: Item, rng: random.Random, *, but: frozenset[str] = frozenset()
+) -> list[str]:
     """Three things to say of the target, the first of which tells it from the reference, in chance order.
 
     What differs comes before what is only known of the target, and that before what both have; facets in `but`, which
     are spoken of elsewhere, come last of all. There are fewer than three where so little is known.
     """
-    denied = list(negations(target, reference)) if rng.random() < NEGATED else []
-    statements = [*denied[:1], *direct(target, reference), *compared(target, reference), *shared(target, reference)]
+    denied = list(negation_statements(target, reference)) if rng.random() < NEGATED else []
+    statements = [
+        *denied[:1],
+        *direct_statements(target, reference),
+        *comparison_statements(target, reference),
+        *shared_statements(target, reference),
+    ]
     rng.shuffle(statements)
     chosen: list[Statement] = []
     while statements and len(chosen) < CLAUSES:
@@ -250,7 +272,7 @@ def _order(statement: Statement, but: frozenset[str], about: set[str], *, first:
     return (apart, not statement.seen, spoken) if first else (spoken, both, apart, not statement.seen)
 
 
-def numbered(said: Sequence[str]) -> str:
+def number_clauses(said: Sequence[str]) -> str:
     """Clauses as FashionMT writes them.
 
     >>> numbered(["is red", "has a hood"])
@@ -259,7 +281,7 @@ def numbered(said: Sequence[str]) -> str:
     return " ".join(f"{number}. {clause}" for number, clause in enumerate(said, start=1))
 
 
-def keep_clause(kept: Sequence[Kept], rng: random.Random) -> str:
+def keep_clause(kept: Sequence[KeptAttribute], rng: random.Random) -> str:
     """ "keep the FIRST's long sleeves and the SECOND's colour" """
     first, second = (f"the {ORDINALS[k.place]}'s {k.say()}" for k in kept)
     return f"keep {first} and {rng.choice(('', 'keep '))}{second}"

@@ -38,18 +38,18 @@ from viewfinder.data.report import Dropped
 from viewfinder.data.splits import SPLITS, Split
 from viewfinder.data.truth import TRUTH_FILE, to_line
 from viewfinder.errors import BadInput
-from viewfinder.worlds.catalogue.captions import CAPTIONS, captions
+from viewfinder.worlds.catalogue.captions import CAPTIONS, caption_item
 from viewfinder.worlds.catalogue.garments import draw_item
-from viewfinder.worlds.catalogue.items import Item, attribute_lists, attribute_numbers, busiest_kinds, truth_of
+from viewfinder.worlds.catalogue.items import Item, attribute_lists, attribute_numbers, item_truth, largest_kinds
 from viewfinder.worlds.catalogue.looks import sample_item
-from viewfinder.worlds.catalogue.pairs import references
+from viewfinder.worlds.catalogue.pairs import find_references
 from viewfinder.worlds.catalogue.photos import COLUMNS, read_photos
-from viewfinder.worlds.catalogue.preview import preview
+from viewfinder.worlds.catalogue.preview import catalogue_sheet
 from viewfinder.worlds.catalogue.queries import cirr_pairs
-from viewfinder.worlds.catalogue.relative import Tally, relative_captions
-from viewfinder.worlds.catalogue.sessions import CHOICES, session
-from viewfinder.worlds.catalogue.transactions import SETTINGS, Chain, Setting, in_chains, make_transactions
-from viewfinder.worlds.folder import MOST_PICTURES, Progress, WorldReport, claimed
+from viewfinder.worlds.catalogue.relative import CaptionTally, relative_captions
+from viewfinder.worlds.catalogue.sessions import CHOICES, make_session
+from viewfinder.worlds.catalogue.transactions import SETTINGS, Chain, Setting, count_in_chains, make_transactions
+from viewfinder.worlds.folder import MOST_PICTURES, Progress, WorldReport, claim_folder
 
 KINDS = 3
 """Fashion IQ has three kinds of articles; here those with the most pictures."""
@@ -65,8 +65,8 @@ _SCHEMA, _VERSION = "viewfinder/world", 1
 class _Written:
     """What was written so far, as report.json has it."""
 
-    tally: Tally = field(default_factory=Tally)
-    further: Tally = field(default_factory=Tally)  # of pairs with another reference than the best
+    tally: CaptionTally = field(default_factory=CaptionTally)
+    further: CaptionTally = field(default_factory=CaptionTally)  # of pairs with another reference than the best
     pairs: dict[str, int] = field(default_factory=dict)
     sessions: dict[str, int] = field(default_factory=dict)
     turns: int = 0
@@ -119,7 +119,7 @@ def write_catalogue(
         raise BadInput(f"--pairs {pairs}: ask for 1 or more")
     made = {"schema": _SCHEMA, "version": _VERSION, "kind": "catalogue", "count": count, "seed": seed}
     made |= {"transactions": wanted, "sprites": source} | ({"pairs": pairs} if pairs > 1 else {})
-    with claimed(out, made, ("images",)):
+    with claim_folder(out, made, ("images",)):
         return _write_all(
             out, items, dropped, seed=seed, wanted=wanted, pairs=pairs, sprites=sprites, progress=progress
         )
@@ -159,7 +159,7 @@ def _write_all(
     for setting, share in zip(SETTINGS, (wanted - wanted // 2, wanted // 2), strict=True):
         _write_transactions(out, items, setting, share, seed, written)
     _write_queries(out, items, seed, written)
-    preview(out, items, written.shown, written.examples).save(out / "preview.png")
+    catalogue_sheet(out, items, written.shown, written.examples).save(out / "preview.png")
     write_json(out / "report.json", _account(items, dropped, written), indent=1)
     return WorldReport(
         out,
@@ -190,9 +190,9 @@ def _photo(source: Path, target: Path) -> None:
 
 def _write_tables(out: Path, items: Sequence[Item]) -> None:
     _write_csv(out / "products.csv", COLUMNS, ([cell for _, cell in item.row] for item in items))
-    said = ([item.image, caption] for item in items for caption in captions(item))
+    said = ([item.image, caption] for item in items for caption in caption_item(item))
     _write_csv(out / "captions.csv", ("image", "caption"), said)
-    truths = "".join(f"{to_line(truth_of(item))}\n" for item in items)
+    truths = "".join(f"{to_line(item_truth(item))}\n" for item in items)
     (out / TRUTH_FILE).write_text(truths, encoding="utf-8")
     write_json(out / "attribute2idx.json", attribute_numbers(items))
 
@@ -219,7 +219,7 @@ def _write_dialogues(out: Path, items: Sequence[Item], seed: int, pairs: int, wr
 
     For training there are `pairs` pairs a picture.
     """
-    kinds = busiest_kinds(items, KINDS)
+    kinds = largest_kinds(items, KINDS)
     for split in SPLITS:
         everything: list[Session] = []
         inside: list[Item] = []
@@ -239,7 +239,7 @@ def _write_kind(
     rng_further = random.Random(f"viewfinder/further pairs/{seed}/{kind}/{split}")
     name, keys = slug(kind), [item.key for item in shop]
     attributes = {item.key: attribute_lists(item) for item in shop}
-    likes = references(shop, most=max(CHOICES, most), rng=rng)
+    likes = find_references(shop, most=max(CHOICES, most), rng=rng)
     pairs: list[FashionPair] = []
     for item in shop:
         for reference in likes[item.key][:1]:
@@ -250,7 +250,7 @@ def _write_kind(
             said = relative_captions(item, reference, written.further, rng_further)
             pairs.append(FashionPair(item.key, reference.key, said))
     choices = {key: found[:CHOICES] for key, found in likes.items()}
-    talks = [talk for item in shop if (talk := session(item, choices, written.tally, rng)) is not None]
+    talks = [talk for item in shop if (talk := make_session(item, choices, written.tally, rng)) is not None]
     write_fashion_iq(out, name, split, pairs, keys, attributes)
     write_sessions(out, name, split, talks, keys, attributes)
     write_shuffled(out, name, split, shuffled(len(shop), seed))
@@ -265,7 +265,7 @@ def _write_transactions(
     """One source, its splits in proportion to their pictures; a chain never leaves its split."""
     gallery = [f"images/{item.image}" for item in items]
     inside = {split: [item for item in items if item.split == split] for split in SPLITS}
-    able = {split: in_chains(inside[split]) for split in SPLITS}
+    able = {split: count_in_chains(inside[split]) for split in SPLITS}
     left, rest = wanted, sum(able.values())
     for split in SPLITS:
         share = left * able[split] // max(1, rest)
