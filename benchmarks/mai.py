@@ -32,9 +32,9 @@ from safetensors.numpy import save_file
 from viewfinder.evaluation import read_run
 from viewfinder.evaluation.figures import values_st
 from viewfinder.evaluation.replay import RankTable
-from viewfinder.retrievers.mai.memory_forward import BEGIN, after, carried_bytes
+from viewfinder.retrievers.mai.memory_forward import NOTHING_CARRIED, carried_bytes, numpy_update_memory
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.training.presets import build
+from viewfinder.training.presets import build_settings
 from viewfinder.training.weights import read_weights
 
 HERE = Path(__file__).parent
@@ -375,14 +375,14 @@ def cost_of(row: Row, folders: Sequence[Path]) -> dict[str, Any]:
 def memory_of(file: Path) -> dict[str, Any]:
     """How large a network's memory is: its trained numbers in bytes, and what it carries as a talk goes on."""
     weights = read_weights(file)
-    settings = build(Model, weights.card.settings["model"])
-    carried, sizes, rng = BEGIN, [], np.random.default_rng(0)
+    settings = build_settings(Model, weights.card.settings["model"])
+    carried, sizes, rng = NOTHING_CARRIED, [], np.random.default_rng(0)
     for _ in range(10):
         count = settings.tokens
         if settings.memory == "concatenation":
             count += len(carried[0]) if carried else 0
         tokens_qh = rng.standard_normal((count, settings.width), dtype=np.float32)
-        carried = after(weights.arrays, settings, carried, tokens_qh)
+        carried = numpy_update_memory(weights.arrays, settings, carried, tokens_qh)
         sizes.append(carried_bytes(carried))
     own = sum(array.nbytes for name, array in weights.arrays.items() if name.startswith("memory."))
     return {"memory": {"carried bytes": {str(turn): sizes[turn - 1] for turn in (1, 3, 10)}, "weights bytes": own}}

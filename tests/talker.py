@@ -36,7 +36,7 @@ class Talker:
     needs: tuple[str, ...] = Composer.needs
     composer: Composer = field(default_factory=Composer)
 
-    def leaning_to(self, pictures: float) -> Talker:
+    def with_picture_bias(self, pictures: float) -> Talker:
         return replace(self, leaning=pictures)
 
     def begin(self) -> Heard:

@@ -125,7 +125,7 @@ class Seer:
     name: str = "seer"
     needs: tuple[str, ...] = ("global",)
 
-    def leaning_to(self, pictures: float) -> Seer:
+    def with_picture_bias(self, pictures: float) -> Seer:
         return replace(self, leaning=pictures)
 
     def begin(self) -> tuple[str, bool]:

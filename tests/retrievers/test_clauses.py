@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.clauses import Clauses, split
+from viewfinder.retrievers.clauses import Clauses, split_clauses
 
 WORDS = ["dog", "red", "no", "not", "without", "but", "and", "the", "a", "with", "on", ",", ".", "only", "any", "-"]
 
@@ -27,24 +27,24 @@ WORDS = ["dog", "red", "no", "not", "without", "but", "and", "the", "a", "with",
     ],
 )
 def test_a_negation_reaches_to_the_end_of_its_clause(text: str, wanted: str, unwanted: tuple[str, ...]) -> None:
-    assert split(text) == Clauses(wanted, unwanted)
+    assert split_clauses(text) == Clauses(wanted, unwanted)
 
 
 @pytest.mark.parametrize(
     "text", ["not only dogs", "no doubt a cat", "not sure what it was", "no matter which", "a knot", "notes on a table"]
 )
 def test_words_that_only_look_like_a_negation_are_left_alone(text: str) -> None:
-    assert split(text) == Clauses(text)
+    assert split_clauses(text) == Clauses(text)
 
 
 def test_capitals_do_not_hide_a_negation() -> None:
-    assert split("A dog WITHOUT a collar") == Clauses("A dog", ("collar",))
+    assert split_clauses("A dog WITHOUT a collar") == Clauses("A dog", ("collar",))
 
 
 @settings(deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join) | st.text(max_size=40))
 def test_any_text_splits_into_pieces_of_itself(text: str) -> None:
-    clauses = split(text)
+    clauses = split_clauses(text)
     assert all(piece.strip() and piece in text for piece in clauses.unwanted)
     assert set(clauses.wanted.split()) <= set(text.split()) | {word.strip(" ,;.") for word in text.split()}
     if not clauses.unwanted:
@@ -53,5 +53,5 @@ def test_any_text_splits_into_pieces_of_itself(text: str) -> None:
 
 def test_a_very_long_text_is_split_in_no_time() -> None:
     # 10,000 words; a pattern that backtracks badly would take minutes.
-    clauses = split("a dog and " * 5_000 + "no cat")
+    clauses = split_clauses("a dog and " * 5_000 + "no cat")
     assert clauses.unwanted == ("cat",)

@@ -12,7 +12,7 @@ import pytest
 
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.retrievers import RETRIEVERS
-from viewfinder.retrievers.trainers import TRAINERS, TrainPlan, train
+from viewfinder.retrievers.trainers import TRAINERS, TrainPlan, train_system
 from viewfinder.testing import ColourEncoder, tiny_pictures
 
 
@@ -33,12 +33,12 @@ def test_everything_that_can_be_trained_is_a_retriever_or_a_part_of_one() -> Non
 
 def test_an_unknown_system_is_refused_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="'composer'; there are: drilldown, hre"):
-        train(plan_of(tmp_path, system="composer"))
+        train_system(plan_of(tmp_path, system="composer"))
 
 
 def test_every_folder_of_data_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="other: no such folder"):
-        train(plan_of(tmp_path, tmp_path / "other", out=tmp_path / "out"))
+        train_system(plan_of(tmp_path, tmp_path / "other", out=tmp_path / "out"))
 
 
 def test_a_finished_stage_is_not_overwritten(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_finished_stage_is_not_overwritten(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "7.safetensors").write_bytes(b"")
     with pytest.raises(BadInput, match="holds a training already"):
-        train(plan_of(tmp_path, out=tmp_path / "out"))
+        train_system(plan_of(tmp_path, out=tmp_path / "out"))
 
 
 def test_vectors_lie_beside_the_data_unless_a_folder_is_named(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from viewfinder.errors import BadInput
 from viewfinder.training import shuffled
-from viewfinder.training.batches import groups, share_of
+from viewfinder.training.batches import group_batches, take_share
 
 
 def _rows(count: int, batch: int, epoch: int, seed: int = 3) -> list[list[int]]:
@@ -30,7 +30,7 @@ def test_a_batch_is_made_only_when_it_is_asked_for() -> None:
     made: list[int] = []
     batches = shuffled(40, 4, lambda rows: made.append(len(rows)), epoch=1, seed=3)
     assert len(batches) == 10 and not made
-    list(share_of(batches, rank=0, processes=1, done=8))
+    list(take_share(batches, rank=0, processes=1, done=8))
     assert made == [4, 4]
 
 
@@ -42,9 +42,9 @@ def test_too_few_rows_for_a_batch_are_refused() -> None:
 
 
 def test_two_processes_take_turns_and_the_odd_batch_is_left_out() -> None:
-    assert list(share_of("abcdefg", rank=0, processes=2, done=0)) == ["a", "c", "e"]
-    assert list(share_of("abcdefg", rank=1, processes=2, done=0)) == ["b", "d", "f"]
-    assert list(share_of("abcdefg", rank=1, processes=2, done=2)) == ["f"]
+    assert list(take_share("abcdefg", rank=0, processes=2, done=0)) == ["a", "c", "e"]
+    assert list(take_share("abcdefg", rank=1, processes=2, done=0)) == ["b", "d", "f"]
+    assert list(take_share("abcdefg", rank=1, processes=2, done=2)) == ["f"]
 
 
 @given(st.integers(0, 12), st.integers(1, 4), st.integers(0, 5))
@@ -53,10 +53,10 @@ def test_a_stream_is_shared_as_a_sequence_is(count: int, processes: int, done: i
         yield from range(count)
 
     for rank in range(processes):
-        expected = list(share_of(range(count), rank=rank, processes=processes, done=done))
-        assert list(share_of(stream(), rank=rank, processes=processes, done=done)) == expected
+        expected = list(take_share(range(count), rank=rank, processes=processes, done=done))
+        assert list(take_share(stream(), rank=rank, processes=processes, done=done)) == expected
 
 
 def test_groups_are_of_one_size_but_for_the_last() -> None:
-    assert list(groups(iter("abcde"), 2)) == [["a", "b"], ["c", "d"], ["e"]]
-    assert list(groups(iter([]), 2)) == []
+    assert list(group_batches(iter("abcde"), 2)) == [["a", "b"], ["c", "d"], ["e"]]
+    assert list(group_batches(iter([]), 2)) == []

@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from viewfinder.training import gather_with_gradient, processes, read_log
+from viewfinder.training import count_processes, gather_with_gradient, read_log
 
 SCRIPT = """
 import json, sys
@@ -22,7 +22,9 @@ from pathlib import Path
 import torch
 from torch import distributed, nn
 from torch.nn.functional import cross_entropy, dropout, normalize
-from viewfinder.training import Card, Job, Training, fit, gather_with_gradient, processes, read_log, seed_all, shuffled
+from viewfinder.training import (
+    Card, TrainingJob, TrainingSettings, count_processes, fit, gather_with_gradient, read_log, seed_all, shuffled
+)
 
 seed_all(1)
 TEXTS_NX, PICTURES_NX = torch.randn(48, 6), torch.randn(48, 6)
@@ -46,7 +48,7 @@ def whole_loss(network, batch):
 def rows_loss(network, batch):
     # Every process has its own rows against all columns.
     texts_bd, pictures_bd = normalize(network.text(batch[0])), normalize(network.picture(batch[1]))
-    first = distributed.get_rank() * len(texts_bd) if processes() > 1 else 0
+    first = distributed.get_rank() * len(texts_bd) if count_processes() > 1 else 0
     right_b = torch.arange(len(texts_bd)) + first
     by_text = cross_entropy(5 * texts_bd @ gather_with_gradient(pictures_bd).T, right_b)
     by_picture = cross_entropy(5 * pictures_bd @ gather_with_gradient(texts_bd).T, right_b)
@@ -65,9 +67,9 @@ def gradient(loss, batch):
     value.backward()
     gradients = [tower.weight.grad.flatten() for tower in (network.text, network.picture)]
     numbers = torch.cat([value.detach()[None], *gradients])
-    if processes() > 1:
+    if count_processes() > 1:
         distributed.all_reduce(numbers)
-    return (numbers / processes()).tolist()
+    return (numbers / count_processes()).tolist()
 
 
 def batch_of(rows):
@@ -76,10 +78,10 @@ def batch_of(rows):
 
 def train(loss, out, **options):
     seed_all(2)
-    job = Job(
+    job = TrainingJob(
         network=Towers(), loss=loss, may_leave_unused=True, card=Card(system="s", preset="lab", encoder="e"),
         batches=lambda epoch, seed: shuffled(48, 8, batch_of, epoch=epoch, seed=seed),
-        settings=Training(learning_rate=0.05, epochs=2, accumulate=2, clip_norm=0.2, log_every=1, seed=5),
+        settings=TrainingSettings(learning_rate=0.05, epochs=2, accumulate=2, clip_norm=0.2, log_every=1, seed=5),
         validate=lambda network: {"loss": network.text.weight.sum().item()},
     )
     return fit(job, out, tensorboard=False, **options)
@@ -93,15 +95,15 @@ def main(out):
         "noisy": train(noisy_loss, out / "noisy"),
         # Only one of the processes is asked to stop; both must.
         "asked": train(noisy_loss, out / "asked",
-                       should_stop=lambda: next(calls) == 3 and (processes() == 1 or distributed.get_rank() == 1)),
+                       should_stop=lambda: next(calls) == 3 and (count_processes() == 1 or distributed.get_rank() == 1)),
         "resumed": train(noisy_loss, out / "asked", resume=True),
     }
-    rank = distributed.get_rank() if processes() > 1 else 0
-    share = len(TEXTS_NX) // processes()
+    rank = distributed.get_rank() if count_processes() > 1 else 0
+    share = len(TEXTS_NX) // count_processes()
     own = batch_of(slice(rank * share, (rank + 1) * share))
     told = {loss.__name__: gradient(loss, own) for loss in (whole_loss, rows_loss)}
     told["steps"] = {name: [fitted.ended, fitted.step] for name, fitted in trained.items()}
-    told["processes"] = processes()
+    told["processes"] = count_processes()
     try:
         gather_with_gradient(torch.zeros(rank + 1, 2))
     except ValueError as error:
@@ -116,7 +118,7 @@ if __name__ == "__main__":
 
 def test_alone_there_is_nothing_to_gather() -> None:
     rows_bd = torch.ones(2, 3, requires_grad=True)
-    assert processes() == 1
+    assert count_processes() == 1
     assert gather_with_gradient(rows_bd) is rows_bd
 
 

@@ -18,11 +18,11 @@ from viewfinder.training import (
     Constant,
     Exponential,
     HalveOnPlateau,
-    Job,
     Noam,
     OneCycle,
     Schedule,
-    Training,
+    TrainingJob,
+    TrainingSettings,
     WarmupCosine,
     fit,
     load_network,
@@ -49,25 +49,25 @@ def _validate(network: nn.Module) -> dict[str, float]:
     return {"error": mse_loss(network(X_NX), Y_ND).item()}
 
 
-def _job(settings: Training | None = None, **changes: Any) -> Job:
+def _job(settings: TrainingSettings | None = None, **changes: Any) -> TrainingJob:
     seed_all(0)
     given: dict[str, Any] = {
         "network": nn.Linear(2, 1),
         "batches": _batches,
         "loss": _loss,
-        "settings": settings or Training(learning_rate=0.1, epochs=3),
+        "settings": settings or TrainingSettings(learning_rate=0.1, epochs=3),
         "card": CARD,
         "validate": _validate,
         "selects": "error",
     }
-    return Job(**{**given, **changes})
+    return TrainingJob(**{**given, **changes})
 
 
-def _fit(job: Job, out: Path, **options: Any) -> Any:
+def _fit(job: TrainingJob, out: Path, **options: Any) -> Any:
     return fit(job, out, tensorboard=False, **options)
 
 
-def _weights(job: Job) -> list[list[float]]:
+def _weights(job: TrainingJob) -> list[list[float]]:
     return [parameter.flatten().tolist() for parameter in job.network.parameters()]
 
 
@@ -82,7 +82,7 @@ def test_the_example_in_the_docstring_runs(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_training_is_what_a_loop_by_hand_does(tmp_path: Path) -> None:
-    job = _job(Training(learning_rate=0.1, epochs=2, weight_decay=0.1, clip_norm=0.5, seed=4))
+    job = _job(TrainingSettings(learning_rate=0.1, epochs=2, weight_decay=0.1, clip_norm=0.5, seed=4))
     fitted = _fit(job, tmp_path)
     seed_all(0)
     network = nn.Linear(2, 1)
@@ -98,8 +98,8 @@ def test_training_is_what_a_loop_by_hand_does(tmp_path: Path) -> None:
 
 
 def test_accumulated_batches_make_the_step_of_one_large_batch(tmp_path: Path) -> None:
-    small = _job(Training(learning_rate=0.1, epochs=1, accumulate=3))
-    large = _job(Training(learning_rate=0.1, epochs=1), batches=lambda epoch, seed: [(X_NX, Y_ND)])
+    small = _job(TrainingSettings(learning_rate=0.1, epochs=1, accumulate=3))
+    large = _job(TrainingSettings(learning_rate=0.1, epochs=1), batches=lambda epoch, seed: [(X_NX, Y_ND)])
     assert _fit(small, tmp_path / "a").step == _fit(large, tmp_path / "b").step == 1
     for ours, theirs in zip(_weights(small), _weights(large), strict=True):
         assert ours == pytest.approx(theirs, abs=1e-5)
@@ -108,9 +108,9 @@ def test_accumulated_batches_make_the_step_of_one_large_batch(tmp_path: Path) ->
 def test_a_last_group_of_fewer_batches_counts_as_much_as_a_full_one(tmp_path: Path) -> None:
     # 3 batches in groups of 2: the third alone must move the weights as if it were a step of its own
     batches = _batches(1, 0)
-    grouped = _job(Training(learning_rate=0.1, epochs=1, accumulate=2))
+    grouped = _job(TrainingSettings(learning_rate=0.1, epochs=1, accumulate=2))
     by_hand = _job(
-        Training(learning_rate=0.1, epochs=1),
+        TrainingSettings(learning_rate=0.1, epochs=1),
         batches=lambda epoch, seed: [
             tuple(torch.cat(pair) for pair in zip(batches[0], batches[1], strict=True)),
             batches[2],
@@ -128,7 +128,7 @@ def test_the_log_has_means_over_the_steps_since_the_record_before(tmp_path: Path
         value = next(values)
         return network(batch[0]).sum() * 0 + value, {"double": 2 * value}
 
-    _fit(_job(Training(learning_rate=0.1, epochs=2, log_every=2), loss=loss, validate=None), tmp_path)
+    _fit(_job(TrainingSettings(learning_rate=0.1, epochs=2, log_every=2), loss=loss, validate=None), tmp_path)
     told = [(record.step, record.epoch, record.loss, record.figures, record.lr) for record in _told(tmp_path)]
     # every two steps, and at the end of an epoch of three
     assert told == [
@@ -148,7 +148,7 @@ def test_the_best_network_is_that_of_the_best_validation(tmp_path: Path) -> None
         weights.append([parameter.clone() for parameter in network.parameters()])
         return {"recall": next(figures)}
 
-    job = _job(Training(learning_rate=0.1, epochs=5), validate=validate, selects="recall", higher=True)
+    job = _job(TrainingSettings(learning_rate=0.1, epochs=5), validate=validate, selects="recall", higher=True)
     fitted = _fit(job, tmp_path)
     best = nn.Linear(2, 1)
     card = load_network(fitted.best, best, system="line", encoder="raw-1")
@@ -157,7 +157,7 @@ def test_the_best_network_is_that_of_the_best_validation(tmp_path: Path) -> None
 
 
 def test_without_validation_the_last_weights_are_the_best(tmp_path: Path) -> None:
-    job = _job(Training(learning_rate=0.1, steps=4), validate=None)
+    job = _job(TrainingSettings(learning_rate=0.1, steps=4), validate=None)
     fitted = _fit(job, tmp_path)
     assert (fitted.ended, fitted.step, fitted.epoch, fitted.best_step) == ("steps", 4, 2, 4)
     assert torch.equal(load_file(fitted.best)["weight"], job.network.get_parameter("weight"))
@@ -166,13 +166,13 @@ def test_without_validation_the_last_weights_are_the_best(tmp_path: Path) -> Non
 
 def test_patience_counts_validations_without_a_new_best(tmp_path: Path) -> None:
     figures = iter([5.0, 4.0, 4.0, 3.0, 3.5, 3.5, 0.0])
-    settings = Training(learning_rate=0.1, epochs=9, patience=2)
+    settings = TrainingSettings(learning_rate=0.1, epochs=9, patience=2)
     fitted = _fit(_job(settings, validate=lambda network: {"error": next(figures)}), tmp_path)
     assert (fitted.ended, fitted.epoch, fitted.best_step) == ("patience", 6, 12)
 
 
 def test_validation_by_steps_and_once_more_at_the_end(tmp_path: Path) -> None:
-    settings = Training(learning_rate=0.1, steps=8, validate_epochs=None, validate_steps=3)
+    settings = TrainingSettings(learning_rate=0.1, steps=8, validate_epochs=None, validate_steps=3)
     _fit(_job(settings), tmp_path)
     assert [record.step for record in _told(tmp_path) if record.kind == "validation"] == [3, 6, 8]
 
@@ -188,9 +188,9 @@ def test_validation_does_not_touch_the_random_numbers_of_the_training(tmp_path: 
         seed_all(0)
         return nn.Sequential(nn.Linear(2, 8), nn.Dropout(0.5), nn.Linear(8, 1))
 
-    often = _job(Training(learning_rate=0.1, epochs=2, validate_steps=1), network=network(), validate=validate)
+    often = _job(TrainingSettings(learning_rate=0.1, epochs=2, validate_steps=1), network=network(), validate=validate)
     _fit(often, tmp_path / "often")
-    never = _job(Training(learning_rate=0.1, epochs=2), network=network(), validate=None)
+    never = _job(TrainingSettings(learning_rate=0.1, epochs=2), network=network(), validate=None)
     _fit(never, tmp_path / "never")
     assert _weights(often) == _weights(never)
     assert len(drawn) == 6 and len(set(drawn)) == 1
@@ -216,7 +216,7 @@ def test_before_every_step_the_network_is_shown_as_it_is(tmp_path: Path) -> None
         assert network.training
         return _loss(network, batch)
 
-    _fit(_job(Training(learning_rate=0.1, epochs=1), before_step=before, loss=loss), tmp_path)
+    _fit(_job(TrainingSettings(learning_rate=0.1, epochs=1), before_step=before, loss=loss), tmp_path)
     assert len(set(seen)) == 3
 
 
@@ -229,7 +229,7 @@ def test_bfloat16_trains_and_precisions_may_follow_each_other(tmp_path: Path) ->
         return mse_loss(out.float(), batch[1]), {}
 
     for precision in ("bf16", "no"):
-        settings = Training(learning_rate=0.1, epochs=1, precision=precision)
+        settings = TrainingSettings(learning_rate=0.1, epochs=1, precision=precision)
         _fit(_job(settings, loss=loss), tmp_path / precision)
     assert seen == [torch.bfloat16] * 3 + [torch.float32] * 3
 
@@ -239,7 +239,7 @@ def test_a_precision_that_the_machine_has_not_is_refused(tmp_path: Path) -> None
     with pytest.raises(
         BadInput, match="precision fp16 needs a GPU, and there is none here; set precision to bf16 or no"
     ):
-        _fit(_job(Training(learning_rate=0.1, epochs=1, precision="fp16")), tmp_path)
+        _fit(_job(TrainingSettings(learning_rate=0.1, epochs=1, precision="fp16")), tmp_path)
 
 
 def _stopper(steps: int) -> Callable[[], bool]:
@@ -252,7 +252,9 @@ SCHEDULES = [Constant(), Exponential(factor=0.5), Noam(width=4, warmup=5), Warmu
 
 @pytest.mark.parametrize("schedule", [*SCHEDULES, HalveOnPlateau(gain=0.5, patience=1)])
 def test_a_training_asked_to_stop_goes_on_to_the_same_end(tmp_path: Path, schedule: Schedule) -> None:
-    settings = Training(learning_rate=0.1, epochs=4, schedule=schedule, log_every=2, validate_steps=2, clip_norm=1.0)
+    settings = TrainingSettings(
+        learning_rate=0.1, epochs=4, schedule=schedule, log_every=2, validate_steps=2, clip_norm=1.0
+    )
     whole = _job(settings)
     expected = _fit(whole, tmp_path / "whole")
     halted = _fit(_job(settings), tmp_path / "halves", should_stop=_stopper(5))
@@ -268,7 +270,7 @@ def test_a_stream_of_batches_is_resumed_as_a_sequence_is(tmp_path: Path) -> None
     def stream(epoch: int, seed: int) -> Iterator[Any]:
         yield from _batches(epoch, seed)
 
-    settings = Training(learning_rate=0.1, epochs=2)
+    settings = TrainingSettings(learning_rate=0.1, epochs=2)
     whole, rest = _job(settings), _job(settings, batches=stream)
     _fit(whole, tmp_path / "whole")
     _fit(_job(settings, batches=stream), tmp_path / "halves", should_stop=_stopper(2))
@@ -284,7 +286,7 @@ def test_resuming_a_finished_training_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_finished_training_may_be_made_longer(tmp_path: Path) -> None:
-    _fit(_job(Training(learning_rate=0.1, epochs=2)), tmp_path / "a")
+    _fit(_job(TrainingSettings(learning_rate=0.1, epochs=2)), tmp_path / "a")
     longer, whole = _job(), _job()
     assert _fit(longer, tmp_path / "a", resume=True).epoch == 3
     _fit(whole, tmp_path / "b")
@@ -292,7 +294,7 @@ def test_a_finished_training_may_be_made_longer(tmp_path: Path) -> None:
 
 
 def test_the_last_few_checkpoints_are_kept(tmp_path: Path) -> None:
-    _fit(_job(Training(learning_rate=0.1, epochs=3, save_every=2, keep=3)), tmp_path)
+    _fit(_job(TrainingSettings(learning_rate=0.1, epochs=3, save_every=2, keep=3)), tmp_path)
     kept = sorted(file.name for file in (tmp_path / "checkpoints").iterdir())
     assert kept == ["00000006.safetensors", "00000008.safetensors", "00000009.safetensors"]
 
@@ -302,7 +304,7 @@ def test_a_folder_with_a_training_is_not_overwritten_and_not_mixed_with_another(
     with pytest.raises(BadInput, match=r"holds a training already; go on with it \(--resume\) or name another folder"):
         _fit(_job(), tmp_path)
     with pytest.raises(BadInput, match=r"begun with learning_rate = 0\.1, not 0\.2; keep it, or train elsewhere"):
-        _fit(_job(Training(learning_rate=0.2, epochs=3)), tmp_path, resume=True)
+        _fit(_job(TrainingSettings(learning_rate=0.2, epochs=3)), tmp_path, resume=True)
     with pytest.raises(EncoderMismatch, match="trained on vectors of the encoder 'raw-1', not 'raw-2'"):
         _fit(_job(card=replace(CARD, encoder="raw-2")), tmp_path, resume=True)
     with pytest.raises(BadInput, match=r"00000009\.safetensors: weight is"):
@@ -345,4 +347,4 @@ def test_a_job_that_cannot_work_says_why(tmp_path: Path, changes: dict[str, Any]
 
 def test_patience_without_validation_is_refused() -> None:
     with pytest.raises(BadInput, match="patience counts validations, but this training has none"):
-        _job(Training(learning_rate=0.1, epochs=1, patience=2), validate=None)
+        _job(TrainingSettings(learning_rate=0.1, epochs=1, patience=2), validate=None)

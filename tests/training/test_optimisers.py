@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from viewfinder.training import Training
+from viewfinder.training import TrainingSettings
 from viewfinder.training.optimisers import make_optimiser, optimiser_state, set_optimiser_state
 
 
@@ -16,7 +16,7 @@ def _step(optimiser: torch.optim.Optimizer, parameters: list[nn.Parameter], numb
 
 @pytest.mark.parametrize("name", ["adam", "adamw"])
 def test_an_optimiser_goes_on_bit_for_bit_from_tensors_and_json(name: str) -> None:
-    settings = Training(learning_rate=0.1, epochs=1, optimiser=name, betas=(0.9, 0.98), weight_decay=0.01)  # type: ignore[arg-type]
+    settings = TrainingSettings(learning_rate=0.1, epochs=1, optimiser=name, betas=(0.9, 0.98), weight_decay=0.01)  # type: ignore[arg-type]
     first = [nn.Parameter(torch.ones(2)) for _ in range(3)]
     optimiser = make_optimiser(settings, first)
     _step(optimiser, first, 0)  # the first parameter has no state yet

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from viewfinder.training.picture_layers import PictureInput, scale_of, whitening
+from viewfinder.training.picture_layers import PictureInput, measure_scale, principal_components
 
 
 def raw(count: int = 40, width: int = 6) -> np.ndarray:
@@ -22,7 +22,7 @@ def raw(count: int = 40, width: int = 6) -> np.ndarray:
 def test_whitened_components_are_apart_and_have_the_deviation_that_is_asked_for(count: int, power: float) -> None:
     rows = raw(count)
     rows -= rows.mean(axis=0)
-    components = whitening(rows, 5, power)
+    components = principal_components(rows, 5, power)
     seen = rows @ components
     spread = seen.T @ seen / count
     kept = min(5, count - 1)  # rows of mean 0: one fewer than there are
@@ -33,7 +33,7 @@ def test_whitened_components_are_apart_and_have_the_deviation_that_is_asked_for(
 
 
 def test_a_number_that_never_differs_is_not_blown_up() -> None:
-    mean, deviation = scale_of(np.array([[1, 5], [3, 5]], np.float32))
+    mean, deviation = measure_scale(np.array([[1, 5], [3, 5]], np.float32))
     # All four numbers have a deviation of sqrt(11/4); a thousandth of that is the least there is.
     np.testing.assert_allclose(mean, [2, 5])
     np.testing.assert_allclose(deviation, [1, 1e-3 * np.sqrt(2.75)], rtol=1e-6)

@@ -5,14 +5,14 @@ from typing import Literal
 import pytest
 
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.training import Card, Constant, Noam, Training, build, load_preset, presets
+from viewfinder.training import Card, Constant, Noam, TrainingSettings, build_settings, load_preset, presets
 from viewfinder.training.presets import read_card_settings
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
     width: int
-    training: Training
+    training: TrainingSettings
     dropout: float = 0.1
     side: Literal["text", "both"] = "text"
     turns: tuple[int, ...] = (1,)
@@ -46,7 +46,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_a_table_becomes_the_dataclass_and_what_it_leaves_out_has_the_defaults(file: Path) -> None:
     preset = load_preset(file, "lab", Preset)
-    training = Training(learning_rate=1e-3, epochs=5, betas=(0.9, 0.98), schedule=Noam(width=512, warmup=100))
+    training = TrainingSettings(learning_rate=1e-3, epochs=5, betas=(0.9, 0.98), schedule=Noam(width=512, warmup=100))
     assert preset == Preset(width=8, dropout=0.0, turns=(1, 2, 4), training=training)
     assert isinstance(preset.dropout, float)
     assert load_preset(file, "paper", Preset).training.schedule == Constant()
@@ -65,7 +65,7 @@ def test_settings_from_the_command_line_go_first(file: Path) -> None:
 
 def test_asdict_through_json_builds_the_same_preset_again(file: Path) -> None:
     preset = load_preset(file, "lab", Preset)
-    assert build(Preset, asdict(preset)) == preset
+    assert build_settings(Preset, asdict(preset)) == preset
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,17 @@ from viewfinder.training import (
     Noam,
     OneCycle,
     Schedule,
-    Training,
+    TrainingSettings,
     WarmupCosine,
 )
 from viewfinder.training.optimisers import make_optimiser
-from viewfinder.training.schedules import ByTorch, Plateau, make_schedule, warmup_cosine
+from viewfinder.training.schedules import PlateauSchedule, TorchSchedule, make_schedule, warmup_cosine_share
 
 
-def _made(schedule: Schedule, rate: float, total: int | None = None) -> tuple[torch.optim.Optimizer, ByTorch | Plateau]:
-    settings = Training(learning_rate=rate, epochs=1, schedule=schedule)
+def _made(
+    schedule: Schedule, rate: float, total: int | None = None
+) -> tuple[torch.optim.Optimizer, TorchSchedule | PlateauSchedule]:
+    settings = TrainingSettings(learning_rate=rate, epochs=1, schedule=schedule)
     optimiser = make_optimiser(settings, [torch.nn.Parameter(torch.zeros(1))])
     return optimiser, make_schedule(settings, optimiser, total_steps=total)
 
@@ -64,7 +66,7 @@ def test_warmup_then_half_a_cosine_to_zero() -> None:
     rates = _rates(WarmupCosine(warmup=2), 0.2, 6, total=6)
     # steps 1, 2: 1/2, 1; then (1 + cos(pi k/4)) / 2 for k = 1 .. 4
     assert rates == pytest.approx([0.1, 0.2, 0.1 + 0.1 * math.sqrt(0.5), 0.1, 0.1 - 0.1 * math.sqrt(0.5), 0.0])
-    assert warmup_cosine(9, warmup=2, total=6) == 0.0
+    assert warmup_cosine_share(9, warmup=2, total=6) == 0.0
 
 
 def test_one_cycle_goes_up_and_down_and_the_momentum_the_other_way() -> None:
@@ -116,7 +118,7 @@ def test_the_best_figure_moves_on_even_by_less_than_a_gain() -> None:
 
 
 def test_a_halving_starts_the_optimiser_afresh_and_four_of_them_end_the_training() -> None:
-    settings = Training(learning_rate=1.0, epochs=1, schedule=HalveOnPlateau(patience=1))
+    settings = TrainingSettings(learning_rate=1.0, epochs=1, schedule=HalveOnPlateau(patience=1))
     weight = torch.nn.Parameter(torch.zeros(1))
     optimiser = make_optimiser(settings, [weight])
     running = make_schedule(settings, optimiser, total_steps=None)

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 
 from viewfinder.training import read_log
 from viewfinder.training.checkpoints import CHECKPOINT, read_tensors
-from viewfinder.training.snapshots import newest
+from viewfinder.training.snapshots import newest_checkpoint
 
 SCRIPT = """
 import os, random, signal, sys
@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, dropout, normalize
-from viewfinder.training import Card, Job, OneCycle, Training, fit, seed_all, shuffled
+from viewfinder.training import Card, OneCycle, TrainingJob, TrainingSettings, fit, seed_all, shuffled
 
 out, kill_in, kill_at = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 calls = {"loss": 0, "replace": 0}
@@ -54,11 +54,11 @@ def validate(network):
     found_n = (network(texts_nx + 0.1 * torch.randn(96, 6)) @ pictures_nd.T).argmax(dim=1)
     return {"recall": (found_n == torch.arange(96)).float().mean().item()}
 
-settings = Training(
+settings = TrainingSettings(
     learning_rate=0.02, epochs=4, schedule=OneCycle(), clip_norm=1.0, accumulate=2, seed=3,
     log_every=3, save_every=4, patience=3,
 )
-job = Job(
+job = TrainingJob(
     network=nn.Sequential(nn.Linear(6, 16), nn.BatchNorm1d(16), nn.Tanh(), nn.Linear(16, 5)),
     batches=lambda epoch, seed: shuffled(
         96, 8, lambda rows: (texts_nx[rows], pictures_nd[rows]), epoch=epoch, seed=seed
@@ -88,7 +88,7 @@ def test_a_training_killed_twice_ends_with_the_same_numbers(tmp_path: Path) -> N
     # 12 batches and 6 steps an epoch. Batch 21 is the first of step 11, in the middle of epoch 2; the checkpoint
     # before it is that of step 8, and step 9 is in the log already.
     assert _run(killed, "loss", 21) == -signal.SIGKILL
-    checkpoint = newest(killed)
+    checkpoint = newest_checkpoint(killed)
     assert checkpoint is not None and checkpoint.name == "00000008.safetensors"
     assert _told(killed)[-1].step == 9
     # Then in the middle of writing a checkpoint, the file already beside its place.
@@ -100,7 +100,7 @@ def test_a_training_killed_twice_ends_with_the_same_numbers(tmp_path: Path) -> N
     assert _told(killed) == _told(whole)
     best, expected = load_file(killed / "best.safetensors"), load_file(whole / "best.safetensors")
     assert all(torch.equal(best[name], expected[name]) for name in expected)
-    last = newest(whole)
+    last = newest_checkpoint(whole)
     assert last is not None and last.name == "00000024.safetensors"
     tensors, record = read_tensors(last, schema=CHECKPOINT)
     again, record_again = read_tensors(killed / "checkpoints" / last.name, schema=CHECKPOINT)

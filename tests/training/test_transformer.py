@@ -15,10 +15,10 @@ from viewfinder.training.transformer_layers import (
     Encoder,
     EncoderLayer,
     Norm,
-    block_causal,
-    causal,
-    placed,
-    sinusoid,
+    add_positions,
+    block_causal_mask,
+    causal_mask,
+    sinusoid_positions,
 )
 
 WIDTH, HEADS = 8, 2
@@ -80,7 +80,7 @@ def test_attention_is_that_of_one_head_and_place_at_a_time() -> None:
 
 def test_a_mask_may_differ_from_sequence_to_sequence() -> None:
     attention, tokens_blw = Attention(WIDTH, HEADS), torch.randn(2, 4, WIDTH)
-    masks_bll = torch.stack([causal(4), torch.ones(4, 4, dtype=torch.bool)])
+    masks_bll = torch.stack([causal_mask(4), torch.ones(4, 4, dtype=torch.bool)])
     found_blw = attention(tokens_blw, attention.seen(tokens_blw), masks_bll)
     for at in range(2):
         alone_blw = tokens_blw[at : at + 1]
@@ -100,11 +100,13 @@ def test_an_encoder_layer_is_its_formula() -> None:
 def test_a_decoder_layer_is_its_formula() -> None:
     layer, words_btw, memory_blw = DecoderLayer(WIDTH, HEADS, 12), torch.randn(1, 3, WIDTH), torch.randn(1, 5, WIDTH)
     normed_tw = layer.before_words(words_btw)[0]
-    after_tw = words_btw[0] + attended_slowly(layer.words, normed_tw, normed_tw, causal(3))
+    after_tw = words_btw[0] + attended_slowly(layer.words, normed_tw, normed_tw, causal_mask(3))
     everything_tl = torch.ones(3, 5, dtype=torch.bool)
     after_tw = after_tw + attended_slowly(layer.memory, layer.before_memory(after_tw), memory_blw[0], everything_tl)
     expected_tw = after_tw + layer.layers.outer(layer.layers.inner(layer.before_layers(after_tw)).clamp(min=0))
-    torch.testing.assert_close(layer.step(words_btw, layer.memory.seen(memory_blw), None, causal(3))[0][0], expected_tw)
+    torch.testing.assert_close(
+        layer.step(words_btw, layer.memory.seen(memory_blw), None, causal_mask(3))[0][0], expected_tw
+    )
 
 
 @pytest.mark.parametrize("cuts", [[6], [1] * 6, [2, 3, 1]])
@@ -121,7 +123,7 @@ def test_words_decoded_bit_by_bit_are_those_decoded_together(cuts: list[int]) ->
 
 def test_turns_encoded_one_after_the_other_are_those_of_the_whole_talk() -> None:
     encoder, turns_l = Encoder(WIDTH, 2, HEADS, 12), torch.tensor([0, 0, 1, 1, 1, 2])
-    tokens_blw, mask_ll = torch.randn(2, 6, WIDTH), block_causal(turns_l)
+    tokens_blw, mask_ll = torch.randn(2, 6, WIDTH), block_causal_mask(turns_l)
     earlier, parts = None, []
     for first, after in ((0, 2), (2, 5), (5, 6)):
         read_btw, earlier = encoder.step(tokens_blw[:, first:after], earlier, mask_ll[first:after, :after])
@@ -130,23 +132,23 @@ def test_turns_encoded_one_after_the_other_are_those_of_the_whole_talk() -> None
 
 
 def test_masks_let_look_back_only() -> None:
-    assert causal(3).int().tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
-    assert block_causal(torch.tensor([0, 0, 1])).int().tolist() == [[1, 1, 0], [1, 1, 0], [1, 1, 1]]
+    assert causal_mask(3).int().tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    assert block_causal_mask(torch.tensor([0, 0, 1])).int().tolist() == [[1, 1, 0], [1, 1, 0], [1, 1, 1]]
 
 
 def test_the_published_waves_have_twice_the_usual_exponents() -> None:
     """At place 3 of width 4: 10000^(2 i / 4) is 1, 100, 10000, 1000000 for i = 0, 1, 2, 3."""
     published = [math.sin(3), math.cos(3 / 100), math.sin(3 / 10000), math.cos(3 / 1000000)]
-    assert sinusoid(4, 4)[3].tolist() == pytest.approx(published, abs=1e-6)
+    assert sinusoid_positions(4, 4)[3].tolist() == pytest.approx(published, abs=1e-6)
     usual = [math.sin(3), math.cos(3), math.sin(3 / 100), math.cos(3 / 100)]
-    assert sinusoid(4, 4, published=False)[3].tolist() == pytest.approx(usual, abs=1e-6)
+    assert sinusoid_positions(4, 4, published=False)[3].tolist() == pytest.approx(usual, abs=1e-6)
 
 
 def test_tokens_are_scaled_before_their_places_are_added() -> None:
     """sqrt(4) is 2."""
     tokens_blw = torch.ones(1, 2, 4)
-    assert placed(tokens_blw, None).tolist() == [[[2.0] * 4] * 2]
-    torch.testing.assert_close(placed(tokens_blw, sinusoid(2, 4))[0], 2 + sinusoid(2, 4))
+    assert add_positions(tokens_blw, None).tolist() == [[[2.0] * 4] * 2]
+    torch.testing.assert_close(add_positions(tokens_blw, sinusoid_positions(2, 4))[0], 2 + sinusoid_positions(2, 4))
 
 
 def test_dropout_is_for_training() -> None:

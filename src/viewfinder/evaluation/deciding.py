@@ -33,7 +33,7 @@ from viewfinder.evaluation.task import Talk, Task
 from viewfinder.evaluation.values import Measured, check_manners, evenly, provenance_of, task_of_values
 from viewfinder.evaluation.vectors import pictures_of
 from viewfinder.evaluation.visual_conversation import dialogues_of, turns_of
-from viewfinder.retrievers import Speaks
+from viewfinder.retrievers import AnsweringRetriever
 
 PROTOCOL, DECISIONS = "decision", "decisions.jsonl"
 LEANING, CHOSEN = "leaning", "chosen"
@@ -110,7 +110,7 @@ def _speaker(plan: Plan) -> Speaker[Any]:
     asked = plan.manners.get(LEANING, CHOSEN)
     if asked != CHOSEN and not isinstance(asked, int | float):
         raise BadInput(f"--manner {LEANING}={asked}: a number is needed, or {CHOSEN}")
-    own = retriever.leaning if isinstance(retriever, Speaks) else 0.0
+    own = retriever.leaning if isinstance(retriever, AnsweringRetriever) else 0.0
     return leaning_to(retriever, own if asked == CHOSEN else float(asked))
 
 

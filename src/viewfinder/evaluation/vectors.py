@@ -20,7 +20,7 @@ from viewfinder.evaluation.plan import Plan, Told
 from viewfinder.evaluation.raw import MappedVectors, raw_of
 from viewfinder.evaluation.systems import space_of
 from viewfinder.retrievers import RegionSpace, Retriever
-from viewfinder.retrievers.shared.detector import DETECTOR_VERSION, detector_features
+from viewfinder.retrievers.shared.detector import DETECTOR_VERSION, read_detector_features
 
 
 def pictures_of(
@@ -121,7 +121,7 @@ def _detected(plan: Plan, encoder: Encoder, space: RegionSpace, split: str | Non
         raise BadInput(f"{plan.data}: {plan.system} reads the regions of Visual Genome's detector: there are none here")
     told(f"regions of its {split} pictures, as the detector found them")
     whole = not space.reads_regions or (space.has_whole and space.regions > 1)
-    found: Features = detector_features(plan.data, split, whole=whole, out=plan.features, progress=by_tenths(told))
+    found: Features = read_detector_features(plan.data, split, whole=whole, out=plan.features, progress=by_tenths(told))
     files = {key: str(file) for key in found.keys if (file := plan.data / key).is_file()}
     blank_nd = np.zeros((len(found), encoder.words(["a picture"]).shape[1]), np.float32)
     return Pictures(found.keys, blank_nd, encoder, files, raw=raw_of(found, files))

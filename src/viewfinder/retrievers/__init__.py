@@ -7,6 +7,7 @@ from typing import Any
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.retrievers.base import (
     NOTHING_MORE,
+    AnsweringRetriever,
     Change,
     Operation,
     Part,
@@ -18,8 +19,7 @@ from viewfinder.retrievers.base import (
     RegionSpace,
     ResolvedTurn,
     Retriever,
-    Sentences,
-    Speaks,
+    SentenceEncoder,
     reads_of,
 )
 from viewfinder.retrievers.composer import Composer, PlainClip
@@ -39,8 +39,8 @@ __all__ = [
     "RegionSpace",
     "ResolvedTurn",
     "Retriever",
-    "Sentences",
-    "Speaks",
+    "SentenceEncoder",
+    "AnsweringRetriever",
     "load_retriever",
     "reads_of",
 ]

@@ -17,7 +17,7 @@ Words = Callable[[Sequence[str]], Float[np.ndarray, "n d"]]
 
 
 @dataclass(frozen=True)
-class Sentences:
+class SentenceEncoder:
     """Texts to the frozen sentence vectors that systems are trained on; `version` says which numbers they are."""
 
     version: str
@@ -71,7 +71,7 @@ class ResolvedTurn:
     attribute_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
     vocabulary: tuple[str, ...] = ()
-    sentences: Sentences | None = None
+    sentences: SentenceEncoder | None = None
     earlier: Callable[[int], tuple[Picture, ...]] = lambda number: ()
 
 
@@ -89,7 +89,7 @@ class RawPictures:
     whole_ng: Float[np.ndarray, "n g"]
     regions_nre: Float[np.ndarray, "n r e"] | None = None
     captions: tuple[str, ...] = ()
-    sentences: Sentences | None = None
+    sentences: SentenceEncoder | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +287,7 @@ class Retriever(Protocol[State]):
 
 
 @runtime_checkable
-class Speaks(Protocol[State]):
+class AnsweringRetriever(Protocol[State]):
     """A retriever that answers: with pictures, or in words. What it says is its own, and joins what it reads next."""
 
     @property
@@ -295,7 +295,7 @@ class Speaks(Protocol[State]):
         """How much it leans to pictures: added to their score when it decides; infinite: it always shows some."""
         ...
 
-    def leaning_to(self, pictures: float) -> Retriever[State]:
+    def with_picture_bias(self, pictures: float) -> Retriever[State]:
         """The same retriever with another leaning."""
         ...
 

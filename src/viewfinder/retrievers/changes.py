@@ -16,14 +16,14 @@ _FILLERS = re.compile(
 
 
 @dataclass(frozen=True)
-class Family:
+class ValueFamily:
     """Values that exclude one another, such as colours; `column` names the catalogue column they are from."""
 
     values: tuple[str, ...]
     column: str | None = None
 
 
-def named_changes(text: str, families: Sequence[Family]) -> tuple[tuple[Change, ...], str]:
+def find_named_changes(text: str, families: Sequence[ValueFamily]) -> tuple[tuple[Change, ...], str]:
     """The values that `text` names, one a family, and what is left of the text.
 
     Whole words, capitals aside, the longest value first; where several families know a word, the first does.

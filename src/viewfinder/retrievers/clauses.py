@@ -26,7 +26,7 @@ class Clauses:
     unwanted: tuple[str, ...] = ()
 
 
-def split(text: str) -> Clauses:
+def split_clauses(text: str) -> Clauses:
     """Separate what a sentence wants from what it does not want.
 
     >>> split("a dog on the grass without a collar, no people")

@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show, is_dont_know
 from viewfinder.retrievers.base import Part, Picture, Query, ResolvedTurn, Words
-from viewfinder.retrievers.clauses import split
+from viewfinder.retrievers.clauses import split_clauses
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class Composer:
         return Query(parts=state.parts, excluded=state.excluded)
 
     def _said(self, turn: ResolvedTurn, weight: float) -> tuple[Part, ...]:
-        clauses = split(turn.text)
+        clauses = split_clauses(turn.text)
         wanted = _words(turn, clauses.wanted, weight) if clauses.wanted else ()
         return wanted + self._against(turn, clauses.unwanted)
 
@@ -138,7 +138,7 @@ class Composer:
         pictures = turn.pictures or (() if turn.text else turn.shown)
         share = self._settings.rejected / max(len(pictures), 1)
         against = tuple(replace(_picture(turn, picture, -share), label="not like this") for picture in pictures)
-        clauses = split(turn.text)
+        clauses = split_clauses(turn.text)
         pieces = tuple(piece for piece in (clauses.wanted, *clauses.unwanted) if piece)
         gone = {picture.id for picture in pictures if picture.id is not None}
         return ComposerState((*state.parts, *against, *self._against(turn, pieces)), state.excluded | gone)

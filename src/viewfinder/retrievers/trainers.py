@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from viewfinder.data.files import folder_at
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
-from viewfinder.encoders.features.places import is_writable, places_of
+from viewfinder.encoders.features.places import feature_folders, is_writable
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.retrievers.shared.described import Described, read_described
+from viewfinder.retrievers.shared.described import CaptionedPictures, read_captioned_pictures
 from viewfinder.retrievers.shared.sentences import SentenceVectors
-from viewfinder.retrievers.shared.talks import Talks, read_talks
+from viewfinder.retrievers.shared.talks import PictureDialogues, read_picture_dialogues
 
 if TYPE_CHECKING:
-    from viewfinder.training import Fitted, Job
+    from viewfinder.training import TrainingJob, TrainingResult
 
 SENTENCES = "sentences"
 """The folder of sentence vectors, among those of the pictures' vectors."""
@@ -57,17 +57,17 @@ class TrainPlan:
     told: Callable[[str], None] = lambda line: None
     should_stop: Callable[[], bool] = lambda: False
 
-    def read(self, folder: Path, split: str, *, whole: bool = False, negated: bool = False) -> Described:
+    def read(self, folder: Path, split: str, *, whole: bool = False, negated: bool = False) -> CaptionedPictures:
         """The pictures of a split of one of the data sets; see `read_described`."""
         place = self.features_of(folder)
-        return read_described(
+        return read_captioned_pictures(
             folder, split, self.encoder, features_folder=place, whole=whole, negated=negated, told=self.told
         )
 
-    def talks(self, folder: Path, split: str, pattern: str) -> Talks:
+    def talks(self, folder: Path, split: str, pattern: str) -> PictureDialogues:
         """The talks of a split of one of the data sets; see `read_talks`."""
         place = self.features_of(folder)
-        return read_talks(folder, split, self.encoder, pattern, features_folder=place, told=self.told)
+        return read_picture_dialogues(folder, split, self.encoder, pattern, features_folder=place, told=self.told)
 
     def vectors(self, folder: Path, *, regions: bool = False) -> Features:
         """The vectors of a data set's pictures, computed where they are not there yet; every tenth of that is told."""
@@ -87,7 +87,7 @@ class TrainPlan:
             return self.features
         return self.features / folder.resolve().name
 
-    def fit(self, job: Job, out: Path | None = None) -> Fitted:
+    def fit(self, job: TrainingJob, out: Path | None = None) -> TrainingResult:
         """Runs one training as planned, in `out` or else where the plan says; see `training.fit`."""
         from viewfinder.training import fit
 
@@ -102,66 +102,66 @@ class TrainPlan:
 
     def sentences(self, texts: Sequence[str]) -> SentenceVectors:
         """The encoder's vectors of sentences, computed where they are not there yet."""
-        places = places_of(self.data[0], SENTENCES) if self.features is None else [self.features / SENTENCES]
+        places = feature_folders(self.data[0], SENTENCES) if self.features is None else [self.features / SENTENCES]
         place = next((place for place in places if is_writable(place)), places[-1])
         return SentenceVectors.of(texts, self.encoder, place, self.told)
 
 
-def _drilldown(plan: TrainPlan) -> Fitted:
+def _drilldown(plan: TrainPlan) -> TrainingResult:
     from viewfinder.retrievers.drilldown.train import train
 
     return train(plan)
 
 
-def _baseline(plan: TrainPlan) -> Fitted:
+def _baseline(plan: TrainPlan) -> TrainingResult:
     from viewfinder.retrievers.baselines.train import train
 
     return train(plan)
 
 
-def _chatir(plan: TrainPlan) -> Fitted:
+def _chatir(plan: TrainPlan) -> TrainingResult:
     from viewfinder.retrievers.chatir.train import train
 
     return train(plan)
 
 
-def _attributes(plan: TrainPlan) -> Fitted:
-    from viewfinder.retrievers.fashioniq.predicting import train
+def _attributes(plan: TrainPlan) -> TrainingResult:
+    from viewfinder.retrievers.fashioniq.predicting import train_attributes
 
-    return train(plan)
-
-
-def _captioner(plan: TrainPlan) -> Fitted:
-    from viewfinder.retrievers.fashioniq.captioning import train
-
-    return train(plan)
+    return train_attributes(plan)
 
 
-def _fashioniq(plan: TrainPlan) -> Fitted:
+def _captioner(plan: TrainPlan) -> TrainingResult:
+    from viewfinder.retrievers.fashioniq.captioning import train_captioner
+
+    return train_captioner(plan)
+
+
+def _fashioniq(plan: TrainPlan) -> TrainingResult:
     from viewfinder.retrievers.fashioniq.train import train
 
     return train(plan)
 
 
-def _mai(plan: TrainPlan) -> Fitted:
+def _mai(plan: TrainPlan) -> TrainingResult:
     from viewfinder.retrievers.mai.train import train
 
     return train(plan)
 
 
-def _combiner(plan: TrainPlan) -> Fitted:
+def _combiner(plan: TrainPlan) -> TrainingResult:
     from viewfinder.retrievers.combiner.train import train
 
     return train(plan)
 
 
-def _chatsearcher(plan: TrainPlan) -> Fitted:
+def _chatsearcher(plan: TrainPlan) -> TrainingResult:
     from viewfinder.retrievers.chatsearcher.train import train
 
     return train(plan)
 
 
-TRAINERS: dict[str, Callable[[TrainPlan], Fitted]] = {
+TRAINERS: dict[str, Callable[[TrainPlan], TrainingResult]] = {
     "drilldown": _drilldown,
     "hre": _baseline,
     "r-hre": _baseline,
@@ -177,7 +177,7 @@ TRAINERS: dict[str, Callable[[TrainPlan], Fitted]] = {
 }
 
 
-def train(plan: TrainPlan) -> Fitted:
+def train_system(plan: TrainPlan) -> TrainingResult:
     """Train a system as planned.
 
     Raises:

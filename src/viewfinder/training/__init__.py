@@ -6,8 +6,8 @@ A whole training:
 >>> from dataclasses import dataclass
 >>> from pathlib import Path
 >>> from torch.nn.functional import cross_entropy, normalize
->>> from viewfinder.training import Card, Job, Training, fit, gather_with_gradient, seed_all, shuffled
->>> settings = Training(learning_rate=0.03, epochs=20, seed=7)          # or load_preset(file, "lab", Preset).training
+>>> from viewfinder.training import Card, TrainingJob, TrainingSettings, fit, gather_with_gradient, seed_all, shuffled
+>>> settings = TrainingSettings(learning_rate=0.03, epochs=20, seed=7)          # or load_preset(file, "lab", Preset).training
 >>> seed_all(settings.seed)
 >>> texts_nx = torch.randn(256, 8)
 >>> pictures_nd = normalize(texts_nx @ torch.randn(8, 16))
@@ -21,7 +21,7 @@ A whole training:
 ...     found_n = (network(texts_nx) @ pictures_nd.T).argmax(dim=1)
 ...     return {"recall": (found_n == torch.arange(256)).float().mean().item()}
 >>> card = Card(system="linear", preset="lab", encoder="none")
->>> job = Job(network=torch.nn.Linear(8, 16), batches=batches, loss=loss, settings=settings, card=card,
+>>> job = TrainingJob(network=torch.nn.Linear(8, 16), batches=batches, loss=loss, settings=settings, card=card,
 ...           validate=validate, selects="recall", higher=True)
 >>> fitted = fit(job, Path("runs/linear"), tensorboard=False)
 >>> fitted.ended, fitted.step, fitted.figures["recall"] > 0.9
@@ -40,11 +40,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from viewfinder.training.batches import Batches, shuffled
     from viewfinder.training.checkpoints import load_network, save_network
-    from viewfinder.training.gather import gather_with_gradient, processes
-    from viewfinder.training.job import Fitted, Job
-    from viewfinder.training.logs import Record, read_log
+    from viewfinder.training.gather import count_processes, gather_with_gradient
+    from viewfinder.training.job import TrainingJob, TrainingResult
+    from viewfinder.training.logs import LogRecord, read_log
     from viewfinder.training.loop import fit
-    from viewfinder.training.presets import build, load_preset
+    from viewfinder.training.presets import build_settings, load_preset
     from viewfinder.training.seeds import seed_all
     from viewfinder.training.settings import (
         Constant,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         Noam,
         OneCycle,
         Schedule,
-        Training,
+        TrainingSettings,
         WarmupCosine,
     )
     from viewfinder.training.weights import Card, read_card
@@ -63,21 +63,21 @@ __all__ = [
     "Card",
     "Constant",
     "Exponential",
-    "Fitted",
+    "TrainingResult",
     "HalveOnPlateau",
-    "Job",
+    "TrainingJob",
     "Noam",
     "OneCycle",
-    "Record",
+    "LogRecord",
     "Schedule",
-    "Training",
+    "TrainingSettings",
     "WarmupCosine",
-    "build",
+    "build_settings",
     "fit",
     "gather_with_gradient",
     "load_network",
     "load_preset",
-    "processes",
+    "count_processes",
     "read_card",
     "read_log",
     "save_network",
@@ -88,14 +88,14 @@ __all__ = [
 _MODULES = {
     "batches": ("Batches", "shuffled"),
     "checkpoints": ("load_network", "save_network"),
-    "gather": ("gather_with_gradient", "processes"),
-    "job": ("Fitted", "Job"),
-    "logs": ("Record", "read_log"),
+    "gather": ("count_processes", "gather_with_gradient"),
+    "job": ("TrainingResult", "TrainingJob"),
+    "logs": ("LogRecord", "read_log"),
     "loop": ("fit",),
-    "presets": ("build", "load_preset"),
+    "presets": ("build_settings", "load_preset"),
     "seeds": ("seed_all",),
     "settings": (
-        "Constant", "Exponential", "HalveOnPlateau", "Noam", "OneCycle", "Schedule", "Training", "WarmupCosine"
+        "Constant", "Exponential", "HalveOnPlateau", "Noam", "OneCycle", "Schedule", "TrainingSettings", "WarmupCosine"
     ),
 }  # fmt: skip
 _HOMES = {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names}

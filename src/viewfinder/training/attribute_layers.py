@@ -10,7 +10,7 @@ from jaxtyping import Float, Float32, Int
 from torch import Tensor, nn
 from torch.nn.functional import linear, pad
 
-from viewfinder.training.picture_layers import standardised
+from viewfinder.training.picture_layers import standardise
 
 
 @runtime_checkable
@@ -75,7 +75,7 @@ class AttributeHead(nn.Module):
 
     def scores(self, raw_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b k"]:
         """Logits of every label; 0 is a chance of one half."""
-        standard_bg = standardised(raw_bg, self.get_buffer("mean"), self.get_buffer("deviation"))
+        standard_bg = standardise(raw_bg, self.get_buffer("mean"), self.get_buffer("deviation"))
         return linear(standard_bg, self.get_buffer("weight").float(), self.get_buffer("bias"))
 
     def top(self, raw_bg: Float[Tensor, "b g"], count: int) -> Int[Tensor, "b count"]:

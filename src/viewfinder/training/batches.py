@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Int
 
 from viewfinder.errors import BadInput
-from viewfinder.training.gather import processes
+from viewfinder.training.gather import count_processes
 
 Batch = TypeVar("Batch")
 Rows = Int[np.ndarray, " b"]
@@ -43,15 +43,15 @@ def shuffled(count: int, batch: int, make: Callable[[Rows], Batch], *, epoch: in
     Raises:
         BadInput: fewer rows than a batch has, or a batch that the processes cannot share equally.
     """
-    if batch < 1 or batch % processes():
-        raise BadInput(f"a batch of {batch} cannot be shared by {processes()} processes; choose a multiple")
+    if batch < 1 or batch % count_processes():
+        raise BadInput(f"a batch of {batch} cannot be shared by {count_processes()} processes; choose a multiple")
     if count < batch:
         raise BadInput(f"{count} samples do not fill a batch of {batch}; choose a smaller batch")
     order_n = np.random.default_rng([seed, epoch]).permutation(count)
-    return Batches(order_n[: count - count % batch], batch // processes(), make)
+    return Batches(order_n[: count - count % batch], batch // count_processes(), make)
 
 
-def share_of(batches: Iterable[Any], *, rank: int, processes: int, done: int) -> Iterator[Any]:
+def take_share(batches: Iterable[Any], *, rank: int, processes: int, done: int) -> Iterator[Any]:
     """The batches rank, rank + processes, ... without the first `done` of them; the same number for every rank.
 
     A sequence is asked only for those; from anything else all are drawn.
@@ -65,7 +65,7 @@ def share_of(batches: Iterable[Any], *, rank: int, processes: int, done: int) ->
         yield turn[rank]
 
 
-def groups(batches: Iterator[Any], size: int) -> Iterator[list[Any]]:
+def group_batches(batches: Iterator[Any], size: int) -> Iterator[list[Any]]:
     """Lists of `size` batches in a row; the last may be shorter."""
     while group := list(islice(batches, size)):
         yield group

@@ -23,10 +23,10 @@ from viewfinder.training.weights import (
     NETWORK,
     VERSION,
     Card,
-    card_of,
     check_card,
-    checksum,
-    damaged,
+    checksum_arrays,
+    damaged_file,
+    parse_card,
     read_record,
 )
 
@@ -50,13 +50,13 @@ def load_network(path: Path, network: nn.Module, *, system: str, encoder: str) -
         BadInput: it belongs to another system, has other weights than `network`, or as `read_tensors`.
     """
     tensors, record = read_tensors(path, schema=NETWORK)
-    card = card_of(path, record)
+    card = parse_card(path, record)
     check_card(path, card, system=system, encoder=encoder)
-    fill(path, network, tensors)
+    fill_network(path, network, tensors)
     return card
 
 
-def fill(path: Path, network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+def fill_network(path: Path, network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     """Load a state dict strictly; `path` is for the message.
 
     Raises:
@@ -117,9 +117,9 @@ def read_tensors(path: Path, *, schema: str) -> tuple[dict[str, Tensor], dict[st
         with safe_open(str(path), framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
     except (OSError, SafetensorError) as error:
-        raise damaged(path, str(error)) from error
+        raise damaged_file(path, str(error)) from error
     if _checksum(tensors) != checksum:
-        raise damaged(path, "its checksum differs")
+        raise damaged_file(path, "its checksum differs")
     return tensors, record
 
 
@@ -136,7 +136,9 @@ def _separate(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _checksum(tensors: Mapping[str, Tensor]) -> int:
-    return checksum((name, tensor.reshape(-1).view(torch.uint8).numpy().data) for name, tensor in tensors.items())
+    return checksum_arrays(
+        (name, tensor.reshape(-1).view(torch.uint8).numpy().data) for name, tensor in tensors.items()
+    )
 
 
 def _sync(path: Path) -> None:

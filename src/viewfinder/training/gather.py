@@ -9,7 +9,7 @@ from jaxtyping import Shaped
 from torch import Tensor, distributed
 
 
-def processes() -> int:
+def count_processes() -> int:
     """How many processes train together; 1 outside `accelerate launch`."""
     return distributed.get_world_size() if _together() else 1
 
@@ -25,9 +25,9 @@ def gather_with_gradient(local: Shaped[Tensor, "b ..."]) -> Shaped[Tensor, "all 
     Raises:
         ValueError: the processes do not have equally many rows.
     """
-    if processes() == 1:
+    if count_processes() == 1:
         return local
-    counts = [torch.zeros(1, dtype=torch.int64, device=local.device) for _ in range(processes())]
+    counts = [torch.zeros(1, dtype=torch.int64, device=local.device) for _ in range(count_processes())]
     distributed.all_gather(counts, torch.tensor([len(local)], device=local.device))
     rows = [int(count) for count in counts]
     if len(set(rows)) > 1:
@@ -40,7 +40,7 @@ class _Gather(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, local: Tensor) -> Tensor:
         ctx.rows = len(local)
-        parts = [torch.empty_like(local, memory_format=torch.contiguous_format) for _ in range(processes())]
+        parts = [torch.empty_like(local, memory_format=torch.contiguous_format) for _ in range(count_processes())]
         distributed.all_gather(parts, local.contiguous())
         return torch.cat(parts)
 

@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from viewfinder.errors import BadInput
-from viewfinder.training.settings import Training
+from viewfinder.training.settings import TrainingSettings
 from viewfinder.training.weights import Card
 
 Figures = Mapping[str, Tensor | float | int]
@@ -18,7 +18,7 @@ Loss = Callable[[nn.Module, Any], tuple[Tensor, Figures]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class TrainingJob:
     """One training of one network.
 
     network: made after `seed_all`, so that its first weights are the same in every run and process. What must survive
@@ -41,7 +41,7 @@ class Job:
     network: nn.Module
     batches: Callable[[int, int], Iterable[Any]]
     loss: Loss
-    settings: Training
+    settings: TrainingSettings
     card: Card
     validate: Callable[[nn.Module], Figures] | None = None
     selects: str = "loss"
@@ -70,7 +70,7 @@ class Job:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fitted:
+class TrainingResult:
     """How a training ended.
 
     `ended` is "epochs", "steps", "patience", "schedule" or "asked" (by `should_stop`: resume to go on). `best` is the

@@ -14,7 +14,7 @@ from viewfinder.errors import BadInput
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record:
+class LogRecord:
     """One line of the log.
 
     `kind` is "train" (means over the steps since the record before) or "validation"; `loss` and `lr` are None for
@@ -30,7 +30,7 @@ class Record:
     seconds: float
 
 
-class Log:
+class TrainingLog:
     """Appends records; after a resume it first cuts off what was logged after the checkpoint."""
 
     def __init__(self, folder: Path, *, kept: int, step: int, tensorboard: bool) -> None:
@@ -44,7 +44,7 @@ class Log:
 
             self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
 
-    def write(self, record: Record) -> None:
+    def write(self, record: LogRecord) -> None:
         """Add a record; a number that is not finite is written as null, which JSON has no other word for."""
         line = {**vars(record), "loss": _finite(record.loss), "figures": _all_finite(record.figures)}
         self._file.write(json.dumps(line, allow_nan=False).encode() + b"\n")
@@ -69,7 +69,7 @@ class Log:
             self._board.close()
 
 
-def read_log(file: Path) -> list[Record]:
+def read_log(file: Path) -> list[LogRecord]:
     """The records of a `log.jsonl`; a last line that is cut off (the process was killed) is left out.
 
     Raises:
@@ -81,7 +81,7 @@ def read_log(file: Path) -> list[Record]:
     records = []
     for number, line in enumerate(lines, start=1):
         try:
-            records.append(Record(**json.loads(line)))
+            records.append(LogRecord(**json.loads(line)))
         except (ValueError, TypeError) as error:
             raise BadInput(f"{file}, line {number}: this is no record of a training ({error})") from error
     return records

@@ -24,27 +24,33 @@ from accelerate.utils import broadcast_object_list, send_to_device
 from torch import Tensor, nn
 
 from viewfinder.errors import BadInput, ViewfinderError
-from viewfinder.training.batches import groups, share_of
+from viewfinder.training.batches import group_batches, take_share
 from viewfinder.training.checkpoints import save_network
-from viewfinder.training.job import Figures, Fitted, Job
-from viewfinder.training.logs import Log, Record
+from viewfinder.training.job import Figures, TrainingJob, TrainingResult
+from viewfinder.training.logs import LogRecord, TrainingLog
 from viewfinder.training.optimisers import make_optimiser
 from viewfinder.training.progress import Report, progress_bar
 from viewfinder.training.schedules import make_schedule
 from viewfinder.training.seeds import own_randomness, seed_all
-from viewfinder.training.settings import Training
-from viewfinder.training.snapshots import Parts, Progress, newest, restore, save
+from viewfinder.training.settings import TrainingSettings
+from viewfinder.training.snapshots import (
+    TrainingParts,
+    TrainingProgress,
+    newest_checkpoint,
+    restore_checkpoint,
+    save_checkpoint,
+)
 
 
 def fit(
-    job: Job,
+    job: TrainingJob,
     out: Path,
     *,
     resume: bool = False,
     shown: bool = True,
     tensorboard: bool = True,
     should_stop: Callable[[], bool] = lambda: False,
-) -> Fitted:
+) -> TrainingResult:
     """Train; with `resume`, go on from the newest checkpoint in `out` (from the start if there is none).
 
     A training that was killed and resumed ends with the numbers of one that was not, on the same machine and number
@@ -57,7 +63,7 @@ def fit(
         ViewfinderError: the loss is no longer a number.
         DiskFull: the disk is full; the last checkpoint is kept.
     """
-    checkpoint = newest(out)
+    checkpoint = newest_checkpoint(out)
     if checkpoint is not None and not resume:
         raise BadInput(f"{out}: holds a training already; go on with it (--resume) or name another folder")
     run = _Run(job, out)
@@ -67,7 +73,7 @@ def fit(
         seed_all(job.settings.seed + run.accelerator.process_index)
     with ExitStack() as stack:
         if run.accelerator.is_main_process:
-            run.log = Log(out, kept=run.at.log_bytes, step=run.at.step, tensorboard=tensorboard)
+            run.log = TrainingLog(out, kept=run.at.log_bytes, step=run.at.step, tensorboard=tensorboard)
             stack.callback(run.log.close)
         shown = shown and run.accelerator.is_main_process
         run.report = stack.enter_context(progress_bar("training", run.total_steps, shown=shown))
@@ -77,7 +83,7 @@ def fit(
 class _WithLoss(nn.Module):
     """The loss as the forward of a module: mixed precision and several processes take hold of a forward only."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: TrainingJob) -> None:
         super().__init__()
         self.network = job.network
         self._loss = job.loss
@@ -90,7 +96,7 @@ class _WithLoss(nn.Module):
 class _Run:
     """A training under way."""
 
-    def __init__(self, job: Job, out: Path) -> None:
+    def __init__(self, job: TrainingJob, out: Path) -> None:
         self.job, self.settings, self.out = job, job.settings, out
         self.accelerator = _accelerator(job)
         parameters = job.choose_trainable()
@@ -98,19 +104,19 @@ class _Run:
         self.total_steps = _total_steps(job, self.accelerator.num_processes)
         self.with_loss, self.optimiser = self.accelerator.prepare(_WithLoss(job), bare)
         self.schedule = make_schedule(job.settings, bare, total_steps=self.total_steps)
-        self.at = Progress()
-        self.parts = Parts(job, self.accelerator, bare, self.schedule, self.at, out)
+        self.at = TrainingProgress()
+        self.parts = TrainingParts(job, self.accelerator, bare, self.schedule, self.at, out)
         self.parameters = parameters
-        self.log: Log | None = None
+        self.log: TrainingLog | None = None
         self.report: Report = lambda done, total=None, words=None: None
         self._began = time.monotonic()
         self._saved = False  # whether the newest checkpoint tells all
 
     def restore(self, checkpoint: Path) -> None:
-        restore(checkpoint, self.parts)
+        restore_checkpoint(checkpoint, self.parts)
         self._saved = True
 
-    def until_the_end(self, should_stop: Callable[[], bool]) -> Fitted:
+    def until_the_end(self, should_stop: Callable[[], bool]) -> TrainingResult:
         self._began = time.monotonic() - self.at.seconds
         while (ended := self._end()) is None:
             if not self._epoch(should_stop):
@@ -144,13 +150,13 @@ class _Run:
     def _epoch(self, should_stop: Callable[[], bool]) -> bool:
         """The rest of an epoch, or as far as the training goes; False if it was asked to stop."""
         accelerator, settings, at = self.accelerator, self.settings, self.at
-        batches = share_of(
+        batches = take_share(
             self.job.batches(at.epoch, settings.seed),
             rank=accelerator.process_index,
             processes=accelerator.num_processes,
             done=at.batch,
         )
-        for group in groups(batches, settings.accumulate):
+        for group in group_batches(batches, settings.accumulate):
             self._step(group)
             if at.step % settings.log_every == 0:
                 self._tell()
@@ -218,7 +224,9 @@ class _Run:
         if self.log is not None:
             at = self.at
             self.log.write(
-                Record(kind=kind, step=at.step, epoch=at.epoch, loss=loss, lr=rate, figures=figures, seconds=at.seconds)
+                LogRecord(
+                    kind=kind, step=at.step, epoch=at.epoch, loss=loss, lr=rate, figures=figures, seconds=at.seconds
+                )
             )
 
     def _end_epoch(self) -> None:
@@ -270,7 +278,7 @@ class _Run:
         self.at.seconds = time.monotonic() - self._began
         if self.log is not None:
             self.at.log_bytes = self.log.size()
-        save(self.parts)
+        save_checkpoint(self.parts)
         self._saved = True
 
     def _any(self, asked: bool) -> bool:
@@ -280,13 +288,15 @@ class _Run:
         flag = torch.tensor([float(asked)], device=self.accelerator.device)
         return bool(self.accelerator.reduce(flag, reduction="sum").item() > 0)
 
-    def _fitted(self, ended: str) -> Fitted:
+    def _fitted(self, ended: str) -> TrainingResult:
         at, best = self.at, self.out / "best.safetensors"
         epoch = at.epoch if at.batch else at.epoch - 1
-        return Fitted(ended=ended, step=at.step, epoch=epoch, best=best, best_step=at.best_step, figures=at.figures)
+        return TrainingResult(
+            ended=ended, step=at.step, epoch=epoch, best=best, best_step=at.best_step, figures=at.figures
+        )
 
 
-def _accelerator(job: Job) -> Accelerator:
+def _accelerator(job: TrainingJob) -> Accelerator:
     # The state is shared by all accelerators of a process and refuses another precision than that of the first.
     AcceleratorState._reset_state()
     parallel = DistributedDataParallelKwargs(find_unused_parameters=job.may_leave_unused)
@@ -297,9 +307,9 @@ def _accelerator(job: Job) -> Accelerator:
     return accelerator
 
 
-def _total_steps(job: Job, processes: int) -> int | None:
+def _total_steps(job: TrainingJob, processes: int) -> int | None:
     """Steps from start to end, if that can be known."""
-    settings: Training = job.settings
+    settings: TrainingSettings = job.settings
     if settings.epochs is None:
         return settings.steps
     batches = job.batches(1, settings.seed)

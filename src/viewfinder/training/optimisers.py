@@ -8,12 +8,12 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
 
-from viewfinder.training.settings import Training
+from viewfinder.training.settings import TrainingSettings
 
 OPTIMISERS: dict[str, Callable[..., Optimizer]] = {"adam": Adam, "adamw": AdamW}
 
 
-def make_optimiser(settings: Training, parameters: Sequence[nn.Parameter]) -> Optimizer:
+def make_optimiser(settings: TrainingSettings, parameters: Sequence[nn.Parameter]) -> Optimizer:
     """The optimiser that `settings` names, over `parameters`."""
     return OPTIMISERS[settings.optimiser](
         parameters,

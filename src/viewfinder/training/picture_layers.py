@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Float16, Float32
 from torch import Tensor, nn
 
-Image = Literal["raw", "standardised", "whitened"]
+PictureKind = Literal["raw", "standardised", "whitened"]
 
 FAINT = 1e-4
 """Components whose deviation is below this share of the first one's are left out: what is there is rounding."""
@@ -24,7 +24,7 @@ class PictureInput(nn.Module):
     Buffers, as far as `image` needs them: `mean` and `deviation` (g), `components` (g x, half precision).
     """
 
-    def __init__(self, image: Image, raw_width: int, components: int = 256, whitening: float = 0.5) -> None:
+    def __init__(self, image: PictureKind, raw_width: int, components: int = 256, whitening: float = 0.5) -> None:
         """Changes nothing until it is measured, but for components, which are zeros.
 
         Args:
@@ -46,29 +46,29 @@ class PictureInput(nn.Module):
         """Sets the buffers by the pictures of the training set."""
         if self.image == "raw":
             return
-        mean_g, deviation_g = scale_of(raw_pg)
+        mean_g, deviation_g = measure_scale(raw_pg)
         self.get_buffer("mean").copy_(torch.from_numpy(mean_g))
         self.get_buffer("deviation").copy_(torch.from_numpy(deviation_g))
         if self.image == "whitened":
-            components_gx = whitening((raw_pg - mean_g) / deviation_g, self.width, self.whitening)
+            components_gx = principal_components((raw_pg - mean_g) / deviation_g, self.width, self.whitening)
             self.get_buffer("components").copy_(torch.from_numpy(components_gx))
 
     def forward(self, raw_bg: Float[Tensor, "*b g"]) -> Float[Tensor, "*b x"]:
         """What is read; of zeros (no picture) zeros."""
         if self.image == "raw":
             return raw_bg
-        standard_bg = standardised(raw_bg, self.get_buffer("mean"), self.get_buffer("deviation"))
+        standard_bg = standardise(raw_bg, self.get_buffer("mean"), self.get_buffer("deviation"))
         return standard_bg if self.image == "standardised" else standard_bg @ self.get_buffer("components").float()
 
 
-def standardised(
+def standardise(
     raw_bg: Float[Tensor, "*b g"], mean_g: Float[Tensor, " g"], deviation_g: Float[Tensor, " g"]
 ) -> Float[Tensor, "*b g"]:
     """Raw vectors on the scale of the training set; those of zeros (no picture) stay zeros."""
     return (raw_bg - mean_g) / deviation_g * (raw_bg != 0).any(dim=-1, keepdim=True)
 
 
-def scale_of(raw_pg: Float32[np.ndarray, "p g"]) -> tuple[Float32[np.ndarray, " g"], Float32[np.ndarray, " g"]]:
+def measure_scale(raw_pg: Float32[np.ndarray, "p g"]) -> tuple[Float32[np.ndarray, " g"], Float32[np.ndarray, " g"]]:
     """Mean and deviation of every number of raw vectors."""
     mean_g = raw_pg.mean(axis=0, dtype=np.float64).astype(np.float32)
     # What never differs says nothing: its deviation must not blow it up.
@@ -76,7 +76,7 @@ def scale_of(raw_pg: Float32[np.ndarray, "p g"]) -> tuple[Float32[np.ndarray, " 
     return mean_g, deviation_g
 
 
-def whitening(rows_pg: Float32[np.ndarray, "p g"], width: int, power: float) -> Float32[np.ndarray, "g d"]:
+def principal_components(rows_pg: Float32[np.ndarray, "p g"], width: int, power: float) -> Float32[np.ndarray, "g d"]:
     """The first principal components of rows of mean 0, each divided by its deviation to the `power`.
 
     Where there are fewer than `width`, the rest is zeros. Signs are chosen so that they do not hang on the machine:
@@ -97,7 +97,7 @@ def whitening(rows_pg: Float32[np.ndarray, "p g"], width: int, power: float) -> 
     return components_gd
 
 
-def some_regions(regions_nre: Float16[np.ndarray, "n r e"], most: int) -> Float32[np.ndarray, "p e"]:
+def sample_regions(regions_nre: Float16[np.ndarray, "n r e"], most: int) -> Float32[np.ndarray, "p e"]:
     """Regions of about `most` pictures, taken evenly, for `measure`; those that are missing are left out."""
     step = -(-len(regions_nre) // most)
     regions_pe = regions_nre[::step].reshape(-1, regions_nre.shape[2]).astype(np.float32)

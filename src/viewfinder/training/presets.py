@@ -52,10 +52,10 @@ def load_preset(source: Path | Traversable, name: str, kind: type[T], overrides:
     def where(key: str) -> str:
         return f"the setting {key}" if key in overridden else f"{source}, [{name}]" + (f", {key}" if key else "")
 
-    return build(kind, table, where)
+    return build_settings(kind, table, where)
 
 
-def build(kind: type[T], table: Mapping[str, Any], where: Where = str) -> T:
+def build_settings(kind: type[T], table: Mapping[str, Any], where: Where = str) -> T:
     """A dataclass of type `kind` from a table as TOML or JSON gives it; the inverse of `dataclasses.asdict`.
 
     Raises:
@@ -92,7 +92,7 @@ def read_card_settings(kind: type[T], card: Card, part: str = "model") -> T:
     table = card.settings.get(part)
     for key, built_in in RETIRED_SETTINGS.get(card.system, {}).items():
         table = _without(table, key.removeprefix(f"{part}."), built_in) if key.startswith(f"{part}.") else table
-    return build(kind, table, lambda key: f"the card of {card.system}, {part}" + (f".{key}" if key else ""))
+    return build_settings(kind, table, lambda key: f"the card of {card.system}, {part}" + (f".{key}" if key else ""))
 
 
 def _without(table: Any, key: str, built_in: Any) -> Any:

@@ -10,10 +10,19 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR, LRScheduler, OneCycleLR
 
 from viewfinder.errors import BadInput
-from viewfinder.training.settings import Exponential, HalveOnPlateau, Noam, OneCycle, Training, WarmupCosine
+from viewfinder.training.settings import (
+    Exponential,
+    HalveOnPlateau,
+    Noam,
+    OneCycle,
+    TrainingSettings,
+    WarmupCosine,
+)
 
 
-def make_schedule(settings: Training, optimiser: Optimizer, *, total_steps: int | None) -> ByTorch | Plateau:
+def make_schedule(
+    settings: TrainingSettings, optimiser: Optimizer, *, total_steps: int | None
+) -> TorchSchedule | PlateauSchedule:
     """The schedule that `settings` names, set on `optimiser` for its first step.
 
     Raises:
@@ -21,34 +30,34 @@ def make_schedule(settings: Training, optimiser: Optimizer, *, total_steps: int 
     """
     schedule = settings.schedule
     if isinstance(schedule, HalveOnPlateau):
-        return Plateau(schedule, optimiser)
+        return PlateauSchedule(schedule, optimiser)
     if isinstance(schedule, Exponential):
         # The floor is a rate, LambdaLR wants a share of the first one.
         floor = schedule.floor / settings.learning_rate
-        return ByTorch(LambdaLR(optimiser, lambda epoch: max(schedule.factor**epoch, floor)), by="epoch")
+        return TorchSchedule(LambdaLR(optimiser, lambda epoch: max(schedule.factor**epoch, floor)), by="epoch")
     if isinstance(schedule, OneCycle):
         total = _known(total_steps, schedule.kind)
-        return ByTorch(_one_cycle(schedule, optimiser, settings.learning_rate, total), most=total)
-    return ByTorch(LambdaLR(optimiser, _share(settings, total_steps)))
+        return TorchSchedule(_one_cycle(schedule, optimiser, settings.learning_rate, total), most=total)
+    return TorchSchedule(LambdaLR(optimiser, _share(settings, total_steps)))
 
 
-def _share(settings: Training, total_steps: int | None) -> Callable[[int], float]:
+def _share(settings: TrainingSettings, total_steps: int | None) -> Callable[[int], float]:
     """Share of the learning rate by the number of steps already made."""
     schedule = settings.schedule
     if isinstance(schedule, Noam):
-        return lambda done: noam(done + 1, width=schedule.width, warmup=schedule.warmup)
+        return lambda done: noam_share(done + 1, width=schedule.width, warmup=schedule.warmup)
     if isinstance(schedule, WarmupCosine):
         total = _known(total_steps, schedule.kind)
-        return lambda done: warmup_cosine(done + 1, warmup=schedule.warmup, total=total)
+        return lambda done: warmup_cosine_share(done + 1, warmup=schedule.warmup, total=total)
     return lambda done: 1.0
 
 
-def noam(step: int, *, width: int, warmup: int) -> float:
+def noam_share(step: int, *, width: int, warmup: int) -> float:
     """width^-0.5 * min(s^-0.5, s * warmup^-1.5), steps from 1 (Vaswani et al. 2017, Eq. 3)."""
     return float(width**-0.5 * min(step**-0.5, step * warmup**-1.5))
 
 
-def warmup_cosine(step: int, *, warmup: int, total: int) -> float:
+def warmup_cosine_share(step: int, *, warmup: int, total: int) -> float:
     """step / warmup up to 1, then half a cosine that reaches 0 at step `total`; steps from 1.
 
     >>> [round(warmup_cosine(step, warmup=2, total=6), 2) for step in range(1, 7)]
@@ -78,7 +87,7 @@ def _one_cycle(schedule: OneCycle, optimiser: Optimizer, rate: float, total_step
     )
 
 
-class ByTorch:
+class TorchSchedule:
     """A scheduler of torch, moved on by step or by epoch, `most` times at most (then the rate stays)."""
 
     over = False  # whether the schedule ends the training
@@ -110,7 +119,7 @@ class ByTorch:
         self._scheduler.load_state_dict(state)
 
 
-class Plateau:
+class PlateauSchedule:
     """`HalveOnPlateau` at work (counters as in Fashion IQ's retriever)."""
 
     def __init__(self, settings: HalveOnPlateau, optimiser: Optimizer) -> None:

@@ -78,7 +78,7 @@ Schedule = Constant | Exponential | Noam | WarmupCosine | OneCycle | HalveOnPlat
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training:
+class TrainingSettings:
     """How to train. At least one of `epochs` and `steps` says when to end; a step is one update of the weights.
 
     Raises:

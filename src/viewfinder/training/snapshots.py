@@ -13,12 +13,12 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from viewfinder.errors import BadInput
-from viewfinder.training.checkpoints import CHECKPOINT, fill, read_tensors, write_tensors
-from viewfinder.training.job import Job
+from viewfinder.training.checkpoints import CHECKPOINT, fill_network, read_tensors, write_tensors
+from viewfinder.training.job import TrainingJob
 from viewfinder.training.optimisers import optimiser_state, set_optimiser_state
-from viewfinder.training.schedules import ByTorch, Plateau
+from viewfinder.training.schedules import PlateauSchedule, TorchSchedule
 from viewfinder.training.seeds import random_state, set_random_state
-from viewfinder.training.settings import OneCycle, Training, WarmupCosine
+from viewfinder.training.settings import OneCycle, TrainingSettings, WarmupCosine
 from viewfinder.training.weights import Card, check_card
 
 FREE = {"patience", "log_every", "save_every", "keep", "validate_epochs", "validate_steps"}
@@ -26,7 +26,7 @@ FREE = {"patience", "log_every", "save_every", "keep", "validate_epochs", "valid
 
 
 @dataclass
-class Means:
+class RunningMeans:
     """Running means of figures; exact through JSON."""
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Means:
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """Where a training stands. Epochs count from 1; `batch` counts those of the epoch that each process has used."""
 
     step: int = 0
@@ -64,19 +64,19 @@ class Progress:
     rate: float = 0.0
     seconds: float = 0.0
     log_bytes: int = 0
-    recent: Means = field(default_factory=Means)
-    whole: Means = field(default_factory=Means)
+    recent: RunningMeans = field(default_factory=RunningMeans)
+    whole: RunningMeans = field(default_factory=RunningMeans)
 
 
 @dataclass(frozen=True)
-class Parts:
+class TrainingParts:
     """Everything of a training that has a state."""
 
-    job: Job
+    job: TrainingJob
     accelerator: Accelerator
     optimiser: Optimizer
-    schedule: ByTorch | Plateau
-    at: Progress
+    schedule: TorchSchedule | PlateauSchedule
+    at: TrainingProgress
     out: Path
 
     def card(self) -> Card:
@@ -84,12 +84,12 @@ class Parts:
         return replace(self.job.card, figures={**self.job.card.figures, **self.at.figures})
 
 
-def newest(out: Path) -> Path | None:
+def newest_checkpoint(out: Path) -> Path | None:
     """The checkpoint in the folder `out` of a training that has the most steps, if there is one."""
     return max((out / "checkpoints").glob("[0-9]*.safetensors"), default=None)
 
 
-def save(parts: Parts) -> None:
+def save_checkpoint(parts: TrainingParts) -> None:
     """Write a checkpoint, then remove all but the last few; every process must call it."""
     # With several processes this brings together one state of random numbers each.
     states: list[tuple[dict[str, Tensor], dict[str, Any]]] = gather_object([random_state()])
@@ -122,7 +122,7 @@ def _prune(folder: Path, keep: int) -> None:
         scratch.unlink()
 
 
-def restore(file: Path, parts: Parts) -> None:
+def restore_checkpoint(file: Path, parts: TrainingParts) -> None:
     """Put everything where `save` found it.
 
     Raises:
@@ -130,18 +130,18 @@ def restore(file: Path, parts: Parts) -> None:
     """
     tensors, record = read_tensors(file, schema=CHECKPOINT)
     _check(file, record, parts)
-    fill(file, parts.job.network, _under("network.", tensors))
+    fill_network(file, parts.job.network, _under("network.", tensors))
     set_optimiser_state(parts.optimiser, _under("optimiser.", tensors), record["optimiser"])
     parts.schedule.load(record["schedule"])
     if parts.accelerator.scaler is not None:
         parts.accelerator.scaler.load_state_dict(record["scaler"])
-    at = record["at"] | {name: Means(**record["at"][name]) for name in ("recent", "whole")}
+    at = record["at"] | {name: RunningMeans(**record["at"][name]) for name in ("recent", "whole")}
     vars(parts.at).update(at)
     rank = parts.accelerator.process_index
     set_random_state(_under(f"random.{rank}.", tensors), record["random"][rank])
 
 
-def _check(file: Path, record: Mapping[str, Any], parts: Parts) -> None:
+def _check(file: Path, record: Mapping[str, Any], parts: TrainingParts) -> None:
     """Refuse to go on with something else than was begun."""
     card = parts.job.card
     check_card(file, Card(**record["card"]), system=card.system, encoder=card.encoder)
@@ -154,12 +154,12 @@ def _check(file: Path, record: Mapping[str, Any], parts: Parts) -> None:
         raise BadInput(f"{file}: begun with {len(record['random'])} processes; go on with as many")
 
 
-def _free(settings: Training) -> set[str]:
+def _free(settings: TrainingSettings) -> set[str]:
     """A training may be made longer, unless its learning rates follow from its length."""
     return FREE if isinstance(settings.schedule, OneCycle | WarmupCosine) else FREE | {"epochs", "steps"}
 
 
-def _as_json(settings: Training) -> dict[str, Any]:
+def _as_json(settings: TrainingSettings) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(settings).items()}
 
 

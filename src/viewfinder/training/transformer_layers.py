@@ -19,21 +19,21 @@ from torch.nn.functional import dropout, relu, scaled_dot_product_attention
 EPS = 1e-6
 
 
-class Seen(NamedTuple):
+class KeysValues(NamedTuple):
     """What attention needs of the places that are looked at; kept, they need not be computed again."""
 
     keys_bnlv: Float[Tensor, "b n l v"]
     values_bnlv: Float[Tensor, "b n l v"]
 
-    def then(self, later: Seen) -> Seen:
+    def then(self, later: KeysValues) -> KeysValues:
         """These places, and later ones after them."""
-        return Seen(
+        return KeysValues(
             torch.cat([self.keys_bnlv, later.keys_bnlv], dim=2), torch.cat([self.values_bnlv, later.values_bnlv], dim=2)
         )
 
-    def of(self, rows: Int[Tensor, " r"]) -> Seen:
+    def of(self, rows: Int[Tensor, " r"]) -> KeysValues:
         """The same of some sequences, each as often as it is named."""
-        return Seen(self.keys_bnlv[rows], self.values_bnlv[rows])
+        return KeysValues(self.keys_bnlv[rows], self.values_bnlv[rows])
 
 
 class Norm(nn.Module):
@@ -63,12 +63,12 @@ class Attention(nn.Module):
         self.value = nn.Linear(width, width)
         self.out = nn.Linear(width, width)
 
-    def seen(self, tokens_blw: Float[Tensor, "b l w"]) -> Seen:
+    def seen(self, tokens_blw: Float[Tensor, "b l w"]) -> KeysValues:
         """Keys and values of tokens that are to be looked at."""
-        return Seen(self._by_head(self.key(tokens_blw)), self._by_head(self.value(tokens_blw)))
+        return KeysValues(self._by_head(self.key(tokens_blw)), self._by_head(self.value(tokens_blw)))
 
     def forward(
-        self, tokens_btw: Float[Tensor, "b t w"], seen: Seen, mask: Bool[Tensor, ...] | None = None
+        self, tokens_btw: Float[Tensor, "b t w"], seen: KeysValues, mask: Bool[Tensor, ...] | None = None
     ) -> Float[Tensor, "b t w"]:
         """What each token gathers from the places seen; the mask is (t l) or (b t l)."""
         mask = mask[:, None] if mask is not None and mask.ndim == 3 else mask
@@ -85,7 +85,7 @@ class Attention(nn.Module):
         return tokens_blw.view(*tokens_blw.shape[:-1], self.heads, head).transpose(1, 2)
 
 
-class TwoLayers(nn.Module):
+class FeedForward(nn.Module):
     """Two linear maps with a ReLU in between."""
 
     def __init__(self, width: int, hidden: int, share: float = 0.0) -> None:
@@ -108,11 +108,11 @@ class EncoderLayer(nn.Module):
         self.share = share
         self.before_attention, self.before_layers = Norm(width), Norm(width)
         self.attention = Attention(width, heads, share)
-        self.layers = TwoLayers(width, hidden, share)
+        self.layers = FeedForward(width, hidden, share)
 
     def step(
-        self, tokens_btw: Float[Tensor, "b t w"], earlier: Seen | None, mask: Bool[Tensor, ...] | None
-    ) -> tuple[Float[Tensor, "b t w"], Seen]:
+        self, tokens_btw: Float[Tensor, "b t w"], earlier: KeysValues | None, mask: Bool[Tensor, ...] | None
+    ) -> tuple[Float[Tensor, "b t w"], KeysValues]:
         """New tokens, which also look at earlier ones; and all that later ones may look at."""
         normed_btw = self.before_attention(tokens_btw)
         own = self.attention.seen(normed_btw)
@@ -139,15 +139,15 @@ class Encoder(nn.Module):
     def step(
         self,
         tokens_btw: Float[Tensor, "b t w"],
-        earlier: Sequence[Seen] | None = None,
+        earlier: Sequence[KeysValues] | None = None,
         mask: Bool[Tensor, ...] | None = None,
-    ) -> tuple[Float[Tensor, "b t w"], tuple[Seen, ...]]:
+    ) -> tuple[Float[Tensor, "b t w"], tuple[KeysValues, ...]]:
         """What follows on earlier tokens, and what is to be handed on as `earlier`, an entry a layer.
 
         Together with a mask that lets no token look at later steps, the outputs are those of the whole sequence. The
         mask is (t l) or (b t l), l counting earlier tokens and these.
         """
-        kept: list[Seen] = []
+        kept: list[KeysValues] = []
         for at, layer in enumerate(self.layers):
             assert isinstance(layer, EncoderLayer)
             tokens_btw, seen = layer.step(tokens_btw, None if earlier is None else earlier[at], mask)
@@ -164,15 +164,15 @@ class DecoderLayer(nn.Module):
         self.before_words, self.before_memory, self.before_layers = Norm(width), Norm(width), Norm(width)
         self.words = Attention(width, heads, share)
         self.memory = Attention(width, heads, share)
-        self.layers = TwoLayers(width, hidden, share)
+        self.layers = FeedForward(width, hidden, share)
 
     def step(
         self,
         words_btw: Float[Tensor, "b t w"],
-        memory: Seen,
-        earlier: Seen | None,
+        memory: KeysValues,
+        earlier: KeysValues | None,
         mask: Bool[Tensor, ...] | None,
-    ) -> tuple[Float[Tensor, "b t w"], Seen]:
+    ) -> tuple[Float[Tensor, "b t w"], KeysValues]:
         """New words after earlier ones, and all that later ones may look at; the mask is for words, (t l)."""
         normed_btw = self.before_words(words_btw)
         own = self.words.seen(normed_btw)
@@ -192,20 +192,20 @@ class Decoder(nn.Module):
         self.layers = nn.ModuleList(DecoderLayer(width, heads, hidden, share) for _ in range(layers))
         self.last = Norm(width)
 
-    def seen(self, memory_blw: Float[Tensor, "b l w"]) -> tuple[Seen, ...]:
+    def seen(self, memory_blw: Float[Tensor, "b l w"]) -> tuple[KeysValues, ...]:
         """What the layers look at of encoded tokens; the same for every word."""
         return tuple(layer.memory.seen(memory_blw) for layer in self.layers if isinstance(layer, DecoderLayer))
 
     def step(
         self,
         words_btw: Float[Tensor, "b t w"],
-        memory: Sequence[Seen],
-        earlier: Sequence[Seen] | None = None,
-    ) -> tuple[Float[Tensor, "b t w"], tuple[Seen, ...]]:
+        memory: Sequence[KeysValues],
+        earlier: Sequence[KeysValues] | None = None,
+    ) -> tuple[Float[Tensor, "b t w"], tuple[KeysValues, ...]]:
         """Words that follow on earlier ones, none looking at later ones, and what to hand on as `earlier`."""
         before = 0 if earlier is None else earlier[0].keys_bnlv.shape[2]
-        mask_tl = causal(before + words_btw.shape[1], words_btw.device)[before:]
-        kept: list[Seen] = []
+        mask_tl = causal_mask(before + words_btw.shape[1], words_btw.device)[before:]
+        kept: list[KeysValues] = []
         for at, layer in enumerate(self.layers):
             assert isinstance(layer, DecoderLayer)
             words_btw, seen = layer.step(words_btw, memory[at], None if earlier is None else earlier[at], mask_tl)
@@ -213,17 +213,17 @@ class Decoder(nn.Module):
         return self.last(words_btw), tuple(kept)
 
 
-def causal(length: int, device: torch.device | None = None) -> Bool[Tensor, "length length"]:
+def causal_mask(length: int, device: torch.device | None = None) -> Bool[Tensor, "length length"]:
     """The mask by which each place looks at itself and what is before it."""
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()
 
 
-def block_causal(turns_l: Int[Tensor, " l"]) -> Bool[Tensor, "l l"]:
+def block_causal_mask(turns_l: Int[Tensor, " l"]) -> Bool[Tensor, "l l"]:
     """The mask by which each token looks at those of its own turn and of earlier ones; `turns_l`: whose token it is."""
     return turns_l[:, None] >= turns_l[None, :]
 
 
-def sinusoid(length: int, width: int, *, published: bool = True) -> Float[Tensor, "length width"]:
+def sinusoid_positions(length: int, width: int, *, published: bool = True) -> Float[Tensor, "length width"]:
     """Vectors of places: sines at even numbers i, cosines at odd ones, of `place / 10000^(e / width)`.
 
     Usually e is i for the sine at i and for the cosine at i + 1. The published code has 2 i and 2 (i + 1), so that its
@@ -236,7 +236,7 @@ def sinusoid(length: int, width: int, *, published: bool = True) -> Float[Tensor
     return torch.where(number_w % 2 == 0, angle_lw.sin(), angle_lw.cos()).float()
 
 
-def placed(tokens_blw: Float[Tensor, "b l w"], places_lw: Float[Tensor, "l w"] | None) -> Float[Tensor, "b l w"]:
+def add_positions(tokens_blw: Float[Tensor, "b l w"], places_lw: Float[Tensor, "l w"] | None) -> Float[Tensor, "b l w"]:
     """Tokens times the root of their width, plus the vectors of their places if there are any."""
     scaled_blw = tokens_blw * math.sqrt(tokens_blw.shape[-1])
     return scaled_blw if places_lw is None else scaled_blw + places_lw

@@ -58,12 +58,12 @@ def read_weights(path: Path) -> Weights:
     try:
         arrays = load_file(str(path))
     except (OSError, SafetensorError) as error:
-        raise damaged(path, str(error)) from error
-    found = checksum((name, array.reshape(-1).view(np.uint8).data) for name, array in arrays.items())
+        raise damaged_file(path, str(error)) from error
+    found = checksum_arrays((name, array.reshape(-1).view(np.uint8).data) for name, array in arrays.items())
     if found != known:
-        raise damaged(path, "its checksum differs")
+        raise damaged_file(path, "its checksum differs")
     wide = {name: array.astype(np.float32) if array.dtype == np.float16 else array for name, array in arrays.items()}
-    return Weights(wide, card_of(path, record), f"{found:08x}")
+    return Weights(wide, parse_card(path, record), f"{found:08x}")
 
 
 def read_card(path: Path) -> Card:
@@ -72,7 +72,7 @@ def read_card(path: Path) -> Card:
     Raises:
         BadInput, NewerLibrary: as `read_weights`.
     """
-    return card_of(path, read_record(path, NETWORK)[0])
+    return parse_card(path, read_record(path, NETWORK)[0])
 
 
 def check_card(path: Path, card: Card, *, system: str, encoder: str | None = None) -> None:
@@ -105,7 +105,7 @@ def read_record(path: Path, schema: str) -> tuple[dict[str, Any], int]:
         with safe_open(str(path), framework="np") as file:
             metadata = file.metadata() or {}
     except (OSError, SafetensorError) as error:
-        raise damaged(path, str(error)) from error
+        raise damaged_file(path, str(error)) from error
     if metadata.get("schema") != schema:
         kind = schema.partition("/")[2]
         raise BadInput(f"{path}: this is no {kind} of viewfinder; name a file that `viewfinder train` wrote")
@@ -114,21 +114,21 @@ def read_record(path: Path, schema: str) -> tuple[dict[str, Any], int]:
             raise NewerLibrary(f"{path}: written by a later version of viewfinder; update viewfinder")
         return json.loads(metadata["record"]), int(metadata["crc32"])
     except (KeyError, ValueError) as error:
-        raise damaged(path, f"metadata: {error}") from error
+        raise damaged_file(path, f"metadata: {error}") from error
 
 
-def card_of(path: Path, record: Mapping[str, Any]) -> Card:
+def parse_card(path: Path, record: Mapping[str, Any]) -> Card:
     """The card that a record holds.
 
     Raises:
         BadInput: it has other fields.
     """
     if record.keys() != {item.name for item in fields(Card)}:
-        raise damaged(path, f"a card of {', '.join(record)}")
+        raise damaged_file(path, f"a card of {', '.join(record)}")
     return Card(**record)
 
 
-def checksum(named: Iterable[tuple[str, Any]]) -> int:
+def checksum_arrays(named: Iterable[tuple[str, Any]]) -> int:
     """CRC-32 over names and bytes, by name; safetensors checks lengths only."""
     total = 0
     for name, data in sorted(named, key=lambda pair: pair[0]):
@@ -136,6 +136,6 @@ def checksum(named: Iterable[tuple[str, Any]]) -> int:
     return total
 
 
-def damaged(path: Path, reason: str) -> BadInput:
+def damaged_file(path: Path, reason: str) -> BadInput:
     """What to tell a user about a file that cannot be read."""
     return BadInput(f"{path}: damaged ({reason}); delete it and use another copy, or train again")

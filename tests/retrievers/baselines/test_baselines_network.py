@@ -8,18 +8,20 @@ import pytest
 import torch
 from torch import Tensor
 
-from viewfinder.retrievers.baselines.network import END_NUMBER, Baseline
+from viewfinder.retrievers.baselines.network import END_NUMBER, BaselineNetwork
 from viewfinder.retrievers.baselines.settings import SYSTEMS, ModelSettings, System
-from viewfinder.retrievers.shared.inputs import Inputs
+from viewfinder.retrievers.shared.inputs import InputWidths
 
 JOINT = 4
 SENTENCES = [[[5, 6, 2], [7, 2], [8, 9, 10, 2]], [[9, 2], [5, 5, 5, 2], [6, 2]]]
 """Numbers of words of two dialogues of three sentences; 2 is the end."""
 
 
-def network(system: System, **settings: Any) -> Baseline:
+def network(system: System, **settings: Any) -> BaselineNetwork:
     torch.manual_seed(0)
-    return Baseline(system, ModelSettings(**{"width": 4, "word_width": 3, **settings}), Inputs(5, 6, 0, 11), JOINT)
+    return BaselineNetwork(
+        system, ModelSettings(**{"width": 4, "word_width": 3, **settings}), InputWidths(5, 6, 0, 11), JOINT
+    )
 
 
 def padded() -> tuple[Tensor, Tensor]:
@@ -27,7 +29,7 @@ def padded() -> tuple[Tensor, Tensor]:
     return torch.tensor(said), torch.tensor([[len(numbers) for numbers in dialogue] for dialogue in SENTENCES])
 
 
-def read(model: Baseline, numbers: list[int]) -> Tensor:
+def read(model: BaselineNetwork, numbers: list[int]) -> Tensor:
     """One text, alone."""
     vector_1d: Tensor = model.read_words(torch.tensor([numbers]), torch.tensor([len(numbers)]))
     return vector_1d[0]
@@ -37,7 +39,7 @@ def read(model: Baseline, numbers: list[int]) -> Tensor:
 @pytest.mark.parametrize(("width", "count"), [(1280, 22_820_880), (640, 9_866_640)])
 def test_each_has_as_many_parameters_as_the_paper_says(system: System, width: int, count: int) -> None:
     with torch.device("meta"):  # sizes only
-        model = Baseline(system, ModelSettings(width=width), Inputs(2048, 2048, 0, 14_284), JOINT)
+        model = BaselineNetwork(system, ModelSettings(width=width), InputWidths(2048, 2048, 0, 14_284), JOINT)
     assert sum(parameter.numel() for parameter in model.parameters()) == count
 
 

@@ -322,7 +322,7 @@ import time
 from dataclasses import asdict
 import numpy as np
 from viewfinder.conversation import Answer, Question, Say
-from viewfinder.retrievers import ResolvedTurn, Sentences
+from viewfinder.retrievers import ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.chatir.network import SentenceChatIR
 from viewfinder.retrievers.chatir.retriever import Chatir
 from viewfinder.retrievers.chatir.settings import ModelSettings
@@ -333,7 +333,7 @@ known = {"model": asdict(model.settings), "sentences_version": "v"}
 arrays = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
 found = Chatir(Weights(arrays, Card(system="chatir", preset="", encoder="", settings=known), ""))
 drawn_ns = np.random.default_rng(0).standard_normal((64, 384)).astype(np.float32)
-sentences = Sentences("v", lambda texts: drawn_ns[[hash(text) % 64 for text in texts]])
+sentences = SentenceEncoder("v", lambda texts: drawn_ns[[hash(text) % 64 for text in texts]])
 
 def turn(number):
     said = Say("a boat") if number == 1 else Answer(Question(f"{number}?"), "yes")

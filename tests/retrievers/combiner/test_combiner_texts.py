@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.combiner.texts import pieces, text_vector
+from viewfinder.retrievers.combiner.texts import mean_text_vector, split_modification
 
 
 @pytest.mark.parametrize(
@@ -22,8 +22,8 @@ from viewfinder.retrievers.combiner.texts import pieces, text_vector
     ],
 )  # fmt: skip
 def test_numbers_go_and_nothing_else_is_lost(modification: str, clauses: tuple[str, ...], whole: str) -> None:
-    assert pieces(modification, "clauses") == clauses
-    assert pieces(modification, "whole") == (whole,)
+    assert split_modification(modification, "clauses") == clauses
+    assert split_modification(modification, "whole") == (whole,)
 
 
 WORDS = st.text("abcdefgh ", min_size=1, max_size=20).map(lambda text: " ".join(text.split())).filter(bool)
@@ -32,14 +32,14 @@ WORDS = st.text("abcdefgh ", min_size=1, max_size=20).map(lambda text: " ".join(
 @given(st.lists(WORDS, min_size=1, max_size=6))
 def test_clauses_are_found_again_whatever_they_say(said: list[str]) -> None:
     numbered = " ".join(f"{number}. {clause}" for number, clause in enumerate(said, start=1))
-    assert pieces(numbered, "clauses") == tuple(said)
-    assert pieces(numbered, "whole") == (", ".join(said),)
+    assert split_modification(numbered, "clauses") == tuple(said)
+    assert split_modification(numbered, "whole") == (", ".join(said),)
 
 
 def test_a_texts_vector_is_the_mean_of_its_pieces_at_length_one() -> None:
-    found_d = text_vector(np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0]], np.float32))
+    found_d = mean_text_vector(np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0]], np.float32))
     np.testing.assert_allclose(found_d, np.array([1.6, 0.8, 0.0]) / np.sqrt(3.2), atol=1e-6)
 
 
 def test_the_vector_of_one_piece_is_its_own() -> None:
-    np.testing.assert_allclose(text_vector(np.array([[0.6, 0.8]], np.float32)), [0.6, 0.8], atol=1e-6)
+    np.testing.assert_allclose(mean_text_vector(np.array([[0.6, 0.8]], np.float32)), [0.6, 0.8], atol=1e-6)

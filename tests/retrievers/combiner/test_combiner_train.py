@@ -14,9 +14,9 @@ from viewfinder.conversation import Like
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers import Picture, ResolvedTurn, load_retriever
 from viewfinder.retrievers.combiner.retriever import Combiner
-from viewfinder.retrievers.combiner.train import among_first, batch_of
-from viewfinder.retrievers.combiner.turns import NO_TURN, Turns
-from viewfinder.retrievers.trainers import TrainPlan, train
+from viewfinder.retrievers.combiner.train import make_batch, mark_found
+from viewfinder.retrievers.combiner.turns import NO_TURN, EncodedTransactions
+from viewfinder.retrievers.trainers import TrainPlan, train_system
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import read_log
 from viewfinder.training.weights import read_card, read_weights
@@ -29,7 +29,7 @@ ENCODER = ColourEncoder()
 def out(combiner_plan: Plans, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A training of four epochs."""
     folder = tmp_path_factory.mktemp("combiner")
-    assert train(combiner_plan(folder)).step == 20
+    assert train_system(combiner_plan(folder)).step == 20
     return folder
 
 
@@ -69,9 +69,9 @@ def test_an_interrupted_training_of_a_combiner_ends_with_the_same_numbers(
     out: Path, combiner_plan: Plans, tmp_path: Path
 ) -> None:
     asked: Iterator[bool] = iter([False, False, True])
-    stopped = train(combiner_plan(tmp_path, should_stop=lambda: next(asked)))
+    stopped = train_system(combiner_plan(tmp_path, should_stop=lambda: next(asked)))
     assert (stopped.ended, stopped.step) == ("asked", 3)
-    resumed = train(combiner_plan(tmp_path, resume=True))
+    resumed = train_system(combiner_plan(tmp_path, resume=True))
     assert read_weights(resumed.best).fingerprint == read_weights(out / "best.safetensors").fingerprint
 
 
@@ -79,33 +79,33 @@ def test_a_training_may_begin_with_weights_whose_sizes_it_keeps(
     out: Path, combiner_plan: Plans, tmp_path: Path
 ) -> None:
     first = out / "best.safetensors"
-    second = train(combiner_plan(tmp_path / "second", "model.hidden=7", "training.epochs=1", start=first))
+    second = train_system(combiner_plan(tmp_path / "second", "model.hidden=7", "training.epochs=1", start=first))
     assert read_card(second.best).settings["model"] == read_card(first).settings["model"]
     other = ColourEncoder(channels=(1.0, 0.5, 1.0))
     with pytest.raises(EncoderMismatch, match="trained on vectors of the encoder 'colours-raw-1-1-1-1'"):
-        train(combiner_plan(tmp_path / "third", start=first, encoder=other))
+        train_system(combiner_plan(tmp_path / "third", start=first, encoder=other))
 
 
 def test_a_folder_without_transactions_is_refused(tmp_path: Path, combiner_plan: Plans) -> None:
     with pytest.raises(BadInput, match="modifiers"):
-        train(combiner_plan(tmp_path / "out", data=(tmp_path,)))
+        train_system(combiner_plan(tmp_path / "out", data=(tmp_path,)))
 
 
-def some_turns(rng: np.random.Generator) -> Turns:
+def some_turns(rng: np.random.Generator) -> EncodedTransactions:
     """Six transactions over twenty pictures, of which fifteen are in the gallery; every other one ends early."""
     pictures_nd = rng.standard_normal((20, 5)).astype(np.float32)
     target_st = rng.integers(5, 20, (6, 3))
     target_st[::2, 2] = NO_TURN
     text_st = np.where(target_st == NO_TURN, NO_TURN, rng.integers(0, 4, (6, 3)))
     texts_xd = rng.standard_normal((4, 5)).astype(np.float32)
-    return Turns(pictures_nd, texts_xd, np.arange(5, 20), text_st + 1, text_st, target_st)
+    return EncodedTransactions(pictures_nd, texts_xd, np.arange(5, 20), text_st + 1, text_st, target_st)
 
 
 def test_recall_is_that_of_ranking_the_gallery_picture_by_picture() -> None:
     rng = np.random.default_rng(0)
     turns = some_turns(rng)
     queries_std = rng.standard_normal((6, 3, 5)).astype(np.float32)
-    found_st = among_first(queries_std, turns)
+    found_st = mark_found(queries_std, turns)
     for talk in range(6):
         for turn in range(3):
             wanted = turns.target_st[talk, turn]
@@ -120,7 +120,7 @@ def test_recall_is_that_of_ranking_the_gallery_picture_by_picture() -> None:
 
 def test_a_batch_has_the_vectors_of_its_transactions() -> None:
     turns = some_turns(np.random.default_rng(1))
-    batch = batch_of(turns, np.array([3, 1]))
+    batch = make_batch(turns, np.array([3, 1]))
     assert batch.rows_bt.tolist() == turns.target_st[[3, 1]].tolist()
     np.testing.assert_array_equal(batch.texts_btd[0, 1], turns.texts_xd[turns.text_st[3, 1]])
     np.testing.assert_array_equal(batch.pictures_btd[1, 2], turns.pictures_nd[turns.reference_st[1, 2]])

@@ -10,10 +10,16 @@ import pytest
 
 from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.retrievers.combiner.settings import Model, Preset
-from viewfinder.retrievers.combiner.texts import pieces, text_vector
+from viewfinder.retrievers.combiner.settings import ModelSettings, Preset
+from viewfinder.retrievers.combiner.texts import mean_text_vector, split_modification
 from viewfinder.retrievers.combiner.train import PRESETS
-from viewfinder.retrievers.combiner.turns import NO_TURN, Turns, encoded, read, references
+from viewfinder.retrievers.combiner.turns import (
+    NO_TURN,
+    EncodedTransactions,
+    encode_texts,
+    read_recorded,
+    reference_rows,
+)
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import load_preset
@@ -26,10 +32,10 @@ def preset(*overrides: str) -> Preset:
     return load_preset(PRESETS, "lab", Preset, overrides)
 
 
-def turns_of(plan: TrainPlan, split: str, *overrides: str) -> Turns:
-    recorded, model = read(plan, split, preset(*overrides)), preset(*overrides).model
-    wanted = [piece for text in recorded.texts() for piece in pieces(text, model.texts)]
-    return Turns.of(recorded, encoded(wanted, ENCODER, lambda line: None), model)
+def turns_of(plan: TrainPlan, split: str, *overrides: str) -> EncodedTransactions:
+    recorded, model = read_recorded(plan, split, preset(*overrides)), preset(*overrides).model
+    wanted = [piece for text in recorded.texts() for piece in split_modification(text, model.texts)]
+    return EncodedTransactions.of(recorded, encode_texts(wanted, ENCODER, lambda line: None), model)
 
 
 def folder_of(folder: Path, *transactions: Transaction, names: tuple[str, ...]) -> Path:
@@ -50,7 +56,7 @@ def test_every_turn_has_its_picture_its_text_and_its_target(combiner_plan: Plans
     assert turns.reference_st[:2].tolist() == [[0, 1, 0], [1, 2, 2]]
     assert turns.target_st[:2].tolist() == [[1, 2, 3], [2, 3, 4]]
     top, bottom = drawn[1].stem.split("-")[1:]
-    expected_d = text_vector(ENCODER.words([f"is {top} over {bottom}", "is small"]))
+    expected_d = mean_text_vector(ENCODER.words([f"is {top} over {bottom}", "is small"]))
     np.testing.assert_allclose(turns.texts_xd[turns.text_st[0, 0]], expected_d, atol=1e-6)
 
 
@@ -67,12 +73,12 @@ def test_every_turn_has_its_picture_its_text_and_its_target(combiner_plan: Plans
 def test_only_a_turn_that_goes_back_is_read_with_an_earlier_picture(said: str, replaced: int, ignored: int) -> None:
     one = Transaction("a", ("b", "c", "d"), ("1. is blue", "1. is long", said))
     for how, expected in (("replace", replaced), ("ignore", ignored)):
-        assert references(one, (10, 11, 12, 13), preset(f"model.rollback={how}").model) == [10, 11, expected]
+        assert reference_rows(one, (10, 11, 12, 13), preset(f"model.rollback={how}").model) == [10, 11, expected]
 
 
 def test_what_the_talk_has_not_come_to_yet_is_not_looked_at() -> None:
     one = Transaction("a", ("b", "c"), ("I prefer the THIRD, and 1. is blue", "1. is long"))
-    assert references(one, (10, 11, 12), Model(rollback="replace")) == [10, 11]
+    assert reference_rows(one, (10, 11, 12), ModelSettings(rollback="replace")) == [10, 11]
 
 
 def test_shorter_transactions_end_earlier(tmp_path: Path, combiner_plan: Plans) -> None:
@@ -99,20 +105,20 @@ def test_transactions_of_pictures_that_are_not_there_are_left_out_and_told(
     plan = combiner_plan(
         tmp_path / "out", data=(folder_of(tmp_path, here, gone, names=("b.png", "z.png")),), told=told.append
     )
-    assert len(read(plan, "train", preset()).transactions) == 1
+    assert len(read_recorded(plan, "train", preset()).transactions) == 1
     assert told[-1].endswith("shoes, train: 1 transactions of 2")
     with pytest.raises(
         BadInput, match="no transaction of 'test' has all its pictures; needed are modifiers/<source>_test"
     ):
-        read(plan, "test", preset())
+        read_recorded(plan, "test", preset())
 
 
 def test_as_many_transactions_of_a_source_are_read_as_are_asked_for(combiner_plan: Plans, tmp_path: Path) -> None:
     plan = combiner_plan(tmp_path)
-    assert len(read(plan, "train", preset("transactions=7")).transactions) == 7
-    assert len(read(plan, "train", preset('sources=["flags"]')).transactions) == 40
+    assert len(read_recorded(plan, "train", preset("transactions=7")).transactions) == 7
+    assert len(read_recorded(plan, "train", preset('sources=["flags"]')).transactions) == 40
     with pytest.raises(UnknownName, match="no source of 'train' is called shoes; there are: flags"):
-        read(plan, "train", preset('sources=["shoes"]'))
+        read_recorded(plan, "train", preset('sources=["shoes"]'))
 
 
 def test_several_folders_are_one_training(tmp_path: Path, combiner_plan: Plans, combiner_data: Path) -> None:
@@ -129,6 +135,6 @@ def test_several_folders_are_one_training(tmp_path: Path, combiner_plan: Plans, 
 
 def test_every_text_is_encoded_once() -> None:
     told: list[str] = []
-    found = encoded(["red", "blue", "red"], ENCODER, told.append)
+    found = encode_texts(["red", "blue", "red"], ENCODER, told.append)
     assert told == ["texts: 2 of 2"]
     np.testing.assert_array_equal(np.stack([found["blue"], found["red"]]), ENCODER.words(["blue", "red"]))

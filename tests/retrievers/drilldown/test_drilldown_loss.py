@@ -9,28 +9,32 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
-from viewfinder.retrievers.drilldown.look_ahead import best, values
-from viewfinder.retrievers.drilldown.loss import finding, fixed, learned, scores
-from viewfinder.retrievers.drilldown.network import Drilldown, Slots
+from viewfinder.retrievers.drilldown.look_ahead import best_slots, slot_values
+from viewfinder.retrievers.drilldown.loss import joint_loss, pretraining_loss, retrieval_loss, score_pictures
+from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
 from viewfinder.retrievers.drilldown.settings import LossSettings, ModelSettings
-from viewfinder.retrievers.shared.dialogues import Batch
-from viewfinder.retrievers.shared.inputs import Inputs
-from viewfinder.retrievers.shared.losses import contrastive, every_triplet, hardest_triplet
+from viewfinder.retrievers.shared.dialogues import DialogueBatch
+from viewfinder.retrievers.shared.inputs import InputWidths
+from viewfinder.retrievers.shared.losses import contrastive_loss, every_triplet_loss, hardest_triplet_loss
 
 B, T = 4, 5
 
 
-def network(**settings: Any) -> Drilldown:
+def network(**settings: Any) -> DrilldownNetwork:
     torch.manual_seed(0)
-    return Drilldown(ModelSettings(**{"width": 4, "word_width": 3, "slots": 2, **settings}), Inputs(5, 6, 0, 11))
+    return DrilldownNetwork(
+        ModelSettings(**{"width": 4, "word_width": 3, "slots": 2, **settings}), InputWidths(5, 6, 0, 11)
+    )
 
 
-def batch() -> Batch:
+def batch() -> DialogueBatch:
     torch.manual_seed(1)
-    return Batch(torch.randn(B, 3, 5), torch.randn(B, 6), torch.randint(11, (B, T, 6)), torch.randint(1, 7, (B, T)))
+    return DialogueBatch(
+        torch.randn(B, 3, 5), torch.randn(B, 6), torch.randint(11, (B, T, 6)), torch.randint(1, 7, (B, T))
+    )
 
 
-def gradients(model: Drilldown, loss: Tensor) -> dict[str, float]:
+def gradients(model: DrilldownNetwork, loss: Tensor) -> dict[str, float]:
     """How strong the gradient of each part is."""
     model.zero_grad()
     torch.autograd.backward(loss)
@@ -44,28 +48,28 @@ def gradients(model: Drilldown, loss: Tensor) -> dict[str, float]:
 @torch.no_grad()
 def test_a_score_is_the_mean_over_written_slots() -> None:
     # One region (1, 0, 0, 0): a slot's similarity is its first number at unit length: 0.6 for the written slot.
-    slots = Slots(torch.tensor([[[3.0, 4.0, 0.0, 0.0], [0.0] * 4]]), torch.tensor([[1.0, 0.0]]))
+    slots = SlotStates(torch.tensor([[[3.0, 4.0, 0.0, 0.0], [0.0] * 4]]), torch.tensor([[1.0, 0.0]]))
     picture = torch.tensor([[[1.0, 0.0, 0.0, 0.0]]])
-    assert scores(network(), slots, picture).item() == pytest.approx(0.6)
-    assert scores(network(mean_over="all"), slots, picture).item() == pytest.approx(0.3)
+    assert score_pictures(network(), slots, picture).item() == pytest.approx(0.6)
+    assert score_pictures(network(mean_over="all"), slots, picture).item() == pytest.approx(0.3)
 
 
 @torch.no_grad()
 def test_the_papers_score_is_smaller_by_the_number_of_regions() -> None:
-    slots, pictures = Slots(torch.randn(2, 2, 4), torch.ones(2, 2)), normalize(torch.randn(3, 6, 4), dim=-1)
+    slots, pictures = SlotStates(torch.randn(2, 2, 4), torch.ones(2, 2)), normalize(torch.randn(3, 6, 4), dim=-1)
     torch.testing.assert_close(
-        scores(network(share_of_regions=True), slots, pictures), scores(network(), slots, pictures) / 6
+        score_pictures(network(share_of_regions=True), slots, pictures), score_pictures(network(), slots, pictures) / 6
     )
 
 
 @torch.no_grad()
-@pytest.mark.parametrize(("kind", "loss"), [("hardest", hardest_triplet), ("every", every_triplet)])
+@pytest.mark.parametrize(("kind", "loss"), [("hardest", hardest_triplet_loss), ("every", every_triplet_loss)])
 def test_finding_is_summed_over_the_batch_and_averaged_over_turns(kind: Any, loss: Any) -> None:
     model = network()
     pictures = normalize(torch.randn(B, 3, 4), dim=-1)
     after = model.converse(torch.randn(B, T, 4))
-    by_turn = [float(loss(scores(model, slots, pictures), 0.3).sum()) for slots in after]
-    found = finding(model, LossSettings(kind=kind, margin=0.3), after, pictures)
+    by_turn = [float(loss(score_pictures(model, slots, pictures), 0.3).sum()) for slots in after]
+    found = retrieval_loss(model, LossSettings(kind=kind, margin=0.3), after, pictures)
     assert found.item() == pytest.approx(sum(by_turn) / T)
 
 
@@ -73,14 +77,16 @@ def test_finding_is_summed_over_the_batch_and_averaged_over_turns(kind: Any, los
 def test_the_contrastive_loss_has_a_scale_that_is_learnt() -> None:
     model = network(write="soft", learned_scale=True)
     pictures, after = normalize(torch.randn(B, 3, 4), dim=-1), model.converse(torch.randn(B, T, 4))
-    found = finding(model, LossSettings(kind="contrastive"), after, pictures)
-    by_turn = [contrastive(scores(model, slots, pictures), torch.tensor(2.0).exp()).sum() for slots in after]
+    found = retrieval_loss(model, LossSettings(kind="contrastive"), after, pictures)
+    by_turn = [
+        contrastive_loss(score_pictures(model, slots, pictures), torch.tensor(2.0).exp()).sum() for slots in after
+    ]
     torch.testing.assert_close(found, torch.stack(by_turn).mean())
 
 
 def test_the_first_stage_teaches_all_but_the_policy() -> None:
     model = network()
-    strength = gradients(model, fixed(model, LossSettings(), batch())[0])
+    strength = gradients(model, pretraining_loss(model, LossSettings(), batch())[0])
     assert strength.pop("policy") == 0.0
     assert min(strength.values()) > 0.0
 
@@ -89,11 +95,11 @@ def test_the_second_stage_teaches_the_policy_by_its_own_loss_alone() -> None:
     model = network(choice="learned", policy_relu=False)
     given = batch()
     torch.manual_seed(2)
-    loss, figures = learned(model, LossSettings(), given)
+    loss, figures = joint_loss(model, LossSettings(), given)
     assert loss.item() == pytest.approx(figures["finding"].item() + 0.1 * figures["choosing"].item())
     with_policy = gradients(model, loss)
     torch.manual_seed(2)
-    without = gradients(model, learned(model, LossSettings(policy_weight=0.0), given)[0])
+    without = gradients(model, joint_loss(model, LossSettings(policy_weight=0.0), given)[0])
     assert with_policy.pop("policy") > 0.0
     assert without.pop("policy") == 0.0
     assert with_policy == pytest.approx(without)  # what the policy reads is detached
@@ -106,46 +112,46 @@ def test_the_second_stage_writes_where_the_look_ahead_says() -> None:
             1e6
         )  # draws are the policy's best, so that the loop below draws the same
     given, loss = batch(), LossSettings()
-    _, figures = learned(model, loss, given)
+    _, figures = joint_loss(model, loss, given)
     pictures, queries_btd = model.look(given.regions_bke, given.whole_bg), model.read(given.said, given.lengths_bt)
     slots, after, choosing = model.begin(B, torch.device("cpu")), [], []
     for turn, query_bd in enumerate(queries_btd.unbind(dim=1)):
         slot_b = torch.full((B,), turn)
         if turn >= 2:
-            slot_b = best(values(model, loss, slots.states_bmd, queries_btd, pictures, turn))
+            slot_b = best_slots(slot_values(model, loss, slots.states_bmd, queries_btd, pictures, turn))
             choosing.append(cross_entropy(model.logits(query_bd, slots.states_bmd), slot_b, reduction="sum"))
         slots = model.write(slots, query_bd, slot_b)
         after.append(slots)
-    torch.testing.assert_close(figures["finding"], finding(model, loss, after, pictures).detach())
+    torch.testing.assert_close(figures["finding"], retrieval_loss(model, loss, after, pictures).detach())
     torch.testing.assert_close(figures["choosing"], torch.stack(choosing).mean().detach())
 
 
 @pytest.mark.parametrize("slots", [T, T + 3])
 def test_with_a_slot_for_every_turn_nothing_is_chosen_and_nothing_breaks(slots: int) -> None:
     model = network(slots=slots, choice="learned")
-    loss, figures = learned(model, LossSettings(), batch())
+    loss, figures = joint_loss(model, LossSettings(), batch())
     assert figures.keys() == {"finding"}
     assert loss.item() == figures["finding"].item()
     assert all(torch.isfinite(torch.tensor(value)) for value in gradients(model, loss).values())
-    expected, _ = fixed(network(slots=slots), LossSettings(), batch())
+    expected, _ = pretraining_loss(network(slots=slots), LossSettings(), batch())
     assert loss.item() == pytest.approx(expected.item())
 
 
 def test_in_the_paper_the_policy_learns_at_every_turn_and_acts_by_draws() -> None:
     printed = LossSettings(reward="cosine", executes="sampled", policy_turns="all")
     model = network(slots=T, choice="learned", empty="any", policy_relu=False)
-    loss, figures = learned(model, printed, batch())
+    loss, figures = joint_loss(model, printed, batch())
     assert figures["choosing"].item() > 0.0  # also while slots are empty
     assert gradients(model, loss)["policy"] > 0.0
     few, given, found = network(slots=2, choice="learned", policy_relu=False), batch(), set()
     for seed in range(4):
         torch.manual_seed(seed)
-        found.add(round(learned(few, printed, given)[1]["finding"].item(), 5))
+        found.add(round(joint_loss(few, printed, given)[1]["finding"].item(), 5))
     assert len(found) > 1
 
 
 def test_agreement_is_the_share_of_turns_where_the_policy_names_the_best_slot() -> None:
     model = network(slots=1, choice="learned")
-    _, figures = learned(model, LossSettings(), batch())  # one slot: there is nothing to disagree about
+    _, figures = joint_loss(model, LossSettings(), batch())  # one slot: there is nothing to disagree about
     assert figures["agrees"].item() == 1.0
     assert figures["choosing"].item() == pytest.approx(0.0)

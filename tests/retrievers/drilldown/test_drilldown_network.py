@@ -9,20 +9,20 @@ import pytest
 import torch
 from torch import Tensor
 
-from viewfinder.retrievers.drilldown.network import Drilldown, Slots
+from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
 from viewfinder.retrievers.drilldown.settings import ModelSettings
-from viewfinder.retrievers.shared.inputs import Inputs
+from viewfinder.retrievers.shared.inputs import InputWidths
 
-INPUTS = Inputs(regions=5, whole=6, sentences=7, words=11)
-PUBLISHED = Inputs(regions=2048, whole=2048, sentences=0, words=14_284)
+INPUTS = InputWidths(regions=5, whole=6, sentences=7, words=11)
+PUBLISHED = InputWidths(regions=2048, whole=2048, sentences=0, words=14_284)
 
 
-def network(**settings: Any) -> Drilldown:
+def network(**settings: Any) -> DrilldownNetwork:
     torch.manual_seed(0)
-    return Drilldown(ModelSettings(**{"width": 4, "word_width": 3, **settings}), INPUTS)
+    return DrilldownNetwork(ModelSettings(**{"width": 4, "word_width": 3, **settings}), INPUTS)
 
 
-def written(model: Drilldown, turns: int) -> Tensor:
+def written(model: DrilldownNetwork, turns: int) -> Tensor:
     """Which slots changed at each turn of two dialogues: (t b m)."""
     before, changed = model.begin(2, torch.device("cpu")), []
     for after in model.converse(torch.randn(2, turns, 4)):
@@ -33,7 +33,7 @@ def written(model: Drilldown, turns: int) -> Tensor:
 
 @pytest.mark.parametrize(("slots", "width", "count"), [(3, 128, 4_861_201), (3, 256, 5_830_417), (10, 256, 5_830_417)])
 def test_it_has_as_many_parameters_as_the_paper_says(slots: int, width: int, count: int) -> None:
-    model = Drilldown(ModelSettings(slots=slots, width=width), PUBLISHED)
+    model = DrilldownNetwork(ModelSettings(slots=slots, width=width), PUBLISHED)
     assert sum(parameter.numel() for parameter in model.parameters()) == count
 
 
@@ -79,7 +79,7 @@ def test_the_policy_names_the_slot_of_the_highest_logit() -> None:
 @torch.no_grad()
 def test_only_the_chosen_slot_is_updated_and_it_by_the_cell() -> None:
     model = network(slots=2)
-    slots = Slots(torch.randn(2, 2, 4), torch.ones(2, 2))
+    slots = SlotStates(torch.randn(2, 2, 4), torch.ones(2, 2))
     query_bd = torch.randn(2, 4)
     states_bmd, _ = model.write(slots, query_bd, torch.tensor([1, 0]))
     torch.testing.assert_close(states_bmd[0, 1], model.update(query_bd[0], slots.states_bmd[0, 1]))
@@ -92,7 +92,7 @@ def test_soft_writing_moves_every_slot_as_far_as_the_policy_says() -> None:
     model = network(slots=2, write="soft", own_slot=0.0)
     for parameter in model.policy.parameters():
         parameter.zero_()  # both slots alike: a gate of 1/2 each
-    query_bd, before = torch.randn(1, 4), Slots(torch.randn(1, 2, 4), torch.zeros(1, 2))
+    query_bd, before = torch.randn(1, 4), SlotStates(torch.randn(1, 2, 4), torch.zeros(1, 2))
     first = model.write_softly(before, query_bd, 0)
     new_bmd = model.update(query_bd[:, None].expand(1, 2, 4), before.states_bmd)
     torch.testing.assert_close(first.states_bmd, (before.states_bmd + new_bmd) / 2)
@@ -147,7 +147,7 @@ def test_the_policy_reads_the_query_first_or_the_state_first() -> None:
 
 @torch.no_grad()
 def test_empty_slots_stay_zeros_and_count_as_the_settings_say() -> None:
-    slots = Slots(torch.tensor([[[3.0, 4.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]]), torch.tensor([[1.0, 0.0]]))
+    slots = SlotStates(torch.tensor([[[3.0, 4.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]]), torch.tensor([[1.0, 0.0]]))
     units_bmd, counts_bm = network(slots=2).scored(slots)
     assert units_bmd[0].tolist() == [pytest.approx([0.6, 0.8, 0.0, 0.0]), [0.0] * 4]
     assert counts_bm.tolist() == [[1.0, 0.0]]

@@ -15,13 +15,13 @@ from viewfinder.conversation import Like, Reject, Say
 from viewfinder.data.visual_genome import build_vocabulary
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.index import RegionBlock, late_interaction
-from viewfinder.retrievers import Query, RegionSpace, ResolvedTurn, Sentences
+from viewfinder.retrievers import Query, RegionSpace, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.base import Picture, RawPictures
 from viewfinder.retrievers.drilldown import Drilldown, load
-from viewfinder.retrievers.drilldown.loss import scores
-from viewfinder.retrievers.drilldown.network import Drilldown as Network
+from viewfinder.retrievers.drilldown.loss import score_pictures
+from viewfinder.retrievers.drilldown.network import DrilldownNetwork as Network
 from viewfinder.retrievers.drilldown.settings import ModelSettings
-from viewfinder.retrievers.shared.inputs import Inputs
+from viewfinder.retrievers.shared.inputs import InputWidths
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, save_network
 from viewfinder.training.weights import Weights
@@ -52,7 +52,7 @@ WAYS: list[dict[str, Any]] = [
 
 def network(**settings: Any) -> Network:
     torch.manual_seed(0)
-    model = Network(ModelSettings(**{"width": 5, "word_width": 3, **settings}), Inputs(3, 7, 48, len(VOCABULARY)))
+    model = Network(ModelSettings(**{"width": 5, "word_width": 3, **settings}), InputWidths(3, 7, 48, len(VOCABULARY)))
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))  # biases too
@@ -76,7 +76,7 @@ def retriever(model: Network) -> Drilldown:
 
 
 def turn(number: int, text: str) -> ResolvedTurn:
-    sentences = Sentences(ENCODER.sentences_version, ENCODER.sentences)
+    sentences = SentenceEncoder(ENCODER.sentences_version, ENCODER.sentences)
     return ResolvedTurn(Say(text), number, ENCODER.words, text, sentences=sentences)
 
 
@@ -123,7 +123,7 @@ def test_after_every_turn_it_is_the_network(way: dict[str, Any]) -> None:
             np.testing.assert_allclose(state.states_md, slots.states_bmd[0], atol=1e-5)
             np.testing.assert_allclose(state.written_m, slots.written_bm[0], atol=1e-5)
         found_n = searched(system.query(state), regions_nre, whole_ng)
-        np.testing.assert_allclose(found_n, scores(model, slots, vectors_nkd)[:, 0], atol=1e-5)
+        np.testing.assert_allclose(found_n, score_pictures(model, slots, vectors_nkd)[:, 0], atol=1e-5)
 
 
 @pytest.mark.parametrize("way", [*WAYS, {"choice": "sampled"}, {"choice": "random"}], ids=str)
@@ -187,7 +187,7 @@ def test_a_rejected_picture_stays_out_until_it_is_liked() -> None:
 
 def test_sentence_vectors_of_another_encoder_are_refused() -> None:
     system = retriever(network(reads="sentences"))
-    other = ResolvedTurn(Say("red"), 1, ENCODER.words, "red", sentences=Sentences("other-1", ENCODER.sentences))
+    other = ResolvedTurn(Say("red"), 1, ENCODER.words, "red", sentences=SentenceEncoder("other-1", ENCODER.sentences))
     with pytest.raises(EncoderMismatch, match="these weights read sentence vectors of 'colours-said-1'"):
         system.step(system.begin(), other)
 

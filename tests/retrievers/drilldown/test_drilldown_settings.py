@@ -10,7 +10,7 @@ import pytest
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.drilldown.settings import ModelSettings, Preset
 from viewfinder.retrievers.drilldown.train import PRESETS
-from viewfinder.training import build, load_preset
+from viewfinder.training import build_settings, load_preset
 
 TABLES = sorted(tomllib.loads(PRESETS.read_text()))
 
@@ -18,7 +18,7 @@ TABLES = sorted(tomllib.loads(PRESETS.read_text()))
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table_loads(name: str) -> None:
     preset = load_preset(PRESETS, name, Preset)
-    assert build(Preset, asdict(preset)) == preset
+    assert build_settings(Preset, asdict(preset)) == preset
 
 
 def test_the_paper_table_is_the_published_training() -> None:

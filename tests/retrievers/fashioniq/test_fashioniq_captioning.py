@@ -17,16 +17,16 @@ from viewfinder.metrics import bleu
 from viewfinder.retrievers.fashioniq.captioning import (
     PRESETS,
     CaptionerPreset,
-    Stopped,
-    examples_of,
-    measured,
-    simulator_of,
-    train,
+    TrainingStopped,
+    load_simulator,
+    make_caption_examples,
+    measure_captions,
+    train_captioner,
 )
-from viewfinder.retrievers.fashioniq.garments import Garments, Pairs, read_garments
+from viewfinder.retrievers.fashioniq.garments import Garments, RecordedPairs, read_garments
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
-from viewfinder.training import Fitted, load_preset, read_log
+from viewfinder.training import TrainingResult, load_preset, read_log
 from viewfinder.training.weights import read_card
 from viewfinder.users.captioner.captioner import Captioner
 from viewfinder.users.captioner.decoding import END, PAD, START
@@ -66,23 +66,23 @@ def plan(data: Path, out: Path, *overrides: str, **known: Any) -> TrainPlan:
 
 
 @pytest.fixture(scope="module")
-def with_attributes(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Fitted:
+def with_attributes(data: Path, tmp_path_factory: pytest.TempPathFactory) -> TrainingResult:
     """A captioner that reads attributes, and was trained for a moment."""
-    return train(plan(data, tmp_path_factory.mktemp("captioner")))
+    return train_captioner(plan(data, tmp_path_factory.mktemp("captioner")))
 
 
 @pytest.fixture(scope="module")
-def without_attributes(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Fitted:
+def without_attributes(data: Path, tmp_path_factory: pytest.TempPathFactory) -> TrainingResult:
     """One of signs that reads none."""
     out = tmp_path_factory.mktemp("plain")
-    return train(plan(data, out, "model.attributes=0", "kinds=['signs']"))
+    return train_captioner(plan(data, out, "model.attributes=0", "kinds=['signs']"))
 
 
 def garments(
     captions: tuple[tuple[str, ...], ...], target: list[int], candidate: list[int], width: int = 4
 ) -> Garments:
     raw_ng = np.arange(20, dtype=np.float32).reshape(5, 4)
-    pairs = Pairs(np.array(target), np.array(candidate), captions)
+    pairs = RecordedPairs(np.array(target), np.array(candidate), captions)
     return Garments(tuple("abcde"), raw_ng, "raw-1", ("kind",), np.zeros(5, np.intp), ((),) * 5, ((),) * 5, pairs)
 
 
@@ -100,7 +100,7 @@ def test_the_official_preset_is_the_published_simulator() -> None:
 def test_every_caption_of_a_pair_is_an_example_of_its_own() -> None:
     found = garments((("is red", "is red too"), ("is blue",)), target=[1, 4], candidate=[0, 2])
     words = vocabulary(["is red too", "is blue"], least=1)
-    examples = examples_of(found, words, most_words=4)
+    examples = make_caption_examples(found, words, most_words=4)
     assert examples.shown_e.tolist() == [0, 0, 2]
     assert examples.wanted_e.tolist() == [1, 1, 4]
     red, too, blue, being = (words.numbers[word] for word in ("red", "too", "blue", "is"))
@@ -114,7 +114,7 @@ def test_every_caption_of_a_pair_is_an_example_of_its_own() -> None:
 def test_what_is_said_next_is_learnt_at_every_word() -> None:
     found = garments((("is red", "is red too"),), target=[1], candidate=[0])
     words = vocabulary(["is red too"], least=1)
-    batch = examples_of(found, words, most_words=6).batch(np.array([0, 1]))
+    batch = make_caption_examples(found, words, most_words=6).batch(np.array([0, 1]))
     being, red, too = (words.numbers[word] for word in ("is", "red", "too"))
     assert batch.words_bt.tolist() == [[START, being, red, PAD], [START, being, red, too]]
     assert batch.goals_bt.tolist() == [[being, red, END, PAD], [being, red, too, END]]
@@ -125,7 +125,7 @@ def test_what_is_said_next_is_learnt_at_every_word() -> None:
 def test_of_a_caption_that_is_too_long_no_end_is_learnt() -> None:
     found = garments((("is red and very big",),), target=[1], candidate=[0])
     words = vocabulary(["is red and very big"], least=1)
-    batch = examples_of(found, words, most_words=3).batch(np.array([0]))
+    batch = make_caption_examples(found, words, most_words=3).batch(np.array([0]))
     being, red, both = (words.numbers[word] for word in ("is", "red", "and"))
     assert batch.words_bt.tolist() == [[START, being, red]]
     assert batch.goals_bt.tolist() == [[being, red, both]]
@@ -140,9 +140,9 @@ def untrained(words: Vocabulary) -> Any:
 def test_validation_s_loss_is_the_mean_of_minus_log_chances_over_all_words() -> None:
     found = garments((("is red", "is red too"), ("is blue",)), target=[1, 4], candidate=[0, 2])
     words = vocabulary(["is red too", "is blue"], least=1)
-    network, examples = untrained(words), examples_of(found, words, most_words=4)
+    network, examples = untrained(words), make_caption_examples(found, words, most_words=4)
     with torch.no_grad():
-        figures = measured(network, examples=examples, garments=found, words=words)
+        figures = measure_captions(network, examples=examples, garments=found, words=words)
         lost = []
         for shown, wanted, row_l in zip(examples.shown_e, examples.wanted_e, examples.words_el, strict=True):
             row = [int(number) for number in row_l if number != PAD]
@@ -153,7 +153,9 @@ def test_validation_s_loss_is_the_mean_of_minus_log_chances_over_all_words() -> 
     assert figures["loss"] == pytest.approx(sum(lost) / 10, rel=1e-5)
 
 
-def test_validation_s_bleu_is_that_of_its_captions(data: Path, tmp_path: Path, without_attributes: Fitted) -> None:
+def test_validation_s_bleu_is_that_of_its_captions(
+    data: Path, tmp_path: Path, without_attributes: TrainingResult
+) -> None:
     found = read_garments(plan(data, tmp_path), "val", ("signs",))
     captioner = Captioner.load(without_attributes.best)
     rows = found.pairs
@@ -161,7 +163,7 @@ def test_validation_s_bleu_is_that_of_its_captions(data: Path, tmp_path: Path, w
     assert without_attributes.figures["bleu3"] == pytest.approx(bleu(said, rows.captions)[2])
 
 
-def test_a_captioner_without_attributes_needs_none(without_attributes: Fitted) -> None:
+def test_a_captioner_without_attributes_needs_none(without_attributes: TrainingResult) -> None:
     assert not (without_attributes.best.parent / "attributes").exists()
     assert Captioner.load(without_attributes.best).predictor is None
     assert read_card(without_attributes.best).settings["kinds"] == ["signs"]
@@ -174,7 +176,7 @@ def test_a_captioner_learns_to_name_the_wanted_colour(preset: str, data: Path, t
     sizes = SMALL if preset == "lab" else tuple(one for one in SMALL if "heads" not in one and "hidden" not in one)
     sizes = tuple(one for one in sizes if preset == "lab" or "layers" not in one)
     more = (*recurrent, "training.epochs=14", "training.validate_epochs=7", "smoothing=0.0")
-    fitted = train(replace(plan(data, tmp_path), preset=preset, overrides=(*sizes, *more)))
+    fitted = train_captioner(replace(plan(data, tmp_path), preset=preset, overrides=(*sizes, *more)))
     pictures = read_garments(plan(data, tmp_path), "val", ("flags",))
     captioner = Captioner.load(fitted.best)
     pairs = pictures.pairs
@@ -185,7 +187,7 @@ def test_a_captioner_learns_to_name_the_wanted_colour(preset: str, data: Path, t
     assert words_lost[-1] < 0.5 * words_lost[0]
 
 
-def test_the_attributes_are_trained_first_and_saved_along(data: Path, with_attributes: Fitted) -> None:
+def test_the_attributes_are_trained_first_and_saved_along(data: Path, with_attributes: TrainingResult) -> None:
     captioner = Captioner.load(with_attributes.best)
     own = read_card(with_attributes.best.parent / "attributes" / "best.safetensors").settings["labels"]
     assert captioner.predictor is not None
@@ -193,31 +195,33 @@ def test_the_attributes_are_trained_first_and_saved_along(data: Path, with_attri
     assert {"red", "blue"} <= set(own)
 
 
-def test_attributes_that_are_named_are_not_trained_again(data: Path, tmp_path: Path, with_attributes: Fitted) -> None:
+def test_attributes_that_are_named_are_not_trained_again(
+    data: Path, tmp_path: Path, with_attributes: TrainingResult
+) -> None:
     file = with_attributes.best.parent / "attributes" / "best.safetensors"
-    again = train(plan(data, tmp_path, f"attribute_file={str(file)!r}"))
+    again = train_captioner(plan(data, tmp_path, f"attribute_file={str(file)!r}"))
     assert not (tmp_path / "attributes").exists()
     assert again.figures == with_attributes.figures  # the same seed, the same attributes
 
 
 def test_a_training_that_was_stopped_at_the_attributes_goes_on_to_the_same_numbers(
-    data: Path, tmp_path: Path, with_attributes: Fitted
+    data: Path, tmp_path: Path, with_attributes: TrainingResult
 ) -> None:
-    stopped = train(plan(data, tmp_path, should_stop=lambda: True))
+    stopped = train_captioner(plan(data, tmp_path, should_stop=lambda: True))
     assert stopped.ended == "asked"
     assert not (tmp_path / "best.safetensors").exists()
-    assert train(plan(data, tmp_path, resume=True)).figures == with_attributes.figures
+    assert train_captioner(plan(data, tmp_path, resume=True)).figures == with_attributes.figures
 
 
 def test_who_simulates_is_trained_in_a_folder_of_its_own(data: Path, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr("viewfinder.retrievers.fashioniq.captioning.PRESETS", small_presets(tmp_path))
-    trained = simulator_of(plan(data, tmp_path), "", "small", ("signs",))
+    trained = load_simulator(plan(data, tmp_path), "", "small", ("signs",))
     file = tmp_path / "captioner" / "best.safetensors"
     assert read_card(file).settings["kinds"] == ["signs"]
-    again = simulator_of(plan(data, tmp_path), str(file), "small", ())
+    again = load_simulator(plan(data, tmp_path), str(file), "small", ())
     assert again.fingerprint == trained.fingerprint
-    with pytest.raises(Stopped) as stopped:
-        simulator_of(plan(data, tmp_path / "other", should_stop=lambda: True), "", "small", ())
+    with pytest.raises(TrainingStopped) as stopped:
+        load_simulator(plan(data, tmp_path / "other", should_stop=lambda: True), "", "small", ())
     assert stopped.value.fitted.ended == "asked"
 
 
@@ -231,22 +235,24 @@ def small_presets(folder: Path) -> Path:
     return file
 
 
-def test_a_simulator_of_another_encoder_is_refused(data: Path, tmp_path: Path, without_attributes: Fitted) -> None:
+def test_a_simulator_of_another_encoder_is_refused(
+    data: Path, tmp_path: Path, without_attributes: TrainingResult
+) -> None:
     other = replace(plan(data, tmp_path), encoder=ColourEncoder(raw_version="colours-raw-2"))
     with pytest.raises(EncoderMismatch, match="colours-raw-1"):
-        simulator_of(other, str(without_attributes.best), "lab", ())
+        load_simulator(other, str(without_attributes.best), "lab", ())
 
 
 def test_what_cannot_be_trained_on_is_said(data: Path, tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="'hats'"):
-        train(plan(data, tmp_path, "model.attributes=0", "kinds=['hats']"))
+        train_captioner(plan(data, tmp_path, "model.attributes=0", "kinds=['hats']"))
     with pytest.raises(BadInput, match="--start"):
-        train(plan(data, tmp_path, start=data))
+        train_captioner(plan(data, tmp_path, start=data))
     pictures = tiny_pictures(tmp_path / "flat" / "images", 8)
     lines = [f"{one.path.name},{one.caption}" for one in pictures]
     (tmp_path / "flat" / "captions.csv").write_text("\n".join(["image,caption", *lines]))
     with pytest.raises(BadInput, match="no pairs"):
-        train(replace(plan(data, tmp_path, "model.attributes=0"), data=(tmp_path / "flat",), features=None))
+        train_captioner(replace(plan(data, tmp_path, "model.attributes=0"), data=(tmp_path / "flat",), features=None))
 
 
 @pytest.mark.parametrize("setting", ["batch=0", "smoothing=1.0", "selects='f1'"])

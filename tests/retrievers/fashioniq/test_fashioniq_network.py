@@ -12,10 +12,10 @@ from torch import Tensor
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.feedback import Feedback
-from viewfinder.retrievers.fashioniq.network import TransformerRetriever, exactly
-from viewfinder.retrievers.fashioniq.settings import Transformer
+from viewfinder.retrievers.fashioniq.network import TransformerRetriever, pad_numbers
+from viewfinder.retrievers.fashioniq.settings import TransformerModel
 from viewfinder.retrievers.shared.word_vectors import WordVectors
-from viewfinder.training.transformer_layers import sinusoid
+from viewfinder.training.transformer_layers import sinusoid_positions
 
 SMALL: dict[str, Any] = {"width": 16, "heads": 2, "layers": 2, "hidden": 24, "most_words": 3, "attributes": 2}
 MODERN: dict[str, Any] = {
@@ -28,7 +28,7 @@ TALKS = 4
 
 def network(**options: Any) -> TransformerRetriever:
     torch.manual_seed(1)
-    settings = Transformer(**(SMALL | options))
+    settings = TransformerModel(**(SMALL | options))
     made = TransformerRetriever(settings, RAW_WIDTH, WordVectors(settings, torch.randn(9, 7), 9), 5)
     with torch.no_grad():  # so that no part is hidden by how it begins
         for name, parameter in made.named_parameters():
@@ -66,7 +66,7 @@ def test_the_published_form_is_its_formulas() -> None:
         ]
     tokens_blh = torch.cat(tokens, dim=1)
     assert tokens_blh.shape[1] == 3 * (1 + 3 + 2 + 1)
-    encoded_blh = made.encoder(math.sqrt(16) * tokens_blh + sinusoid(21, 16))
+    encoded_blh = made.encoder(math.sqrt(16) * tokens_blh + sinusoid_positions(21, 16))
     expected_bh = made.head(torch.relu(encoded_blh.mean(dim=1)))
     assert torch.allclose(queries(made, turns)[-1], expected_bh, atol=1e-5)
 
@@ -153,10 +153,10 @@ def test_every_part_learns_from_the_last_turn_but_frozen_words() -> None:
 
 def test_rows_are_cut_or_filled_to_a_number_of_words() -> None:
     numbers_bl = torch.tensor([[4, 5, 6]])
-    assert exactly(numbers_bl, 2).tolist() == [[4, 5]]
-    assert exactly(numbers_bl, 5).tolist() == [[4, 5, 6, 0, 0]]
+    assert pad_numbers(numbers_bl, 2).tolist() == [[4, 5]]
+    assert pad_numbers(numbers_bl, 5).tolist() == [[4, 5, 6, 0, 0]]
 
 
 def test_a_padding_mask_needs_something_that_is_always_there() -> None:
     with pytest.raises(BadInput, match="separator"):
-        Transformer(padding_mask=True, separator=False)
+        TransformerModel(padding_mask=True, separator=False)

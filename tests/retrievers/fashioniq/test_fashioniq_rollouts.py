@@ -12,18 +12,24 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from viewfinder.retrievers.fashioniq.feedback import Feedback, FeedbackNetwork
-from viewfinder.retrievers.fashioniq.look import Look
-from viewfinder.retrievers.fashioniq.loss import triplet_squared
-from viewfinder.retrievers.fashioniq.rollouts import converse, measured, percentile, ranks, roll
-from viewfinder.retrievers.fashioniq.settings import LossSettings, Preset, Reading, Transformer
-from viewfinder.retrievers.fashioniq.shelves import Said, Shelf, Talks
-from viewfinder.retrievers.shared.word_vectors import Words
-from viewfinder.training import Training
+from viewfinder.retrievers.fashioniq.look import PictureEncoder
+from viewfinder.retrievers.fashioniq.loss import squared_triplet_loss
+from viewfinder.retrievers.fashioniq.rollouts import (
+    measure_rollouts,
+    rank_percentile,
+    roll_out,
+    rollout_loss,
+    target_ranks,
+)
+from viewfinder.retrievers.fashioniq.settings import FeedbackReading, LossSettings, Preset, TransformerModel
+from viewfinder.retrievers.fashioniq.shelves import FeedbackDialogues, GarmentKind, SentenceTable
+from viewfinder.retrievers.shared.word_vectors import WordNumbers
+from viewfinder.training import TrainingSettings
 
 PLACES = torch.tensor([[0.0], [1.0], [3.0], [6.0], [10.0]])
 """Five garments on a line."""
 
-WORDS = Words(("less", "more"), 1)
+WORDS = WordNumbers(("less", "more"), 1)
 
 
 class Walker(FeedbackNetwork):
@@ -31,7 +37,7 @@ class Walker(FeedbackNetwork):
 
     def __init__(self, stride: float) -> None:
         super().__init__()
-        self.looks = Look(Reading(width=1, image="raw"), 1)
+        self.looks = PictureEncoder(FeedbackReading(width=1, image="raw"), 1)
         self.looks.add_module("norm", torch.nn.Identity())
         torch.nn.init.ones_(self.looks.project.weight)
         self.stride = stride
@@ -52,22 +58,22 @@ def simulated(shown_b: Int[Tensor, " b"], wanted_b: Int[Tensor, " b"]) -> Int[Te
     return 1 + (wanted_b > shown_b).long()[:, None]
 
 
-SHELF = Shelf(
+SHELF = GarmentKind(
     kind="line",
     row_n=torch.arange(5),
     read_nx=PLACES,
     attributes_na=torch.tensor([[1], [2], [3], [4], [5]]),
     target_p=torch.tensor([4]),
     candidate_p=torch.tensor([0]),
-    recorded=Said.of([["more"]], WORDS),
-    described=Said.of([["more"]] * 5, WORDS),
+    recorded=SentenceTable.of([["more"]], WORDS),
+    described=SentenceTable.of([["more"]] * 5, WORDS),
     says=simulated,
 )
 
 
-def talks(targets: list[int], shown: list[int], turns: int, **changed: Any) -> Talks:
+def talks(targets: list[int], shown: list[int], turns: int, **changed: Any) -> FeedbackDialogues:
     size = len(targets)
-    made = Talks(
+    made = FeedbackDialogues(
         shelf=0,
         wanted_bt=torch.tensor(targets)[:, None].repeat(1, turns),
         shown_b=torch.tensor(shown),
@@ -81,7 +87,7 @@ def talks(targets: list[int], shown: list[int], turns: int, **changed: Any) -> T
 
 
 def preset(**known: Any) -> Preset:
-    return Preset(model=Transformer(), training=Training(learning_rate=1.0, epochs=1), **known)
+    return Preset(model=TransformerModel(), training=TrainingSettings(learning_rate=1.0, epochs=1), **known)
 
 
 def pictures(walker: Walker) -> list[list[float]]:
@@ -90,7 +96,7 @@ def pictures(walker: Walker) -> list[list[float]]:
 
 def test_the_best_picture_is_shown_next_and_the_simulated_user_sees_it() -> None:
     walker = Walker(2.0)
-    found = [*converse(walker, SHELF, talks([4, 0], [0, 3], 3), exclude_shown=False)]
+    found = [*roll_out(walker, SHELF, talks([4, 0], [0, 3], 3), exclude_shown=False)]
     assert [turn.queries_bh[:, 0].tolist() for turn in found] == [[2, 4], [3, 1], [5, -1]]
     # 2 is as far from 1 as from 3, and 1 comes first; 4 is nearer to 3 than to 6.
     assert pictures(walker) == [[0, 6], [1, 3], [3, 1]]
@@ -103,7 +109,7 @@ def test_what_was_shown_is_shown_again_unless_it_is_excluded() -> None:
     walker = Walker(0.1)  # finds what is shown already
     shown = {}
     for excluded in (False, True):
-        for _ in converse(walker, SHELF, talks([4], [1], 4), exclude_shown=excluded):
+        for _ in roll_out(walker, SHELF, talks([4], [1], 4), exclude_shown=excluded):
             pass
         shown[excluded] = [place for (place,) in pictures(walker)]
     assert shown == {False: [1, 1, 1, 1], True: [1, 0, 3, 6]}
@@ -111,17 +117,17 @@ def test_what_was_shown_is_shown_again_unless_it_is_excluded() -> None:
 
 def test_an_excluded_picture_is_infinitely_far_but_for_the_target() -> None:
     walker = Walker(0.1)
-    found = [*converse(walker, SHELF, talks([1], [0], 3), exclude_shown=True)]
+    found = [*roll_out(walker, SHELF, talks([1], [0], 3), exclude_shown=True)]
     # 0 is shown, then 1, the target, which stays in sight and is not shown again.
     assert pictures(walker) == [[0], [1], [3]]
     assert [torch.isinf(turn.scores_bn[0]).nonzero()[:, 0].tolist() for turn in found] == [[0], [0], [0, 2]]
-    assert [int(ranks(turn.scores_bn, torch.tensor([1]))) for turn in found] == [0, 0, 0]
+    assert [int(target_ranks(turn.scores_bn, torch.tensor([1]))) for turn in found] == [0, 0, 0]
 
 
 def test_what_is_given_is_said_and_nobody_is_asked() -> None:
     walker = Walker(2.0)
     given_bt = torch.tensor([[True, False], [True, True]])
-    for _ in converse(walker, SHELF, talks([4, 4], [1, 1], 2, given_bt=given_bt), exclude_shown=False):
+    for _ in roll_out(walker, SHELF, talks([4, 4], [1, 1], 2, given_bt=given_bt), exclude_shown=False):
         pass
     assert [feedback.words_bl[:, 0].tolist() for feedback in walker.heard] == [[1, 1], [2, 1]]
 
@@ -129,7 +135,7 @@ def test_what_is_given_is_said_and_nobody_is_asked() -> None:
 def test_attributes_are_hidden_for_a_whole_talk_and_where_nothing_is_shown() -> None:
     walker = Walker(2.0)
     hidden = {"attributed_b": torch.tensor([True, False, True]), "seen_b": torch.tensor([True, True, False])}
-    for _ in converse(walker, SHELF, talks([4] * 3, [2] * 3, 2, **hidden), exclude_shown=True):
+    for _ in roll_out(walker, SHELF, talks([4] * 3, [2] * 3, 2, **hidden), exclude_shown=True):
         pass
     first, second = walker.heard
     assert first.attributes_ba[:, 0].tolist() == [3, 0, 0]
@@ -141,11 +147,13 @@ def test_attributes_are_hidden_for_a_whole_talk_and_where_nothing_is_shown() -> 
 def test_the_loss_of_talks_is_the_sum_over_their_turns() -> None:
     walker, loss = Walker(2.0), LossSettings(squared=True, margin=1.0)
     some = talks([4, 0], [0, 3], 3, others_bt=torch.tensor([[2, 2, 1], [1, 1, 1]]))
-    summed, figures = roll(walker, SHELF, some, preset(turns=3, loss=loss))
+    summed, figures = rollout_loss(walker, SHELF, some, preset(turns=3, loss=loss))
     queries = [[2.0, 4.0], [3.0, 1.0], [5.0, -1.0]]
     others = [[3.0, 1.0], [3.0, 1.0], [1.0, 1.0]]
     expected = [
-        triplet_squared(torch.tensor(query)[:, None], torch.tensor([[10.0], [0.0]]), torch.tensor(other)[:, None], 1.0)
+        squared_triplet_loss(
+            torch.tensor(query)[:, None], torch.tensor([[10.0], [0.0]]), torch.tensor(other)[:, None], 1.0
+        )
         for query, other in zip(queries, others, strict=True)
     ]
     assert summed.item() == pytest.approx(float(sum(expected)))
@@ -155,7 +163,9 @@ def test_the_loss_of_talks_is_the_sum_over_their_turns() -> None:
 
 def test_pictures_learn_as_targets_others_and_what_is_shown() -> None:
     walker = Walker(2.0)
-    summed, _ = roll(walker, SHELF, talks([4], [0], 1), preset(turns=1, loss=LossSettings(squared=True, margin=99.0)))
+    summed, _ = rollout_loss(
+        walker, SHELF, talks([4], [0], 1), preset(turns=1, loss=LossSettings(squared=True, margin=99.0))
+    )
     torch.autograd.backward(summed)
     # q = 0 + 2, [(q - 10 w)^2 - (q - 0 w)^2 + 99]+ by w: -2 (2 - 10) 10 = 160
     assert walker.looks.project.weight.grad is not None
@@ -164,17 +174,17 @@ def test_pictures_learn_as_targets_others_and_what_is_shown() -> None:
 
 def test_ties_favour_the_target_and_percentiles_count_from_zero() -> None:
     scores_bn = torch.tensor([[1.0, 1.0, 2.0, 0.0], [3.0, 2.0, 1.0, 0.0]])
-    assert ranks(scores_bn, torch.tensor([1, 3])).tolist() == [1, 3]
-    assert percentile(torch.tensor([0, 1, 3]), 4).tolist() == [1.0, 0.75, 0.25]
+    assert target_ranks(scores_bn, torch.tensor([1, 3])).tolist() == [1, 3]
+    assert rank_percentile(torch.tensor([0, 1, 3]), 4).tolist() == [1.0, 0.75, 0.25]
 
 
 def test_validation_tells_means_over_all_talks_and_turns() -> None:
     walker = Walker(2.0)
-    figures = measured(walker, [SHELF], preset(turns=3))
+    figures = measure_rollouts(walker, [SHELF], preset(turns=3))
     assert figures.keys() == {"percentile", "recall", "percentile_1", "percentile_3", "recall_1", "recall_3"}
     assert figures["recall"] == 1.0  # there are five pictures
     asked = replace(SHELF, says=None)  # what is said is "more" each time: another talk
-    assert measured(walker, [asked], preset(turns=3)) != figures
-    found = [*converse(walker, SHELF, talks([0], [1], 1), exclude_shown=False)]
-    assert measured(walker, [SHELF], preset(turns=1))["percentile_1"] <= 1.0
-    assert int(ranks(found[0].scores_bn, torch.tensor([0]))) == 0
+    assert measure_rollouts(walker, [asked], preset(turns=3)) != figures
+    found = [*roll_out(walker, SHELF, talks([0], [1], 1), exclude_shown=False)]
+    assert measure_rollouts(walker, [SHELF], preset(turns=1))["percentile_1"] <= 1.0
+    assert int(target_ranks(found[0].scores_bn, torch.tensor([0]))) == 0

@@ -11,25 +11,25 @@ from jaxtyping import Int
 from torch import Tensor
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.fashioniq.garments import Garments, Pairs
-from viewfinder.retrievers.fashioniq.settings import Preset, Transformer
+from viewfinder.retrievers.fashioniq.garments import Garments, RecordedPairs
+from viewfinder.retrievers.fashioniq.settings import Preset, TransformerModel
 from viewfinder.retrievers.fashioniq.shelves import (
-    Said,
-    Shelf,
-    Talks,
-    draw,
-    epochs,
-    fixed,
-    moved,
-    shelves_of,
-    split,
-    strangers,
-    wordings,
+    FeedbackDialogues,
+    GarmentKind,
+    SentenceTable,
+    dialogue_batches,
+    draw_dialogues,
+    garment_kinds,
+    move_kind,
+    other_kinds_pictures,
+    pair_wordings,
+    split_dialogues,
+    validation_dialogues,
 )
-from viewfinder.retrievers.shared.word_vectors import Words
-from viewfinder.training import Training
+from viewfinder.retrievers.shared.word_vectors import WordNumbers
+from viewfinder.training import TrainingSettings
 
-WORDS = Words(("and", "black", "blue", "cotton", "is", "red"), 4)
+WORDS = WordNumbers(("and", "black", "blue", "cotton", "is", "red"), 4)
 
 
 def nobody(shown_b: Int[Tensor, " b"], wanted_b: Int[Tensor, " b"]) -> Int[Tensor, "b l"]:
@@ -47,16 +47,18 @@ def garments() -> Garments:
         kind_n=np.array([0, 1, 0, 1, 0, 0]),
         descriptions=tuple((f"{colours[row % 3]} cotton", colours[row % 3]) if row else () for row in range(6)),
         labels=((),) * 6,
-        pairs=Pairs(np.array([2, 5]), np.array([0, 4]), (("is black", "black"), ("is blue",))),
+        pairs=RecordedPairs(np.array([2, 5]), np.array([0, 4]), (("is black", "black"), ("is blue",))),
     )
 
 
-def shelves() -> tuple[Shelf, ...]:
-    return shelves_of(garments(), torch.eye(6), torch.arange(12).reshape(6, 2), WORDS, nobody)
+def shelves() -> tuple[GarmentKind, ...]:
+    return garment_kinds(garments(), torch.eye(6), torch.arange(12).reshape(6, 2), WORDS, nobody)
 
 
 def preset(**known: Any) -> Preset:
-    return Preset(model=Transformer(), training=Training(learning_rate=1e-3, epochs=1), **({"turns": 3} | known))
+    return Preset(
+        model=TransformerModel(), training=TrainingSettings(learning_rate=1e-3, epochs=1), **({"turns": 3} | known)
+    )
 
 
 def texts(words_bl: Int[Tensor, "b l"]) -> list[str]:
@@ -69,7 +71,7 @@ def test_words_are_numbered_from_one_and_unknown_ones_left_out() -> None:
 
 
 def test_sentences_are_found_again_and_come_round() -> None:
-    said = Said.of([["red"], [], ["blue", "black", "cotton"]], WORDS)
+    said = SentenceTable.of([["red"], [], ["blue", "black", "cotton"]], WORDS)
     things_b, which_b = torch.tensor([0, 1, 2, 2, 2]), torch.tensor([5, 0, 0, 2, 4])
     assert texts(said.sentences(things_b, which_b)) == ["red", "", "blue", "cotton", "black"]
 
@@ -84,14 +86,14 @@ def test_garments_are_numbered_within_their_kind() -> None:
 
 
 def test_both_captions_of_a_pair_are_said_in_four_ways() -> None:
-    assert wordings(["is red", "blue"]) == ("Is red and blue", "Blue and is red", "Is red", "Blue")
-    assert wordings(["is red"]) == ("Is red",) * 4
+    assert pair_wordings(["is red", "blue"]) == ("Is red and blue", "Blue and is red", "Is red", "Blue")
+    assert pair_wordings(["is red"]) == ("Is red",) * 4
 
 
 def test_shares_of_talks_begin_with_a_pair_or_a_description_or_are_read_without_attributes() -> None:
     some = preset(recorded=0.5, described=0.2, attribute_dropout=0.3)
     shirts = shelves()[:1]
-    talks = draw(shirts, some, 4000, np.random.default_rng(0))
+    talks = draw_dialogues(shirts, some, 4000, np.random.default_rng(0))
     assert float((~talks.attributed_b).double().mean()) == pytest.approx(0.3, abs=0.03)
     # One in four has no description: those talks begin with a picture.
     assert float((~talks.seen_b).double().mean()) == pytest.approx(0.2 * 3 / 4, abs=0.03)
@@ -110,7 +112,7 @@ def test_shares_of_talks_begin_with_a_pair_or_a_description_or_are_read_without_
 
 
 def test_without_shares_everything_is_drawn_alike() -> None:
-    talks = draw(shelves()[:1], preset(), 4000, np.random.default_rng(0))
+    talks = draw_dialogues(shelves()[:1], preset(), 4000, np.random.default_rng(0))
     assert talks.seen_b.all()
     assert talks.attributed_b.all()
     assert not talks.given_bt.any()
@@ -120,12 +122,12 @@ def test_without_shares_everything_is_drawn_alike() -> None:
 
 def test_a_kind_is_drawn_by_its_pictures_and_has_talks_of_its_own() -> None:
     both = shelves()
-    numbers = [draw(both, preset(turns=1), 1, np.random.default_rng(seed)).shelf for seed in range(300)]
+    numbers = [draw_dialogues(both, preset(turns=1), 1, np.random.default_rng(seed)).shelf for seed in range(300)]
     assert np.mean(numbers) == pytest.approx(2 / 6, abs=0.07)
 
 
 def test_where_nobody_simulates_users_every_turn_has_another_description() -> None:
-    talks = draw(shelves()[1:], preset(recorded=0.5), 20, np.random.default_rng(0))
+    talks = draw_dialogues(shelves()[1:], preset(recorded=0.5), 20, np.random.default_rng(0))
     assert talks.given_bt.all()
     colours = {0: "blue", 1: "red"}  # hats are rows 1 and 3
     for target, said_tl in zip(talks.targets_b.tolist(), talks.words_btl, strict=True):
@@ -135,14 +137,14 @@ def test_where_nobody_simulates_users_every_turn_has_another_description() -> No
 
 
 def test_recorded_pairs_alone_begin_every_talk() -> None:
-    talks = draw(shelves()[:1], preset(turns=1, simulator="recorded"), 50, np.random.default_rng(0))
+    talks = draw_dialogues(shelves()[:1], preset(turns=1, simulator="recorded"), 50, np.random.default_rng(0))
     assert talks.given_bt.all()
     pairs = {*zip(talks.targets_b.tolist(), talks.shown_b.tolist(), strict=True)}
     assert pairs == {(1, 0), (3, 2)}
 
 
 def test_batches_of_an_epoch_can_be_found_again() -> None:
-    batches = epochs(shelves(), preset(batch=2))
+    batches = dialogue_batches(shelves(), preset(batch=2))
     assert len(batches(1, 0)) == 3
     again = batches(1, 0)[2]
     for one, other in zip(batches(1, 0)[2], again, strict=True):
@@ -152,33 +154,33 @@ def test_batches_of_an_epoch_can_be_found_again() -> None:
 
 def test_a_batch_needs_as_many_garments() -> None:
     with pytest.raises(BadInput, match="batch of 7 does not go with 6 garments"):
-        epochs(shelves(), preset(batch=7))
+        dialogue_batches(shelves(), preset(batch=7))
 
 
 def test_minds_change_once_and_not_before_the_second_turn() -> None:
-    talks = draw(shelves(), preset(changes=0.5, turns=5), 400, np.random.default_rng(0))
+    talks = draw_dialogues(shelves(), preset(changes=0.5, turns=5), 400, np.random.default_rng(0))
     changed_bt = talks.wanted_bt != talks.wanted_bt[:, :1]
     assert not changed_bt[:, 0].any()
     assert (changed_bt[:, 1:] >= changed_bt[:, :-1]).all()
     # A quarter of those drawn anew among four, half among two, are the same ones again.
     assert 0.2 < changed_bt[:, -1].float().mean() < 0.45
-    assert (draw(shelves(), preset(), 40, np.random.default_rng(0)).wanted_bt.diff(dim=1) == 0).all()
+    assert (draw_dialogues(shelves(), preset(), 40, np.random.default_rng(0)).wanted_bt.diff(dim=1) == 0).all()
 
 
 def test_strangers_are_of_all_other_kinds() -> None:
     shirts_and_hats = shelves()
-    talks = draw(shirts_and_hats, preset(), 4, np.random.default_rng(0))
-    found_mx = strangers(shirts_and_hats, talks, 5)
+    talks = draw_dialogues(shirts_and_hats, preset(), 4, np.random.default_rng(0))
+    found_mx = other_kinds_pictures(shirts_and_hats, talks, 5)
     assert found_mx is not None
     [other] = [shelf for number, shelf in enumerate(shirts_and_hats) if number != talks.shelf]
     assert len(found_mx) == 5
     assert {tuple(row) for row in found_mx.tolist()} <= {tuple(row) for row in other.read_nx.tolist()}
-    assert strangers(shirts_and_hats[:1], talks._replace(shelf=0), 5) is None
-    assert strangers(shirts_and_hats, talks, 0) is None
+    assert other_kinds_pictures(shirts_and_hats[:1], talks._replace(shelf=0), 5) is None
+    assert other_kinds_pictures(shirts_and_hats, talks, 0) is None
 
 
 def test_validation_wants_every_garment_once_and_shows_another_first() -> None:
-    shirts, hats = fixed(shelves(), preset())
+    shirts, hats = validation_dialogues(shelves(), preset())
     assert shirts.targets_b.tolist() == [0, 1, 2, 3]
     assert sorted(shirts.shown_b.tolist()) == [0, 1, 2, 3]
     assert (shirts.targets_b != shirts.shown_b).all()
@@ -188,21 +190,21 @@ def test_validation_wants_every_garment_once_and_shows_another_first() -> None:
 
 
 def test_validation_of_recorded_pairs_says_both_captions() -> None:
-    pairs, _ = fixed(shelves(), preset(turns=1, simulator="recorded"))
+    pairs, _ = validation_dialogues(shelves(), preset(turns=1, simulator="recorded"))
     assert (pairs.targets_b.tolist(), pairs.shown_b.tolist()) == ([1, 3], [0, 2])
     assert texts(pairs.words_btl[:, 0]) == ["is black and black", "is blue"]
 
 
 def test_talks_can_be_split() -> None:
-    (shirts, _) = fixed(shelves(), preset())
-    parts = [*split(shirts, 3)]
+    (shirts, _) = validation_dialogues(shelves(), preset())
+    parts = [*split_dialogues(shirts, 3)]
     assert [len(part.targets_b) for part in parts] == [3, 1]
-    for name in Talks._fields[1:]:
+    for name in FeedbackDialogues._fields[1:]:
         assert torch.equal(torch.cat([getattr(part, name) for part in parts]), getattr(shirts, name))
 
 
 def test_a_shelf_that_is_moved_is_the_same() -> None:
     shirts = shelves()[0]
-    there = moved(shirts, torch.device("cpu"))
+    there = move_kind(shirts, torch.device("cpu"))
     assert torch.equal(there.recorded.words_cl, shirts.recorded.words_cl)
     assert (there.kind, there.says) == ("shirt", nobody)

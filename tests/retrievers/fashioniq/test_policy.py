@@ -14,23 +14,23 @@ from torch import Tensor
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.feedback import Feedback
-from viewfinder.retrievers.fashioniq.policy import choosing, imitate, improve, tried
+from viewfinder.retrievers.fashioniq.policy import choice_loss, improve_policy, policy_loss, try_candidates
 from viewfinder.retrievers.fashioniq.recurrent import RecurrentRetriever
-from viewfinder.retrievers.fashioniq.rollouts import measured
-from viewfinder.retrievers.fashioniq.settings import PolicySettings, Preset, Recurrent, Transformer
-from viewfinder.retrievers.fashioniq.shelves import Said, Shelf, Talks
-from viewfinder.retrievers.fashioniq.train import Material
+from viewfinder.retrievers.fashioniq.rollouts import measure_rollouts
+from viewfinder.retrievers.fashioniq.settings import PolicySettings, Preset, RecurrentModel, TransformerModel
+from viewfinder.retrievers.fashioniq.shelves import FeedbackDialogues, GarmentKind, SentenceTable
+from viewfinder.retrievers.fashioniq.train import FashionIqTrainingData
 from viewfinder.retrievers.shared.word_vectors import WordVectors
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import ColourEncoder
-from viewfinder.training import Card, Training
+from viewfinder.training import Card, TrainingSettings
 
 PICTURES, WIDTH, WORDS = 6, 4, 8
 
 
 def network() -> RecurrentRetriever:
     torch.manual_seed(0)
-    settings = Recurrent(width=WIDTH, filters=5, words="learned", word_width=3, most_words=2, attributes=0)
+    settings = RecurrentModel(width=WIDTH, filters=5, words="learned", word_width=3, most_words=2, attributes=0)
     model = RecurrentRetriever(settings, WIDTH, WordVectors(settings, None, WORDS), 0).eval()
     with torch.no_grad():  # so that what is said and shown matters as much as after a training
         for weight in (model.sentence.out.weight, model.joint.weight, model.head.weight):
@@ -43,9 +43,11 @@ def told(shown_b: Tensor, wanted_b: Tensor) -> Tensor:
     return torch.stack([1 + shown_b % WORDS, 1 + (shown_b + 3 * wanted_b) % WORDS], dim=1)
 
 
-def shelf() -> Shelf:
-    nothing = Said(torch.zeros(1, 2, dtype=torch.long), torch.zeros(PICTURES).long(), torch.zeros(PICTURES).long())
-    return Shelf(
+def shelf() -> GarmentKind:
+    nothing = SentenceTable(
+        torch.zeros(1, 2, dtype=torch.long), torch.zeros(PICTURES).long(), torch.zeros(PICTURES).long()
+    )
+    return GarmentKind(
         kind="hats",
         row_n=torch.arange(PICTURES),
         read_nx=torch.randn(PICTURES, WIDTH, generator=torch.Generator().manual_seed(2)),
@@ -58,8 +60,8 @@ def shelf() -> Shelf:
     )
 
 
-def talks(turns: int = 3) -> Talks:
-    return Talks(
+def talks(turns: int = 3) -> FeedbackDialogues:
+    return FeedbackDialogues(
         shelf=0,
         wanted_bt=torch.tensor([0, 4, 2])[:, None].repeat(1, turns),
         shown_b=torch.tensor([3, 1, 5]),
@@ -73,7 +75,7 @@ def talks(turns: int = 3) -> Talks:
 
 def test_the_loss_by_hand() -> None:
     """A query at 0, the best picture at 1, another at 2, the target at 3; temperature 2: -1/2 against -4/2, and 9."""
-    found = choosing(torch.zeros(1, 1), torch.tensor([[[1.0], [2.0]]]), torch.tensor([[3.0]]), temperature=2.0)
+    found = choice_loss(torch.zeros(1, 1), torch.tensor([[[1.0], [2.0]]]), torch.tensor([[3.0]]), temperature=2.0)
     assert found.item() == pytest.approx(-math.log(math.exp(-0.5) / (math.exp(-0.5) + math.exp(-2.0))) + 9.0)
 
 
@@ -95,7 +97,7 @@ def by_hand(frozen: RecurrentRetriever, turn: int, state_1h: Tensor, candidate: 
 def test_candidates_are_tried_to_one_turn_beyond_the_end(turn: int) -> None:
     frozen, state_bh = network(), torch.randn(3, WIDTH, generator=torch.Generator().manual_seed(turn))
     candidates_bk = torch.tensor([[1, 2], [0, 5], [3, 4]])
-    found_bk = tried(frozen, shelf(), talks(), turn, state_bh, candidates_bk)
+    found_bk = try_candidates(frozen, shelf(), talks(), turn, state_bh, candidates_bk)
     targets = talks().targets_b.tolist()
     for row, some in enumerate(candidates_bk.tolist()):
         own_1h = state_bh[row : row + 1]
@@ -108,19 +110,19 @@ POLICY = PolicySettings(epochs=3, learning_rate=3e-3, batch=3, candidates=2, neg
 def test_the_loss_of_a_turn_is_about_the_candidate_after_which_the_target_ranks_best() -> None:
     model, frozen = network(), network()
     torch.manual_seed(5)
-    found = imitate(model, frozen, shelf(), talks(turns=1), POLICY)[0]
+    found = policy_loss(model, frozen, shelf(), talks(turns=1), POLICY)[0]
     with torch.no_grad():
         gallery_nh = frozen.looks.projected(shelf().read_nx)
         words_bl = told(talks().shown_b, talks().targets_b)
         heard = Feedback(words_bl, torch.zeros(3, 0).long(), gallery_nh[talks().shown_b], talks().seen_b)
         state_bh, queries_bh = frozen.step(frozen.begin(3), heard)
         nearest_bk = torch.cdist(queries_bh, gallery_nh).argsort(dim=1)[:, :2]
-        ranks_bk = tried(frozen, shelf(), talks(turns=1), 0, state_bh, nearest_bk)
+        ranks_bk = try_candidates(frozen, shelf(), talks(turns=1), 0, state_bh, nearest_bk)
     assert (ranks_bk[:, 0] != ranks_bk[:, 1]).any()
     best_b1 = nearest_bk.gather(1, ranks_bk.argmin(dim=1, keepdim=True))
     torch.manual_seed(5)
     choices_bc = torch.cat([best_b1, torch.randint(PICTURES, (3, 3))], dim=1)
-    expected = choosing(queries_bh, gallery_nh[choices_bc], gallery_nh[talks().targets_b], POLICY.temperature)
+    expected = choice_loss(queries_bh, gallery_nh[choices_bc], gallery_nh[talks().targets_b], POLICY.temperature)
     torch.testing.assert_close(found.detach(), expected)
 
 
@@ -129,7 +131,7 @@ def test_the_second_stage_improves_validation_and_leaves_pictures_as_they_were(t
     before = copy.deepcopy(model.state_dict())
     policy = replace(POLICY, epochs=15, learning_rate=1e-2)
     preset = Preset(
-        model=model.settings, training=Training(learning_rate=1.0, epochs=1), policy=policy, turns=3, batch=6
+        model=model.settings, training=TrainingSettings(learning_rate=1.0, epochs=1), policy=policy, turns=3, batch=6
     )
     plan = TrainPlan(
         system="fashioniq",
@@ -140,8 +142,8 @@ def test_the_second_stage_improves_validation_and_leaves_pictures_as_they_were(t
         shown=False,
         tensorboard=False,
     )
-    first = measured(network(), (shelf(),), preset)["percentile"]
-    fitted = improve(plan, preset, Material(model, card, (shelf(),), (shelf(),)))
+    first = measure_rollouts(network(), (shelf(),), preset)["percentile"]
+    fitted = improve_policy(plan, preset, FashionIqTrainingData(model, card, (shelf(),), (shelf(),)))
     assert fitted.best == tmp_path / "policy" / "best.safetensors"
     assert fitted.figures["percentile"] > first + 0.05
     changed = {name for name, numbers in model.state_dict().items() if not torch.equal(numbers, before[name])}
@@ -149,9 +151,9 @@ def test_the_second_stage_improves_validation_and_leaves_pictures_as_they_were(t
 
 
 @pytest.mark.parametrize(
-    "way", [{"model": Transformer()}, {"exclude_shown": True}, {"simulator": "recorded", "turns": 1}], ids=str
+    "way", [{"model": TransformerModel()}, {"exclude_shown": True}, {"simulator": "recorded", "turns": 1}], ids=str
 )
 def test_only_a_recurrent_network_that_talks_with_a_simulator_is_improved(way: dict[str, Any]) -> None:
-    usual: dict[str, Any] = {"model": Recurrent(), "training": Training(learning_rate=1e-3, epochs=1)}
+    usual: dict[str, Any] = {"model": RecurrentModel(), "training": TrainingSettings(learning_rate=1e-3, epochs=1)}
     with pytest.raises(BadInput, match="policy improvement is of a recurrent network, with a simulator"):
         Preset(**(usual | {"policy": PolicySettings(epochs=1)} | way))

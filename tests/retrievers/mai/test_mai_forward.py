@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 import torch
 
-from viewfinder.retrievers import Sentences
+from viewfinder.retrievers import SentenceEncoder
 from viewfinder.retrievers.mai import forward
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.retrievers.mai.text import POSITIONS, Text
-from viewfinder.retrievers.mai.text_forward import texts_of, with_positions
-from viewfinder.retrievers.shared.words import words_in
+from viewfinder.retrievers.mai.text import POSITIONS, EmbeddedTexts
+from viewfinder.retrievers.mai.text_forward import add_positions, make_text_reader
+from viewfinder.retrievers.shared.words import split_words
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw
 from viewfinder.training.weights import Weights
 
 ENCODER = ColourEncoder()
-SENTENCES = Sentences(ENCODER.sentences_version, ENCODER.sentences)
+SENTENCES = SentenceEncoder(ENCODER.sentences_version, ENCODER.sentences)
 LOOKS = [(top, bottom) for top in list(COLOURS)[:2] for bottom in list(COLOURS)[:3]]
 CAPTIONS = ["red over blue", "", "green", "red over red", "the first", "white over black and so on over and over again"]
 SMALL: dict[str, Any] = {"width": 8, "layers": 3, "heads": 2, "hidden": 12, "tokens": 4, "prompts": 2, "projection": 6}
@@ -52,7 +52,7 @@ def raw() -> tuple[np.ndarray, np.ndarray]:
 def numbered(network: MaiNetwork, texts: list[str], vocabulary: list[str]) -> torch.Tensor:
     """Texts by the numbers of their words, as the network in torch reads them."""
     most = network.settings.most_words
-    known = [[vocabulary.index(word) + 1 for word in words_in(text) if word in vocabulary][:most] for text in texts]
+    known = [[vocabulary.index(word) + 1 for word in split_words(text) if word in vocabulary][:most] for text in texts]
     return torch.tensor([row + [0] * (most - len(row)) for row in known])
 
 
@@ -62,15 +62,15 @@ def test_pictures_are_those_of_the_network(name: str, network_of: Made, weights_
     network = network_of(MODELS[name])
     weights = weights_of(network)
     # The encoder knows words that training did not: both read the same here.
-    captions = [" ".join(w for w in words_in(text) if w in weights.card.settings["vocabulary"]) for text in CAPTIONS]
+    captions = [" ".join(w for w in split_words(text) if w in weights.card.settings["vocabulary"]) for text in CAPTIONS]
     whole_ng, regions_nre = raw()
     expected_nkd = network.pictures(
         network.images.looks(whole_ng, regions_nre), numbered(network, captions, weights.card.settings["vocabulary"])
     )
-    reader = texts_of(weights, network.settings)
+    reader = make_text_reader(weights, network.settings)
     read = [reader.read(text if network.settings.captions else "", SENTENCES)[0] for text in captions]
-    seen = forward.looks(weights.arrays, network.settings, whole_ng, regions_nre)
-    found_nkd = forward.pictures(weights.arrays, network.settings, seen, read)
+    seen = forward.numpy_components(weights.arrays, network.settings, whole_ng, regions_nre)
+    found_nkd = forward.numpy_encode_pictures(weights.arrays, network.settings, seen, read)
     np.testing.assert_allclose(found_nkd, expected_nkd, atol=1e-5)
 
 
@@ -78,26 +78,28 @@ def test_pictures_that_are_read_together_are_as_each_alone(
     network_of: Made, weights_of: Weighed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = MODELS["both"]
-    arrays, reader = weights_of(network_of(model)).arrays, texts_of(weights_of(network_of(model)), model)
+    arrays, reader = weights_of(network_of(model)).arrays, make_text_reader(weights_of(network_of(model)), model)
     whole_ng, regions_nre = raw()
     read = [reader.read(text, SENTENCES)[0] for text in CAPTIONS]
     one_by_one = [
-        forward.pictures(arrays, model, forward.looks(arrays, model, whole_ng[[at]], regions_nre[[at]]), [read[at]])[0]
+        forward.numpy_encode_pictures(
+            arrays, model, forward.numpy_components(arrays, model, whole_ng[[at]], regions_nre[[at]]), [read[at]]
+        )[0]
         for at in range(len(LOOKS))
     ]
     for at_once in (1, 2, 100):
         monkeypatch.setattr(forward, "AT_ONCE", at_once)
         monkeypatch.setattr(forward, "REGIONS_AT_ONCE", at_once)
-        seen = forward.looks(arrays, model, whole_ng, regions_nre)
-        np.testing.assert_allclose(forward.pictures(arrays, model, seen, read), one_by_one, atol=1e-5)
+        seen = forward.numpy_components(arrays, model, whole_ng, regions_nre)
+        np.testing.assert_allclose(forward.numpy_encode_pictures(arrays, model, seen, read), one_by_one, atol=1e-5)
 
 
 @each
 def test_nothing_seen_is_a_picture_of_zeros(name: str, network_of: Made, weights_of: Weighed) -> None:
     model = MODELS[name]
     arrays = weights_of(network_of(model)).arrays
-    seen = forward.looks(arrays, model, np.zeros((1, 48), np.float32), np.zeros((1, 36, 3), np.float16))
-    for part, expected in zip(forward.nothing(arrays, model, 36), seen, strict=True):
+    seen = forward.numpy_components(arrays, model, np.zeros((1, 48), np.float32), np.zeros((1, 36, 3), np.float16))
+    for part, expected in zip(forward.blank_components(arrays, model, 36), seen, strict=True):
         np.testing.assert_array_equal(part, expected)
 
 
@@ -110,19 +112,21 @@ def test_places_that_are_wanted_are_as_if_all_were(
     network = network_of(MODELS["as lab"])
     tokens_bth, text_blh, image_bih = (torch.randn(2, places, 8) for places in (4, 3, 5))
     there_bl = torch.ones(2, 3, dtype=torch.bool)
-    found = network.read(tokens_bth, Text(text_blh, there_bl), image_bih if pictured else None)
+    found = network.read(tokens_bth, EmbeddedTexts(text_blh, there_bl), image_bih if pictured else None)
     images = image_bih.numpy() if pictured else None
     arrays = weights_of(network).arrays
-    found_bwh = forward.read(arrays, network.settings, tokens_bth.numpy(), text_blh.numpy(), images, wanted)
-    everything_bsh = forward.read(arrays, network.settings, tokens_bth.numpy(), text_blh.numpy(), images, range(7))
+    found_bwh = forward.numpy_fuse(arrays, network.settings, tokens_bth.numpy(), text_blh.numpy(), images, wanted)
+    everything_bsh = forward.numpy_fuse(
+        arrays, network.settings, tokens_bth.numpy(), text_blh.numpy(), images, range(7)
+    )
     np.testing.assert_allclose(everything_bsh[:, :4], found.tokens_bth, atol=1e-5)
     np.testing.assert_allclose(everything_bsh[:, 4], found.first_bh, atol=1e-5)
     np.testing.assert_allclose(found_bwh, everything_bsh[:, wanted.start : wanted.stop], atol=1e-6)
 
 
 def test_two_pictures_are_mixed_half_and_half() -> None:
-    one = forward.Looks(np.array([[1.0, 3.0]], np.float32), np.zeros((1, 1, 2), np.float32))
-    other = forward.Looks(np.array([[3.0, -3.0]], np.float32), np.full((1, 1, 2), 4.0, np.float32))
+    one = forward.NumpyComponents(np.array([[1.0, 3.0]], np.float32), np.zeros((1, 1, 2), np.float32))
+    other = forward.NumpyComponents(np.array([[3.0, -3.0]], np.float32), np.full((1, 1, 2), 4.0, np.float32))
     mixed = one.mixed(other)
     np.testing.assert_array_equal(mixed.whole_bx, [[2.0, 0.0]])
     np.testing.assert_array_equal(mixed.regions_bry, [[[2.0, 2.0]]])
@@ -130,7 +134,7 @@ def test_two_pictures_are_mixed_half_and_half() -> None:
 
 def test_words_beyond_the_last_position_stand_there() -> None:
     positions_ph = np.array([[0.0], [1.0], [2.0]], np.float32)
-    found_lh = with_positions(np.zeros((5, 1), np.float32), positions_ph)
+    found_lh = add_positions(np.zeros((5, 1), np.float32), positions_ph)
     np.testing.assert_array_equal(found_lh, [[0.0], [1.0], [2.0], [2.0], [2.0]])
 
 
@@ -140,7 +144,7 @@ def test_a_long_text_is_read_as_the_network_reads_it(network_of: Made, weights_o
     weights = weights_of(network)
     text = " ".join(["red", "over", "blue"] * POSITIONS)
     expected = network.text(numbered(network, [text], weights.card.settings["vocabulary"]))
-    found_lh, told = texts_of(weights, network.settings).read(text, None)
+    found_lh, told = make_text_reader(weights, network.settings).read(text, None)
     np.testing.assert_allclose(found_lh, expected.places_blh[0], atol=1e-6)
     assert len(found_lh) == POSITIONS + 6
     assert told[0].startswith(f"drop: the first {POSITIONS + 5} words of a turn are read")

@@ -13,16 +13,16 @@ import torch
 from viewfinder.conversation import Like
 from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.errors import BadInput
-from viewfinder.retrievers import Picture, ResolvedTurn, Sentences
+from viewfinder.retrievers import Picture, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.mai.network import MaiNetwork
-from viewfinder.retrievers.mai.pieces import Pieces, Tokeniser
+from viewfinder.retrievers.mai.pieces import PieceTokenizer, SavedTokeniser
 from viewfinder.retrievers.mai.retriever import Mai
 from viewfinder.retrievers.mai.settings import Model, Preset
 from viewfinder.retrievers.mai.train import PRESETS, train
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import ColourEncoder, TinyRaw, tiny_pictures
 from viewfinder.training import load_network, load_preset, read_log
-from viewfinder.training.presets import build
+from viewfinder.training.presets import build_settings
 from viewfinder.training.settings import OneCycle
 from viewfinder.training.weights import read_weights
 
@@ -107,7 +107,7 @@ def test_a_search_gives_the_networks_own_queries_without_what_it_began_with(trai
     [(whole_ng, regions_nre)] = TinyRaw([("red", "blue")], batch=1).batches(["p000"], regions=True)
     assert regions_nre is not None
     picture = Picture("p000", {"raw": whole_ng[0], "raw regions": regions_nre[0]}, caption="red over blue")
-    sentences = Sentences(ENCODER.sentences_version, ENCODER.sentences)
+    sentences = SentenceEncoder(ENCODER.sentences_version, ENCODER.sentences)
     turn = Like("p000", "is more green: over the first's")
     resolved = ResolvedTurn(turn, 1, ENCODER.words, turn.text, (picture,), sentences=sentences)
     [part] = mai.query(mai.step(mai.begin(), resolved)).parts
@@ -119,10 +119,10 @@ def test_a_search_gives_the_networks_own_queries_without_what_it_began_with(trai
 def asked(trained: Path, picture: Picture, text: str) -> np.ndarray:
     """The query of the network in torch after a first turn."""
     settings = read_weights(trained).card.settings
-    model, tokeniser = build(Model, settings["model"]), Tokeniser(**settings["tokeniser"])
+    model, tokeniser = build_settings(Model, settings["model"]), SavedTokeniser(**settings["tokeniser"])
     network = MaiNetwork(model, 48, 3, tokeniser).eval()
     load_network(trained, network, system="mai", encoder=ENCODER.raw_version)
-    pieces = Pieces(tokeniser, model.most_words)
+    pieces = PieceTokenizer(tokeniser, model.most_words)
     caption, said = (network.text(torch.from_numpy(pieces.numbers([one]))) for one in (picture.caption, text))
     image = network.images(network.images.looks(picture.vectors["raw"][None], picture.vectors["raw regions"][None]))
     seen = network.read(network.begin(1), caption, image)

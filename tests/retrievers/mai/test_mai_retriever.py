@@ -15,22 +15,22 @@ import torch
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show, Turn
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.index import Gallery
-from viewfinder.retrievers import Picture, ResolvedTurn, Sentences, load_retriever, reads_of
+from viewfinder.retrievers import Picture, ResolvedTurn, SentenceEncoder, load_retriever, reads_of
 from viewfinder.retrievers.base import Operation, RawPictures
 from viewfinder.retrievers.mai import retriever as mai
 from viewfinder.retrievers.mai.memory_forward import carried_bytes
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.retriever import Mai, MaiState
 from viewfinder.retrievers.mai.settings import Model, Treatment
-from viewfinder.retrievers.mai.texts import text_of
-from viewfinder.retrievers.mai.wiring import NOWHERE, Shelf, Talks, converse
-from viewfinder.retrievers.shared.words import words_in
+from viewfinder.retrievers.mai.texts import modification_text
+from viewfinder.retrievers.mai.wiring import NOWHERE, CaptionedGallery, ModificationDialogues, encode_dialogues
+from viewfinder.retrievers.shared.words import split_words
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network
 from viewfinder.training.weights import Weights
 
 ENCODER = ColourEncoder()
-SENTENCES = Sentences(ENCODER.sentences_version, ENCODER.sentences)
+SENTENCES = SentenceEncoder(ENCODER.sentences_version, ENCODER.sentences)
 LOOKS = [(top, bottom) for top in list(COLOURS)[:4] for bottom in COLOURS]
 CAPTIONS = tuple(f"{top} over {bottom}" for top, bottom in LOOKS)
 RAW = TinyRaw(LOOKS, batch=99)
@@ -128,10 +128,12 @@ def queries_by_torch(network: MaiNetwork, way: Way, vocabulary: list[str]) -> np
 
     def numbered(texts: Sequence[str]) -> torch.Tensor:
         most = network.settings.most_words
-        known = [[vocabulary.index(word) + 1 for word in words_in(text) if word in vocabulary][:most] for text in texts]
+        known = [
+            [vocabulary.index(word) + 1 for word in split_words(text) if word in vocabulary][:most] for text in texts
+        ]
         return torch.tensor([row + [0] * (most - len(row)) for row in known])
 
-    shelf = Shelf(network.images.looks(RAW_NG, REGIONS_NRE), numbered(CAPTIONS))
+    shelf = CaptionedGallery(network.images.looks(RAW_NG, REGIONS_NRE), numbered(CAPTIONS))
     count = len(way.rows)
     seen_bp = torch.ones(1, count + 1, dtype=torch.bool)
     seen_bp[0, 0] = not way.described
@@ -139,9 +141,9 @@ def queries_by_torch(network: MaiNetwork, way: Way, vocabulary: list[str]) -> np
     recalled_bp[0, list(way.recalled)] = True
     recall = " ".join(f"{('FIRST', 'SECOND', 'THIRD')[place]}: {CAPTIONS[way.rows[place]]}" for place in way.recalled)
     drawn = int(np.random.default_rng([count, zlib.crc32(way.texts[-1].encode())]).integers(count - 1))
-    talks = Talks(
+    talks = ModificationDialogues(
         torch.tensor([[*way.rows, 0]]),
-        numbered([text_of(text) for text in way.texts])[None],
+        numbered([modification_text(text) for text in way.texts])[None],
         seen_bp,
         seen_bp.clone(),
         torch.tensor([way.back]),
@@ -149,13 +151,14 @@ def queries_by_torch(network: MaiNetwork, way: Way, vocabulary: list[str]) -> np
         numbered([recall]),
         torch.tensor([drawn]),
     )
-    return np.concatenate([turned.queries_bd.numpy() for turned in converse(network, shelf, talks)])
+    return np.concatenate([turned.queries_bd.numpy() for turned in encode_dialogues(network, shelf, talks)])
 
 
 def only_known(way: Way, vocabulary: list[str]) -> Way:
     """Without words that training did not know: an encoder at search knows all."""
     texts = tuple(
-        " ".join(w for w in text.split() if set(words_in(w)) <= set(vocabulary) or w[0].isdigit()) for text in way.texts
+        " ".join(w for w in text.split() if set(split_words(w)) <= set(vocabulary) or w[0].isdigit())
+        for text in way.texts
     )
     return replace(way, texts=texts)
 
@@ -312,7 +315,7 @@ def test_words_that_are_not_read_are_told(made: Callable[..., Mai]) -> None:
 
 def test_vectors_of_another_encoder_are_refused(made: Callable[..., Mai]) -> None:
     found = made(MODELS["as lab"])
-    turn = resolved(Like("p003", "is red"), 1, sentences=Sentences("another", ENCODER.sentences))
+    turn = resolved(Like("p003", "is red"), 1, sentences=SentenceEncoder("another", ENCODER.sentences))
     with pytest.raises(EncoderMismatch, match="these weights read sentence vectors"):
         found.step(found.begin(), turn)
 

@@ -8,11 +8,11 @@ import pytest
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.mai.settings import EVERY_TERM, Iteration, LossSettings, Model, Preset
-from viewfinder.training import Training
+from viewfinder.training import TrainingSettings
 
 
 def preset(**known: Any) -> Preset:
-    return Preset(model=Model(), training=Training(learning_rate=1e-3, steps=1), **known)
+    return Preset(model=Model(), training=TrainingSettings(learning_rate=1e-3, steps=1), **known)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from viewfinder.retrievers import trainers
 from viewfinder.retrievers.mai.train import train
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import ColourEncoder, TinyPicture, tiny_pictures
-from viewfinder.training import Fitted, read_log
+from viewfinder.training import TrainingResult, read_log
 from viewfinder.training.weights import read_card, read_weights
 
 ENCODER = ColourEncoder()
@@ -62,7 +62,7 @@ def plan(data: Path, out: Path, *overrides: str, **known: Any) -> TrainPlan:
     return TrainPlan(system="mai", data=(data,), out=out, **(given | known))
 
 
-def same(one: Fitted, other: Fitted) -> bool:
+def same(one: TrainingResult, other: TrainingResult) -> bool:
     """Whether two trainings ended with the same card and the same bytes of every array."""
     first, second = (read_weights(fitted.best).arrays for fitted in (one, other))
     assert first.keys() == second.keys()
@@ -71,12 +71,12 @@ def same(one: Fitted, other: Fitted) -> bool:
 
 
 @pytest.fixture(scope="module")
-def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Fitted:
+def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> TrainingResult:
     """A training from beginning to end."""
     return train(plan(data, tmp_path_factory.mktemp("whole")))
 
 
-def test_every_setting_and_every_turn_is_measured(whole: Fitted) -> None:
+def test_every_setting_and_every_turn_is_measured(whole: TrainingResult) -> None:
     by_turn = {f"recall_{turn}" for turn in (1, 2, 3)}
     assert whole.figures.keys() == {"recall", "recall_last", "recall_rollback", "recall_combination"} | by_turn
     assert whole.figures["recall_last"] == whole.figures["recall_3"]
@@ -85,7 +85,7 @@ def test_every_setting_and_every_turn_is_measured(whole: Fitted) -> None:
     assert whole.step == STEPS
 
 
-def test_the_card_says_what_a_search_needs(whole: Fitted) -> None:
+def test_the_card_says_what_a_search_needs(whole: TrainingResult) -> None:
     card = read_card(whole.best)
     assert (card.system, card.encoder, card.settings["regions"]) == ("mai", ENCODER.raw_version, 0)
     assert card.settings["sentences_version"] == ENCODER.sentences_version
@@ -124,7 +124,9 @@ def test_a_training_learns(data: Path, tmp_path: Path) -> None:
     assert np.mean(lost[-4:]) < 0.9 * guessing
 
 
-def test_a_training_goes_on_from_weights_with_their_words_and_sizes(data: Path, tmp_path: Path, whole: Fitted) -> None:
+def test_a_training_goes_on_from_weights_with_their_words_and_sizes(
+    data: Path, tmp_path: Path, whole: TrainingResult
+) -> None:
     still = ("model.width=20", "training.learning_rate=1e-12", "training.weight_decay=0", "sources=['mix']")
     more = train(plan(data, tmp_path, *still, start=whole.best))
     before, after = read_card(whole.best).settings, read_card(more.best).settings
@@ -181,7 +183,7 @@ def test_what_cannot_be_is_told_in_one_line(
     assert "\n" not in str(told.value)
 
 
-def test_weights_of_another_system_or_encoder_are_refused(data: Path, tmp_path: Path, whole: Fitted) -> None:
+def test_weights_of_another_system_or_encoder_are_refused(data: Path, tmp_path: Path, whole: TrainingResult) -> None:
     said_otherwise = replace(ColourEncoder(), sentences_version="colours-said-2")
     with pytest.raises(EncoderMismatch, match="colours-said-1"):
         train(plan(data, tmp_path, start=whole.best, encoder=said_otherwise))
@@ -195,5 +197,5 @@ def test_a_folder_without_transactions_is_named(tmp_path: Path) -> None:
         train(plan(tmp_path, tmp_path / "out"))
 
 
-def test_mai_is_among_the_systems_that_can_be_trained(data: Path, tmp_path: Path, whole: Fitted) -> None:
-    assert same(trainers.train(plan(data, tmp_path)), whole)
+def test_mai_is_among_the_systems_that_can_be_trained(data: Path, tmp_path: Path, whole: TrainingResult) -> None:
+    assert same(trainers.train_system(plan(data, tmp_path)), whole)

@@ -12,27 +12,27 @@ from viewfinder.data.fashionmt import Transaction, clauses, write_transactions
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.retrievers.mai.settings import Model, Preset
 from viewfinder.retrievers.mai.transactions import (
-    Drawer,
-    Said,
-    Transactions,
-    read,
-    recall_of,
-    said_of,
-    shortened,
-    vocabulary_of,
+    DialogueSampler,
+    TrainingTransactions,
+    TransactionTexts,
+    read_training_transactions,
+    recalled_captions,
+    shorten_modification,
+    transaction_texts,
+    transaction_vocabulary,
 )
 from viewfinder.retrievers.mai.wiring import NOWHERE
-from viewfinder.retrievers.shared.word_vectors import Words
+from viewfinder.retrievers.shared.word_vectors import WordNumbers
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, tiny_pictures
-from viewfinder.training import Training
+from viewfinder.training import TrainingSettings
 
 ENCODER = ColourEncoder()
 WORDS = ("is", "red", "blue", "green", "prefer", "the", "first", "second", "keep", "first's", "top", "more")
 
 
 def preset(**known: Any) -> Preset:
-    given: dict[str, Any] = {"model": Model(image="whole"), "training": Training(learning_rate=1e-3, steps=1)}
+    given: dict[str, Any] = {"model": Model(image="whole"), "training": TrainingSettings(learning_rate=1e-3, steps=1)}
     return Preset(**given | known)
 
 
@@ -72,18 +72,18 @@ def test_transactions_of_all_sources_are_read_and_what_is_left_out_is_told(
     data: Path, pictures: list[TinyPicture]
 ) -> None:
     told: list[str] = []
-    found = read(plan(data, told=told.append), "train", preset())
+    found = read_training_transactions(plan(data, told=told.append), "train", preset())
     assert told[-2:] == [f"{data}, back, train: 1 transactions of 2", f"{data}, mix, train: 1 transactions of 1"]
     assert [one.rows for one in found.said] == [(0, 1, 2, 3), (2, 3, 4, 5)]
     assert [(one.back, one.recalled) for one in found.said] == [(0, ()), (NOWHERE, (0,))]
     assert found.said[0].texts[-1] == "I prefer the FIRST, and is red, is 3 inches longer"
     assert found.captions == (*(one.caption for one in pictures[:4]), "", "")
     assert (len(found.raw_ng), found.regions_nre, found.raw_version) == (6, None, ENCODER.raw_version)
-    assert {"first", "first's", "red", "inches", "over"} <= {*vocabulary_of(found)}
+    assert {"first", "first's", "red", "inches", "over"} <= {*transaction_vocabulary(found)}
 
 
 def test_rows_are_those_of_the_pictures(data: Path, pictures: list[TinyPicture]) -> None:
-    found = read(plan(data), "val", preset(model=Model(image="both")))
+    found = read_training_transactions(plan(data), "val", preset(model=Model(image="both")))
     assert found.regions_nre is not None
     assert found.regions_nre.shape == (4, 36, 3)
     for picture, regions_re in zip(pictures[8:], found.regions_nre, strict=True):
@@ -91,17 +91,15 @@ def test_rows_are_those_of_the_pictures(data: Path, pictures: list[TinyPicture])
             assert np.allclose(regions_re[region], np.array(COLOURS[colour]) / 255 - 0.5, atol=0.02)
 
 
-def test_sources_can_be_chosen_and_transactions_counted(data: Path) -> None:
-    chosen = read(plan(data), "train", preset(sources=("mix",)))
+def test_sources_can_be_chosen(data: Path) -> None:
+    chosen = read_training_transactions(plan(data), "train", preset(sources=("mix",)))
     assert [one.back for one in chosen.said] == [NOWHERE]
-    first = read(plan(data), "train", preset(transactions=1))
-    assert [one.rows for one in first.said] == [(0, 1, 2, 3), (2, 3, 4, 5)]  # of each source
 
 
 def test_several_folders_are_one_after_the_other(data: Path, tmp_path: Path) -> None:
     pictures = tiny_pictures(tmp_path / "images", 4)
     write_transactions(tmp_path, "own", "train", [transaction(pictures, KEPT)], [one.path.name for one in pictures])
-    found = read(plan(data, tmp_path), "train", preset())
+    found = read_training_transactions(plan(data, tmp_path), "train", preset())
     assert [one.rows for one in found.said] == [(0, 1, 2, 3), (2, 3, 4, 5), (6, 7, 8, 9)]
     assert len(found.raw_ng) == len(found.captions) == 10
     assert found.captions[6:] == tuple(one.caption for one in pictures)
@@ -111,14 +109,18 @@ def test_captioned_pictures_make_talks_where_there_are_no_transactions(tmp_path:
     pictures = tiny_pictures(tmp_path / "images", 40)
     lines = ["image,caption", *(f"{one.path.name},A {one.caption}" for one in pictures)]
     (tmp_path / "captions.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found, again = (read(plan(tmp_path), "train", preset()) for _ in range(2))
+    found, again = (read_training_transactions(plan(tmp_path), "train", preset()) for _ in range(2))
     assert len(found.said) == 4 * len(found.captions)
     for one in found.said:
         assert one.texts == one.short == tuple(found.captions[row] for row in one.rows[1:])
         assert (one.back, one.recalled, len(one.rows)) == (NOWHERE, (), 4)
     assert all(caption.islower() for caption in found.captions)
     assert [one.rows for one in found.said] == [one.rows for one in again.said]
-    held = {caption for split in ("val", "test") for caption in read(plan(tmp_path), split, preset()).captions}
+    held = {
+        caption
+        for split in ("val", "test")
+        for caption in read_training_transactions(plan(tmp_path), split, preset()).captions
+    }
     assert len(held) + len({*found.captions}) == 40
 
 
@@ -134,13 +136,13 @@ def test_what_is_not_there_is_told(
     data: Path, split: str, known: dict[str, Any], error: type[Exception], what: str
 ) -> None:
     with pytest.raises(error, match=what) as told:
-        read(plan(data), split, preset(**known))
+        read_training_transactions(plan(data), split, preset(**known))
     assert "\n" not in str(told.value) and str(data) in str(told.value)
 
 
 def test_a_last_turn_says_where_it_looks_back_to() -> None:
     def looked(last: str) -> tuple[int, tuple[int, ...]]:
-        found = said_of(Transaction("a", ("b", "c", "d"), ("1. is red", "2. is red", last)), (4, 5, 6, 7))
+        found = transaction_texts(Transaction("a", ("b", "c", "d"), ("1. is red", "2. is red", last)), (4, 5, 6, 7))
         return found.back, found.recalled
 
     assert looked("I prefer the SECOND, and 1. is red") == (1, ())
@@ -152,26 +154,30 @@ def test_a_last_turn_says_where_it_looks_back_to() -> None:
 def test_a_short_form_has_one_or_two_changes_and_all_that_looks_back() -> None:
     numbers = set()
     for number in range(30):
-        found = clauses(shortened(f"I like it, and 1. is red 2. is plain 3. is {number} 4. keep the FIRST's top"))
+        found = clauses(
+            shorten_modification(f"I like it, and 1. is red 2. is plain 3. is {number} 4. keep the FIRST's top")
+        )
         *change, kept = found.clauses
         assert (found.lead, kept) == ("I like it, and", "keep the FIRST's top")
         assert [clause for clause in ("is red", "is plain", f"is {number}") if clause in change] == change
         numbers.add(len(change))
     assert numbers == {1, 2}
-    assert shortened("1. is red") == "1. is red"
-    assert shortened("I prefer the FIRST") == "I prefer the FIRST"
+    assert shorten_modification("1. is red") == "1. is red"
+    assert shorten_modification("I prefer the FIRST") == "I prefer the FIRST"
 
 
-def drawer() -> Drawer:
+def drawer() -> DialogueSampler:
     """A rollback to the first picture, a combination of the first two, and neither, of three turns."""
     texts, short = ("is red", "is blue", "is green"), ("red", "blue", "green")
     said = (
-        Said((0, 1, 2, 3), texts, short, back=0),
-        Said((1, 2, 3, 4), texts, short, recalled=(0, 1)),
-        Said((2, 3, 4, 0), texts, short),
+        TransactionTexts((0, 1, 2, 3), texts, short, back=0),
+        TransactionTexts((1, 2, 3, 4), texts, short, recalled=(0, 1)),
+        TransactionTexts((2, 3, 4, 0), texts, short),
     )
     captions = ("red top", "blue top", "green top", "more red", "")
-    return Drawer.of(Transactions(np.zeros((5, 2), np.float32), None, "raw", captions, said), Words(WORDS, 5))
+    return DialogueSampler.of(
+        TrainingTransactions(np.zeros((5, 2), np.float32), None, "raw", captions, said), WordNumbers(WORDS, 5)
+    )
 
 
 def words(rows: Any) -> list[str]:
@@ -234,20 +240,27 @@ def test_nothing_is_drawn_where_nothing_is_to_be_drawn_and_the_same_by_the_same_
 
 
 def test_recall_names_the_pictures_and_needs_all_their_captions() -> None:
-    one = Said((3, 4, 5), ("", ""), ("", ""), recalled=(0, 1))
+    one = TransactionTexts((3, 4, 5), ("", ""), ("", ""), recalled=(0, 1))
     captions = ("", "", "", "a red top", "a cap", "")
-    assert recall_of(one, captions) == "FIRST: a red top SECOND: a cap"
-    assert recall_of(Said((3, 5), ("",), ("",), recalled=(0, 1)), captions) == ""
-    assert recall_of(Said((3, 4), ("",), ("",)), captions) == ""
+    assert recalled_captions(one, captions) == "FIRST: a red top SECOND: a cap"
+    assert recalled_captions(TransactionTexts((3, 5), ("",), ("",), recalled=(0, 1)), captions) == ""
+    assert recalled_captions(TransactionTexts((3, 4), ("",), ("",)), captions) == ""
 
 
 def test_transactions_of_different_lengths_are_refused() -> None:
-    said = (Said((0, 1), ("is red",), ("red",)), Said((0, 1, 0), ("is red", "is"), ("red", "is")))
+    said = (
+        TransactionTexts((0, 1), ("is red",), ("red",)),
+        TransactionTexts((0, 1, 0), ("is red", "is"), ("red", "is")),
+    )
     with pytest.raises(BadInput, match="different numbers of turns"):
-        Drawer.of(Transactions(np.zeros((2, 2), np.float32), None, "raw", ("", ""), said), Words(WORDS, 5))
+        DialogueSampler.of(
+            TrainingTransactions(np.zeros((2, 2), np.float32), None, "raw", ("", ""), said), WordNumbers(WORDS, 5)
+        )
 
 
 def test_transactions_may_have_a_single_turn() -> None:
-    one = Transactions(np.zeros((2, 2), np.float32), None, "raw", ("", ""), (Said((0, 1), ("is red",), ("red",)),))
-    talks = Drawer.of(one, Words(WORDS, 5)).talks(np.array([0]))
+    one = TrainingTransactions(
+        np.zeros((2, 2), np.float32), None, "raw", ("", ""), (TransactionTexts((0, 1), ("is red",), ("red",)),)
+    )
+    talks = DialogueSampler.of(one, WordNumbers(WORDS, 5)).talks(np.array([0]))
     assert (talks.turns, talks.drawn_b.tolist()) == (1, [0])

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.retrievers.shared.detector import DETECTOR_VERSION, detector_features, has_detector_features
+from viewfinder.retrievers.shared.detector import DETECTOR_VERSION, has_detector_features, read_detector_features
 
 
 def visual_genome(home: Path, *, whole: bool = True, pictures: bool = True) -> Path:
@@ -40,7 +40,7 @@ def write(file: Path, data: bytes) -> None:
 
 
 def test_a_split_is_read_with_boxes_and_vectors_of_whole_pictures(tmp_path: Path) -> None:
-    found = detector_features(visual_genome(tmp_path), "test")
+    found = read_detector_features(visual_genome(tmp_path), "test")
     assert found.keys == ("data/vg/images/20.jpg", "data/vg/images/7.jpg")
     assert found.raw_version == DETECTOR_VERSION == "visual-genome-36x2048-1"
     assert found.regions_nre is not None
@@ -51,22 +51,22 @@ def test_a_split_is_read_with_boxes_and_vectors_of_whole_pictures(tmp_path: Path
 
 
 def test_pictures_without_files_go_by_their_number(tmp_path: Path) -> None:
-    assert detector_features(visual_genome(tmp_path, pictures=False), "test").keys == ("20", "7")
+    assert read_detector_features(visual_genome(tmp_path, pictures=False), "test").keys == ("20", "7")
 
 
 def test_arrays_lie_beside_the_data_and_are_not_made_twice(tmp_path: Path) -> None:
     home = visual_genome(tmp_path)
-    first = detector_features(home, "test")
+    first = read_detector_features(home, "test")
     assert first.folder.is_relative_to(home)
     before = first.folder.joinpath("manifest.json").stat().st_mtime_ns
-    assert detector_features(home, "test").folder.joinpath("manifest.json").stat().st_mtime_ns == before
-    assert detector_features(home, "train").keys == ("data/vg/images/8.jpg",)
+    assert read_detector_features(home, "test").folder.joinpath("manifest.json").stat().st_mtime_ns == before
+    assert read_detector_features(home, "train").keys == ("data/vg/images/8.jpg",)
 
 
 def test_a_picture_without_its_file_is_left_out_with_the_reason(tmp_path: Path) -> None:
     home = visual_genome(tmp_path)
     (home / "data/vg/region_36_final/000000000007.npy").unlink()
-    found = detector_features(home, "test")
+    found = read_detector_features(home, "test")
     assert found.keys == ("data/vg/images/20.jpg",)
     assert "000000000007.npy" in found.dropped[0].reason
 
@@ -76,21 +76,21 @@ def test_a_split_without_any_readable_file_is_refused(tmp_path: Path) -> None:
     for number in (7, 20):
         (home / f"data/vg/region_36_final/{number:012}.npy").write_bytes(b"\x80")
     with pytest.raises(BadInput, match=r"none of 2 pictures has vectors; .*000000000020\.npy"):
-        detector_features(home, "test")
+        read_detector_features(home, "test")
 
 
 def test_without_vectors_of_whole_pictures_they_are_zeros_unless_needed(tmp_path: Path) -> None:
     home = visual_genome(tmp_path, whole=False)
-    assert not detector_features(home, "train").raw_nd.any()
+    assert not read_detector_features(home, "train").raw_nd.any()
     with pytest.raises(BadInput, match=r"global_features: no such folder"):
-        detector_features(home, "train", whole=True)
+        read_detector_features(home, "train", whole=True)
 
 
 def test_vectors_of_whole_pictures_that_come_later_are_found(tmp_path: Path) -> None:
     home = visual_genome(tmp_path, whole=False)
-    detector_features(home, "train")
+    read_detector_features(home, "train")
     visual_genome(tmp_path)
-    assert detector_features(home, "train").raw_nd[0, 0] == -8
+    assert read_detector_features(home, "train").raw_nd[0, 0] == -8
 
 
 def test_folders_are_told_apart_by_what_they_hold(tmp_path: Path) -> None:
@@ -103,4 +103,4 @@ def test_folders_are_told_apart_by_what_they_hold(tmp_path: Path) -> None:
 
 def test_an_unknown_split_is_named_with_those_that_are_there(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match=r"no split 'val'; there are: train, test"):
-        detector_features(visual_genome(tmp_path), "val")
+        read_detector_features(visual_genome(tmp_path), "val")

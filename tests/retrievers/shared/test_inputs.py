@@ -6,15 +6,17 @@ import numpy as np
 import torch
 from torch import nn
 
-from viewfinder.retrievers.shared.described import Described, RawBlock
-from viewfinder.retrievers.shared.inputs import add_scale, measure_scales, scaled
+from viewfinder.retrievers.shared.described import CaptionedPictures, RawBlock
+from viewfinder.retrievers.shared.inputs import add_scale, measure_scales, scale_raw
 
 
-def described(raw_ng: np.ndarray, regions_nre: np.ndarray) -> Described:
+def described(raw_ng: np.ndarray, regions_nre: np.ndarray) -> CaptionedPictures:
     count = len(raw_ng)
     block = RawBlock(raw_ng.astype(np.float32), regions_nre.astype(np.float16))
     names = tuple(map(str, range(count)))
-    return Described(names, (("said",),) * count, 1, "raw-1", (block,), np.arange(count), np.zeros(count, np.intp))
+    return CaptionedPictures(
+        names, (("said",),) * count, 1, "raw-1", (block,), np.arange(count), np.zeros(count, np.intp)
+    )
 
 
 def test_measured_scales_bring_raw_vectors_to_mean_0_and_deviation_1() -> None:
@@ -24,8 +26,8 @@ def test_measured_scales_bring_raw_vectors_to_mean_0_and_deviation_1() -> None:
     add_scale(network, "regions", 3)
     add_scale(network, "whole", 2)
     measure_scales(network, data)
-    regions = scaled(network, "regions", torch.from_numpy(data.regions_of(range(40)))).reshape(-1, 3)
-    whole = scaled(network, "whole", torch.from_numpy(data.globals_of(range(40))))
+    regions = scale_raw(network, "regions", torch.from_numpy(data.regions_of(range(40)))).reshape(-1, 3)
+    whole = scale_raw(network, "whole", torch.from_numpy(data.globals_of(range(40))))
     for rows in (regions, whole):
         torch.testing.assert_close(rows.mean(dim=0), torch.zeros(rows.shape[1]), atol=1e-4, rtol=0)
         torch.testing.assert_close(rows.std(dim=0, correction=0), torch.ones(rows.shape[1]), atol=1e-4, rtol=0)
@@ -36,7 +38,7 @@ def test_a_number_that_never_differs_is_not_blown_up() -> None:
     network = nn.Module()
     add_scale(network, "whole", 2)
     measure_scales(network, data)
-    found = scaled(network, "whole", torch.tensor([[1.0, 7.0 + 1e-4]]))
+    found = scale_raw(network, "whole", torch.tensor([[1.0, 7.0 + 1e-4]]))
     assert found[0, 0].item() == 1.0
     assert abs(found[0, 1].item()) < 0.1
 
@@ -45,11 +47,11 @@ def test_a_scale_that_was_not_measured_changes_nothing() -> None:
     network = nn.Module()
     add_scale(network, "regions", 3)
     raw = torch.randn(2, 5, 3)
-    torch.testing.assert_close(scaled(network, "regions", raw), raw)
+    torch.testing.assert_close(scale_raw(network, "regions", raw), raw)
 
 
 def test_a_missing_vector_stays_zeros_whatever_the_mean() -> None:
     network = nn.Module()
     add_scale(network, "regions", 2)
     network.get_buffer("regions_mean").fill_(3.0)
-    assert scaled(network, "regions", torch.tensor([[0.0, 0.0], [3.0, 4.0]])).tolist() == [[0.0, 0.0], [0.0, 1.0]]
+    assert scale_raw(network, "regions", torch.tensor([[0.0, 0.0], [3.0, 4.0]])).tolist() == [[0.0, 0.0], [0.0, 1.0]]

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from viewfinder.data import fashionmt
 from viewfinder.retrievers.base import Operation
-from viewfinder.retrievers.shared.looking_back import Kept, LookedBack, look_back, operations_of, turn_at
+from viewfinder.retrievers.shared.looking_back import (
+    BackReference,
+    KeptAttribute,
+    find_back_reference,
+    to_operations,
+    turn_of_place,
+)
 from viewfinder.worlds.catalogue.looks import sample_item
 from viewfinder.worlds.catalogue.transactions import SETTINGS, Setting, make_transactions
 
@@ -329,7 +335,7 @@ RIGHT = [tuple(part.strip() for part in line.split("|")) for line in LOOKS_BACK.
 WRONG = [line for line in LOOKS_AHEAD.split("\n") if line]
 
 
-def short(looked: LookedBack | None) -> str:
+def short(looked: BackReference | None) -> str:
     """As the list above has it."""
     if looked is None:
         return ""
@@ -339,17 +345,17 @@ def short(looked: LookedBack | None) -> str:
 
 @pytest.mark.parametrize(("sentence", "meant", "rest"), [row for row in RIGHT if row[0] not in MISSED])
 def test_a_sentence_that_looks_back_is_understood(sentence: str, meant: str, rest: str) -> None:
-    looked = look_back(sentence)
+    looked = find_back_reference(sentence)
     assert looked is not None and (short(looked), looked.rest) == (meant, rest)
 
 
 @pytest.mark.parametrize("sentence", WRONG)
 def test_a_sentence_about_what_is_wanted_looks_nowhere(sentence: str) -> None:
-    assert look_back(sentence) is None
+    assert find_back_reference(sentence) is None
 
 
 def test_of_the_sentences_that_look_back_few_are_missed_and_none_is_misread() -> None:
-    missed = {sentence for sentence, _, _ in RIGHT if look_back(sentence) is None}
+    missed = {sentence for sentence, _, _ in RIGHT if find_back_reference(sentence) is None}
     assert missed <= MISSED and len(missed) < 0.02 * len(RIGHT) and len(RIGHT) + len(WRONG) > 280
 
 
@@ -357,7 +363,7 @@ def test_of_the_sentences_that_look_back_few_are_missed_and_none_is_misread() ->
 def test_published_modifications_are_read_as_their_operations_say(setting: Setting) -> None:
     items = [sample_item(seed=8, number=number) for number in range(1, 81)]
     for chain, told in make_transactions(items, setting, 20, random.Random(1)):
-        looked = [look_back(said) for said in told.modifications]
+        looked = [find_back_reference(said) for said in told.modifications]
         assert looked[:2] == [None, None] and looked[2] is not None
         if setting == "rollback":
             assert (looked[2].rollback, looked[2].keeps) == (chain.back, ())
@@ -370,14 +376,14 @@ def test_published_modifications_are_read_as_their_operations_say(setting: Setti
 
 
 def test_a_phrase_that_nobody_foresaw_counts_where_data_has_it_in_capitals() -> None:
-    looked = look_back("Summoning the SECOND, 1. is red 2. is shorter")
-    assert looked == LookedBack(1, (), "SECOND", "1. is red 2. is shorter")
-    assert look_back("Summoning the second, make it red") is None
+    looked = find_back_reference("Summoning the SECOND, 1. is red 2. is shorter")
+    assert looked == BackReference(1, (), "SECOND", "1. is red 2. is shorter")
+    assert find_back_reference("Summoning the second, make it red") is None
 
 
 def test_what_was_said_is_kept_beside_what_it_means() -> None:
-    looked = look_back("I'd go back to the 2nd one, but with the FIRST's red collar")
-    assert looked == LookedBack(1, (Kept("red collar", 0, "the FIRST's red collar"),), "the 2nd one", "")
+    looked = find_back_reference("I'd go back to the 2nd one, but with the FIRST's red collar")
+    assert looked == BackReference(1, (KeptAttribute("red collar", 0, "the FIRST's red collar"),), "the 2nd one", "")
 
 
 @given(
@@ -387,7 +393,7 @@ def test_what_was_said_is_kept_beside_what_it_means() -> None:
 )
 def test_ten_places_can_be_called_in_words_and_digits(place: int, call: str, say: str) -> None:
     ordinals = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
-    looked = look_back(say.format(call.format(ordinals[place], n=place + 1)))
+    looked = find_back_reference(say.format(call.format(ordinals[place], n=place + 1)))
     assert looked is not None and (looked.rollback, looked.keeps, looked.rest) == (place, (), "in red")
 
 
@@ -396,7 +402,7 @@ def test_ten_places_can_be_called_in_words_and_digits(place: int, call: str, say
 )
 def test_any_number_of_attributes_is_kept_in_the_order_of_the_sentence(wanted: list[tuple[str, int]]) -> None:
     said = " and ".join(f"the {attribute} of picture {place + 1}" for attribute, place in wanted)
-    looked = look_back(f"keep {said}")
+    looked = find_back_reference(f"keep {said}")
     assert looked is not None and [(kept.attribute, kept.place) for kept in looked.keeps] == wanted
     assert looked.rest == ""
 
@@ -406,33 +412,33 @@ PIECES = ("the", "first", "second", "one", "of", "colour", "'s", "not", "but", "
 
 @given(st.text(max_size=60) | st.lists(st.sampled_from(PIECES)).map(" ".join))
 def test_any_text_is_read_or_left_alone(text: str) -> None:
-    looked = look_back(text)
+    looked = find_back_reference(text)
     assert looked is None or looked.rollback is not None or looked.keeps
 
 
 @pytest.mark.parametrize("word", ["so ", "a ", ", ", "the first ", "red collar, ", "collar and the ", "not the "])
 def test_a_sentence_of_a_thousand_words_takes_no_minutes(word: str) -> None:
     begun = time.perf_counter()
-    look_back(word * 1000 + "the first one")
+    find_back_reference(word * 1000 + "the first one")
     assert time.perf_counter() - begun < 30  # a fraction of a second; where repetitions are tried in all ways, forever
 
 
 def test_places_are_turns_counted_from_either_end() -> None:
     turns = (1, 4, 5)  # pictures: first, second, and the latest, of which the sentence is said
-    assert [turn_at(place, turns) for place in (0, 1, 2, 3, -1, -2, -3)] == [1, 4, 5, None, 4, 1, None]
-    assert turn_at(0, ()) is None
+    assert [turn_of_place(place, turns) for place in (0, 1, 2, 3, -1, -2, -3)] == [1, 4, 5, None, 4, 1, None]
+    assert turn_of_place(0, ()) is None
 
 
 def test_operations_name_turns_and_what_the_talk_lacks_is_told() -> None:
-    looked = look_back("back to the first one, with the collar of the second and the sleeves of the ninth")
+    looked = find_back_reference("back to the first one, with the collar of the second and the sleeves of the ninth")
     assert looked is not None
-    operations, lines = operations_of(looked, (2, 3, 7))
+    operations, lines = to_operations(looked, (2, 3, 7))
     assert operations == (
         Operation("rollback", 2, "", "the first one"),
         Operation("keep", 3, "collar", "the collar of the second"),
     )
     assert lines == ('drop: "the sleeves of the ninth" is no picture of this talk, which has come to 3',)
-    assert operations_of(looked, ())[0] == ()
+    assert to_operations(looked, ())[0] == ()
 
 
 @pytest.mark.data
@@ -440,4 +446,4 @@ def test_operations_name_turns_and_what_the_talk_lacks_is_told() -> None:
 def test_captions_that_people_wrote_about_two_pictures_look_nowhere() -> None:
     records = json.loads((CAPTIONS / "cap.shirt.val.json").read_text())
     said = sorted({caption for record in records for caption in record["captions"]})[::8]
-    assert len(said) > 250 and [caption for caption in said if look_back(caption)] == []
+    assert len(said) > 250 and [caption for caption in said if find_back_reference(caption)] == []

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.shared.mentions import GAP, MARK, Mention, dead, marked
+from viewfinder.retrievers.shared.mentions import GAP, MARK, Mention, mark_mentions, void_mention
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from viewfinder.retrievers.shared.mentions import GAP, MARK, Mention, dead, mark
     ],
 )
 def test_a_picture_can_be_named_like_this(sentence: str, mentions: list[tuple[int, str]]) -> None:
-    assert [(mention.place, mention.words) for mention in marked(sentence).mentions] == mentions
+    assert [(mention.place, mention.words) for mention in mark_mentions(sentence).mentions] == mentions
 
 
 @pytest.mark.parametrize(
@@ -44,22 +44,22 @@ def test_a_picture_can_be_named_like_this(sentence: str, mentions: list[tuple[in
     ],
 )
 def test_an_ordinal_of_something_else_names_no_picture(sentence: str) -> None:
-    assert marked(sentence).mentions == () and marked(sentence).text == sentence
+    assert mark_mentions(sentence).mentions == () and mark_mentions(sentence).text == sentence
 
 
 def test_a_marked_text_has_one_character_for_each_mention_and_gives_it_back() -> None:
-    said = marked("not the first but Picture 2")
+    said = mark_mentions("not the first but Picture 2")
     one, two = said.text.removeprefix("not ").split(" but ")
     assert (said.at(one), said.at(two)) == (Mention(0, "the first"), Mention(1, "Picture 2"))
-    assert said.said(said.text) == said.said(said.text.replace(one, dead(one))) == "not the first but Picture 2"
+    assert said.said(said.text) == said.said(said.text.replace(one, void_mention(one))) == "not the first but Picture 2"
 
 
 @given(st.text(alphabet=f"the first one {GAP}{MARK[1]}{MARK[3]}", max_size=40))
 def test_what_is_marked_is_given_back_as_it_was_said(text: str) -> None:
-    said = marked(text)
+    said = mark_mentions(text)
     plain = "".join(" " if character in (GAP, MARK[1], MARK[3]) else character for character in text)
     assert said.said(said.text) == plain
 
 
 def test_no_more_is_found_than_there_are_marks() -> None:
-    assert len(marked("the first one, " * 100).mentions) == 64
+    assert len(mark_mentions("the first one, " * 100).mentions) == 64

@@ -10,7 +10,14 @@ import pytest
 import torch
 from transformers import Blip2QFormerConfig, Blip2QFormerModel
 
-from viewfinder.retrievers.shared.qformer_forward import Former, erf, gelu, picture_input, read, softmax
+from viewfinder.retrievers.shared.qformer_forward import (
+    QFormerShape,
+    numpy_erf,
+    numpy_gelu,
+    numpy_picture_input,
+    numpy_qformer,
+    softmax,
+)
 from viewfinder.training.picture_layers import PictureInput
 
 
@@ -32,9 +39,9 @@ def test_tokens_that_read_no_text_are_those_of_transformers(cross_every: int) ->
     arrays = {f"deep.former.{name}": tensor.numpy() for name, tensor in model.state_dict().items()}
     tokens_bth, image_biz = torch.randn(2, 4, 8), torch.randn(2, 7, 5)
     expected = model(tokens_bth, encoder_hidden_states=image_biz).last_hidden_state
-    former = Former("deep.former", layers=3, heads=2, cross_every=cross_every)
+    former = QFormerShape("deep.former", layers=3, heads=2, cross_every=cross_every)
     nothing_blh = np.zeros((2, 0, 8), np.float32)
-    found = read(arrays, former, tokens_bth.numpy(), nothing_blh, image_biz.numpy(), range(4))
+    found = numpy_qformer(arrays, former, tokens_bth.numpy(), nothing_blh, image_biz.numpy(), range(4))
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
@@ -46,7 +53,7 @@ def test_what_is_read_of_raw_vectors_is_what_training_reads(image: str) -> None:
     made = PictureInput("standardised" if image == "standardised" else "whitened", 6, 4)
     made.measure(raw_pg)
     arrays = {f"seen.{name}": tensor.numpy().astype(np.float32) for name, tensor in made.state_dict().items()}
-    found = picture_input(arrays, "seen", raw_pg.reshape(4, 5, 6))
+    found = numpy_picture_input(arrays, "seen", raw_pg.reshape(4, 5, 6))
     np.testing.assert_allclose(found.reshape(20, -1), made(torch.from_numpy(raw_pg)), atol=1e-5)
     assert not found[0, 3].any()
 
@@ -58,5 +65,5 @@ def test_shares_add_up_to_one_whatever_the_scores() -> None:
 
 def test_the_error_function_is_that_of_the_library() -> None:
     rows = np.linspace(-6, 6, 2001, dtype=np.float32)
-    np.testing.assert_allclose(erf(rows), [math.erf(x) for x in rows.tolist()], atol=1e-6)
-    np.testing.assert_allclose(gelu(rows), torch.nn.functional.gelu(torch.from_numpy(rows)), atol=2e-6)
+    np.testing.assert_allclose(numpy_erf(rows), [math.erf(x) for x in rows.tolist()], atol=1e-6)
+    np.testing.assert_allclose(numpy_gelu(rows), torch.nn.functional.gelu(torch.from_numpy(rows)), atol=2e-6)

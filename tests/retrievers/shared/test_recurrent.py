@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from viewfinder.retrievers.shared.recurrent import SentenceReader, UpdateCell, WordReader, initialise
+from viewfinder.retrievers.shared.recurrent import SentenceProjection, UpdateCell, WordReader, initialise_network
 
 
 @torch.no_grad()
@@ -75,7 +75,7 @@ def test_reading_on_is_reading_at_once() -> None:
 
 @torch.no_grad()
 def test_sentence_vectors_are_read_by_two_layers() -> None:
-    reader = SentenceReader(2, 2, 1)
+    reader = SentenceProjection(2, 2, 1)
     reader.inner.weight.copy_(torch.tensor([[1.0, 1.0], [1.0, -1.0]]))
     reader.outer.weight.copy_(torch.tensor([[10.0, 1.0]]))
     for bias in (reader.inner.bias, reader.outer.bias):
@@ -87,7 +87,7 @@ def test_sentence_vectors_are_read_by_two_layers() -> None:
 def test_matrices_start_within_xaviers_bound_and_biases_at_zero() -> None:
     torch.manual_seed(0)
     reader = WordReader(9, 3, 4)
-    initialise(reader)
+    initialise_network(reader)
     # The three gates of a GRU are initialised as one matrix of 12 rows: sqrt(6 / (12 + 3)) for the words.
     bounds = {"gru.weight_ih_l0": sqrt(6 / 15), "gru.weight_hh_l0": sqrt(6 / 16), "embedding.weight": sqrt(6 / 12)}
     for name, parameter in reader.named_parameters():

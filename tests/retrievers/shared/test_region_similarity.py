@@ -12,24 +12,29 @@ from hypothesis import strategies as st
 from torch.nn.functional import normalize
 
 from viewfinder.index import RegionBlock, late_interaction
-from viewfinder.retrievers.shared.regions import RegionProjection, attended, own_similarity, similarity
+from viewfinder.retrievers.shared.regions import (
+    RegionProjection,
+    attend_regions,
+    paired_similarity,
+    region_similarity,
+)
 
 TEMPERATURE = log(3)
 
 
 def test_the_similarity_is_the_softmax_weighted_mean_of_cosines() -> None:
     # Cosines 1 and 0; exp(log 3 * 1) = 3 and exp(0) = 1, so the softmax is 3/4 and 1/4: 3/4 * 1 + 1/4 * 0.
-    assert attended(torch.tensor([1.0, 0.0]), TEMPERATURE).item() == pytest.approx(0.75)
+    assert attend_regions(torch.tensor([1.0, 0.0]), TEMPERATURE).item() == pytest.approx(0.75)
     regions, slot = torch.eye(2)[None], torch.tensor([[[1.0, 0.0]]])
-    assert similarity(regions, slot, torch.ones(1, 1), TEMPERATURE).item() == pytest.approx(0.75)
+    assert region_similarity(regions, slot, torch.ones(1, 1), TEMPERATURE).item() == pytest.approx(0.75)
 
 
 def test_slots_count_by_their_weights_and_those_of_weight_zero_not_at_all() -> None:
     regions = torch.tensor([[[1.0, 0.0]]])  # one region: a slot's similarity is its cosine
     slots = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]])  # cosines 1, 0, -1
-    assert similarity(regions, slots, torch.tensor([[3.0, 1.0, 0.0]]), 9.0).item() == pytest.approx(3 / 4)
-    assert similarity(regions, slots, torch.tensor([[0.0, 0.0, 2.0]]), 9.0).item() == pytest.approx(-1.0)
-    assert similarity(regions, slots, torch.zeros(1, 3), 9.0).item() == 0.0
+    assert region_similarity(regions, slots, torch.tensor([[3.0, 1.0, 0.0]]), 9.0).item() == pytest.approx(3 / 4)
+    assert region_similarity(regions, slots, torch.tensor([[0.0, 0.0, 2.0]]), 9.0).item() == pytest.approx(-1.0)
+    assert region_similarity(regions, slots, torch.zeros(1, 3), 9.0).item() == 0.0
 
 
 @torch.no_grad()
@@ -45,10 +50,10 @@ def test_a_missing_region_stays_zeros_whatever_the_bias() -> None:
 def test_a_missing_region_adds_nothing() -> None:
     # Its cosine is 0, as in the published code: it takes its share of the softmax, and the share counts for nothing.
     slot, some = torch.tensor([[[0.6, 0.8]]]), torch.ones(1, 1)
-    assert similarity(torch.zeros(1, 3, 2), slot, some, 9.0).item() == 0.0
+    assert region_similarity(torch.zeros(1, 3, 2), slot, some, 9.0).item() == 0.0
     beside = torch.tensor([[[1.0, 0.0], [0.0, 0.0]]])
     expected = 0.6 * 3**0.6 / (3**0.6 + 1)
-    assert similarity(beside, slot, some, TEMPERATURE).item() == pytest.approx(expected)
+    assert region_similarity(beside, slot, some, TEMPERATURE).item() == pytest.approx(expected)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 4), st.floats(0.05, 12.0))
@@ -57,7 +62,7 @@ def test_it_is_what_a_search_computes(seed: int, slots: int, temperature: float)
     regions_nkd, slots_bmd = normalize(torch.randn(6, 5, 3), dim=-1), normalize(torch.randn(2, slots, 3), dim=-1)
     regions_nkd[1, 3:] = 0.0  # missing
     weights_bm = torch.rand(2, slots) + 0.01
-    found_nb = similarity(regions_nkd, slots_bmd, weights_bm, temperature).numpy()
+    found_nb = region_similarity(regions_nkd, slots_bmd, weights_bm, temperature).numpy()
     block = RegionBlock.of(regions_nkd.numpy())
     for dialogue in range(2):
         queries_md, weights_m = slots_bmd[dialogue].numpy(), weights_bm[dialogue].numpy()
@@ -68,7 +73,7 @@ def test_it_is_what_a_search_computes(seed: int, slots: int, temperature: float)
 def test_the_similarity_to_ones_own_picture_is_the_diagonal() -> None:
     torch.manual_seed(0)
     regions_bkd, slots_bamd = normalize(torch.randn(3, 5, 4), dim=-1), torch.randn(3, 2, 6, 4)
-    own_ba = own_similarity(regions_bkd, slots_bamd, 9.0)
+    own_ba = paired_similarity(regions_bkd, slots_bamd, 9.0)
     for alternative in range(2):
-        every_nb = similarity(regions_bkd, slots_bamd[:, alternative], torch.ones(3, 6), 9.0)
+        every_nb = region_similarity(regions_bkd, slots_bamd[:, alternative], torch.ones(3, 6), 9.0)
         torch.testing.assert_close(own_ba[:, alternative], every_nb.diagonal())

@@ -10,30 +10,30 @@ import pytest
 import torch
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.fashioniq.settings import Reading
+from viewfinder.retrievers.fashioniq.settings import FeedbackReading
 from viewfinder.retrievers.shared.sentences import SentenceVectors
-from viewfinder.retrievers.shared.word_vectors import WordVectors, read_glove, word_table
+from viewfinder.retrievers.shared.word_vectors import WordVectors, read_glove, read_word_table
 from viewfinder.testing import ColourEncoder
 
 TABLE = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
-GLOVE = Reading(words="glove", glove="glove.txt")
+GLOVE = FeedbackReading(words="glove", glove="glove.txt")
 
 
 def test_word_k_has_the_number_k_plus_one_and_nothing_is_zeros() -> None:
-    words = WordVectors(Reading(), TABLE, 3)
+    words = WordVectors(FeedbackReading(), TABLE, 3)
     assert words(torch.tensor([[1, 3, 0]])).tolist() == [[[1, 2], [5, 6], [0, 0]]]
     assert words.width == 2
 
 
 def test_only_what_a_search_cannot_ask_for_is_saved() -> None:
-    assert not WordVectors(Reading(), TABLE, 3).state_dict()
+    assert not WordVectors(FeedbackReading(), TABLE, 3).state_dict()
     saved = WordVectors(GLOVE, TABLE, 3).state_dict()["table"]
     assert (saved.dtype, saved.shape) == (torch.float16, (4, 2))
-    assert "table" in dict(WordVectors(Reading(words="learned", word_width=5), None, 3).named_parameters())
+    assert "table" in dict(WordVectors(FeedbackReading(words="learned", word_width=5), None, 3).named_parameters())
 
 
 def test_learnt_words_learn_but_for_nothing() -> None:
-    words = WordVectors(Reading(words="learned", word_width=5), None, 3)
+    words = WordVectors(FeedbackReading(words="learned", word_width=5), None, 3)
     words(torch.tensor([[0, 2]])).sum().backward()
     assert words.table.grad is not None
     assert words.table.grad.tolist() == [[0] * 5, [0] * 5, [1] * 5, [0] * 5]
@@ -43,13 +43,15 @@ def test_learnt_words_learn_but_for_nothing() -> None:
 def test_frozen_words_need_a_row_each() -> None:
     for table_vs in (None, TABLE):
         with pytest.raises(ValueError, match="need a table of 4 vectors"):
-            WordVectors(Reading(), table_vs, 4)
+            WordVectors(FeedbackReading(), table_vs, 4)
 
 
 def test_the_encoder_reads_each_word_as_a_sentence_of_its_own(tmp_path: Path) -> None:
     encoder = ColourEncoder()
     vocabulary = ("shirt", "red", "a")  # in any order, which is kept
-    table_vs, version = word_table(Reading(), vocabulary, lambda texts: SentenceVectors.of(texts, encoder, tmp_path))
+    table_vs, version = read_word_table(
+        FeedbackReading(), vocabulary, lambda texts: SentenceVectors.of(texts, encoder, tmp_path)
+    )
     assert table_vs is not None
     assert np.allclose(table_vs, encoder.sentences(vocabulary), atol=1e-3)
     assert version == encoder.sentences_version
@@ -63,7 +65,7 @@ def test_a_word_that_glove_does_not_have_gets_the_mean_of_all(tmp_path: Path) ->
     def unasked(texts: Sequence[str]) -> SentenceVectors:
         raise AssertionError("the file has the words")
 
-    table_vs, version = word_table(Reading(words="glove", glove=str(file)), ["red"], unasked)
+    table_vs, version = read_word_table(FeedbackReading(words="glove", glove=str(file)), ["red"], unasked)
     assert table_vs is not None
     assert (table_vs.tolist(), version) == ([[1, 2]], "")
 

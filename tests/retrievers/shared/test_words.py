@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.shared.words import words_in
+from viewfinder.retrievers.shared.words import split_words
 
 
 @pytest.mark.parametrize(
@@ -21,10 +21,10 @@ from viewfinder.retrievers.shared.words import words_in
     ],
 )
 def test_a_text_has_these_words(text: str, words: tuple[str, ...]) -> None:
-    assert words_in(text) == words
+    assert split_words(text) == words
 
 
 @given(st.text(max_size=30))
 def test_words_split_again_are_themselves(text: str) -> None:
-    words = words_in(text)
-    assert words_in(" ".join(words)) == words
+    words = split_words(text)
+    assert split_words(" ".join(words)) == words

@@ -9,22 +9,22 @@ import torch
 from torch import Tensor, nn
 
 from viewfinder.errors import BadInput
-from viewfinder.training.transformer_layers import sinusoid
-from viewfinder.users.captioner.network import CaptionerNetwork, TransformerNetwork, make_captioner
-from viewfinder.users.captioner.recurrent import RecurrentNetwork
+from viewfinder.training.transformer_layers import sinusoid_positions
+from viewfinder.users.captioner.network import CaptionerNetwork, TransformerCaptionerNetwork, make_captioner
+from viewfinder.users.captioner.recurrent import RecurrentCaptionerNetwork
 from viewfinder.users.captioner.settings import TransformerCaptioner
 
 Make = Callable[..., CaptionerNetwork]
 Pairs = tuple[Tensor, Tensor]
 
 
-def transformer(make: Make, **settings: object) -> TransformerNetwork:
+def transformer(make: Make, **settings: object) -> TransformerCaptionerNetwork:
     network = make("transformer", **settings)
-    assert isinstance(network, TransformerNetwork)
+    assert isinstance(network, TransformerCaptionerNetwork)
     return network
 
 
-def tokens_of(network: TransformerNetwork, pairs: Pairs) -> Tensor:
+def tokens_of(network: TransformerCaptionerNetwork, pairs: Pairs) -> Tensor:
     """What goes into the encoder."""
     seen: list[Tensor] = []
     handle = network.encoder.register_forward_pre_hook(lambda _, args: seen.append(args[0]))
@@ -42,7 +42,7 @@ def test_two_pictures_become_one_token(make: Make, join: str, expected: float) -
         nn.init.constant_(layer.bias, number)
     tokens_blw = tokens_of(network, (torch.ones(3, 6), torch.ones(3, 6)))
     assert tokens_blw.shape == (3, 1, 8)
-    torch.testing.assert_close(tokens_blw[1, 0], expected * 8**0.5 + sinusoid(1, 8)[0])
+    torch.testing.assert_close(tokens_blw[1, 0], expected * 8**0.5 + sinusoid_positions(1, 8)[0])
 
 
 def test_attributes_of_both_pictures_are_tokens_after_the_pictures(make: Make, pairs: Pairs) -> None:
@@ -51,7 +51,7 @@ def test_attributes_of_both_pictures_are_tokens_after_the_pictures(make: Make, p
     assert tokens_blw.shape == (12, 1 + 2 + 2, 8)
     assert network.attributes is not None
     best = 1 + int(network.attributes.scores(pairs[1])[7].argmax())
-    expected_w = network.wanted_attributes.weight[best] * 8**0.5 + sinusoid(5, 8)[3]
+    expected_w = network.wanted_attributes.weight[best] * 8**0.5 + sinusoid_positions(5, 8)[3]
     torch.testing.assert_close(tokens_blw[7, 3], expected_w)
 
 
@@ -120,7 +120,7 @@ def test_what_is_attended_to_counts(make: Make, pairs: Pairs) -> None:
 def test_the_recurrent_one_is_a_cell_that_reads_a_word_and_what_it_attends_to(make: Make, pairs: Pairs) -> None:
     """Of a drawn network, for the first pair, by the formulas one word at a time."""
     network = make("recurrent")
-    assert isinstance(network, RecurrentNetwork)
+    assert isinstance(network, RecurrentCaptionerNetwork)
     [memory_blw] = network.see(*pairs)
     memory_lw, words = memory_blw[0], [1, 6, 8]
     hidden_w, cell_w = network.first(memory_lw.mean(dim=0)).tanh().chunk(2)

@@ -16,21 +16,21 @@ from torch import Tensor, nn
 
 from viewfinder.data.visual_genome.vocabulary import END, SPECIAL
 from viewfinder.retrievers.baselines.settings import ModelSettings, System
-from viewfinder.retrievers.shared.inputs import Inputs, add_scale, scaled
-from viewfinder.retrievers.shared.recurrent import UpdateCell, WordReader, initialise
+from viewfinder.retrievers.shared.inputs import InputWidths, add_scale, scale_raw
+from viewfinder.retrievers.shared.recurrent import UpdateCell, WordReader, initialise_network
 from viewfinder.retrievers.shared.regions import RegionProjection
 
 END_NUMBER = SPECIAL.index(END)
 
 
-class Baseline(nn.Module):
+class BaselineNetwork(nn.Module):
     """The network. With the published inputs (2048, 14,284 words) each of the four has 22,820,880 parameters at width
     1280 and 9,866,640 at 640, of which r-re and r-rankfusion never use `update`, as in the paper's table.
 
     `joint` is the number of the word ";".
     """
 
-    def __init__(self, system: System, settings: ModelSettings, inputs: Inputs, joint: int) -> None:
+    def __init__(self, system: System, settings: ModelSettings, inputs: InputWidths, joint: int) -> None:
         super().__init__()
         width = settings.width
         self.system, self.settings, self.joint = system, settings, joint
@@ -39,7 +39,7 @@ class Baseline(nn.Module):
         self.read_words = WordReader(inputs.words, settings.word_width, width)
         self.project = RegionProjection(seen, width)
         self.update = UpdateCell(width)
-        initialise(self)
+        initialise_network(self)
         if settings.standardised:
             add_scale(self, self.sees, seen)
 
@@ -48,7 +48,7 @@ class Baseline(nn.Module):
         raw = whole_bg[:, None] if self.sees == "whole" else regions_bke
         if self.system == "hre" and self.settings.pooled:
             raw = raw.mean(dim=1, keepdim=True)
-        vectors_bkd: Tensor = self.project(scaled(self, self.sees, raw) if self.settings.standardised else raw)
+        vectors_bkd: Tensor = self.project(scale_raw(self, self.sees, raw) if self.settings.standardised else raw)
         return vectors_bkd
 
     def converse(self, said_btl: Int[Tensor, "b t l"], lengths_bt: Int[Tensor, "b t"]) -> Float[Tensor, "b t d"]:

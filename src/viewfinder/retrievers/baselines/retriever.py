@@ -16,8 +16,14 @@ from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.base import Part, Query, RawPictures, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.baselines.settings import ModelSettings
-from viewfinder.retrievers.shared.forward import Arrays, projected, read_words, unit, updated
-from viewfinder.retrievers.shared.spoken import spoken
+from viewfinder.retrievers.shared.forward import (
+    Arrays,
+    numpy_project_regions,
+    numpy_read_words,
+    numpy_update_cell,
+    to_unit,
+)
+from viewfinder.retrievers.shared.spoken import verbalize_turn
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, check_card, read_weights
 
@@ -51,7 +57,7 @@ class Baseline:
         self.settings = read_card_settings(ModelSettings, card)
         self._arrays: Arrays = weights.arrays
         self._vocabulary = Vocabulary(tuple(card.settings["words"]))
-        self._joint = joint_of(self._vocabulary)
+        self._joint = joint_number(self._vocabulary)
         whole = self.name == "hre"
         self._sees = "whole" if whole and not self.settings.pooled else "regions"
         self.needs: tuple[str, ...] = ("global",) if self._sees == "whole" else ("regions",)
@@ -72,7 +78,7 @@ class Baseline:
 
     def step(self, state: BaselineState, turn: ResolvedTurn) -> BaselineState:
         """The state with the turn's sentences read."""
-        heard = spoken(turn)
+        heard = verbalize_turn(turn)
         for sentence in heard.sentences:
             state = self._read(replace(state, said=(*state.said, (turn.number, sentence))), sentence)
         return replace(state, excluded=heard.after(state.excluded), adapters=(*state.adapters, *heard.adapters))
@@ -82,7 +88,9 @@ class Baseline:
         alone = self.name == "r-rankfusion"
         groups = [(said,) for said in state.said] if alone else [state.said] * bool(state.said)
         parts = tuple(
-            Part("regions", said[-1][0], "; ".join(sentence for _, sentence in said), 1.0, unit(vector_d), holds=said)
+            Part(
+                "regions", said[-1][0], "; ".join(sentence for _, sentence in said), 1.0, to_unit(vector_d), holds=said
+            )
             for said, vector_d in zip(groups, state.vectors, strict=True)
         )
         return Query(parts, self.space, "rank_fusion" if alone else "late_interaction", state.excluded, state.adapters)
@@ -93,13 +101,13 @@ class Baseline:
         """As `network.Baseline.converse`, a sentence at a time."""
         numbers = self._vocabulary.encode(sentence)
         if self.name == "r-re":
-            vector_d = read_words(self._arrays, "read_words", numbers, state.memory_d)
-            so_far_d = read_words(self._arrays, "read_words", [*numbers[:-1], self._joint], state.memory_d)
+            vector_d = numpy_read_words(self._arrays, "read_words", numbers, state.memory_d)
+            so_far_d = numpy_read_words(self._arrays, "read_words", [*numbers[:-1], self._joint], state.memory_d)
             return replace(state, memory_d=so_far_d, vectors=(vector_d,))
-        query_d = read_words(self._arrays, "read_words", numbers)
+        query_d = numpy_read_words(self._arrays, "read_words", numbers)
         if self.name == "r-rankfusion":
             return replace(state, vectors=(*state.vectors, query_d))
-        context_d = updated(self._arrays, "update", query_d, state.memory_d)
+        context_d = numpy_update_cell(self._arrays, "update", query_d, state.memory_d)
         return replace(state, memory_d=context_d, vectors=(context_d,))
 
     def _project(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
@@ -107,10 +115,10 @@ class Baseline:
         if self.name == "hre" and self.settings.pooled:
             raw_nke = np.asarray(raw_nke, np.float32).mean(axis=1, keepdims=True)
         scale = self._sees if self.settings.standardised else None
-        return projected(self._arrays, "project", raw_nke, scaled_by=scale)
+        return numpy_project_regions(self._arrays, "project", raw_nke, scaled_by=scale)
 
 
-def joint_of(vocabulary: Vocabulary) -> int:
+def joint_number(vocabulary: Vocabulary) -> int:
     """The number of the joint among these words; that of unknown words, if it is none of them."""
     return vocabulary.encode(JOINT)[0]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.shared.settings import LookingSettings
-from viewfinder.training.settings import Training
+from viewfinder.retrievers.shared.settings import RegionSettings
+from viewfinder.training.settings import TrainingSettings
 
 System = Literal["hre", "r-hre", "r-re", "r-rankfusion"]
 
@@ -18,7 +18,7 @@ SYSTEMS: tuple[System, ...] = get_args(System)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelSettings(LookingSettings):
+class ModelSettings(RegionSettings):
     """The network of any of the four.
 
     Attributes:
@@ -57,7 +57,7 @@ class Preset:
 
     model: ModelSettings
     loss: LossSettings
-    training: Training
+    training: TrainingSettings
     batch: int = 128
     turns: int = 0
     selects: Literal["loss", "recall"] = "loss"

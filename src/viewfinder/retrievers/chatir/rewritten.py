@@ -17,7 +17,7 @@ from viewfinder.errors import BadInput, LanguageModelFailed
 from viewfinder.language import LanguageModel, LoadsInBackground, load_language_model
 from viewfinder.retrievers.base import Part, Query, ResolvedTurn, Words
 from viewfinder.retrievers.shared.spoken import VerbalizedTurn, verbalize_turn
-from viewfinder.users.text import singular_words
+from viewfinder.users.words import singular_words
 
 _SMALL = """
 a an the and or of in on at to with from by for is are was were be it its this that there he she they his her their

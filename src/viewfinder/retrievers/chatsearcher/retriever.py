@@ -152,11 +152,11 @@ class ChatSearcher:
 
     @property
     def leaning(self) -> float:
-        """See `Speaks`."""
+        """See `AnsweringRetriever`."""
         return self._leaning
 
     def with_picture_bias(self, pictures: float) -> ChatSearcher:
-        """See `Speaks`; the weights are shared."""
+        """See `AnsweringRetriever`; the weights are shared."""
         other = copy.copy(self)
         other._leaning = pictures
         return other
@@ -204,11 +204,11 @@ class ChatSearcher:
         )
 
     def shows(self, state: ChatState) -> bool:
-        """See `Speaks`."""
+        """See `AnsweringRetriever`."""
         return state.open is None or state.open.shows or state.silent
 
     def reply(self, state: ChatState) -> Iterator[str]:
-        """See `Speaks`; what is written is kept with the state."""
+        """See `AnsweringRetriever`; what is written is kept with the state."""
         if state.open is not None and not self.shows(state):
             yield from stream_text(state.open.words, self._codec.text)
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 
-def finding(
+def retrieval_loss(
     queries_qd: Float[Tensor, "q d"], targets_qd: Float[Tensor, "q d"], rows_q: Int[Tensor, " q"], scale: float
 ) -> Float[Tensor, ""]:
     """Mean cross-entropy of each query's own target among all of the batch, of cosines times `scale`.

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 
 from viewfinder.conversation import Like, PictureId, Show
 from viewfinder.retrievers.base import Operation, Picture, ResolvedTurn
-from viewfinder.retrievers.shared.looking_back import look_back, operations_of
-from viewfinder.retrievers.shared.spoken import Spoken, spoken
+from viewfinder.retrievers.shared.looking_back import find_back_reference, to_operations
+from viewfinder.retrievers.shared.spoken import VerbalizedTurn, verbalize_turn
 
 
 @dataclass(frozen=True, eq=False)
-class Heard:
+class ParsedTurn:
     """What a turn says.
 
     Attributes:
@@ -35,10 +35,10 @@ class Heard:
     names_picture: bool = False
     operations: tuple[Operation, ...] = ()
     adapters: tuple[str, ...] = ()
-    ruled: Spoken = field(default_factory=Spoken)
+    ruled: VerbalizedTurn = field(default_factory=VerbalizedTurn)
 
 
-def heard_of(turn: ResolvedTurn, pictured: Sequence[int], *, replaces: bool, exclude_shown: bool) -> Heard:
+def parse_turn(turn: ResolvedTurn, pictured: Sequence[int], *, replaces: bool, exclude_shown: bool) -> ParsedTurn:
     """A turn as words on a picture.
 
     Args:
@@ -53,27 +53,29 @@ def heard_of(turn: ResolvedTurn, pictured: Sequence[int], *, replaces: bool, exc
     return heard
 
 
-def _picked(turn: ResolvedTurn, picked: Like | Show, exclude_shown: bool) -> Heard:
+def _picked(turn: ResolvedTurn, picked: Like | Show, exclude_shown: bool) -> ParsedTurn:
     """Words said of a picture; without any it may be the one, whatever ruled it out before."""
     picture, text = turn.pictures[0], " ".join(picked.text.split())
     named: frozenset[PictureId] = frozenset() if picture.id is None else frozenset({picture.id})
-    ruled = Spoken(excluded=named if exclude_shown else frozenset()) if text else Spoken(readmitted=named)
+    ruled = (
+        VerbalizedTurn(excluded=named if exclude_shown else frozenset()) if text else VerbalizedTurn(readmitted=named)
+    )
     operations = (Operation("rollback", picked.turn),) if isinstance(picked, Like) and picked.turn is not None else ()
-    return Heard(text, picture, True, operations, ruled=ruled)
+    return ParsedTurn(text, picture, True, operations, ruled=ruled)
 
 
-def _said(turn: ResolvedTurn) -> Heard:
+def _said(turn: ResolvedTurn) -> ParsedTurn:
     """Words without a picture; what is kept of an earlier turn is among them."""
-    said = spoken(turn)
-    return Heard(". ".join(said.sentences), adapters=said.adapters, ruled=said)
+    said = verbalize_turn(turn)
+    return ParsedTurn(". ".join(said.sentences), adapters=said.adapters, ruled=said)
 
 
-def _looking_back(heard: Heard, turn: ResolvedTurn, pictured: Sequence[int]) -> Heard:
+def _looking_back(heard: ParsedTurn, turn: ResolvedTurn, pictured: Sequence[int]) -> ParsedTurn:
     """What the words say of earlier pictures: a talk that goes back is read with the picture of that turn."""
-    looked = look_back(heard.text) if heard.text else None
+    looked = find_back_reference(heard.text) if heard.text else None
     if looked is None:
         return heard
-    operations, told = operations_of(looked, pictured)
+    operations, told = to_operations(looked, pictured)
     back = next((one for one in operations if one.kind == "rollback"), None)
     kept = [one for one in operations if one.kind == "keep"]
     told += tuple(f'words: "{one.words}" of turn {one.turn} is read as words, not looked up' for one in kept)

@@ -17,9 +17,9 @@ from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers.base import Operation, Part, Query, ResolvedTurn
 from viewfinder.retrievers.combiner import forward
 from viewfinder.retrievers.combiner.forward import Row
-from viewfinder.retrievers.combiner.reading import Heard, heard_of
-from viewfinder.retrievers.combiner.settings import Model
-from viewfinder.retrievers.combiner.texts import PROBE, pieces, text_vector
+from viewfinder.retrievers.combiner.reading import ParsedTurn, parse_turn
+from viewfinder.retrievers.combiner.settings import ModelSettings
+from viewfinder.retrievers.combiner.texts import PROBE, mean_text_vector, split_modification
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, check_card, read_weights
 
@@ -52,7 +52,7 @@ class Combiner:
 
     def __init__(self, weights: Weights) -> None:
         card = weights.card
-        self.settings = read_card_settings(Model, card)
+        self.settings = read_card_settings(ModelSettings, card)
         self.fingerprint = weights.fingerprint
         self.encoder = card.encoder
         self._arrays = weights.arrays
@@ -61,7 +61,7 @@ class Combiner:
 
     def begin(self) -> CombinerState:
         """Nothing said."""
-        return CombinerState(forward.begin(self._arrays))
+        return CombinerState(forward.numpy_begin(self._arrays))
 
     def step(self, state: CombinerState, turn: ResolvedTurn) -> CombinerState:
         """The state after one more turn.
@@ -71,7 +71,7 @@ class Combiner:
         """
         self._check_space(state, turn)
         replaces = self.settings.rollback == "replace"
-        heard = heard_of(turn, state.pictured, replaces=replaces, exclude_shown=self._exclude_shown)
+        heard = parse_turn(turn, state.pictured, replaces=replaces, exclude_shown=self._exclude_shown)
         state = replace(
             state,
             pictured=(*state.pictured, turn.number) if heard.names_picture else state.pictured,
@@ -95,7 +95,7 @@ class Combiner:
 
     # -- inside
 
-    def _looking_for(self, state: CombinerState, turn: ResolvedTurn, heard: Heard) -> CombinerState:
+    def _looking_for(self, state: CombinerState, turn: ResolvedTurn, heard: ParsedTurn) -> CombinerState:
         """The state with the query of a turn that says something."""
         told: tuple[str, ...] = ()
         picture_d = None if heard.picture is None else np.asarray(heard.picture.vectors["global"], np.float32)
@@ -107,17 +107,17 @@ class Combiner:
         part = Part(
             "words" if alone else "picture", turn.number, heard.text or "this picture", 1.0, query_d, centred=alone
         )
-        memory_d = forward.after(self._arrays, self.settings, state.memory_d, query_d)
+        memory_d = forward.numpy_update_memory(self._arrays, self.settings, state.memory_d, query_d)
         return replace(state, memory_d=memory_d, query=part, adapters=(*state.adapters, *told))
 
     def _combined(self, state: CombinerState, turn: ResolvedTurn, text: str, picture_d: Row | None) -> Row:
         """The query of words and a picture, or of one of them as it is."""
         if picture_d is not None and not text:
             return picture_d
-        text_d = text_vector(turn.words(pieces(text, self.settings.texts)))
+        text_d = mean_text_vector(turn.words(split_modification(text, self.settings.texts)))
         if picture_d is None:
             return text_d
-        return forward.combined(self._arrays, self.settings, state.memory_d, text_d, picture_d)
+        return forward.numpy_combine(self._arrays, self.settings, state.memory_d, text_d, picture_d)
 
     def _check_space(self, state: CombinerState, turn: ResolvedTurn) -> None:
         """That the shared space is the one of the training; once a talk."""

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.shared.settings import at_least_one
-from viewfinder.training.settings import Training
+from viewfinder.retrievers.shared.settings import check_at_least_one
+from viewfinder.training.settings import TrainingSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model:
+class ModelSettings:
     """The network, and how a talk is brought to it.
 
     Attributes:
@@ -33,7 +33,7 @@ class Model:
     rollback: Literal["replace", "ignore"] = "ignore"
 
     def __post_init__(self) -> None:
-        at_least_one(self, "projection", "hidden")
+        check_at_least_one(self, "projection", "hidden")
         if not 0 <= self.dropout < 1:
             raise BadInput(f"dropout is {self.dropout}; it must be at least 0 and below 1")
 
@@ -51,8 +51,8 @@ class Preset:
         selects: the validation figure by which the best weights are chosen: of all turns, or of the last.
     """
 
-    model: Model
-    training: Training
+    model: ModelSettings
+    training: TrainingSettings
     scale: float = 100.0
     sources: tuple[str, ...] = ()
     transactions: int = 0

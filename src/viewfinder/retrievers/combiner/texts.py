@@ -8,13 +8,13 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from viewfinder.data.fashionmt import clauses
-from viewfinder.retrievers.shared.forward import unit
+from viewfinder.retrievers.shared.forward import to_unit
 
 PROBE = "a red dress with long sleeves"
 """A text whose vector tells whether two shared spaces are one."""
 
 
-def pieces(modification: str, how: Literal["whole", "clauses"]) -> tuple[str, ...]:
+def split_modification(modification: str, how: Literal["whole", "clauses"]) -> tuple[str, ...]:
     """What an encoder reads of a modification, without the numbers of its clauses: all in one, or its lead and clauses.
 
     >>> pieces("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ", "whole")
@@ -29,6 +29,6 @@ def pieces(modification: str, how: Literal["whole", "clauses"]) -> tuple[str, ..
     return (" ".join(part for part in (read.lead, ", ".join(read.clauses)) if part) or said[0],)
 
 
-def text_vector(of_pieces_pd: Float[np.ndarray, "p d"]) -> Float32[np.ndarray, " d"]:
+def mean_text_vector(of_pieces_pd: Float[np.ndarray, "p d"]) -> Float32[np.ndarray, " d"]:
     """The vector of a text by those of its pieces: their mean, at length 1."""
-    return np.asarray(unit(of_pieces_pd.mean(axis=0)), np.float32)
+    return np.asarray(to_unit(of_pieces_pd.mean(axis=0)), np.float32)

@@ -14,18 +14,18 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from viewfinder.metrics import rank_bounds
-from viewfinder.retrievers.combiner.loss import finding
+from viewfinder.retrievers.combiner.loss import retrieval_loss
 from viewfinder.retrievers.combiner.network import CombinerNetwork
-from viewfinder.retrievers.combiner.settings import Model, Preset
-from viewfinder.retrievers.combiner.texts import PROBE, pieces
-from viewfinder.retrievers.combiner.turns import NO_TURN, Turns, encoded, read
-from viewfinder.retrievers.shared.stages import read_start
+from viewfinder.retrievers.combiner.settings import ModelSettings, Preset
+from viewfinder.retrievers.combiner.texts import PROBE, split_modification
+from viewfinder.retrievers.combiner.turns import NO_TURN, EncodedTransactions, encode_texts, read_recorded
+from viewfinder.retrievers.shared.stages import read_start_card
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.training import (
     Batches,
     Card,
-    Fitted,
-    Job,
+    TrainingJob,
+    TrainingResult,
     gather_with_gradient,
     load_network,
     load_preset,
@@ -53,29 +53,29 @@ class Batch(NamedTuple):
     rows_bt: Int[Tensor, "b t"]
 
 
-def train(plan: TrainPlan) -> Fitted:
+def train(plan: TrainPlan) -> TrainingResult:
     """Train as the plan says; what was interrupted goes on with `plan.resume`.
 
     Raises:
         BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
     """
     preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
-    start = read_start(plan)
+    start = read_start_card(plan)
     if start is not None:
-        preset = replace(preset, model=read_card_settings(Model, start))
-    material = read_material(plan, preset)
+        preset = replace(preset, model=read_card_settings(ModelSettings, start))
+    material = read_training_data(plan, preset)
 
     def batches(epoch: int, seed: int) -> Batches[Batch]:
-        return shuffled(len(material.train), preset.batch, partial(batch_of, material.train), epoch=epoch, seed=seed)
+        return shuffled(len(material.train), preset.batch, partial(make_batch, material.train), epoch=epoch, seed=seed)
 
     return plan.fit(
-        Job(
+        TrainingJob(
             network=material.network,
             batches=batches,
             loss=partial(_lost, scale=preset.scale),
             settings=replace(preset.training, seed=plan.seed),
             card=material.card,
-            validate=partial(measured, turns=material.val, scale=preset.scale),
+            validate=partial(validate_network, turns=material.val, scale=preset.scale),
             selects=preset.selects,
             higher=True,
             may_leave_unused=True,
@@ -84,26 +84,26 @@ def train(plan: TrainPlan) -> Fitted:
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class TrainingData:
     """A network as it begins, its card, and the transactions of both splits."""
 
     network: CombinerNetwork
     card: Card
-    train: Turns
-    val: Turns
+    train: EncodedTransactions
+    val: EncodedTransactions
 
 
-def read_material(plan: TrainPlan, preset: Preset) -> Material:
+def read_training_data(plan: TrainPlan, preset: Preset) -> TrainingData:
     """The data of a plan, and the network over it: drawn, or as the plan's start has it.
 
     Raises:
         BadInput, UnknownName, EncoderMismatch: data or start that cannot serve.
     """
     model = preset.model
-    recorded = [read(plan, split, preset) for split in ("train", "val")]
-    wanted = {piece for part in recorded for text in part.texts() for piece in pieces(text, model.texts)}
-    vectors = encoded(wanted, plan.encoder, plan.told)
-    train, val = (Turns.of(part, vectors, model) for part in recorded)
+    recorded = [read_recorded(plan, split, preset) for split in ("train", "val")]
+    wanted = {piece for part in recorded for text in part.texts() for piece in split_modification(text, model.texts)}
+    vectors = encode_texts(wanted, plan.encoder, plan.told)
+    train, val = (EncodedTransactions.of(part, vectors, model) for part in recorded)
     seed_all(plan.seed)
     network = CombinerNetwork(model, train.pictures_nd.shape[1])
     network.probe.copy_(torch.from_numpy(np.asarray(plan.encoder.words([PROBE])[0], np.float32)))
@@ -111,10 +111,10 @@ def read_material(plan: TrainPlan, preset: Preset) -> Material:
     if plan.start is not None:
         load_network(plan.start, network, system=SYSTEM, encoder=space)
     known = {"model": asdict(model), "scale": preset.scale, "exclude_shown": preset.exclude_shown}
-    return Material(network, Card(system=SYSTEM, preset=plan.preset, encoder=space, settings=known), train, val)
+    return TrainingData(network, Card(system=SYSTEM, preset=plan.preset, encoder=space, settings=known), train, val)
 
 
-def batch_of(turns: Turns, rows_b: Int[np.ndarray, " b"]) -> Batch:
+def make_batch(turns: EncodedTransactions, rows_b: Int[np.ndarray, " b"]) -> Batch:
     """Some transactions; where one has no such turn, the last rows of all stand in, and play no role."""
     return Batch(
         texts_btd=torch.from_numpy(turns.texts_xd[turns.text_st[rows_b]]),
@@ -130,10 +130,10 @@ def _lost(module: nn.Module, batch: Batch, *, scale: float) -> tuple[Tensor, Map
     queries_btd = gather_with_gradient(module(batch.texts_btd, batch.pictures_btd))
     targets_btd, rows_bt = gather_with_gradient(batch.targets_btd), gather_with_gradient(batch.rows_bt)
     there_bt = rows_bt != NO_TURN
-    return finding(queries_btd[there_bt], targets_btd[there_bt], rows_bt[there_bt], scale), {}
+    return retrieval_loss(queries_btd[there_bt], targets_btd[there_bt], rows_bt[there_bt], scale), {}
 
 
-def measured(module: nn.Module, *, turns: Turns, scale: float) -> dict[str, float]:
+def validate_network(module: nn.Module, *, turns: EncodedTransactions, scale: float) -> dict[str, float]:
     """What validation measures: every turn's target is looked for in the gallery of the sources.
 
     "recall" is Recall@10 over all turns, "first" and "last" that of the first and of the last turn of a transaction.
@@ -142,12 +142,14 @@ def measured(module: nn.Module, *, turns: Turns, scale: float) -> dict[str, floa
     device = module.probe.device
     queries, lost = [], []
     for at in range(0, len(turns), AT_ONCE):
-        batch = Batch(*(tensor.to(device) for tensor in batch_of(turns, np.arange(at, min(at + AT_ONCE, len(turns))))))
+        batch = Batch(
+            *(tensor.to(device) for tensor in make_batch(turns, np.arange(at, min(at + AT_ONCE, len(turns)))))
+        )
         queries_btd, there_bt = module(batch.texts_btd, batch.pictures_btd), batch.rows_bt != NO_TURN
-        loss = finding(queries_btd[there_bt], batch.targets_btd[there_bt], batch.rows_bt[there_bt], scale)
+        loss = retrieval_loss(queries_btd[there_bt], batch.targets_btd[there_bt], batch.rows_bt[there_bt], scale)
         lost.append((float(loss), len(queries_btd)))
         queries.append(queries_btd.float().cpu().numpy())
-    found_st = among_first(np.concatenate(queries), turns)
+    found_st = mark_found(np.concatenate(queries), turns)
     last_s = (turns.target_st != NO_TURN).sum(axis=1) - 1
     return {
         "loss": float(np.average([loss for loss, _ in lost], weights=[size for _, size in lost])),
@@ -157,7 +159,7 @@ def measured(module: nn.Module, *, turns: Turns, scale: float) -> dict[str, floa
     }
 
 
-def among_first(queries_std: Float[np.ndarray, "s t d"], turns: Turns) -> Float[np.ndarray, "s t"]:
+def mark_found(queries_std: Float[np.ndarray, "s t d"], turns: EncodedTransactions) -> Float[np.ndarray, "s t"]:
     """1 where the target is among the first ten of the gallery, else 0; NaN where there is no such turn.
 
     Of equal scores the mean of their ranks counts.

@@ -18,8 +18,8 @@ from viewfinder.data.fashionmt import Transaction, look_back, read_transactions,
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.retrievers.combiner.settings import Model, Preset
-from viewfinder.retrievers.combiner.texts import pieces, text_vector
+from viewfinder.retrievers.combiner.settings import ModelSettings, Preset
+from viewfinder.retrievers.combiner.texts import mean_text_vector, split_modification
 from viewfinder.retrievers.trainers import TrainPlan
 
 NO_TURN = -1
@@ -33,7 +33,7 @@ AT_ONCE = 512
 
 
 @dataclass(frozen=True, eq=False)
-class Recorded:
+class RecordedTransactions:
     """Transactions of one split.
 
     Attributes:
@@ -52,7 +52,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, eq=False)
-class Turns:
+class EncodedTransactions:
     """The same, turn by turn: rows of pictures and of distinct texts, `NO_TURN` after the last turn.
 
     `reference_st` is the picture that a turn is read with, `target_st` the one that it leads to.
@@ -69,23 +69,23 @@ class Turns:
         return len(self.target_st)
 
     @classmethod
-    def of(cls, recorded: Recorded, vectors: Vectors, model: Model) -> Turns:
+    def of(cls, recorded: RecordedTransactions, vectors: Vectors, model: ModelSettings) -> EncodedTransactions:
         """`vectors`: those of all pieces of all texts."""
         texts = sorted(set(recorded.texts()))
         row_of = {text: row for row, text in enumerate(texts)}
-        of_pieces = ([vectors[piece] for piece in pieces(text, model.texts)] for text in texts)
+        of_pieces = ([vectors[piece] for piece in split_modification(text, model.texts)] for text in texts)
         found = recorded.transactions
         return cls(
             recorded.pictures_nd,
-            np.stack([text_vector(np.stack(known)) for known in of_pieces]),
+            np.stack([mean_text_vector(np.stack(known)) for known in of_pieces]),
             recorded.gallery_g,
-            _padded([references(one, rows, model) for one, rows in found]),
+            _padded([reference_rows(one, rows, model) for one, rows in found]),
             _padded([[row_of[said] for said in one.modifications] for one, _ in found]),
             _padded([rows[1:] for _, rows in found]),
         )
 
 
-def read(plan: TrainPlan, split: str, preset: Preset) -> Recorded:
+def read_recorded(plan: TrainPlan, split: str, preset: Preset) -> RecordedTransactions:
     """The transactions of a split in all data sets of a plan; what is left out is told.
 
     Raises:
@@ -110,7 +110,7 @@ def read(plan: TrainPlan, split: str, preset: Preset) -> Recorded:
             f"modifiers/<source>_{split}_cap.json and images/"
         )
     wanted = {row for _, its_rows in found for row in its_rows[1:]}
-    return Recorded(np.concatenate(vectors), np.array(sorted(gallery | wanted), np.intp), tuple(found))
+    return RecordedTransactions(np.concatenate(vectors), np.array(sorted(gallery | wanted), np.intp), tuple(found))
 
 
 class _Part(NamedTuple):
@@ -149,7 +149,7 @@ def _rows(vectors: Features, names: Iterable[str]) -> dict[str, int]:
     return rows
 
 
-def references(one: Transaction, rows: Sequence[int], model: Model) -> list[int]:
+def reference_rows(one: Transaction, rows: Sequence[int], model: ModelSettings) -> list[int]:
     """The picture that each turn is read with: the one it is said of, or an earlier one to which it goes back."""
     found = []
     for turn, said in enumerate(one.modifications):
@@ -159,7 +159,7 @@ def references(one: Transaction, rows: Sequence[int], model: Model) -> list[int]
     return found
 
 
-def encoded(texts: Iterable[str], encoder: Encoder, told: Callable[[str], None]) -> Vectors:
+def encode_texts(texts: Iterable[str], encoder: Encoder, told: Callable[[str], None]) -> Vectors:
     """The vectors of texts in the shared space, each once; every tenth of the work is told."""
     wanted = sorted(set(texts))
     found: Vectors = {}

@@ -11,14 +11,14 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from viewfinder.retrievers.drilldown.network import Drilldown
+from viewfinder.retrievers.drilldown.network import DrilldownNetwork
 from viewfinder.retrievers.drilldown.settings import LossSettings
-from viewfinder.retrievers.shared.regions import EPS, own_similarity
+from viewfinder.retrievers.shared.regions import EPS, paired_similarity
 
 
 @torch.no_grad()
-def values(
-    network: Drilldown,
+def slot_values(
+    network: DrilldownNetwork,
     loss: LossSettings,
     states_bmd: Float[Tensor, "b m d"],
     queries_btd: Float[Tensor, "b t d"],
@@ -37,7 +37,7 @@ def values(
     def reward(alternatives_bamd: Tensor) -> Tensor:
         if loss.reward == "cosine":
             alternatives_bamd = normalize(alternatives_bamd, dim=-1, eps=EPS)
-        return own_similarity(vectors_bkd, alternatives_bamd, temperature)
+        return paired_similarity(vectors_bkd, alternatives_bamd, temperature)
 
     base_b1 = reward(states_bmd[:, None])
     written_bmd = network.update(queries_btd[:, turn, None].expand(states_bmd.shape), states_bmd)
@@ -56,6 +56,6 @@ def values(
     return value_ba
 
 
-def best(value_ba: Float[Tensor, "b m"]) -> Int[Tensor, " b"]:
+def best_slots(value_ba: Float[Tensor, "b m"]) -> Int[Tensor, " b"]:
     """The slot of the highest value."""
     return value_ba.argmax(dim=-1)

@@ -7,44 +7,48 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from viewfinder.retrievers.drilldown.look_ahead import best, values
-from viewfinder.retrievers.drilldown.network import Drilldown, Slots
+from viewfinder.retrievers.drilldown.look_ahead import best_slots, slot_values
+from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
 from viewfinder.retrievers.drilldown.settings import LossSettings
-from viewfinder.retrievers.shared.dialogues import Batch
-from viewfinder.retrievers.shared.losses import contrastive, every_triplet, hardest_triplet
-from viewfinder.retrievers.shared.regions import similarity
+from viewfinder.retrievers.shared.dialogues import DialogueBatch
+from viewfinder.retrievers.shared.losses import contrastive_loss, every_triplet_loss, hardest_triplet_loss
+from viewfinder.retrievers.shared.regions import region_similarity
 
 
-def scores(network: Drilldown, slots: Slots, vectors_nkd: Float[Tensor, "n k d"]) -> Float[Tensor, "n b"]:
+def score_pictures(
+    network: DrilldownNetwork, slots: SlotStates, vectors_nkd: Float[Tensor, "n k d"]
+) -> Float[Tensor, "n b"]:
     """s(X, I) of every picture for every dialogue (Sec. 3.3)."""
     settings, (states_bmd, counts_bm) = network.settings, network.scored(slots)
-    found_nb = similarity(vectors_nkd, states_bmd, counts_bm, settings.factor)
+    found_nb = region_similarity(vectors_nkd, states_bmd, counts_bm, settings.factor)
     return found_nb / vectors_nkd.shape[1] if settings.share_of_regions else found_nb
 
 
-def finding(
-    network: Drilldown, loss: LossSettings, after: list[Slots], vectors_bkd: Float[Tensor, "b k d"]
+def retrieval_loss(
+    network: DrilldownNetwork, loss: LossSettings, after: list[SlotStates], vectors_bkd: Float[Tensor, "b k d"]
 ) -> Float[Tensor, ""]:
     """The mean over turns, summed over the batch, of how badly pictures and dialogues find one another (Eq. 4)."""
     turns = []
     for slots in after:
-        scores_bb = scores(network, slots, vectors_bkd)
+        scores_bb = score_pictures(network, slots, vectors_bkd)
         if loss.kind == "contrastive":
-            turns.append(contrastive(scores_bb, network.log_scale.exp()).sum())
+            turns.append(contrastive_loss(scores_bb, network.log_scale.exp()).sum())
         else:
-            triplet = hardest_triplet if loss.kind == "hardest" else every_triplet
+            triplet = hardest_triplet_loss if loss.kind == "hardest" else every_triplet_loss
             turns.append(triplet(scores_bb, loss.margin).sum())
     return torch.stack(turns).mean()
 
 
-def fixed(network: Drilldown, loss: LossSettings, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+def pretraining_loss(
+    network: DrilldownNetwork, loss: LossSettings, batch: DialogueBatch
+) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss of supervised pre-training (Sec. 3.5): slots are taken in turn (or written softly)."""
     vectors_bkd = network.look(batch.regions_bke, batch.whole_bg)
     after = network.converse(network.read(batch.said, batch.lengths_bt))
-    return finding(network, loss, after, vectors_bkd), {}
+    return retrieval_loss(network, loss, after, vectors_bkd), {}
 
 
-def learned(network: Drilldown, loss: LossSettings, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+def joint_loss(network: DrilldownNetwork, loss: LossSettings, batch: DialogueBatch) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss of joint optimisation (Sec. 3.5): the look-ahead names the best slot, the policy learns it (Eq. 5)."""
     vectors_bkd = network.look(batch.regions_bke, batch.whole_bg)
     queries_btd = network.read(batch.said, batch.lengths_bt)
@@ -55,7 +59,7 @@ def learned(network: Drilldown, loss: LossSettings, batch: Batch) -> tuple[Tenso
         if full or loss.policy_turns == "all":
             # The policy learns from states it does not shape: what it reads is detached.
             logits_bm = network.logits(query_bd.detach(), slots.states_bmd.detach())
-            best_b = best(values(network, loss, slots.states_bmd.detach(), queries_btd, vectors_bkd, turn))
+            best_b = best_slots(slot_values(network, loss, slots.states_bmd.detach(), queries_btd, vectors_bkd, turn))
             choosing.append(cross_entropy(logits_bm, best_b, reduction="sum"))
             agrees.append((logits_bm.argmax(dim=-1) == best_b).float().mean())
             if full:
@@ -63,7 +67,7 @@ def learned(network: Drilldown, loss: LossSettings, batch: Batch) -> tuple[Tenso
         assert chosen_b is not None
         slots = network.write(slots, query_bd, chosen_b)
         after.append(slots)
-    found = finding(network, loss, after, vectors_bkd)
+    found = retrieval_loss(network, loss, after, vectors_bkd)
     if not choosing:  # as many slots as turns: nothing is ever chosen
         return found, {"finding": found.detach()}
     chosen = torch.stack(choosing).mean()

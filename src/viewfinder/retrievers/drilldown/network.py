@@ -14,30 +14,30 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout, normalize
 
 from viewfinder.retrievers.drilldown.settings import ModelSettings
-from viewfinder.retrievers.shared.inputs import Inputs, add_scale, scaled
-from viewfinder.retrievers.shared.recurrent import SentenceReader, UpdateCell, WordReader, initialise
+from viewfinder.retrievers.shared.inputs import InputWidths, add_scale, scale_raw
+from viewfinder.retrievers.shared.recurrent import SentenceProjection, UpdateCell, WordReader, initialise_network
 from viewfinder.retrievers.shared.regions import EPS, RegionProjection
 
 
-class Slots(NamedTuple):
+class SlotStates(NamedTuple):
     """The states of dialogues, and how much of each slot was written (0 or 1, in between where writing is soft)."""
 
     states_bmd: Float[Tensor, "b m d"]
     written_bm: Float[Tensor, "b m"]
 
 
-class Drilldown(nn.Module):
+class DrilldownNetwork(nn.Module):
     """The network. With the default settings and the published inputs (2048, 14,284 words) it has 4,861,201 parameters
     at M x 128 and 5,830,417 at M x 256."""
 
-    def __init__(self, settings: ModelSettings, inputs: Inputs) -> None:
+    def __init__(self, settings: ModelSettings, inputs: InputWidths) -> None:
         super().__init__()
         width = settings.width
         self.settings = settings
         if settings.reads == "words":
             self.read_words = WordReader(inputs.words, settings.word_width, width)
         else:
-            self.read_sentences = SentenceReader(inputs.sentences, settings.sentence_hidden, width)
+            self.read_sentences = SentenceProjection(inputs.sentences, settings.sentence_hidden, width)
         self.project = RegionProjection(inputs.regions, width)
         if settings.whole:
             self.project_whole = RegionProjection(inputs.whole, width)
@@ -45,7 +45,7 @@ class Drilldown(nn.Module):
         self.policy = nn.Sequential(
             nn.Linear(2 * width, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1)
         )
-        initialise(self)
+        initialise_network(self)
         if settings.learned_scale:
             self.log_scale = nn.Parameter(torch.tensor(2.0))
         if settings.standardised:
@@ -63,7 +63,7 @@ class Drilldown(nn.Module):
         return torch.cat([vectors_bkd, whole_bd[:, None]], dim=1)
 
     def _scaled(self, name: str, raw: Float[Tensor, "*b e"]) -> Float[Tensor, "*b e"]:
-        return self._hidden(scaled(self, name, raw) if self.settings.standardised else raw)
+        return self._hidden(scale_raw(self, name, raw) if self.settings.standardised else raw)
 
     def _hidden(self, numbers: Float[Tensor, "*b e"]) -> Float[Tensor, "*b e"]:
         return dropout(numbers, self.settings.dropout, training=self.training and self.settings.dropout > 0)
@@ -81,10 +81,10 @@ class Drilldown(nn.Module):
 
     # -- the states
 
-    def begin(self, dialogues: int, device: torch.device) -> Slots:
+    def begin(self, dialogues: int, device: torch.device) -> SlotStates:
         """States before anything was said: zeros."""
         shape = (dialogues, self.settings.slots)
-        return Slots(torch.zeros(*shape, self.settings.width, device=device), torch.zeros(shape, device=device))
+        return SlotStates(torch.zeros(*shape, self.settings.width, device=device), torch.zeros(shape, device=device))
 
     def logits(self, query_bd: Float[Tensor, "*b d"], states_bmd: Float[Tensor, "*b m d"]) -> Float[Tensor, "*b m"]:
         """How much the policy would have the query written into each slot (f of Eq. 3)."""
@@ -93,30 +93,30 @@ class Drilldown(nn.Module):
         logits_bm: Tensor = self.policy(torch.cat(pair, dim=-1)).squeeze(-1)
         return torch.relu(logits_bm) if self.settings.policy_relu else logits_bm
 
-    def write(self, slots: Slots, query_bd: Float[Tensor, "b d"], slot_b: Int[Tensor, " b"]) -> Slots:
+    def write(self, slots: SlotStates, query_bd: Float[Tensor, "b d"], slot_b: Int[Tensor, " b"]) -> SlotStates:
         """The states with one slot of each dialogue updated by its query."""
         rows_b = torch.arange(len(slot_b), device=slot_b.device)
         new_bd = self.update(query_bd, slots.states_bmd[rows_b, slot_b])
         states_bmd = slots.states_bmd.index_put((rows_b, slot_b), new_bd)
-        return Slots(states_bmd, slots.written_bm.index_put((rows_b, slot_b), torch.ones_like(query_bd[:, 0])))
+        return SlotStates(states_bmd, slots.written_bm.index_put((rows_b, slot_b), torch.ones_like(query_bd[:, 0])))
 
-    def write_softly(self, slots: Slots, query_bd: Float[Tensor, "b d"], turn: int) -> Slots:
+    def write_softly(self, slots: SlotStates, query_bd: Float[Tensor, "b d"], turn: int) -> SlotStates:
         """The states with every slot moved towards its update, as far as the policy says."""
         own_m = torch.arange(self.settings.slots, device=query_bd.device) == turn % self.settings.slots
         logits_bm = self.logits(query_bd, slots.states_bmd) + self.settings.own_slot * own_m
         gate_bm = torch.softmax(logits_bm, dim=-1)
         new_bmd = self.update(query_bd[:, None].expand(slots.states_bmd.shape), slots.states_bmd)
         states_bmd = slots.states_bmd + gate_bm[..., None] * (new_bmd - slots.states_bmd)
-        return Slots(states_bmd, 1 - (1 - slots.written_bm) * (1 - gate_bm))
+        return SlotStates(states_bmd, 1 - (1 - slots.written_bm) * (1 - gate_bm))
 
-    def scored(self, slots: Slots) -> Slots:
+    def scored(self, slots: SlotStates) -> SlotStates:
         """What pictures are compared with: unit states (an empty slot stays zeros), and how much each counts."""
         counts_bm = torch.ones_like(slots.written_bm) if self.settings.mean_over == "all" else slots.written_bm
-        return Slots(normalize(slots.states_bmd, dim=-1, eps=EPS), counts_bm)
+        return SlotStates(normalize(slots.states_bmd, dim=-1, eps=EPS), counts_bm)
 
     # -- whole dialogues
 
-    def converse(self, queries_btd: Float[Tensor, "b t d"]) -> list[Slots]:
+    def converse(self, queries_btd: Float[Tensor, "b t d"]) -> list[SlotStates]:
         """The states after every turn, as a live search would have them."""
         slots, after = self.begin(len(queries_btd), queries_btd.device), []
         for turn, query_bd in enumerate(queries_btd.unbind(dim=1)):
@@ -127,7 +127,7 @@ class Drilldown(nn.Module):
             after.append(slots)
         return after
 
-    def choose(self, slots: Slots, query_bd: Float[Tensor, "b d"], turn: int) -> Int[Tensor, " b"]:
+    def choose(self, slots: SlotStates, query_bd: Float[Tensor, "b d"], turn: int) -> Int[Tensor, " b"]:
         """The slot that a query is written into (Eq. 2, but the best one at search); see `ModelSettings.choice`."""
         settings, dialogues = self.settings, len(query_bd)
         if settings.choice in ("learned", "sampled", "random") and turn < settings.slots:
@@ -142,7 +142,7 @@ class Drilldown(nn.Module):
         slot = 0 if settings.choice == "first" else turn % settings.slots
         return torch.full((dialogues,), slot, device=query_bd.device)
 
-    def empty(self, slots: Slots, turn: int) -> Int[Tensor, " b"]:
+    def empty(self, slots: SlotStates, turn: int) -> Int[Tensor, " b"]:
         """An empty slot of each dialogue: the next, or any of them (the first case of Eq. 2)."""
         if self.settings.empty == "next":
             return torch.full((len(slots.written_bm),), turn, device=slots.written_bm.device)

@@ -17,9 +17,16 @@ from viewfinder.conversation import PictureId
 from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.retrievers.base import Part, Query, RawPictures, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.drilldown.settings import ModelSettings
-from viewfinder.retrievers.shared.boxed import weights_of
-from viewfinder.retrievers.shared.forward import Arrays, Reader, linear, projected, unit, updated
-from viewfinder.retrievers.shared.spoken import spoken
+from viewfinder.retrievers.shared.boxed import load_system_weights
+from viewfinder.retrievers.shared.forward import (
+    Arrays,
+    NumpySentenceReader,
+    numpy_linear,
+    numpy_project_regions,
+    numpy_update_cell,
+    to_unit,
+)
+from viewfinder.retrievers.shared.spoken import verbalize_turn
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights
 
@@ -53,7 +60,7 @@ class Drilldown:
         card = weights.card
         self.settings = read_card_settings(ModelSettings, card)
         self._arrays: Arrays = weights.arrays
-        self._read = Reader(
+        self._read = NumpySentenceReader(
             weights.arrays, Vocabulary(tuple(card.settings["words"])), card.settings["sentences_version"]
         )
         self.space = RegionSpace(
@@ -73,7 +80,7 @@ class Drilldown:
 
     def step(self, state: DrilldownState, turn: ResolvedTurn) -> DrilldownState:
         """The state with the turn's sentences written."""
-        heard = spoken(turn)
+        heard = verbalize_turn(turn)
         for sentence in heard.sentences:
             query_d = self._read(sentence, turn.sentences)
             said = (turn.number, sentence)
@@ -93,7 +100,7 @@ class Drilldown:
                 said[-1][0] if said else latest,
                 "; ".join(text for _, text in said) or "what the other slots hold",
                 1.0 if self.settings.mean_over == "all" else float(written),
-                unit(state_d),
+                to_unit(state_d),
                 holds=said,
             )
             for state_d, written, said in zip(state.states_md, state.written_m, state.said_m, strict=True)
@@ -108,7 +115,7 @@ class Drilldown:
     ) -> DrilldownState:
         slot = self._choose(state, query_d)
         states_md, written_m = state.states_md.copy(), state.written_m.copy()
-        states_md[slot] = updated(self._arrays, "update", query_d, states_md[slot])
+        states_md[slot] = numpy_update_cell(self._arrays, "update", query_d, states_md[slot])
         written_m[slot] = 1.0
         return _noted(replace(state, states_md=states_md, written_m=written_m), slot, said)
 
@@ -118,7 +125,7 @@ class Drilldown:
         gate_m = np.exp(logits_m - logits_m.max())
         gate_m = np.asarray(gate_m / gate_m.sum(), np.float32)
         queries_md = np.broadcast_to(query_d, state.states_md.shape)
-        new_md = updated(self._arrays, "update", queries_md, state.states_md)
+        new_md = numpy_update_cell(self._arrays, "update", queries_md, state.states_md)
         states_md = state.states_md + gate_m[:, None] * (new_md - state.states_md)
         written_m = 1 - (1 - state.written_m) * (1 - gate_m)
         return _noted(replace(state, states_md=states_md, written_m=written_m), int(gate_m.argmax()), said)
@@ -145,18 +152,22 @@ class Drilldown:
         pair = (queries_md, state.states_md)
         rows = np.concatenate(pair if self.settings.policy_reads == "query_state" else pair[::-1], axis=-1)
         for layer in ("policy.0", "policy.2"):
-            rows = np.maximum(linear(self._arrays, layer, rows), 0.0)
-        logits_m = linear(self._arrays, "policy.4", rows)[:, 0]
+            rows = np.maximum(numpy_linear(self._arrays, layer, rows), 0.0)
+        logits_m = numpy_linear(self._arrays, "policy.4", rows)[:, 0]
         return np.maximum(logits_m, 0.0) if self.settings.policy_relu else logits_m
 
     def _project(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
         assert raw.regions_nre is not None
         scaled = self.settings.standardised
-        vectors_nkd = projected(self._arrays, "project", raw.regions_nre, scaled_by="regions" if scaled else None)
+        vectors_nkd = numpy_project_regions(
+            self._arrays, "project", raw.regions_nre, scaled_by="regions" if scaled else None
+        )
         if not self.settings.whole:
             return vectors_nkd
         whole_n1e = raw.whole_ng[:, None]
-        whole_n1d = projected(self._arrays, "project_whole", whole_n1e, scaled_by="whole" if scaled else None)
+        whole_n1d = numpy_project_regions(
+            self._arrays, "project_whole", whole_n1e, scaled_by="whole" if scaled else None
+        )
         return np.concatenate([vectors_nkd, whole_n1d], axis=1)
 
 
@@ -171,4 +182,4 @@ def load(checkpoint: Path | None = None) -> Drilldown:
     Raises:
         BadInput: as `weights_of`.
     """
-    return Drilldown(weights_of(SYSTEM, checkpoint, SHIPPED))
+    return Drilldown(load_system_weights(SYSTEM, checkpoint, SHIPPED))

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.shared.settings import LookingSettings, at_least_one
-from viewfinder.training.settings import Training
+from viewfinder.retrievers.shared.settings import RegionSettings, check_at_least_one
+from viewfinder.training.settings import TrainingSettings
 
 Choice = Literal["circular", "learned", "sampled", "first", "random"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelSettings(LookingSettings):
+class ModelSettings(RegionSettings):
     """The network and how it writes and is read.
 
     Attributes:
@@ -53,7 +53,7 @@ class ModelSettings(LookingSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "slots", "sentence_hidden")
+        check_at_least_one(self, "slots", "sentence_hidden")
         if not 0 <= self.dropout < 1:
             raise BadInput(f"dropout is {self.dropout}; it must be at least 0 and below 1")
 
@@ -97,13 +97,13 @@ class Preset:
 
     model: ModelSettings
     loss: LossSettings
-    training: Training
+    training: TrainingSettings
     batch: int = 128
     turns: int = 0
     selects: Literal["loss", "recall"] = "loss"
     fewest: int = 10
     negated: bool = False
-    learned: Training | None = None
+    learned: TrainingSettings | None = None
 
     def __post_init__(self) -> None:
         if self.batch < 2:

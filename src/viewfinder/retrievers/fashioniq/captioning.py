@@ -24,14 +24,24 @@ from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.metrics import bleu, cider_d, rouge_l
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
-from viewfinder.retrievers.fashioniq.predicting import train as train_attributes
-from viewfinder.retrievers.shared.settings import at_least_one
+from viewfinder.retrievers.fashioniq.predicting import train_attributes
+from viewfinder.retrievers.shared.settings import check_at_least_one
 from viewfinder.retrievers.trainers import TrainPlan
-from viewfinder.training import Batches, Card, Fitted, Job, Training, load_preset, read_card, seed_all, shuffled
+from viewfinder.training import (
+    Batches,
+    Card,
+    TrainingJob,
+    TrainingResult,
+    TrainingSettings,
+    load_preset,
+    read_card,
+    seed_all,
+    shuffled,
+)
 from viewfinder.training.attribute_layers import AttributeHead
 from viewfinder.training.weights import check_card
 from viewfinder.users.captioner.captioner import SYSTEM, Captioner
-from viewfinder.users.captioner.decoding import END, PAD, START, greedy, texts_of
+from viewfinder.users.captioner.decoding import END, PAD, START, caption_texts, decode_greedily
 from viewfinder.users.captioner.network import CaptionerNetwork, make_captioner
 from viewfinder.users.captioner.settings import CaptionerModel
 
@@ -53,7 +63,7 @@ class CaptionerPreset:
     """
 
     model: CaptionerModel
-    training: Training
+    training: TrainingSettings
     kinds: tuple[str, ...] = ()
     batch: int = 64
     smoothing: float = 0.0
@@ -61,20 +71,20 @@ class CaptionerPreset:
     selects: Literal["bleu3", "cider", "loss"] = "bleu3"
 
     def __post_init__(self) -> None:
-        at_least_one(self, "batch")
+        check_at_least_one(self, "batch")
         if not 0 <= self.smoothing < 1:
             raise BadInput(f"smoothing is {self.smoothing}; it must be from 0 to below 1")
 
 
-class Stopped(ViewfinderError):
+class TrainingStopped(ViewfinderError):
     """A training that another one needs was asked to stop; `fitted` says how far it came."""
 
-    def __init__(self, fitted: Fitted) -> None:
+    def __init__(self, fitted: TrainingResult) -> None:
         super().__init__("stopped while the simulated user was trained; go on with --resume")
         self.fitted = fitted
 
 
-def simulator_of(plan: TrainPlan, named: str, preset: str, kinds: tuple[str, ...]) -> Captioner:
+def load_simulator(plan: TrainPlan, named: str, preset: str, kinds: tuple[str, ...]) -> Captioner:
     """Who says how a wanted picture differs while a retriever is trained: a captioner of a file, or one trained first.
 
     Args:
@@ -91,16 +101,18 @@ def simulator_of(plan: TrainPlan, named: str, preset: str, kinds: tuple[str, ...
     if not named:
         plan.told("training the simulated user")
         own = (f"kinds={_listed(kinds)}",)
-        fitted = train(replace(plan, system=SYSTEM, preset=preset, out=plan.out / SYSTEM, overrides=own, start=None))
+        fitted = train_captioner(
+            replace(plan, system=SYSTEM, preset=preset, out=plan.out / SYSTEM, overrides=own, start=None)
+        )
         if fitted.ended == "asked":
-            raise Stopped(fitted)
+            raise TrainingStopped(fitted)
         file = fitted.best
     captioner = Captioner.load(file)
     captioner.check(plan.encoder.raw_version)
     return captioner
 
 
-def train(plan: TrainPlan) -> Fitted:
+def train_captioner(plan: TrainPlan) -> TrainingResult:
     """Train as the plan says; what was interrupted goes on with `plan.resume`.
 
     Raises:
@@ -112,8 +124,8 @@ def train(plan: TrainPlan) -> Fitted:
     try:
         predictor = None
         if preset.model.attributes:
-            predictor = predictor_of(plan, preset.attribute_file, preset.kinds, "captioner")
-    except Stopped as stopped:
+            predictor = load_predictor(plan, preset.attribute_file, preset.kinds, "captioner")
+    except TrainingStopped as stopped:
         return replace(stopped.fitted, best=plan.out / "best.safetensors", figures={})  # there is none yet
     garments = {split: read_garments(plan, split, preset.kinds) for split in ("train", "val")}
     for split, found in garments.items():
@@ -122,7 +134,9 @@ def train(plan: TrainPlan) -> Fitted:
     words = vocabulary(caption for several in garments["train"].pairs.captions for caption in several)
     seed_all(plan.seed)
     network = _begun(preset.model, garments["train"], words, predictor)
-    examples = {split: examples_of(found, words, preset.model.most_words) for split, found in garments.items()}
+    examples = {
+        split: make_caption_examples(found, words, preset.model.most_words) for split, found in garments.items()
+    }
     known = {
         "model": asdict(preset.model),
         "vocabulary": list(words.words),
@@ -131,20 +145,20 @@ def train(plan: TrainPlan) -> Fitted:
     }
     card = Card(system=SYSTEM, preset=plan.preset, encoder=garments["train"].raw_version, settings=known)
     return plan.fit(
-        Job(
+        TrainingJob(
             network=network,
             batches=partial(_epoch, examples["train"], preset.batch),
             loss=partial(_lost, smoothing=preset.smoothing),
             settings=replace(preset.training, seed=plan.seed),
             card=card,
-            validate=partial(measured, examples=examples["val"], garments=garments["val"], words=words),
+            validate=partial(measure_captions, examples=examples["val"], garments=garments["val"], words=words),
             selects=preset.selects,
             higher=preset.selects != "loss",
         ),
     )
 
 
-def predictor_of(plan: TrainPlan, named: str, kinds: tuple[str, ...], reader: str) -> AttributePredictor:
+def load_predictor(plan: TrainPlan, named: str, kinds: tuple[str, ...], reader: str) -> AttributePredictor:
     """What tells a picture's attributes: that of a file, or trained first in OUT/attributes, for what `reader` says.
 
     Raises:
@@ -158,7 +172,7 @@ def predictor_of(plan: TrainPlan, named: str, kinds: tuple[str, ...], reader: st
         own = replace(plan, system=ATTRIBUTES, preset="lab", out=plan.out / ATTRIBUTES, overrides=settings, start=None)
         fitted = train_attributes(own)
         if fitted.ended == "asked":
-            raise Stopped(fitted)
+            raise TrainingStopped(fitted)
         file = fitted.best
     check_card(file, read_card(file), system=ATTRIBUTES, encoder=plan.encoder.raw_version)
     return AttributePredictor.read(file)
@@ -212,7 +226,7 @@ class CaptionBatch(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Examples:
+class CaptionExamples:
     """Captions with the rows of their pictures: every caption of a pair is an example of its own.
 
     Attributes:
@@ -235,7 +249,7 @@ class Examples:
         return CaptionBatch(self.raw_ng[shown_b], self.raw_ng[wanted_b], said_bt, words_bl[:, 1:])
 
 
-def examples_of(garments: Garments, words: Vocabulary, most_words: int) -> Examples:
+def make_caption_examples(garments: Garments, words: Vocabulary, most_words: int) -> CaptionExamples:
     """The captions of a split's pairs as examples; `most_words` counts <start> and not <end>.
 
     Of a longer caption the beginning is learnt, not that it ends there.
@@ -248,10 +262,10 @@ def examples_of(garments: Garments, words: Vocabulary, most_words: int) -> Examp
         numbers = (START, *words.encode(caption), END)[: most_words + 1]
         words_el[row, : len(numbers)] = numbers
     raw_ng = torch.from_numpy(np.array(garments.raw_ng, dtype=np.float32))
-    return Examples(raw_ng, pairs.candidate_p[owners], pairs.target_p[owners], words_el)
+    return CaptionExamples(raw_ng, pairs.candidate_p[owners], pairs.target_p[owners], words_el)
 
 
-def _epoch(examples: Examples, batch: int, epoch: int, seed: int) -> Batches[CaptionBatch]:
+def _epoch(examples: CaptionExamples, batch: int, epoch: int, seed: int) -> Batches[CaptionBatch]:
     return shuffled(len(examples.words_el), batch, examples.batch, epoch=epoch, seed=seed)
 
 
@@ -268,7 +282,9 @@ def _lost(network: nn.Module, batch: CaptionBatch, *, smoothing: float) -> tuple
 # -- validation
 
 
-def measured(module: nn.Module, *, examples: Examples, garments: Garments, words: Vocabulary) -> dict[str, float]:
+def measure_captions(
+    module: nn.Module, *, examples: CaptionExamples, garments: Garments, words: Vocabulary
+) -> dict[str, float]:
     """What validation measures of greedy captions: BLEU-3 and BLEU-4, ROUGE-L, CIDEr-D; and the loss of a word."""
     assert isinstance(module, CaptionerNetwork)
     device = next(module.parameters()).device
@@ -279,7 +295,7 @@ def measured(module: nn.Module, *, examples: Examples, garments: Garments, words
         shown_bg, wanted_bg = (
             examples.raw_ng[rows_p[rows]].to(device) for rows_p in (pairs.candidate_p, pairs.target_p)
         )
-        said += texts_of(greedy(module, shown_bg, wanted_bg), words.words)
+        said += caption_texts(decode_greedily(module, shown_bg, wanted_bg), words.words)
     bleu_n = bleu(said, pairs.captions)
     return {
         "bleu3": float(bleu_n[2]),
@@ -290,7 +306,7 @@ def measured(module: nn.Module, *, examples: Examples, garments: Garments, words
     }
 
 
-def _word_loss(network: CaptionerNetwork, examples: Examples, device: torch.device) -> float:
+def _word_loss(network: CaptionerNetwork, examples: CaptionExamples, device: torch.device) -> float:
     """The mean cross-entropy of a word, without smoothing."""
     lost, count = 0.0, 0
     for at in range(0, len(examples.words_el), PAIRS_AT_ONCE):

@@ -15,27 +15,27 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from viewfinder.retrievers.fashioniq.feedback import NOTHING, Feedback, FeedbackNetwork
-from viewfinder.retrievers.fashioniq.look import Look
-from viewfinder.retrievers.fashioniq.network import exactly
-from viewfinder.retrievers.fashioniq.recurrent import mean_of, shown
-from viewfinder.retrievers.fashioniq.settings import Composition, Modality
+from viewfinder.retrievers.fashioniq.feedback import NO_WORD, Feedback, FeedbackNetwork
+from viewfinder.retrievers.fashioniq.look import PictureEncoder
+from viewfinder.retrievers.fashioniq.network import pad_numbers
+from viewfinder.retrievers.fashioniq.recurrent import mean_attributes, shown_pictures
+from viewfinder.retrievers.fashioniq.settings import CompositionModel, Modality
 from viewfinder.retrievers.shared.word_vectors import WordVectors
 
 
 class CompositionRetriever(FeedbackNetwork):
     """The network. `labels` is how many attributes there are; they are read where they are among the modalities."""
 
-    def __init__(self, settings: Composition, raw_width: int, words: WordVectors, labels: int) -> None:
+    def __init__(self, settings: CompositionModel, raw_width: int, words: WordVectors, labels: int) -> None:
         super().__init__()
         width, read = settings.width, settings.modalities
         self.settings = settings
-        self.looks = Look(settings, raw_width)
+        self.looks = PictureEncoder(settings, raw_width)
         if "text" in read:
             self.words = words
-            self.sentence = SentenceReader(words.width, settings.text_width)
+            self.sentence = SentenceGru(words.width, settings.text_width)
         if "attributes" in read:
-            self.attribute = nn.Embedding(labels + 1, width, padding_idx=NOTHING)
+            self.attribute = nn.Embedding(labels + 1, width, padding_idx=NO_WORD)
         joined = sum(settings.text_width if modality == "text" else width for modality in read)
         self.joint = nn.Sequential(nn.Linear(joined, width), nn.ReLU(), nn.Linear(width, width))
         if settings.gate:
@@ -63,15 +63,15 @@ class CompositionRetriever(FeedbackNetwork):
     def _read(self, modality: Modality, feedback: Feedback) -> Float[Tensor, "b w"]:
         """What is read of one modality, in its own width."""
         if modality == "image":
-            return shown(feedback)
+            return shown_pictures(feedback)
         if modality == "attributes":
-            return mean_of(self.attribute, exactly(feedback.attributes_ba, self.settings.attributes))
-        words_bl = exactly(feedback.words_bl, self.settings.most_words)
-        read_bt: Tensor = self.sentence(self.words(words_bl), words_bl != NOTHING)
+            return mean_attributes(self.attribute, pad_numbers(feedback.attributes_ba, self.settings.attributes))
+        words_bl = pad_numbers(feedback.words_bl, self.settings.most_words)
+        read_bt: Tensor = self.sentence(self.words(words_bl), words_bl != NO_WORD)
         return read_bt
 
 
-class SentenceReader(nn.Module):
+class SentenceGru(nn.Module):
     """Word vectors to a vector of the sentence: the output of a GRU at the last word."""
 
     def __init__(self, word_width: int, width: int) -> None:

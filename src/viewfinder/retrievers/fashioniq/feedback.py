@@ -12,11 +12,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from viewfinder.retrievers.fashioniq.look import Look
-from viewfinder.retrievers.shared.words import NOTHING
+from viewfinder.retrievers.fashioniq.look import PictureEncoder
+from viewfinder.retrievers.shared.words import NO_WORD
 from viewfinder.training.attribute_layers import AttributeHead
 
-__all__ = ["NOTHING", "Feedback", "FeedbackNetwork"]
+__all__ = ["NO_WORD", "Feedback", "FeedbackNetwork"]
 
 
 class Feedback(NamedTuple):
@@ -42,7 +42,7 @@ class FeedbackNetwork(nn.Module, ABC):
     `attributes` predicts the attributes of pictures; it is frozen, and put there by training, to be saved along.
     """
 
-    looks: Look
+    looks: PictureEncoder
     attributes: AttributeHead | None
 
     def __init__(self) -> None:

@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.retrievers.fashioniq.settings import Reading, Transformer
-from viewfinder.retrievers.shared.forward import Arrays, linear, unit
+from viewfinder.retrievers.fashioniq.settings import FeedbackReading, TransformerModel
+from viewfinder.retrievers.shared.forward import Arrays, numpy_linear, to_unit
 
 NORM_EPS = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
+class FeedbackVectors:
     """A turn as networks read it.
 
     Attributes:
@@ -36,7 +36,7 @@ class Said:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class NumpyKeysValues:
     """Keys and values of the tokens so far, in one layer."""
 
     keys_nlv: Float32[np.ndarray, "n l v"]
@@ -44,17 +44,19 @@ class Seen:
 
 
 @dataclass(frozen=True, eq=False)
-class History:
+class NumpyHistory:
     """A talk so far: `tokens_lh` of a whole history; `seen`, by layer, and `summed_h` of an incremental one."""
 
     turns: int
     count: int
     tokens_lh: Float32[np.ndarray, "l h"]
-    seen: tuple[Seen, ...]
+    seen: tuple[NumpyKeysValues, ...]
     summed_h: Float32[np.ndarray, " h"]
 
 
-def looked(arrays: Arrays, settings: Reading, raw_ng: Float[np.ndarray, "n g"]) -> Float32[np.ndarray, "n h"]:
+def numpy_pictures(
+    arrays: Arrays, settings: FeedbackReading, raw_ng: Float[np.ndarray, "n g"]
+) -> Float32[np.ndarray, "n h"]:
     """`look.Look`: pictures as vectors."""
     read_nx = np.asarray(raw_ng, np.float32)
     if settings.image != "raw":
@@ -63,39 +65,39 @@ def looked(arrays: Arrays, settings: Reading, raw_ng: Float[np.ndarray, "n g"]) 
     if settings.image == "whitened":
         read_nx = read_nx @ arrays["looks.input.components"]
     projected_nh = read_nx @ arrays["looks.project.weight"].T
-    found_nh = unit(projected_nh) if settings.compare == "cosine" else normed(arrays, "looks.norm", projected_nh)
+    found_nh = to_unit(projected_nh) if settings.compare == "cosine" else numpy_norm(arrays, "looks.norm", projected_nh)
     return np.asarray(found_nh, np.float32)
 
 
-def compared(settings: Reading, query_h: Float[np.ndarray, " h"]) -> Float32[np.ndarray, " h"]:
+def numpy_compared(settings: FeedbackReading, query_h: Float[np.ndarray, " h"]) -> Float32[np.ndarray, " h"]:
     """`look.Look.compared`: a query as it is compared with pictures."""
-    return np.asarray(unit(query_h) if settings.compare == "cosine" else query_h, np.float32)
+    return np.asarray(to_unit(query_h) if settings.compare == "cosine" else query_h, np.float32)
 
 
-def begin(arrays: Arrays, settings: Transformer) -> History:
+def numpy_begin_transformer(arrays: Arrays, settings: TransformerModel) -> NumpyHistory:
     """A talk in which nothing was said."""
     width = settings.width
-    return History(0, 0, np.zeros((0, width), np.float32), (), np.zeros(width, np.float32))
+    return NumpyHistory(0, 0, np.zeros((0, width), np.float32), (), np.zeros(width, np.float32))
 
 
-def step(
-    arrays: Arrays, settings: Transformer, state: History, said: Said
-) -> tuple[History, Float32[np.ndarray, " h"]]:
+def numpy_step_transformer(
+    arrays: Arrays, settings: TransformerModel, state: NumpyHistory, said: FeedbackVectors
+) -> tuple[NumpyHistory, Float32[np.ndarray, " h"]]:
     """The talk after one more turn, and its query; `state` stays as it is."""
     tokens_th = tokens(arrays, settings, state.turns, said)
     count = state.count + len(tokens_th)
     if settings.history == "whole":
         tokens_lh = np.concatenate([state.tokens_lh, tokens_th])
-        summed_h = encoded(arrays, settings, tokens_lh, ())[0].sum(axis=0)
+        summed_h = numpy_encode_tokens(arrays, settings, tokens_lh, ())[0].sum(axis=0)
         after = replace(state, turns=state.turns + 1, count=count, tokens_lh=tokens_lh)
     else:
-        encoded_th, seen = encoded(arrays, settings, tokens_th, state.seen)
+        encoded_th, seen = numpy_encode_tokens(arrays, settings, tokens_th, state.seen)
         summed_h = np.asarray(state.summed_h + encoded_th.sum(axis=0), np.float32)
         after = replace(state, turns=state.turns + 1, count=count, seen=seen, summed_h=summed_h)
-    return after, compared(settings, linear(arrays, "head", np.maximum(summed_h / count, 0)))
+    return after, numpy_compared(settings, numpy_linear(arrays, "head", np.maximum(summed_h / count, 0)))
 
 
-def tokens(arrays: Arrays, settings: Transformer, turn: int, said: Said) -> Float32[np.ndarray, "t h"]:
+def tokens(arrays: Arrays, settings: TransformerModel, turn: int, said: FeedbackVectors) -> Float32[np.ndarray, "t h"]:
     """The tokens of turn 0, 1, ... that are read; with a padding mask, only those of something."""
     parts = _parts(arrays, settings, said)
     place = turn * sum(most for most, _ in parts)
@@ -110,11 +112,13 @@ def tokens(arrays: Arrays, settings: Transformer, turn: int, said: Said) -> Floa
         tokens_th = tokens_th + arrays["turns"][min(turn, settings.rounds - 1)]
     tokens_th = tokens_th * math.sqrt(settings.width)
     if settings.positions != "none":
-        tokens_th = tokens_th + sinusoid(places, settings.width, published=settings.positions == "published")
+        tokens_th = tokens_th + numpy_sinusoid(places, settings.width, published=settings.positions == "published")
     return np.asarray(tokens_th, np.float32)
 
 
-def _parts(arrays: Arrays, settings: Transformer, said: Said) -> list[tuple[int, Float[np.ndarray, "t h"]]]:
+def _parts(
+    arrays: Arrays, settings: TransformerModel, said: FeedbackVectors
+) -> list[tuple[int, Float[np.ndarray, "t h"]]]:
     """Separator, words, attributes and picture, as `network` numbers them: how many places each has, and its tokens."""
     words_ls = said.words_ls[: settings.most_words]
     numbers = list(said.attributes[: settings.attributes])
@@ -125,50 +129,56 @@ def _parts(arrays: Arrays, settings: Transformer, said: Said) -> list[tuple[int,
         pictures_th = np.pad(pictures_th, ((0, 1 - len(pictures_th)), (0, 0)))
     attributes_th = np.zeros((0, settings.width), np.float32)
     if settings.attributes:
-        attributes_th = normed(arrays, "attribute_norm", arrays["attribute.weight"][numbers])
+        attributes_th = numpy_norm(arrays, "attribute_norm", arrays["attribute.weight"][numbers])
     return [
         (int(settings.separator), arrays["word_norm.bias"][None][: int(settings.separator)]),
-        (settings.most_words, normed(arrays, "word_norm", linear(arrays, "word", words_ls))),
+        (settings.most_words, numpy_norm(arrays, "word_norm", numpy_linear(arrays, "word", words_ls))),
         (settings.attributes, attributes_th),
         (1, pictures_th),
     ]
 
 
-def encoded(
-    arrays: Arrays, settings: Transformer, tokens_th: Float[np.ndarray, "t h"], earlier: Sequence[Seen]
-) -> tuple[Float[np.ndarray, "t h"], tuple[Seen, ...]]:
+def numpy_encode_tokens(
+    arrays: Arrays, settings: TransformerModel, tokens_th: Float[np.ndarray, "t h"], earlier: Sequence[NumpyKeysValues]
+) -> tuple[Float[np.ndarray, "t h"], tuple[NumpyKeysValues, ...]]:
     """`networks.transformer.Encoder`: tokens that also look at earlier ones; by layer, what later ones may look at."""
     kept = []
     for at in range(settings.layers):
         name = f"encoder.layers.{at}"
-        normed_th = normed(arrays, f"{name}.before_attention", tokens_th)
+        normed_th = numpy_norm(arrays, f"{name}.before_attention", tokens_th)
         seen = _seen(arrays, f"{name}.attention", normed_th, settings.heads, earlier[at] if earlier else None)
         tokens_th = tokens_th + _attended(arrays, f"{name}.attention", normed_th, seen)
-        inner = linear(arrays, f"{name}.layers.inner", normed(arrays, f"{name}.before_layers", tokens_th))
-        tokens_th = tokens_th + linear(arrays, f"{name}.layers.outer", np.maximum(inner, 0))
+        inner = numpy_linear(arrays, f"{name}.layers.inner", numpy_norm(arrays, f"{name}.before_layers", tokens_th))
+        tokens_th = tokens_th + numpy_linear(arrays, f"{name}.layers.outer", np.maximum(inner, 0))
         kept.append(seen)
-    return normed(arrays, "encoder.last", tokens_th), tuple(kept)
+    return numpy_norm(arrays, "encoder.last", tokens_th), tuple(kept)
 
 
-def _seen(arrays: Arrays, name: str, tokens_th: Float[np.ndarray, "t h"], heads: int, earlier: Seen | None) -> Seen:
+def _seen(
+    arrays: Arrays, name: str, tokens_th: Float[np.ndarray, "t h"], heads: int, earlier: NumpyKeysValues | None
+) -> NumpyKeysValues:
     """Keys and values of these tokens, after earlier ones."""
-    keys_nlv, values_nlv = (by_head(linear(arrays, f"{name}.{part}", tokens_th), heads) for part in ("key", "value"))
+    keys_nlv, values_nlv = (
+        by_head(numpy_linear(arrays, f"{name}.{part}", tokens_th), heads) for part in ("key", "value")
+    )
     if earlier is None:
-        return Seen(keys_nlv, values_nlv)
-    return Seen(
+        return NumpyKeysValues(keys_nlv, values_nlv)
+    return NumpyKeysValues(
         np.concatenate([earlier.keys_nlv, keys_nlv], axis=1), np.concatenate([earlier.values_nlv, values_nlv], axis=1)
     )
 
 
-def _attended(arrays: Arrays, name: str, tokens_th: Float[np.ndarray, "t h"], seen: Seen) -> Float[np.ndarray, "t h"]:
+def _attended(
+    arrays: Arrays, name: str, tokens_th: Float[np.ndarray, "t h"], seen: NumpyKeysValues
+) -> Float[np.ndarray, "t h"]:
     """What each token gathers from all that is seen."""
     heads, _, width = seen.keys_nlv.shape
-    query_ntv = by_head(linear(arrays, f"{name}.query", tokens_th), heads)
+    query_ntv = by_head(numpy_linear(arrays, f"{name}.query", tokens_th), heads)
     logits_ntl = query_ntv @ seen.keys_nlv.transpose(0, 2, 1) / math.sqrt(width)
     shares_ntl = np.exp(logits_ntl - logits_ntl.max(axis=-1, keepdims=True))
     shares_ntl /= shares_ntl.sum(axis=-1, keepdims=True)
     gathered_tnv = (shares_ntl @ seen.values_nlv).transpose(1, 0, 2)
-    return linear(arrays, f"{name}.out", gathered_tnv.reshape(len(tokens_th), -1))
+    return numpy_linear(arrays, f"{name}.out", gathered_tnv.reshape(len(tokens_th), -1))
 
 
 def by_head(rows_lh: Float[np.ndarray, "l h"], heads: int) -> Float32[np.ndarray, "n l v"]:
@@ -176,14 +186,14 @@ def by_head(rows_lh: Float[np.ndarray, "l h"], heads: int) -> Float32[np.ndarray
     return np.asarray(rows_lh.reshape(len(rows_lh), heads, -1).transpose(1, 0, 2), np.float32)
 
 
-def normed(arrays: Arrays, name: str, rows: Float[np.ndarray, "*n h"]) -> Float[np.ndarray, "*n h"]:
+def numpy_norm(arrays: Arrays, name: str, rows: Float[np.ndarray, "*n h"]) -> Float[np.ndarray, "*n h"]:
     """`networks.transformer.Norm`."""
     centred = rows - rows.mean(axis=-1, keepdims=True)
     deviation = np.sqrt(np.square(centred).sum(axis=-1, keepdims=True) / (rows.shape[-1] - 1))
     return np.asarray(arrays[f"{name}.alpha"] * centred / (deviation + NORM_EPS) + arrays[f"{name}.bias"])
 
 
-def sinusoid(places: Sequence[int], width: int, *, published: bool) -> Float32[np.ndarray, "t h"]:
+def numpy_sinusoid(places: Sequence[int], width: int, *, published: bool) -> Float32[np.ndarray, "t h"]:
     """`networks.transformer.sinusoid` at some places."""
     number_h = np.arange(width)
     exponent_h = 2 * number_h if published else number_h - number_h % 2

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from viewfinder.data.catalogue import Catalogue, read_catalogue
 from viewfinder.data.matching import match_keys
 from viewfinder.encoders.features import Features
-from viewfinder.retrievers.shared.words import words_in
+from viewfinder.retrievers.shared.words import split_words
 
-Words = Mapping[int, tuple[str, ...]]
+PictureLabels = Mapping[int, tuple[str, ...]]
 """What is said of each picture, by its row."""
 
 TABLES = ("products.csv", "catalogue.csv")
@@ -32,7 +32,7 @@ _SMALL = frozenset(("a", "an", "and", "at", "by", "for", "from", "in", "of", "on
 _TITLE = re.compile(r"name|title", re.IGNORECASE)
 
 
-def labels_in(vectors: Features) -> Words:
+def read_labels(vectors: Features) -> PictureLabels:
     """The labels of every picture of a data set by its row; none where the folder has no table.
 
     Raises:
@@ -43,7 +43,7 @@ def labels_in(vectors: Features) -> Words:
         return {}
     catalogue = read_catalogue(file)
     paths = {vectors.dataset / key: row for row, key in enumerate(vectors.keys)}
-    labels = labels_of_columns(catalogue)
+    labels = column_labels(catalogue)
     about = match_keys([row.key for row in catalogue.rows], paths).files
     return {
         paths[path]: tuple(dict.fromkeys(word for place in places for word in labels[place]))
@@ -51,7 +51,7 @@ def labels_in(vectors: Features) -> Words:
     }
 
 
-def labels_of_columns(catalogue: Catalogue) -> list[tuple[str, ...]]:
+def column_labels(catalogue: Catalogue) -> list[tuple[str, ...]]:
     """The labels of every row, lower-case: values of the columns that tell kinds apart, then words of titles."""
     titles = [name for name in catalogue.attributes if _TITLE.search(name)]
     columns = [name for name in catalogue.attributes if name not in titles and _tells(catalogue, name)]
@@ -75,5 +75,5 @@ def _tells(catalogue: Catalogue, column: str) -> bool:
 
 def _telling_words(titles: Iterable[str]) -> tuple[str, ...]:
     """Each word once, without small words, numbers and single letters."""
-    words = dict.fromkeys(word for title in titles for word in words_in(title))
+    words = dict.fromkeys(word for title in titles for word in split_words(title))
     return tuple(word for word in words if word not in _SMALL and len(word) > 1 and not word.isdigit())

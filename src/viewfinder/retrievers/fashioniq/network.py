@@ -14,11 +14,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad, relu
 
-from viewfinder.retrievers.fashioniq.feedback import NOTHING, Feedback, FeedbackNetwork
-from viewfinder.retrievers.fashioniq.look import Look
-from viewfinder.retrievers.fashioniq.settings import Transformer
+from viewfinder.retrievers.fashioniq.feedback import NO_WORD, Feedback, FeedbackNetwork
+from viewfinder.retrievers.fashioniq.look import PictureEncoder
+from viewfinder.retrievers.fashioniq.settings import TransformerModel
 from viewfinder.retrievers.shared.word_vectors import WordVectors
-from viewfinder.training.transformer_layers import Encoder, Norm, Seen, placed, sinusoid
+from viewfinder.training.transformer_layers import Encoder, KeysValues, Norm, add_positions, sinusoid_positions
 
 SEPARATOR, WORD, ATTRIBUTE, IMAGE = range(4)
 """The kinds of tokens, as `modalities` numbers them."""
@@ -27,7 +27,7 @@ EMBEDDED = 0.02
 """The deviation of embeddings of turns and modalities at first."""
 
 
-class History(NamedTuple):
+class TokenHistory(NamedTuple):
     """Talks so far.
 
     Attributes:
@@ -41,11 +41,11 @@ class History(NamedTuple):
     turns: int
     there_bl: Bool[Tensor, "b l"]
     tokens_blh: Float[Tensor, "b whole h"]
-    seen: tuple[Seen, ...]
+    seen: tuple[KeysValues, ...]
     summed_bh: Float[Tensor, "b h"]
 
 
-class Part(NamedTuple):
+class TokenGroup(NamedTuple):
     """Tokens of one kind in a turn, and where there is something to be read."""
 
     kind: int
@@ -56,16 +56,16 @@ class Part(NamedTuple):
 class TransformerRetriever(FeedbackNetwork):
     """The network; `labels` is how many attributes there are."""
 
-    def __init__(self, settings: Transformer, raw_width: int, words: WordVectors, labels: int) -> None:
+    def __init__(self, settings: TransformerModel, raw_width: int, words: WordVectors, labels: int) -> None:
         super().__init__()
         width = settings.width
         self.settings = settings
-        self.looks = Look(settings, raw_width)
+        self.looks = PictureEncoder(settings, raw_width)
         self.words = words
         self.word = nn.Linear(words.width, width)
         self.word_norm = Norm(width)
         if settings.attributes:
-            self.attribute = nn.Embedding(labels + 1, width, padding_idx=NOTHING, scale_grad_by_freq=True)
+            self.attribute = nn.Embedding(labels + 1, width, padding_idx=NO_WORD, scale_grad_by_freq=True)
             self.attribute_norm = Norm(width)
         if settings.turn_embeddings:
             self.turns = nn.Parameter(EMBEDDED * torch.randn(settings.rounds, width))
@@ -79,10 +79,10 @@ class TransformerRetriever(FeedbackNetwork):
         vectors_bh: Tensor = self.looks(raw_bg)
         return vectors_bh
 
-    def begin(self, talks: int) -> History:
+    def begin(self, talks: int) -> TokenHistory:
         """Talks in which nothing was said."""
         width, weight = self.settings.width, self.head.weight
-        return History(
+        return TokenHistory(
             turns=0,
             there_bl=torch.ones(talks, 0, dtype=torch.bool, device=weight.device),
             tokens_blh=weight.new_zeros(talks, 0, width),
@@ -90,7 +90,7 @@ class TransformerRetriever(FeedbackNetwork):
             summed_bh=weight.new_zeros(talks, width),
         )
 
-    def step(self, state: History, feedback: Feedback) -> tuple[History, Float[Tensor, "b h"]]:
+    def step(self, state: TokenHistory, feedback: Feedback) -> tuple[TokenHistory, Float[Tensor, "b h"]]:
         """The talks after one more turn, and their queries."""
         tokens_bth, own_bt = self.tokens(state.turns, feedback)
         there_bl = torch.cat([state.there_bl, own_bt], dim=1)
@@ -102,7 +102,7 @@ class TransformerRetriever(FeedbackNetwork):
             encoded_bth, seen = self.encoder.step(tokens_bth, state.seen or None, mask)
             summed_bh = state.summed_bh + _summed(encoded_bth, own_bt)
         query_bh = self.looks.compared(self.head(relu(summed_bh / there_bl.sum(dim=1, keepdim=True))))
-        return History(state.turns + 1, there_bl, tokens_blh, seen, summed_bh), query_bh
+        return TokenHistory(state.turns + 1, there_bl, tokens_blh, seen, summed_bh), query_bh
 
     def tokens(self, turn: int, feedback: Feedback) -> tuple[Float[Tensor, "b t h"], Bool[Tensor, "b t"]]:
         """The tokens of turn 0, 1, ..., and which of them are read: without a padding mask, all."""
@@ -116,30 +116,30 @@ class TransformerRetriever(FeedbackNetwork):
             tokens_bth = tokens_bth + self.turns[min(turn, settings.rounds - 1)]
         if not settings.padding_mask:
             there_bt = torch.ones_like(there_bt)
-        return placed(tokens_bth, self._places(turn, tokens_bth.shape[1])), there_bt
+        return add_positions(tokens_bth, self._places(turn, tokens_bth.shape[1])), there_bt
 
-    def _parts(self, feedback: Feedback) -> list[Part]:
+    def _parts(self, feedback: Feedback) -> list[TokenGroup]:
         """The tokens of a turn as they are made of what is heard and seen."""
         settings, shown_b1 = self.settings, feedback.shown_b[:, None]
         parts = []
         if settings.separator:  # a vector of zeros comes out of the norm as its bias
             separator_bth = self.word_norm.bias.expand(len(shown_b1), 1, -1)
-            parts.append(Part(SEPARATOR, separator_bth, torch.ones_like(shown_b1)))
-        words_bl = exactly(feedback.words_bl, settings.most_words)
-        parts.append(Part(WORD, self.word_norm(self.word(self.words(words_bl))), words_bl != NOTHING))
+            parts.append(TokenGroup(SEPARATOR, separator_bth, torch.ones_like(shown_b1)))
+        words_bl = pad_numbers(feedback.words_bl, settings.most_words)
+        parts.append(TokenGroup(WORD, self.word_norm(self.word(self.words(words_bl))), words_bl != NO_WORD))
         if settings.attributes:
-            attributes_ba = exactly(feedback.attributes_ba, settings.attributes)
+            attributes_ba = pad_numbers(feedback.attributes_ba, settings.attributes)
             read_bah = self.attribute_norm(self.attribute(attributes_ba))
-            parts.append(Part(ATTRIBUTE, read_bah, attributes_ba != NOTHING))
+            parts.append(TokenGroup(ATTRIBUTE, read_bah, attributes_ba != NO_WORD))
         pictures_bh = torch.where(shown_b1, feedback.picture_bh, 0.0)
-        return [*parts, Part(IMAGE, pictures_bh[:, None], shown_b1)]
+        return [*parts, TokenGroup(IMAGE, pictures_bh[:, None], shown_b1)]
 
     def _places(self, turn: int, count: int) -> Float[Tensor, "t h"] | None:
         """The vectors of the places of a turn of `count` tokens."""
         positions = self.settings.positions
         if positions == "none":
             return None
-        all_lh = sinusoid((turn + 1) * count, self.settings.width, published=positions == "published")
+        all_lh = sinusoid_positions((turn + 1) * count, self.settings.width, published=positions == "published")
         return all_lh[turn * count :].to(self.head.weight.device)
 
     def _mask(self, there_bl: Bool[Tensor, "b l"], asking: int) -> Bool[Tensor, "b t l"] | None:
@@ -147,9 +147,9 @@ class TransformerRetriever(FeedbackNetwork):
         return there_bl[:, None].expand(-1, asking, -1) if self.settings.padding_mask else None
 
 
-def exactly(numbers_bl: Int[Tensor, "b _"], count: int) -> Int[Tensor, "b {count}"]:
+def pad_numbers(numbers_bl: Int[Tensor, "b _"], count: int) -> Int[Tensor, "b {count}"]:
     """The first `count` numbers of each row, with `NOTHING` after them where there are fewer."""
-    return pad(numbers_bl[:, :count], (0, max(0, count - numbers_bl.shape[1])), value=NOTHING)
+    return pad(numbers_bl[:, :count], (0, max(0, count - numbers_bl.shape[1])), value=NO_WORD)
 
 
 def _summed(tokens_blh: Float[Tensor, "b l h"], there_bl: Bool[Tensor, "b l"]) -> Float[Tensor, "b h"]:

@@ -22,34 +22,34 @@ from torch.nn.functional import cross_entropy
 
 from viewfinder.retrievers.fashioniq.loss import likeness
 from viewfinder.retrievers.fashioniq.recurrent import RecurrentRetriever
-from viewfinder.retrievers.fashioniq.rollouts import converse, heard, percentile, ranks
+from viewfinder.retrievers.fashioniq.rollouts import make_feedback, rank_percentile, roll_out, target_ranks
 from viewfinder.retrievers.fashioniq.settings import PolicySettings, Preset
-from viewfinder.retrievers.fashioniq.shelves import Shelf, Talks, epochs, moved
-from viewfinder.retrievers.fashioniq.train import Material, job
+from viewfinder.retrievers.fashioniq.shelves import FeedbackDialogues, GarmentKind, dialogue_batches, move_kind
+from viewfinder.retrievers.fashioniq.train import FashionIqTrainingData, make_job
 from viewfinder.retrievers.trainers import TrainPlan
-from viewfinder.training import Constant, Fitted
+from viewfinder.training import Constant, TrainingResult
 
 
-def improve(plan: TrainPlan, preset: Preset, material: Material) -> Fitted:
+def improve_policy(plan: TrainPlan, preset: Preset, material: FashionIqTrainingData) -> TrainingResult:
     """The second stage, in OUT/policy, from the network as it is; validated as the first."""
-    first, policy = job(plan, preset, material), preset.policy
+    first, policy = make_job(plan, preset, material), preset.policy
     frozen = copy.deepcopy(material.network).requires_grad_(False).eval()
 
     @cache
-    def on(device: torch.device) -> tuple[Shelf, ...]:
+    def on(device: torch.device) -> tuple[GarmentKind, ...]:
         frozen.to(device)
-        return tuple(moved(shelf, device) for shelf in material.train)
+        return tuple(move_kind(shelf, device) for shelf in material.train)
 
-    def lost(module: nn.Module, talks: Talks) -> tuple[Tensor, dict[str, Tensor]]:
+    def lost(module: nn.Module, talks: FeedbackDialogues) -> tuple[Tensor, dict[str, Tensor]]:
         assert isinstance(module, RecurrentRetriever) and isinstance(frozen, RecurrentRetriever)
-        return imitate(module, frozen, on(module.log_scale.device)[talks.shelf], talks, policy)
+        return policy_loss(module, frozen, on(module.log_scale.device)[talks.shelf], talks, policy)
 
     settings = replace(
         first.settings, learning_rate=policy.learning_rate, epochs=policy.epochs, steps=None, schedule=Constant()
     )
     second = replace(
         first,
-        batches=epochs(material.train, replace(preset, batch=policy.batch)),
+        batches=dialogue_batches(material.train, replace(preset, batch=policy.batch)),
         loss=lost,
         settings=settings,
         trainable=_trains,
@@ -62,8 +62,12 @@ def _trains(name: str) -> bool:
     return not name.startswith("looks.") and name != "log_scale"
 
 
-def imitate(
-    network: RecurrentRetriever, frozen: RecurrentRetriever, shelf: Shelf, talks: Talks, policy: PolicySettings
+def policy_loss(
+    network: RecurrentRetriever,
+    frozen: RecurrentRetriever,
+    shelf: GarmentKind,
+    talks: FeedbackDialogues,
+    policy: PolicySettings,
 ) -> tuple[Float[Tensor, ""], dict[str, Tensor]]:
     """The loss of talks, summed over turns; and "percentile", the mean of P over turns, as they find their targets.
 
@@ -77,26 +81,26 @@ def imitate(
         gallery_nh = frozen.looks.projected(shelf.read_nx)
     for turn in range(turns):
         with torch.no_grad():
-            feedback = heard(frozen, shelf, talks, turn, shown_b, seen_b)
+            feedback = make_feedback(frozen, shelf, talks, turn, shown_b, seen_b)
             frozen_state, frozen_bh = frozen.step(frozen_state, feedback)
             nearness_bn = likeness(frozen_bh, gallery_nh, frozen.looks.compare)
             candidates_bk = nearness_bn.topk(min(policy.candidates, len(shelf)), dim=1).indices
-            ranks_bk = tried(frozen, shelf, talks, turn, frozen_state, candidates_bk)
+            ranks_bk = try_candidates(frozen, shelf, talks, turn, frozen_state, candidates_bk)
             best_b = candidates_bk.gather(1, ranks_bk.argmin(dim=1, keepdim=True))[:, 0]
         state, queries_bh = network.step(state, feedback)
         others_bo = torch.randint(len(shelf), (size, policy.negatives), device=best_b.device)
         choices_bch = gallery_nh[torch.cat([best_b[:, None], others_bo], dim=1)]
-        lost.append(choosing(queries_bh, choices_bch, gallery_nh[talks.targets_b], policy.temperature))
+        lost.append(choice_loss(queries_bh, choices_bch, gallery_nh[talks.targets_b], policy.temperature))
         scores_bn = likeness(queries_bh.detach(), gallery_nh, network.looks.compare)
-        percentiles.append(percentile(ranks(scores_bn, talks.targets_b), len(shelf)).mean())
+        percentiles.append(rank_percentile(target_ranks(scores_bn, talks.targets_b), len(shelf)).mean())
         shown_b, seen_b = best_b, torch.ones_like(seen_b)
     return torch.stack(lost).sum(), {"percentile": torch.stack(percentiles).mean()}
 
 
-def tried(
+def try_candidates(
     frozen: RecurrentRetriever,
-    shelf: Shelf,
-    talks: Talks,
+    shelf: GarmentKind,
+    talks: FeedbackDialogues,
     turn: int,
     state_bh: Float[Tensor, "b h"],
     candidates_bk: Int[Tensor, "b k"],
@@ -109,13 +113,13 @@ def tried(
     rest = [min(later, turns - 1) for later in range(turn + 1, turns + 1)]
     shown = talks._replace(seen_b=torch.ones_like(talks.seen_b), words_btl=talks.words_btl[:, rest])
     shown = shown._replace(given_bt=talks.given_bt[:, rest], wanted_bt=talks.wanted_bt[:, rest])
-    each = Talks(talks.shelf, *(part.repeat_interleave(count, dim=0) for part in shown[1:]))
+    each = FeedbackDialogues(talks.shelf, *(part.repeat_interleave(count, dim=0) for part in shown[1:]))
     each = each._replace(shown_b=candidates_bk.flatten())
-    held = converse(frozen, shelf, each, exclude_shown=False, state=state_bh.repeat_interleave(count, dim=0))
-    return torch.stack([ranks(found.scores_bn, each.targets_b) for found in held]).sum(dim=0).view(-1, count)
+    held = roll_out(frozen, shelf, each, exclude_shown=False, state=state_bh.repeat_interleave(count, dim=0))
+    return torch.stack([target_ranks(found.scores_bn, each.targets_b) for found in held]).sum(dim=0).view(-1, count)
 
 
-def choosing(
+def choice_loss(
     queries_bh: Float[Tensor, "b h"],
     choices_bch: Float[Tensor, "b c h"],
     targets_bh: Float[Tensor, "b h"],

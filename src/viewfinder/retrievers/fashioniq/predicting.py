@@ -20,10 +20,19 @@ from torch.nn.functional import binary_cross_entropy_with_logits, linear
 from viewfinder.encoders.attributes import SYSTEM
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
-from viewfinder.retrievers.shared.settings import at_least_one
+from viewfinder.retrievers.shared.settings import check_at_least_one
 from viewfinder.retrievers.trainers import TrainPlan
-from viewfinder.training import Card, Fitted, Job, Training, load_network, load_preset, read_card, shuffled
-from viewfinder.training.picture_layers import scale_of, standardised
+from viewfinder.training import (
+    Card,
+    TrainingJob,
+    TrainingResult,
+    TrainingSettings,
+    load_network,
+    load_preset,
+    read_card,
+    shuffled,
+)
+from viewfinder.training.picture_layers import measure_scale, standardise
 from viewfinder.training.weights import check_card
 
 PRESETS = Path(__file__).with_name("attributes.toml")
@@ -36,7 +45,7 @@ AT_ONCE = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset:
+class AttributePreset:
     """A table of attributes.toml.
 
     Attributes:
@@ -48,7 +57,7 @@ class Preset:
             inputs; 0: it begins with zeros.
     """
 
-    training: Training
+    training: TrainingSettings
     kinds: tuple[str, ...] = ()
     batch: int = 64
     fewest: int = 8
@@ -56,7 +65,7 @@ class Preset:
     ridge: float = 0.0
 
     def __post_init__(self) -> None:
-        at_least_one(self, "batch", "fewest", "told")
+        check_at_least_one(self, "batch", "fewest", "told")
         if self.ridge < 0:
             raise BadInput(f"ridge is {self.ridge}; it must be at least 0")
 
@@ -73,12 +82,12 @@ class LearnedHead(nn.Module):
 
     def forward(self, raw_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b k"]:
         """Logits of every label."""
-        standard_bg = standardised(raw_bg, self.get_buffer("mean"), self.get_buffer("deviation"))
+        standard_bg = standardise(raw_bg, self.get_buffer("mean"), self.get_buffer("deviation"))
         return linear(standard_bg, self.weight, self.bias)
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
+class LabelledPictures:
     """Raw vectors of pictures, and which labels each has."""
 
     raw_ng: Float32[np.ndarray, "n g"]
@@ -92,16 +101,16 @@ class Labelled:
         return torch.from_numpy(self.raw_ng[rows_b]), torch.from_numpy(self.has_nk[rows_b].astype(np.float32))
 
 
-def train(plan: TrainPlan) -> Fitted:
+def train_attributes(plan: TrainPlan) -> TrainingResult:
     """Train a predictor as planned; what was interrupted goes on with `plan.resume`.
 
     Raises:
         BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
     """
-    preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
+    preset = load_preset(PRESETS, plan.preset, AttributePreset, plan.overrides)
     garments, seen = (read_garments(plan, split, preset.kinds) for split in ("train", "val"))
     labels = _labels(plan, garments, preset.fewest)
-    training, validation = (labelled(found, labels) for found in (garments, seen))
+    training, validation = (label_pictures(found, labels) for found in (garments, seen))
     for purpose, found in (("training", training), ("validation", validation)):
         if not len(found):
             raise BadInput(f"no picture for {purpose} has any of the {len(labels)} attributes; choose other data")
@@ -113,13 +122,13 @@ def train(plan: TrainPlan) -> Fitted:
         settings={"labels": list(labels), "kinds": list(garments.kinds)},
     )
     size = min(preset.batch, len(training))
-    job = Job(
+    job = TrainingJob(
         network=_begun(plan, training, preset.ridge),
         batches=lambda epoch, seed: shuffled(len(training), size, training.batch, epoch=epoch, seed=seed),
         loss=_lost,
         settings=replace(preset.training, seed=plan.seed),
         card=card,
-        validate=partial(measured, labelled=validation, told=preset.told),
+        validate=partial(measure_attributes, labelled=validation, told=preset.told),
         selects="f1",
         higher=True,
     )
@@ -142,23 +151,23 @@ def _labels(plan: TrainPlan, garments: Garments, fewest: int) -> tuple[str, ...]
     return labels
 
 
-def labelled(garments: Garments, labels: Sequence[str]) -> Labelled:
+def label_pictures(garments: Garments, labels: Sequence[str]) -> LabelledPictures:
     """The pictures that have any of the labels."""
     column = {label: place for place, label in enumerate(labels)}
     has_nk = np.zeros((len(garments), len(labels)), bool)
     for row, words in enumerate(garments.labels):
         has_nk[row, [column[word] for word in words if word in column]] = True
     some_n = has_nk.any(axis=1)
-    return Labelled(garments.raw_ng[some_n], has_nk[some_n])
+    return LabelledPictures(garments.raw_ng[some_n], has_nk[some_n])
 
 
-def _begun(plan: TrainPlan, training: Labelled, ridge: float) -> LearnedHead:
+def _begun(plan: TrainPlan, training: LabelledPictures, ridge: float) -> LearnedHead:
     """A head on the scale of the training set, with zeros or by ridge regression; or as `plan.start` has it."""
     head = LearnedHead(training.has_nk.shape[1], training.raw_ng.shape[1])
     if plan.start is not None:
         load_network(plan.start, head, system=SYSTEM, encoder=read_card(plan.start).encoder)
         return head
-    mean_g, deviation_g = scale_of(training.raw_ng)
+    mean_g, deviation_g = measure_scale(training.raw_ng)
     parts = {"mean": mean_g, "deviation": deviation_g}
     if ridge:
         weight_kg, bias_k = ridge_regression((training.raw_ng - mean_g) / deviation_g, training.has_nk, ridge)
@@ -192,15 +201,17 @@ def _lost(module: nn.Module, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, Mapp
     return binary_cross_entropy_with_logits(module(raw_bg), has_bk), {}
 
 
-def measured(module: nn.Module, *, labelled: Labelled, told: int) -> dict[str, float]:
+def measure_attributes(module: nn.Module, *, labelled: LabelledPictures, told: int) -> dict[str, float]:
     """What validation measures of the `told` likeliest labels of each picture: see `figures_of`."""
     device = next(module.parameters()).device
     blocks = torch.split(torch.from_numpy(labelled.raw_ng), AT_ONCE)
     logits = [module(raw_bg.to(device)).cpu() for raw_bg in blocks]
-    return figures_of(torch.cat(logits).numpy(), labelled.has_nk, told)
+    return attribute_figures(torch.cat(logits).numpy(), labelled.has_nk, told)
 
 
-def figures_of(scores_nk: Float[np.ndarray, "n k"], has_nk: Bool[np.ndarray, "n k"], told: int) -> dict[str, float]:
+def attribute_figures(
+    scores_nk: Float[np.ndarray, "n k"], has_nk: Bool[np.ndarray, "n k"], told: int
+) -> dict[str, float]:
     """Which share of what is told is right, which share of what is right is told, and F1 = 2pr/(p + r) of the two.
 
     Told are the `told` likeliest labels of every picture; counted is over all pictures together.

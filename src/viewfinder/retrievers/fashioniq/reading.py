@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 from viewfinder.conversation import Like, PictureId, Show
 from viewfinder.retrievers.base import Picture, ResolvedTurn
-from viewfinder.retrievers.shared.spoken import Spoken, spoken
-from viewfinder.retrievers.shared.word_lookup import told_of
+from viewfinder.retrievers.shared.spoken import VerbalizedTurn, verbalize_turn
+from viewfinder.retrievers.shared.word_lookup import note_words
 
 
 @dataclass(frozen=True, eq=False)
-class Heard:
+class FeedbackTurn:
     """What a turn says.
 
     Attributes:
@@ -34,10 +34,10 @@ class Heard:
     picture: Picture | None = None
     attributes: tuple[str, ...] | None = None
     adapters: tuple[str, ...] = ()
-    ruled: Spoken = field(default_factory=Spoken)
+    ruled: VerbalizedTurn = field(default_factory=VerbalizedTurn)
 
 
-def heard_of(turn: ResolvedTurn, *, reads_alone: bool, exclude_shown: bool) -> Heard:
+def parse_feedback(turn: ResolvedTurn, *, reads_alone: bool, exclude_shown: bool) -> FeedbackTurn:
     """A turn as feedback on a picture.
 
     Args:
@@ -47,18 +47,18 @@ def heard_of(turn: ResolvedTurn, *, reads_alone: bool, exclude_shown: bool) -> H
     """
     if isinstance(turn.turn, Like | Show):
         return _picked(turn, turn.turn, exclude_shown)
-    said = spoken(turn)
+    said = verbalize_turn(turn)
     text = ". ".join(said.sentences)
     if not text or reads_alone:
-        return Heard(bool(text), text, None, None, said.adapters, said)
+        return FeedbackTurn(bool(text), text, None, None, said.adapters, said)
     if not len(turn.shown):
         line = f'picture: "{text}" is taken as said of a picture that shows nothing, as none was picked or shown'
-        return Heard(True, text, None, None, (*said.adapters, line), said)
+        return FeedbackTurn(True, text, None, None, (*said.adapters, line), said)
     line = f'picture: "{text}" is taken as said of result 1, as no picture was picked'
-    return Heard(True, text, turn.shown[0], None, (*said.adapters, line), said)
+    return FeedbackTurn(True, text, turn.shown[0], None, (*said.adapters, line), said)
 
 
-def _picked(turn: ResolvedTurn, picked: Like | Show, exclude_shown: bool) -> Heard:
+def _picked(turn: ResolvedTurn, picked: Like | Show, exclude_shown: bool) -> FeedbackTurn:
     """Words said of a picture; without any it may be the one, whatever ruled it out before."""
     picture, text = turn.pictures[0], " ".join(picked.text.split())
     named: frozenset[PictureId] = frozenset() if picture.id is None else frozenset({picture.id})
@@ -66,10 +66,14 @@ def _picked(turn: ResolvedTurn, picked: Like | Show, exclude_shown: bool) -> Hea
     adapters: tuple[str, ...] = ()
     if isinstance(picked, Like) and picked.turn is not None:
         adapters = (f"drop: what was said after turn {picked.turn} stays, feedback cannot be taken back",)
-    return Heard(True, text, picture, picked.attributes, adapters, Spoken(excluded=excluded, readmitted=readmitted))
+    return FeedbackTurn(
+        True, text, picture, picked.attributes, adapters, VerbalizedTurn(excluded=excluded, readmitted=readmitted)
+    )
 
 
-def numbers_of(given: Sequence[str], number: Mapping[str, int], most: int) -> tuple[tuple[int, ...], tuple[str, ...]]:
+def attribute_numbers(
+    given: Sequence[str], number: Mapping[str, int], most: int
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """The numbers of attributes that a user names, capitals aside, and what to tell of those that are not read.
 
     >>> numbers_of(("Cotton", "tartan"), {"cotton": 1}, 8)
@@ -77,6 +81,6 @@ def numbers_of(given: Sequence[str], number: Mapping[str, int], most: int) -> tu
     """
     names = list(dict.fromkeys(" ".join(name.lower().split()) for name in given))
     known = [name for name in names if name in number]
-    told = told_of("drop: no attribute is called {}", [name for name in names if name not in number])
-    told += told_of(f"drop: the first {most} attributes are read, not {{}}", known[most:])
+    told = note_words("drop: no attribute is called {}", [name for name in names if name not in number])
+    told += note_words(f"drop: the first {most} attributes are read, not {{}}", known[most:])
     return tuple(number[name] for name in known[:most]), told

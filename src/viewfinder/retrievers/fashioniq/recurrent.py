@@ -12,10 +12,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from viewfinder.retrievers.fashioniq.feedback import NOTHING, Feedback, FeedbackNetwork
-from viewfinder.retrievers.fashioniq.look import Look
-from viewfinder.retrievers.fashioniq.network import exactly
-from viewfinder.retrievers.fashioniq.settings import Recurrent
+from viewfinder.retrievers.fashioniq.feedback import NO_WORD, Feedback, FeedbackNetwork
+from viewfinder.retrievers.fashioniq.look import PictureEncoder
+from viewfinder.retrievers.fashioniq.network import pad_numbers
+from viewfinder.retrievers.fashioniq.settings import RecurrentModel
 from viewfinder.retrievers.shared.word_vectors import WordVectors
 
 PAIR = 2
@@ -25,15 +25,15 @@ PAIR = 2
 class RecurrentRetriever(FeedbackNetwork):
     """The network. `labels` is how many attributes there are; they are read where the settings ask for some."""
 
-    def __init__(self, settings: Recurrent, raw_width: int, words: WordVectors, labels: int) -> None:
+    def __init__(self, settings: RecurrentModel, raw_width: int, words: WordVectors, labels: int) -> None:
         super().__init__()
         width = settings.width
         self.settings = settings
-        self.looks = Look(settings, raw_width)
+        self.looks = PictureEncoder(settings, raw_width)
         self.words = words
-        self.sentence = SentenceFilters(settings, words.width)
+        self.sentence = SentenceConvolution(settings, words.width)
         if settings.attributes:
-            self.attribute = nn.Embedding(labels + 1, width, padding_idx=NOTHING)
+            self.attribute = nn.Embedding(labels + 1, width, padding_idx=NO_WORD)
         self.joint = nn.Linear(width, width, bias=False)
         self.cell = nn.GRUCell(width, width, bias=False)
         self.head = nn.Linear(width, width, bias=False)
@@ -51,21 +51,23 @@ class RecurrentRetriever(FeedbackNetwork):
         self, state: Float[Tensor, "b h"], feedback: Feedback
     ) -> tuple[Float[Tensor, "b h"], Float[Tensor, "b h"]]:
         """The state after one more turn, and the query in it."""
-        words_bl = exactly(feedback.words_bl, self.settings.most_words)
-        said_bh = self.sentence(self.words(words_bl)) + shown(feedback)
+        words_bl = pad_numbers(feedback.words_bl, self.settings.most_words)
+        said_bh = self.sentence(self.words(words_bl)) + shown_pictures(feedback)
         if self.settings.attributes:
-            said_bh = said_bh + mean_of(self.attribute, exactly(feedback.attributes_ba, self.settings.attributes))
+            said_bh = said_bh + mean_attributes(
+                self.attribute, pad_numbers(feedback.attributes_ba, self.settings.attributes)
+            )
         state_bh = self.cell(self.joint(said_bh), state)
         return state_bh, self.looks.compared(self.head(state_bh))
 
 
-class SentenceFilters(nn.Module):
+class SentenceConvolution(nn.Module):
     """Word vectors to a vector of the sentence: filters, the strongest answer of each, a norm over the batch, a map.
 
     As published there is no ReLU, and places without a word are read as words of zeros.
     """
 
-    def __init__(self, settings: Recurrent, word_width: int) -> None:
+    def __init__(self, settings: RecurrentModel, word_width: int) -> None:
         super().__init__()
         self.over_words = settings.slides_over == "words"
         self.filters = nn.Conv1d(word_width if self.over_words else settings.most_words, settings.filters, PAIR)
@@ -79,13 +81,13 @@ class SentenceFilters(nn.Module):
         return mapped_bh
 
 
-def shown(feedback: Feedback) -> Float[Tensor, "b h"]:
+def shown_pictures(feedback: Feedback) -> Float[Tensor, "b h"]:
     """The pictures that were shown, zeros where none was."""
     return torch.where(feedback.shown_b[:, None], feedback.picture_bh, 0.0)
 
 
-def mean_of(attribute: nn.Embedding, attributes_ba: Int[Tensor, "b a"]) -> Float[Tensor, "b h"]:
+def mean_attributes(attribute: nn.Embedding, attributes_ba: Int[Tensor, "b a"]) -> Float[Tensor, "b h"]:
     """The mean vector of the attributes that are there, zeros where there are none."""
-    count_b = (attributes_ba != NOTHING).sum(dim=-1).clamp_min(1)
+    count_b = (attributes_ba != NO_WORD).sum(dim=-1).clamp_min(1)
     mean_bh: Tensor = attribute(attributes_ba).sum(dim=1) / count_b[:, None]
     return mean_bh

@@ -6,10 +6,10 @@ Numpy only; the networks are what was trained. A turn that is no feedback on a p
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,25 +19,34 @@ from viewfinder.conversation import PictureId
 from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.retrievers.base import Part, Picture, Query, RawPictures, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.fashioniq import composition_forward, forward, recurrent_forward
-from viewfinder.retrievers.fashioniq.distance import MORE, Lifting, longest_normed
-from viewfinder.retrievers.fashioniq.forward import Said, looked
-from viewfinder.retrievers.fashioniq.reading import Heard, heard_of, numbers_of
-from viewfinder.retrievers.fashioniq.settings import Composition, Reading, Recurrent, Transformer
-from viewfinder.retrievers.shared.boxed import weights_of
+from viewfinder.retrievers.fashioniq.distance import EXTRA_WIDTH, DistanceEmbedding, longest_normed_vector
+from viewfinder.retrievers.fashioniq.forward import FeedbackVectors, numpy_pictures
+from viewfinder.retrievers.fashioniq.reading import FeedbackTurn, attribute_numbers, parse_feedback
+from viewfinder.retrievers.fashioniq.settings import (
+    CompositionModel,
+    FeedbackReading,
+    RecurrentModel,
+    TransformerModel,
+)
+from viewfinder.retrievers.shared.boxed import load_system_weights
 from viewfinder.retrievers.shared.forward import Arrays
 from viewfinder.retrievers.shared.word_lookup import WordLookup
-from viewfinder.training.presets import build
+from viewfinder.training.presets import build_settings
 from viewfinder.training.weights import Weights
 
 SYSTEM = "fashioniq"
 SHIPPED = Path(__file__).with_name("modern.safetensors")
 
-FORWARD: dict[str, tuple[type[Reading], ModuleType]] = {
-    "transformer": (Transformer, forward),
-    "recurrent": (Recurrent, recurrent_forward),
-    "composition": (Composition, composition_forward),
+NETWORKS: dict[str, tuple[type[FeedbackReading], Callable[..., Any], Callable[..., Any]]] = {
+    "transformer": (TransformerModel, forward.numpy_begin_transformer, forward.numpy_step_transformer),
+    "recurrent": (RecurrentModel, recurrent_forward.numpy_begin_recurrent, recurrent_forward.numpy_step_recurrent),
+    "composition": (
+        CompositionModel,
+        composition_forward.numpy_begin_composition,
+        composition_forward.numpy_step_composition,
+    ),
 }
-"""By kind of network: its settings, and the module that has it in numpy."""
+"""By kind of network: its settings, the state in which nothing was said, and what a turn makes of a state."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,14 +79,14 @@ class FashionIq:
 
     def __init__(self, weights: Weights) -> None:
         card = weights.card
-        kind, self._forward = FORWARD[card.settings["model"]["kind"]]
-        self.settings = build(kind, card.settings["model"])
+        kind, self._begin, self._step = NETWORKS[card.settings["model"]["kind"]]
+        self.settings = build_settings(kind, card.settings["model"])
         self.fingerprint = weights.fingerprint
         self._arrays = weights.arrays
         self._words = WordLookup(weights.arrays, self.settings, card)
         self._exclude_shown = bool(card.settings["exclude_shown"])
-        self._lifting = lifting_of(weights.arrays, self.settings)
-        self._sharpness = sharpness_of(weights, self._lifting)
+        self._lifting = make_distance_embedding(weights.arrays, self.settings)
+        self._sharpness = score_sharpness(weights, self._lifting)
         self.attributes = AttributePredictor.of(weights) if self.settings.attributes else None
         self._number = {label: at for at, label in enumerate(card.settings["labels"], start=1)}
         self.space = RegionSpace(
@@ -85,7 +94,7 @@ class FashionIq:
             raw_version=card.encoder,
             project=partial(_projected, weights.arrays, self.settings, self._lifting),
             regions=1,
-            width=self.settings.width + (MORE if self._lifting else 0),
+            width=self.settings.width + (EXTRA_WIDTH if self._lifting else 0),
             temperature=1.0,
             reads_regions=False,
             has_whole=True,
@@ -103,7 +112,7 @@ class FashionIq:
 
     def begin(self) -> FashionIqState:
         """Nothing said."""
-        return FashionIqState(self._forward.begin(self._arrays, self.settings))
+        return FashionIqState(self._begin(self._arrays, self.settings))
 
     def step(self, state: FashionIqState, turn: ResolvedTurn) -> FashionIqState:
         """The state after one more turn.
@@ -111,14 +120,14 @@ class FashionIq:
         Raises:
             EncoderMismatch: the session's vectors are not those that the weights were trained on.
         """
-        heard = heard_of(turn, reads_alone=reads_alone(self.settings), exclude_shown=self._exclude_shown)
+        heard = parse_feedback(turn, reads_alone=reads_words_alone(self.settings), exclude_shown=self._exclude_shown)
         told, network, turns = heard.adapters, state.network, state.turns
         if heard.feedback:
             words_ls, of_words = self._words.read(heard.text, turn.sentences)
             numbers, of_attributes = self._attributes_of(heard)
             told = (*told, *of_words, *of_attributes)
-            said = Said(words_ls, numbers, self._seen(heard.picture))
-            network, query_h = self._forward.step(self._arrays, self.settings, network, said)
+            said = FeedbackVectors(words_ls, numbers, self._seen(heard.picture))
+            network, query_h = self._step(self._arrays, self.settings, network, said)
             vector_d = query_h if self._lifting is None else self._lifting.query(query_h)
             turns = (*turns, Turned(turn.number, heard.text or "this picture", vector_d))
         return FashionIqState(network, turns, heard.ruled.after(state.excluded), (*state.adapters, *told))
@@ -149,34 +158,34 @@ class FashionIq:
         own_d = np.asarray(picture.vectors["own"][0], np.float32)
         return own_d if self._lifting is None else self._lifting.lowered(own_d)
 
-    def _attributes_of(self, heard: Heard) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    def _attributes_of(self, heard: FeedbackTurn) -> tuple[tuple[int, ...], tuple[str, ...]]:
         """The numbers of the attributes that are read of the turn's picture, and what to tell of others."""
         most = self.settings.attributes
         if not most or heard.picture is None:  # what a user named then, the session tells
             return (), ()
         predicted = heard.picture.predicted[:most]
-        return numbers_of(predicted if heard.attributes is None else heard.attributes, self._number, most)
+        return attribute_numbers(predicted if heard.attributes is None else heard.attributes, self._number, most)
 
 
-def reads_alone(settings: Reading) -> bool:
+def reads_words_alone(settings: FeedbackReading) -> bool:
     """Whether words that are said of no picture can be read as such."""
     match settings:
-        case Transformer(padding_mask=masked):
+        case TransformerModel(padding_mask=masked):
             return masked
-        case Composition(modalities=read):
+        case CompositionModel(modalities=read):
             return "image" not in read and "attributes" not in read
         case _:
             return True
 
 
-def lifting_of(arrays: Arrays, settings: Reading) -> Lifting | None:
+def make_distance_embedding(arrays: Arrays, settings: FeedbackReading) -> DistanceEmbedding | None:
     """How vectors are lifted for distances; None where dot products are compared."""
     if settings.compare == "cosine":
         return None
-    return Lifting(longest_normed(arrays["looks.norm.alpha"], arrays["looks.norm.bias"]))
+    return DistanceEmbedding(longest_normed_vector(arrays["looks.norm.alpha"], arrays["looks.norm.bias"]))
 
 
-def sharpness_of(weights: Weights, lifting: Lifting | None) -> float:
+def score_sharpness(weights: Weights, lifting: DistanceEmbedding | None) -> float:
     """What the loss multiplied scores by: of squared distances 1 where it is no contrastive one, else what is usual."""
     loss = weights.card.settings["loss"]
     scale = 1.0 if lifting is not None else Query(()).sharpness
@@ -186,9 +195,9 @@ def sharpness_of(weights: Weights, lifting: Lifting | None) -> float:
 
 
 def _projected(
-    arrays: Arrays, settings: Reading, lifting: Lifting | None, raw: RawPictures
+    arrays: Arrays, settings: FeedbackReading, lifting: DistanceEmbedding | None, raw: RawPictures
 ) -> Float32[np.ndarray, "n 1 d"]:
-    vectors_nh = looked(arrays, settings, raw.whole_ng)
+    vectors_nh = numpy_pictures(arrays, settings, raw.whole_ng)
     return (vectors_nh if lifting is None else lifting.pictures(vectors_nh))[:, None]
 
 
@@ -198,4 +207,4 @@ def load(checkpoint: Path | None = None) -> FashionIq:
     Raises:
         BadInput: as `weights_of`.
     """
-    return FashionIq(weights_of(SYSTEM, checkpoint, SHIPPED))
+    return FashionIq(load_system_weights(SYSTEM, checkpoint, SHIPPED))

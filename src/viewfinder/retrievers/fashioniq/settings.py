@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.shared.settings import at_least_one
-from viewfinder.training.settings import Training
+from viewfinder.retrievers.shared.settings import check_at_least_one
+from viewfinder.training.settings import TrainingSettings
 
 Modality = Literal["image", "text", "attributes"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class FeedbackReading:
     """What all networks read and aim at.
 
     Attributes:
@@ -42,7 +42,7 @@ class Reading:
     compare: Literal["l2", "cosine"] = "l2"
 
     def __post_init__(self) -> None:
-        at_least_one(self, "width", "components", "word_width", "most_words")
+        check_at_least_one(self, "width", "components", "word_width", "most_words")
         if self.attributes < 0:
             raise BadInput(f"attributes is {self.attributes}; it must be at least 0")
         if not 0 <= self.whitening <= 1:
@@ -52,7 +52,7 @@ class Reading:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Transformer(Reading):
+class TransformerModel(FeedbackReading):
     """The dialogue retriever over the whole history (Sec. 4.2); every default is the published code's.
 
     Attributes:
@@ -81,7 +81,7 @@ class Transformer(Reading):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "layers", "heads", "hidden", "rounds")
+        check_at_least_one(self, "layers", "heads", "hidden", "rounds")
         if self.width % self.heads or self.width % 2:
             raise BadInput(f"a width of {self.width} must be even and a multiple of {self.heads} heads")
         if self.padding_mask and not self.separator:
@@ -89,7 +89,7 @@ class Transformer(Reading):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recurrent(Reading):
+class RecurrentModel(FeedbackReading):
     """The RNN baseline of Guo et al. (NeurIPS 2018): a convolution over words, and a GRU over turns.
 
     Attributes:
@@ -104,11 +104,11 @@ class Recurrent(Reading):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "filters")
+        check_at_least_one(self, "filters")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Composition(Reading):
+class CompositionModel(FeedbackReading):
     """One turn composed of one picture and one sentence (appendix B, table 5).
 
     Attributes:
@@ -124,7 +124,7 @@ class Composition(Reading):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "text_width")
+        check_at_least_one(self, "text_width")
         if not self.modalities or len(set(self.modalities)) < len(self.modalities):
             raise BadInput("modalities must name each of image, text, attributes once at most, and one at least")
         if self.gate and "text" not in self.modalities:
@@ -135,7 +135,7 @@ class Composition(Reading):
             raise BadInput("attributes are among the modalities, and attributes is 0; read some, or leave them out")
 
 
-Model = Transformer | Recurrent | Composition
+Model = TransformerModel | RecurrentModel | CompositionModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +184,7 @@ class PolicySettings:
     temperature: float = 0.2
 
     def __post_init__(self) -> None:
-        at_least_one(self, "batch", "candidates", "negatives")
+        check_at_least_one(self, "batch", "candidates", "negatives")
         if self.epochs < 0 or not min(self.learning_rate, self.temperature) > 0:
             raise BadInput("epochs are at least 0, learning_rate and temperature are above 0")
 
@@ -212,7 +212,7 @@ class Preset:
     """
 
     model: Model
-    training: Training
+    training: TrainingSettings
     loss: LossSettings = field(default_factory=LossSettings)
     policy: PolicySettings = field(default_factory=PolicySettings)
     kinds: tuple[str, ...] = ()
@@ -230,7 +230,7 @@ class Preset:
     selects: Literal["percentile", "recall"] = "percentile"
 
     def __post_init__(self) -> None:
-        at_least_one(self, "turns", "batch")
+        check_at_least_one(self, "turns", "batch")
         for name in ("recorded", "described", "changes", "attribute_dropout"):
             if not 0 <= getattr(self, name) <= 1:
                 raise BadInput(f"{name} is {getattr(self, name)}; it must be from 0 to 1")

@@ -20,14 +20,14 @@ from viewfinder.data.fashion_iq import joined_captions, shuffled
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.garments import Garments
 from viewfinder.retrievers.fashioniq.settings import Preset
-from viewfinder.retrievers.shared.word_vectors import Words
+from viewfinder.retrievers.shared.word_vectors import WordNumbers
 from viewfinder.training import Batches
-from viewfinder.training.gather import processes
+from viewfinder.training.gather import count_processes
 
 Places = Int[Tensor, " b"]
 """A garment of each talk, by its number within the kind."""
 
-Says = Callable[[Int[Tensor, " b"], Int[Tensor, " b"]], Int[Tensor, "b l"]]
+SimulateFeedback = Callable[[Int[Tensor, " b"], Int[Tensor, " b"]], Int[Tensor, "b l"]]
 """A simulated user, who is shown the first garments and wants the second (rows of `Garments`): numbers of words."""
 
 FIRST_PICTURES = 0
@@ -35,7 +35,7 @@ FIRST_PICTURES = 0
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
+class SentenceTable:
     """Sentences about each of several things (garments, or pairs): those about thing i from `first_n[i]` on."""
 
     words_cl: Int[Tensor, "c l"]
@@ -43,7 +43,7 @@ class Said:
     count_n: Int[Tensor, " n"]
 
     @classmethod
-    def of(cls, texts: Sequence[Sequence[str]], words: Words) -> Said:
+    def of(cls, texts: Sequence[Sequence[str]], words: WordNumbers) -> SentenceTable:
         """What `texts` say of each thing; there may be nothing."""
         count_n = torch.tensor([len(some) for some in texts], dtype=torch.long)
         words_cl = words([text for some in texts for text in some])
@@ -58,7 +58,7 @@ class Said:
 
 
 @dataclass(frozen=True, eq=False)
-class Shelf:
+class GarmentKind:
     """The garments of one kind.
 
     Attributes:
@@ -78,21 +78,21 @@ class Shelf:
     attributes_na: Int[Tensor, "n a"]
     target_p: Int[Tensor, " p"]
     candidate_p: Int[Tensor, " p"]
-    recorded: Said
-    described: Said
-    says: Says | None
+    recorded: SentenceTable
+    described: SentenceTable
+    says: SimulateFeedback | None
 
     def __len__(self) -> int:
         return len(self.row_n)
 
 
-def shelves_of(
+def garment_kinds(
     garments: Garments,
     read_nx: Float[Tensor, "n x"],
     attributes_na: Int[Tensor, "n a"],
-    words: Words,
-    says: Says | None,
-) -> tuple[Shelf, ...]:
+    words: WordNumbers,
+    says: SimulateFeedback | None,
+) -> tuple[GarmentKind, ...]:
     """The garments of a split by kind; who simulates users does so for kinds with recorded pairs only."""
     place_n = np.zeros(len(garments), np.intp)
     for number in range(len(garments.kinds)):
@@ -103,27 +103,27 @@ def shelves_of(
     for number, kind in enumerate(garments.kinds):
         rows, pairs = garments.gallery_of(number), np.flatnonzero(pair_kind_p == number)
         shelves.append(
-            Shelf(
+            GarmentKind(
                 kind=kind,
                 row_n=torch.from_numpy(rows),
                 read_nx=read_nx[rows],
                 attributes_na=attributes_na[rows],
                 target_p=torch.from_numpy(place_n[garments.pairs.target_p[pairs]]),
                 candidate_p=torch.from_numpy(place_n[garments.pairs.candidate_p[pairs]]),
-                recorded=Said.of([wordings(garments.pairs.captions[pair]) for pair in pairs], words),
-                described=Said.of([garments.descriptions[row] for row in rows], words),
+                recorded=SentenceTable.of([pair_wordings(garments.pairs.captions[pair]) for pair in pairs], words),
+                described=SentenceTable.of([garments.descriptions[row] for row in rows], words),
                 says=says if len(pairs) else None,
             )
         )
     return tuple(shelves)
 
 
-def wordings(captions: Sequence[str]) -> tuple[str, ...]:
+def pair_wordings(captions: Sequence[str]) -> tuple[str, ...]:
     """What may be said of a pair: "1 and 2", "2 and 1", "1", "2" (as CLIP4Cir learns, Baldrati et al. 2022)."""
     return tuple(joined_captions(order) for order in (captions, captions[::-1], captions[:1], captions[-1:]))
 
 
-class Talks(NamedTuple):
+class FeedbackDialogues(NamedTuple):
     """Talks about one kind, before the first turn.
 
     Attributes:
@@ -150,7 +150,9 @@ class Talks(NamedTuple):
         return self.wanted_bt[:, -1]
 
 
-def epochs(shelves: Sequence[Shelf], preset: Preset) -> Callable[[int, int], Batches[Talks]]:
+def dialogue_batches(
+    shelves: Sequence[GarmentKind], preset: Preset
+) -> Callable[[int, int], Batches[FeedbackDialogues]]:
     """What a `training.Job` calls batches: (epoch, seed) -> the batches, always the same ones.
 
     An epoch has as many talks as there are garments, as far as they fill batches; targets are drawn with replacement.
@@ -159,21 +161,25 @@ def epochs(shelves: Sequence[Shelf], preset: Preset) -> Callable[[int, int], Bat
         BadInput: there are fewer garments than a batch has talks, or the processes cannot share a batch.
     """
     count, size = sum(map(len, shelves)), preset.batch
-    if count < size or size % processes():
+    if count < size or size % count_processes():
         raise BadInput(
-            f"a batch of {size} does not go with {count} garments and {processes()} process(es); change batch"
+            f"a batch of {size} does not go with {count} garments and {count_processes()} process(es); change batch"
         )
 
-    def batches(epoch: int, seed: int) -> Batches[Talks]:
-        def make(numbers_b: Int[np.ndarray, " b"]) -> Talks:
-            return draw(shelves, preset, len(numbers_b), np.random.default_rng([seed, epoch, int(numbers_b[0])]))
+    def batches(epoch: int, seed: int) -> Batches[FeedbackDialogues]:
+        def make(numbers_b: Int[np.ndarray, " b"]) -> FeedbackDialogues:
+            return draw_dialogues(
+                shelves, preset, len(numbers_b), np.random.default_rng([seed, epoch, int(numbers_b[0])])
+            )
 
-        return Batches(np.arange(count - count % size), size // processes(), make)
+        return Batches(np.arange(count - count % size), size // count_processes(), make)
 
     return batches
 
 
-def draw(shelves: Sequence[Shelf], preset: Preset, size: int, rng: np.random.Generator) -> Talks:
+def draw_dialogues(
+    shelves: Sequence[GarmentKind], preset: Preset, size: int, rng: np.random.Generator
+) -> FeedbackDialogues:
     """Talks about a kind that is drawn, the likelier the more garments it has."""
     sizes = np.array([len(shelf) for shelf in shelves])
     number = int(rng.choice(len(shelves), p=sizes / sizes.sum()))
@@ -197,7 +203,7 @@ def draw(shelves: Sequence[Shelf], preset: Preset, size: int, rng: np.random.Gen
         words_btl[:, 0] = torch.where(recorded_b[:, None], shelf.recorded.sentences(pairs_b, which_b), words_btl[:, 0])
     given_bt = torch.full((size, turns), shelf.says is None)
     given_bt[:, 0] |= recorded_b | described_b
-    return Talks(
+    return FeedbackDialogues(
         number,
         wanted_bt,
         shown_b,
@@ -209,7 +215,7 @@ def draw(shelves: Sequence[Shelf], preset: Preset, size: int, rng: np.random.Gen
     )
 
 
-def _wanted(shelf: Shelf, preset: Preset, first_b: Places, rng: np.random.Generator) -> Int[Tensor, "b t"]:
+def _wanted(shelf: GarmentKind, preset: Preset, first_b: Places, rng: np.random.Generator) -> Int[Tensor, "b t"]:
     """What is wanted in each turn: the first ones, and from some turn on others where minds change."""
     wanted_bt = first_b[:, None].repeat(1, preset.turns)
     if not preset.changes or preset.turns == 1:
@@ -220,7 +226,9 @@ def _wanted(shelf: Shelf, preset: Preset, first_b: Places, rng: np.random.Genera
     return torch.where(later_bt, _any(rng, len(shelf), len(first_b))[:, None], wanted_bt)
 
 
-def strangers(shelves: Sequence[Shelf], talks: Talks, count: int) -> Float[Tensor, "m x"] | None:
+def other_kinds_pictures(
+    shelves: Sequence[GarmentKind], talks: FeedbackDialogues, count: int
+) -> Float[Tensor, "m x"] | None:
     """What a network reads of about `count` pictures of other kinds than the talks', some of each; None: of none.
 
     They follow from what was drawn for the talks, so nothing more is.
@@ -232,7 +240,7 @@ def strangers(shelves: Sequence[Shelf], talks: Talks, count: int) -> Float[Tenso
     return torch.cat([shelf.read_nx[drawn_m % len(shelf)] for shelf in others])
 
 
-def fixed(shelves: Sequence[Shelf], preset: Preset) -> Iterator[Talks]:
+def validation_dialogues(shelves: Sequence[GarmentKind], preset: Preset) -> Iterator[FeedbackDialogues]:
     """The talks of validation, those about one kind together: nothing is drawn.
 
     Every garment is wanted once, and a fixed other one shown first. Where training has recorded pairs alone, these are
@@ -251,7 +259,7 @@ def fixed(shelves: Sequence[Shelf], preset: Preset) -> Iterator[Talks]:
                 [shelf.described.sentences(targets_b, torch.full_like(targets_b, turn)) for turn in turns], dim=1
             )
         given_b = torch.full_like(targets_b, shelf.says is None or preset.simulator == "recorded").bool()
-        yield Talks(
+        yield FeedbackDialogues(
             shelf=number,
             wanted_bt=targets_b[:, None].expand(-1, preset.turns),
             shown_b=shown_b,
@@ -263,22 +271,22 @@ def fixed(shelves: Sequence[Shelf], preset: Preset) -> Iterator[Talks]:
         )
 
 
-def split(talks: Talks, size: int) -> Iterator[Talks]:
+def split_dialogues(talks: FeedbackDialogues, size: int) -> Iterator[FeedbackDialogues]:
     """The same talks, at most `size` at a time."""
     for at in range(0, len(talks.targets_b), size):
-        yield Talks(talks.shelf, *(part[at : at + size] for part in talks[1:]))
+        yield FeedbackDialogues(talks.shelf, *(part[at : at + size] for part in talks[1:]))
 
 
-def moved(shelf: Shelf, device: torch.device) -> Shelf:
+def move_kind(shelf: GarmentKind, device: torch.device) -> GarmentKind:
     """The same on another device."""
 
     def there(value: Any) -> Any:
-        if isinstance(value, Said):
-            return Said(*(there(getattr(value, item.name)) for item in fields(Said)))
+        if isinstance(value, SentenceTable):
+            return SentenceTable(*(there(getattr(value, item.name)) for item in fields(SentenceTable)))
         return value.to(device) if isinstance(value, Tensor) else value
 
-    parts: dict[str, Any] = {item.name: there(getattr(shelf, item.name)) for item in fields(Shelf)}
-    return Shelf(**parts)
+    parts: dict[str, Any] = {item.name: there(getattr(shelf, item.name)) for item in fields(GarmentKind)}
+    return GarmentKind(**parts)
 
 
 def _any(rng: np.random.Generator, count: int, *shape: int) -> Int[Tensor, ...]:

@@ -21,29 +21,37 @@ from torch import Tensor, nn
 
 from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.errors import EncoderMismatch
-from viewfinder.retrievers.fashioniq.captioning import Stopped, predictor_of, simulator_of
-from viewfinder.retrievers.fashioniq.feedback import NOTHING, FeedbackNetwork
+from viewfinder.retrievers.fashioniq.captioning import TrainingStopped, load_predictor, load_simulator
+from viewfinder.retrievers.fashioniq.feedback import NO_WORD, FeedbackNetwork
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
-from viewfinder.retrievers.fashioniq.rollouts import measured, roll
+from viewfinder.retrievers.fashioniq.rollouts import measure_rollouts, rollout_loss
 from viewfinder.retrievers.fashioniq.settings import Model, Preset
 from viewfinder.retrievers.fashioniq.shelves import (
+    FeedbackDialogues,
+    GarmentKind,
     Places,
-    Says,
-    Shelf,
-    Talks,
-    epochs,
-    moved,
-    shelves_of,
-    strangers,
+    SimulateFeedback,
+    dialogue_batches,
+    garment_kinds,
+    move_kind,
+    other_kinds_pictures,
 )
-from viewfinder.retrievers.shared.stages import read_start
-from viewfinder.retrievers.shared.word_vectors import Words, WordVectors, word_table
-from viewfinder.retrievers.shared.words import words_in
+from viewfinder.retrievers.shared.stages import read_start_card
+from viewfinder.retrievers.shared.word_vectors import WordNumbers, WordVectors, read_word_table
+from viewfinder.retrievers.shared.words import split_words
 from viewfinder.retrievers.trainers import TrainPlan
-from viewfinder.training import Card, Fitted, Job, build, load_network, load_preset, seed_all
+from viewfinder.training import (
+    Card,
+    TrainingJob,
+    TrainingResult,
+    build_settings,
+    load_network,
+    load_preset,
+    seed_all,
+)
 from viewfinder.training.attribute_layers import AttributeHead
 from viewfinder.users.captioner.captioner import Captioner
-from viewfinder.users.captioner.decoding import greedy, texts_of
+from viewfinder.users.captioner.decoding import caption_texts, decode_greedily
 
 SYSTEM = "fashioniq"
 SUPERVISED = "supervised"
@@ -53,55 +61,55 @@ AT_ONCE = 1024
 """Pictures that are read together."""
 
 
-def train(plan: TrainPlan) -> Fitted:
+def train(plan: TrainPlan) -> TrainingResult:
     """Train as the plan says; what was interrupted goes on with `plan.resume`.
 
     Raises:
         BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
     """
     preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
-    start = read_start(plan)
+    start = read_start_card(plan)
     if start is not None:
-        preset = replace(preset, model=build(type(preset.model), start.settings["model"]))
+        preset = replace(preset, model=build_settings(type(preset.model), start.settings["model"]))
     try:
-        material = read_material(plan, preset, start)
-    except Stopped as stopped:
+        material = read_training_data(plan, preset, start)
+    except TrainingStopped as stopped:
         return stopped.fitted
-    first = plan.fit(job(plan, preset, material), plan.out / SUPERVISED if preset.policy.epochs else plan.out)
+    first = plan.fit(make_job(plan, preset, material), plan.out / SUPERVISED if preset.policy.epochs else plan.out)
     if not preset.policy.epochs or first.ended == "asked":
         return first
-    from viewfinder.retrievers.fashioniq.policy import improve
+    from viewfinder.retrievers.fashioniq.policy import improve_policy
 
     load_network(first.best, material.network, system=SYSTEM, encoder=material.card.encoder)
-    second = improve(plan, preset, material)
+    second = improve_policy(plan, preset, material)
     if second.ended == "asked":
         return second
     shutil.copyfile(second.best, plan.out / "best.safetensors")
     return replace(second, best=plan.out / "best.safetensors")
 
 
-def job(plan: TrainPlan, preset: Preset, material: Material) -> Job:
+def make_job(plan: TrainPlan, preset: Preset, material: FashionIqTrainingData) -> TrainingJob:
     """The training of talks with a simulated user, or of recorded pairs."""
 
     @cache
-    def on(device: torch.device, shelves: tuple[Shelf, ...]) -> tuple[Shelf, ...]:
-        return shelves if device.type == "cpu" else tuple(moved(shelf, device) for shelf in shelves)
+    def on(device: torch.device, shelves: tuple[GarmentKind, ...]) -> tuple[GarmentKind, ...]:
+        return shelves if device.type == "cpu" else tuple(move_kind(shelf, device) for shelf in shelves)
 
-    def lost(module: nn.Module, talks: Talks) -> tuple[Tensor, dict[str, Tensor]]:
+    def lost(module: nn.Module, talks: FeedbackDialogues) -> tuple[Tensor, dict[str, Tensor]]:
         assert isinstance(module, FeedbackNetwork)
         shelves = on(module.log_scale.device, material.train)
-        others_mx = strangers(shelves, talks, preset.strangers)
-        loss, figures = roll(module, shelves[talks.shelf], talks, preset, others_mx)
+        others_mx = other_kinds_pictures(shelves, talks, preset.strangers)
+        loss, figures = rollout_loss(module, shelves[talks.shelf], talks, preset, others_mx)
         scale = {"scale": module.log_scale.detach().exp()} if preset.loss.kind == "contrastive" else {}
         return loss, {**figures, **scale}
 
     def validate(module: nn.Module) -> dict[str, float]:
         assert isinstance(module, FeedbackNetwork)
-        return measured(module, on(module.log_scale.device, material.val), preset)
+        return measure_rollouts(module, on(module.log_scale.device, material.val), preset)
 
-    return Job(
+    return TrainingJob(
         network=material.network,
-        batches=epochs(material.train, preset),
+        batches=dialogue_batches(material.train, preset),
         loss=lost,
         settings=replace(preset.training, seed=plan.seed),
         card=material.card,
@@ -122,16 +130,16 @@ def _trains(preset: Preset, name: str) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class FashionIqTrainingData:
     """A network as it begins, its card, and the garments of both splits by kind."""
 
     network: FeedbackNetwork
     card: Card
-    train: tuple[Shelf, ...]
-    val: tuple[Shelf, ...]
+    train: tuple[GarmentKind, ...]
+    val: tuple[GarmentKind, ...]
 
 
-def read_material(plan: TrainPlan, preset: Preset, start: Card | None) -> Material:
+def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> FashionIqTrainingData:
     """The data of a plan, and the network over it: drawn, or as the plan's start has it.
 
     Raises:
@@ -144,7 +152,7 @@ def read_material(plan: TrainPlan, preset: Preset, start: Card | None) -> Materi
     predictor = _predictor(plan, preset, captioner) if start is None else None
     labels = _labels(predictor) if start is None else start.settings["labels"]
     vocabulary = _vocabulary(seen, captioner) if start is None else tuple(start.settings["vocabulary"])
-    table_vs, version = word_table(preset.model, vocabulary, plan.sentences)
+    table_vs, version = read_word_table(preset.model, vocabulary, plan.sentences)
     seed_all(plan.seed)
     words = WordVectors(preset.model, table_vs, len(vocabulary))
     network = make_network(preset.model, seen.raw_ng.shape[1], words, len(labels))
@@ -164,11 +172,11 @@ def read_material(plan: TrainPlan, preset: Preset, start: Card | None) -> Materi
         "exclude_shown": preset.exclude_shown,
     }
     card = Card(system=SYSTEM, preset=plan.preset, encoder=raw_version, settings=known)
-    reads = Words(vocabulary, preset.model.most_words)
+    reads = WordNumbers(vocabulary, preset.model.most_words)
     train, val = (
         _shelves(garments[split], network, preset.model.attributes, reads, captioner) for split in ("train", "val")
     )
-    return Material(network, card, train, val)
+    return FashionIqTrainingData(network, card, train, val)
 
 
 def make_network(model: Model, raw_width: int, words: WordVectors, labels: int) -> FeedbackNetwork:
@@ -205,7 +213,7 @@ def _captioner(plan: TrainPlan, preset: Preset, garments: Garments) -> Captioner
     if preset.simulator == "recorded" or not len(garments.pairs):
         return None
     kinds = tuple(garments.kinds[kind] for kind in np.unique(garments.kind_n[garments.pairs.target_p]))
-    return simulator_of(plan, preset.simulator, preset.captioner, kinds)
+    return load_simulator(plan, preset.simulator, preset.captioner, kinds)
 
 
 def _predictor(plan: TrainPlan, preset: Preset, captioner: Captioner | None) -> AttributePredictor | None:
@@ -218,7 +226,7 @@ def _predictor(plan: TrainPlan, preset: Preset, captioner: Captioner | None) -> 
         return None
     if not preset.attribute_file and captioner is not None and captioner.predictor is not None:
         return captioner.predictor
-    return predictor_of(plan, preset.attribute_file, preset.kinds, "retriever")
+    return load_predictor(plan, preset.attribute_file, preset.kinds, "retriever")
 
 
 def _labels(predictor: AttributePredictor | None) -> tuple[str, ...]:
@@ -229,31 +237,31 @@ def _vocabulary(garments: Garments, captioner: Captioner | None) -> tuple[str, .
     """All words that are said in training: recorded, in descriptions, by the simulated user."""
     spoken = () if captioner is None else captioner.vocabulary.words
     texts = chain(chain.from_iterable(garments.pairs.captions), chain.from_iterable(garments.descriptions), spoken)
-    return tuple(sorted({word for text in texts for word in words_in(text)}))
+    return tuple(sorted({word for text in texts for word in split_words(text)}))
 
 
 def _shelves(
-    garments: Garments, network: FeedbackNetwork, attributes: int, words: Words, captioner: Captioner | None
-) -> tuple[Shelf, ...]:
+    garments: Garments, network: FeedbackNetwork, attributes: int, words: WordNumbers, captioner: Captioner | None
+) -> tuple[GarmentKind, ...]:
     """The garments of a split by kind, with what never changes in a training computed once."""
     raw_ng = torch.from_numpy(np.asarray(garments.raw_ng))
     parts, head = [raw_ng[at : at + AT_ONCE] for at in range(0, len(raw_ng), AT_ONCE)], network.attributes
     with torch.no_grad():
         read_nx = torch.cat([network.looks.input(part) for part in parts])
-        attributes_na = torch.full((len(raw_ng), attributes), NOTHING)
+        attributes_na = torch.full((len(raw_ng), attributes), NO_WORD)
         if head is not None:
             attributes_na = torch.cat([head.top(part, attributes) for part in parts])
-    says = None if captioner is None else simulated(captioner, raw_ng, words)
-    return shelves_of(garments, read_nx, attributes_na, words, says)
+    says = None if captioner is None else simulate_with(captioner, raw_ng, words)
+    return garment_kinds(garments, read_nx, attributes_na, words, says)
 
 
-def simulated(captioner: Captioner, raw_ng: Float[Tensor, "n g"], words: Words) -> Says:
+def simulate_with(captioner: Captioner, raw_ng: Float[Tensor, "n g"], words: WordNumbers) -> SimulateFeedback:
     """A simulated user who says the likeliest words, in those that a retriever knows."""
 
     def says(shown_b: Places, wanted_b: Places) -> Int[Tensor, "b l"]:
         network = captioner.network.to(shown_b.device)
         pairs = (raw_ng[rows_b.cpu()].to(shown_b.device) for rows_b in (shown_b, wanted_b))
-        return words(texts_of(greedy(network, *pairs), captioner.vocabulary.words))
+        return words(caption_texts(decode_greedily(network, *pairs), captioner.vocabulary.words))
 
     return says
 

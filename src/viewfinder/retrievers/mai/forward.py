@@ -16,12 +16,17 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.retrievers.mai.memory_forward import Carried, after
-from viewfinder.retrievers.mai.memory_forward import tokens as begun
+from viewfinder.retrievers.mai.memory_forward import CarriedTokens, numpy_update_memory
+from viewfinder.retrievers.mai.memory_forward import numpy_turn_tokens as begun
 from viewfinder.retrievers.mai.settings import WHOLE_TOKENS, Model
 from viewfinder.retrievers.shared import qformer_forward
-from viewfinder.retrievers.shared.forward import Arrays, linear, unit
-from viewfinder.retrievers.shared.qformer_forward import Former, linear_of_rows, normed, picture_input
+from viewfinder.retrievers.shared.forward import Arrays, numpy_linear, to_unit
+from viewfinder.retrievers.shared.qformer_forward import (
+    QFormerShape,
+    numpy_layer_norm,
+    numpy_linear_rows,
+    numpy_picture_input,
+)
 
 AT_ONCE = 32
 """Pictures that are read together: what one layer makes of them (2 MB at the width of `lab`) stays in the cache."""
@@ -33,58 +38,58 @@ NORM_EPS = 1e-5
 """What torch's norms add to a variance, but for those of the Q-Former."""
 
 
-class Looks(NamedTuple):
+class NumpyComponents(NamedTuple):
     """`images.Looks`: pictures as they are read, before anything that trains."""
 
     whole_bx: Float32[np.ndarray, "b x"]
     regions_bry: Float32[np.ndarray, "b r y"]
 
-    def at(self, rows: Sequence[int]) -> Looks:
+    def at(self, rows: Sequence[int]) -> NumpyComponents:
         """Those of some pictures."""
-        return Looks(self.whole_bx[list(rows)], self.regions_bry[list(rows)])
+        return NumpyComponents(self.whole_bx[list(rows)], self.regions_bry[list(rows)])
 
-    def mixed(self, other: Looks) -> Looks:
+    def mixed(self, other: NumpyComponents) -> NumpyComponents:
         """The mean of two pictures each."""
-        return Looks(*((one + two) / 2 for one, two in zip(self, other, strict=True)))
+        return NumpyComponents(*((one + two) / 2 for one, two in zip(self, other, strict=True)))
 
 
-def looks(
+def numpy_components(
     arrays: Arrays,
     settings: Model,
     whole_bg: Float[np.ndarray, "b g"],
     regions_bre: Float[np.ndarray, "b r e"] | None,
-) -> Looks:
+) -> NumpyComponents:
     """`images.ImageTokens.looks`; of zeros (nothing is seen) zeros."""
     whole_bx = regions_bry = np.zeros((len(whole_bg), 0), np.float32)
     if settings.image != "regions":
-        whole_bx = picture_input(arrays, "images.whole_input", whole_bg)
+        whole_bx = numpy_picture_input(arrays, "images.whole_input", whole_bg)
     if settings.image == "whole":
-        return Looks(whole_bx, regions_bry[:, None])
+        return NumpyComponents(whole_bx, regions_bry[:, None])
     assert regions_bre is not None
     parts = [regions_bre[at : at + REGIONS_AT_ONCE] for at in range(0, len(regions_bre), REGIONS_AT_ONCE)]
-    found = [picture_input(arrays, "images.region_input", part_bre) for part_bre in parts or [regions_bre]]
-    return Looks(whole_bx, np.concatenate(found))
+    found = [numpy_picture_input(arrays, "images.region_input", part_bre) for part_bre in parts or [regions_bre]]
+    return NumpyComponents(whole_bx, np.concatenate(found))
 
 
-def nothing(arrays: Arrays, settings: Model, regions: int) -> Looks:
+def blank_components(arrays: Arrays, settings: Model, regions: int) -> NumpyComponents:
     """What is read where nothing is seen: a picture of zeros."""
     whole = 0 if settings.image == "regions" else arrays["images.whole.weight"].shape[1]
     width = 0 if settings.image == "whole" else arrays["images.regions.weight"].shape[1]
-    return Looks(np.zeros((1, whole), np.float32), np.zeros((1, regions if width else 1, width), np.float32))
+    return NumpyComponents(np.zeros((1, whole), np.float32), np.zeros((1, regions if width else 1, width), np.float32))
 
 
-def image_tokens(arrays: Arrays, settings: Model, seen: Looks) -> Float32[np.ndarray, "b i z"]:
+def numpy_image_tokens(arrays: Arrays, settings: Model, seen: NumpyComponents) -> Float32[np.ndarray, "b i z"]:
     """`images.ImageTokens`: those of the whole, then the regions'."""
     parts = []
     if settings.image != "regions":
-        whole = linear(arrays, "images.whole", seen.whole_bx)
+        whole = numpy_linear(arrays, "images.whole", seen.whole_bx)
         parts.append(whole.reshape(len(whole), WHOLE_TOKENS, settings.read_width))
     if settings.image != "whole":
-        parts.append(linear(arrays, "images.regions", seen.regions_bry))
-    return normed(arrays, "images.norm", np.concatenate(parts, axis=1), NORM_EPS)
+        parts.append(numpy_linear(arrays, "images.regions", seen.regions_bry))
+    return numpy_layer_norm(arrays, "images.norm", np.concatenate(parts, axis=1), NORM_EPS)
 
 
-def read(
+def numpy_fuse(
     arrays: Arrays,
     settings: Model,
     tokens_bth: Float32[np.ndarray, "b t h"],
@@ -93,14 +98,14 @@ def read(
     wanted: range,
 ) -> Float32[np.ndarray, "b w h"]:
     """`MaiNetwork.read`: the places that are wanted, as `qformer_forward.read`."""
-    former = Former("qformer", settings.layers, settings.heads, settings.cross_every)
-    return qformer_forward.read(arrays, former, tokens_bth, text_blh, image_biz, wanted)
+    former = QFormerShape("qformer", settings.layers, settings.heads, settings.cross_every)
+    return qformer_forward.numpy_qformer(arrays, former, tokens_bth, text_blh, image_biz, wanted)
 
 
 # -- talks
 
 
-class Said(NamedTuple):
+class ModificationInput(NamedTuple):
     """A turn as the network reads it; texts are their places at the width of the Q-Former.
 
     Attributes:
@@ -110,29 +115,31 @@ class Said(NamedTuple):
         recalled: earlier pictures that are to be read again, and texts about them: a text with or without a picture.
     """
 
-    seen: Looks
+    seen: NumpyComponents
     caption_lh: Float32[np.ndarray, "l h"]
     modification_lh: Float32[np.ndarray, "l h"]
-    recalled: tuple[tuple[Looks | None, Float32[np.ndarray, "_l h"]], ...] = ()
+    recalled: tuple[tuple[NumpyComponents | None, Float32[np.ndarray, "_l h"]], ...] = ()
 
 
-def step(arrays: Arrays, settings: Model, carried: Carried, said: Said) -> tuple[Carried, Float32[np.ndarray, " d"]]:
+def numpy_encode_turn(
+    arrays: Arrays, settings: Model, carried: CarriedTokens, said: ModificationInput
+) -> tuple[CarriedTokens, Float32[np.ndarray, " d"]]:
     """`wiring.converse`, one turn of one talk: what is carried after it, and the query; `carried` stays as it is."""
     begin_qh = begun(arrays, settings, carried, np.asarray(arrays["learned"], np.float32))
-    image_1iz = image_tokens(arrays, settings, said.seen)
+    image_1iz = numpy_image_tokens(arrays, settings, said.seen)
     if settings.stages == "two":
         tokens_qh, _ = _fused(arrays, settings, begin_qh, said.caption_lh, image_1iz)
-        carried = after(arrays, settings, carried, tokens_qh)
+        carried = numpy_update_memory(arrays, settings, carried, tokens_qh)
         for seen, text_lh in said.recalled:
-            again_1iz = None if seen is None else image_tokens(arrays, settings, seen)
+            again_1iz = None if seen is None else numpy_image_tokens(arrays, settings, seen)
             tokens_qh, _ = _fused(arrays, settings, tokens_qh, text_lh, again_1iz)
         fused = _fused(arrays, settings, tokens_qh, said.modification_lh, None)
     else:
         fused = _fused(arrays, settings, begin_qh, said.modification_lh, image_1iz)
-        carried = after(arrays, settings, carried, fused[0])
+        carried = numpy_update_memory(arrays, settings, carried, fused[0])
         if settings.stages == "sprc":
             fused = _fused(arrays, settings, fused[0], said.modification_lh, None)
-    return carried, query(arrays, settings, *fused)
+    return carried, numpy_query(arrays, settings, *fused)
 
 
 def _fused(
@@ -144,24 +151,26 @@ def _fused(
 ) -> tuple[Float32[np.ndarray, "t h"], Float32[np.ndarray, " h"]]:
     """The tokens of one talk after a text was read, and the state at its beginning."""
     count = len(tokens_th)
-    [found_wh] = read(arrays, settings, tokens_th[None], text_lh[None], image_1iz, range(count + 1))
+    [found_wh] = numpy_fuse(arrays, settings, tokens_th[None], text_lh[None], image_1iz, range(count + 1))
     return found_wh[:count], found_wh[count]
 
 
-def query(
+def numpy_query(
     arrays: Arrays, settings: Model, tokens_th: Float32[np.ndarray, "t h"], first_h: Float32[np.ndarray, " h"]
 ) -> Float32[np.ndarray, " d"]:
     """`MaiNetwork.query`: what is looked for, of length 1."""
     if settings.query == "fused":
-        first_h = normed(arrays, "fused_norm", linear(arrays, "fused", tokens_th.mean(axis=0)), NORM_EPS)
-    return np.asarray(unit(linear(arrays, "text_project", first_h)), np.float32)
+        first_h = numpy_layer_norm(
+            arrays, "fused_norm", numpy_linear(arrays, "fused", tokens_th.mean(axis=0)), NORM_EPS
+        )
+    return np.asarray(to_unit(numpy_linear(arrays, "text_project", first_h)), np.float32)
 
 
 # -- pictures
 
 
-def pictures(
-    arrays: Arrays, settings: Model, seen: Looks, captions: Sequence[Float32[np.ndarray, "_l h"]]
+def numpy_encode_pictures(
+    arrays: Arrays, settings: Model, seen: NumpyComponents, captions: Sequence[Float32[np.ndarray, "_l h"]]
 ) -> Float32[np.ndarray, "b k d"]:
     """`MaiNetwork.pictures`, with the places of a caption for each; those that are as long are read together."""
     by_length: dict[int, list[int]] = {}
@@ -177,10 +186,10 @@ def pictures(
 
 
 def _pictures(
-    arrays: Arrays, settings: Model, seen: Looks, text_blh: Float32[np.ndarray, "b l h"]
+    arrays: Arrays, settings: Model, seen: NumpyComponents, text_blh: Float32[np.ndarray, "b l h"]
 ) -> Float32[np.ndarray, "b k d"]:
     count = settings.tokens
     wanted = range(count) if settings.stages == "sprc" else range(count, count + 1)
     learned_bth = np.repeat(np.asarray(arrays["learned"], np.float32)[None], len(text_blh), axis=0)
-    found_bkh = read(arrays, settings, learned_bth, text_blh, image_tokens(arrays, settings, seen), wanted)
-    return np.asarray(unit(linear_of_rows(arrays, "target_project", found_bkh)), np.float32)
+    found_bkh = numpy_fuse(arrays, settings, learned_bth, text_blh, numpy_image_tokens(arrays, settings, seen), wanted)
+    return np.asarray(to_unit(numpy_linear_rows(arrays, "target_project", found_bkh)), np.float32)

@@ -9,28 +9,28 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float32
 
-from viewfinder.retrievers.mai.mio_forward import kept
+from viewfinder.retrievers.mai.mio_forward import numpy_select_tokens
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.retrievers.shared.forward import Arrays, linear
+from viewfinder.retrievers.shared.forward import Arrays, numpy_linear
 
-Carried = tuple[np.ndarray, ...]
+CarriedTokens = tuple[np.ndarray, ...]
 """What a memory carries, in single precision: () before the first turn, and where nothing is carried; of "lstm" output
 and cell; of all others one array."""
 
-BEGIN: Carried = ()
+NOTHING_CARRIED: CarriedTokens = ()
 """Before the first turn."""
 
 LEAST = np.float32(1e-8)
 """What the length of a vector is at least when cosines are taken, as torch does."""
 
 
-def carried_bytes(carried: Carried) -> int:
+def carried_bytes(carried: CarriedTokens) -> int:
     """How large a state is."""
     return sum(part.nbytes for part in carried)
 
 
-def tokens(
-    arrays: Arrays, settings: Model, carried: Carried, learned_th: Float32[np.ndarray, "t h"]
+def numpy_turn_tokens(
+    arrays: Arrays, settings: Model, carried: CarriedTokens, learned_th: Float32[np.ndarray, "t h"]
 ) -> Float32[np.ndarray, "q h"]:
     """What a turn begins with: the learned tokens, and what the memory makes of them."""
     if not carried:
@@ -48,7 +48,9 @@ def tokens(
             return np.asarray(carried[0])
 
 
-def after(arrays: Arrays, settings: Model, carried: Carried, tokens_qh: Float32[np.ndarray, "q h"]) -> Carried:
+def numpy_update_memory(
+    arrays: Arrays, settings: Model, carried: CarriedTokens, tokens_qh: Float32[np.ndarray, "q h"]
+) -> CarriedTokens:
     """What is carried after a turn that ended with these tokens; `carried` stays as it is."""
     match settings.memory:
         case "none":
@@ -64,7 +66,7 @@ def after(arrays: Arrays, settings: Model, carried: Carried, tokens_qh: Float32[
             return (_written(arrays, carried[0] if carried else arrays["memory.slots"], tokens_qh),)
         case "mio":
             both = np.concatenate([*carried, tokens_qh])
-            return (kept(both, settings.tokens, settings.iteration) if carried else both,)
+            return (numpy_select_tokens(both, settings.tokens, settings.iteration) if carried else both,)
 
 
 def _gates(
@@ -76,7 +78,7 @@ def _gates(
     return from_input_tg, from_state_tg
 
 
-def _lstm(arrays: Arrays, carried: Carried, inputs_th: Float32[np.ndarray, "t h"]) -> Carried:
+def _lstm(arrays: Arrays, carried: CarriedTokens, inputs_th: Float32[np.ndarray, "t h"]) -> CarriedTokens:
     """A step of `LSTMCell`: output and cell."""
     hidden_th, cell_th = carried or (np.zeros_like(inputs_th), np.zeros_like(inputs_th))
     from_input_tg, from_state_tg = _gates(arrays, inputs_th, hidden_th)
@@ -85,7 +87,7 @@ def _lstm(arrays: Arrays, carried: Carried, inputs_th: Float32[np.ndarray, "t h"
     return _sigmoid(let_out) * np.tanh(cell_th), cell_th
 
 
-def _gru(arrays: Arrays, carried: Carried, inputs_th: Float32[np.ndarray, "t h"]) -> Float32[np.ndarray, "t h"]:
+def _gru(arrays: Arrays, carried: CarriedTokens, inputs_th: Float32[np.ndarray, "t h"]) -> Float32[np.ndarray, "t h"]:
     """A step of `GRUCell`."""
     hidden_th = carried[0] if carried else np.zeros_like(inputs_th)
     from_input_tg, from_state_tg = _gates(arrays, inputs_th, hidden_th)
@@ -99,9 +101,9 @@ def _read(
     arrays: Arrays, memory_mh: Float32[np.ndarray, "m h"], learned_th: Float32[np.ndarray, "t h"]
 ) -> Float32[np.ndarray, "t h"]:
     """What each token reads of a memory of slots."""
-    keys = linear(arrays, "memory.read", learned_th)
-    shares_tm = addressed(memory_mh, keys[:, :-1], keys[:, -1:])
-    return np.asarray(linear(arrays, "memory.out", shares_tm @ memory_mh), np.float32)
+    keys = numpy_linear(arrays, "memory.read", learned_th)
+    shares_tm = numpy_address_slots(memory_mh, keys[:, :-1], keys[:, -1:])
+    return np.asarray(numpy_linear(arrays, "memory.out", shares_tm @ memory_mh), np.float32)
 
 
 def _written(
@@ -109,13 +111,13 @@ def _written(
 ) -> Float32[np.ndarray, "m h"]:
     """A memory of slots after the mean of a turn's tokens was written."""
     width = tokens_qh.shape[1]
-    parts = linear(arrays, "memory.write", tokens_qh.mean(axis=0, keepdims=True))
+    parts = numpy_linear(arrays, "memory.write", tokens_qh.mean(axis=0, keepdims=True))
     key_1h, erase_1h, add_1h, strength_11 = np.split(parts, [width, 2 * width, 3 * width], axis=1)
-    shares_m1 = addressed(memory_mh, key_1h, strength_11).T
+    shares_m1 = numpy_address_slots(memory_mh, key_1h, strength_11).T
     return np.asarray(memory_mh * (1 - shares_m1 * _sigmoid(erase_1h)) + shares_m1 * np.tanh(add_1h), np.float32)
 
 
-def addressed(
+def numpy_address_slots(
     memory_mh: Float32[np.ndarray, "m h"], key_th: Float32[np.ndarray, "t h"], strength_t1: Float32[np.ndarray, "t 1"]
 ) -> Float32[np.ndarray, "t m"]:
     """`memory.addressed`: how much each key looks at each slot."""

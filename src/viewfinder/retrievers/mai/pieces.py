@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32, Int
 
-from viewfinder.retrievers.base import Sentences
+from viewfinder.retrievers.base import SentenceEncoder
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.retrievers.shared.words import NOTHING
+from viewfinder.retrievers.shared.words import NO_WORD
 from viewfinder.training.weights import Weights
 
 DROPPED = '.!"()*#:;~'
@@ -25,7 +25,7 @@ _BLANKS = str.maketrans(DROPPED, " " * len(DROPPED))
 
 
 @dataclass(frozen=True)
-class Tokeniser:
+class SavedTokeniser:
     """A tokeniser as a card has it.
 
     Attributes:
@@ -39,10 +39,10 @@ class Tokeniser:
     last: int
 
 
-class Pieces:
+class PieceTokenizer:
     """Cuts texts into pieces, the first of which has the number 1, and takes as many of a text as are read."""
 
-    def __init__(self, tokeniser: Tokeniser, most: int) -> None:
+    def __init__(self, tokeniser: SavedTokeniser, most: int) -> None:
         """`most`: the pieces of a text that are read, its first and last one not among them."""
         from tokenizers import Tokenizer
 
@@ -63,8 +63,8 @@ class Pieces:
 
     def numbers(self, texts: Sequence[str]) -> Int[np.ndarray, "c {self.most}"]:
         """The numbers of the pieces of texts, `NOTHING` after the last; a first and a last one are not added."""
-        table_cm = np.full((len(texts), self.most), NOTHING)
-        found = self._tokeniser.encode_batch([cleaned(text) for text in texts], add_special_tokens=False)
+        table_cm = np.full((len(texts), self.most), NO_WORD)
+        found = self._tokeniser.encode_batch([clean_text(text) for text in texts], add_special_tokens=False)
         for row_m, one in zip(table_cm, found, strict=True):
             read = one.ids[: self.most]
             row_m[: len(read)] = np.array(read, np.int64) + 1
@@ -72,33 +72,33 @@ class Pieces:
 
     def beyond(self, text: str) -> str:
         """What of a text is not read, as it is too long."""
-        text = cleaned(text)
+        text = clean_text(text)
         starts = [start for start, _ in self._tokeniser.encode(text, add_special_tokens=False).offsets[self.most :]]
         return text[starts[0] :].strip() if starts else ""
 
 
-class PieceTexts:
+class PieceTextReader:
     """`text.PieceInput` without torch: the places of texts."""
 
     def __init__(self, weights: Weights, settings: Model) -> None:
-        tokeniser = Tokeniser(**weights.card.settings["tokeniser"])
-        self._pieces = Pieces(tokeniser, settings.most_words)
+        tokeniser = SavedTokeniser(**weights.card.settings["tokeniser"])
+        self._pieces = PieceTokenizer(tokeniser, settings.most_words)
         self._ends = tokeniser.first, tokeniser.last
         self._pieces_vh: Float32[np.ndarray, "v h"] = weights.arrays["text.pieces.weight"]
         self._positions_ph: Float32[np.ndarray, "p h"] = weights.arrays["text.positions"]
 
-    def read(self, text: str, sentences: Sentences | None) -> tuple[Float32[np.ndarray, "l h"], tuple[str, ...]]:
+    def read(self, text: str, sentences: SentenceEncoder | None) -> tuple[Float32[np.ndarray, "l h"], tuple[str, ...]]:
         """The places of a text, and what to tell of its end, if it is too long; sentence vectors are not read."""
         first, last = self._ends
         [row_m] = self._pieces.numbers([text])
-        numbers = [first, *(row_m[row_m != NOTHING] - 1), last]
+        numbers = [first, *(row_m[row_m != NO_WORD] - 1), last]
         places_lh = self._pieces_vh[numbers] + self._positions_ph[: len(numbers)]
         beyond = self._pieces.beyond(text)
         line = f'drop: the first {self._pieces.most} pieces of a turn are read, not "{beyond}"'
         return np.asarray(places_lh, np.float32), (line,) if beyond else ()
 
 
-def cleaned(text: str) -> str:
+def clean_text(text: str) -> str:
     """A text as it is cut: in lower case, without signs that say nothing.
 
     >>> cleaned("keep the FIRST's collar. (it is red)")

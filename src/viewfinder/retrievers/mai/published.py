@@ -9,53 +9,61 @@ import torch
 from torch import nn
 from transformers import AutoTokenizer
 
-from viewfinder.encoders.checkpoints import TEXTS, Source, explained, find, quiet
+from viewfinder.encoders.checkpoints import (
+    TOKENIZER_FILES,
+    CheckpointSource,
+    explain_failures,
+    find_checkpoint,
+    silence_transformers,
+)
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.mai.network import MaiNetwork
-from viewfinder.retrievers.mai.pieces import Pieces, Tokeniser
-from viewfinder.retrievers.mai.qformer import Published
+from viewfinder.retrievers.mai.pieces import PieceTokenizer, SavedTokeniser
+from viewfinder.retrievers.mai.qformer import Blip2Weights
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.retrievers.mai.text import PieceInput, places_of
-from viewfinder.retrievers.shared.blip2 import check_sizes, configuration, weights
+from viewfinder.retrievers.mai.text import PieceInput, longest_text
+from viewfinder.retrievers.shared.blip2 import check_weight_sizes, read_blip2_config, read_blip2_weights
 
 WANTED = "weights of BLIP-2 for image-text retrieval, such as Salesforce/blip2-itm-vit-g"
 
 
-def load_tokeniser(name_or_path: str) -> Tokeniser:
+def load_tokeniser(name_or_path: str) -> SavedTokeniser:
     """The tokeniser in a folder, or of a name on the hub.
 
     Raises:
         BadInput: there is none, or none with a tokenizer.json, [CLS] and [SEP].
     """
     folder = Path(name_or_path).expanduser()
-    source = Source(folder.resolve().name, folder) if folder.is_dir() else find(name_or_path)
-    with explained(source, "the tokeniser"), quiet():
-        if source.folder is not None and not any((source.folder / name).is_file() for name in TEXTS):
+    source = CheckpointSource(folder.resolve().name, folder) if folder.is_dir() else find_checkpoint(name_or_path)
+    with explain_failures(source, "the tokeniser"), silence_transformers():
+        if source.folder is not None and not any((source.folder / name).is_file() for name in TOKENIZER_FILES):
             # transformers would make an empty one, which cuts every text alike.
-            raise BadInput(f"{source.location}: has no tokeniser (none of {', '.join(TEXTS)}); give another folder")
+            raise BadInput(
+                f"{source.location}: has no tokeniser (none of {', '.join(TOKENIZER_FILES)}); give another folder"
+            )
         found: Any = AutoTokenizer.from_pretrained(source.location, **source.options)
     if not found.is_fast or found.cls_token_id is None or found.sep_token_id is None:
         raise BadInput(
             f"{source.location}: its tokeniser has no tokenizer.json with [CLS] and [SEP]; give one like BERT's"
         )
-    return Tokeniser(found.backend_tokenizer.to_str(), found.cls_token_id, found.sep_token_id)
+    return SavedTokeniser(found.backend_tokenizer.to_str(), found.cls_token_id, found.sep_token_id)
 
 
-def load_published(settings: Model, tokeniser: Tokeniser) -> Published:
+def load_blip2(settings: Model, tokeniser: SavedTokeniser) -> Blip2Weights:
     """BLIP-2's weights in the folder, or of the name on the hub, that the settings name; in single precision.
 
     Raises:
         BadInput: nothing there, something else, weights that are missing, or sizes that are not those of the settings.
     """
-    source = find(settings.qformer)
-    config = configuration(source, WANTED)
+    source = find_checkpoint(settings.qformer)
+    config = read_blip2_config(source, WANTED)
     _check(source, config, settings)
     _check_texts(source, config.qformer_config, settings, tokeniser)
-    return weights(Published, source, config, "Blip2ForImageTextRetrieval")
+    return read_blip2_weights(Blip2Weights, source, config, "Blip2ForImageTextRetrieval")
 
 
 @torch.no_grad()
-def begin_with(network: MaiNetwork, published: Published) -> None:
+def copy_blip2_weights(network: MaiNetwork, published: Blip2Weights) -> None:
     """Fills a network with BLIP-2's weights, as far as it has the same parts.
 
     What a picture's numbers are mapped by, the prompts, what is carried, and what targets are projected by are new
@@ -78,17 +86,17 @@ def begin_with(network: MaiNetwork, published: Published) -> None:
         own.load_state_dict(theirs.state_dict())
 
 
-def _check(source: Source, config: Any, settings: Model) -> None:
+def _check(source: CheckpointSource, config: Any, settings: Model) -> None:
     """Raises BadInput where a configuration is of something else, or of other sizes."""
     if not config.qformer_config.use_qformer_text_input:
         raise BadInput(f"{source.location}: is a Q-Former that reads no text; give {WANTED}")
-    there = sizes_of(config)
-    check_sizes(source, there, {name: _size(settings, name) for name in there})
+    there = blip2_sizes(config)
+    check_weight_sizes(source, there, {name: _size(settings, name) for name in there})
 
 
-def _check_texts(source: Source, config: Any, settings: Model, tokeniser: Tokeniser) -> None:
+def _check_texts(source: CheckpointSource, config: Any, settings: Model, tokeniser: SavedTokeniser) -> None:
     """Raises BadInput where a tokeniser has more pieces, or texts more places, than weights have vectors for."""
-    pieces, places = Pieces(tokeniser, settings.most_words).trained, places_of(settings)
+    pieces, places = PieceTokenizer(tokeniser, settings.most_words).trained, longest_text(settings)
     if config.vocab_size < pieces:
         raise BadInput(
             f"{source.location}: knows {config.vocab_size} pieces, and the tokeniser {settings.tokeniser} has "
@@ -101,7 +109,7 @@ def _check_texts(source: Source, config: Any, settings: Model, tokeniser: Tokeni
         )
 
 
-def sizes_of(config: Any) -> dict[str, int]:
+def blip2_sizes(config: Any) -> dict[str, int]:
     """The sizes that BLIP-2's weights fix, by the names that settings have for them."""
     qformer = config.qformer_config
     return {

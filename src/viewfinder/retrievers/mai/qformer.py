@@ -14,7 +14,7 @@ from transformers import Blip2QFormerConfig
 from transformers.models.blip_2.modeling_blip_2 import Blip2QFormerLayer, Blip2QFormerModel, Blip2TextEmbeddings
 
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.retrievers.shared.blip2 import Slots
+from viewfinder.retrievers.shared.blip2 import QFormerWithTokens
 
 
 class SkippingLayer(Blip2QFormerLayer):
@@ -72,7 +72,7 @@ class QFormer(Blip2QFormerModel):
         return found
 
 
-class Published(Slots):
+class Blip2Weights(QFormerWithTokens):
     """What is read of BLIP-2's weights for retrieval: `Blip2ForImageTextRetrieval` without its picture tower."""
 
     def __init__(self, config: Any) -> None:
@@ -85,7 +85,7 @@ class Published(Slots):
         self.post_init()
 
 
-def config_of(settings: Model, image_width: int) -> Blip2QFormerConfig:
+def qformer_config(settings: Model, image_width: int) -> Blip2QFormerConfig:
     """The configuration of a Q-Former that is drawn; `image_width`: x."""
     return Blip2QFormerConfig(
         hidden_size=settings.width,

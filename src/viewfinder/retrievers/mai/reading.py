@@ -16,8 +16,13 @@ import numpy as np
 from viewfinder.conversation import Keep, Like, PictureId, Reject, Show
 from viewfinder.retrievers.base import Operation, Picture, ResolvedTurn
 from viewfinder.retrievers.mai.settings import Model, Treatment
-from viewfinder.retrievers.shared.looking_back import LookedBack, look_back, operations_of, turn_at
-from viewfinder.retrievers.shared.spoken import Spoken, spoken
+from viewfinder.retrievers.shared.looking_back import (
+    BackReference,
+    find_back_reference,
+    to_operations,
+    turn_of_place,
+)
+from viewfinder.retrievers.shared.spoken import VerbalizedTurn, verbalize_turn
 
 ORDINALS = ("FIRST", "SECOND", "THIRD", "FOURTH", "FIFTH", "SIXTH", "SEVENTH", "EIGHTH", "NINTH", "TENTH")
 """How a text calls the pictures of a talk."""
@@ -27,7 +32,7 @@ VAGUE = "something "
 
 
 @dataclass(frozen=True, eq=False)
-class Recalled:
+class RecalledPicture:
     """An earlier picture that a turn keeps something of, and how it is called, "" if it has no name."""
 
     name: str
@@ -35,7 +40,7 @@ class Recalled:
 
 
 @dataclass(frozen=True, eq=False)
-class Heard:
+class ModificationTurn:
     """What a turn says.
 
     Attributes:
@@ -53,10 +58,10 @@ class Heard:
     picture: Picture | None = None
     blended: Picture | None = None
     own: bool = False
-    recalled: tuple[Recalled, ...] = ()
+    recalled: tuple[RecalledPicture, ...] = ()
     operations: tuple[Operation, ...] = ()
     adapters: tuple[str, ...] = ()
-    ruled: Spoken = field(default_factory=Spoken)
+    ruled: VerbalizedTurn = field(default_factory=VerbalizedTurn)
 
     @property
     def says(self) -> bool:
@@ -64,7 +69,9 @@ class Heard:
         return bool(self.text or self.picture)
 
 
-def heard_of(turn: ResolvedTurn, pictured: Sequence[int], settings: Model, *, exclude_shown: bool = False) -> Heard:
+def parse_modification(
+    turn: ResolvedTurn, pictured: Sequence[int], settings: Model, *, exclude_shown: bool = False
+) -> ModificationTurn:
     """A turn as a modification.
 
     Args:
@@ -79,37 +86,39 @@ def heard_of(turn: ResolvedTurn, pictured: Sequence[int], settings: Model, *, ex
         case Keep(attribute, at):
             heard = _kept(turn, attribute, at, pictured)
         case _:
-            said = spoken(turn)
-            heard = Heard(". ".join(said.sentences), adapters=said.adapters, ruled=said)
-    looked = None if isinstance(turn.turn, Keep | Reject) else look_back(heard.text)
+            said = verbalize_turn(turn)
+            heard = ModificationTurn(". ".join(said.sentences), adapters=said.adapters, ruled=said)
+    looked = None if isinstance(turn.turn, Keep | Reject) else find_back_reference(heard.text)
     if looked is not None:
         heard = _looked_back(turn, heard, looked, pictured, settings.rollback)
     return _recallable(heard, settings)
 
 
-def _picked(turn: ResolvedTurn, picked: Like | Show, *, exclude_shown: bool) -> Heard:
+def _picked(turn: ResolvedTurn, picked: Like | Show, *, exclude_shown: bool) -> ModificationTurn:
     """Words said of a picture; without any it may be the one, whatever ruled it out before."""
     picture, text = turn.pictures[0], " ".join(picked.text.split())
     named: frozenset[PictureId] = frozenset() if picture.id is None else frozenset({picture.id})
-    ruled = Spoken(excluded=named if exclude_shown else frozenset()) if text else Spoken(readmitted=named)
+    ruled = (
+        VerbalizedTurn(excluded=named if exclude_shown else frozenset()) if text else VerbalizedTurn(readmitted=named)
+    )
     at = picked.turn if isinstance(picked, Like) else None
     back = () if at is None else (Operation("rollback", at),)
-    return Heard(text, picture, own=True, operations=back, ruled=ruled)
+    return ModificationTurn(text, picture, own=True, operations=back, ruled=ruled)
 
 
-def _kept(turn: ResolvedTurn, attribute: str, at: int, pictured: Sequence[int]) -> Heard:
+def _kept(turn: ResolvedTurn, attribute: str, at: int, pictured: Sequence[int]) -> ModificationTurn:
     """An attribute of an earlier turn's picture, as one says it, with its value where it has one."""
-    name = name_of(at, pictured)
+    name = ordinal_name(at, pictured)
     values = ", ".join(value for known in turn.attribute_values.values() for value in known)
     value = " ".join((turn.text or values).split()).removeprefix(VAGUE)
     kept = value if attribute.lower() in value.lower() else f"{value} {attribute}".strip()
     text = f"keep the {name}'s {kept}" if name else f"keep the {kept}"
     line = f'verbalise: the {attribute} to keep is said as "{text}"'
-    recalled = tuple(Recalled(name, picture) for picture in turn.pictures[:1])
-    return Heard(text, recalled=recalled, operations=(Operation("keep", at, attribute),), adapters=(line,))
+    recalled = tuple(RecalledPicture(name, picture) for picture in turn.pictures[:1])
+    return ModificationTurn(text, recalled=recalled, operations=(Operation("keep", at, attribute),), adapters=(line,))
 
 
-def name_of(turn: int, pictured: Sequence[int]) -> str:
+def ordinal_name(turn: int, pictured: Sequence[int]) -> str:
     """How a text calls the picture of a turn; "" if it has no name.
 
     >>> name_of(5, (2, 5)), name_of(4, (2, 5))
@@ -136,12 +145,12 @@ class _Places:
 
     def name(self, place: int) -> str:
         """How a text calls the picture; "" if it has no name."""
-        number = turn_at(place, self.turns)
-        return ORDINALS[place] if self.on_screen(place) else "" if number is None else name_of(number, self.turns)
+        number = turn_of_place(place, self.turns)
+        return ORDINALS[place] if self.on_screen(place) else "" if number is None else ordinal_name(number, self.turns)
 
     def picture(self, place: int) -> Picture | None:
         """The picture, None where there is none (any more)."""
-        number = turn_at(place, self.turns)
+        number = turn_of_place(place, self.turns)
         if number is None:
             return self.turn.shown[place] if self.on_screen(place) else None
         return self.own if number == self.turn.number else next(iter(self.turn.earlier(number)), None)
@@ -151,18 +160,18 @@ class _Places:
         called = f"the {self.name(place).lower()}"
         if self.on_screen(place):
             return (f'screen: "{called}" is taken as result {place + 1}, as the talk has come to fewer pictures',)
-        gone = turn_at(place, self.turns) is not None and self.picture(place) is None
+        gone = turn_of_place(place, self.turns) is not None and self.picture(place) is None
         return (f'drop: "{called}" is no longer there',) if gone else ()
 
 
 def _looked_back(
-    turn: ResolvedTurn, heard: Heard, looked: LookedBack, pictured: Sequence[int], treatment: Treatment
-) -> Heard:
+    turn: ResolvedTurn, heard: ModificationTurn, looked: BackReference, pictured: Sequence[int], treatment: Treatment
+) -> ModificationTurn:
     """A turn that says something of earlier pictures."""
     places = _Places(turn, heard.picture, (*pictured, turn.number) if heard.own else tuple(pictured))
     backs = () if looked.rollback is None else (looked.rollback,)
     keeps = tuple(dict.fromkeys(kept.place for kept in looked.keeps))
-    operations, told = operations_of(_of_talk(looked, places), places.turns)
+    operations, told = to_operations(_of_talk(looked, places), places.turns)
     lines = [line for place in dict.fromkeys((*backs, *keeps)) for line in places.told(place)]
     picture, blended = heard.picture, None
     for back in map(places.picture, backs):
@@ -173,13 +182,13 @@ def _looked_back(
         heard,
         picture=picture,
         blended=blended,
-        recalled=tuple(Recalled(name, picture) for name, picture in recalled if picture is not None),
+        recalled=tuple(RecalledPicture(name, picture) for name, picture in recalled if picture is not None),
         operations=(*heard.operations, *operations),
         adapters=(*heard.adapters, *told, *lines),
     )
 
 
-def _of_talk(looked: LookedBack, places: _Places) -> LookedBack:
+def _of_talk(looked: BackReference, places: _Places) -> BackReference:
     """Without what is said of pictures on the screen."""
     back = looked.rollback
     return replace(
@@ -208,7 +217,7 @@ def _treated(treatment: Treatment, places: _Places, back: Picture) -> tuple[Pict
             return places.picture(drawn) or back, None
 
 
-def _recallable(heard: Heard, settings: Model) -> Heard:
+def _recallable(heard: ModificationTurn, settings: Model) -> ModificationTurn:
     """Without earlier pictures that cannot be read again; words say of them what they say."""
     if not heard.recalled:
         return heard

@@ -23,15 +23,15 @@ from viewfinder.retrievers.base import (
     RawPictures,
     RegionSpace,
     ResolvedTurn,
-    Sentences,
+    SentenceEncoder,
 )
 from viewfinder.retrievers.mai import forward
-from viewfinder.retrievers.mai.memory_forward import BEGIN, Carried
-from viewfinder.retrievers.mai.reading import Heard, Recalled, heard_of
+from viewfinder.retrievers.mai.memory_forward import NOTHING_CARRIED, CarriedTokens
+from viewfinder.retrievers.mai.reading import ModificationTurn, RecalledPicture, parse_modification
 from viewfinder.retrievers.mai.settings import MOST_SCALE, LossSettings, Model, Treatment
-from viewfinder.retrievers.mai.text_forward import texts_of
-from viewfinder.retrievers.mai.texts import text_of
-from viewfinder.retrievers.shared.boxed import weights_of
+from viewfinder.retrievers.mai.text_forward import make_text_reader
+from viewfinder.retrievers.mai.texts import modification_text
+from viewfinder.retrievers.shared.boxed import load_system_weights
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights
 
@@ -58,7 +58,7 @@ class MaiState:
     `pictured` are the turns that named a picture; their vectors are looked up again when a turn looks back.
     """
 
-    carried: Carried = BEGIN
+    carried: CarriedTokens = NOTHING_CARRIED
     pictured: tuple[int, ...] = ()
     turns: tuple[Turned, ...] = ()
     excluded: frozenset[PictureId] = frozenset()
@@ -82,7 +82,7 @@ class Mai:
         self.settings = settings if rollback is None else replace(settings, rollback=rollback)
         self.fingerprint = weights.fingerprint
         self._arrays = weights.arrays
-        self._texts = texts_of(weights, self.settings)
+        self._texts = make_text_reader(weights, self.settings)
         self._regions = int(card.settings.get("regions", 0))  # of weights that read none
         self._sharpness = min(math.exp(float(weights.arrays["log_scale"])), MOST_SCALE)
         self._of_tokens = settings.stages == "sprc"
@@ -114,12 +114,12 @@ class Mai:
         Raises:
             EncoderMismatch: the session's vectors are not those that the weights were trained on.
         """
-        heard = heard_of(turn, state.pictured, self.settings, exclude_shown=self._exclude_shown)
+        heard = parse_modification(turn, state.pictured, self.settings, exclude_shown=self._exclude_shown)
         told, carried, turns = heard.adapters, state.carried, state.turns
         if heard.says:
             said, of_words = self._said(heard, turn.sentences)
             told = (*told, *of_words)
-            carried, vector_d = forward.step(self._arrays, self.settings, carried, said)
+            carried, vector_d = forward.numpy_encode_turn(self._arrays, self.settings, carried, said)
             turns = (*turns, Turned(turn.number, heard.text or "this picture", vector_d))
         pictured = (*state.pictured, turn.number) if heard.own else state.pictured
         excluded, adapters = heard.ruled.after(state.excluded), tuple(dict.fromkeys((*state.adapters, *told)))
@@ -147,18 +147,22 @@ class Mai:
 
     # -- inside
 
-    def _said(self, heard: Heard, sentences: Sentences | None) -> tuple[forward.Said, tuple[str, ...]]:
+    def _said(
+        self, heard: ModificationTurn, sentences: SentenceEncoder | None
+    ) -> tuple[forward.ModificationInput, tuple[str, ...]]:
         """What the network reads of a turn, and what to tell of words that it does not."""
-        modification_lh, told = self._texts.read(text_of(heard.text), sentences)
+        modification_lh, told = self._texts.read(modification_text(heard.text), sentences)
         seen = self._looks(heard.picture)
         if heard.blended is not None:
             seen = seen.mixed(self._looks(heard.blended))
         caption_lh = self._caption(heard.picture, sentences)
-        return forward.Said(seen, caption_lh, modification_lh, self._recalled(heard.recalled, sentences)), told
+        return forward.ModificationInput(
+            seen, caption_lh, modification_lh, self._recalled(heard.recalled, sentences)
+        ), told
 
     def _recalled(
-        self, recalled: Sequence[Recalled], sentences: Sentences | None
-    ) -> tuple[tuple[forward.Looks | None, Float32[np.ndarray, "_l h"]], ...]:
+        self, recalled: Sequence[RecalledPicture], sentences: SentenceEncoder | None
+    ) -> tuple[tuple[forward.NumpyComponents | None, Float32[np.ndarray, "_l h"]], ...]:
         """Earlier pictures as they are read again: by one text of their captions, or one after the other."""
         if not recalled:
             return ()
@@ -167,22 +171,22 @@ class Mai:
         text = " ".join(f"{one.name}: {one.picture.caption}" if one.name else one.picture.caption for one in recalled)
         return ((None, self._texts.read(text, sentences)[0]),)
 
-    def _looks(self, picture: Picture | None) -> forward.Looks:
+    def _looks(self, picture: Picture | None) -> forward.NumpyComponents:
         """What is read of a picture; of none as of a picture of zeros, as in training."""
         if picture is None:
-            return forward.nothing(self._arrays, self.settings, self._regions)
+            return forward.blank_components(self._arrays, self.settings, self._regions)
         regions_re = picture.vectors["raw regions"][None] if self.space.reads_regions else None
-        return forward.looks(self._arrays, self.settings, picture.vectors["raw"][None], regions_re)
+        return forward.numpy_components(self._arrays, self.settings, picture.vectors["raw"][None], regions_re)
 
-    def _caption(self, picture: Picture | None, sentences: Sentences | None) -> Float32[np.ndarray, "l h"]:
+    def _caption(self, picture: Picture | None, sentences: SentenceEncoder | None) -> Float32[np.ndarray, "l h"]:
         text = picture.caption if picture is not None and self.settings.captions else ""
         return self._texts.read(text, sentences)[0]
 
     def _projected(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
         captions = raw.captions if self.settings.captions and raw.captions else ("",) * len(raw.whole_ng)
         known = {text: self._texts.read(text, raw.sentences)[0] for text in dict.fromkeys(captions)}
-        seen = forward.looks(self._arrays, self.settings, raw.whole_ng, raw.regions_nre)
-        return forward.pictures(self._arrays, self.settings, seen, [known[text] for text in captions])
+        seen = forward.numpy_components(self._arrays, self.settings, raw.whole_ng, raw.regions_nre)
+        return forward.numpy_encode_pictures(self._arrays, self.settings, seen, [known[text] for text in captions])
 
 
 def load(checkpoint: Path | None = None) -> Mai:
@@ -191,4 +195,4 @@ def load(checkpoint: Path | None = None) -> Mai:
     Raises:
         BadInput: as `weights_of`.
     """
-    return Mai(weights_of(SYSTEM, checkpoint, SHIPPED))
+    return Mai(load_system_weights(SYSTEM, checkpoint, SHIPPED))

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.shared.settings import at_least_one
-from viewfinder.training.settings import Training
+from viewfinder.retrievers.shared.settings import check_at_least_one
+from viewfinder.training.settings import TrainingSettings
 
 MemoryKind = Literal["none", "concatenation", "lstm", "gru", "ntm", "mio"]
 Treatment = Literal["replace", "ignore", "random", "blend"]
@@ -48,7 +48,7 @@ class Iteration:
     drop: float = 0.0
 
     def __post_init__(self) -> None:
-        at_least_one(self, "neighbours")
+        check_at_least_one(self, "neighbours")
         if not 0 <= self.drop <= 0.5:
             raise BadInput(f"drop is {self.drop}; it must be from 0 to 0.5: half of the tokens are to be kept")
 
@@ -109,8 +109,8 @@ class Model:
     rollback: Treatment = "replace"
 
     def __post_init__(self) -> None:
-        at_least_one(self, "width", "layers", "heads", "hidden", "cross_every", "tokens", "prompts", "projection")
-        at_least_one(self, "word_width", "most_words")
+        check_at_least_one(self, "width", "layers", "heads", "hidden", "cross_every", "tokens", "prompts", "projection")
+        check_at_least_one(self, "word_width", "most_words")
         if self.width % self.heads:
             raise BadInput(f"a width of {self.width} must be a multiple of {self.heads} heads")
         if not 0 <= self.dropout <= 1:
@@ -175,7 +175,7 @@ class Preset:
     """
 
     model: Model
-    training: Training
+    training: TrainingSettings
     loss: LossSettings = field(default_factory=LossSettings)
     sources: tuple[str, ...] = ()
     batch: int = 64
@@ -186,7 +186,7 @@ class Preset:
     selects: Literal["recall", "recall_last", "bare_recall"] = "recall"
 
     def __post_init__(self) -> None:
-        at_least_one(self, "batch")
+        check_at_least_one(self, "batch")
         for name in ("caption_dropout", "described", "clauses"):
             if not 0 <= getattr(self, name) <= 1:
                 raise BadInput(f"{name} is {getattr(self, name)}; it must be from 0 to 1")

@@ -10,19 +10,19 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float32
 
-from viewfinder.retrievers.base import Sentences
-from viewfinder.retrievers.mai.pieces import PieceTexts
+from viewfinder.retrievers.base import SentenceEncoder
+from viewfinder.retrievers.mai.pieces import PieceTextReader
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.retrievers.shared.forward import linear
+from viewfinder.retrievers.shared.forward import numpy_linear
 from viewfinder.retrievers.shared.word_lookup import WordLookup
 from viewfinder.training.weights import Weights
 
 
 @runtime_checkable
-class Texts(Protocol):
+class TextReader(Protocol):
     """Reads texts."""
 
-    def read(self, text: str, sentences: Sentences | None) -> tuple[Float32[np.ndarray, "l h"], tuple[str, ...]]:
+    def read(self, text: str, sentences: SentenceEncoder | None) -> tuple[Float32[np.ndarray, "l h"], tuple[str, ...]]:
         """The places of a text, and what to tell of words that are not read.
 
         Raises:
@@ -31,7 +31,7 @@ class Texts(Protocol):
         ...
 
 
-class WordTexts:
+class WordTextReader:
     """`text.TextInput`: a first place, then the words that are known."""
 
     def __init__(self, weights: Weights, settings: Model) -> None:
@@ -39,17 +39,17 @@ class WordTexts:
         tables = {name.removeprefix("text."): table for name, table in weights.arrays.items() if "text.words" in name}
         self._words = WordLookup(tables, settings, weights.card)
 
-    def read(self, text: str, sentences: Sentences | None) -> tuple[Float32[np.ndarray, "l h"], tuple[str, ...]]:
+    def read(self, text: str, sentences: SentenceEncoder | None) -> tuple[Float32[np.ndarray, "l h"], tuple[str, ...]]:
         """See `Texts`."""
         places_lh = self._arrays["text.first"][None]
         told: tuple[str, ...] = ()
         if text:
             words_ls, told = self._words.read(text, sentences)
-            places_lh = np.concatenate([places_lh, linear(self._arrays, "text.word", words_ls)])
-        return with_positions(places_lh, self._arrays["text.positions"]), told
+            places_lh = np.concatenate([places_lh, numpy_linear(self._arrays, "text.word", words_ls)])
+        return add_positions(places_lh, self._arrays["text.positions"]), told
 
 
-def with_positions(
+def add_positions(
     places_lh: Float32[np.ndarray, "l h"], positions_ph: Float32[np.ndarray, "p h"]
 ) -> Float32[np.ndarray, "l h"]:
     """Places as they stand; beyond the last position that is known, all stand there."""
@@ -57,6 +57,6 @@ def with_positions(
     return np.asarray(places_lh + positions_ph[at_l], np.float32)
 
 
-def texts_of(weights: Weights, settings: Model) -> Texts:
+def make_text_reader(weights: Weights, settings: Model) -> TextReader:
     """What reads the texts of these weights."""
-    return PieceTexts(weights, settings) if settings.words == "pieces" else WordTexts(weights, settings)
+    return PieceTextReader(weights, settings) if settings.words == "pieces" else WordTextReader(weights, settings)

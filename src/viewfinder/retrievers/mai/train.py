@@ -15,21 +15,35 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from viewfinder.errors import EncoderMismatch
-from viewfinder.retrievers.mai.images import Looks
-from viewfinder.retrievers.mai.loss import Targets, noised, of_turn
+from viewfinder.retrievers.mai.images import PictureComponents
+from viewfinder.retrievers.mai.loss import TurnTargets, add_noise, modification_turn_loss
 from viewfinder.retrievers.mai.network import MaiNetwork
-from viewfinder.retrievers.mai.pieces import Pieces, Tokeniser
-from viewfinder.retrievers.mai.published import begin_with, load_published, load_tokeniser
+from viewfinder.retrievers.mai.pieces import PieceTokenizer, SavedTokeniser
+from viewfinder.retrievers.mai.published import copy_blip2_weights, load_blip2, load_tokeniser
 from viewfinder.retrievers.mai.settings import MOST_SCALE, LossSettings, Model, Preset
-from viewfinder.retrievers.mai.text import Text
-from viewfinder.retrievers.mai.transactions import Drawer, Transactions, read, vocabulary_of
-from viewfinder.retrievers.mai.wiring import NOWHERE, Shelf, Talks, converse
-from viewfinder.retrievers.shared.stages import read_start
-from viewfinder.retrievers.shared.word_vectors import Words, WordVectors, word_table
+from viewfinder.retrievers.mai.text import EmbeddedTexts
+from viewfinder.retrievers.mai.transactions import (
+    DialogueSampler,
+    TrainingTransactions,
+    read_training_transactions,
+    transaction_vocabulary,
+)
+from viewfinder.retrievers.mai.wiring import NOWHERE, CaptionedGallery, ModificationDialogues, encode_dialogues
+from viewfinder.retrievers.shared.stages import read_start_card
+from viewfinder.retrievers.shared.word_vectors import WordNumbers, WordVectors, read_word_table
 from viewfinder.retrievers.trainers import TrainPlan
-from viewfinder.training import Batches, Card, Fitted, Job, load_network, load_preset, seed_all, shuffled
+from viewfinder.training import (
+    Batches,
+    Card,
+    TrainingJob,
+    TrainingResult,
+    load_network,
+    load_preset,
+    seed_all,
+    shuffled,
+)
+from viewfinder.training.picture_layers import sample_regions
 from viewfinder.training.presets import read_card_settings
-from viewfinder.training.picture_layers import some_regions
 
 SYSTEM = "mai"
 PRESETS = Path(__file__).with_name("presets.toml")
@@ -44,31 +58,31 @@ REGIONS = 4096
 """Pictures whose regions tell the principal components of regions."""
 
 
-def train(plan: TrainPlan) -> Fitted:
+def train(plan: TrainPlan) -> TrainingResult:
     """Train as the plan says; what was interrupted goes on with `plan.resume`.
 
     Raises:
         BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
     """
     preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
-    start = read_start(plan)
+    start = read_start_card(plan)
     if start is not None:
         preset = replace(preset, model=read_card_settings(Model, start))
-    return plan.fit(job(plan, preset, read_material(plan, preset, start)))
+    return plan.fit(make_job(plan, preset, read_training_data(plan, preset, start)))
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class MaiTrainingData:
     """A network as it begins, its card, and what is learnt from and measured on."""
 
     network: MaiNetwork
     card: Card
-    train: Drawer
-    val: Drawer
-    shelves: dict[str, Shelf]
+    train: DialogueSampler
+    val: DialogueSampler
+    shelves: dict[str, CaptionedGallery]
 
 
-def read_material(plan: TrainPlan, preset: Preset, start: Card | None) -> Material:
+def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> MaiTrainingData:
     """The data of a plan, and the network over it: drawn, or as the plan's start has it.
 
     Raises:
@@ -77,8 +91,8 @@ def read_material(plan: TrainPlan, preset: Preset, start: Card | None) -> Materi
     model = preset.model
     tokeniser = _tokeniser(model, start)
     # Before the data, so that what is wrong is told soon.
-    published = load_published(model, tokeniser) if tokeniser and model.qformer and start is None else None
-    found = {split: read(plan, split, preset) for split in ("train", "val")}
+    published = load_blip2(model, tokeniser) if tokeniser and model.qformer and start is None else None
+    found = {split: read_training_transactions(plan, split, preset) for split in ("train", "val")}
     seen = found["train"]
     texts = _words(plan, model, seen, start) if tokeniser is None else _pieces(model, tokeniser)
     seed_all(plan.seed)
@@ -86,11 +100,11 @@ def read_material(plan: TrainPlan, preset: Preset, start: Card | None) -> Materi
     network = MaiNetwork(model, seen.raw_ng.shape[1], region_width, texts.make())
     if start is None:
         regions_nre = seen.regions_nre
-        network.images.measure(seen.raw_ng, None if regions_nre is None else some_regions(regions_nre, REGIONS))
+        network.images.measure(seen.raw_ng, None if regions_nre is None else sample_regions(regions_nre, REGIONS))
         with torch.no_grad():
             network.log_scale.fill_(math.log(preset.loss.scale))
         if published is not None:
-            begin_with(network, published)
+            copy_blip2_weights(network, published)
     else:
         assert plan.start is not None
         load_network(plan.start, network, system=SYSTEM, encoder=seen.raw_version)
@@ -102,16 +116,16 @@ def read_material(plan: TrainPlan, preset: Preset, start: Card | None) -> Materi
         **texts.card,
     }
     card = Card(system=SYSTEM, preset=plan.preset, encoder=seen.raw_version, settings=known)
-    train, val = (Drawer.of(found[split], texts.reads) for split in ("train", "val"))
+    train, val = (DialogueSampler.of(found[split], texts.reads) for split in ("train", "val"))
     shelves = {
-        split: Shelf(_looks(network, found[split]), drawer.captions_nl)
+        split: CaptionedGallery(_looks(network, found[split]), drawer.captions_nl)
         for split, drawer in (("train", train), ("val", val))
     }
-    return Material(network, card, train, val, shelves)
+    return MaiTrainingData(network, card, train, val, shelves)
 
 
 @dataclass(frozen=True, eq=False)
-class Texts:
+class TrainingTexts:
     """How texts are read.
 
     Attributes:
@@ -120,67 +134,71 @@ class Texts:
         card: what a search needs to read alike.
     """
 
-    make: Callable[[], WordVectors | Tokeniser]
+    make: Callable[[], WordVectors | SavedTokeniser]
     reads: Callable[[Sequence[str]], Int[Tensor, "c l"]]
     card: Mapping[str, Any]
 
 
-def _words(plan: TrainPlan, model: Model, seen: Transactions, start: Card | None) -> Texts:
+def _words(plan: TrainPlan, model: Model, seen: TrainingTransactions, start: Card | None) -> TrainingTexts:
     """By words: those of the training, or those of the weights that are begun with."""
-    vocabulary = vocabulary_of(seen) if start is None else tuple(start.settings["vocabulary"])
-    table_vs, version = word_table(model, vocabulary, plan.sentences)
+    vocabulary = transaction_vocabulary(seen) if start is None else tuple(start.settings["vocabulary"])
+    table_vs, version = read_word_table(model, vocabulary, plan.sentences)
     if start is not None and plan.start is not None:
         _check_words(plan.start, start, version)
     card = {"vocabulary": list(vocabulary), "sentences_version": version}
-    return Texts(partial(WordVectors, model, table_vs, len(vocabulary)), Words(vocabulary, model.most_words), card)
+    return TrainingTexts(
+        partial(WordVectors, model, table_vs, len(vocabulary)), WordNumbers(vocabulary, model.most_words), card
+    )
 
 
-def _pieces(model: Model, tokeniser: Tokeniser) -> Texts:
+def _pieces(model: Model, tokeniser: SavedTokeniser) -> TrainingTexts:
     """By the pieces of a tokeniser, which the card has whole."""
-    pieces = Pieces(tokeniser, model.most_words)
+    pieces = PieceTokenizer(tokeniser, model.most_words)
 
     def reads(texts: Sequence[str]) -> Int[Tensor, "c l"]:
         return torch.from_numpy(pieces.numbers(texts))
 
-    return Texts(lambda: tokeniser, reads, {"tokeniser": asdict(tokeniser)})
+    return TrainingTexts(lambda: tokeniser, reads, {"tokeniser": asdict(tokeniser)})
 
 
-def _tokeniser(model: Model, start: Card | None) -> Tokeniser | None:
+def _tokeniser(model: Model, start: Card | None) -> SavedTokeniser | None:
     """The tokeniser that the settings name, or that of the weights that are begun with; None: words are read."""
     if model.words != "pieces":
         return None
-    return load_tokeniser(model.tokeniser) if start is None else Tokeniser(**start.settings["tokeniser"])
+    return load_tokeniser(model.tokeniser) if start is None else SavedTokeniser(**start.settings["tokeniser"])
 
 
-def job(plan: TrainPlan, preset: Preset, material: Material) -> Job:
+def make_job(plan: TrainPlan, preset: Preset, material: MaiTrainingData) -> TrainingJob:
     """The training of talks, every turn of which is learnt from."""
 
     @cache
-    def on(device: torch.device, split: str) -> Shelf:
+    def on(device: torch.device, split: str) -> CaptionedGallery:
         shelf = material.shelves[split]
-        return Shelf(Looks(*(part.to(device) for part in shelf.looks)), shelf.captions_nl.to(device))
+        return CaptionedGallery(
+            PictureComponents(*(part.to(device) for part in shelf.looks)), shelf.captions_nl.to(device)
+        )
 
-    def batches(epoch: int, seed: int) -> Batches[Talks]:
-        def make(rows_b: Int[np.ndarray, " b"]) -> Talks:
+    def batches(epoch: int, seed: int) -> Batches[ModificationDialogues]:
+        def make(rows_b: Int[np.ndarray, " b"]) -> ModificationDialogues:
             return material.train.draw(rows_b, preset, np.random.default_rng([seed, epoch, int(rows_b[0])]))
 
         return shuffled(len(material.train), preset.batch, make, epoch=epoch, seed=seed)
 
-    def lost(module: nn.Module, talks: Talks) -> tuple[Tensor, dict[str, Tensor]]:
+    def lost(module: nn.Module, talks: ModificationDialogues) -> tuple[Tensor, dict[str, Tensor]]:
         assert isinstance(module, MaiNetwork)
-        loss = roll(module, on(module.log_scale.device, "train"), talks, preset.loss)
+        loss = dialogue_loss(module, on(module.log_scale.device, "train"), talks, preset.loss)
         return loss, {"scale": module.log_scale.detach().exp()}
 
     def validate(module: nn.Module) -> dict[str, float]:
         assert isinstance(module, MaiNetwork)
         shelf = on(module.log_scale.device, "val")
-        figures = measured(module, shelf, material.val)
+        figures = measure_recall(module, shelf, material.val)
         if not preset.caption_dropout:
             return figures
-        bare = measured(module, shelf.without_captions(), material.val.without_captions())
+        bare = measure_recall(module, shelf.without_captions(), material.val.without_captions())
         return {**figures, **{f"bare_{name}": figure for name, figure in bare.items()}}
 
-    return Job(
+    return TrainingJob(
         network=material.network,
         batches=batches,
         loss=lost,
@@ -199,19 +217,23 @@ def _trains(preset: Preset, name: str) -> bool:
     return name != "log_scale" or preset.loss.learned_scale
 
 
-def roll(network: MaiNetwork, shelf: Shelf, talks: Talks, settings: LossSettings) -> Float[Tensor, ""]:
+def dialogue_loss(
+    network: MaiNetwork, shelf: CaptionedGallery, talks: ModificationDialogues, settings: LossSettings
+) -> Float[Tensor, ""]:
     """The loss of talks, summed over turns. What does not hang on the way of a talk is read for all turns at once."""
-    targets = targets_of(network, shelf, talks, settings)
+    targets = encode_targets(network, shelf, talks, settings)
     scale = network.log_scale.exp().clamp_max(MOST_SCALE)
 
-    def heard(text: Text) -> Text:
-        return text._replace(places_blh=noised(text.places_blh, settings.noise))
+    def heard(text: EmbeddedTexts) -> EmbeddedTexts:
+        return text._replace(places_blh=add_noise(text.places_blh, settings.noise))
 
-    turns = zip(converse(network, shelf, talks, heard), targets.of_turns(talks.turns), strict=True)
-    return torch.stack([of_turn(settings, scale, *pair) for pair in turns]).sum()
+    turns = zip(encode_dialogues(network, shelf, talks, heard), targets.of_turns(talks.turns), strict=True)
+    return torch.stack([modification_turn_loss(settings, scale, *pair) for pair in turns]).sum()
 
 
-def targets_of(network: MaiNetwork, shelf: Shelf, talks: Talks, settings: LossSettings) -> Targets:
+def encode_targets(
+    network: MaiNetwork, shelf: CaptionedGallery, talks: ModificationDialogues, settings: LossSettings
+) -> TurnTargets:
     """What the queries of all turns are compared with."""
     terms = frozenset(settings.terms)
     rows_c, captioned_c = talks.pictures_bp[:, 1:].flatten(), talks.captioned_bp[:, 1:].flatten()
@@ -224,10 +246,10 @@ def targets_of(network: MaiNetwork, shelf: Shelf, talks: Talks, settings: LossSe
         modifications_cd = network.vector(talks.words_bnl.flatten(0, 1))
     if terms & {"query_caption", "modification_caption"}:
         captions_cd = network.vector(shelf.captions_nl[rows_c])  # also of those that are read without
-    return Targets(pictures_ckd, modifications_cd, captions_cd, prompts_cph)
+    return TurnTargets(pictures_ckd, modifications_cd, captions_cd, prompts_cph)
 
 
-def measured(network: MaiNetwork, shelf: Shelf, drawer: Drawer) -> dict[str, float]:
+def measure_recall(network: MaiNetwork, shelf: CaptionedGallery, drawer: DialogueSampler) -> dict[str, float]:
     """What validation measures: R@10 among all its pictures, as mean over turns, by turn, and of either setting."""
     count = len(shelf.captions_nl)
     rows = [torch.arange(at, min(at + AT_ONCE, count)) for at in range(0, count, AT_ONCE)]
@@ -236,8 +258,8 @@ def measured(network: MaiNetwork, shelf: Shelf, drawer: Drawer) -> dict[str, flo
     for at in range(0, len(drawer), AT_ONCE):
         talks = drawer.talks(np.arange(at, min(at + AT_ONCE, len(drawer))))
         ranks = [
-            rank_of(turned.queries_bd, pictures_nkd, talks.pictures_bp[:, turn + 1])
-            for turn, turned in enumerate(converse(network, shelf, talks))
+            rank_targets(turned.queries_bd, pictures_nkd, talks.pictures_bp[:, turn + 1])
+            for turn, turned in enumerate(encode_dialogues(network, shelf, talks))
         ]
         found.append(torch.stack(ranks, dim=1))
     there_st = (torch.cat(found) < DEPTH).double()
@@ -251,7 +273,7 @@ def measured(network: MaiNetwork, shelf: Shelf, drawer: Drawer) -> dict[str, flo
     }
 
 
-def rank_of(
+def rank_targets(
     queries_bd: Float[Tensor, "b d"], pictures_nkd: Float[Tensor, "n k d"], targets_b: Int[Tensor, " b"]
 ) -> Int[Tensor, " b"]:
     """How many pictures are more like each query than its target; of several vectors the best counts."""
@@ -260,13 +282,13 @@ def rank_of(
     return (~(scores_bn <= scores_bn.gather(1, targets_b[:, None]))).sum(dim=1)
 
 
-def _looks(network: MaiNetwork, transactions: Transactions) -> Looks:
+def _looks(network: MaiNetwork, transactions: TrainingTransactions) -> PictureComponents:
     """What is read of all pictures of a split, computed once."""
     found = []
     for at in range(0, len(transactions.raw_ng), AT_ONCE):
         regions = None if transactions.regions_nre is None else transactions.regions_nre[at : at + AT_ONCE]
         found.append(network.images.looks(transactions.raw_ng[at : at + AT_ONCE], regions))
-    return Looks(*(torch.cat(parts) for parts in zip(*found, strict=True)))
+    return PictureComponents(*(torch.cat(parts) for parts in zip(*found, strict=True)))
 
 
 def _check_words(file: Path, start: Card, version: str) -> None:

@@ -21,9 +21,9 @@ from viewfinder.data.fashionmt import ORDINALS, Transaction, clauses, look_back,
 from viewfinder.data.splits import split_of
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.retrievers.mai.settings import Preset
-from viewfinder.retrievers.mai.texts import text_of
-from viewfinder.retrievers.mai.wiring import NOWHERE, Talks
-from viewfinder.retrievers.shared.words import words_in
+from viewfinder.retrievers.mai.texts import modification_text
+from viewfinder.retrievers.mai.wiring import NOWHERE, ModificationDialogues
+from viewfinder.retrievers.shared.words import split_words
 from viewfinder.retrievers.trainers import TrainPlan
 
 CAPTIONS = "captions.csv"
@@ -33,7 +33,7 @@ TURNS, TALKS = 3, 4
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
+class TransactionTexts:
     """A transaction in words: what is said at each turn, and of which pictures, by their rows.
 
     `short` is the same with some of the clauses only, as people speak; `back` the place of the picture to which the
@@ -48,7 +48,7 @@ class Said:
 
 
 @dataclass(frozen=True, eq=False)
-class Transactions:
+class TrainingTransactions:
     """Transactions of one split and all sources.
 
     Attributes:
@@ -62,7 +62,7 @@ class Transactions:
     regions_nre: Float16[np.ndarray, "n r e"] | None
     raw_version: str
     captions: tuple[str, ...]
-    said: tuple[Said, ...]
+    said: tuple[TransactionTexts, ...]
 
     def texts(self) -> Iterable[str]:
         """Everything that is read."""
@@ -72,7 +72,7 @@ class Transactions:
             yield from one.texts
 
 
-def read(plan: TrainPlan, split: str, preset: Preset) -> Transactions:
+def read_training_transactions(plan: TrainPlan, split: str, preset: Preset) -> TrainingTransactions:
     """The transactions of a split in all data sets of a plan; what is left out is told.
 
     A folder without any that holds captioned pictures (captions.csv beside images/) gives talks about these, a picture
@@ -89,7 +89,7 @@ def read(plan: TrainPlan, split: str, preset: Preset) -> Transactions:
         )
     firsts = np.cumsum([0, *(len(part.captions) for part in parts)]).tolist()
     regions = [part.regions_nre for part in parts if part.regions_nre is not None]
-    return Transactions(
+    return TrainingTransactions(
         np.concatenate([part.raw_ng for part in parts]),
         np.concatenate(regions) if regions else None,
         parts[0].raw_version,
@@ -102,12 +102,12 @@ def read(plan: TrainPlan, split: str, preset: Preset) -> Transactions:
     )
 
 
-def _read(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Transactions:
+def _read(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> TrainingTransactions:
     captioned = (folder / CAPTIONS).is_file() and not any((folder / "modifiers").glob("*_*_cap.json"))
     return _captioned(plan, folder, split, preset) if captioned else _recorded(plan, folder, split, preset)
 
 
-def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Transactions:
+def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> TrainingTransactions:
     """The transactions of a folder of FashionMT."""
     known = {source: splits for source, splits in sources(folder).items() if split in splits}
     wanted = preset.sources or tuple(known)
@@ -116,7 +116,7 @@ def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Tran
     regions = preset.model.image != "whole"
     found = plan.vectors(folder, regions=regions)
     captions: dict[int, str] = {}
-    said: list[Said] = []
+    said: list[TransactionTexts] = []
     for source in wanted:
         read_all, _ = read_transactions(folder, source, split)
         before, listed = len(said), len(read_all.transactions)
@@ -124,12 +124,12 @@ def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Tran
             with suppress(UnknownName):  # a picture without vectors
                 rows = tuple(found.row_of(name.lstrip("/")) for name in one.pictures)
                 captions.update(zip(rows, one.captions, strict=False))
-                said.append(said_of(one, rows))
+                said.append(transaction_texts(one, rows))
         plan.told(f"{folder}, {source}, {split}: {len(said) - before:,} transactions of {listed:,}")
     rows_n = sorted({row for one in said for row in one.rows})
     place = {row: at for at, row in enumerate(rows_n)}
     regions_nre = np.asarray(found.regions_nre[rows_n]) if regions and found.regions_nre is not None else None
-    return Transactions(
+    return TrainingTransactions(
         np.asarray(found.raw_nd[rows_n], np.float32),
         regions_nre,
         found.raw_version,
@@ -138,7 +138,7 @@ def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Tran
     )
 
 
-def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Transactions:
+def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> TrainingTransactions:
     """`TALKS` talks a picture; chance has a seed of its own. A picture's caption is the first one."""
     regions = preset.model.image != "whole"
     found = plan.vectors(folder, regions=regions)
@@ -154,30 +154,30 @@ def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Tra
     for number in range(TALKS * count):
         rows = (number % count, *rng.integers(count, size=TURNS).tolist())
         texts = tuple(str(rng.choice(sentences[row][-4:])) for row in rows[1:])
-        said.append(Said(rows, texts, texts))
+        said.append(TransactionTexts(rows, texts, texts))
     plan.told(f"{folder}, {split}: {len(said):,} talks about captioned pictures")
     raw_ng, regions_nre = np.asarray(found.raw_nd[rows_n], np.float32), None
     if regions and found.regions_nre is not None:
         regions_nre = np.asarray(found.regions_nre[rows_n])
-    return Transactions(raw_ng, regions_nre, found.raw_version, tuple(one[0] for one in sentences), tuple(said))
+    return TrainingTransactions(raw_ng, regions_nre, found.raw_version, tuple(one[0] for one in sentences), tuple(said))
 
 
-def said_of(one: Transaction, rows: tuple[int, ...]) -> Said:
+def transaction_texts(one: Transaction, rows: tuple[int, ...]) -> TransactionTexts:
     """A transaction as it is read; which clauses of a short form are left out hangs on the words alone."""
     back = look_back(one.modifications[-1])
     combines = back is not None and back.setting == "combination"
     # Nobody can look back to what is only wanted now.
     places = () if back is None else tuple(place for place in back.places if place < len(one.targets))
-    return Said(
+    return TransactionTexts(
         rows,
-        tuple(map(text_of, one.modifications)),
-        tuple(text_of(shortened(modification)) for modification in one.modifications),
+        tuple(map(modification_text, one.modifications)),
+        tuple(modification_text(shorten_modification(modification)) for modification in one.modifications),
         NOWHERE if combines or not places else places[0],
         places if combines else (),
     )
 
 
-def shortened(modification: str) -> str:
+def shorten_modification(modification: str) -> str:
     """One or two of the clauses that are not about earlier pictures, and all that are.
 
     >>> shortened("I prefer the FIRST, and 1. is red")
@@ -191,13 +191,13 @@ def shortened(modification: str) -> str:
     return " ".join((read_as.lead, *(f"{number}. {clause}" for number, clause in enumerate(kept, start=1)))).strip()
 
 
-def vocabulary_of(transactions: Transactions) -> tuple[str, ...]:
+def transaction_vocabulary(transactions: TrainingTransactions) -> tuple[str, ...]:
     """All words that are read, in order."""
-    return tuple(sorted({word for text in transactions.texts() for word in words_in(text)}))
+    return tuple(sorted({word for text in transactions.texts() for word in split_words(text)}))
 
 
 @dataclass(frozen=True, eq=False)
-class Drawer:
+class DialogueSampler:
     """Transactions as numbers, from which talks are drawn.
 
     `recall_sl` are the captions of what the last turn recalls as one text, "first: .. second: ..".
@@ -212,7 +212,9 @@ class Drawer:
     captions_nl: Int[Tensor, "_n l"]
 
     @classmethod
-    def of(cls, transactions: Transactions, words: Callable[[Sequence[str]], Int[Tensor, "c l"]]) -> Drawer:
+    def of(
+        cls, transactions: TrainingTransactions, words: Callable[[Sequence[str]], Int[Tensor, "c l"]]
+    ) -> DialogueSampler:
         """`words`: texts to the numbers of what is read of them.
 
         Raises:
@@ -231,18 +233,18 @@ class Drawer:
             words([text for one in said for text in one.short]).reshape(len(said), turns, -1),
             torch.tensor([one.back for one in said]),
             recalled_sp,
-            words([recall_of(one, transactions.captions) for one in said]),
+            words([recalled_captions(one, transactions.captions) for one in said]),
             words(transactions.captions),
         )
 
     def __len__(self) -> int:
         return len(self.pictures_sp)
 
-    def without_captions(self) -> Drawer:
+    def without_captions(self) -> DialogueSampler:
         """The same talks about pictures of which nobody wrote anything."""
         return replace(self, recall_sl=torch.zeros_like(self.recall_sl), captions_nl=torch.zeros_like(self.captions_nl))
 
-    def draw(self, rows_b: Int[np.ndarray, " b"], preset: Preset, rng: np.random.Generator) -> Talks:
+    def draw(self, rows_b: Int[np.ndarray, " b"], preset: Preset, rng: np.random.Generator) -> ModificationDialogues:
         """Talks as they are learnt from: some pictures have no caption, some talks begin with a description."""
         talks = self.talks(rows_b)
         captioned_bp = torch.from_numpy(rng.random(talks.pictures_bp.shape) >= preset.caption_dropout)
@@ -258,12 +260,12 @@ class Drawer:
             captioned_bp=captioned_bp & seen_bp, recall_bl=recall_bl, seen_bp=seen_bp, words_bnl=words_bnl
         )
 
-    def talks(self, rows_b: Int[np.ndarray, " b"]) -> Talks:
+    def talks(self, rows_b: Int[np.ndarray, " b"]) -> ModificationDialogues:
         """Talks as they were recorded. What "random" goes back to hangs on the transaction alone."""
         rows = torch.from_numpy(np.asarray(rows_b, np.int64))
         turns = self.words_snl.shape[1]
         drawn = [np.random.default_rng([1, int(row)]).integers(max(turns - 1, 1)) for row in rows]
-        return Talks(
+        return ModificationDialogues(
             pictures_bp=self.pictures_sp[rows],
             words_bnl=self.words_snl[rows],
             seen_bp=torch.ones(len(rows), turns + 1, dtype=torch.bool),
@@ -275,7 +277,7 @@ class Drawer:
         )
 
 
-def recall_of(one: Said, captions: Sequence[str]) -> str:
+def recalled_captions(one: TransactionTexts, captions: Sequence[str]) -> str:
     """What a transaction recalls: "FIRST: <caption> SECOND: <caption>"; "" where a caption is missing.
 
     >>> recall_of(Said((0, 1), (), (), recalled=(0,)), ("a red shirt", "a cap"))

@@ -10,13 +10,13 @@ from torch import nn
 from transformers import AutoConfig
 from transformers.models.blip_2.modeling_blip_2 import Blip2PreTrainedModel, Blip2QFormerModel
 
-from viewfinder.encoders.checkpoints import Source, explained, quiet
+from viewfinder.encoders.checkpoints import CheckpointSource, explain_failures, silence_transformers
 from viewfinder.errors import BadInput
 
 BLIP2 = "blip-2"
 
 
-class Slots(Blip2PreTrainedModel):
+class QFormerWithTokens(Blip2PreTrainedModel):
     """The Q-Former with its learned tokens, and the last norm of the picture tower.
 
     Names are those of transformers, which then never loads the tower's gigabytes.
@@ -31,29 +31,29 @@ class Slots(Blip2PreTrainedModel):
         self.post_init()
 
 
-Part = TypeVar("Part", bound=Slots)
+Part = TypeVar("Part", bound=QFormerWithTokens)
 
 
-def configuration(source: Source, wanted: str) -> Any:
+def read_blip2_config(source: CheckpointSource, wanted: str) -> Any:
     """The configuration of a checkpoint of BLIP-2; `wanted`: what to give instead where it is something else.
 
     Raises:
         BadInput: nothing there, or of another kind.
     """
-    with explained(source, "BLIP-2's configuration"), quiet():
+    with explain_failures(source, "BLIP-2's configuration"), silence_transformers():
         config: Any = AutoConfig.from_pretrained(source.location, **source.options)
     if config.model_type != BLIP2:
         raise BadInput(f"{source.location}: is {config.model_type!r}; give {wanted}")
     return config
 
 
-def weights(kind: type[Part], source: Source, config: Any, saved_from: str) -> Part:
+def read_blip2_weights(kind: type[Part], source: CheckpointSource, config: Any, saved_from: str) -> Part:
     """The parts of a checkpoint that `kind` names, in single precision; `saved_from`: what has them all.
 
     Raises:
         BadInput: no weights, or some are missing.
     """
-    with explained(source, "BLIP-2's Q-Former"), quiet():
+    with explain_failures(source, "BLIP-2's Q-Former"), silence_transformers():
         load: Callable[..., Any] = kind.from_pretrained
         found, report = load(
             source.location, config=config, **source.options, dtype=torch.float32, output_loading_info=True
@@ -67,7 +67,7 @@ def weights(kind: type[Part], source: Source, config: Any, saved_from: str) -> P
     return part
 
 
-def check_sizes(source: Source, there: Mapping[str, int], settings: Mapping[str, int]) -> None:
+def check_weight_sizes(source: CheckpointSource, there: Mapping[str, int], settings: Mapping[str, int]) -> None:
     """Raises BadInput where sizes of weights are not those of the settings; both by the names of settings."""
     wrong = {name: size for name, size in there.items() if size != settings[name]}
     if wrong:

@@ -8,7 +8,7 @@ from viewfinder.errors import BadInput
 from viewfinder.training.weights import Weights, check_card, read_weights
 
 
-def weights_of(system: str, checkpoint: Path | None, shipped: Path) -> Weights:
+def load_system_weights(system: str, checkpoint: Path | None, shipped: Path) -> Weights:
     """The weights in `checkpoint`; None: the `shipped` ones.
 
     Raises:

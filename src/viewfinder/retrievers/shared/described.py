@@ -36,7 +36,7 @@ from viewfinder.data.visual_genome.vocabulary import FEWEST_IN_CODE
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
-from viewfinder.retrievers.shared.detector import detector_features, has_detector_features
+from viewfinder.retrievers.shared.detector import has_detector_features, read_detector_features
 
 MOST_CAPTIONS = 5
 """Turns of a captioned picture: Flickr8k and COCO have five captions a picture."""
@@ -57,7 +57,7 @@ class RawBlock:
 
 
 @dataclass(frozen=True, eq=False)
-class Described:
+class CaptionedPictures:
     """Pictures of one split, by position.
 
     Attributes:
@@ -136,7 +136,7 @@ class Described:
         return found
 
 
-def read_described(
+def read_captioned_pictures(
     data: Path,
     split: str,
     encoder: Encoder,
@@ -145,7 +145,7 @@ def read_described(
     whole: bool = False,
     negated: bool = False,
     told: Told = lambda line: None,
-) -> Described:
+) -> CaptionedPictures:
     """The pictures of a split with captions and raw vectors; what is left out is told.
 
     The vectors are those of the data set's own detector where it brings them (`region_36_final/`), else the encoder's.
@@ -177,7 +177,7 @@ def read_described(
         raise BadInput(f"{data}: none of the {len(pictures)} pictures of {split!r} has vectors; are its images there?")
     assert found.regions_nre is not None
     rows_n = np.array([row for _, row in kept], np.intp)
-    return Described(
+    return CaptionedPictures(
         keys=tuple(found.keys[row] for _, row in kept),
         sentences=tuple(picture.captions for picture, _ in kept),
         turns=turns,
@@ -190,7 +190,7 @@ def read_described(
     )
 
 
-def together(parts: Sequence[Described]) -> Described:
+def join_captioned_pictures(parts: Sequence[CaptionedPictures]) -> CaptionedPictures:
     """Several sets as one, in their order; a talk has as many turns as the shortest of theirs.
 
     Raises:
@@ -216,7 +216,7 @@ def together(parts: Sequence[Described]) -> Described:
     )
 
 
-def vocabulary_of(*folders: Path, fewest: int = FEWEST_IN_CODE) -> Vocabulary:
+def build_caption_vocabulary(*folders: Path, fewest: int = FEWEST_IN_CODE) -> Vocabulary:
     """The words of data sets: the published list where one of them has it, else the frequent words of their captions.
 
     Counted is what is said of the pictures for training, `fewest` times at least.
@@ -292,7 +292,7 @@ def _vectors(data: Path, split: str, encoder: Encoder, folder: Path | None, whol
             told(f"vectors of {data}: {done:,} of {total:,} pictures")
 
     if has_detector_features(data):
-        return detector_features(data, split, whole=whole, out=folder, progress=progress)
+        return read_detector_features(data, split, whole=whole, out=folder, progress=progress)
     return features(data, encoder, regions=True, out=folder, progress=progress)
 
 

@@ -14,8 +14,8 @@ from viewfinder.data.visual_genome.region_features import REGIONS, WIDTH
 from viewfinder.data.visual_genome.regions import read_ids
 from viewfinder.encoders.features import Features
 from viewfinder.encoders.features.chunks import Progress
-from viewfinder.encoders.features.lookup import Source
-from viewfinder.encoders.features.precomputed import Stored, precomputed
+from viewfinder.encoders.features.lookup import PictureFile
+from viewfinder.encoders.features.precomputed import PictureVectors, collect_stored_vectors
 from viewfinder.errors import BadInput
 
 DETECTOR_VERSION = f"visual-genome-{REGIONS}x{WIDTH}-1"
@@ -32,7 +32,7 @@ def has_detector_features(data: Path, *, whole: bool = False) -> bool:
     return first.is_dir() and (not whole or layout.global_feature(0).parent.is_dir())
 
 
-def detector_features(
+def read_detector_features(
     data: Path,
     split: str,
     *,
@@ -64,7 +64,7 @@ def detector_features(
     pictures = layout.pictures() or {}
     named = {_key(data, picture, pictures.get(picture)): picture for picture in ids}
     has_global = layout.global_feature(0).parent.is_dir()
-    return precomputed(
+    return collect_stored_vectors(
         data,
         DETECTOR_VERSION,
         [_source(layout, key, named[key]) for key in sorted(named)],
@@ -80,15 +80,15 @@ def _key(data: Path, picture: int, file: Path | None) -> str:
     return str(picture) if file is None else file.relative_to(data).as_posix()
 
 
-def _source(layout: Layout, key: str, picture: int) -> Source:
+def _source(layout: Layout, key: str, picture: int) -> PictureFile:
     try:
         facts = layout.region_features(picture).stat()
     except OSError:  # `read` says so, with the picture's name
-        return Source(key, 0, 0)
-    return Source(key, facts.st_size, facts.st_mtime_ns)
+        return PictureFile(key, 0, 0)
+    return PictureFile(key, facts.st_size, facts.st_mtime_ns)
 
 
-def _read(layout: Layout, picture: int, *, has_global: bool) -> Stored:
+def _read(layout: Layout, picture: int, *, has_global: bool) -> PictureVectors:
     found = read_region_features(layout.region_features(picture))
     global_g = read_global_feature(layout.global_feature(picture)) if has_global else np.zeros(WIDTH, np.float32)
-    return Stored(global_g, found.features_nd, found.boxes_n4)
+    return PictureVectors(global_g, found.features_nd, found.boxes_n4)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.metrics import score_bounds
-from viewfinder.retrievers.shared.described import Described
+from viewfinder.retrievers.shared.described import CaptionedPictures
 from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.training import Batches, shuffled
 
@@ -25,7 +25,7 @@ DEPTHS = (1, 5, 10)
 Talk = tuple[str, ...]
 
 
-class Batch(NamedTuple):
+class DialogueBatch(NamedTuple):
     """Dialogues with the pictures they are about.
 
     `said` holds the numbers of words (b t l) with their counts, or sentence vectors (b t s), whose counts are 1.
@@ -46,7 +46,7 @@ class Speech(Protocol):
         ...
 
 
-class WordSpeech:
+class WordNumberSpeech:
     """Sentences as the numbers of their words, padded with zeros."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -69,7 +69,7 @@ class WordSpeech:
         return self._known[sentence]
 
 
-class VectorSpeech:
+class SentenceVectorSpeech:
     """Sentences as frozen sentence vectors."""
 
     def __init__(self, vectors: SentenceVectors) -> None:
@@ -82,34 +82,34 @@ class VectorSpeech:
 
 
 @dataclass(frozen=True, eq=False)
-class Dialogues:
+class DescriptionDialogues:
     """Batches of one split; without `reads_regions`, pictures have none (b 0 0), and none are read from disk."""
 
-    described: Described
+    described: CaptionedPictures
     speech: Speech
     reads_regions: bool = True
 
-    def batch(self, positions: Sequence[int], rng: np.random.Generator | None = None) -> Batch:
+    def batch(self, positions: Sequence[int], rng: np.random.Generator | None = None) -> DialogueBatch:
         """The dialogues about some pictures: drawn sentences, or without `rng` the protocol's fixed ones."""
         regions_bke = self.described.regions_of(positions) if self.reads_regions else np.zeros((len(positions), 0, 0))
-        return Batch(
+        return DialogueBatch(
             torch.from_numpy(np.asarray(regions_bke, np.float32)),
             torch.from_numpy(self.described.globals_of(positions)),
             *self.speech([self.described.talk(position, rng) for position in positions]),
         )
 
-    def epochs(self, size: int) -> Callable[[int, int], Batches[Batch]]:
+    def epochs(self, size: int) -> Callable[[int, int], Batches[DialogueBatch]]:
         """What a `training.Job` calls batches: (epoch, seed) -> the batches, always the same ones."""
 
-        def batches(epoch: int, seed: int) -> Batches[Batch]:
-            def make(rows_b: Int[np.ndarray, " b"]) -> Batch:
+        def batches(epoch: int, seed: int) -> Batches[DialogueBatch]:
+            def make(rows_b: Int[np.ndarray, " b"]) -> DialogueBatch:
                 return self.batch(rows_b.tolist(), np.random.default_rng([seed, epoch, int(rows_b[0])]))
 
             return shuffled(len(self.described), size, make, epoch=epoch, seed=seed)
 
         return batches
 
-    def fixed(self, size: int, most: int = VALIDATED) -> Iterator[Batch]:
+    def fixed(self, size: int, most: int = VALIDATED) -> Iterator[DialogueBatch]:
         """The protocol's own dialogues about `most` of the pictures, taken evenly, in batches."""
         count = min(len(self.described), most)
         chosen = np.linspace(0, len(self.described) - 1, count).round().astype(int).tolist()
@@ -117,7 +117,7 @@ class Dialogues:
             yield self.batch(chosen[at : at + size])
 
 
-def recalls(scores: Sequence[Float[Tensor, "n n"]]) -> Mapping[str, float]:
+def measure_recalls(scores: Sequence[Float[Tensor, "n n"]]) -> Mapping[str, float]:
     """How well dialogues find their pictures: `scores[turn][picture, dialogue]`, the diagonal belongs together.
 
     "recall" is the mean of R@1, R@5 and R@10 over all turns, which the published code selects by; "first" and "last"

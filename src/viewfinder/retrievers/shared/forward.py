@@ -13,7 +13,7 @@ from jaxtyping import Float, Float32
 
 from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.errors import EncoderMismatch
-from viewfinder.retrievers.base import Sentences
+from viewfinder.retrievers.base import SentenceEncoder
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -21,33 +21,35 @@ AT_ONCE = 256
 """Pictures whose regions are held in single precision at a time (36 x 1280 numbers each: 47 MB)."""
 
 
-def linear(arrays: Arrays, name: str, rows: Float[np.ndarray, "*n i"]) -> Float[np.ndarray, "*n o"]:
+def numpy_linear(arrays: Arrays, name: str, rows: Float[np.ndarray, "*n i"]) -> Float[np.ndarray, "*n o"]:
     """A linear map with a bias."""
     mapped: Float[np.ndarray, "*n o"] = rows @ arrays[f"{name}.weight"].T + arrays[f"{name}.bias"]
     return mapped
 
 
-def unit(rows: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:
+def to_unit(rows: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:
     """Rows at length 1; a row of zeros stays zeros."""
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-10))
 
 
-def updated(
+def numpy_update_cell(
     arrays: Arrays, name: str, query: Float[np.ndarray, "*m d"], state: Float[np.ndarray, "*m d"]
 ) -> Float[np.ndarray, "*m d"]:
     """`recurrent.UpdateCell`."""
 
     def mixed(gate: str) -> Float[np.ndarray, "*m d"]:
         query_part, state_part = f"{name}.{gate}_query", f"{name}.{gate}_state"
-        return np.asarray(linear(arrays, query_part, query) + linear(arrays, state_part, state))
+        return np.asarray(numpy_linear(arrays, query_part, query) + numpy_linear(arrays, state_part, state))
 
     reset, keep = _sigmoid(mixed("reset")), _sigmoid(mixed("keep"))
-    new = np.tanh(linear(arrays, f"{name}.new_query", query) + reset * linear(arrays, f"{name}.new_state", state))
+    new = np.tanh(
+        numpy_linear(arrays, f"{name}.new_query", query) + reset * numpy_linear(arrays, f"{name}.new_state", state)
+    )
     after: Float[np.ndarray, "*m d"] = (1 - keep) * new + keep * state
     return after.astype(np.float32)
 
 
-def read_words(
+def numpy_read_words(
     arrays: Arrays, name: str, ids: Sequence[int], before_d: Float32[np.ndarray, " d"] | None = None
 ) -> Float32[np.ndarray, " d"]:
     """`recurrent.WordReader` for one sentence."""
@@ -62,7 +64,7 @@ def read_words(
     return np.asarray(state_d, np.float32)
 
 
-def projected(
+def numpy_project_regions(
     arrays: Arrays, name: str, raw_nke: Float[np.ndarray, "n k e"], *, scaled_by: str | None = None
 ) -> Float32[np.ndarray, "n k d"]:
     """`regions.RegionProjection`; `scaled_by` names arrays of mean and deviation that come first."""
@@ -78,7 +80,7 @@ def _projected(
     there_nk1 = (raw_nke != 0).any(axis=-1, keepdims=True)
     if scaled_by is not None:
         raw_nke = (raw_nke - arrays[f"{scaled_by}_mean"]) / arrays[f"{scaled_by}_deviation"]
-    return np.asarray(unit(linear(arrays, name, raw_nke)) * there_nk1, np.float32)
+    return np.asarray(to_unit(numpy_linear(arrays, name, raw_nke)) * there_nk1, np.float32)
 
 
 def _sigmoid(x: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:
@@ -86,7 +88,7 @@ def _sigmoid(x: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:
 
 
 @dataclass(frozen=True, eq=False)
-class Reader:
+class NumpySentenceReader:
     """Sentences to query vectors: by the words a network knows (`read_words`), or by frozen sentence vectors.
 
     `sentences_version` says which frozen vectors `read_sentences` was trained on; "" where words are read.
@@ -96,20 +98,20 @@ class Reader:
     vocabulary: Vocabulary
     sentences_version: str
 
-    def __call__(self, text: str, sentences: Sentences | None) -> Float32[np.ndarray, " d"]:
+    def __call__(self, text: str, sentences: SentenceEncoder | None) -> Float32[np.ndarray, " d"]:
         """The query vector of one sentence.
 
         Raises:
             EncoderMismatch: the session's sentence vectors are of another version.
         """
         if not self.sentences_version:
-            return read_words(self.arrays, "read_words", self.vocabulary.encode(text))
-        known = known_sentences(sentences, self.sentences_version)
-        hidden_h = np.maximum(linear(self.arrays, "read_sentences.inner", known.encode([text])[0]), 0.0)
-        return np.asarray(linear(self.arrays, "read_sentences.outer", hidden_h), np.float32)
+            return numpy_read_words(self.arrays, "read_words", self.vocabulary.encode(text))
+        known = check_sentences(sentences, self.sentences_version)
+        hidden_h = np.maximum(numpy_linear(self.arrays, "read_sentences.inner", known.encode([text])[0]), 0.0)
+        return np.asarray(numpy_linear(self.arrays, "read_sentences.outer", hidden_h), np.float32)
 
 
-def known_sentences(sentences: Sentences | None, version: str) -> Sentences:
+def check_sentences(sentences: SentenceEncoder | None, version: str) -> SentenceEncoder:
     """A session's sentence vectors, if they are those of this version.
 
     Raises:

@@ -9,13 +9,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from viewfinder.retrievers.shared.described import Described
+from viewfinder.retrievers.shared.described import CaptionedPictures
 
 SAMPLE = 1000
 """Pictures whose raw vectors say what is their mean and deviation."""
 
 
-class Inputs(NamedTuple):
+class InputWidths(NamedTuple):
     """Widths of what comes in: raw regions, raw global vectors, sentence vectors, and how many words are known."""
 
     regions: int
@@ -30,14 +30,14 @@ def add_scale(network: nn.Module, name: str, width: int) -> None:
     network.register_buffer(f"{name}_deviation", torch.ones(width))
 
 
-def scaled(network: nn.Module, name: str, raw: Float[Tensor, "*b e"]) -> Float[Tensor, "*b e"]:
+def scale_raw(network: nn.Module, name: str, raw: Float[Tensor, "*b e"]) -> Float[Tensor, "*b e"]:
     """Raw vectors by the scale of this name; those of zeros (nothing there) stay zeros."""
     there = (raw != 0).any(dim=-1, keepdim=True)
     mean, deviation = getattr(network, f"{name}_mean"), getattr(network, f"{name}_deviation")
     return torch.as_tensor((raw - mean) / deviation * there)
 
 
-def measure_scales(network: nn.Module, described: Described) -> None:
+def measure_scales(network: nn.Module, described: CaptionedPictures) -> None:
     """Sets the scales that a network has so that raw vectors of the training set have mean 0 and deviation 1."""
     some = np.linspace(0, len(described) - 1, min(SAMPLE, len(described))).round().astype(int).tolist()
     for name, read in (("regions", described.regions_of), ("whole", described.globals_of)):

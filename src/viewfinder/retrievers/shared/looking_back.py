@@ -17,7 +17,7 @@ from typing import Literal
 from viewfinder.data import fashionmt
 from viewfinder.retrievers.base import Operation
 from viewfinder.retrievers.shared import phrases
-from viewfinder.retrievers.shared.mentions import GAP, MARK, Marked, dead, marked
+from viewfinder.retrievers.shared.mentions import GAP, MARK, MarkedText, mark_mentions, void_mention
 
 Kind = Literal["rollback", "keep"]
 
@@ -26,7 +26,7 @@ NOTHING_SHARED = "None"
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptAttribute:
     """An attribute of an earlier picture that is wanted.
 
     Attributes:
@@ -41,7 +41,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class LookedBack:
+class BackReference:
     """What a sentence says of earlier pictures.
 
     Places count the pictures that the talk was about: 0 is the first, -1 the one before the latest.
@@ -54,18 +54,18 @@ class LookedBack:
     """
 
     rollback: int | None
-    keeps: tuple[Kept, ...] = ()
+    keeps: tuple[KeptAttribute, ...] = ()
     words: str = ""
     rest: str = ""
 
 
-def look_back(sentence: str) -> LookedBack | None:
+def find_back_reference(sentence: str) -> BackReference | None:
     """What a sentence says of earlier pictures; None where it says nothing of them.
 
     >>> look_back("I still prefer the second one, but in blue")
     LookedBack(rollback=1, keeps=(), words='the second one', rest='in blue')
     """
-    said = marked(sentence)
+    said = mark_mentions(sentence)
     if not said.mentions:
         return _published(sentence)
     back, text = _missed(said)
@@ -76,10 +76,10 @@ def look_back(sentence: str) -> LookedBack | None:
         return _published(sentence)
     mention = None if back is None else said.at(back)
     words = "" if mention is None else mention.words
-    return LookedBack(None if mention is None else mention.place, keeps, words, said.said(_tidy(text)))
+    return BackReference(None if mention is None else mention.place, keeps, words, said.said(_tidy(text)))
 
 
-def _missed(said: Marked) -> tuple[str | None, str]:
+def _missed(said: MarkedText) -> tuple[str | None, str]:
     """The mention that "this isn't as nice as .." speaks of, and the text without that."""
     match = phrases.NOT_AS_GOOD.search(said.text)
     return (match["mark"], _cut(said.text, match)) if match else (None, said.text)
@@ -90,22 +90,22 @@ def _without_denied(text: str) -> str:
     for pattern in (phrases.DENIED, phrases.DESCRIBED):
         while match := pattern.search(text):
             at = match.start("mark")
-            text = text[:at] + dead(text[at]) + text[at + 1 :]
+            text = text[:at] + void_mention(text[at]) + text[at + 1 :]
     return text
 
 
-def _keeps(text: str, said: Marked) -> tuple[tuple[Kept, ...], str]:
+def _keeps(text: str, said: MarkedText) -> tuple[tuple[KeptAttribute, ...], str]:
     """What is kept, in the order in which it was said, and the text without it."""
-    found: list[tuple[str, Kept]] = []
+    found: list[tuple[str, KeptAttribute]] = []
     for pattern in phrases.KEEPS:
         while match := next(filter(_is_kept, pattern.finditer(text)), None):
             words, mention = said.said(match["words"]), said.at(match["mark"])
             names = phrases.AND.split(match["names"]) if match["names"] != NOTHING_SHARED else []
-            found += [(match["mark"], Kept(" ".join(name.split()), mention.place, words)) for name in names]
+            found += [(match["mark"], KeptAttribute(" ".join(name.split()), mention.place, words)) for name in names]
             text = _cut(text, match)
     while match := phrases.WHOLES.search(text):
         mentions = {mark: said.at(mark) for mark in re.findall(MARK, match["marks"])}
-        found += [(mark, Kept("", mention.place, mention.words)) for mark, mention in mentions.items()]
+        found += [(mark, KeptAttribute("", mention.place, mention.words)) for mark, mention in mentions.items()]
         text = _cut(text, match)
     return tuple(kept for _, kept in sorted(found, key=lambda pair: pair[0])), text
 
@@ -126,13 +126,13 @@ def _goes_back(text: str) -> tuple[str | None, str]:
     return (found["mark"], _cut(text, found, found.groupdict().get("left", ""))) if found else (None, text)
 
 
-def _published(sentence: str) -> LookedBack | None:
+def _published(sentence: str) -> BackReference | None:
     """What published data says in capitals before its clauses, whatever the phrase."""
     found = fashionmt.look_back(sentence)
     if found is None or found.setting != "rollback":
         return None
     place, lead = found.places[0], fashionmt.clauses(sentence).lead
-    return LookedBack(place, (), fashionmt.ORDINALS[place], sentence.strip().removeprefix(lead).strip())
+    return BackReference(place, (), fashionmt.ORDINALS[place], sentence.strip().removeprefix(lead).strip())
 
 
 def _cut(text: str, match: re.Match[str], left: str = "") -> str:
@@ -149,7 +149,7 @@ def _tidy(text: str) -> str:
     return ", ".join(piece for piece in left if re.search(r"\w", piece))
 
 
-def operations_of(looked: LookedBack, turns: Sequence[int]) -> tuple[tuple[Operation, ...], tuple[str, ...]]:
+def to_operations(looked: BackReference, turns: Sequence[int]) -> tuple[tuple[Operation, ...], tuple[str, ...]]:
     """The same as operations on turns, and a line for each picture that the talk has not come to.
 
     Args:
@@ -157,10 +157,10 @@ def operations_of(looked: LookedBack, turns: Sequence[int]) -> tuple[tuple[Opera
         turns: the numbers of the turns that were about a picture, in order; the last is that of the latest picture,
             of which the sentence is said.
     """
-    back = () if looked.rollback is None else (Kept("", looked.rollback, looked.words),)
-    wanted: list[tuple[Kind, Kept]] = [("rollback", named) for named in back]
+    back = () if looked.rollback is None else (KeptAttribute("", looked.rollback, looked.words),)
+    wanted: list[tuple[Kind, KeptAttribute]] = [("rollback", named) for named in back]
     wanted += [("keep", named) for named in looked.keeps]
-    turns_of = [(kind, named, turn_at(named.place, turns)) for kind, named in wanted]
+    turns_of = [(kind, named, turn_of_place(named.place, turns)) for kind, named in wanted]
     operations = (
         Operation(kind, turn, named.attribute, named.words) for kind, named, turn in turns_of if turn is not None
     )
@@ -172,7 +172,7 @@ def operations_of(looked: LookedBack, turns: Sequence[int]) -> tuple[tuple[Opera
     return tuple(operations), tuple(dict.fromkeys(lines))
 
 
-def turn_at(place: int, turns: Sequence[int]) -> int | None:
+def turn_of_place(place: int, turns: Sequence[int]) -> int | None:
     """The number of the turn with the picture at a place, as in `LookedBack`; None if the talk has none there.
 
     >>> turn_at(0, (1, 4, 5)), turn_at(-1, (1, 4, 5)), turn_at(3, (1, 4, 5))

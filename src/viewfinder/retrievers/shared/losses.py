@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, relu
 
 
-def hardest_triplet(scores_nb: Float[Tensor, "n n"], margin: float = 0.2) -> Float[Tensor, " n"]:
+def hardest_triplet_loss(scores_nb: Float[Tensor, "n n"], margin: float = 0.2) -> Float[Tensor, " n"]:
     """For each pair, how far its hardest wrong picture and its hardest wrong dialogue come within the margin.
 
     [margin + max_j s_ij - s_ii]+ + [margin + max_i s_ij - s_jj]+ over j != i (Faghri et al. 2018; Tan et al., Eq. 4).
@@ -20,7 +20,7 @@ def hardest_triplet(scores_nb: Float[Tensor, "n n"], margin: float = 0.2) -> Flo
     return by_picture_n + by_dialogue_n
 
 
-def every_triplet(scores_nb: Float[Tensor, "n n"], margin: float = 0.2) -> Float[Tensor, " n"]:
+def every_triplet_loss(scores_nb: Float[Tensor, "n n"], margin: float = 0.2) -> Float[Tensor, " n"]:
     """The same summed over all wrong ones, where sentences fit many pictures and the hardest decoy is often right."""
     right_n = scores_nb.diagonal()
     wrong_nb = ~torch.eye(len(scores_nb), dtype=torch.bool, device=scores_nb.device)
@@ -29,7 +29,7 @@ def every_triplet(scores_nb: Float[Tensor, "n n"], margin: float = 0.2) -> Float
     return by_picture_n + by_dialogue_n
 
 
-def contrastive(scores_nb: Float[Tensor, "n n"], scale: Float[Tensor, ""]) -> Float[Tensor, " n"]:
+def contrastive_loss(scores_nb: Float[Tensor, "n n"], scale: Float[Tensor, ""]) -> Float[Tensor, " n"]:
     """Cross-entropy of the right one among all of the batch, both ways, halved (van den Oord et al. 2018)."""
     right_n = torch.arange(len(scores_nb), device=scores_nb.device)
     logits_nb = scale * scores_nb

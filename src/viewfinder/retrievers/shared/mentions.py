@@ -30,7 +30,7 @@ GAP = chr(_DEAD + MOST)
 _OURS = re.compile(f"[{chr(_MARK)}-{GAP}]")
 
 
-def compiled(pattern: str) -> re.Pattern[str]:
+def compile_phrase(pattern: str) -> re.Pattern[str]:
     """A pattern in which a space is any white space and an apostrophe either kind, whatever the capitals."""
     return re.compile(pattern.replace(" ", r"\s+").replace("'", "['’]"), re.IGNORECASE)
 
@@ -84,7 +84,7 @@ _PLACES = (
     rf"{_THING}) (?:from )?before(?: (?:that|this|it)(?: one)?)?{_NEXT}|the (?:one|{_THING}) (?:i|we|you) (?:had|"
     r"picked|chose|liked|saw) (?:before|previously|earlier)\b)",
 )
-_MENTION = compiled(rf"(?<![\w-]){_LYING_IN}(?:{'|'.join(_PLACES)})")
+_MENTION = compile_phrase(rf"(?<![\w-]){_LYING_IN}(?:{'|'.join(_PLACES)})")
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Mention:
 
 
 @dataclass(frozen=True)
-class Marked:
+class MarkedText:
     """A sentence in whose text every mention is one character."""
 
     text: str
@@ -111,7 +111,7 @@ class Marked:
         return re.sub(f"{MARK}|{DEAD}", lambda match: self.at(match[0]).words, text)
 
 
-def marked(sentence: str) -> Marked:
+def mark_mentions(sentence: str) -> MarkedText:
     """The sentence with its mentions found.
 
     >>> [mention.place for mention in marked("Keep the first one's collar, and the heel of picture 3").mentions]
@@ -123,10 +123,10 @@ def marked(sentence: str) -> Marked:
         found.append(Mention(_place(match), match[0]))
         return chr(_MARK + len(found) - 1)
 
-    return Marked(_MENTION.sub(mark, _OURS.sub(" ", sentence), count=MOST), tuple(found))
+    return MarkedText(_MENTION.sub(mark, _OURS.sub(" ", sentence), count=MOST), tuple(found))
 
 
-def dead(mark: str) -> str:
+def void_mention(mark: str) -> str:
     """The same mention, but it counts for nothing."""
     return chr(ord(mark) + MOST)
 

@@ -6,7 +6,7 @@ bounded, so that no sentence takes long.
 
 from __future__ import annotations
 
-from viewfinder.retrievers.shared.mentions import ATTRIBUTE, DEAD, GAP, MARK, WHOLE, compiled
+from viewfinder.retrievers.shared.mentions import ATTRIBUTE, DEAD, GAP, MARK, WHOLE, compile_phrase
 
 _M = f"(?P<mark>{MARK})"
 _IS = r"(?:is|was|are|were|looks?|looked|seems?|seemed)"
@@ -42,7 +42,7 @@ _LIKE = rf"(?:(?:{_DEGREE}|the) ){{0,8}}(?:a?like|similar to|same as|closer? to|
 
 # `whole`: the names must not stand for all of a picture; `bare`: it takes a word before them to know where they begin.
 KEEPS = tuple(
-    compiled(rf"(?P<words>{phrase})(?: {_IS} {_GOOD}{_AFTER_GOOD})?{_AFTER}")
+    compile_phrase(rf"(?P<words>{phrase})(?: {_IS} {_GOOD}{_AFTER_GOOD})?{_AFTER}")
     for phrase in (
         rf"(?:the )?(?:exact )?same (?P<names>{_NAMES})(?P<whole>) (?:as|like|of|than|has)(?: (?:in|on|of|for))? {_M}",
         rf"(?:just )?as (?P<names>{_WORD}) as {_M}",
@@ -59,32 +59,34 @@ KEEPS = tuple(
         rf"\b(?:keep|keeping|back to|in|with|has|have|like|liked|prefer|preferred|want) {_M} (?P<names>{ATTRIBUTE})\b",
     )
 )
-WHOLES = compiled(
+WHOLES = compile_phrase(
     rf"(?:\b(?:an?|something|in) ){{0,4}}\b(?:combine|combining|combination|mix|mixing|blend|merge|merging|cross|"
     rf"between|both|prefer|like|liked) (?:(?:of|up|both) )?(?P<marks>{MARK}(?:\s*(?:,|,?\s*\band\b|\bwith\b|\+|"
     rf"&)\s*{MARK})+)(?!'s)"
 )
-AND = compiled(r"\s*, (?:and )?(?:the )?| and (?:the )?")
-IS_WHOLE = compiled(rf"\b{WHOLE}$")
-BEFORE_IN = compiled(r"\b(?:keep|keeping|like|liked|love|prefer|preferred|with|want|use|take|same|as)\b[^.;:!?]*$")
-BEFORE_BARE = compiled(
+AND = compile_phrase(r"\s*, (?:and )?(?:the )?| and (?:the )?")
+IS_WHOLE = compile_phrase(rf"\b{WHOLE}$")
+BEFORE_IN = compile_phrase(
+    r"\b(?:keep|keeping|like|liked|love|prefer|preferred|with|want|use|take|same|as)\b[^.;:!?]*$"
+)
+BEFORE_BARE = compile_phrase(
     r"(?:^|[,;.:]|\b(?:keep|keeping|with|and|take|use|has|have|in|combine|combining|like|prefer|want))\s*(?:an? )?$"
 )
 
 # -- what only looks as if
 
-NOT_AS_GOOD = compiled(
+NOT_AS_GOOD = compile_phrase(
     r"(?:\b(?:this|it|that|these|they)(?: one)? )?(?:\b(?:is|are|does|do|was)\s*)?(?:\bi do\s*)?(?:\bnot|"
     r"n't) (?:(?:look|like (?:it|this)(?: one)?) )?(?:quite )?(?:as|so) (?:nice|good|pretty|close|right|much|well|"
     rf"beautiful) as {_M}"
 )
-DENIED = compiled(
+DENIED = compile_phrase(
     r"(?:(?<!why\s)\bnot|(?<!\bcan)(?<!why\sdo)(?<!could)n't|\bnever|\bnothing|\bunlike|\bwithout|\b(?:instead|"
     r"rather) of|\bthan|\bless (?:like|similar to)|\bhate|\bdislike|\bforget|\bignore|\bdifferent (?:from|to)|"
     rf"\bcompared (?:to|with)|{MARK} (?:to|over))\b(?: (?!(?:but|and|so|"
     rf"i)\b)[^\s,.;:!?{GAP}{MARK[1:-1]}{DEAD[1:-1]}]+){{0,5}} {_M}"
 )
-DESCRIBED = compiled(rf"(?<!about\s){_M}(?:'s(?: {_WORD}){{1,3}})? {_IS}(?:n't)?\b(?! {_GOOD}\b)")
+DESCRIBED = compile_phrase(rf"(?<!about\s){_M}(?:'s(?: {_WORD}){{1,3}})? {_IS}(?:n't)?\b(?! {_GOOD}\b)")
 
 # -- what sends the talk back, the surest sign first
 
@@ -109,7 +111,7 @@ _ALIKE = (
     r"identical to|as in|resembl(?:es?|ing))"
 )
 BACKS = tuple(
-    compiled(phrase)
+    compile_phrase(phrase)
     for phrase in (
         rf"(?:an?|the) (?P<left>{_NAME}) (?:version|variant|copy) of {_M}",
         rf"\b{_BACK} {_M}{_AFTER}",
@@ -127,18 +129,18 @@ BACKS = tuple(
 
 # -- what leads to these phrases, and goes with them
 
-BETWEEN_GAPS = compiled(rf"{GAP}(?:[,;:.!?&\s]|\b(?:and|but|so|also|please|though|with|on|keep)\b)*(?={GAP})")
-WITH_GAP_AND = compiled(
+BETWEEN_GAPS = compile_phrase(rf"{GAP}(?:[,;:.!?&\s]|\b(?:and|but|so|also|please|though|with|on|keep)\b)*(?={GAP})")
+WITH_GAP_AND = compile_phrase(
     rf"\b(with|has|having) {GAP}\s*(?:, (?:and )?|\band )(?!(?:with|is|has|keep|but|only|except|just)\b)"
 )
-BEFORE_GAP = compiled(
+BEFORE_GAP = compile_phrase(
     rf"(?:(?<![\w.-])\d+\.\s*)?(?:(?<![\w.-])(?:{_OPENERS})[\s,.!]+){{0,8}}(?:(?<![\w.-])(?:{_OPENERS}|with|in|on|"
     r"has|have|having|is|was|be|looks?|keep|keeping|take|use|combine|combining|mix|(?:make|give|want)(?: it)?|(?:i|"
     r"we|you)(?: (?:would|need|love|will|think|guess))?(?: like)?|i'd(?: like)?|i'll|let us|let me|let's|can|could|"
     r"want to|it's|it (?:is|has)|(?:it )?should(?: have| be)?|it(?=\s+$)|also|now|still|really|that|which|this|an?|"
     rf"the|as|something|anything|only|my|exact|{_DEGREE}|closer?|show|me)\s+){{0,12}}$"
 )
-AFTER_GAP = compiled(
+AFTER_GAP = compile_phrase(
     r"^(?:[\s,;:.!?]|\b(?:but|and|so|from there|(?:only|except)(?: that(?: it)?)?|just|though|that it|"
     r"building on (?:that|this|it)|please)\b)+"
 )

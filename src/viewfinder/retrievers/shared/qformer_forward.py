@@ -16,14 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.retrievers.shared.forward import Arrays, linear
+from viewfinder.retrievers.shared.forward import Arrays, numpy_linear
 
 EPS = 1e-12
 """What its norms add to a variance."""
 
 
 @dataclass(frozen=True)
-class Former:
+class QFormerShape:
     """A Q-Former among a network's arrays: below which name, and its sizes.
 
     Attributes:
@@ -38,9 +38,9 @@ class Former:
     cross_every: int = 1
 
 
-def read(
+def numpy_qformer(
     arrays: Arrays,
-    former: Former,
+    former: QFormerShape,
     tokens_bth: Float32[np.ndarray, "b t h"],
     text_blh: Float32[np.ndarray, "b l h"],
     image_biz: Float32[np.ndarray, "b i z"] | None,
@@ -51,7 +51,7 @@ def read(
     Without a picture all places go through the layers for text.
     """
     places_bsh = np.concatenate([tokens_bth, text_blh], axis=1)
-    places_bsh = normed(arrays, f"{former.name}.layernorm", places_bsh, EPS)
+    places_bsh = numpy_layer_norm(arrays, f"{former.name}.layernorm", places_bsh, EPS)
     for at in range(former.layers):
         asked = wanted if at == former.layers - 1 else range(places_bsh.shape[1])
         places_bsh = _layer(arrays, former, at, places_bsh, tokens_bth.shape[1], image_biz, asked)
@@ -60,7 +60,7 @@ def read(
 
 def _layer(
     arrays: Arrays,
-    former: Former,
+    former: QFormerShape,
     at: int,
     places_bsh: Float32[np.ndarray, "b s h"],
     tokens: int,
@@ -91,24 +91,24 @@ def _attended(
     seen_bsz: Float32[np.ndarray, "b s z"],
 ) -> Float32[np.ndarray, "b w h"]:
     """`Blip2QFormerAttention`: what each place gathers from all that is seen, added to it."""
-    query_bnwv = _by_head(linear_of_rows(arrays, f"{name}.attention.query", asked_bwh), heads)
+    query_bnwv = _by_head(numpy_linear_rows(arrays, f"{name}.attention.query", asked_bwh), heads)
     key_bnsv, value_bnsv = (
-        _by_head(linear_of_rows(arrays, f"{name}.attention.{part}", seen_bsz), heads) for part in ("key", "value")
+        _by_head(numpy_linear_rows(arrays, f"{name}.attention.{part}", seen_bsz), heads) for part in ("key", "value")
     )
     shares_bnws = softmax(query_bnwv @ key_bnsv.swapaxes(2, 3) * np.float32(1 / math.sqrt(query_bnwv.shape[-1])))
     gathered_bwh = (shares_bnws @ value_bnsv).swapaxes(1, 2).reshape(asked_bwh.shape)
-    found_bwh = linear_of_rows(arrays, f"{name}.output.dense", gathered_bwh) + asked_bwh
-    return normed(arrays, f"{name}.output.LayerNorm", found_bwh, EPS)
+    found_bwh = numpy_linear_rows(arrays, f"{name}.output.dense", gathered_bwh) + asked_bwh
+    return numpy_layer_norm(arrays, f"{name}.output.LayerNorm", found_bwh, EPS)
 
 
 def _fed(arrays: Arrays, name: str, kind: str, places_bwh: Float32[np.ndarray, "b w h"]) -> np.ndarray:
     """`Blip2QFormerIntermediate` and `Blip2QFormerOutput`; `kind`: "_query" those of tokens that look at a picture."""
-    inner = gelu(linear_of_rows(arrays, f"{name}.intermediate{kind}.dense", places_bwh))
-    found_bwh = linear_of_rows(arrays, f"{name}.output{kind}.dense", inner) + places_bwh
-    return normed(arrays, f"{name}.output{kind}.LayerNorm", found_bwh, EPS)
+    inner = numpy_gelu(numpy_linear_rows(arrays, f"{name}.intermediate{kind}.dense", places_bwh))
+    found_bwh = numpy_linear_rows(arrays, f"{name}.output{kind}.dense", inner) + places_bwh
+    return numpy_layer_norm(arrays, f"{name}.output{kind}.LayerNorm", found_bwh, EPS)
 
 
-def picture_input(arrays: Arrays, name: str, raw: Float[np.ndarray, "*b g"]) -> Float32[np.ndarray, "*b x"]:
+def numpy_picture_input(arrays: Arrays, name: str, raw: Float[np.ndarray, "*b g"]) -> Float32[np.ndarray, "*b x"]:
     """`networks.looking.PictureInput`: raw vectors on one scale, or their principal components; of zeros zeros."""
     there = (raw != 0).any(axis=-1, keepdims=True)
     standard = (np.asarray(raw, np.float32) - arrays[f"{name}.mean"]) / arrays[f"{name}.deviation"]
@@ -120,9 +120,9 @@ def picture_input(arrays: Arrays, name: str, raw: Float[np.ndarray, "*b g"]) -> 
 # -- small parts
 
 
-def linear_of_rows(arrays: Arrays, name: str, rows: Float32[np.ndarray, "*b i"]) -> Float32[np.ndarray, "*b o"]:
+def numpy_linear_rows(arrays: Arrays, name: str, rows: Float32[np.ndarray, "*b i"]) -> Float32[np.ndarray, "*b o"]:
     """A linear map in one product, whatever the axes before the last."""
-    mapped = linear(arrays, name, _rows(rows))
+    mapped = numpy_linear(arrays, name, _rows(rows))
     return np.asarray(mapped.reshape(*rows.shape[:-1], mapped.shape[-1]), np.float32)
 
 
@@ -134,7 +134,9 @@ def softmax(scores: Float32[np.ndarray, "*b s"]) -> Float32[np.ndarray, "*b s"]:
     return scores
 
 
-def normed(arrays: Arrays, name: str, rows: Float[np.ndarray, "*b h"], eps: float) -> Float32[np.ndarray, "*b h"]:
+def numpy_layer_norm(
+    arrays: Arrays, name: str, rows: Float[np.ndarray, "*b h"], eps: float
+) -> Float32[np.ndarray, "*b h"]:
     """`LayerNorm`."""
     centred = rows - rows.mean(axis=-1, keepdims=True)
     variance = np.square(centred).mean(axis=-1, keepdims=True)
@@ -144,12 +146,12 @@ def normed(arrays: Arrays, name: str, rows: Float[np.ndarray, "*b h"], eps: floa
     return np.asarray(centred, np.float32)
 
 
-def gelu(rows: Float32[np.ndarray, "*b h"]) -> Float32[np.ndarray, "*b h"]:
+def numpy_gelu(rows: Float32[np.ndarray, "*b h"]) -> Float32[np.ndarray, "*b h"]:
     """x times the chance that a normal number is below x."""
-    return np.asarray(rows * (0.5 + 0.5 * erf(rows * np.float32(math.sqrt(0.5)))), np.float32)
+    return np.asarray(rows * (0.5 + 0.5 * numpy_erf(rows * np.float32(math.sqrt(0.5)))), np.float32)
 
 
-def erf(rows: Float32[np.ndarray, "*b h"]) -> Float32[np.ndarray, "*b h"]:
+def numpy_erf(rows: Float32[np.ndarray, "*b h"]) -> Float32[np.ndarray, "*b h"]:
     """The error function to 5e-7 (Abramowitz and Stegun 1964, 7.1.26, whose own error is 1.5e-7)."""
     size = np.abs(rows)
     share = 1 / (1 + np.float32(0.3275911) * size)

@@ -51,7 +51,7 @@ class WordReader(nn.Module):
         return last_1nd[0]
 
 
-class SentenceReader(nn.Module):
+class SentenceProjection(nn.Module):
     """Frozen sentence vectors to query vectors: two layers."""
 
     def __init__(self, sentences: int, hidden: int, width: int) -> None:
@@ -64,7 +64,7 @@ class SentenceReader(nn.Module):
         return read
 
 
-def initialise(network: nn.Module) -> None:
+def initialise_network(network: nn.Module) -> None:
     """The published start: Xavier-uniform matrices (GRU stacks as one), zero biases."""
     for name, parameter in network.named_parameters():
         if parameter.dim() >= 2:

@@ -22,12 +22,12 @@ class RegionProjection(nn.Linear):
         return normalize(super().forward(raw), dim=-1, eps=EPS) * there
 
 
-def attended(cosines: Float[Tensor, "*b k"], temperature: float) -> Float[Tensor, "*b"]:
+def attend_regions(cosines: Float[Tensor, "*b k"], temperature: float) -> Float[Tensor, "*b"]:
     """sum_k softmax_k(temperature * c) c over the last axis: Eq. 1 without its 1/N."""
     return (torch.softmax(temperature * cosines, dim=-1) * cosines).sum(dim=-1)
 
 
-def similarity(
+def region_similarity(
     vectors_nkd: Float[Tensor, "n k d"],
     slots_bmd: Float[Tensor, "b m d"],
     weights_bm: Float[Tensor, "b m"],
@@ -42,9 +42,9 @@ def similarity(
     return (attended_nbm * shares_bm).sum(dim=-1)
 
 
-def own_similarity(
+def paired_similarity(
     vectors_bkd: Float[Tensor, "b k d"], slots_bamd: Float[Tensor, "b a m d"], temperature: float
 ) -> Float[Tensor, "b a"]:
     """Each dialogue's own picture for each of `a` alternative sets of states; all slots count alike."""
     cosines_bamk = torch.einsum("bkd,bamd->bamk", vectors_bkd, slots_bamd)
-    return attended(cosines_bamk, temperature).mean(dim=-1)
+    return attend_regions(cosines_bamk, temperature).mean(dim=-1)

@@ -11,7 +11,7 @@ from viewfinder.errors import BadInput
 
 
 @dataclass(frozen=True, kw_only=True)
-class LookingSettings:
+class RegionSettings:
     """How vectors of a talk look at those of a picture.
 
     Attributes:
@@ -30,7 +30,7 @@ class LookingSettings:
     standardised: bool = False
 
     def __post_init__(self) -> None:
-        at_least_one(self, "width", "word_width")
+        check_at_least_one(self, "width", "word_width")
         if not self.temperature > 0:
             raise BadInput(f"temperature is {self.temperature}; it must be above 0")
 
@@ -40,7 +40,7 @@ class LookingSettings:
         return 1 / self.temperature if self.divides else self.temperature
 
 
-def at_least_one(settings: object, *names: str) -> None:
+def check_at_least_one(settings: object, *names: str) -> None:
     """Checks that these counts are counts.
 
     Raises:

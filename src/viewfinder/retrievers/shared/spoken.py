@@ -18,7 +18,7 @@ import numpy as np
 
 from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show, is_dont_know
 from viewfinder.retrievers.base import Picture, ResolvedTurn
-from viewfinder.retrievers.clauses import split
+from viewfinder.retrievers.clauses import split_clauses
 
 MOST_WORDS = 3
 """Words that stand for a picture."""
@@ -32,7 +32,7 @@ _ARTICLE = re.compile(r"^(?:a|an|any|the|some|those|these)\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Spoken:
+class VerbalizedTurn:
     """A turn in words.
 
     Attributes:
@@ -52,13 +52,13 @@ class Spoken:
         return (excluded | self.excluded) - self.readmitted
 
 
-def spoken(turn: ResolvedTurn) -> Spoken:
+def verbalize_turn(turn: ResolvedTurn) -> VerbalizedTurn:
     """The turn as sentences; nothing of it is left out without a line in `adapters`."""
     match turn.turn:
         case Say(text):
-            return Spoken(_sentence(text))
+            return VerbalizedTurn(_sentence(text))
         case Answer(_, text):
-            return Spoken() if is_dont_know(text) else _answered(turn, text)
+            return VerbalizedTurn() if is_dont_know(text) else _answered(turn, text)
         case Like() | Show():
             return _picked(turn, turn.turn)
         case Keep(attribute, _):
@@ -69,19 +69,23 @@ def spoken(turn: ResolvedTurn) -> Spoken:
             raise AssertionError("the session moves; a retriever never sees BackTo")
 
 
-def _answered(turn: ResolvedTurn, answer: str) -> Spoken:
+def _answered(turn: ResolvedTurn, answer: str) -> VerbalizedTurn:
     said = _sentence(turn.text)
-    return Spoken(said) if said else Spoken(adapters=(f"drop: the answer {answer!r} names nothing that one can see",))
+    return (
+        VerbalizedTurn(said)
+        if said
+        else VerbalizedTurn(adapters=(f"drop: the answer {answer!r} names nothing that one can see",))
+    )
 
 
-def _picked(turn: ResolvedTurn, picked: Like | Show) -> Spoken:
+def _picked(turn: ResolvedTurn, picked: Like | Show) -> VerbalizedTurn:
     """A picture in words, then what was said with it; with words another picture is wanted, without it may be the one.
 
     The text is as it was said: it has the values in it that `turn.changes` names. What these deny is not said of the
     picture.
     """
     void = {rival.lower() for change in turn.changes for rival in change.rivals}
-    described = [words for picture in turn.pictures if (words := description(picture, turn.vocabulary, void))]
+    described = [words for picture in turn.pictures if (words := caption_picture(picture, turn.vocabulary, void))]
     adapters = [f'caption: the picture is taken as "{words}"' for words in described]
     if len(described) < len(turn.pictures) or not turn.pictures:
         adapters.append("drop: no word says enough of the picture")
@@ -89,7 +93,7 @@ def _picked(turn: ResolvedTurn, picked: Like | Show) -> Spoken:
         adapters.append(f"drop: what was said after turn {picked.turn} stays, words cannot be taken back")
     said = _sentence(picked.text)
     named = frozenset(picture.id for picture in turn.pictures if picture.id is not None)
-    return Spoken(
+    return VerbalizedTurn(
         (*described, *said),
         tuple(adapters),
         excluded=named if said else frozenset(),
@@ -97,15 +101,15 @@ def _picked(turn: ResolvedTurn, picked: Like | Show) -> Spoken:
     )
 
 
-def _kept(turn: ResolvedTurn, attribute: str) -> Spoken:
+def _kept(turn: ResolvedTurn, attribute: str) -> VerbalizedTurn:
     values = ", ".join(value for known in turn.attribute_values.values() for value in known)
     said = _sentence(turn.text or values)
     if not said:
-        return Spoken(adapters=(f"drop: the {attribute} to keep has no name",))
-    return Spoken(said, (f'verbalise: the {attribute} to keep is said as "{said[0]}"',))
+        return VerbalizedTurn(adapters=(f"drop: the {attribute} to keep has no name",))
+    return VerbalizedTurn(said, (f'verbalise: the {attribute} to keep is said as "{said[0]}"',))
 
 
-def _rejected(turn: ResolvedTurn) -> Spoken:
+def _rejected(turn: ResolvedTurn) -> VerbalizedTurn:
     """What is not wanted as "there is no ...", as people said it to Drill-down; pictures are ruled out.
 
     A bare "none of these" takes all that was shown.
@@ -113,12 +117,12 @@ def _rejected(turn: ResolvedTurn) -> Spoken:
     pictures = turn.pictures or (() if turn.text.strip() else turn.shown)
     gone = frozenset(picture.id for picture in pictures if picture.id is not None)
     adapters = ["drop: rejected pictures are left out, but their like is not"] if pictures else []
-    clauses = split(turn.text)
+    clauses = split_clauses(" ".join(turn.text.split()))
     unwanted = [_ARTICLE.sub("", piece) for piece in (clauses.wanted, *clauses.unwanted) if piece]
     if not unwanted:
-        return Spoken(adapters=tuple(adapters), excluded=gone)
+        return VerbalizedTurn(adapters=tuple(adapters), excluded=gone)
     sentence = f"there {'are' if _is_plural(unwanted[0]) else 'is'} no " + " and no ".join(unwanted)
-    return Spoken((sentence,), (*adapters, f'verbalise: what is not wanted is said as "{sentence}"'), gone)
+    return VerbalizedTurn((sentence,), (*adapters, f'verbalise: what is not wanted is said as "{sentence}"'), gone)
 
 
 def _is_plural(thing: str) -> bool:
@@ -131,7 +135,7 @@ def _is_plural(thing: str) -> bool:
     return _PLURAL.search(name) is not None
 
 
-def description(picture: Picture, vocabulary: Sequence[str], void: Iterable[str] = ()) -> str:
+def caption_picture(picture: Picture, vocabulary: Sequence[str], void: Iterable[str] = ()) -> str:
     """A picture in a few words: what the encoder's vocabulary says of it, then what its catalogue does.
 
     Words in `void`, and those that say little, are left out; "" if none remains.

@@ -14,23 +14,29 @@ from torch import Tensor, nn
 
 from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.errors import EncoderMismatch
-from viewfinder.retrievers.shared.described import together, vocabulary_of
-from viewfinder.retrievers.shared.dialogues import Batch, Dialogues, VectorSpeech, WordSpeech, recalls
-from viewfinder.retrievers.shared.inputs import Inputs
+from viewfinder.retrievers.shared.described import build_caption_vocabulary, join_captioned_pictures
+from viewfinder.retrievers.shared.dialogues import (
+    DescriptionDialogues,
+    DialogueBatch,
+    SentenceVectorSpeech,
+    WordNumberSpeech,
+    measure_recalls,
+)
+from viewfinder.retrievers.shared.inputs import InputWidths
 from viewfinder.retrievers.trainers import TrainPlan
-from viewfinder.training import Card, Fitted, Job, Training, read_card
+from viewfinder.training import Card, TrainingJob, TrainingResult, TrainingSettings, read_card
 from viewfinder.training.weights import check_card
 
 Heard = TypeVar("Heard")
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class DescriptionData:
     """What is learnt from: dialogues of both splits, the widths of what comes in, and what a retriever must know."""
 
-    train: Dialogues
-    val: Dialogues
-    inputs: Inputs
+    train: DescriptionDialogues
+    val: DescriptionDialogues
+    inputs: InputWidths
     vocabulary: Vocabulary
     sentences_version: str
 
@@ -48,7 +54,7 @@ class Material:
         }
 
 
-def read_start(plan: TrainPlan) -> Card | None:
+def read_start_card(plan: TrainPlan) -> Card | None:
     """The card of the weights to begin with, if the plan names any.
 
     Raises:
@@ -61,7 +67,7 @@ def read_start(plan: TrainPlan) -> Card | None:
     return card
 
 
-def read_material(
+def read_description_data(
     plan: TrainPlan,
     *,
     reads: Literal["words", "sentences"],
@@ -71,7 +77,7 @@ def read_material(
     whole: bool,
     regions: bool = True,
     start: Card | None = None,
-) -> Material:
+) -> DescriptionData:
     """The data of a plan, in words or in frozen sentence vectors.
 
     Args:
@@ -88,32 +94,32 @@ def read_material(
         BadInput, UnknownName, EncoderMismatch: data that cannot serve.
     """
     sets = {
-        split: together([plan.read(folder, split, whole=whole, negated=negated) for folder in plan.data])
+        split: join_captioned_pictures([plan.read(folder, split, whole=whole, negated=negated) for folder in plan.data])
         for split in ("train", "val")
     }
     if turns:
         sets = {split: replace(described, turns=turns) for split, described in sets.items()}
     vocabulary, sentences, version = Vocabulary(()), 0, ""
-    speech: WordSpeech | VectorSpeech
+    speech: WordNumberSpeech | SentenceVectorSpeech
     if reads == "words":
         known = None if start is None else Vocabulary(tuple(start.settings["words"]))
-        vocabulary = known or vocabulary_of(*plan.data, fewest=fewest)
-        speech = WordSpeech(vocabulary)
+        vocabulary = known or build_caption_vocabulary(*plan.data, fewest=fewest)
+        speech = WordNumberSpeech(vocabulary)
     else:
         vectors = plan.sentences(sorted({text for described in sets.values() for text in described.texts()}))
-        speech, sentences, version = VectorSpeech(vectors), vectors.matrix_ns.shape[1], vectors.version
+        speech, sentences, version = SentenceVectorSpeech(vectors), vectors.matrix_ns.shape[1], vectors.version
         if start is not None and start.settings["sentences_version"] != version:
             raise EncoderMismatch(
                 f"{plan.start}: reads sentence vectors of {start.settings['sentences_version']!r}, and this encoder's "
                 f"are {version!r}; use the encoder it was trained with"
             )
-    train, val = (Dialogues(sets[split], speech, regions) for split in ("train", "val"))
-    widths = Inputs(sets["train"].region_shape[1], sets["train"].raw_width, sentences, len(vocabulary))
-    return Material(train, val, widths, vocabulary, version)
+    train, val = (DescriptionDialogues(sets[split], speech, regions) for split in ("train", "val"))
+    widths = InputWidths(sets["train"].region_shape[1], sets["train"].raw_width, sentences, len(vocabulary))
+    return DescriptionData(train, val, widths, vocabulary, version)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
+class TrainingStage:
     """One training of a network: what is minimised, with which numbers, and what chooses the best weights.
 
     `card` is for the weights that come out; `selects` names a figure of `validate`.
@@ -121,16 +127,16 @@ class Stage:
 
     network: nn.Module
     card: Card
-    loss: Callable[[nn.Module, Batch], tuple[Tensor, Mapping[str, Tensor]]]
+    loss: Callable[[nn.Module, DialogueBatch], tuple[Tensor, Mapping[str, Tensor]]]
     validate: Callable[[nn.Module], dict[str, float]]
-    training: Training
+    training: TrainingSettings
     batch: int
     selects: Literal["loss", "recall"]
 
 
-def run(plan: TrainPlan, material: Material, stage: Stage, out: Path) -> Fitted:
+def run_stage(plan: TrainPlan, material: DescriptionData, stage: TrainingStage, out: Path) -> TrainingResult:
     """Train the network as it is, in the folder `out`."""
-    job = Job(
+    job = TrainingJob(
         network=stage.network,
         batches=material.train.epochs(stage.batch),
         loss=stage.loss,
@@ -144,11 +150,11 @@ def run(plan: TrainPlan, material: Material, stage: Stage, out: Path) -> Fitted:
     return plan.fit(job, out)
 
 
-def validated(
-    dialogues: Dialogues,
+def validate_dialogues(
+    dialogues: DescriptionDialogues,
     size: int,
     device: torch.device,
-    take: Callable[[Batch], tuple[Float[Tensor, "b k d"], Heard, Tensor]],
+    take: Callable[[DialogueBatch], tuple[Float[Tensor, "b k d"], Heard, Tensor]],
     score: Callable[[Heard, Float[Tensor, "n k d"]], Sequence[Float[Tensor, "n b"]]],
 ) -> dict[str, float]:
     """The loss over batches of `size`, and recall among all of the pictures, of the protocol's fixed dialogues.
@@ -162,10 +168,10 @@ def validated(
     """
     vectors, kept, lost = [], [], []
     for given in dialogues.fixed(size):
-        vectors_bkd, heard, loss = take(Batch(*(tensor.to(device) for tensor in given)))
+        vectors_bkd, heard, loss = take(DialogueBatch(*(tensor.to(device) for tensor in given)))
         vectors.append(vectors_bkd)
         kept.append(heard)
         lost.append(float(loss) / len(vectors_bkd))
     vectors_nkd = torch.cat(vectors)
     by_turn = zip(*(score(heard, vectors_nkd) for heard in kept), strict=True)
-    return {"loss": float(np.mean(lost)), **recalls([torch.cat(scores, dim=1) for scores in by_turn])}
+    return {"loss": float(np.mean(lost)), **measure_recalls([torch.cat(scores, dim=1) for scores in by_turn])}

@@ -41,7 +41,7 @@ Told = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Talk:
+class PictureDialogue:
     """What was said of picture `picture` (a row): a caption, then rounds; of captions, rounds without questions."""
 
     picture: int
@@ -50,13 +50,13 @@ class Talk:
 
 
 @dataclass(frozen=True, eq=False)
-class Talks:
+class PictureDialogues:
     """Talks of one split, and the pictures they are about: row i of `raw_ng` is the picture `keys[i]`."""
 
     keys: tuple[str, ...]
     raw_ng: Float32[np.ndarray, "n g"]
     raw_version: str
-    talks: tuple[Talk, ...]
+    talks: tuple[PictureDialogue, ...]
 
     def __len__(self) -> int:
         return len(self.talks)
@@ -77,7 +77,7 @@ class _Source:
     read: Callable[[], tuple[list[Dialogue], ReadReport]]
 
 
-def read_talks(
+def read_picture_dialogues(
     data: Path,
     split: str,
     encoder: Encoder,
@@ -85,7 +85,7 @@ def read_talks(
     *,
     features_folder: Path | None = None,
     told: Told = lambda line: None,
-) -> Talks:
+) -> PictureDialogues:
     """The talks of a split about pictures that have vectors; what is left out is told.
 
     Read is the first kind that is there of dialogue files, VisDial and captions, or what `pattern` names of all kinds.
@@ -120,7 +120,7 @@ def read_talks(
     return _with_vectors(dialogues, _vectors(data, encoder, features_folder, told), f"{data}, {split}", told)
 
 
-def together(parts: Sequence[Talks]) -> Talks:
+def join_picture_dialogues(parts: Sequence[PictureDialogues]) -> PictureDialogues:
     """Several sets as one, in their order.
 
     Raises:
@@ -132,7 +132,7 @@ def together(parts: Sequence[Talks]) -> Talks:
     if len(parts) == 1:
         return parts[0]
     firsts = np.cumsum([0, *(len(part.keys) for part in parts)]).tolist()
-    return Talks(
+    return PictureDialogues(
         keys=tuple(key for part in parts for key in part.keys),
         raw_ng=np.concatenate([part.raw_ng for part in parts]),
         raw_version=parts[0].raw_version,
@@ -216,7 +216,7 @@ def _vectors(data: Path, encoder: Encoder, folder: Path | None, told: Told) -> F
     return features(data, encoder, out=folder, progress=progress)
 
 
-def _with_vectors(dialogues: Sequence[Dialogue], found: Features, where: str, told: Told) -> Talks:
+def _with_vectors(dialogues: Sequence[Dialogue], found: Features, where: str, told: Told) -> PictureDialogues:
     """The talks whose pictures have vectors, and those of their pictures, in the order in which they come."""
     row_of: dict[str, int | None] = {}
     for dialogue in dialogues:
@@ -225,7 +225,7 @@ def _with_vectors(dialogues: Sequence[Dialogue], found: Features, where: str, to
     rows = sorted({row for row in row_of.values() if row is not None})
     place = {row: at for at, row in enumerate(rows)}
     talks = tuple(
-        Talk(place[row], dialogue.caption, dialogue.rounds)
+        PictureDialogue(place[row], dialogue.caption, dialogue.rounds)
         for dialogue in dialogues
         if (row := row_of[dialogue.image]) is not None
     )
@@ -234,7 +234,7 @@ def _with_vectors(dialogues: Sequence[Dialogue], found: Features, where: str, to
     if not talks:
         raise BadInput(f"{where}: none of the {len(row_of):,} pictures has vectors; are its images there?")
     raw_ng = np.ascontiguousarray(found.raw_nd[rows], np.float32)
-    return Talks(tuple(found.keys[row] for row in rows), raw_ng, found.raw_version, talks)
+    return PictureDialogues(tuple(found.keys[row] for row in rows), raw_ng, found.raw_version, talks)
 
 
 def _row(found: Features, image: str) -> int | None:

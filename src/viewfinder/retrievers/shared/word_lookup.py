@@ -8,9 +8,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float32
 
-from viewfinder.retrievers.base import Sentences
-from viewfinder.retrievers.shared.forward import Arrays, known_sentences
-from viewfinder.retrievers.shared.words import words_in
+from viewfinder.retrievers.base import SentenceEncoder
+from viewfinder.retrievers.shared.forward import Arrays, check_sentences
+from viewfinder.retrievers.shared.words import split_words
 from viewfinder.training.weights import Card
 
 
@@ -41,24 +41,24 @@ class WordLookup:
         vocabulary = card.settings["vocabulary"] if "words.table" in arrays else ()
         self._row = {word: row for row, word in enumerate(vocabulary, start=1)}
 
-    def read(self, text: str, sentences: Sentences | None) -> tuple[Float32[np.ndarray, "l s"], tuple[str, ...]]:
+    def read(self, text: str, sentences: SentenceEncoder | None) -> tuple[Float32[np.ndarray, "l s"], tuple[str, ...]]:
         """The vectors of the words that are read, and what to tell of the others.
 
         Raises:
             EncoderMismatch: the session's sentence vectors are not those of the training.
         """
-        words = words_in(text)
+        words = split_words(text)
         known = [word for word in words if self._by_encoder or word in self._row]
-        told = told_of("drop: these weights do not know {}", [word for word in words if word not in known])
-        told += told_of(f"drop: the first {self._most} words of a turn are read, not {{}}", known[self._most :])
+        told = note_words("drop: these weights do not know {}", [word for word in words if word not in known])
+        told += note_words(f"drop: the first {self._most} words of a turn are read, not {{}}", known[self._most :])
         read = known[: self._most]
         if self._by_encoder:
-            vectors_ls = known_sentences(sentences, self._version).encode(read)
+            vectors_ls = check_sentences(sentences, self._version).encode(read)
         else:
             vectors_ls = self._table_vs[[self._row[word] for word in read]]
         return np.asarray(vectors_ls, np.float32), told
 
 
-def told_of(line: str, words: Sequence[str]) -> tuple[str, ...]:
+def note_words(line: str, words: Sequence[str]) -> tuple[str, ...]:
     """The line with these words in it; none where there are none."""
     return (line.format(", ".join(f'"{word}"' for word in words)),) if words else ()

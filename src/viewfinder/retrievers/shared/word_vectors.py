@@ -19,7 +19,7 @@ from torch.nn.functional import embedding
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.shared.sentences import SentenceVectors
-from viewfinder.retrievers.shared.words import NOTHING, words_in
+from viewfinder.retrievers.shared.words import NO_WORD, split_words
 
 
 @runtime_checkable
@@ -43,7 +43,7 @@ class WordSettings(Protocol):
 
 
 @dataclass(frozen=True)
-class Words:
+class WordNumbers:
     """The words that a network knows, the first of which has the number 1, and how many of a text it reads."""
 
     vocabulary: tuple[str, ...]
@@ -51,9 +51,9 @@ class Words:
 
     def __call__(self, texts: Sequence[str]) -> Int[Tensor, "c {self.most}"]:
         """The numbers of the words of texts, `NOTHING` after the last; words that are not known are left out."""
-        table_cl = np.full((len(texts), self.most), NOTHING)
+        table_cl = np.full((len(texts), self.most), NO_WORD)
         for row_l, text in zip(table_cl, texts, strict=True):
-            known = [number for word in words_in(text) if (number := self._numbers.get(word))][: self.most]
+            known = [number for word in split_words(text) if (number := self._numbers.get(word))][: self.most]
             row_l[: len(known)] = known
         return torch.from_numpy(table_cl)
 
@@ -92,10 +92,10 @@ class WordVectors(nn.Module):
 
     def forward(self, words_bl: Int[Tensor, "b l"]) -> Float[Tensor, "b l s"]:
         """The vectors of words by their numbers."""
-        return embedding(words_bl, self.table, padding_idx=NOTHING).float()
+        return embedding(words_bl, self.table, padding_idx=NO_WORD).float()
 
 
-def word_table(
+def read_word_table(
     settings: WordSettings, vocabulary: Sequence[str], sentences: Callable[[Sequence[str]], SentenceVectors]
 ) -> tuple[Float[Tensor, "v s"] | None, str]:
     """The frozen vectors of a vocabulary, and the version of the sentence vectors they are, "" where they are none.
