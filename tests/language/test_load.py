@@ -4,7 +4,7 @@ import pytest
 
 from viewfinder.errors import BadInput
 from viewfinder.language.base import LanguageModel, LoadsInBackground
-from viewfinder.language.load import DEFAULT, load_language_model
+from viewfinder.language.local import DEFAULT, load_language_model
 
 
 def test_an_address_is_an_endpoint_and_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from viewfinder.language.patience import run_within
+from viewfinder.language.base import run_within
 
 
 def test_work_that_is_done_in_time_returns_what_it_made() -> None:

@@ -11,10 +11,9 @@ import pytest
 from viewfinder.conversation import Answer, Question, Say
 from viewfinder.language import LanguageModel, LoadsInBackground, load_language_model
 from viewfinder.questioners import Candidates
-from viewfinder.questioners.fallback import prepare_questioner
-from viewfinder.questioners.llm import FewShotQuestioner, FewShotSettings
-from viewfinder.questioners.novelty import is_new_question
-from viewfinder.questioners.unanswered import ListedQuestions, UnansweredQuestioner
+from viewfinder.questioners.askable import is_new_question
+from viewfinder.questioners.base import prepare_questioner
+from viewfinder.questioners.llm import FewShotQuestioner, FewShotSettings, ListedQuestions, UnansweredQuestioner
 
 pytestmark = pytest.mark.slow
 

@@ -19,7 +19,7 @@ from viewfinder.errors import LanguageModelFailed, UnknownName
 from viewfinder.index import Gallery
 from viewfinder.retrievers import RETRIEVERS, ResolvedTurn, Retriever, SentenceEncoder, load_retriever, reads_of
 from viewfinder.retrievers.baselines.settings import SYSTEMS
-from viewfinder.retrievers.chatir.rewritten import PlugirRetriever
+from viewfinder.retrievers.chatir.plugir import PlugirRetriever
 from viewfinder.testing import COLOURS, ColourEncoder, ScriptedModel, TinyRaw, tiny_snapshot
 
 LOOKS = [(top, bottom) for top in list(COLOURS)[:4] for bottom in COLOURS]
@@ -190,9 +190,9 @@ def save_chatsearcher(file: Path) -> None:
     """One that always shows pictures: what it says in words changes no results."""
     import torch
 
-    from viewfinder.retrievers.chatsearcher.language import draw_language_model
+    from viewfinder.retrievers.chatsearcher.language_model import draw_language_model
     from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, InputSizes
-    from viewfinder.retrievers.chatsearcher.pieces import train_tokenizer
+    from viewfinder.retrievers.chatsearcher.sequence import train_tokenizer
     from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
     from viewfinder.training import Card, save_network
 

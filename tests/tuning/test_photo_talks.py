@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from viewfinder.data.captions import CaptionedPicture
-from viewfinder.questioners.trained import meaning, required_mentions
-from viewfinder.tuning.photo_talks import PhotoQuestion, photo_dialogues, read_photo_questions
+from viewfinder.questioners.askable import question_meaning, required_mentions
+from viewfinder.tuning.dialogues import PhotoQuestion, photo_dialogues, read_photo_questions
 
 DOG = PhotoQuestion("Is there a dog?", {"yes": (("dog",), ("puppy",))}, otherwise="no")
 PLACE = PhotoQuestion("Where is it?", {"beach": (("beach",), ("sand",)), "street": (("street",),)}, otherwise=None)
@@ -49,7 +49,7 @@ def test_all_that_is_known_is_asked_in_talks_of_ten() -> None:
 def test_the_questions_in_the_box_are_askable_and_all_different() -> None:
     questions = read_photo_questions()
     assert len(questions) > 100
-    assert len({meaning(question.text) for question in questions}) == len(questions)
+    assert len({question_meaning(question.text) for question in questions}) == len(questions)
     assert [question.text for question in questions if required_mentions(question.text) is None] == []
     definite = [question.text for question in questions if required_mentions(question.text)]
     assert definite == [question.text for question in questions if question.needs]

@@ -9,22 +9,24 @@ import pytest
 import torch
 
 from viewfinder.data.dialogues import Round, dialogue
-from viewfinder.questioners.trained.files import NO_PICTURES, SYSTEM, load_trained_questions
-from viewfinder.questioners.trained.selector import MOST_ROUNDS, QuestionSelector
+from viewfinder.questioners.trained import MOST_ROUNDS, NO_PICTURES, SYSTEM, QuestionSelector, load_trained_questions
 from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, seed_all
 from viewfinder.training.checkpoints import save_network
-from viewfinder.tuning.foretelling import (
+from viewfinder.tuning.dialogues import QuestionDialogues
+from viewfinder.tuning.pool import PoolSettings, build_pool
+from viewfinder.tuning.question_networks import (
+    NOT_THERE,
     AnswerColumns,
     AnswerData,
     AnswerNetwork,
+    SelectorBatch,
+    SelectorData,
+    SelectorNetwork,
     answer_figures,
     calibrate_answers,
 )
-from viewfinder.tuning.pool import PoolSettings, build_pool
-from viewfinder.tuning.selecting import NOT_THERE, SelectorBatch, SelectorData, SelectorNetwork
-from viewfinder.tuning.talks import QuestionDialogues
 
 SMALL = PoolSettings(fewest=2, fewest_meant=2)
 ENCODER = ColourEncoder()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from viewfinder.tuning.replies import answer_value
+from viewfinder.tuning.pool import answer_value
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,10 @@ from viewfinder.questioners.trained import TrainedQuestions
 from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, draw_halves, tiny_pictures
 from viewfinder.training.weights import read_card
 from viewfinder.tuning import QuestionPlan, QuestionReport, question_settings, train_questions
-from viewfinder.tuning.foretelling import HeldOutAnswers
+from viewfinder.tuning.dialogues import read_dialogue_splits
 from viewfinder.tuning.pool import build_pool
+from viewfinder.tuning.question_networks import HeldOutAnswers
 from viewfinder.tuning.questions import accuracies
-from viewfinder.tuning.talks import read_dialogue_splits
 
 ENCODER = ColourEncoder()
 NUMBERS = ("pool.fewest_meant=4", "answers.epochs=25", "answers.batch=128", "answers.learning_rate=0.01",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewfinder.tuning.collection import prose_columns
-from viewfinder.tuning.labels import labels_of
+from viewfinder.tuning.collection import labels_of, prose_columns
 
 SHIRTS = [(["Red shirt"], ["Men"]), (["Red dress"], ["Women"]), (["Blue hat"], ["Men"])]
 

@@ -1,9 +1,13 @@
-"""What the rest of the library knows of a language model: it continues a text, in time or not at all."""
+"""What the rest of the library knows of a language model: it continues a text, in time or not at all.
+
+Work that may take too long, and what waits for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+import threading
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar, runtime_checkable
 
 
 @runtime_checkable
@@ -64,3 +68,36 @@ def cut_at_stop(text: str, stop: Sequence[str]) -> str:
     text = text.lstrip()
     ends = [at for mark in stop if (at := text.find(mark)) >= 0]
     return text[: min(ends, default=len(text))].strip()
+
+
+Result = TypeVar("Result")
+
+
+def run_within(seconds: float, work: Callable[[], Result], *, daemon: bool) -> Result:
+    """What `work` returns, or raises, if it is done in so many seconds.
+
+    Args:
+        seconds: how long to wait.
+        work: is run in a thread of its own, which goes on when nobody waits any more.
+        daemon: whether the program may end before it does. Not for work in native code, which does not bear it.
+
+    Raises:
+        TimeoutError: it is not done yet.
+    """
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # raised again by who waits
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="language-model", daemon=daemon)
+    thread.start()
+    thread.join(max(seconds, 0.0))
+    if errors:
+        raise errors[0]
+    if not results:
+        raise TimeoutError
+    return results[0]

@@ -13,8 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from viewfinder.errors import BadInput, LanguageModelFailed
-from viewfinder.language.base import cut_at_stop
-from viewfinder.language.patience import run_within
+from viewfinder.language.base import cut_at_stop, run_within
 
 KEY = "VIEWFINDER_LANGUAGE_MODEL_KEY"
 """The environment variable that holds the endpoint's key. The key is sent, never shown."""

@@ -1,8 +1,12 @@
-"""A causal language model of transformers in this process: from a folder, a GGUF file or the hub, in f32."""
+"""A causal language model of transformers in this process: from a folder, a GGUF file or the hub, in f32.
+
+Language models by what they are called: an address, a folder, a file, a name on the hub.
+"""
 
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from viewfinder.errors import BadInput, LanguageModelFailed, ViewfinderError
-from viewfinder.language.base import cut_at_stop
-from viewfinder.language.patience import run_within
+from viewfinder.language.base import LanguageModel, cut_at_stop, run_within
+from viewfinder.language.endpoint import parse_endpoint
 
 SMALL = 1_000_000_000
 """Parameters below which one thread computes: a turn shares its cores with searches, and waits less than it gains."""
@@ -214,3 +218,35 @@ def _one_thread(model: Any) -> Iterator[None]:
 def _line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return lines[0][:200] if lines else type(error).__name__
+
+
+DEFAULT = "VIEWFINDER_LANGUAGE_MODEL"
+"""The environment variable that names the model where nothing else does."""
+
+_lock = threading.Lock()
+_kept: dict[str, LanguageModel] = {}
+
+
+def load_language_model(source: str = "") -> LanguageModel:
+    """The language model at "http(s)://host/v1#MODEL", in a folder, in a .gguf file, or of a hub name.
+
+    It is made once per process. One in this process loads in the background when it is first used: see `base.Loads`.
+
+    Args:
+        source: as above; "" takes what the environment variable VIEWFINDER_LANGUAGE_MODEL says.
+
+    Raises:
+        BadInput: nothing is named, or nothing of the kind is there.
+    """
+    named = source.strip() or os.environ.get(DEFAULT, "").strip()
+    if not named:
+        raise BadInput(
+            "no language model is named: give http://host/v1#MODEL, a model folder, a .gguf file or a hub name, "
+            f"or set {DEFAULT}"
+        )
+    with _lock:
+        model = _kept.get(named)
+        if model is None or (isinstance(model, LocalModel) and model.failed):
+            model = parse_endpoint(named) if named.startswith(("http://", "https://")) else find_local_model(named)
+            _kept[named] = model
+        return model

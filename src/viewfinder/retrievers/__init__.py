@@ -71,7 +71,7 @@ def _chatir(checkpoint: Path | None) -> Retriever[Any]:
 
 
 def _plugir(checkpoint: Path | None) -> Retriever[Any]:
-    from viewfinder.retrievers.chatir.rewritten import load
+    from viewfinder.retrievers.chatir.plugir import load
 
     return load(checkpoint)
 

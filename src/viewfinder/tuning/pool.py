@@ -1,14 +1,67 @@
-"""From dialogues to a closed pool: which questions are in it, which mean the same, and how they are answered."""
+"""Free answers as values: "it's blue, i think" and "blue" are the same answer to what colour something is.
+
+From dialogues to a closed pool: which questions are in it, which mean the same, and how they are answered.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from viewfinder.conversation import is_dont_know
 from viewfinder.data.dialogues import Dialogue, Round
-from viewfinder.questioners.trained import meaning, required_mentions
-from viewfinder.tuning.replies import answer_value
+from viewfinder.questioners.askable import question_meaning, required_mentions
+from viewfinder.users.words import NUMBER_WORDS
+
+LONGEST = 4
+"""Words of a value; what says more is no value that others would share."""
+
+_YES = re.compile(
+    r"(?:yes|yeah|yep|yup|sure|of course|certainly|correct|it is|they are|there is|there are|i do|i can)\b"
+)
+_NO = re.compile(
+    r"(?:no|nope|nah|none|nothing|never|not|nobody|neither|i (?:don't|do not|can't|cannot) see|there (?:is|are) no"
+    r"|there (?:isn't|aren't)|it (?:isn't|is not)|they (?:aren't|are not))\b"
+)
+_HEDGE = re.compile(r"(?:,? (?:i'd say|i would say|i think|i guess|i believe|maybe|probably|in total|only)$)")
+_OPENING = re.compile(
+    r"^(?:(?:it|he|she|that|this)(?:'s| is| was| has| looks(?: like)?)|(?:they|these)(?:'re| are)|they look(?: like)?"
+    r"|there(?:'s| is| are)|i (?:see|think|believe|guess|count)|i'd say|looks like|just|only|about|around"
+    r"|maybe|probably|neither,|in|on|at|to|near|by|the|a|an|some|all|very)\s+"
+)
+
+
+def answer_value(question: str, answer: str) -> str | None:
+    """The answer as a value that others share; "" where it is don't know, None where it says too much.
+
+    >>> value_of("is there a cup?", "yes, just one"), value_of("what colour is the cup?", "It's blue, i'd say.")
+    ('yes', 'blue')
+    >>> value_of("how many cups are there?", "there are two"), value_of("where is the cup?", "in the lower left corner")
+    ('2', 'lower left')
+    >>> value_of("is it big?", "can't tell"), value_of("who is it?", "a man with a hat who sits on a bench")
+    ('', None)
+    """
+    said = " ".join(answer.casefold().replace("’", "'").split()).rstrip(" .!")
+    if is_dont_know(said):
+        return ""
+    if question_meaning(question)[0] == "yes or no":
+        if _NO.match(said):
+            return "no"
+        return "yes" if _YES.match(said) else _bare(said)
+    return "0" if "how many" in question.casefold() and said in {"none", "no"} else _bare(said)
+
+
+def _bare(said: str) -> str | None:
+    said = _HEDGE.sub("", said)
+    while (shorter := _OPENING.sub("", said)) != said:
+        said = shorter
+    said = re.sub(r" (?:side|corner|edge)$", "", re.split(r"[,;.]", said)[0].strip())
+    if said in NUMBER_WORDS and said != "no":
+        return str(NUMBER_WORDS[said])
+    return said if said and len(said.split()) <= LONGEST else None
+
 
 Meaning = tuple[str, ...]
 
@@ -75,9 +128,9 @@ def build_pool(dialogues: Iterable[Dialogue], settings: PoolSettings = PoolSetti
     ordered = sorted(set(chosen), key=lambda text: (-counts.asked[text], text))[: settings.most]
     first: dict[Meaning, int] = {}
     for place, text in enumerate(ordered):
-        first.setdefault(meaning(text), place)
+        first.setdefault(question_meaning(text), place)
     meant = {place: _pooled(ordered[place], place, counts, settings) for place in first.values()}
-    return tuple(replace(meant[first[meaning(text)]], text=text, asked=counts.asked[text]) for text in ordered)
+    return tuple(replace(meant[first[question_meaning(text)]], text=text, asked=counts.asked[text]) for text in ordered)
 
 
 def _counted(rounds: Iterable[Round], settings: PoolSettings) -> _Counts:
@@ -90,7 +143,7 @@ def _counted(rounds: Iterable[Round], settings: PoolSettings) -> _Counts:
         question = normalized_question(said.question)
         if not question.endswith("?") or len(question.split()) > settings.most_words:
             continue
-        key = meaning(question)
+        key = question_meaning(question)
         asked[question] += 1
         texts[key][question] += 1
         told[key] += 1
@@ -106,7 +159,7 @@ def question_template(question: str) -> Meaning:
 
     Such questions have the same answers, however rarely one of them was asked.
     """
-    kind, *words = meaning(question)
+    kind, *words = question_meaning(question)
     if words[:2] == ["how", "many"]:
         return (kind, "how", "many")
     things = required_mentions(question) or ()
@@ -114,7 +167,7 @@ def question_template(question: str) -> Meaning:
 
 
 def _pooled(text: str, place: int, counts: _Counts, settings: PoolSettings) -> PoolEntry:
-    key = meaning(text)
+    key = question_meaning(text)
     values, alike = counts.values[key], counts.alike[question_template(text)]
     unknown = values[""]
     known = counts.told[key] - unknown

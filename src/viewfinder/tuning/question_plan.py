@@ -9,7 +9,7 @@ from pathlib import Path
 from viewfinder.encoders.base import Encoder
 from viewfinder.tuning.pool import PoolSettings
 
-PRESETS = Path(__file__).with_name("questions.toml")
+QUESTION_PRESETS = Path(__file__).with_name("questions.toml")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ def question_settings(preset: str = "lab", overrides: Sequence[str] = ()) -> Que
     """
     from viewfinder.training.presets import load_preset  # the package brings torch
 
-    return load_preset(PRESETS, preset, QuestionSettings, overrides)
+    return load_preset(QUESTION_PRESETS, preset, QuestionSettings, overrides)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,18 +10,18 @@ import numpy as np
 
 from viewfinder.encoders.features.places import feature_folders, is_writable
 from viewfinder.errors import BadInput
-from viewfinder.questioners.trained.files import NO_PICTURES, SYSTEM
+from viewfinder.questioners.trained import NO_PICTURES, SYSTEM
 from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.training.weights import NETWORK, Card
-from viewfinder.tuning.familiar import fit_familiarity, standardised
+from viewfinder.tuning.dialogues import DialogueSplits, read_dialogue_splits, read_unfamiliar_pictures
 from viewfinder.tuning.pool import PoolEntry, build_pool
+from viewfinder.tuning.question_networks import fit_familiarity, standardised
 from viewfinder.tuning.question_plan import QuestionPlan, QuestionReport
-from viewfinder.tuning.talks import DialogueSplits, read_dialogue_splits, read_unfamiliar_pictures
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from viewfinder.tuning.foretelling import AnswerNetwork, HeldOutAnswers
+    from viewfinder.tuning.question_networks import AnswerNetwork, HeldOutAnswers
 
 FILE = "questions.safetensors"
 FEWEST_ANSWERS = 100
@@ -63,8 +63,7 @@ def _trained(
     plan: QuestionPlan, talks: DialogueSplits, pool: tuple[PoolEntry, ...], vectors: SentenceVectors
 ) -> QuestionReport:
     """Both trainings, and the file that holds what came of them."""
-    from viewfinder.tuning.foretelling import answer_figures, measure_answers
-    from viewfinder.tuning.question_jobs import train_answers, train_selector
+    from viewfinder.tuning.question_networks import answer_figures, measure_answers, train_answers, train_selector
 
     selector, fitted = train_selector(plan, talks, pool, vectors)
     figures = {f"selector/{name}": value for name, value in fitted.figures.items()}

@@ -15,7 +15,7 @@ from viewfinder.encoders.starter.fit import CaptionedVectors, calibrate_head, fi
 from viewfinder.encoders.starter.head import Head
 from viewfinder.metrics import ranks, recall_at
 from viewfinder.pictures import AtMost, Limits, decode
-from viewfinder.tuning.labels import with_labels
+from viewfinder.tuning.collection import with_labels
 
 Tell = Callable[[str], None]
 

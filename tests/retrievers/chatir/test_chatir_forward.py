@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from viewfinder.retrievers.chatir.forward import (
+from viewfinder.retrievers.chatir.network import SentenceDialogueEncoder
+from viewfinder.retrievers.chatir.numpy_network import (
     encode_caption,
     encode_dialogue,
     encode_round,
     feed_forward,
     layer_norm,
 )
-from viewfinder.retrievers.chatir.network import SentenceDialogueEncoder
 from viewfinder.retrievers.chatir.settings import ModelSettings
 
 SENTENCE = 5

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.chatir.masks import MASK, draw_masks, mask_tokens, mask_words
+from viewfinder.retrievers.chatir.batches import MASK, draw_masks, mask_tokens, mask_words
 from viewfinder.retrievers.chatir.settings import Masking
 
 ROUNDS = np.array([0, 1, 3])

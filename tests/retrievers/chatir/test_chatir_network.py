@@ -11,11 +11,15 @@ import torch
 from jaxtyping import TypeCheckError
 from torch import Tensor, nn
 
-from viewfinder.retrievers.chatir.network import TEXTS_AT_ONCE, SentenceDialogueEncoder, TokenDialogueEncoder
-from viewfinder.retrievers.chatir.pictures import encode_all_pictures, measure_picture_space
-from viewfinder.retrievers.chatir.settings import ModelSettings
-from viewfinder.retrievers.chatir.text_model import build_text_encoder
-from viewfinder.retrievers.chatir.texts import PROBE
+from viewfinder.retrievers.chatir.network import (
+    TEXTS_AT_ONCE,
+    SentenceDialogueEncoder,
+    TokenDialogueEncoder,
+    build_text_encoder,
+    encode_all_pictures,
+    measure_picture_space,
+)
+from viewfinder.retrievers.chatir.settings import PROBE, ModelSettings
 from viewfinder.testing import ColourEncoder
 
 SMALL = ModelSettings(width=8, heads=2, hidden=12, rounds=3, image_width=5, dropout=0.5)

@@ -16,9 +16,8 @@ from tokenizers.processors import TemplateProcessing
 
 from viewfinder.conversation import Answer, Question, Say
 from viewfinder.retrievers import ResolvedTurn, load_retriever
-from viewfinder.retrievers.chatir.network import TokenDialogueEncoder
+from viewfinder.retrievers.chatir.network import TokenDialogueEncoder, build_text_encoder
 from viewfinder.retrievers.chatir.settings import ModelSettings
-from viewfinder.retrievers.chatir.text_model import build_text_encoder
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, save_network
 

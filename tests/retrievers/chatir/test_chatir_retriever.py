@@ -23,8 +23,7 @@ from viewfinder.retrievers.base import Picture, RawPictures
 from viewfinder.retrievers.chatir import retriever as chatir
 from viewfinder.retrievers.chatir.network import SentenceDialogueEncoder, set_initial_scale
 from viewfinder.retrievers.chatir.retriever import Chatir, ChatirState
-from viewfinder.retrievers.chatir.settings import ModelSettings
-from viewfinder.retrievers.chatir.texts import PROBE
+from viewfinder.retrievers.chatir.settings import PROBE, ModelSettings
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network
 from viewfinder.training.weights import Weights
@@ -325,7 +324,7 @@ from viewfinder.conversation import Answer, Question, Say
 from viewfinder.retrievers import ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.chatir.network import SentenceChatIR
 from viewfinder.retrievers.chatir.retriever import Chatir
-from viewfinder.retrievers.chatir.settings import ModelSettings
+from viewfinder.retrievers.chatir.settings import PROBE, ModelSettings
 from viewfinder.training.weights import Card, Weights
 
 model = SentenceChatIR(ModelSettings(), 2560, 384)

@@ -17,12 +17,10 @@ from tokenizers.processors import TemplateProcessing
 from torch import nn
 
 from viewfinder.data.dialogues import Round
-from viewfinder.retrievers.chatir.batches import ChatirBatches
-from viewfinder.retrievers.chatir.masks import MASK
+from viewfinder.retrievers.chatir.batches import MASK, ChatirBatches, SentenceTensors, TokenTensors
+from viewfinder.retrievers.chatir.network import TextModel
+from viewfinder.retrievers.chatir.retriever import fit_dialogue, informative_rounds
 from viewfinder.retrievers.chatir.settings import Masking, ModelSettings
-from viewfinder.retrievers.chatir.speech import SentenceTensors, TokenTensors
-from viewfinder.retrievers.chatir.text_model import TextModel
-from viewfinder.retrievers.chatir.texts import fit_dialogue, informative_rounds
 from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.retrievers.shared.talks import PictureDialogue, PictureDialogues
 

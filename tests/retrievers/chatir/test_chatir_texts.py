@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.chatir.texts import (
+from viewfinder.retrievers.chatir.retriever import (
     RoundText,
     fit_dialogue,
     informative_rounds,

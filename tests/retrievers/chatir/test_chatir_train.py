@@ -18,8 +18,8 @@ import transformers
 
 from viewfinder.data.dialogues import Round, dialogue, write_dialogues
 from viewfinder.errors import BadInput, EncoderMismatch
+from viewfinder.retrievers.chatir.network import load_text_model
 from viewfinder.retrievers.chatir.settings import Preset
-from viewfinder.retrievers.chatir.text_model import load_text_model
 from viewfinder.retrievers.chatir.train import PRESETS, train
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures

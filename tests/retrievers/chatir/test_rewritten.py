@@ -12,7 +12,7 @@ from viewfinder.conversation import Answer, Like, Question, Reject, Say
 from viewfinder.errors import BadInput, LanguageModelFailed
 from viewfinder.language import LoadsInBackground, load_language_model
 from viewfinder.retrievers import ResolvedTurn, Retriever
-from viewfinder.retrievers.chatir.rewritten import (
+from viewfinder.retrievers.chatir.plugir import (
     PlugirRetriever,
     PlugirSettings,
     PlugirState,

@@ -12,10 +12,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from viewfinder.data.chatsearch import SUBTASKS, ChatSample, ChatTurn, ImageItem, Subtask, TextItem, write_chatsearch
 from viewfinder.data.dialogues import Dialogue, Round, dialogue, write_dialogues
-from viewfinder.retrievers.chatsearcher.language import draw_language_model
+from viewfinder.retrievers.chatsearcher.language_model import draw_language_model
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, InputSizes
-from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
-from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec
+from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenizerRecord
 from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
 from viewfinder.testing import RAW_WIDTH, tiny_pictures
 

@@ -10,12 +10,18 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
-from viewfinder.retrievers.chatsearcher.batch import EMPTY, SequenceBatch, encode_example, keep_texts, make_batch
-from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
+from viewfinder.retrievers.chatsearcher.batches import (
+    EMPTY,
+    SequenceBatch,
+    encode_example,
+    keep_texts,
+    make_batch,
+)
 from viewfinder.retrievers.chatsearcher.sequence import (
     ExampleTurn,
     Item,
     SequenceCodec,
+    TokenizerRecord,
     TokenSequence,
     TrainingExample,
 )

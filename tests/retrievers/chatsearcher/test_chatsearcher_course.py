@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.chatsearcher.course import StageExamples, bucket_by_length, mix_examples
+from viewfinder.retrievers.chatsearcher.batches import StageExamples, bucket_by_length, mix_examples
 from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, SequenceCodec, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import ExampleKind, Mixture, Stage
 from viewfinder.training.settings import TrainingSettings

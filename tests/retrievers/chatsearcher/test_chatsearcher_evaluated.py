@@ -15,7 +15,7 @@ from viewfinder.data.chatsearch import ChatSample, ChatTurn, TextItem, write_cha
 from viewfinder.data.dialogues import Round, dialogue, write_dialogues
 from viewfinder.data.records import write_json
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork
-from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
+from viewfinder.retrievers.chatsearcher.sequence import TokenizerRecord
 from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
 from viewfinder.testing import ColourEncoder, load_colour_encoder, tiny_pictures
 from viewfinder.training import Card, save_network

@@ -12,7 +12,7 @@ from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, TextItem
 from viewfinder.data.dialogues import Round, dialogue
 from viewfinder.data.fashionmt import Transaction
 from viewfinder.data.mmc4 import PagePicture, WebPage
-from viewfinder.retrievers.chatsearcher import lessons
+from viewfinder.retrievers.chatsearcher import examples
 from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, TrainingExample
 
 T, P = TextItem, ImageItem
@@ -33,14 +33,14 @@ def shown(picture: str) -> ExampleTurn:
 
 
 def test_a_caption_stands_before_its_picture_or_behind_it() -> None:
-    before = lessons.caption_example("1.jpg", "a cat", first=True)
+    before = examples.caption_example("1.jpg", "a cat", first=True)
     assert before == TrainingExample((ExampleTurn("document", (P("1.jpg"), T("a cat"))),), "captions")
-    assert lessons.caption_example("1.jpg", "a cat", first=False).turns[0].items == (T("a cat"), P("1.jpg"))
+    assert examples.caption_example("1.jpg", "a cat", first=False).turns[0].items == (T("a cat"), P("1.jpg"))
 
 
 @given(st.integers())
 def test_a_picture_is_asked_for_by_one_caption_or_by_two_turns_of_two(seed: int) -> None:
-    lesson = lessons.request_example("1.jpg", ("A cat.", "Black fur."), random.Random(seed))
+    lesson = examples.request_example("1.jpg", ("A cat.", "Black fur."), random.Random(seed))
     assert lesson.turns[-1] == shown("1.jpg") and lesson.kind == "requests"
     first, *rest = lesson.texts
     assert ("a cat" in first) != ("black fur" in first)
@@ -51,7 +51,7 @@ def test_a_picture_is_asked_for_by_one_caption_or_by_two_turns_of_two(seed: int)
 @given(st.integers(2, 40), st.integers())
 def test_documents_have_two_to_four_pictures_each_of_which_is_in_one(count: int, seed: int) -> None:
     captioned = [(f"{number}.jpg", (f"a {number}", f"b {number}")) for number in range(count)]
-    made = list(lessons.group_into_pages(captioned, random.Random(seed)))
+    made = list(examples.group_into_pages(captioned, random.Random(seed)))
     pictures = [picture for lesson in made for picture in lesson.pictures]
     assert len(pictures) == len(set(pictures)) >= count - 1
     assert all(2 <= len(lesson.pictures) <= 4 for lesson in made)
@@ -63,13 +63,13 @@ def test_documents_have_two_to_four_pictures_each_of_which_is_in_one(count: int,
 def test_pictures_of_a_web_page_stand_beside_their_sentences() -> None:
     pictures = (PagePicture("b.jpg", "", 1, 0.3), PagePicture("a.jpg", "", 0, 0.3), PagePicture("c.jpg", "", 1, 0.3))
     page = WebPage("", ("one", "two", " "), pictures, None, maybe_twice=False)
-    [turn] = lessons.web_page_example(page, Always()).turns
+    [turn] = examples.web_page_example(page, Always()).turns
     assert turn == ExampleTurn("document", (P("a.jpg"), T("one"), P("b.jpg"), P("c.jpg"), T("two")))
 
 
 def test_the_target_of_a_chat_is_the_last_answer() -> None:
     asked = (ChatTurn("user", (T("a cat"),)), ChatTurn("assistant", (T("more?"),)), ChatTurn("user", (T("black"),)))
-    lesson = lessons.chat_example(ChatSample("t-1", "tChat", asked, "7.jpg"), image_first=True)
+    lesson = examples.chat_example(ChatSample("t-1", "tChat", asked, "7.jpg"), image_first=True)
     said = (
         ExampleTurn("user", (T("a cat"),)),
         ExampleTurn("assistant", (T("more?"),)),
@@ -81,14 +81,14 @@ def test_the_target_of_a_chat_is_the_last_answer() -> None:
 @pytest.mark.parametrize("image_first", [True, False])
 def test_an_answers_picture_stands_first_where_that_is_asked_for(*, image_first: bool) -> None:
     answer = ChatTurn("assistant", (T("this one?"), P("1.jpg")))
-    items = lessons.chat_turn(answer, image_first=image_first).items
+    items = examples.chat_turn(answer, image_first=image_first).items
     assert items == ((P("1.jpg"), T("this one?")) if image_first else (T("this one?"), P("1.jpg")))
 
 
 @pytest.mark.parametrize("image_first", [True, False])
 def test_what_a_user_brings_always_stands_before_the_words(*, image_first: bool) -> None:
     asked = ChatTurn("user", (T("like this"), P("1.jpg"), T("but red")))
-    assert lessons.chat_turn(asked, image_first=image_first).items == (P("1.jpg"), T("like this"), T("but red"))
+    assert examples.chat_turn(asked, image_first=image_first).items == (P("1.jpg"), T("like this"), T("but red"))
 
 
 @given(st.integers(0, 12), st.integers())
@@ -96,7 +96,7 @@ def test_a_dialogue_is_cut_into_lessons_of_up_to_five_rounds_that_all_begin_with
     rounds: int, seed: int
 ) -> None:
     talk = dialogue("1.jpg", "a cat", [Round(f"q{at}?", f"a{at}") for at in range(rounds)])
-    made = list(lessons.dialogue_examples(talk, random.Random(seed)))
+    made = list(examples.dialogue_examples(talk, random.Random(seed)))
     texts = [text for lesson in made for text in lesson.texts]
     assert texts == [text for at in range(rounds) for text in (f"q{at}?", f"a{at}")]
     for lesson in made:
@@ -107,10 +107,10 @@ def test_a_dialogue_is_cut_into_lessons_of_up_to_five_rounds_that_all_begin_with
 
 def test_what_nobody_answers_is_no_lesson() -> None:
     talk = dialogue("1.jpg", "a cat", [Round("how many?", "one"), Round("black?", "")])
-    [lesson] = lessons.dialogue_examples(talk, random.Random(0))
+    [lesson] = examples.dialogue_examples(talk, random.Random(0))
     assert lesson.texts == ("how many?", "one")
     alone = [ChatTurn("user", (T("hello?"),))]
-    assert not list(lessons.split_into_examples(alone, (), random.Random(0)))
+    assert not list(examples.split_into_examples(alone, (), random.Random(0)))
 
 
 def transaction(last: str) -> Transaction:
@@ -118,13 +118,13 @@ def transaction(last: str) -> Transaction:
 
 
 def test_each_turn_of_a_transaction_is_an_edit_of_the_picture_before() -> None:
-    made = list(lessons.transaction_examples(transaction("1. is green"), Always()))
+    made = list(examples.transaction_examples(transaction("1. is green"), Always()))
     assert [lesson.pictures for lesson in made] == [("0.jpg", "1.jpg"), ("1.jpg", "2.jpg"), ("2.jpg", "3.jpg")]
     assert made[0].turns == (ExampleTurn("user", (P("0.jpg"), T("is red and is long"))), shown("1.jpg"))
 
 
 def test_a_turn_that_goes_back_is_an_edit_of_what_it_goes_back_to() -> None:
-    *_, last = lessons.transaction_examples(transaction("I prefer the SECOND, and 1. is green"), Always())
+    *_, last = examples.transaction_examples(transaction("I prefer the SECOND, and 1. is green"), Always())
     assert (last.pictures, last.texts) == (("1.jpg", "3.jpg"), ("is green",))
 
 
@@ -132,15 +132,15 @@ def test_a_turn_that_goes_back_is_an_edit_of_what_it_goes_back_to() -> None:
     "last", ["1. is green 4. keep the FIRST's collar", "I prefer the FIRST", "1. is green 4. keep the SECOND's None"]
 )
 def test_a_turn_that_no_single_edit_can_tell_is_left_out(last: str) -> None:
-    assert len(list(lessons.transaction_examples(transaction(last), random.Random(0)))) == 2
+    assert len(list(examples.transaction_examples(transaction(last), random.Random(0)))) == 2
 
 
-@pytest.mark.parametrize("ways", [lessons.OF_COMMANDS, lessons.OF_CLAUSES])
+@pytest.mark.parametrize("ways", [examples.OF_COMMANDS, examples.OF_CLAUSES])
 def test_there_are_a_dozen_ways_to_say_an_instruction_and_each_says_all_of_it(ways: tuple[str, ...]) -> None:
     assert len(set(ways)) >= 12
-    said = {lessons.reword_instruction("Add {two} cats.", (way,), random.Random(0)) for way in ways}
+    said = {examples.reword_instruction("Add {two} cats.", (way,), random.Random(0)) for way in ways}
     assert len(said) == len(ways) and all("add {two} cats" in text for text in said)
 
 
 def test_capitals_that_mean_something_are_kept() -> None:
-    assert lessons.reword_instruction("USA flags!", ("please add {}.",), random.Random(0)) == "please add USA flags."
+    assert examples.reword_instruction("USA flags!", ("please add {}.",), random.Random(0)) == "please add USA flags."

@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.chatsearcher.language import draw_language_model
-from viewfinder.retrievers.chatsearcher.lora import add_lora
-from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
+from viewfinder.retrievers.chatsearcher.language_model import add_lora, draw_language_model
+from viewfinder.retrievers.chatsearcher.sequence import TokenizerRecord
 from viewfinder.retrievers.chatsearcher.settings import LoraSettings, ModelSettings
 
 NUMBERS_BL = torch.tensor([[0, 3, 5, 8, 7, 4]])

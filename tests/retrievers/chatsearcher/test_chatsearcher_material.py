@@ -18,8 +18,8 @@ from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.data.records import write_json
 from viewfinder.data.splits import split_of
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.retrievers.chatsearcher.material import TrainingData, read_training_data
 from viewfinder.retrievers.chatsearcher.settings import KINDS, ExampleKind
+from viewfinder.retrievers.chatsearcher.training_data import TrainingData, read_training_data
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import ColourEncoder, TinyPicture, tiny_pictures
 

@@ -13,18 +13,17 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
-from viewfinder.retrievers.chatsearcher.looks import PictureFeatures, read_picture_features
-from viewfinder.retrievers.chatsearcher.material import TrainingData
-from viewfinder.retrievers.chatsearcher.measuring import (
+from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, PictureFeatures, read_picture_features
+from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, SequenceCodec, TrainingExample
+from viewfinder.retrievers.chatsearcher.settings import ExampleKind, Mixture, ModelSettings, Stage
+from viewfinder.retrievers.chatsearcher.train import (
     ValidationExamples,
     best_threshold,
     choose_picture_bias,
     recall_among,
     validate_stage,
 )
-from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork
-from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, SequenceCodec, TrainingExample
-from viewfinder.retrievers.chatsearcher.settings import ExampleKind, Mixture, ModelSettings, Stage
+from viewfinder.retrievers.chatsearcher.training_data import TrainingData
 from viewfinder.testing import RAW_WIDTH
 from viewfinder.training.settings import TrainingSettings
 

@@ -14,22 +14,22 @@ from torch import nn
 from torch.nn.functional import normalize
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
-from viewfinder.retrievers.chatsearcher.batch import SequenceBatch, make_batch
-from viewfinder.retrievers.chatsearcher.language import (
+from viewfinder.retrievers.chatsearcher.batches import SequenceBatch, make_batch
+from viewfinder.retrievers.chatsearcher.language_model import (
     SPECIAL,
     add_special_pieces,
     add_special_scores,
     draw_language_model,
 )
-from viewfinder.retrievers.chatsearcher.looks import (
+from viewfinder.retrievers.chatsearcher.network import (
     PICTURES_AT_ONCE,
+    ChatSearcherNetwork,
+    InputSizes,
     Perceiver,
     PictureFeatures,
     read_picture_features,
 )
-from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, InputSizes
-from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
-from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, SequenceCodec, TrainingExample
+from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, SequenceCodec, TokenizerRecord, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
 from viewfinder.testing import RAW_WIDTH
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.chatsearcher.pieces import TextTokenizer, TokenizerRecord, train_tokenizer
+from viewfinder.retrievers.chatsearcher.sequence import TextTokenizer, TokenizerRecord, train_tokenizer
 
 BYTES = 256
 TEXTS = ("USER:", "ASSISTANT:", "a red shirt over a blue skirt", "a red skirt", "what colour is the shirt?") * 3

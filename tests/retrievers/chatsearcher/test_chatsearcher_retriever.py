@@ -21,12 +21,10 @@ from viewfinder.index import Gallery
 from viewfinder.retrievers import Picture, ResolvedTurn, SentenceEncoder, load_retriever, reads_of
 from viewfinder.retrievers.base import AnsweringRetriever, RawPictures
 from viewfinder.retrievers.chatsearcher import sequence
-from viewfinder.retrievers.chatsearcher.batch import make_batch
-from viewfinder.retrievers.chatsearcher.looks import read_picture_features
-from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork
-from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
+from viewfinder.retrievers.chatsearcher.batches import make_batch
+from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, read_picture_features
 from viewfinder.retrievers.chatsearcher.retriever import ChatSearcher, ChatState
-from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenSequence, TrainingExample
+from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenizerRecord, TokenSequence, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
-from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
 from viewfinder.retrievers.chatsearcher.sequence import (
     NO_PICTURE,
     ExampleTurn,
     Item,
     SequenceCodec,
+    TokenizerRecord,
     TokenSequence,
     TrainingExample,
     join_sequences,

@@ -16,9 +16,9 @@ from dataclasses import asdict
 import numpy as np, torch
 from viewfinder.conversation import Like, Say
 from viewfinder.retrievers.base import Picture, ResolvedTurn
-from viewfinder.retrievers.chatsearcher.language import drawn
+from viewfinder.retrievers.chatsearcher.language_model import drawn
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, Sizes
-from viewfinder.retrievers.chatsearcher.pieces import learn_pieces
+from viewfinder.retrievers.chatsearcher.sequence import learn_pieces
 from viewfinder.retrievers.chatsearcher.retriever import ChatSearcher
 from viewfinder.retrievers.chatsearcher.settings import LossSettings, Model
 from viewfinder.index import RegionBlock, only_vectors

@@ -16,7 +16,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers import trainers
-from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
+from viewfinder.retrievers.chatsearcher.sequence import TokenizerRecord
 from viewfinder.retrievers.chatsearcher.settings import (
     LoraSettings,
     Mixture,

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.chatsearcher.pieces import TextTokenizer, train_tokenizer
-from viewfinder.retrievers.chatsearcher.writing import LazyPieces, stream_text
+from viewfinder.retrievers.chatsearcher.retriever import LazyPieces, stream_text
+from viewfinder.retrievers.chatsearcher.sequence import TextTokenizer, train_tokenizer
 
 BYTES = TextTokenizer(train_tokenizer(["a"], 258))
 """Every byte is a piece of its own."""

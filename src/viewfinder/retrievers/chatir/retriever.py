@@ -1,4 +1,10 @@
-"""ChatIR as a retriever: a turn adds what was asked and answered, and the whole talk is one vector.
+"""A talk as texts: what its rounds come to, and the whole as the one string that a text encoder reads.
+
+Training and search call the same functions, so that a network meets what it was trained on. No torch here.
+
+How texts become the vector of a talk: by frozen sentence vectors in numpy, or by a text encoder in torch.
+
+ChatIR as a retriever: a turn adds what was asked and answered, and the whole talk is one vector.
 
 Numpy only where sentence vectors are read. A turn that is no description and no answer goes through the adapters of
 `blocks.spoken`.
@@ -7,25 +13,222 @@ Numpy only where sentence vectors are read. A turn that is no description and no
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float32
 
-from viewfinder.conversation import Answer, PictureId, Reject
+from viewfinder.conversation import Answer, PictureId, Reject, is_dont_know
 from viewfinder.errors import EncoderMismatch
 from viewfinder.retrievers.base import Part, Query, RawPictures, RegionSpace, ResolvedTurn, SentenceEncoder
-from viewfinder.retrievers.chatir.reading import DialoguePart, build_reader
-from viewfinder.retrievers.chatir.settings import ModelSettings
-from viewfinder.retrievers.chatir.texts import PROBE, RoundText, informative_rounds, negated_round
+from viewfinder.retrievers.chatir.numpy_network import encode_caption, encode_dialogue, encode_round
+from viewfinder.retrievers.chatir.settings import PROBE, ModelSettings
 from viewfinder.retrievers.shared.boxed import load_system_weights
-from viewfinder.retrievers.shared.forward import Arrays, numpy_project_regions
+from viewfinder.retrievers.shared.forward import Arrays, check_sentences, numpy_project_regions
 from viewfinder.retrievers.shared.spoken import VerbalizedTurn, verbalize_turn
 from viewfinder.training.presets import build_settings
 from viewfinder.training.weights import Weights
+
+Item = TypeVar("Item")
+
+Separator = Literal["comma", "sep"]
+"""Between elements: ", " between rounds and a blank inside one (published code), or the encoder's own mark (paper)."""
+
+
+class RoundText(NamedTuple):
+    """A round as it is read; what was said without being asked has no question."""
+
+    question: str
+    answer: str
+
+    def __str__(self) -> str:
+        return " ".join(part for part in self if part)
+
+
+def with_question_mark(question: str) -> str:
+    """A question with its "?", which VisDial's lack.
+
+    >>> asked("is it big"), asked("Tell me more."), asked("")
+    ('is it big?', 'Tell me more.', '')
+    """
+    plain = " ".join(question.split())
+    return plain if not plain or plain[-1] in "?.!" else f"{plain}?"
+
+
+def informative_rounds(rounds: Iterable[tuple[str, str]]) -> tuple[RoundText, ...]:
+    """The rounds that say something: without those that were skipped, or answered by "don't know".
+
+    >>> told([("is it big", "no"), ("is it old?", "can't tell"), ("", "a red boat")])
+    (Said(question='is it big?', answer='no'), Said(question='', answer='a red boat'))
+    """
+    return tuple(
+        RoundText(with_question_mark(question), " ".join(answer.split()))
+        for question, answer in rounds
+        if not is_dont_know(answer)
+    )
+
+
+def negated_round(sentence: str) -> RoundText:
+    """What is not there, as dialogues say it: a question and no. `sentence` is one of `blocks.spoken`.
+
+    >>> str(refused("there is no dog and no cat")), str(refused("there are no people"))
+    ('is there a dog or a cat? no', 'are there any people? no')
+    """
+    verb, _, things = sentence.removeprefix("there ").partition(" no ")
+    wanted = " or ".join(_with_article(thing, verb) for thing in things.split(" and no "))
+    return RoundText(with_question_mark(f"{verb} there {wanted}"), "no")
+
+
+def _with_article(thing: str, verb: str) -> str:
+    if verb == "are":
+        return f"any {thing}"
+    return f"{'an' if thing[:1].lower() in {*'aeiou'} else 'a'} {thing}"
+
+
+def last_rounds(rounds: Sequence[Item], most: int) -> tuple[Item, ...]:
+    """The last `most` rounds, in order; the caption stands for the talk's beginning."""
+    return tuple(rounds[max(len(rounds) - most, 0) :])
+
+
+def join_dialogue(
+    caption: str, rounds: Iterable[tuple[str, str]], separator: Separator = "comma", mark: str = "[SEP]"
+) -> str:
+    """The talk as one string; what is empty (a caption that was hidden, a question masked) goes with its separator.
+
+    >>> joined("a dog", [("is it big?", "no"), ("", "it runs")])
+    'a dog, is it big? no, it runs'
+    >>> joined("a dog", [("is it big?", "no"), ("", "it runs")], "sep")
+    'a dog [SEP] is it big? [SEP] no [SEP] it runs'
+    """
+    if separator == "comma":
+        return ", ".join(piece for piece in (caption, *(str(RoundText(*item)) for item in rounds)) if piece)
+    return f" {mark} ".join(piece for piece in (caption, *(part for item in rounds for part in item)) if piece)
+
+
+def fit_dialogue(
+    caption: str,
+    rounds: Sequence[tuple[str, str]],
+    count: Callable[[str], int],
+    most: int,
+    separator: Separator = "comma",
+    mark: str = "[SEP]",
+) -> str:
+    """`joined`, without the oldest rounds that make it too long. The caption and the newest round always stay.
+
+    `count` says how many tokens a text has (those at its ends included), `most` how many are read; if even the two
+    that stay are longer, the reader cuts off the end.
+    """
+    for first in range(len(rounds)):
+        text = join_dialogue(caption, rounds[first:], separator, mark)
+        if count(text) <= most:
+            return text
+    return join_dialogue(caption, rounds[-1:], separator, mark)
+
+
+PartKind = Literal["caption", "round"]
+
+
+@dataclass(frozen=True, eq=False)
+class DialoguePart:
+    """A piece of a talk: its texts, and what the transformer reads of them (None where it reads the whole text)."""
+
+    said: RoundText
+    token_w: Float32[np.ndarray, " w"] | None = None
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """Reads a talk piece by piece."""
+
+    def piece(self, said: RoundText, kind: PartKind, sentences: SentenceEncoder | None) -> DialoguePart:
+        """A piece of the talk, encoded as far as it can be on its own."""
+        ...
+
+    def vector(self, caption: DialoguePart | None, rounds: Sequence[DialoguePart]) -> Float32[np.ndarray, " d"]:
+        """The unit vector of a talk, of whose rounds the oldest may be left out."""
+        ...
+
+
+def build_reader(weights: Weights, settings: ModelSettings) -> Reader:
+    """What reads talks with these weights."""
+    if settings.reads == "tokens":
+        return TokenReader(weights, settings)
+    return SentenceReader(weights.arrays, settings, weights.card.settings["sentences_version"])
+
+
+class SentenceReader:
+    """Reads the frozen vectors of caption, questions and answers: each is encoded once, when it is said."""
+
+    def __init__(self, arrays: Arrays, settings: ModelSettings, version: str) -> None:
+        self._arrays, self._settings, self._version = arrays, settings, version
+
+    def piece(self, said: RoundText, kind: PartKind, sentences: SentenceEncoder | None) -> DialoguePart:
+        """A piece and its token.
+
+        Raises:
+            EncoderMismatch: the session's sentence vectors are of another version.
+        """
+        known = check_sentences(sentences, self._version)
+        answer_s = known.encode([said.answer])[0]
+        if kind == "caption":
+            return DialoguePart(said, encode_caption(self._arrays, answer_s))
+        question_s = known.encode([said.question])[0] if said.question else np.zeros_like(answer_s)
+        return DialoguePart(said, encode_round(self._arrays, question_s, answer_s))
+
+    def vector(self, caption: DialoguePart | None, rounds: Sequence[DialoguePart]) -> Float32[np.ndarray, " d"]:
+        """The caption and the last rounds, as many as the network has places for."""
+        tokens = [piece.token_w for piece in last_rounds(rounds, self._settings.rounds) if piece.token_w is not None]
+        return encode_dialogue(self._arrays, self._settings, caption.token_w if caption else None, tokens)
+
+
+class TokenReader:
+    """Reads the talk as one text, from its beginning at every turn: the published way.
+
+    The weights hold the text encoder, and their card under "text" what `text_model.TextModel.record` says. torch
+    and transformers are imported when they are loaded.
+    """
+
+    def __init__(self, weights: Weights, settings: ModelSettings) -> None:
+        import torch
+        from tokenizers import Tokenizer
+
+        from viewfinder.retrievers.chatir.network import TokenDialogueEncoder, build_text_encoder
+
+        text = weights.card.settings["text"]
+        self._settings, self._mark = settings, str(text["mark"])
+        self._tokenizer = Tokenizer.from_str(text["tokenizer"])
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self._network = TokenDialogueEncoder(
+            settings, len(weights.arrays.get("whole_mean", ())), build_text_encoder(text["config"])
+        )
+        self._network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.arrays.items()})
+        self._network.eval()
+
+    def piece(self, said: RoundText, kind: PartKind, sentences: SentenceEncoder | None) -> DialoguePart:
+        """A piece as it was said: tokens are read in their context only."""
+        return DialoguePart(said)
+
+    def vector(self, caption: DialoguePart | None, rounds: Sequence[DialoguePart]) -> Float32[np.ndarray, " d"]:
+        """The caption and the last rounds, as many as there are tokens for."""
+        import torch
+
+        said = [piece.said for piece in last_rounds(rounds, self._settings.rounds)]
+        most, separator = self._settings.most_tokens, self._settings.separator
+        text = fit_dialogue(caption.said.answer if caption else "", said, self._count, most, separator, self._mark)
+        ids = self._tokenizer.encode(text).ids
+        ids_1l = torch.tensor([ids if len(ids) <= most else [*ids[: most - 1], ids[-1]]])
+        with torch.no_grad():
+            vector_1d = self._network.read(ids_1l, torch.ones_like(ids_1l, dtype=torch.bool))
+        return np.asarray(vector_1d[0].numpy(), np.float32)
+
+    def _count(self, text: str) -> int:
+        return len(self._tokenizer.encode(text).ids)
+
 
 SYSTEM = "chatir"
 SHIPPED = Path(__file__).with_name("lab.safetensors")

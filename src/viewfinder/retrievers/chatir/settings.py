@@ -9,6 +9,9 @@ from viewfinder.errors import BadInput
 from viewfinder.retrievers.shared.settings import check_at_least_one
 from viewfinder.training.settings import TrainingSettings
 
+PROBE = "a picture"
+"""What an encoder makes of these words tells its space from others: kept in weights that look for pictures there."""
+
 Masking = Literal["none", "captions", "questions", "answers", "rounds", "tokens"]
 
 

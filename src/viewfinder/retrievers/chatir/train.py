@@ -16,18 +16,25 @@ from torch import Tensor, nn
 from viewfinder.encoders.base import Encoder
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.metrics import score_bounds
-from viewfinder.retrievers.chatir.batches import ChatirBatch, ChatirBatches, DialogueTensors
+from viewfinder.retrievers.chatir.batches import (
+    ChatirBatch,
+    ChatirBatches,
+    DialogueTensors,
+    SentenceTensors,
+    TokenTensors,
+)
 from viewfinder.retrievers.chatir.loss import dialogue_retrieval_loss
 from viewfinder.retrievers.chatir.network import (
     DialogueEncoder,
     SentenceDialogueEncoder,
     TokenDialogueEncoder,
+    encode_all_pictures,
+    load_text_model,
+    measure_picture_space,
+    restore_text_model,
     set_initial_scale,
 )
-from viewfinder.retrievers.chatir.pictures import encode_all_pictures, measure_picture_space
 from viewfinder.retrievers.chatir.settings import LossSettings, ModelSettings, Preset
-from viewfinder.retrievers.chatir.speech import SentenceTensors, TokenTensors
-from viewfinder.retrievers.chatir.text_model import load_text_model, restore_text_model
 from viewfinder.retrievers.shared.stages import read_start_card
 from viewfinder.retrievers.shared.talks import PictureDialogues, join_picture_dialogues
 from viewfinder.retrievers.trainers import TrainPlan

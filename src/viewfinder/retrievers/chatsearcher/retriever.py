@@ -1,4 +1,10 @@
-"""ChatSearcher as a retriever: it reads on where it stopped, and answers with pictures or in words.
+"""A turn as ChatSearcher reads it: what it does to the answer that is open, and what the user says. No torch here.
+
+What cannot be taken as it was given goes through an adapter, which is named (`blocks.spoken`).
+
+Words as they are written, one piece after the other. No torch here.
+
+ChatSearcher as a retriever: it reads on where it stopped, and answers with pictures or in words.
 
 Numpy only; the network is what was trained. A state ends where an answer begins: what it came to (the picture that was
 picked, what was written) is read at the beginning of the next turn, so that a turn costs its own places alone.
@@ -8,42 +14,133 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float32
 
-from viewfinder.conversation import PictureId
+from viewfinder.conversation import Answer, Like, PictureId, Say, Show
 from viewfinder.data.chatsearch import ImageItem, TextItem
-from viewfinder.retrievers.base import (
-    Part,
-    Picture,
-    Query,
-    RawPictures,
-    RegionSpace,
-    ResolvedTurn,
-    SentenceEncoder,
-)
-from viewfinder.retrievers.chatsearcher import forward
-from viewfinder.retrievers.chatsearcher.language_forward import (
+from viewfinder.retrievers.base import Part, Picture, Query, RawPictures, RegionSpace, ResolvedTurn, SentenceEncoder
+from viewfinder.retrievers.chatsearcher import numpy_network
+from viewfinder.retrievers.chatsearcher.numpy_network import (
     EMPTY_CACHE,
     KeyValueCache,
     LanguageShape,
     build_language_model,
     read_places,
 )
-from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
-from viewfinder.retrievers.chatsearcher.reading import UserMessage, read_message
-from viewfinder.retrievers.chatsearcher.sequence import Item, SequenceCodec, TokenSequence
+from viewfinder.retrievers.chatsearcher.sequence import Item, SequenceCodec, TokenizerRecord, TokenSequence
 from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
-from viewfinder.retrievers.chatsearcher.writing import LazyPieces, stream_text
 from viewfinder.retrievers.shared.boxed import load_system_weights
 from viewfinder.retrievers.shared.forward import check_sentences
+from viewfinder.retrievers.shared.spoken import VerbalizedTurn, verbalize_turn
 from viewfinder.training.presets import build_settings
 from viewfinder.training.weights import Weights
+
+LIKE_IT = "one like this"
+"""What a picture says that comes without words."""
+
+
+@dataclass(frozen=True, eq=False)
+class UserMessage:
+    """What a turn says.
+
+    Attributes:
+        text: the user's words.
+        brought: a picture of the user's own, which stands before the words.
+        picked: the one among those that were shown: it becomes the answer.
+        asked: what the user was asked; it becomes the answer.
+        adapters: what was not taken as it was given, and what became of it; a line each.
+        ruled: the pictures that are ruled out and readmitted.
+    """
+
+    text: str = ""
+    brought: Picture | None = None
+    picked: Picture | None = None
+    asked: str = ""
+    adapters: tuple[str, ...] = ()
+    ruled: VerbalizedTurn = field(default_factory=VerbalizedTurn)
+
+
+def read_message(turn: ResolvedTurn, *, shown: bool) -> UserMessage:
+    """A turn as it is read; one without words says nothing, and only rules pictures out.
+
+    Args:
+        turn: any.
+        shown: whether the answer before it was pictures, so that one may be picked.
+    """
+    match turn.turn:
+        case Say(text):
+            return UserMessage(_plain(text))
+        case Answer(question, text):
+            return UserMessage(_plain(text), asked=_plain(question.text))
+        case Like() | Show():
+            return _pictured(turn, turn.turn, picks=shown and isinstance(turn.turn, Like))
+        case _:
+            said = verbalize_turn(turn)
+            return UserMessage(". ".join(said.sentences), adapters=said.adapters, ruled=said)
+
+
+def _pictured(turn: ResolvedTurn, named: Like | Show, *, picks: bool) -> UserMessage:
+    """Words said of a picture rule it out; without any it may be the one, whatever ruled it out before."""
+    picture, text = turn.pictures[0], _plain(named.text)
+    own = frozenset() if picture.id is None else frozenset({picture.id})
+    lines = [] if text else [f'verbalise: the picture alone is said as "{LIKE_IT}"']
+    if isinstance(named, Like) and named.turn is not None:
+        lines.append(f"drop: what was said after turn {named.turn} stays, words cannot be taken back")
+    ruled = VerbalizedTurn(excluded=own) if text else VerbalizedTurn(readmitted=own)
+    brought, picked = (None, picture) if picks else (picture, None)
+    return UserMessage(text or LIKE_IT, brought, picked, adapters=tuple(lines), ruled=ruled)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+BROKEN = "\N{REPLACEMENT CHARACTER}"
+"""What stands for a character of which a piece has a part only."""
+
+
+class LazyPieces:
+    """Numbers that are worked out once, when somebody first wants them, and kept; for all threads."""
+
+    def __init__(self, numbers: Iterable[int] = ()) -> None:
+        self._known: list[int] = []
+        self._more = iter(numbers)
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> Iterator[int]:
+        at = 0
+        while self._knows(at):
+            yield self._known[at]
+            at += 1
+
+    def _knows(self, at: int) -> bool:
+        with self._lock:
+            if at == len(self._known) and (number := next(self._more, None)) is not None:
+                self._known.append(number)
+            return at < len(self._known)
+
+
+def stream_text(numbers: Iterable[int], text_of: Callable[[list[int]], str]) -> Iterator[str]:
+    """The words that pieces make, as far as they are whole characters; joined they are the text of all pieces.
+
+    A character of which parts are missing at the very end is left out.
+    """
+    known: list[int] = []
+    told = 0
+    for number in numbers:
+        known.append(number)
+        text = text_of(known)
+        if len(text) > told and not text.endswith(BROKEN):
+            yield text[told:]
+            told = len(text)
+
 
 SYSTEM = "chatsearcher"
 SHIPPED = Path(__file__).with_name("modern.safetensors")
@@ -270,13 +367,13 @@ class ChatSearcher:
         sentences: SentenceEncoder | None = None,
     ) -> Float32[np.ndarray, "l h"]:
         looks = [
-            forward.embed_picture(
+            numpy_network.embed_picture(
                 self._arrays, self.settings, picture.vectors["raw"], picture.vectors.get("raw regions")
             )
             for picture in pictures
         ]
         said_ks = check_sentences(sentences, self._sentences_version).encode(list(said)) if said else None
-        return forward.embed_places(self._arrays, self.settings, numbers_l, looks, said_ks)
+        return numpy_network.embed_places(self._arrays, self.settings, numbers_l, looks, said_ks)
 
     # -- answering
 
@@ -285,7 +382,7 @@ class ChatSearcher:
     ) -> tuple[OpenAnswer, Float32[np.ndarray, " d"]]:
         """The answer as it begins, and what it looks for if it shows pictures."""
         first = self._next(states_2h[0], pictures=True, first=True)
-        query_d = forward.encode_query(self._arrays, states_2h[1])
+        query_d = numpy_network.encode_query(self._arrays, states_2h[1])
         if first == self._codec.img:
             return OpenAnswer(True, LazyPieces()), query_d
         if self._image_first:  # pictures would have come at once: words may wait until somebody reads them
@@ -294,7 +391,7 @@ class ChatSearcher:
         if words[-1] != self._codec.img:
             return OpenAnswer(False, LazyPieces(words)), query_d
         states_lh, _ = read_places(self._language, self._embedded(np.array(words)), cache)
-        return OpenAnswer(True, LazyPieces(words[:-1])), forward.encode_query(self._arrays, states_lh[-1])
+        return OpenAnswer(True, LazyPieces(words[:-1])), numpy_network.encode_query(self._arrays, states_lh[-1])
 
     def _writing(self, cache: KeyValueCache, piece: int, *, pictures: bool) -> Iterator[int]:
         """An answer from its first piece on, without its end; with `pictures`, [IMG] may come and ends it as well."""
@@ -309,7 +406,7 @@ class ChatSearcher:
 
     def _next(self, state_h: Float32[np.ndarray, " h"], *, pictures: bool, first: bool = False) -> int:
         """The likeliest piece: never [/IMG], and not the end at once; [IMG] by how much it leans to pictures."""
-        scores_v = forward.score_pieces(self._arrays, state_h)
+        scores_v = numpy_network.score_pieces(self._arrays, state_h)
         img = float(scores_v[self._codec.img]) + self._leaning
         scores_v[[self._codec.img, self._codec.end]] = -np.inf
         if first:
@@ -318,7 +415,7 @@ class ChatSearcher:
         return self._codec.img if pictures and img >= scores_v[best] else best
 
     def _projected(self, raw: RawPictures) -> Float32[np.ndarray, "n 1 d"]:
-        return forward.encode_pictures(self._arrays, raw.whole_ng)[:, None]
+        return numpy_network.encode_pictures(self._arrays, raw.whole_ng)[:, None]
 
 
 def load(checkpoint: Path | None = None) -> ChatSearcher:

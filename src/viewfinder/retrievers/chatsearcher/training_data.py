@@ -37,7 +37,7 @@ from viewfinder.data.visual_genome import layout_at, split_names
 from viewfinder.data.visual_genome.regions import read_ids
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
-from viewfinder.retrievers.chatsearcher import lessons
+from viewfinder.retrievers.chatsearcher import examples
 from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, Item, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import ExampleKind
 from viewfinder.retrievers.trainers import TrainPlan
@@ -207,20 +207,20 @@ def _captions(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("captions")
     for picture, said in _captioned(folder):
         for caption in said:
-            yield lessons.caption_example(picture, caption, first=rng.random() < folder.picture_first)
+            yield examples.caption_example(picture, caption, first=rng.random() < folder.picture_first)
 
 
 def _requests(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("requests")
-    return (lessons.request_example(picture, said, rng) for picture, said in _captioned(folder))
+    return (examples.request_example(picture, said, rng) for picture, said in _captioned(folder))
 
 
 def _documents(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("documents")
     shards = sorted(folder.path.glob("docs_*.jsonl*"))
     pages = (page for shard in shards for page in read_mmc4(shard, need_images=False)[0])
-    yield from (lessons.web_page_example(page, rng) for page in _by_place(folder, pages))
-    yield from lessons.group_into_pages(_captioned(folder), rng)
+    yield from (examples.web_page_example(page, rng) for page in _by_place(folder, pages))
+    yield from examples.group_into_pages(_captioned(folder), rng)
 
 
 def _captioned(folder: _Folder) -> list[tuple[str, tuple[str, ...]]]:
@@ -268,18 +268,18 @@ def _chats(folder: _Folder, subtask: Subtask) -> Iterator[TrainingExample]:
     file = folder.path / "chatsearch" / f"{subtask}_train.jsonl"
     samples = read_chatsearch(file)[0] if file.is_file() else []
     for sample in _held_out(folder, samples):
-        yield lessons.chat_example(sample, image_first=folder.image_first)
+        yield examples.chat_example(sample, image_first=folder.image_first)
 
 
 def _visual(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("visual")
     for file in sorted(folder.path.glob("llava*.json")):
         for sample in _held_out(folder, read_llava(file, need_images=False)[0]):
-            yield from lessons.split_into_examples(
+            yield from examples.split_into_examples(
                 sample.turns, (ImageItem(sample.image),) if sample.image else (), rng
             )
     for talk in _dialogues(folder):
-        yield from lessons.dialogue_examples(talk, rng)
+        yield from examples.dialogue_examples(talk, rng)
 
 
 def _dialogues(folder: _Folder) -> Iterator[Dialogue]:
@@ -298,11 +298,11 @@ def _edits(folder: _Folder) -> Iterator[TrainingExample]:
         pairs, _ = read_instruct_pix2pix(folder.path)
         prompts = _by_place(folder, dict.fromkeys(pair.prompt for pair in pairs))
         for pair in _among(pairs, frozenset(prompts)):
-            words = lessons.reword_instruction(pair.text.instruction, lessons.OF_COMMANDS, rng)
+            words = examples.reword_instruction(pair.text.instruction, examples.OF_COMMANDS, rng)
             if pair.source and pair.target:
-                yield lessons.edit_example(_local(folder, pair.source), words, _local(folder, pair.target))
+                yield examples.edit_example(_local(folder, pair.source), words, _local(folder, pair.target))
     for one in _transactions(folder.path, {folder.split}):
-        yield from lessons.transaction_examples(one, rng)
+        yield from examples.transaction_examples(one, rng)
 
 
 def _among(pairs: Iterable[EditPair], prompts: Collection[str]) -> Iterator[EditPair]:

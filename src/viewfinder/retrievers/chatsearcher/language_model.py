@@ -1,4 +1,9 @@
-"""What ChatSearcher begins with that others have published: a language model, and the Q-Former of BLIP-2. In torch."""
+"""The language model inside: one that is drawn, or one by name (`published`). In torch.
+
+Low-rank adapters in a language model (Hu et al. 2021), by peft. In torch.
+
+What ChatSearcher begins with that others have published: a language model, and the Q-Former of BLIP-2. In torch.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from torch import nn
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaModel
 
 from viewfinder.encoders.checkpoints import (
     TOKENIZER_FILES,
@@ -18,25 +24,98 @@ from viewfinder.encoders.checkpoints import (
     silence_transformers,
 )
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.chatsearcher.language import CausalLanguageModel
-from viewfinder.retrievers.chatsearcher.looks import Perceiver
-from viewfinder.retrievers.chatsearcher.pieces import TokenizerRecord
-from viewfinder.retrievers.chatsearcher.settings import ModelSettings
-from viewfinder.retrievers.shared.blip2 import (
-    QFormerWithTokens,
-    check_weight_sizes,
-    read_blip2_config,
-    read_blip2_weights,
-)
+from viewfinder.retrievers.chatsearcher.sequence import TokenizerRecord
+from viewfinder.retrievers.chatsearcher.settings import LoraSettings, ModelSettings
+
+SPECIAL = 2
+"""[IMG] and [/IMG], which are written besides the pieces."""
+
+
+@dataclass(frozen=True, eq=False)
+class CausalLanguageModel:
+    """A causal language model.
+
+    Attributes:
+        model: transformers' `LlamaModel`, or one that is built like it.
+        head: scores the pieces; None: their own vectors do.
+        tokeniser: cuts texts into its pieces.
+    """
+
+    model: Any
+    head: nn.Linear | None
+    tokeniser: TokenizerRecord
+
+
+def draw_language_model(settings: ModelSettings, tokeniser: TokenizerRecord) -> CausalLanguageModel:
+    """A small one that has read nothing yet."""
+    config = LlamaConfig(
+        vocab_size=tokeniser.count,
+        hidden_size=settings.width,
+        num_hidden_layers=settings.layers,
+        num_attention_heads=settings.heads,
+        num_key_value_heads=settings.key_heads,
+        intermediate_size=settings.hidden,
+        max_position_embeddings=settings.longest,
+        rope_parameters={"rope_type": "default", "rope_theta": settings.rope},
+        # 0.02 is for thousands of numbers; of few, everything would look alike for long.
+        initializer_range=settings.width**-0.5 if settings.width < 1024 else 0.02,
+        bos_token_id=tokeniser.begin,
+        eos_token_id=tokeniser.end,
+    )
+    return CausalLanguageModel(LlamaModel(config), None, tokeniser)
+
+
+@torch.no_grad()
+def add_special_pieces(model: Any) -> Any:
+    """The model with vectors for the special pieces, which begin as the mean of the others'."""
+    rows_vh = _with_means(model.embed_tokens.weight)
+    model.embed_tokens = nn.Embedding(len(rows_vh), rows_vh.shape[1], _weight=rows_vh)
+    model.config.vocab_size = len(rows_vh)
+    return model
+
+
+@torch.no_grad()
+def add_special_scores(head: nn.Linear) -> nn.Linear:
+    """The same of a head of its own."""
+    rows_vh = _with_means(head.weight)
+    grown = nn.Linear(rows_vh.shape[1], len(rows_vh), bias=False)
+    grown.weight.copy_(rows_vh)
+    return grown
+
+
+def _with_means(rows_vh: torch.Tensor) -> torch.Tensor:
+    mean_1h = rows_vh.mean(dim=0, keepdim=True)
+    # A little apart, lest the two stay the same.
+    apart_kh = torch.randn(SPECIAL, rows_vh.shape[1]) * rows_vh.std()
+    return torch.cat([rows_vh, mean_1h + apart_kh])
+
+
+def add_lora(language: nn.Module, lora: LoraSettings) -> None:
+    """Puts adapters beside the linear maps that the settings name; it computes as before until they have learnt.
+
+    Nothing of it but the adapters needs gradients afterwards. A map becomes W + alpha / rank * B A, by the names
+    `q_proj.base_layer.weight`, `q_proj.lora_A.default.weight` and `q_proj.lora_B.default.weight`.
+
+    Raises:
+        BadInput: a name that no linear map ends with.
+    """
+    from peft import LoraConfig, inject_adapter_in_model
+
+    ends = {name.rpartition(".")[2] for name, part in language.named_modules() if isinstance(part, nn.Linear)}
+    if unknown := [name for name in lora.modules if name not in ends]:
+        raise BadInput(
+            f"model.lora.modules: the language model has no linear maps {', '.join(unknown)}; name some of "
+            f"{', '.join(sorted(ends))}"
+        )
+    settings: Any = LoraConfig  # which says that alpha is whole, and divides it by the rank alone
+    inject_adapter_in_model(settings(r=lora.rank, lora_alpha=lora.alpha, target_modules=list(lora.modules)), language)
+
 
 LLAMA_LIKE = ("llama", "mistral", "qwen2")
 """Model types that compute as transformers' `LlamaModel` does, with or without biases of queries, keys and values."""
 
 ROTARY = ("default", "linear", "llama3")
 """Kinds of rotary positions whose frequencies are the same for texts of all lengths, and scale no attention."""
-
-PICTURE = ("crossattention.attention.key", "crossattention.attention.value")
-"""Ends of the names of the maps by which the Q-Former reads a picture's numbers."""
 
 
 @dataclass(frozen=True)
@@ -91,32 +170,6 @@ def load_pretrained_language(settings: ModelSettings) -> CausalLanguageModel:
     tied = head.weight is table.weight
     known = TokenizerRecord(cuts.backend_tokenizer.to_str(), begin, end, len(table.weight))
     return CausalLanguageModel(causal.model, None if tied else head, known)
-
-
-@torch.no_grad()
-def load_perceiver(name_or_path: str, perceiver: Perceiver) -> None:
-    """Fills a perceiver with BLIP-2's weights in a folder or of a name on the hub, as far as it has the same parts.
-
-    What maps a picture's numbers to keys and values, and the norm before it, are BLIP-2's only where its pictures have
-    as many numbers as regions are read by; else they stay as they were drawn, as the places of regions do.
-
-    Raises:
-        BadInput: nothing there, something else, weights that are missing, or sizes that are not the perceiver's.
-    """
-    source = find_checkpoint(name_or_path)
-    config = read_blip2_config(source, "weights of BLIP-2, such as Salesforce/blip2-itm-vit-g")
-    config.qformer_config.use_qformer_text_input = False  # no text is read here: what is for texts is left out
-    check_weight_sizes(source, _sizes(config.qformer_config, config.num_query_tokens), _sizes_of(perceiver))
-    published = read_blip2_weights(QFormerWithTokens, source, config, "Blip2ForConditionalGeneration")
-    same_pictures = config.vision_config.hidden_size == perceiver.qformer.config.encoder_hidden_size
-    perceiver.queries.copy_(published.query_tokens[0])
-    theirs = published.qformer.state_dict()
-    if same_pictures:
-        perceiver.norm.load_state_dict(published.vision_model["post_layernorm"].state_dict())
-    else:
-        own = perceiver.qformer.state_dict()
-        theirs |= {name: own[name] for name in theirs if name.rpartition(".")[0].endswith(PICTURE)}
-    perceiver.qformer.load_state_dict(theirs)
 
 
 def _found(name_or_path: str) -> LanguageSource:
@@ -181,19 +234,3 @@ def _tokeniser(source: LanguageSource) -> tuple[Any, tuple[int, int]]:
     # Where nothing begins a text (Qwen2), what ends the one before does.
     begin = found.eos_token_id if found.bos_token_id is None else found.bos_token_id
     return found, (begin, found.eos_token_id)
-
-
-def _sizes(qformer: Any, tokens: int) -> dict[str, int]:
-    """The sizes of a Q-Former, by the names that settings have for them."""
-    return {
-        "perceiver_width": qformer.hidden_size,
-        "perceiver_layers": qformer.num_hidden_layers,
-        "perceiver_heads": qformer.num_attention_heads,
-        "perceiver_hidden": qformer.intermediate_size,
-        "cross_every": qformer.cross_attention_frequency,
-        "tokens": tokens,
-    }
-
-
-def _sizes_of(perceiver: Perceiver) -> dict[str, int]:
-    return _sizes(perceiver.qformer.config, len(perceiver.queries))
