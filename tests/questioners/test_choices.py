@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.questioners.answers import DONT_KNOW
-from viewfinder.questioners.choices import YES_NO_CHOICES, find_choices
+from viewfinder.questioners.answers import DONT_KNOW, YES_NO_CHOICES, find_choices
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.questioners.clusters import caption_entropies, group_pictures, pick_most_telling, softmax
+from viewfinder.questioners.plugir import caption_entropies, group_pictures, pick_most_telling, softmax
 
 COMPASS = np.array([[1, 0], [0.995, 0.0999], [-1, 0], [-0.995, 0.0999]], np.float32)
 

@@ -7,7 +7,7 @@ import pytest
 
 from viewfinder.questioners.answers import is_in_range, parse_number
 from viewfinder.questioners.base import Column
-from viewfinder.questioners.columns import ColumnSplit, column_dependence, split_column
+from viewfinder.questioners.information_gain.column_options import ColumnSplit, column_dependence, split_column
 
 
 def column(entries: Sequence[str | None]) -> Column:

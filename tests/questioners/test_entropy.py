@@ -8,7 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import Float
 
-from viewfinder.questioners.entropy import code_shares, entropy_bits, guessed_answers_gain, known_answers_gain
+from viewfinder.questioners.information_gain.gains import (
+    code_shares,
+    entropy_bits,
+    guessed_answers_gain,
+    known_answers_gain,
+)
 
 
 def obvious_gain(prior: list[float], answers: list[list[float]]) -> float:

@@ -6,8 +6,8 @@ import pytest
 
 from viewfinder.conversation import Question, Say
 from viewfinder.errors import BadInput, EncoderMismatch, LanguageModelFailed, ViewfinderError
-from viewfinder.questioners.base import Candidates, NoQuestions, Questioner
-from viewfinder.questioners.fallback import Fallback, prepare_questioner
+from viewfinder.questioners.base import Candidates, NoQuestions, Questioner, prepare_questioner
+from viewfinder.questioners.names import Fallback
 
 VIEW = Candidates(
     np.array([0.5, 0.5]),

@@ -9,9 +9,14 @@ from jaxtyping import Float
 
 from viewfinder.conversation import Say
 from viewfinder.questioners import Candidates
-from viewfinder.questioners.from_captions import SURE, caption_options, presence_chances, write_thing_question
-from viewfinder.questioners.information_gain import InformationGain
-from viewfinder.questioners.options import DEFAULTS
+from viewfinder.questioners.information_gain.caption_options import (
+    SURE,
+    caption_options,
+    presence_chances,
+    write_thing_question,
+)
+from viewfinder.questioners.information_gain.gains import DEFAULTS
+from viewfinder.questioners.information_gain.questioner import InformationGain
 
 
 class Captioned:

@@ -12,27 +12,24 @@ from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import EncoderMismatch
 from viewfinder.questioners import Candidates, PictureProjection
-from viewfinder.questioners.from_trained import (
-    explained_share,
-    find_labels_meant,
-    predict_candidates,
-    trained_options,
-    update_belief,
-)
-from viewfinder.questioners.information_gain import InformationGain
-from viewfinder.questioners.open_questions import (
+from viewfinder.questioners.askable import required_mentions
+from viewfinder.questioners.information_gain.gains import DEFAULTS
+from viewfinder.questioners.information_gain.questioner import InformationGain
+from viewfinder.questioners.information_gain.trained_options import (
     LIST_QUESTION,
     MAIN_QUESTION,
     believe_open_answers,
+    explained_share,
+    find_labels_meant,
     has_listed_things,
+    limit_things,
     open_options,
+    predict_candidates,
     predict_things,
+    trained_options,
+    update_belief,
 )
-from viewfinder.questioners.options import DEFAULTS
-from viewfinder.questioners.things import limit_things
-from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions, required_mentions
-from viewfinder.questioners.trained.selector import QuestionSelector
-from viewfinder.questioners.trained.trained import AnswerPredictor
+from viewfinder.questioners.trained import AnswerPredictor, PoolQuestion, QuestionSelector, TrainedQuestions
 from viewfinder.training.weights import Card
 
 RAW = "raw-of-tests"

@@ -15,10 +15,10 @@ import pytest
 from viewfinder.conversation import Answer, Question, Say, Show
 from viewfinder.errors import LanguageModelFailed
 from viewfinder.language.endpoint import Endpoint
-from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.fallback import Fallback, prepare_questioner
-from viewfinder.questioners.information_gain import InformationGain
+from viewfinder.questioners.base import Candidates, prepare_questioner
+from viewfinder.questioners.information_gain.questioner import InformationGain
 from viewfinder.questioners.llm import FewShotQuestioner, FewShotSettings
+from viewfinder.questioners.names import Fallback
 
 ASKED = Question("Is it big?", ("yes", "no"), "llm")
 COLOUR = (("red", "blue"), np.array([0, 1], np.int32))

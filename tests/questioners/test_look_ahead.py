@@ -10,8 +10,7 @@ from jaxtyping import Float
 
 from viewfinder.conversation import Answer, Question
 from viewfinder.questioners import Candidates
-from viewfinder.questioners.look_ahead import two_step_gains, used_by_retriever
-from viewfinder.questioners.options import Option
+from viewfinder.questioners.information_gain.gains import Option, two_step_gains, used_by_retriever
 
 FOUR = np.full(4, 0.25)
 

@@ -14,10 +14,10 @@ from viewfinder.conversation import Answer, Question, Say
 from viewfinder.encoders.tags import Tag, TagGroup, TagVectors
 from viewfinder.errors import LanguageModelFailed
 from viewfinder.language import LanguageModel, load_language_model
-from viewfinder.questioners.base import Candidates, PictureProjection, Questioner
-from viewfinder.questioners.fallback import prepare_questioner
-from viewfinder.questioners.novelty import is_new_question
+from viewfinder.questioners.askable import is_new_question
+from viewfinder.questioners.base import Candidates, PictureProjection, Questioner, prepare_questioner
 from viewfinder.questioners.plugir import (
+    STOCK_QUESTIONS,
     PlugirQuestioner,
     PlugirSettings,
     caption_candidates,
@@ -25,7 +25,6 @@ from viewfinder.questioners.plugir import (
     pick_representatives,
     rotate_texts,
 )
-from viewfinder.questioners.plugir_prompts import STOCK_QUESTIONS
 from viewfinder.testing import ColourEncoder, ScriptedModel
 
 ENCODER = ColourEncoder()

@@ -3,12 +3,7 @@ from __future__ import annotations
 import pytest
 
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
-from viewfinder.questioners.plugir_prompts import (
-    is_uncertain,
-    summarize_turns,
-    write_check_prompt,
-    write_question_prompt,
-)
+from viewfinder.questioners.plugir import is_uncertain, summarize_turns, write_check_prompt, write_question_prompt
 
 
 def test_the_description_is_what_was_said_with_answers_as_statements() -> None:

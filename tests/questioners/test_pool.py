@@ -11,10 +11,10 @@ from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.errors import EncoderMismatch
+from viewfinder.questioners.askable import question_meaning, required_mentions
 from viewfinder.questioners.base import Candidates, PictureProjection, Questioner
 from viewfinder.questioners.pool import REPEAT_SUFFIX, PoolQuestioner, dialogue_vectors
-from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions, meaning, required_mentions
-from viewfinder.questioners.trained.selector import QuestionSelector
+from viewfinder.questioners.trained import PoolQuestion, QuestionSelector, TrainedQuestions
 from viewfinder.training.weights import Card
 
 TEXTS = ("is it dark?", "are there any dogs?", "is there a dog?", "what colour is the dog?", "is it big?")
@@ -22,7 +22,7 @@ WORDS = ("beach", "dog", "dark", "know")
 
 
 def question(q: int) -> PoolQuestion:
-    first = next(at for at, text in enumerate(TEXTS) if meaning(text) == meaning(TEXTS[q]))
+    first = next(at for at, text in enumerate(TEXTS) if question_meaning(text) == question_meaning(TEXTS[q]))
     colour = "colour" in TEXTS[q]
     answers = ("black", "blackish", "white") if colour else ("no", "yes")
     return PoolQuestion(TEXTS[q], answers, 0.2, 1.0, colour, 0.0, 0.0, first, required_mentions(TEXTS[q]))

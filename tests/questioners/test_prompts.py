@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Show, Turn
-from viewfinder.questioners.prompts import (
+from viewfinder.questioners.llm import (
     LONGEST,
     PROMPTED_ROUNDS,
     SHORTEST,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from viewfinder.questioners.selecting import find_least_moving, kl_divergences
+from viewfinder.questioners.plugir import find_least_moving, kl_divergences
 
 PICTURES = np.eye(4, dtype=np.float32)
 """Four pictures that have nothing in common."""

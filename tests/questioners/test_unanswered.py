@@ -11,16 +11,15 @@ from jaxtyping import Float, Float32
 from viewfinder.conversation import Answer, Question, Say, Show, Turn
 from viewfinder.errors import BadInput, EncoderMismatch, LanguageModelFailed
 from viewfinder.questioners.base import Candidates, Lookup, PictureProjection
-from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions
-from viewfinder.questioners.trained.selector import QuestionSelector
-from viewfinder.questioners.unanswered import (
+from viewfinder.questioners.llm import (
     REMEMBERED_CAPTIONS,
     ListedQuestions,
-    PooledQuestions,
     UnansweredQuestioner,
     load_unanswered,
     select_new_questions,
 )
+from viewfinder.questioners.pool import PooledQuestions
+from viewfinder.questioners.trained import PoolQuestion, QuestionSelector, TrainedQuestions
 from viewfinder.testing import ScriptedModel
 from viewfinder.training.weights import Card
 

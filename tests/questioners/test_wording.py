@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from viewfinder.questioners.wording import (
+from viewfinder.questioners.information_gain.column_options import (
     chance_to_tell,
     column_words,
     is_amount_column,

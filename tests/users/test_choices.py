@@ -12,7 +12,7 @@ from viewfinder.data.truth import PictureTruth
 from viewfinder.encoders.tags import tag_groups
 from viewfinder.questioners import Candidates, InformationGain
 from viewfinder.users import Oracle
-from viewfinder.users.choices import choose_answer
+from viewfinder.users.oracle import choose_answer
 from viewfinder.worlds.records import catalogue_row, picture_truth
 from viewfinder.worlds.scene import sample_scene
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from viewfinder.conversation import Question
 from viewfinder.errors import BadInput
 from viewfinder.users import SpeakingStyle
-from viewfinder.users.manners import forget_answer, make_vague, make_wrong_answer, mend_articles, misspeak
+from viewfinder.users.person import forget_answer, make_vague, make_wrong_answer, mend_articles, misspeak
 
 SEEDS = st.integers(0, 10**6)
 TEXT = "a small red car left of two striped orange cups"

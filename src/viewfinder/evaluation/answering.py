@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from viewfinder.conversation import Answer, Question
 from viewfinder.users import RecordedUser, SimulatedUser
-from viewfinder.users.base import Screen
-from viewfinder.users.naming import find_picture
-from viewfinder.users.text import DONT_KNOW, normalize_question
+from viewfinder.users.base import Screen, find_picture
+from viewfinder.users.words import DONT_KNOW, normalize_question
 
 
 def answer_to(user: SimulatedUser, wanted: str, question: Question, number: int) -> Answer:

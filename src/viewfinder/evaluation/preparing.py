@@ -18,7 +18,7 @@ from viewfinder.evaluation.task import COMPARER, Talk, Task
 from viewfinder.evaluation.values import evenly
 from viewfinder.evaluation.vectors import raw_vectors
 from viewfinder.questioners import load_questioner
-from viewfinder.questioners.fallback import prepare_questioner
+from viewfinder.questioners.base import prepare_questioner
 from viewfinder.users import Person, SimulatedUser, load_user
 
 

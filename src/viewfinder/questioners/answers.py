@@ -1,12 +1,111 @@
-"""What an answer means: the values of an attribute that it names, ranges and "something else" included."""
+"""Was it said already? Whole words, compared without their inflection.
+
+What an answer means: the values of an attribute that it names, ranges and "something else" included.
+
+What a question and its answer say together, as a statement that can be looked for in pictures.
+
+The answers that a question asked in free words leaves open.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from viewfinder.conversation import Question, is_dont_know
-from viewfinder.questioners.said import PhraseIndex, stems
+
+WORD = re.compile(r"[^\W_]+")
+
+# Both sides are folded alike, so these only need to meet in one form.
+IRREGULAR_STEMS = {
+    "color": "colour",
+    "gray": "grey",
+    "men": "man",
+    "women": "woman",
+    "children": "child",
+    "ran": "run",
+    "swam": "swim",
+    "sat": "sit",
+    "ate": "eat",
+    "rode": "rid",
+}
+
+# Words that say nothing of a value when they stand alone: "no stripes" is no answer to a yes-or-no column.
+EMPTY_WORDS = """
+a an the of in on at to or and yes no true false not none other others all any some something anything nothing
+else unknown na y n it is
+"""
+
+
+def stem(word: str) -> str:
+    """A word without its inflection; not always a word.
+
+    >>> [stem(word) for word in ("Shirts", "dresses", "running", "striped", "colors")]
+    ['shirt', 'dress', 'run', 'strip', 'colour']
+    """
+    folded = word.casefold()
+    folded = IRREGULAR_STEMS.get(folded, folded)
+    folded = _singular(folded)
+    for ending in ("ing", "ed"):
+        if folded.endswith(ending) and len(folded) > len(ending) + 2:
+            folded = _undoubled(folded.removesuffix(ending))
+            break
+    if folded.endswith("e") and len(folded) > 3:
+        folded = folded[:-1]
+    return IRREGULAR_STEMS.get(folded, folded)
+
+
+def _singular(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if word.endswith(("sses", "ches", "shes", "xes", "zes")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def _undoubled(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls" else word
+
+
+@lru_cache(maxsize=65_536)
+def stems(text: str) -> tuple[str, ...]:
+    """The words of a text without their inflection, in order; "T-Shirts" and "tshirt" meet."""
+    return tuple(stem(word) for word in WORD.findall(re.sub(r"(?<=\bt)-(?=shirt)", "", text, flags=re.I)))
+
+
+EMPTY = frozenset(stem(word) for word in EMPTY_WORDS.split())
+
+
+def _means_little(word: str) -> bool:
+    return word in EMPTY or len(word) == 1 or (word.isdigit() and len(word) < 3)
+
+
+class PhraseIndex:
+    """Everything that was said, ready to be asked "was this in it?"."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        # One sentence's end and the next one's start are no phrase: a bar no word contains keeps them apart.
+        self._line = " " + " | ".join(" ".join(stems(text)) for text in texts) + " "
+
+    def names(self, phrase: str) -> bool:
+        """Whether the words of `phrase`, in this order, were said.
+
+        Never for empty words, single characters and numbers below 100, which mean too many things.
+
+        >>> said = Said(["Two dogs in navy-blue shirts"])
+        >>> [said.names(phrase) for phrase in ("a dog", "Navy Blue", "blue dog", "hot")]
+        [True, True, False, False]
+        """
+        words = stems(phrase)
+        while words and words[0] in EMPTY:
+            words = words[1:]
+        if not words or all(_means_little(word) for word in words):
+            return False
+        return f" {' '.join(words)} " in self._line
+
 
 DONT_KNOW = "don't know"
 SOMETHING_ELSE = "something else"
@@ -102,3 +201,114 @@ def _named(answer: str, values: Sequence[str]) -> tuple[str, ...]:
         for value in named
         if not any(other.names(value) for other, name in zip(longer, named, strict=True) if name != value)
     )
+
+
+_OPENING = re.compile(
+    r"^(?:(?:and|so|ok|okay)\s+)?(?:is|are|was|were|do|does|did|can|could|has|have)\s+"
+    r"(?:(?:there|it|they|you)\s+)?(?:(?:see|tell if|tell whether)\s+)?(?:there\s+(?:is|are)\s+)?",
+    re.IGNORECASE,
+)
+_YES = re.compile(r"^(?:yes|yeah|yep|yup|sure|of course|it is|there is|there are|they are)\b[\s,.;:!-]*", re.IGNORECASE)
+_NO = re.compile(r"^(?:no|nope|nah|none|it is not|it isn't|there is not|there isn't)\b[\s,.;:!-]*", re.IGNORECASE)
+
+
+def write_statement(question: str, answer: str) -> str:
+    """The two as one sentence: what was asked about, if the answer is yes; its denial, if it is no.
+
+    What else an answer says stays. A question that cannot be answered by yes or no is kept beside its answer.
+
+    >>> statement("is there a computer chair?", "yes")
+    'a computer chair'
+    >>> statement("are there any people?", "no, just a dog")
+    'no people, just a dog'
+    >>> statement("what is the desk made of?", "wood")
+    'what is the desk made of: wood'
+    """
+    asked = question.strip().rstrip("?").strip()
+    if not asked:
+        return answer.strip()
+    about = _OPENING.sub("", asked, count=1)
+    if about == asked:
+        return f"{asked}: {answer.strip()}"
+    if found := _YES.match(answer.strip()):
+        return _joined(about, answer.strip()[found.end() :])
+    if found := _NO.match(answer.strip()):
+        plain = re.sub(r"^(?:any|a|an)\s+", "", about)
+        return _joined(f"no {plain}", answer.strip()[found.end() :])
+    return f"{asked}: {answer.strip()}"
+
+
+def _joined(first: str, rest: str) -> str:
+    return f"{first}, {rest}" if rest else first
+
+
+YES_NO_CHOICES = ("yes", "no", DONT_KNOW)
+MOST_NAMED = 4
+MOST_CHOICE_WORDS = 4
+
+_LEAD = re.compile(
+    r"^(?:(?:and|so|ok|okay|well|now|also|then|please)\b[\s,]*|(?:in|on|at)\s[^,?]{1,40},\s*"
+    r"|(?:can|could|would|will)\s+you\s+(?:please\s+)?(?:tell|say|describe|specify)(?:\s+me)?\s*)+",
+    re.IGNORECASE,
+)
+_WHETHER = re.compile(r"(?:if|whether)\b", re.IGNORECASE)
+_AUXILIARY = re.compile(
+    r"(?:is|are|was|were|am|do|does|did|can|could|has|have|had|will|would|should|may|might|must)(?:n['’]t)?\b",
+    re.IGNORECASE,
+)
+_SUBJECT = re.compile(
+    r"(?:it|this|that|they|these|those|he|she|you|we|there|everyone|anyone|(?:the|his|her|their|its)\s+[\w'’-]+)\b\s*",
+    re.IGNORECASE,
+)
+_OR_NOT = re.compile(r"\bor\s+(?:not|no|something|anything|someone|anyone)\b", re.IGNORECASE)
+_OR = re.compile(r"\s*,?\s+or\s+", re.IGNORECASE)
+_EXISTS = re.compile(r"^(?:there|(?:you\s+)?(?:see|have)|any)\b|\b(?:any|some|more than|less than)\b", re.IGNORECASE)
+_OPENER = re.compile(r"\b(?:an?|the|in|on|at|by|with|for|from|during|near|inside|outside)\b", re.IGNORECASE)
+_GOES_ON = re.compile(r"\s(?:in|on|at|by|of|with|from|near|behind|beside|when|while)\s.*$", re.IGNORECASE)
+
+
+def find_choices(question: str) -> tuple[str, ...]:
+    """The answers to offer: yes and no, the things that "A or B?" names, or none; always "don't know".
+
+    >>> choices_of("Is there a dog in the picture?")
+    ('yes', 'no', "don't know")
+    >>> choices_of("Is the dog black or brown?"), choices_of("Was it taken at night or during the day?")
+    (('black', 'brown', "don't know"), ('at night', 'during the day', "don't know"))
+    >>> choices_of("What is the man wearing?"), choices_of("Are there any dogs or cats?")
+    (("don't know",), ('yes', 'no', "don't know"))
+    """
+    asked = _LEAD.sub("", " ".join(question.split()).partition("?")[0].strip(" .!"))
+    opening = _AUXILIARY.match(asked)
+    rest = asked[opening.end() :].strip() if opening else asked.rpartition(",")[2] if ", " in asked else ""
+    if not _OR.search(rest) or _OR_NOT.search(rest) or (opening and _EXISTS.search(rest)):
+        return YES_NO_CHOICES if opening or _WHETHER.match(asked) else (DONT_KNOW,)
+    return (*_named_choices(rest), DONT_KNOW)
+
+
+def _named_choices(rest: str) -> tuple[str, ...]:
+    """The things that "A, B or C" names; () where it is not clear where they begin and end."""
+    parts = _OR.split(rest)
+    if len(parts) != 2:
+        return ()
+    before, last = parts
+    before = before[subject.end() :] if (subject := _SUBJECT.match(before)) else before
+    *first, nearest = re.split(r"\s*,\s*", before)
+    last = _short(last)
+    things = [*first, _like(nearest, last), last]
+    lengths = [len(thing.split()) for thing in things]
+    return tuple(things) if min(lengths) > 0 and max(lengths) <= MOST_CHOICE_WORDS and len(things) <= MOST_NAMED else ()
+
+
+def _short(thing: str) -> str:
+    """What stands after "or", up to where the sentence goes on: "sitting on a bench" is "sitting"."""
+    return _GOES_ON.sub("", f" {thing}").strip() if not _OPENER.match(thing) else _GOES_ON.sub("", thing)
+
+
+def _like(before: str, last: str) -> str:
+    """The end of `before` that stands where `last` could stand: begun as it is begun, or as many words of it."""
+    if opening := _OPENER.match(last):
+        openers = [found.start() for found in _OPENER.finditer(before)]
+        article = opening[0].lower() in {"a", "an", "the"}
+        return before[openers[-1 if article else 0] :] if openers else before
+    words = before.split()
+    return " ".join(words[-max(len(last.split()), 1) :])

@@ -113,3 +113,26 @@ class NoQuestions:
     def ask(self, view: Candidates) -> Question | None:
         """None, whatever the view."""
         return None
+
+
+@runtime_checkable
+class LoadsFirst(Protocol):
+    """A questioner that is not ready at once, such as one whose language model loads."""
+
+    def prepare(self) -> None:
+        """Returns when it is ready.
+
+        Raises:
+            ViewfinderError: it never will be.
+        """
+        ...
+
+
+def prepare_questioner(questioner: Questioner) -> None:
+    """Wait until a questioner is ready: what an experiment does first, and a live talk never does.
+
+    Raises:
+        ViewfinderError: it never will be.
+    """
+    if isinstance(questioner, LoadsFirst):
+        questioner.prepare()

@@ -2,19 +2,23 @@
 
 Nothing heavy is imported before a questioner is asked for, and a language model loads in the background, so that
 trying a name costs next to nothing.
+
+Two questioners as one: where the first has no question that will do, the second asks, and says why.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from viewfinder.conversation import Question
 from viewfinder.encoders.tags import TagVectors
-from viewfinder.errors import BadInput, UnknownName
-from viewfinder.questioners.base import NoQuestions, Questioner
-from viewfinder.questioners.fallback import Fallback
-from viewfinder.questioners.information_gain import InformationGain
+from viewfinder.errors import BadInput, UnknownName, ViewfinderError
+from viewfinder.questioners.askable import is_new_question
+from viewfinder.questioners.base import Candidates, NoQuestions, Questioner, prepare_questioner
+from viewfinder.questioners.information_gain.questioner import InformationGain
 
 if TYPE_CHECKING:
     from viewfinder.language import LanguageModel
@@ -75,7 +79,7 @@ def _llm(source: str, tags: TagVectors | None) -> Questioner:
 
 
 def _unanswered(source: str, tags: TagVectors | None) -> Questioner:
-    from viewfinder.questioners.unanswered import load_unanswered
+    from viewfinder.questioners.llm import load_unanswered
 
     if not source and not os.environ.get(MODEL_VARIABLE):
         source = os.environ.get(QUESTIONS_VARIABLE, "").strip()
@@ -141,3 +145,48 @@ QUESTIONERS: dict[str, QuestionerFactory] = {
     "recorded": _recorded,
     "unanswered": _unanswered,
 }
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """The questioner that asks what `first` asks, or else what `then` asks.
+
+    The question then carries the name of `then` in `by`, and its `why` begins with what went wrong with `first`.
+
+    Attributes:
+        first: asks unless it raises, repeats a question or has none.
+        then: asks instead.
+        may_stop: leaves it to `first` to end the asking by having no question, and to ask what the talk says.
+    """
+
+    first: Questioner
+    then: Questioner
+    may_stop: bool = False
+
+    @property
+    def name(self) -> str:
+        """That of the first: the one that was chosen."""
+        return self.first.name
+
+    def ask(self, view: Candidates) -> Question | None:
+        """The question of the first, or of the second, or None where neither has one."""
+        try:
+            question = self.first.ask(view)
+        except ViewfinderError as error:
+            return self._instead(view, f"failed ({error})")
+        if self.may_stop:
+            return question
+        if question is None:
+            return self._instead(view, "has nothing to ask")
+        return question if is_new_question(question.text, view) else self._instead(view, "repeats itself")
+
+    def prepare(self) -> None:
+        """Wait until both are ready."""
+        prepare_questioner(self.first)
+        prepare_questioner(self.then)
+
+    def _instead(self, view: Candidates, wrong: str) -> Question | None:
+        question = self.then.ask(view)
+        if question is None:
+            return None
+        return replace(question, why=f"{self.name} {wrong}: asked by {self.then.name} instead; {question.why}")

@@ -1,4 +1,19 @@
-"""PlugIR's questions: a language model is shown what there is to choose from, and asks about that.
+"""What PlugIR's loop asks a language model, and how the replies are read. The worked examples are our own.
+
+Short, because small models on a processor read some hundred words a second.
+
+Captions that stand for the pictures in question: one a group of like pictures, the one that says most.
+
+PlugIR's candidates (Lee et al., "Interactive Text-to-Image Retrieval with Large Language Models", ACL 2024): a caption
+that fits its own picture and few others has a low entropy over the pictures; a language model that is shown one such
+caption a group sees what there is to choose from.
+
+Of several questions, the one that fits what is being looked for: it moves the ranking least (PlugIR, ACL 2024).
+
+A question about something else would, appended to the description, pull other pictures up. How far it moves the ranking
+is the divergence KL(p || p_q) of the chances p of the pictures under the description alone and p_q with the question.
+
+PlugIR's questions: a language model is shown what there is to choose from, and asks about that.
 
 Of the nearest pictures, groups of like ones are made, and a caption stands for each (`clusters`). The model proposes
 questions about them; those that the description answers already are dropped; of the others the one is asked that fits
@@ -12,31 +27,174 @@ question is asked only where no place was filled, and all ends when the time is 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
-from viewfinder.conversation import Question
+from viewfinder.conversation import Answer, Like, Question, Say, Show, Turn, is_dont_know
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import LanguageModelFailed
 from viewfinder.language import LanguageModel, LoadsInBackground
+from viewfinder.questioners.answers import find_choices, write_statement
+from viewfinder.questioners.askable import is_new_question, is_same_question
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.choices import find_choices
-from viewfinder.questioners.clusters import caption_entropies, group_pictures, pick_most_telling
-from viewfinder.questioners.novelty import is_new_question, is_same_question
-from viewfinder.questioners.plugir_prompts import (
-    STOCK_QUESTIONS,
-    is_uncertain,
-    summarize_turns,
-    write_check_prompt,
-    write_question_prompt,
+from viewfinder.questioners.information_gain.gains import entropy_bits
+from viewfinder.questioners.llm import parse_question
+
+STOCK_QUESTIONS = (
+    "What else is in the picture?",
+    "What is in the background?",
+    "Where was the picture taken?",
+    "What is the largest thing in the picture?",
+    "Which colours stand out?",
 )
-from viewfinder.questioners.prompts import parse_question
-from viewfinder.questioners.selecting import find_least_moving
+"""Asked where the model finds nothing; the first that is new."""
+
+_INFORMED = """\
+Somebody describes a picture. Ask about one thing that tells the similar pictures apart and is not in the description.
+
+Description: a boy with a kite
+Similar pictures: a boy flies a red kite on a beach; two children with a kite in a field; a kite above a house
+Question: Is the boy at a beach?
+
+Description: {description}
+Similar pictures: {candidates}
+Question:"""
+
+_ALONE = """\
+Somebody describes a picture. Ask about one thing that is not in the description.
+
+Description: a boy with a kite
+Question: Is anybody else in the picture?
+
+Description: {description}
+Question:"""
+
+_FROM_DESCRIPTION = """\
+Read the description. Write what it says, or "uncertain".
+
+a boy with a red kite. Is he at a beach? uncertain
+a boy with a red kite. What colour is the kite? red
+two cats on a bed. Are they black? uncertain
+two cats on a bed. Where are the cats? on a bed
+a bus in the street. Is it raining? uncertain
+{description}. {question}"""
+
+_UNCERTAIN = re.compile(
+    r"\b(?:uncertain|unsure|unknown|unclear|not (?:sure|certain|clear|known|say|said|specified))\b", re.IGNORECASE
+)
+
+
+def summarize_turns(turns: Sequence[Turn]) -> str:
+    """What the talk says of the picture, as one line: descriptions, and answers as statements; "" if nothing.
+
+    >>> from viewfinder.conversation import Question
+    >>> description_of([Say("a dog"), Answer(Question("Is it big?"), "no"), Answer(Question("Where?"), "don't know")])
+    'a dog, no big'
+    """
+    said = (_said(turn) for turn in turns)
+    return ", ".join(text for text in said if text)
+
+
+def _said(turn: Turn) -> str:
+    match turn:
+        case Say(text) | Like(_, text) | Show(_, text):
+            return " ".join(text.split()).rstrip(" .,")
+        case Answer(question, text) if not is_dont_know(text):
+            return " ".join(write_statement(question.text, text).split()).rstrip(" .,")
+        case _:
+            return ""
+
+
+def write_question_prompt(description: str, candidates: Sequence[str]) -> str:
+    """The prompt for a question; `candidates` are captions of pictures that are still in question, if known."""
+    if not candidates:
+        return _ALONE.format(description=description)
+    return _INFORMED.format(description=description, candidates="; ".join(candidates))
+
+
+def write_check_prompt(description: str, question: str) -> str:
+    """The prompt for what the description says of a question."""
+    return _FROM_DESCRIPTION.format(description=description, question=question)
+
+
+def is_uncertain(reply: str) -> bool:
+    """Whether a reply says that the description does not tell."""
+    return _UNCERTAIN.search(reply) is not None or is_dont_know(reply)
+
+
+def softmax(similar: Float[np.ndarray, "*many w"]) -> Float[np.ndarray, "*many w"]:
+    """Likeness into chances along the last axis, at temperature 1 as PlugIR has it.
+
+    >>> softmax(np.log(np.array([1.0, 3.0]))).round(2).tolist()
+    [0.25, 0.75]
+    """
+    weight = np.exp(similar.astype(np.float64) - similar.max(axis=-1, keepdims=True))
+    return np.asarray(weight / weight.sum(axis=-1, keepdims=True))
+
+
+def caption_entropies(
+    captions_kd: Float[np.ndarray, "k d"], pictures_wd: Float[np.ndarray, "w d"]
+) -> Float[np.ndarray, " k"]:
+    """In bits, of the choice among the pictures that each caption makes; unit vectors of one space."""
+    return entropy_bits(softmax(captions_kd @ pictures_wd.T))
+
+
+def group_pictures(pictures_kd: Float[np.ndarray, "k d"], most: int, *, seed: int = 0) -> Int[np.ndarray, " k"]:
+    """The group of each picture, by k-means over unit vectors: at most `most` groups, fewer where pictures are alike.
+
+    The squared distance of unit vectors is 2 - 2 cosine, so this is k-means by cosine but for the centres' lengths.
+    """
+    from sklearn.cluster import KMeans
+
+    different = len(np.unique(np.round(pictures_kd, 3), axis=0))
+    if min(most, different) < 2:
+        return np.zeros(len(pictures_kd), np.int32)
+    found = KMeans(min(most, different), n_init=1, random_state=seed).fit_predict(pictures_kd)
+    return np.asarray(found, np.int32)
+
+
+def pick_most_telling(group_k: Int[np.ndarray, " k"], entropy_k: Float[np.ndarray, " k"]) -> tuple[int, ...]:
+    """Of each group the place with the lowest entropy, the first of equals; in the order of the places.
+
+    >>> most_telling(np.array([0, 0, 1, 0, 1]), np.array([2.0, 1.0, 3.0, 1.5, 3.0]))
+    (1, 2)
+    """
+    order = np.argsort(entropy_k, kind="stable")
+    _, first = np.unique(group_k[order], return_index=True)
+    return tuple(sorted(order[first].tolist()))
+
+
+def kl_divergences(present_w: Float[np.ndarray, " w"], asked_qw: Float[np.ndarray, "q w"]) -> Float[np.ndarray, " q"]:
+    """KL(p || p_q) in nats of one distribution and several others; all chances are above 0.
+
+    >>> divergences(np.array([0.5, 0.5]), np.array([[0.5, 0.5], [0.25, 0.75]])).round(3).tolist()
+    [0.0, 0.144]
+    """
+    return np.asarray((present_w * np.log(present_w / asked_qw)).sum(axis=1))
+
+
+def find_least_moving(
+    description_d: Float[np.ndarray, " d"],
+    asked_qd: Float[np.ndarray, "q d"],
+    pictures_wd: Float[np.ndarray, "w d"],
+    *,
+    without_first: int,
+) -> int:
+    """Which of q questions moves the ranking least; the first of equals.
+
+    `asked_qd` are the description with each question appended, `pictures_wd` the nearest pictures, the nearest first.
+    The `without_first` of them play no role, unless there are no others: they will stay near whatever is asked.
+    """
+    ranked_wd = pictures_wd[without_first:] if len(pictures_wd) > without_first + 1 else pictures_wd
+    present_w, asked_qw = softmax(ranked_wd @ description_d), softmax(asked_qd @ ranked_wd.T)
+    return int(np.argmin(kl_divergences(present_w, asked_qw)))
+
 
 SHORT_REPLY = 8
 """Tokens of what the description says of a question: "uncertain" is one or two."""

@@ -14,11 +14,11 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.conversation import Answer, Question, Say, Turn, is_dont_know
-from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE
+from viewfinder.errors import BadInput
+from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE, YES_NO_CHOICES, find_choices
+from viewfinder.questioners.askable import is_new_question, mentioned_texts
 from viewfinder.questioners.base import Candidates, Lookup
-from viewfinder.questioners.choices import YES_NO_CHOICES, find_choices
-from viewfinder.questioners.novelty import is_new_question
-from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions, load_trained_questions, mentioned_texts
+from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions, load_trained_questions
 
 REPEAT_SUFFIX = "?repeat"
 """At the end of a source: may ask again, and anything."""
@@ -121,3 +121,31 @@ def _why(chance: float) -> str:
         if chance >= 0.005
         else ("people ask this in talks like this one")
     )
+
+
+@dataclass(frozen=True, eq=False)
+class PooledQuestions:
+    """Questions of a trained pool that people are likeliest to ask after the caption."""
+
+    pool: TrainedQuestions
+    name: str
+
+    def questions(self, caption: str, lookup: Lookup | None) -> Iterator[str]:
+        """Those that speak of nothing that the caption does not, the likeliest first, one a meaning.
+
+        Raises:
+            EncoderMismatch: the pool was trained on other sentence vectors.
+            BadInput: there is nothing that makes sentence vectors.
+        """
+        if lookup is None:
+            raise BadInput(f"{self.name} needs sentence vectors, and these candidates come without")
+        self.pool.check(lookup)
+        none_rs = np.zeros((0, len(caption_s := lookup.sentences([caption])[0])), caption_s.dtype)
+        chance_q = self.pool.next_q(caption_s, none_rs, none_rs)
+        askable = self.pool.askable([caption])
+        meanings: set[int] = set()
+        for at in askable[np.argsort(-chance_q[askable], kind="stable")].tolist():
+            question = self.pool.questions[at]
+            if question.meaning not in meanings:
+                meanings.add(question.meaning)
+                yield question.text

@@ -15,8 +15,8 @@ from pathlib import Path
 from viewfinder.conversation import Answer, Question, Say
 from viewfinder.data.dialogues import Dialogue, read_dialogues, read_visdial
 from viewfinder.errors import BadInput
+from viewfinder.questioners.answers import find_choices
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.choices import find_choices
 
 VISDIAL = "visdial_1.0_"
 

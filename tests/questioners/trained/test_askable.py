@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from viewfinder.conversation import Answer, Question, Say, Turn
+from viewfinder.questioners.askable import all_stems, is_askable, mentioned_texts, required_mentions
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.trained import all_stems, is_askable, mentioned_texts, required_mentions
 
 
 @pytest.mark.parametrize(

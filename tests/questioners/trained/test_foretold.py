@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.questioners.trained.files import bound_biases
-from viewfinder.questioners.trained.foretold import AT_ONCE, PredictedAnswers, answer_chances
+from viewfinder.questioners.trained import AT_ONCE, PredictedAnswers, answer_chances, bound_biases
 
 LOG3 = float(np.log(3))
 

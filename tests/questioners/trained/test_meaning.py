@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from viewfinder.questioners.trained import meaning
+from viewfinder.questioners.askable import question_meaning
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from viewfinder.questioners.trained import meaning
     ],
 )
 def test_paraphrases_have_one_meaning(alike: tuple[str, ...]) -> None:
-    assert len({meaning(question) for question in alike}) == 1
+    assert len({question_meaning(question) for question in alike}) == 1
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_paraphrases_have_one_meaning(alike: tuple[str, ...]) -> None:
     ],
 )
 def test_what_asks_for_something_else_has_another_meaning(one: str, other: str) -> None:
-    assert meaning(one) != meaning(other)
+    assert question_meaning(one) != question_meaning(other)

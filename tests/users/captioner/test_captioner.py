@@ -18,7 +18,7 @@ from viewfinder.training import Card, save_network
 from viewfinder.training.weights import read_weights
 from viewfinder.users.captioner import captioner as module
 from viewfinder.users.captioner.captioner import Captioner
-from viewfinder.users.captioner.decoding import greedy, texts_of
+from viewfinder.users.captioner.decoding import caption_texts, decode_greedily
 from viewfinder.users.captioner.network import CaptionerNetwork
 
 Make = Callable[..., CaptionerNetwork]
@@ -46,7 +46,7 @@ def test_a_captioner_saved_and_loaded_says_the_same(
     network.input.measure(torch.cat(pairs).numpy())
     loaded = Captioner.load(saved(tmp_path / "one.safetensors", network))
     shown_bg, wanted_bg = map(Tensor.numpy, pairs)
-    assert loaded.captions(shown_bg, wanted_bg, "greedy") == texts_of(greedy(network, *pairs), WORDS)
+    assert loaded.captions(shown_bg, wanted_bg, "greedy") == caption_texts(decode_greedily(network, *pairs), WORDS)
     assert loaded.raw_version == "raw-6" and loaded.vocabulary.words == WORDS and not loaded.network.training
 
 

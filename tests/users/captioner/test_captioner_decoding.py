@@ -9,7 +9,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from viewfinder.users.captioner.decoding import END, FORBIDDEN, PAD, START, beam, greedy, sampled, texts_of
+from viewfinder.users.captioner.decoding import (
+    END,
+    FORBIDDEN,
+    PAD,
+    START,
+    caption_texts,
+    decode_by_beams,
+    decode_by_sampling,
+    decode_greedily,
+)
 from viewfinder.users.captioner.network import CaptionerNetwork
 
 Make = Callable[..., CaptionerNetwork]
@@ -42,7 +51,7 @@ def test_greedy_captions_are_those_of_reading_everything_again_for_every_word(
 ) -> None:
     network = make(kind)
     expected = [said_slowly(network, *pair, most=5) for pair in zip(*pairs, strict=True)]
-    assert greedy(network, *pairs).tolist() == expected
+    assert decode_greedily(network, *pairs).tolist() == expected
     lengths = {sum(word != PAD for word in words) for words in expected}
     assert len(lengths) > 1, "captions of several lengths are wanted here; draw other weights"
 
@@ -50,7 +59,7 @@ def test_greedy_captions_are_those_of_reading_everything_again_for_every_word(
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_beam_is_greedy(make: Make, pairs: Pairs, kind: str) -> None:
     network = make(kind)
-    assert beam(network, *pairs, beams=1).tolist() == greedy(network, *pairs).tolist()
+    assert decode_by_beams(network, *pairs, beams=1).tolist() == decode_greedily(network, *pairs).tolist()
 
 
 def all_captions(words: int, most: int) -> Iterator[list[int]]:
@@ -72,7 +81,7 @@ def test_enough_beams_find_the_best_of_all_captions(make: Make, kind: str, power
     """Of two words, of which at most three are said, there are 1 + 2 + 4 + 8 captions."""
     network = make(kind, words=7, most_words=4, seed=2)
     shown_bg, wanted_bg = torch.randn(2, 3, 6, generator=torch.Generator().manual_seed(4))
-    found_bt = beam(network, shown_bg, wanted_bg, beams=15, power=power)
+    found_bt = decode_by_beams(network, shown_bg, wanted_bg, beams=15, power=power)
     for found_t, shown_g, wanted_g in zip(found_bt, shown_bg, wanted_bg, strict=True):
         captions = list(all_captions(7, 3))
         assert len(captions) == 15
@@ -87,28 +96,33 @@ def rows(raw_bg: Tensor) -> tuple[Tensor, ...]:
 def test_a_beam_is_not_disturbed_by_the_other_pairs(make: Make, pairs: Pairs) -> None:
     """Beams of pairs are kept apart, whichever of them end first."""
     network = make()
-    together_bt = beam(network, *pairs, beams=3)
-    alone = [beam(network, shown_bg, wanted_bg, beams=3) for shown_bg, wanted_bg in zip(*map(rows, pairs), strict=True)]
+    together_bt = decode_by_beams(network, *pairs, beams=3)
+    alone = [
+        decode_by_beams(network, shown_bg, wanted_bg, beams=3)
+        for shown_bg, wanted_bg in zip(*map(rows, pairs), strict=True)
+    ]
     assert together_bt.tolist() == torch.cat(alone).tolist()
 
 
 def test_longer_captions_win_as_the_power_grows(make: Make, pairs: Pairs) -> None:
     network = make(seed=1)
-    lengths = [int((beam(network, *pairs, power=power) != PAD).sum()) for power in (0.0, 0.7, 3.0)]
+    lengths = [int((decode_by_beams(network, *pairs, power=power) != PAD).sum()) for power in (0.0, 0.7, 3.0)]
     assert lengths == sorted(lengths) and lengths[0] < lengths[-1]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_samples_follow_the_generator(make: Make, pairs: Pairs, kind: str) -> None:
     network = make(kind)
-    first, again, other = (sampled(network, *pairs, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2))
+    first, again, other = (
+        decode_by_sampling(network, *pairs, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)
+    )
     assert torch.equal(first, again) and not torch.equal(first, other)
 
 
 def test_cold_samples_are_greedy(make: Make, pairs: Pairs) -> None:
     network = make()
-    cold_bt = sampled(network, *pairs, torch.Generator().manual_seed(1), temperature=1e-4)
-    assert cold_bt.tolist() == greedy(network, *pairs).tolist()
+    cold_bt = decode_by_sampling(network, *pairs, torch.Generator().manual_seed(1), temperature=1e-4)
+    assert cold_bt.tolist() == decode_greedily(network, *pairs).tolist()
 
 
 def test_words_are_drawn_by_their_chances(make: Make, pairs: Pairs) -> None:
@@ -117,7 +131,7 @@ def test_words_are_drawn_by_their_chances(make: Make, pairs: Pairs) -> None:
     shown_g, wanted_g = pairs[0][5], pairs[1][5]
     chance_v = chances_after(network, shown_g, wanted_g, []).exp()
     many = (shown_g.expand(4000, -1), wanted_g.expand(4000, -1))
-    drawn_b = sampled(network, *many, torch.Generator().manual_seed(7))[:, 0]
+    drawn_b = decode_by_sampling(network, *many, torch.Generator().manual_seed(7))[:, 0]
     for word in range(5, 9):
         share, chance = (drawn_b == word).float().mean().item(), chance_v[word].item()
         assert abs(share - chance) <= 4 * (chance * (1 - chance) / 4000) ** 0.5
@@ -130,35 +144,39 @@ def test_special_words_are_not_said(make: Make, pairs: Pairs, special: int) -> N
     with torch.no_grad():
         network.get_parameter("out.bias")[special] = 100.0
     generator = torch.Generator().manual_seed(1)
-    for words_bt in (greedy(network, *pairs), beam(network, *pairs), sampled(network, *pairs, generator)):
+    for words_bt in (
+        decode_greedily(network, *pairs),
+        decode_by_beams(network, *pairs),
+        decode_by_sampling(network, *pairs, generator),
+    ):
         said = set(words_bt[words_bt != PAD].tolist())
         assert said and not said & set(FORBIDDEN)
-    assert set(greedy(network, *pairs, forbidden=()).flatten().tolist()) == {special}
+    assert set(decode_greedily(network, *pairs, forbidden=()).flatten().tolist()) == {special}
 
 
 def test_nothing_is_said_where_captions_end_at_once(make: Make, pairs: Pairs) -> None:
     network = make()
     with torch.no_grad():
         network.get_parameter("out.bias")[END] = 100.0
-    for words_bt in (greedy(network, *pairs), beam(network, *pairs)):
+    for words_bt in (decode_greedily(network, *pairs), decode_by_beams(network, *pairs)):
         assert words_bt.shape == (12, 5) and not words_bt.any()
 
 
 def test_decoding_leaves_a_network_in_training_as_it_was(make: Make, pairs: Pairs) -> None:
     """Dropout and batch norms of training have no part in captions."""
     network = make()
-    expected = greedy(network, *pairs).tolist()
+    expected = decode_greedily(network, *pairs).tolist()
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    assert greedy(network.train(), *pairs).tolist() == expected
-    assert network.training and not greedy(network, *pairs).requires_grad
+    assert decode_greedily(network.train(), *pairs).tolist() == expected
+    assert network.training and not decode_greedily(network, *pairs).requires_grad
     assert all(torch.equal(tensor, before[name]) for name, tensor in network.state_dict().items())
 
 
 def test_no_pairs_are_no_captions(make: Make) -> None:
     nothing = torch.zeros(0, 6)
-    assert greedy(make(), nothing, nothing).shape == beam(make(), nothing, nothing).shape == (0, 5)
+    assert decode_greedily(make(), nothing, nothing).shape == decode_by_beams(make(), nothing, nothing).shape == (0, 5)
 
 
 def test_numbers_become_texts() -> None:
     words = ["<pad>", "<start>", "<end>", "<and>", "<unk>", "is", "n't", "red"]
-    assert texts_of(torch.tensor([[5, 6, 7], [7, 0, 0], [0, 0, 0]]), words) == ["isn't red", "red", ""]
+    assert caption_texts(torch.tensor([[5, 6, 7], [7, 0, 0], [0, 0, 0]]), words) == ["isn't red", "red", ""]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from viewfinder.data.fashion_iq import words_of
-from viewfinder.users.captioner.wording import sentence
+from viewfinder.users.captioner.wording import join_words
 
 
 @pytest.mark.parametrize(
@@ -22,8 +22,8 @@ from viewfinder.users.captioner.wording import sentence
     ],
 )
 def test_a_text_that_was_cut_into_words_is_itself_again(text: str) -> None:
-    assert sentence(words_of([text])[0]) == text
+    assert join_words(words_of([text])[0]) == text
 
 
 def test_words_that_begin_like_an_ending_stay_apart() -> None:
-    assert sentence(["the", "'shirt", "and", ":)"]) == "the 'shirt and :)"
+    assert join_words(["the", "'shirt", "and", ":)"]) == "the 'shirt and :)"

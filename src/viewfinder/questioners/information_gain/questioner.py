@@ -19,26 +19,36 @@ from jaxtyping import Float
 from viewfinder.conversation import Question
 from viewfinder.encoders.tags import TagGroup, TagVectors
 from viewfinder.errors import EncoderMismatch
-from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE
+from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE, PhraseIndex, find_choices
+from viewfinder.questioners.askable import is_new_question
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.choices import find_choices
-from viewfinder.questioners.columns import is_yes_or_no
-from viewfinder.questioners.entropy import entropy_bits
-from viewfinder.questioners.from_captions import caption_options
-from viewfinder.questioners.from_columns import column_options, is_column_mentioned
-from viewfinder.questioners.from_tags import is_group_mentioned, shares_vocabulary, tag_options
-from viewfinder.questioners.from_trained import (
+from viewfinder.questioners.information_gain.caption_options import caption_options
+from viewfinder.questioners.information_gain.column_options import (
+    column_options,
+    is_column_mentioned,
+    is_group_mentioned,
+    is_yes_or_no,
+    shares_vocabulary,
+    tag_options,
+)
+from viewfinder.questioners.information_gain.gains import (
+    DEFAULTS,
+    InformationGainSettings,
+    Option,
+    entropy_bits,
+    two_step_gains,
+    used_by_retriever,
+)
+from viewfinder.questioners.information_gain.trained_options import (
     CandidatePredictions,
+    believe_open_answers,
     explained_share,
+    find_asked_thing,
+    has_listed_things,
+    open_options,
     predict_candidates,
     trained_options,
 )
-from viewfinder.questioners.look_ahead import two_step_gains, used_by_retriever
-from viewfinder.questioners.novelty import is_new_question
-from viewfinder.questioners.open_questions import believe_open_answers, has_listed_things, open_options
-from viewfinder.questioners.options import DEFAULTS, InformationGainSettings, Option
-from viewfinder.questioners.said import PhraseIndex
-from viewfinder.questioners.things import find_asked_thing
 from viewfinder.questioners.trained import TrainedQuestions, load_trained_questions, shipped
 
 ORDER = ("column", "caption", "trained", "open", "tag")

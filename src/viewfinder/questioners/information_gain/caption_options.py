@@ -15,10 +15,14 @@ from functools import lru_cache, partial
 import numpy as np
 from jaxtyping import Float
 
+from viewfinder.questioners.answers import stem
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.entropy import guessed_answers_gain
-from viewfinder.questioners.options import InformationGainSettings, Option, add_errors
-from viewfinder.questioners.said import stem
+from viewfinder.questioners.information_gain.gains import (
+    InformationGainSettings,
+    Option,
+    add_errors,
+    guessed_answers_gain,
+)
 
 SURE = 0.98
 """How likely a thing that a caption mentions is in the picture."""

@@ -1,0 +1,231 @@
+"""A question that could be asked, and the numbers that decide whether it is.
+
+How much an answer would tell: entropies and information gain, in bits.
+
+The gain of a question is the mutual information of the candidate and the answer,
+I(candidate; answer) = H(answer) - E_candidate[H(answer | candidate)]: the entropy that the answer is expected
+to take off the candidates.
+
+Looking ahead: the best question after each answer, and what the retriever would make of the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from viewfinder.conversation import Answer, Question
+from viewfinder.questioners.base import Candidates
+
+OptionSource = Literal["column", "tag", "caption", "trained", "open"]
+"""Where a question comes from: the catalogue, zero-shot tags, what people wrote about the candidates, questions that
+were learnt, and those that all the learnt ones about what is there answer at once."""
+
+AnswerTable = Callable[[], Float[np.ndarray, "c a"]]
+"""How likely each candidate is to be answered with each label; made when it is needed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InformationGainSettings:
+    """The numbers of the questioner."""
+
+    error: float = 0.05  # of the answers: on columns another value, elsewhere any value
+    least_gain: float = 0.05  # bits; below that a question costs the user more than it helps
+    most_choices: int = 6  # without "don't know"
+    rare: float = 0.01  # a choice with less probability is folded into "something else"
+    implied: float = 0.95  # of the pairs alike in one column that must be alike in one that follows from it
+    most_values_heard: int = 200  # a column with more is not searched for what else it implies
+    half_known: float = 0.5  # a column known for less than this leaves its subject to the tags
+    likely: float = 0.9  # "the 140 likeliest pictures" hold this much of the probability
+    echo: float = 0.95  # of what is foretold to a question that must follow from what was asked, for it to be an echo
+    captions_read: int = 200  # of the likeliest candidates
+    most_words: int = 24  # of their captions that are asked for
+    weighed: int = 10  # options whose second step is looked at
+    goes_on: float = 0.8  # how likely the user answers one more question
+    tried: int = 1  # options that are tried on the retriever; with one, none is (more cost more than they found)
+    replies: int = 2  # of the likeliest answers that each is tried with
+
+
+DEFAULTS = InformationGainSettings()
+
+
+@dataclass(frozen=True, eq=False)
+class Option:
+    """A question that could be asked.
+
+    Attributes:
+        source: where it comes from.
+        text: as it would be asked.
+        labels: what may be answered.
+        share_a: how likely each label is.
+        gain: bits that it is expected to take off, as far as a user can tell.
+        table: each candidate's answers, errors included.
+        attribute: the catalogue's column or the tags' group that it asks for; "" for a free question.
+        can_tell: how likely a user can answer at all.
+        ordered: whether the labels are ranges, to be shown in their order.
+        choices: what is offered, "don't know" left out; None: what a learnt question itself leaves open, else the
+            labels, the likeliest first.
+    """
+
+    source: OptionSource
+    text: str
+    labels: tuple[str, ...]
+    share_a: Float[np.ndarray, " a"]
+    gain: float
+    table: AnswerTable
+    attribute: str = ""
+    can_tell: float = 1.0
+    ordered: bool = False
+    choices: tuple[str, ...] | None = None
+
+
+def add_errors(answer_ca: Float[np.ndarray, "c a"], error: float) -> Float[np.ndarray, "c a"]:
+    """Answer distributions of which a share `error` says nothing: any answer, all alike."""
+    return np.asarray((1 - error) * answer_ca + error / answer_ca.shape[1])
+
+
+def entropy_bits(probabilities: Float[np.ndarray, "*many a"]) -> Float[np.ndarray, "*many"]:
+    """Entropy along the last axis; 0 log 0 = 0.
+
+    >>> float(entropy_bits(np.array([0.5, 0.25, 0.25])))
+    1.5
+    """
+    safe = np.where(probabilities > 0, probabilities, 1)
+    # The sum over 0 or 1 alone may come out as -0.0.
+    return np.asarray(-(probabilities * np.log2(safe)).sum(axis=-1) + 0.0)
+
+
+def known_answers_gain(share_v: Float[np.ndarray, " v"], *, unknown: float = 0.0, error: float = 0.0) -> float:
+    """Gain of asking for an attribute that the catalogue knows.
+
+    Candidates whose value is v have `share_v[v]` of the probability, those without a value `unknown`. With
+    probability `error` the user names another value (all alike); for a picture without one any value (alike).
+    A yes-or-no question that halves the candidates takes one bit off:
+
+    >>> gain_of_known(np.array([0.5, 0.5]))
+    1.0
+    """
+    count = len(share_v)
+    if count < 2:
+        return 0.0
+    wrong = error / (count - 1)
+    # Answer a is right for those with value a, wrong for the others with a value, blind for those without.
+    answer_v = (1 - error - wrong) * share_v + wrong * share_v.sum() + unknown / count
+    channel = np.array([1 - error, *[wrong] * (count - 1)])
+    noise = float(share_v.sum()) * float(entropy_bits(channel)) + unknown * float(np.log2(count))
+    return max(float(entropy_bits(answer_v)) - noise, 0.0)
+
+
+def guessed_answers_gain(
+    probabilities_c: Float[np.ndarray, " c"], answer_ca: Float[np.ndarray, "c a"], *, error: float = 0.0
+) -> float:
+    """Gain of asking for something that is only guessed: `answer_ca` is each candidate's answer distribution.
+
+    With probability `error` the answer says nothing (all alike).
+    """
+    noisy_ca = (1 - error) * answer_ca + error / answer_ca.shape[1]
+    expected_a = probabilities_c @ noisy_ca
+    return max(float(entropy_bits(expected_a)) - float(probabilities_c @ entropy_bits(noisy_ca)), 0.0)
+
+
+def code_shares(
+    probabilities_c: Float[np.ndarray, " c"], codes_c: Int[np.ndarray, " c"], count: int
+) -> Float[np.ndarray, " v"]:
+    """The probability that falls on each of `count` codes; candidates with code -1 fall on none."""
+    known_c = codes_c >= 0
+    share_v = np.bincount(codes_c[known_c], weights=probabilities_c[known_c], minlength=count)
+    # Without a single known candidate bincount counts in integers.
+    return share_v.astype(np.float64)
+
+
+def table_gains(
+    given_wc: Float[np.ndarray, "w c"], answer_ca: Float[np.ndarray, "c a"], starts_q: Int[np.ndarray, " starts"]
+) -> Float[np.ndarray, "w q"]:
+    """Gains of several questions at once, where the candidates are as likely as each row of `given_wc` says.
+
+    Question q has the columns starts_q[q] to starts_q[q + 1] of `answer_ca`. A table may also hold answers drawn at
+    random, the weight of each such that the drawn ones are alike in all: rows need not add up to 1.
+
+    >>> halves = np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> gains_of_tables(np.array([[0.5, 0.5], [1.0, 0.0]]), halves, np.array([0, 2])).tolist()
+    [[1.0], [0.0]]
+    """
+    share_wa = given_wc @ answer_ca
+    inside_wa = given_wc @ _times_log(answer_ca)
+    gains_wq = np.add.reduceat(inside_wa - _times_log(share_wa), starts_q[:-1], axis=1)
+    return np.asarray(np.maximum(gains_wq, 0.0))
+
+
+def _times_log(x: Float[np.ndarray, "*many"]) -> Float[np.ndarray, "*many"]:
+    return np.asarray(x * np.log2(np.where(x > 0, x, 1)))
+
+
+TINY = 1e-12
+
+MOST_ANSWERS = 8
+"""That are told apart when looking ahead; the rarest of more count as one."""
+
+
+def two_step_gains(
+    belief_c: Float[np.ndarray, " c"], options: Sequence[Option], goes_on: float = 1.0
+) -> Float[np.ndarray, " q"]:
+    """Bits that each question is expected to take off, and with probability `goes_on` the best of the others after it.
+
+    "Don't know" leaves the candidates as they are, and the second question to be asked.
+    """
+    tables = [_folded(belief_c, option.table()) for option in options]
+    starts_q = np.cumsum([0, *(table_ca.shape[1] for table_ca in tables)])
+    answer_ca = np.concatenate(tables, axis=1)
+    tell_q = np.array([option.can_tell for option in options])
+    joint_ac = answer_ca.T * belief_c
+    share_a = joint_ac.sum(axis=1)
+    after_ac = joint_ac / np.maximum(share_a, TINY)[:, None]
+    # The first row is of "don't know": nothing has changed.
+    gain_wq = tell_q * table_gains(np.concatenate([belief_c[None], after_ac]), answer_ca, starts_q)
+    first_q = np.repeat(np.arange(len(options)), np.diff(starts_q))
+    gain_wq[np.arange(1, len(gain_wq)), first_q] = 0.0
+    next_q = np.add.reduceat(share_a * gain_wq[1:].max(axis=1), starts_q[:-1])
+    after_q = tell_q * next_q + (1 - tell_q) * _best_of_others(gain_wq[0])
+    return np.asarray(gain_wq[0] + goes_on * after_q)
+
+
+def _folded(belief_c: Float[np.ndarray, " c"], table_ca: Float[np.ndarray, "c a"]) -> Float[np.ndarray, "c fewer"]:
+    if table_ca.shape[1] <= MOST_ANSWERS:
+        return table_ca
+    order = np.argsort(-(belief_c @ table_ca), kind="stable")
+    rest_c1 = table_ca[:, order[MOST_ANSWERS - 1 :]].sum(axis=1, keepdims=True)
+    return np.concatenate([table_ca[:, order[: MOST_ANSWERS - 1]], rest_c1], axis=1)
+
+
+def _best_of_others(gain_q: Float[np.ndarray, " q"]) -> Float[np.ndarray, " q"]:
+    """For each question the largest gain among the others; 0 where there is none."""
+    if len(gain_q) < 2:
+        return np.zeros(len(gain_q))
+    first, second = np.argsort(-gain_q, kind="stable")[:2]
+    best_q = np.full(len(gain_q), gain_q[first])
+    best_q[first] = gain_q[second]
+    return best_q
+
+
+def used_by_retriever(
+    belief_c: Float[np.ndarray, " c"], option: Option, question: Question, view: Candidates, replies: int
+) -> float:
+    """Of the bits that the likeliest answers tell, the share (0 to 1) that the retriever is expected to make use of.
+
+    With P(c, a) of the table, told are sum P(c, a) log2(P(c, a) / (P(c) P(a))), and the retriever, which believes P'(c)
+    now and P'(c | a) after the answer, uses sum P(c, a) log2(P'(c | a) / P'(c)): by so much it is expected to raise the
+    picture meant. That is nothing where it does not understand the answer, or is misled by it.
+    """
+    assert view.lookup is not None
+    table_ca = option.table()
+    share_a = belief_c @ table_ca
+    kept = np.argsort(-share_a, kind="stable")[:replies]
+    after_ac = view.lookup.foresee([Answer(question, option.labels[a]) for a in kept])
+    joint_ac = table_ca[:, kept].T * belief_c
+    told = (joint_ac * np.log2((table_ca[:, kept].T + TINY) / (share_a[kept] + TINY)[:, None])).sum()
+    used = (joint_ac * np.log2((after_ac + TINY) / (view.probabilities_c + TINY))).sum()
+    return float(np.clip(used / max(float(told), TINY), 0, 1))

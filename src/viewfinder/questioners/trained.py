@@ -1,0 +1,354 @@
+"""Questions learnt from talks: a closed pool, which of them comes next, and how pictures will answer.
+
+Which question people ask next: the trained network at work, in numpy. `tuning.selecting` has it in torch.
+
+Answers foretold: how likely each answer to each of many questions is, for each candidate.
+
+A closed pool of questions that people asked, what comes next, and how pictures will answer.
+
+Trained questions on disk: one safetensors file, the pool's texts in its card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Float32, Int
+
+from viewfinder.errors import EncoderMismatch
+from viewfinder.questioners.askable import all_stems, is_askable, question_meaning, required_mentions
+from viewfinder.questioners.base import Lookup, PictureProjection
+from viewfinder.training.weights import Card, Weights, check_card, damaged_file, read_weights
+
+MOST_ROUNDS = 10
+"""Rounds that the network counts; later ones count as the last of these."""
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionSelector:
+    """The weights: of the talk so far, and of every question of the pool (`pool_qk`, `bias_q`)."""
+
+    caption_hs: Float[np.ndarray, "h s"]
+    round_ht: Float[np.ndarray, "h two_s"]
+    round_h: Float[np.ndarray, " h"]
+    last_ht: Float[np.ndarray, "h two_s"]
+    count_nh: Float[np.ndarray, "n h"]
+    talk_kh: Float[np.ndarray, "k h"]
+    talk_k: Float[np.ndarray, " k"]
+    pool_qk: Float[np.ndarray, "q k"]
+    bias_q: Float[np.ndarray, " q"]
+
+    @staticmethod
+    def of(arrays: Mapping[str, np.ndarray]) -> QuestionSelector:
+        """From the arrays of a file."""
+        return QuestionSelector(**{name: arrays[f"selector.{name}"] for name in QuestionSelector.__dataclass_fields__})
+
+    def logits(
+        self,
+        caption_s: Float[np.ndarray, " s"],
+        questions_rs: Float[np.ndarray, "r s"],
+        answers_rs: Float[np.ndarray, "r s"],
+    ) -> Float[np.ndarray, " q"]:
+        """How much each question is due after a caption (zeros: none) and `r` rounds."""
+        rounds_rt = np.concatenate([questions_rs, answers_rs], axis=1)
+        hidden_h = self.caption_hs @ caption_s + self.count_nh[min(len(rounds_rt), len(self.count_nh) - 1)]
+        if len(rounds_rt):
+            hidden_h = hidden_h + np.maximum(rounds_rt @ self.round_ht.T + self.round_h, 0).mean(axis=0)
+            hidden_h = hidden_h + self.last_ht @ rounds_rt[-1]
+        talk_k = self.talk_kh @ np.maximum(hidden_h, 0) + self.talk_k
+        return np.asarray(self.pool_qk @ talk_k + self.bias_q, np.float32)
+
+
+TINY = 1e-30
+AT_ONCE = 128
+"""Candidates whose answers fit into the processor's cache together."""
+
+
+@dataclass(frozen=True, eq=False)
+class PredictedAnswers:
+    """P(answer | picture) of several questions in one array: question m has the columns starts_m[m] to starts_m[m + 1].
+
+    Attributes:
+        questions_m: which questions of the pool they are.
+        starts_m: where each one's answers begin; one more than there are questions.
+        chance_ca: the answers in the order of `PoolQuestion.answers`; each question's add up to 1 in every row.
+    """
+
+    questions_m: Int[np.ndarray, " m"]
+    starts_m: Int[np.ndarray, " m+1"]
+    chance_ca: Float32[np.ndarray, "c a"]
+
+    def of(self, m: int) -> Float32[np.ndarray, "c answers"]:
+        """The answers to one of the questions."""
+        return self.chance_ca[:, self.starts_m[m] : self.starts_m[m + 1]]
+
+    def shares(self, probabilities_c: Float[np.ndarray, " c"]) -> Float[np.ndarray, " a"]:
+        """How likely each answer is over all candidates."""
+        return np.asarray(probabilities_c.astype(np.float32) @ self.chance_ca)
+
+    def gains(self, probabilities_c: Float[np.ndarray, " c"]) -> Float[np.ndarray, " m"]:
+        """Bits that each question is expected to take off: H(answer) - E_c[H(answer | c)], of who can tell."""
+        if not len(self.questions_m):
+            return np.zeros(0)
+        share_a = self.shares(probabilities_c)
+        inside_ca = self.chance_ca * np.log2(self.chance_ca + np.float32(TINY))
+        known_a = probabilities_c.astype(np.float32) @ inside_ca
+        lost_a = known_a - share_a * np.log2(share_a + np.float32(TINY))
+        return np.maximum(np.add.reduceat(lost_a.astype(np.float64), self.starts_m[:-1]), 0.0)
+
+
+def answer_chances(
+    seen_ck: Float32[np.ndarray, "c k"],
+    towers_ak: Float32[np.ndarray, "a k"],
+    bias_a: Float32[np.ndarray, " a"],
+    starts_m: Int[np.ndarray, " starts"],
+) -> Float32[np.ndarray, "c a"]:
+    """Softmax of `seen . towers + bias` over the answers of each question by itself.
+
+    Logits must not be large (see `files.bounded`): nothing is subtracted before they are raised.
+    """
+    chance_ca = np.empty((len(seen_ck), len(bias_a)), np.float32)
+    if not len(bias_a):
+        return chance_ca
+    sizes_m = np.diff(starts_m)
+    for at in range(0, len(seen_ck), AT_ONCE):
+        part_ca = chance_ca[at : at + AT_ONCE]
+        np.matmul(seen_ck[at : at + AT_ONCE], towers_ak.T, out=part_ca)
+        part_ca += bias_a
+        np.exp(part_ca, out=part_ca)
+        total_cm = np.add.reduceat(part_ca, starts_m[:-1], axis=1)
+        part_ca /= np.repeat(np.maximum(total_cm, np.float32(TINY)), sizes_m, axis=1)
+    return chance_ca
+
+
+@dataclass(frozen=True)
+class PoolQuestion:
+    """One question of the pool.
+
+    Attributes:
+        text: as people ask it.
+        answers: normalised ("yes", "blue", "2"), the most frequent first; () where none is known.
+        frequency: its share of the questions that were asked.
+        can_tell: the share of its answers that were not "don't know".
+        foretold: whether its answers are foretold from pictures.
+        accuracy: how often the likeliest foretold answer was right on held-out talks, drawn towards the mean of all
+            questions where few were held out; 0 where nothing is foretold.
+        baseline: the same for always saying its most frequent answer.
+        meaning: paraphrases share the index of the most frequent of them.
+        needs: what must have been mentioned before (`askable.needs_of`).
+    """
+
+    text: str
+    answers: tuple[str, ...]
+    frequency: float
+    can_tell: float
+    foretold: bool
+    accuracy: float
+    baseline: float
+    meaning: int
+    needs: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerPredictor:
+    """What foretells answers: `towers_ak` against a seen picture, plus `bias_a`.
+
+    The answers of question q begin at `first_q[q]`; paraphrases have theirs in common, and questions that are not
+    foretold have -1.
+    """
+
+    sight: PictureProjection
+    towers_ak: Float32[np.ndarray, "a k"]
+    bias_a: Float32[np.ndarray, " a"]
+    first_q: Int[np.ndarray, " q"]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedQuestions:
+    """What `viewfinder train questions` wrote; `answering` is None where it had no pictures to learn from."""
+
+    questions: tuple[PoolQuestion, ...]
+    sentences_version: str
+    card: Card
+    selector: QuestionSelector
+    answering: AnswerPredictor | None = None
+
+    @property
+    def sight(self) -> PictureProjection | None:
+        """What it sees of a picture; None: nothing is foretold."""
+        return self.answering.sight if self.answering else None
+
+    def check(self, lookup: Lookup) -> None:
+        """Refuse a collection whose sentences are other vectors; pictures are checked by `lookup.seen`.
+
+        Raises:
+            EncoderMismatch: trained on the sentence vectors of another encoder.
+        """
+        if lookup.sentences_version != self.sentences_version:
+            raise EncoderMismatch(
+                f"these questions were trained on the sentence vectors {self.sentences_version!r}, not "
+                f"{lookup.sentences_version!r}; train questions with this encoder"
+            )
+
+    def next_q(
+        self,
+        caption_s: Float[np.ndarray, " s"],
+        questions_rs: Float[np.ndarray, "r s"],
+        answers_rs: Float[np.ndarray, "r s"],
+    ) -> Float[np.ndarray, " q"]:
+        """How likely people are to ask each question next; frozen sentence vectors, zeros for no caption."""
+        logits_q = self.selector.logits(caption_s, questions_rs, answers_rs).astype(np.float64)
+        raised_q = np.exp(logits_q - logits_q.max())
+        return np.asarray(raised_q / raised_q.sum())
+
+    def askable(self, said: Sequence[str], *, foretold: bool = False) -> Int[np.ndarray, " m"]:
+        """Which questions need nothing that was not said.
+
+        Args:
+            said: what was mentioned so far (`askable.mentioned`).
+            foretold: only those whose answers are foretold, and of paraphrases only the most frequent.
+        """
+        known = all_stems(said)
+        among = self._representatives if foretold else range(len(self.questions))
+        return np.array([q for q in among if is_askable(self.questions[q].needs, known)], np.intp)
+
+    def foretold(
+        self,
+        seen_ck: Float32[np.ndarray, "c k"],
+        questions: Sequence[int] | Int[np.ndarray, " m"] | None = None,
+    ) -> PredictedAnswers:
+        """The answers of pictures (as `sight` sees them) to questions; by default to all that are foretold, once each.
+
+        Questions that are not foretold are refused.
+        """
+        chosen = np.asarray(self._representatives if questions is None else questions, np.intp)
+        if self.answering is None or not all(self.questions[q].foretold for q in chosen):
+            raise ValueError("answers are foretold to questions that are `foretold`; choose among these")
+        sizes_m = np.array([len(self.questions[q].answers) for q in chosen], np.intp)
+        starts_m = np.concatenate([[0], np.cumsum(sizes_m)]).astype(np.intp)
+        columns_a = np.repeat(self.answering.first_q[chosen] - starts_m[:-1], sizes_m) + np.arange(starts_m[-1])
+        towers_ak, bias_a = self.answering.towers_ak[columns_a], self.answering.bias_a[columns_a]
+        return PredictedAnswers(chosen, starts_m, answer_chances(seen_ck, towers_ak, bias_a, starts_m))
+
+    def knows(self, seen_ck: Float32[np.ndarray, "c k"], probabilities_c: Float[np.ndarray, " c"]) -> bool:
+        """Whether candidates (as `sight` sees them) are the kind of pictures that were learnt from.
+
+        Always, unless the training was told of pictures that are not (`QuestionPlan.against`): of such little is
+        foretold but what is answered usually.
+        """
+        return bool(probabilities_c @ np.linalg.norm(seen_ck, axis=1) >= probabilities_c.sum() / 2)
+
+    def similar(self, text: str) -> int | None:
+        """The most frequent pool question that asks for the same in other words; None if none does."""
+        return self._by_meaning.get(question_meaning(text))
+
+    @cached_property
+    def _representatives(self) -> tuple[int, ...]:
+        return tuple(q for q, question in enumerate(self.questions) if question.foretold and question.meaning == q)
+
+    @cached_property
+    def _by_meaning(self) -> dict[tuple[str, ...], int]:
+        return {question_meaning(question.text): question.meaning for question in self.questions}
+
+
+SYSTEM = "questions"
+SHIPPED = Path(__file__).with_name("photos.safetensors")
+NO_PICTURES = ""
+"""What the card of questions that nothing is foretold to says of the encoder."""
+
+
+def load_trained_questions(path: Path | str) -> TrainedQuestions:
+    """What `viewfinder train questions` wrote; kept per process until the file changes.
+
+    Raises:
+        BadInput: missing, damaged, or something else.
+        NewerLibrary: written by a later version.
+    """
+    place = Path(path).expanduser()
+    changed = place.stat().st_mtime_ns if place.is_file() else 0
+    return _load(place.absolute(), changed)
+
+
+def shipped() -> TrainedQuestions | None:
+    """The questions in the box: everyday photos, in our own words. None where there are none."""
+    return load_trained_questions(SHIPPED) if SHIPPED.is_file() else None
+
+
+@lru_cache(maxsize=4)
+def _load(path: Path, changed: int) -> TrainedQuestions:
+    weights = read_weights(path)
+    check_card(path, weights.card, system=SYSTEM)
+    try:
+        return _questions(weights)
+    except (KeyError, TypeError, ValueError) as error:
+        raise damaged_file(path, repr(error)) from error
+
+
+def _questions(weights: Weights) -> TrainedQuestions:
+    settings = weights.card.settings
+    questions = tuple(_question(record) for record in settings["questions"])
+    return TrainedQuestions(
+        questions=questions,
+        sentences_version=settings["sentences"],
+        card=weights.card,
+        selector=QuestionSelector.of(weights.arrays),
+        answering=_answering(weights, questions) if weights.card.encoder != NO_PICTURES else None,
+    )
+
+
+def _question(record: Mapping[str, Any]) -> PoolQuestion:
+    text = record["text"]
+    known = {
+        **record,
+        "text": text[:1].upper() + text[1:],
+        "answers": tuple(record["answers"]),
+        "needs": required_mentions(text),
+    }
+    return PoolQuestion(**known)
+
+
+def _answering(weights: Weights, questions: tuple[PoolQuestion, ...]) -> AnswerPredictor:
+    arrays = {name.removeprefix("answering."): array for name, array in weights.arrays.items()}
+    sight = PictureProjection(
+        name=f"{SYSTEM}-{weights.fingerprint}",
+        raw_version=weights.card.encoder,
+        width=len(arrays["out_kh"]),
+        project=partial(_look, arrays),
+    )
+    first_q = np.full(len(questions), -1, np.intp)
+    taken = 0
+    for q, question in enumerate(questions):
+        if question.foretold:
+            first_q[q] = taken if question.meaning == q else first_q[question.meaning]
+            taken += len(question.answers) if question.meaning == q else 0
+    if taken != len(arrays["towers_ak"]):
+        raise ValueError(f"{taken} answers, but vectors of {len(arrays['towers_ak'])}")
+    own = sorted({int(first) for first in first_q if first >= 0})
+    return AnswerPredictor(
+        sight, arrays["towers_ak"], bound_biases(arrays["towers_ak"], arrays["bias_a"], own), first_q
+    )
+
+
+def bound_biases(
+    towers_ak: Float32[np.ndarray, "a k"], bias_a: Float32[np.ndarray, " a"], starts: Sequence[int]
+) -> Float32[np.ndarray, " a"]:
+    """Biases moved, alike within each question, so that no logit of a unit vector is above 0: safe to be raised."""
+    highest_a = bias_a + np.linalg.norm(towers_ak, axis=1)
+    highest_m = np.maximum.reduceat(highest_a, starts)
+    return np.asarray(bias_a - np.repeat(highest_m, np.diff([*starts, len(bias_a)])), np.float32)
+
+
+def _look(arrays: Mapping[str, np.ndarray], raw_ng: Float[np.ndarray, "n g"]) -> Float32[np.ndarray, "n k"]:
+    """Raw vectors, standardised, through the network, to unit length; shorter if such pictures were not learnt from."""
+    plain_ng = (np.asarray(raw_ng, np.float32) - arrays["mean_g"]) / arrays["deviation_g"]
+    hidden_nh = np.maximum(plain_ng @ arrays["in_hg"].T + arrays["in_h"], 0)
+    seen_nk = hidden_nh @ arrays["out_kh"].T + arrays["out_k"]
+    unit_nk = seen_nk / np.maximum(np.linalg.norm(seen_nk, axis=1, keepdims=True), 1e-12)
+    if "familiar_g" in arrays:
+        unit_nk *= 0.5 + 0.5 * np.tanh((plain_ng @ arrays["familiar_g"] + arrays["familiar"]) / 2)[:, None]
+    return np.asarray(unit_nk, np.float32)
