@@ -30,7 +30,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from viewfinder.evaluation import read_run
-from viewfinder.evaluation.figures import values_st
+from viewfinder.evaluation.figures import metric_values
 from viewfinder.evaluation.replay import RankTable
 from viewfinder.retrievers.mai.memory_forward import NOTHING_CARRIED, carried_bytes, numpy_update_memory
 from viewfinder.retrievers.mai.settings import Model
@@ -346,7 +346,7 @@ def found(folders: Sequence[Path], tests: Sequence[str], metric: str) -> Float[n
     """A figure of every talk after every turn, by seed; talks of several tests one after the other."""
 
     return np.array(
-        [np.concatenate([values_st(metric, ranks_of(folder / test)) for test in tests]) for folder in folders]
+        [np.concatenate([metric_values(metric, ranks_of(folder / test)) for test in tests]) for folder in folders]
     )
 
 
@@ -404,7 +404,7 @@ def sessions_of(row: Row, place: Place) -> dict[str, Any]:
 
 def last_turn(metric: str, ranks: RankTable) -> Float[np.ndarray, " s"]:
     """A figure of every talk after its last turn, as talks are of different lengths."""
-    found_st = values_st(metric, ranks)
+    found_st = metric_values(metric, ranks)
     last_s = (~np.isnan(found_st)).sum(axis=1) - 1
     return np.asarray(found_st[np.arange(len(found_st)), last_s])
 

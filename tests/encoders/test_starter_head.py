@@ -12,17 +12,31 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from viewfinder.encoders.base import Calibration
-from viewfinder.encoders.starter.fit import Captioned, FitSettings, calibrate, fit, with_calibration
-from viewfinder.encoders.starter.head import VISUAL, Head, Residual, background, load_head, unit, visual_input
+from viewfinder.encoders.starter.fit import (
+    CaptionedVectors,
+    FitSettings,
+    calibrate_head,
+    fit_head,
+    with_calibration,
+)
+from viewfinder.encoders.starter.head import (
+    VISUAL,
+    Head,
+    Residual,
+    background_scores,
+    head_input,
+    load_head,
+    unit_rows,
+)
 from viewfinder.encoders.starter.layout import NAMES, OBJECTS, RAW_VERSION, RAW_WIDTH
-from viewfinder.encoders.starter.refine import RefineSettings, contrastive_loss, refine
+from viewfinder.encoders.starter.refine import RefineSettings, contrastive_loss, refine_head
 from viewfinder.errors import BadInput, EncoderMismatch
 
 SMALL = FitSettings(width=16, bank=8, names_mix=0.0)
 KINDS = 6
 
 
-def captioned(count: int, seed: int = 0) -> Captioned:
+def captioned(count: int, seed: int = 0) -> CaptionedVectors:
     """Pictures of six kinds, three captions each: what is seen and what is said both come from the kind."""
     rng = np.random.default_rng(seed)
     world = np.random.default_rng(99)
@@ -33,7 +47,7 @@ def captioned(count: int, seed: int = 0) -> Captioned:
     owners_m = np.repeat(np.arange(count), 3)
     own_ms = np.repeat(rng.standard_normal((count, NAMES)), 3, axis=0)
     captions_ms = said_ks[kind_n[owners_m]] + 0.3 * own_ms + 0.3 * rng.standard_normal((len(owners_m), NAMES))
-    return Captioned(raw_nr[None], unit(captions_ms).astype(np.float32), owners_m)
+    return CaptionedVectors(raw_nr[None], unit_rows(captions_ms).astype(np.float32), owners_m)
 
 
 def array(numbers: list[Any]) -> np.ndarray:
@@ -57,7 +71,7 @@ def tiny_head(**changes: Any) -> Head:
 
 @pytest.fixture(scope="module")
 def fitted() -> Head:
-    return fit([captioned(48)], SMALL)
+    return fit_head([captioned(48)], SMALL)
 
 
 # -- arithmetic
@@ -65,24 +79,24 @@ def fitted() -> Head:
 
 def test_unit_brings_rows_to_length_one_and_leaves_zeros() -> None:
     rows_nd = np.array([[3.0, 4.0], [0.0, 0.0], [0.0, -2.0]])
-    assert unit(rows_nd).tolist() == [[0.6, 0.8], [0.0, 0.0], [0.0, -1.0]]
+    assert unit_rows(rows_nd).tolist() == [[0.6, 0.8], [0.0, 0.0], [0.0, -1.0]]
 
 
 def test_the_background_is_the_log_of_the_mean_exponential() -> None:
     pictures_nd, bank_md = np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([[1.0, 0.0], [0.5, 0.5]])
     # Scores 1 and 0.5, temperature 0.5: 0.5 x log((exp(1 / 0.5) + exp(0.5 / 0.5)) / 2); the second scores 0 and 0.
     first = 0.5 * math.log((math.exp(2) + math.exp(1)) / 2)
-    assert background(pictures_nd, bank_md, temperature=0.5) == pytest.approx([first, 0.0])
+    assert background_scores(pictures_nd, bank_md, temperature=0.5) == pytest.approx([first, 0.0])
 
 
 def test_the_background_of_large_scores_does_not_overflow() -> None:
-    value = background(np.array([[1000.0]]), np.array([[1.0], [-1.0]]))
+    value = background_scores(np.array([[1000.0]]), np.array([[1.0], [-1.0]]))
     assert value == pytest.approx([1000 - 0.1 * math.log(2)])
 
 
 def test_a_hub_that_is_near_every_text_has_a_higher_background() -> None:
-    bank_md = unit(np.array([[1.0, 0.2], [1.0, -0.2], [1.0, 0.0]]))
-    hub, other = background(np.array([[1.0, 0.0], [0.0, 1.0]]), bank_md)
+    bank_md = unit_rows(np.array([[1.0, 0.2], [1.0, -0.2], [1.0, 0.0]]))
+    hub, other = background_scores(np.array([[1.0, 0.0], [0.0, 1.0]]), bank_md)
     assert hub > other
 
 
@@ -104,14 +118,14 @@ def test_a_residual_adds_a_network_of_two_layers() -> None:
 def test_square_roots_are_taken_of_the_objects_only() -> None:
     raw_nr = np.full((1, RAW_WIDTH), 4.0, np.float32)
     raw_nr[0, 0] = -1.0
-    seen_nx = visual_input(raw_nr)
+    seen_nx = head_input(raw_nr)
     assert seen_nx.shape == (1, VISUAL)
     assert (seen_nx[0, 0], seen_nx[0, 1], seen_nx[0, OBJECTS]) == (0.0, 2.0, 4.0)
 
 
 def test_raw_vectors_of_another_width_are_refused() -> None:
     with pytest.raises(EncoderMismatch, match=f"have 7 numbers, {RAW_VERSION} has {RAW_WIDTH}"):
-        visual_input(np.zeros((1, 7), np.float32))
+        head_input(np.zeros((1, 7), np.float32))
 
 
 def test_class_names_count_by_their_mix() -> None:
@@ -194,7 +208,7 @@ def test_a_fitted_head_finds_pictures_it_has_not_seen(fitted: Head) -> None:
 
 
 def test_fitting_twice_gives_the_same_numbers(fitted: Head) -> None:
-    assert fit([captioned(48)], SMALL).fingerprint() == fitted.fingerprint()
+    assert fit_head([captioned(48)], SMALL).fingerprint() == fitted.fingerprint()
 
 
 def test_the_whole_head_is_small_and_in_float16(fitted: Head, tmp_path: Path) -> None:
@@ -225,8 +239,8 @@ def test_pictures_without_captions_are_refused() -> None:
 
 def test_the_calibration_is_the_optimum_of_its_logistic_loss(fitted: Head) -> None:
     asked = captioned(12, seed=7)
-    absent_as = unit(np.random.default_rng(5).standard_normal((30, NAMES)).astype(np.float32))
-    found = calibrate([(fitted, asked, absent_as)])
+    absent_as = unit_rows(np.random.default_rng(5).standard_normal((30, NAMES)).astype(np.float32))
+    found = calibrate_head([(fitted, asked, absent_as)])
     weights_3 = np.array([found.score_weight, found.outlier_weight, found.bias])
     # Slow and obvious: every query's best hit, judged by hand; at the optimum the gradient is the ridge's pull.
     pictures_nd = fitted.pictures(asked.raw_vnr[0])
@@ -286,12 +300,12 @@ def test_refining_starts_from_the_closed_form_and_keeps_the_best(fitted: Head) -
     poor = replace(fitted, visual_xd=-fitted.visual_xd, visual_bias_d=-fitted.visual_bias_d)
     told: list[tuple[int, float]] = []
     kind = captioned(36)
-    refined = refine(poor, kind, SMALL, settings, report=lambda *at: told.append(at))
+    refined = refine_head(poor, kind, SMALL, settings, report=lambda *at: told.append(at))
     assert [epoch for epoch, _ in told] == [0, 1, 2]
     assert set(refined.held_out) == {"shipped", "closed form", "refined"}
     assert refined.chosen == max(refined.held_out, key=lambda name: (refined.held_out[name], name == "closed form"))
     assert refined.held_out["closed form"] == told[0][1] > refined.held_out["shipped"]
-    again = refine(poor, kind, SMALL, settings)
+    again = refine_head(poor, kind, SMALL, settings)
     assert again.head.fingerprint() == refined.head.fingerprint()
 
 
@@ -299,6 +313,6 @@ def test_refining_starts_from_the_closed_form_and_keeps_the_best(fitted: Head) -
 def test_a_head_that_nothing_beats_is_kept(fitted: Head) -> None:
     kind = captioned(24)
     hopeless = FitSettings(width=1, bank=8, names_mix=0.0, ridge=1e6)
-    refined = refine(fitted, kind, hopeless, RefineSettings(hidden=2, epochs=1, batch=16, learning_rate=1e-9))
+    refined = refine_head(fitted, kind, hopeless, RefineSettings(hidden=2, epochs=1, batch=16, learning_rate=1e-9))
     assert refined.chosen == "shipped"
     assert refined.head is fitted

@@ -27,8 +27,8 @@ from transformers.models.siglip.image_processing_pil_siglip import SiglipImagePr
 from transformers.models.siglip2.image_processing_pil_siglip2 import Siglip2ImageProcessorPil
 
 from viewfinder.encoders.base import Encoder, Pixels, grid_boxes
-from viewfinder.encoders.towers import pool
-from viewfinder.encoders.transformers import TransformersEncoder, load
+from viewfinder.encoders.towers import pool_regions
+from viewfinder.encoders.transformers import TransformersEncoder, load_transformers_encoder
 from viewfinder.errors import BadInput, EncoderMismatch
 
 KINDS = ("clip", "siglip", "siglip2", "blip")
@@ -57,7 +57,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def encoders(folders: dict[str, Path]) -> dict[str, TransformersEncoder]:
-    return {kind: load(str(folder)) for kind, folder in folders.items()}
+    return {kind: load_transformers_encoder(str(folder)) for kind, folder in folders.items()}
 
 
 @pytest.fixture
@@ -266,7 +266,7 @@ def test_regions_are_pooled_patches_on_the_way_of_the_global_vector(
 
 def test_pooled_regions_go_row_by_row() -> None:
     row_hw, column_hw = torch.meshgrid(torch.arange(12.0), torch.arange(24.0), indexing="ij")
-    pooled_rc = pool(torch.stack([row_hw, column_hw], dim=-1))
+    pooled_rc = pool_regions(torch.stack([row_hw, column_hw], dim=-1))
     # Cell (1, 2) covers rows 2 and 3 and columns 8 to 11.
     assert pooled_rc[1 * 6 + 2].tolist() == [(2 + 3) / 2, (8 + 9 + 10 + 11) / 4]
 
@@ -275,7 +275,7 @@ def test_pooled_regions_go_row_by_row() -> None:
 @given(h=st.integers(1, 20), w=st.integers(1, 20))
 def test_pooling_is_a_mean_over_cells_on_any_grid(h: int, w: int) -> None:
     tokens_hwc = torch.rand((h, w, 3), generator=torch.Generator().manual_seed(h * 100 + w))
-    torch.testing.assert_close(pool(tokens_hwc), _slow_pool(tokens_hwc))
+    torch.testing.assert_close(pool_regions(tokens_hwc), _slow_pool(tokens_hwc))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -372,7 +372,7 @@ def test_a_strip_is_cut_to_its_middle_before_it_is_scaled(encoders: dict[str, Tr
 def test_name_and_version_stay_when_the_folder_moves(
     kind: str, encoders: dict[str, TransformersEncoder], copied: Callable[[str], Path]
 ) -> None:
-    moved = load(str(copied(kind)))
+    moved = load_transformers_encoder(str(copied(kind)))
     assert (moved.name, moved.version) == (f"{kind}:{kind}", encoders[kind].version)
 
 
@@ -382,7 +382,7 @@ def test_the_version_changes_with_every_file_that_makes_numbers(
 ) -> None:
     folder = copied("clip")
     (folder / file).write_text((folder / file).read_text() + "\n")
-    assert load(str(folder)).version != encoders["clip"].version
+    assert load_transformers_encoder(str(folder)).version != encoders["clip"].version
 
 
 def test_the_version_changes_with_one_weight(
@@ -392,7 +392,7 @@ def test_the_version_changes_with_one_weight(
     weights = load_file(folder / "model.safetensors")
     weights["visual_projection.weight"][0, 0] += 1e-3
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    assert load(str(folder)).version != encoders["clip"].version
+    assert load_transformers_encoder(str(folder)).version != encoders["clip"].version
 
 
 def test_weights_in_shards_load_and_are_all_in_the_version(copied: Callable[[str], Path]) -> None:
@@ -400,11 +400,11 @@ def test_weights_in_shards_load_and_are_all_in_the_version(copied: Callable[[str
     model = transformers.CLIPModel.from_pretrained(folder)
     (folder / "model.safetensors").unlink()
     model.save_pretrained(folder, max_shard_size="40KB")
-    before = load(str(folder))
+    before = load_transformers_encoder(str(folder))
     last = sorted(folder.glob("model-*.safetensors"))[-1]
     weights = {name: tensor + 1e-3 for name, tensor in load_file(last).items()}
     save_file(weights, last, metadata={"format": "pt"})
-    assert load(str(folder)).version != before.version
+    assert load_transformers_encoder(str(folder)).version != before.version
 
 
 def test_half_precision_weights_are_computed_in_single(copied: Callable[[str], Path]) -> None:
@@ -414,7 +414,9 @@ def test_half_precision_weights_are_computed_in_single(copied: Callable[[str], P
     reference = Reference("clip", folder)
     reference.model.float()
     expected_bd = np.stack([reference.picture(picture) for picture in _pictures()])
-    np.testing.assert_allclose(load(str(folder)).pictures(_pictures()).global_bd, expected_bd, atol=1e-5)
+    np.testing.assert_allclose(
+        load_transformers_encoder(str(folder)).pictures(_pictures()).global_bd, expected_bd, atol=1e-5
+    )
 
 
 def test_constant_buffers_of_older_versions_are_no_unexpected_weights(copied: Callable[[str], Path]) -> None:
@@ -422,12 +424,12 @@ def test_constant_buffers_of_older_versions_are_no_unexpected_weights(copied: Ca
     weights = load_file(folder / "model.safetensors")
     weights["text_model.embeddings.position_ids"] = torch.arange(77)[None]
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    assert load(str(folder)).width == 16
+    assert load_transformers_encoder(str(folder)).width == 16
 
 
 def _refused(name: str | Path, error: type[Exception] = BadInput) -> str:
     with pytest.raises(error) as caught:
-        load(str(name))
+        load_transformers_encoder(str(name))
     line = str(caught.value)
     assert "\n" not in line
     assert str(name) in line

@@ -169,13 +169,13 @@ def save_fashioniq() -> Callable[[Path, str, int], Path]:
         import torch
 
         from viewfinder.retrievers.fashioniq.network import TransformerRetriever
-        from viewfinder.retrievers.fashioniq.settings import Transformer
+        from viewfinder.retrievers.fashioniq.settings import TransformerModel
         from viewfinder.retrievers.shared.word_vectors import WordVectors
         from viewfinder.training import Card, save_network
         from viewfinder.training.attribute_layers import AttributeHead
 
         torch.manual_seed(5)
-        model = Transformer(
+        model = TransformerModel(
             width=8, layers=1, heads=2, hidden=8, image="standardised", words="learned", word_width=6,
             history="incremental", padding_mask=True, compare="cosine",
         )  # fmt: skip

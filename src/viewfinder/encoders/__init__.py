@@ -18,6 +18,6 @@ def load_encoder(name: str, *, head_file: Path | None = None) -> Encoder:
         from viewfinder.encoders.starter import StarterEncoder
 
         return StarterEncoder(head_file)
-    from viewfinder.encoders.transformers import load
+    from viewfinder.encoders.transformers import load_transformers_encoder
 
-    return load(name)
+    return load_transformers_encoder(name)

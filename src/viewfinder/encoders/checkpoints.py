@@ -22,7 +22,7 @@ from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
 RECIPE = "1"
 """Part of every version: raise it when the code here or in `towers` makes other numbers of the same files."""
 
-WEIGHTS = (
+WEIGHT_FILES = (
     "model.safetensors",
     "model.safetensors.index.json",
     "pytorch_model.bin",
@@ -30,14 +30,14 @@ WEIGHTS = (
 )
 """What transformers looks for, in its order."""
 
-TEXTS = ("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model")
+TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model")
 """What a tokenizer is made of; the first that is there counts (`merges.txt` goes with `vocab.json`)."""
 
-SETTINGS = ("config.json", "preprocessor_config.json", "processor_config.json", "tokenizer_config.json")
+SETTING_FILES = ("config.json", "preprocessor_config.json", "processor_config.json", "tokenizer_config.json")
 
 
 @dataclass(frozen=True)
-class Source:
+class CheckpointSource:
     """Where a checkpoint is: a folder, or a name on the hub (at one commit, once its config was read)."""
 
     name: str
@@ -100,19 +100,19 @@ def load_checkpoint(name_or_path: str) -> Checkpoint:
         BadInput: nothing there, not a model, an unsupported architecture, a file missing or unreadable.
         EncoderMismatch: weights missing, left over or of another shape, or parts that do not fit each other.
     """
-    source = find(name_or_path)
-    with quiet():
+    source = find_checkpoint(name_or_path)
+    with silence_transformers():
         model_type, source = _model_type(source)
         family = FAMILIES[model_type]
         config, network = _network(source, family)
         pixels, tokenizer = _pixels(source), _tokenizer(source)
         _check_parts(source, config, pixels, tokenizer)
-        with explained(source, "the files"):
+        with explain_failures(source, "the files"):
             version = _version(source)
     return Checkpoint(f"{model_type}:{source.name}", version, family, config, network, pixels, tokenizer)
 
 
-def find(name_or_path: str) -> Source:
+def find_checkpoint(name_or_path: str) -> CheckpointSource:
     """A folder if there is one of that name, else a name on the hub.
 
     Raises:
@@ -124,19 +124,19 @@ def find(name_or_path: str) -> Source:
     if path.is_dir():
         if not (path / "config.json").is_file():
             raise BadInput(f"{path} is no model folder (no config.json): give the folder that save_pretrained wrote")
-        return Source(path.resolve().name, path)
+        return CheckpointSource(path.resolve().name, path)
     if path.is_file():
         raise BadInput(f"{path} is a file: give the model folder around it, or a hub name such as owner/model")
     if name_or_path.startswith(("/", ".", "~")) or name_or_path.count("/") > 1 or "\\" in name_or_path:
         raise BadInput(f"there is no folder {path}: give a model folder, or a hub name such as owner/model")
-    return Source(name_or_path, None)
+    return CheckpointSource(name_or_path, None)
 
 
-def _model_type(source: Source) -> tuple[str, Source]:
+def _model_type(source: CheckpointSource) -> tuple[str, CheckpointSource]:
     """The architecture that config.json names, and the source pinned to the commit that it was read from."""
     from transformers import PretrainedConfig
 
-    with explained(source, "config.json"):
+    with explain_failures(source, "config.json"):
         data, _ = PretrainedConfig.get_config_dict(
             source.location, local_files_only=source.folder is not None, revision=source.commit
         )
@@ -148,10 +148,10 @@ def _model_type(source: Source) -> tuple[str, Source]:
             f"{source.location} is of model type {model_type!r}, which viewfinder cannot use: give one of "
             f"type {', '.join(sorted(FAMILIES))}"
         )
-    return model_type, Source(source.name, source.folder, data.get("_commit_hash"))
+    return model_type, CheckpointSource(source.name, source.folder, data.get("_commit_hash"))
 
 
-def _network(source: Source, family: Family) -> tuple[Any, Network]:
+def _network(source: CheckpointSource, family: Family) -> tuple[Any, Network]:
     """Config and model in evaluation mode, in f32 whatever the file holds.
 
     Raises:
@@ -160,7 +160,7 @@ def _network(source: Source, family: Family) -> tuple[Any, Network]:
     import torch
     import transformers
 
-    with explained(source, "the weights"):
+    with explain_failures(source, "the weights"):
         network, report = getattr(transformers, family.network).from_pretrained(
             source.location,
             **source.options,
@@ -178,7 +178,7 @@ def _network(source: Source, family: Family) -> tuple[Any, Network]:
     return network.config, network.eval()
 
 
-def _refuse_gaps(source: Source, family: Family, report: Mapping[str, Any]) -> None:
+def _refuse_gaps(source: CheckpointSource, family: Family, report: Mapping[str, Any]) -> None:
     # transformers itself forgives constant buffers (position_ids) that older versions saved.
     wrong = {
         "missing weights": sorted(report["missing_keys"]),
@@ -198,15 +198,15 @@ def _some(keys: list[str]) -> str:
     return ", ".join(keys[:3]) + (", ..." if len(keys) > 3 else "")
 
 
-def _pixels(source: Source) -> Any:
+def _pixels(source: CheckpointSource) -> Any:
     from transformers import AutoImageProcessor
 
-    with explained(source, "the image processor (preprocessor_config.json)"):
+    with explain_failures(source, "the image processor (preprocessor_config.json)"):
         load: Callable[..., Any] = AutoImageProcessor.from_pretrained
         return load(source.location, **source.options, backend="pil")
 
 
-def _tokenizer(source: Source) -> Any:
+def _tokenizer(source: CheckpointSource) -> Any:
     """The tokenizer as transformers makes it, save for SigLIP's.
 
     `SiglipTokenizer` needs the sentencepiece package; the tokenizer.json beside it says the same, so that is
@@ -214,11 +214,11 @@ def _tokenizer(source: Source) -> Any:
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-    with explained(source, "the tokenizer"):
-        if not any(source.file(name) for name in TEXTS):
+    with explain_failures(source, "the tokenizer"):
+        if not any(source.file(name) for name in TOKENIZER_FILES):
             # transformers would make an empty one, which turns every text into the same vector.
             raise BadInput(
-                f"{source.location} has no tokenizer (none of {', '.join(TEXTS)}), so it cannot read words: "
+                f"{source.location} has no tokenizer (none of {', '.join(TOKENIZER_FILES)}), so it cannot read words: "
                 f"{source.way_out}"
             )
         if _says_siglip(source) and source.file("tokenizer.json"):
@@ -226,13 +226,13 @@ def _tokenizer(source: Source) -> Any:
         return AutoTokenizer.from_pretrained(source.location, **source.options)
 
 
-def _says_siglip(source: Source) -> bool:
+def _says_siglip(source: CheckpointSource) -> bool:
     settings = source.file("tokenizer_config.json")
     said = json.loads(settings.read_text(encoding="utf-8")).get("tokenizer_class") if settings else None
     return str(said).removesuffix("Fast") == "SiglipTokenizer"
 
 
-def _check_parts(source: Source, config: Any, pixels: Any, tokenizer: Any) -> None:
+def _check_parts(source: CheckpointSource, config: Any, pixels: Any, tokenizer: Any) -> None:
     """Raises EncoderMismatch where tokenizer or image processor belong to another model."""
     rows = config.text_config.vocab_size
     if len(tokenizer) > rows:
@@ -251,19 +251,19 @@ def _check_parts(source: Source, config: Any, pixels: Any, tokenizer: Any) -> No
         )
 
 
-def _made(source: Source, pixels: Any) -> tuple[int, ...]:
+def _made(source: CheckpointSource, pixels: Any) -> tuple[int, ...]:
     """The shape that the image processor gives a picture."""
     from PIL import Image
 
-    with explained(source, "the image processor (preprocessor_config.json)"):
+    with explain_failures(source, "the image processor (preprocessor_config.json)"):
         made = pixels(images=[Image.new("RGB", (64, 48))], return_tensors="np")["pixel_values"]
     return tuple(int(size) for size in made.shape[1:])
 
 
-def _version(source: Source) -> str:
+def _version(source: CheckpointSource) -> str:
     """16 hex digits over the bytes of every file that decides which numbers come out, wherever they lie."""
     digest = hashlib.blake2b(RECIPE.encode(), digest_size=8)
-    settings = filter(None, map(source.file, SETTINGS))
+    settings = filter(None, map(source.file, SETTING_FILES))
     for path in [*settings, *_tokenizer_files(source), *_weight_files(source)]:
         with path.open("rb") as stream:
             part = hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16))
@@ -271,16 +271,16 @@ def _version(source: Source) -> str:
     return digest.hexdigest()
 
 
-def _tokenizer_files(source: Source) -> Iterator[Path]:
-    first = next(filter(None, map(source.file, TEXTS)))
+def _tokenizer_files(source: CheckpointSource) -> Iterator[Path]:
+    first = next(filter(None, map(source.file, TOKENIZER_FILES)))
     yield first
     if first.name == "vocab.json":
         yield from filter(None, [source.file("merges.txt")])
 
 
-def _weight_files(source: Source) -> Iterator[Path]:
+def _weight_files(source: CheckpointSource) -> Iterator[Path]:
     """Where the weights were read from: the first of `WEIGHTS`, and the shards if that is an index."""
-    first = next(filter(None, map(source.file, WEIGHTS)))
+    first = next(filter(None, map(source.file, WEIGHT_FILES)))
     yield first
     if first.name.endswith(".index.json"):
         shards = set(json.loads(first.read_text(encoding="utf-8"))["weight_map"].values())
@@ -288,7 +288,7 @@ def _weight_files(source: Source) -> Iterator[Path]:
 
 
 @contextmanager
-def explained(source: Source, part: str) -> Iterator[None]:
+def explain_failures(source: CheckpointSource, part: str) -> Iterator[None]:
     """Whatever goes wrong inside, as one line: transformers raises a dozen types, some of many lines."""
     try:
         yield
@@ -300,7 +300,7 @@ def explained(source: Source, part: str) -> Iterator[None]:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def silence_transformers() -> Iterator[None]:
     """No reports, retries or loading bars on stderr: what matters is raised. Downloads keep their bars."""
     import huggingface_hub.utils.logging as hub_log
     import transformers.utils.logging as log

@@ -28,7 +28,7 @@ from importlib.resources import files
 import numpy as np
 from jaxtyping import Float
 
-Words = Callable[[Sequence[str]], Float[np.ndarray, "n d"]]
+EncodeWords = Callable[[Sequence[str]], Float[np.ndarray, "n d"]]
 """Texts to unit vectors in the space of the pictures."""
 
 SHARPNESS = 1.25
@@ -103,7 +103,7 @@ class TagVectors:
 
     @staticmethod
     def of(
-        words: Words,
+        words: EncodeWords,
         *,
         background: Float[np.ndarray, "n d"] | None = None,
         groups: Sequence[TagGroup] | None = None,
@@ -167,7 +167,7 @@ class TagVectors:
 def tag_probabilities(
     group: TagGroup,
     vectors_cd: Float[np.ndarray, "c d"],
-    words: Words,
+    words: EncodeWords,
     *,
     background: Float[np.ndarray, "n d"] | None = None,
 ) -> Float[np.ndarray, "c t"]:

@@ -35,7 +35,7 @@ SIDE = 6
 
 
 @dataclass(frozen=True)
-class Looked:
+class TowerOutput:
     """What a vision tower makes of a batch; the patch grids of SigLIP 2 differ in shape by picture."""
 
     global_bd: Float[Tensor, "b d"]
@@ -49,19 +49,19 @@ class Family:
     network: str
     pad: Literal["longest", "max_length"]
     width: Callable[[Any], int]
-    look: Callable[[Network, Inputs], Looked]
+    look: Callable[[Network, Inputs], TowerOutput]
     region: Callable[[Network, Float[Tensor, "n c"]], Float[Tensor, "n d"]]
     read: Callable[[Network, Inputs], Float[Tensor, "n d"]]
 
 
-def regions(network: Network, family: Family, looked: Looked) -> Float[Tensor, "b r d"]:
+def encode_regions(network: Network, family: Family, looked: TowerOutput) -> Float[Tensor, "b r d"]:
     """36 region vectors a picture, row by row (not yet of unit length)."""
-    pooled_nc = torch.cat([pool(patches_hwc) for patches_hwc in looked.patches])
+    pooled_nc = torch.cat([pool_regions(patches_hwc) for patches_hwc in looked.patches])
     vectors_nd = family.region(network, pooled_nc)
     return vectors_nd.reshape(-1, REGIONS, vectors_nd.shape[-1])
 
 
-def pool(patches_hwc: Float[Tensor, "h w c"]) -> Float[Tensor, "r c"]:
+def pool_regions(patches_hwc: Float[Tensor, "h w c"]) -> Float[Tensor, "r c"]:
     """The mean of the patches under each cell of a 6 x 6 grid.
 
     Where 6 does not divide h or w, neighbouring cells share the patches on their border.
@@ -70,21 +70,21 @@ def pool(patches_hwc: Float[Tensor, "h w c"]) -> Float[Tensor, "r c"]:
     return cells_cyx.flatten(1).T
 
 
-def _look_clip(network: Network, inputs: Inputs) -> Looked:
+def _look_clip(network: Network, inputs: Inputs) -> TowerOutput:
     seen = network.vision_model(pixel_values=inputs["pixel_values"])
-    return Looked(network.visual_projection(seen.pooler_output), _square(seen.last_hidden_state[:, 1:]))
+    return TowerOutput(network.visual_projection(seen.pooler_output), _square(seen.last_hidden_state[:, 1:]))
 
 
 def _region_clip(network: Network, pooled_nc: Float[Tensor, "n c"]) -> Float[Tensor, "n d"]:
     return network.visual_projection(network.vision_model.post_layernorm(pooled_nc))  # type: ignore[no-any-return]
 
 
-def _look_siglip(network: Network, inputs: Inputs) -> Looked:
+def _look_siglip(network: Network, inputs: Inputs) -> TowerOutput:
     seen = network.vision_model(pixel_values=inputs["pixel_values"])
-    return Looked(seen.pooler_output, _square(seen.last_hidden_state))
+    return TowerOutput(seen.pooler_output, _square(seen.last_hidden_state))
 
 
-def _look_siglip2(network: Network, inputs: Inputs) -> Looked:
+def _look_siglip2(network: Network, inputs: Inputs) -> TowerOutput:
     names = ("pixel_values", "pixel_attention_mask", "spatial_shapes")
     seen = network.vision_model(**{name: inputs[name] for name in names})
     shapes: list[tuple[int, int]] = inputs["spatial_shapes"].tolist()
@@ -92,17 +92,17 @@ def _look_siglip2(network: Network, inputs: Inputs) -> Looked:
     patches = [
         tokens_lc[: h * w].reshape(h, w, -1) for tokens_lc, (h, w) in zip(seen.last_hidden_state, shapes, strict=True)
     ]
-    return Looked(seen.pooler_output, tuple(patches))
+    return TowerOutput(seen.pooler_output, tuple(patches))
 
 
 def _region_siglip(network: Network, pooled_nc: Float[Tensor, "n c"]) -> Float[Tensor, "n d"]:
     return network.vision_model.head(pooled_nc[:, None, :])  # type: ignore[no-any-return]
 
 
-def _look_blip(network: Network, inputs: Inputs) -> Looked:
+def _look_blip(network: Network, inputs: Inputs) -> TowerOutput:
     # Not `pooler_output`: that has been through the post-layernorm twice, and the ITC head does not use it.
     tokens_blc = network.vision_model(pixel_values=inputs["pixel_values"]).last_hidden_state
-    return Looked(network.vision_proj(tokens_blc[:, 0]), _square(tokens_blc[:, 1:]))
+    return TowerOutput(network.vision_proj(tokens_blc[:, 0]), _square(tokens_blc[:, 1:]))
 
 
 def _region_blip(network: Network, pooled_nc: Float[Tensor, "n c"]) -> Float[Tensor, "n d"]:

@@ -31,7 +31,7 @@ LONGEST = 32
 """Where sides differ by more than this factor, the ends, which the crop drops, are cut off first."""
 
 
-def load(name_or_path: str) -> TransformersEncoder:
+def load_transformers_encoder(name_or_path: str) -> TransformersEncoder:
     """The encoder in a local folder, or of that name on the hub.
 
     A folder is read without any network; a hub name is fetched or taken from the hub's cache, as transformers
@@ -146,7 +146,7 @@ class TransformersEncoder:
             looked = family.look(network, self._pixel_inputs(some))
             global_bd[:] = _unit(looked.global_bd.numpy())
             if regions_brd is not None:
-                regions_brd[:] = _unit(towers.regions(network, family, looked).numpy())
+                regions_brd[:] = _unit(towers.encode_regions(network, family, looked).numpy())
 
     def _pixel_inputs(self, some: Sequence[Pixels]) -> Mapping[str, Any]:
         from PIL import Image

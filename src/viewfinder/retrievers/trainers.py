@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from viewfinder.data.files import folder_at
+from viewfinder.data.files import need_folder
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.encoders.features.places import feature_folders, is_writable
@@ -188,7 +188,7 @@ def train_system(plan: TrainPlan) -> TrainingResult:
     if plan.system not in TRAINERS:
         raise UnknownName(f"no system is called {plan.system!r}; there are: {', '.join(TRAINERS)}")
     for folder in plan.data:
-        folder_at(folder)
+        need_folder(folder)
     # `fit` would say the same, but only once the data is read.
     if not plan.resume and any(plan.out.glob("**/checkpoints/*.safetensors")):
         raise BadInput(f"{plan.out}: holds a training already; go on with it (--resume) or name another folder (--out)")

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.encoders.features import Features, NoFeatures, Source
+from viewfinder.encoders.features import DroppedPicture, Features, PictureFile
 from viewfinder.errors import BadInput, UnknownName
 
 
-def _features(*keys: str, dataset: Path = Path("/data"), dropped: tuple[NoFeatures, ...] = ()) -> Features:
+def _features(*keys: str, dataset: Path = Path("/data"), dropped: tuple[DroppedPicture, ...] = ()) -> Features:
     raw_nd = np.arange(len(keys), dtype=np.float32)[:, None]
     return Features(dataset, tuple(sorted(keys)), raw_nd, None, "raw-1", dropped, dataset)
 
@@ -48,7 +48,7 @@ def test_a_name_that_several_pictures_have_is_refused() -> None:
 
 
 def test_the_first_picture_without_features_is_named_with_the_reason_if_there_is_one() -> None:
-    found = _features("1.jpg", "2.jpg", dropped=(NoFeatures(Source("3.jpg", 0, 0), "the file is empty"),))
+    found = _features("1.jpg", "2.jpg", dropped=(DroppedPicture(PictureFile("3.jpg", 0, 0), "the file is empty"),))
     assert found.rows(["2.jpg", "1", "2"]).tolist() == [1, 0, 1]
     assert found.raw_nd[found.rows(["2", "1"])].tolist() == [[1.0], [0.0]]
     with pytest.raises(UnknownName, match=r"^3\.jpg: there are no features .* \(the file is empty\)$"):

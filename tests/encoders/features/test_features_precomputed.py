@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from viewfinder.encoders.features import Features
-from viewfinder.encoders.features.lookup import Source
-from viewfinder.encoders.features.precomputed import AT_ONCE, Stored, precomputed
+from viewfinder.encoders.features.lookup import PictureFile
+from viewfinder.encoders.features.precomputed import AT_ONCE, PictureVectors, collect_stored_vectors
 from viewfinder.errors import BadInput, EncoderMismatch
 
 
@@ -23,7 +23,7 @@ class Files:
     dies_at: int = -1
     read: list[int] = field(default_factory=list)
 
-    def __call__(self, source: Source) -> Stored:
+    def __call__(self, source: PictureFile) -> PictureVectors:
         number = int(source.key)
         if number == self.dies_at:
             raise KeyboardInterrupt
@@ -31,15 +31,15 @@ class Files:
         if number in self.bad:
             raise BadInput(f"{number}: damaged")
         value = np.float32(number)
-        return Stored(np.full(3, value), np.full((2, 4), value), np.full((2, 4), value / 2))
+        return PictureVectors(np.full(3, value), np.full((2, 4), value), np.full((2, 4), value / 2))
 
 
-def sources(count: int) -> list[Source]:
-    return [Source(f"{number:03}", 10, number) for number in range(count)]
+def sources(count: int) -> list[PictureFile]:
+    return [PictureFile(f"{number:03}", 10, number) for number in range(count)]
 
 
 def joined(folder: Path, count: int, files: Files, version: str = "d-1", part: str = "") -> Features:
-    return precomputed(folder, version, sources(count), files, out=folder / "out", part=part)
+    return collect_stored_vectors(folder, version, sources(count), files, out=folder / "out", part=part)
 
 
 def arrays(found: Features) -> Iterator[np.ndarray]:
@@ -112,7 +112,7 @@ def test_a_call_that_died_while_it_finished_is_finished(tmp_path: Path, monkeypa
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("viewfinder.encoders.features.precomputed.write", dies)
+        patched.setattr("viewfinder.encoders.features.precomputed.write_whole", dies)
         with pytest.raises(KeyboardInterrupt):
             joined(tmp_path, 5, Files())
     files = Files()
@@ -122,18 +122,18 @@ def test_a_call_that_died_while_it_finished_is_finished(tmp_path: Path, monkeypa
 
 def test_a_file_that_changed_is_read_again_and_the_old_arrays_go(tmp_path: Path) -> None:
     joined(tmp_path, 3, Files())
-    changed = [*sources(2), Source("002", 11, 2)]
+    changed = [*sources(2), PictureFile("002", 11, 2)]
     files = Files()
-    precomputed(tmp_path, "d-1", changed, files, out=tmp_path / "out")
+    collect_stored_vectors(tmp_path, "d-1", changed, files, out=tmp_path / "out")
     assert files.read == [0, 1, 2]
     assert len(list((tmp_path / "out").glob("*.npy"))) == 3
 
 
 def test_numbers_beyond_half_precision_become_its_largest(tmp_path: Path) -> None:
-    def read(source: Source) -> Stored:
-        return Stored(np.zeros(1, np.float32), np.full((1, 1), 1e6, np.float32), np.zeros((1, 4), np.float32))
+    def read(source: PictureFile) -> PictureVectors:
+        return PictureVectors(np.zeros(1, np.float32), np.full((1, 1), 1e6, np.float32), np.zeros((1, 4), np.float32))
 
-    found = precomputed(tmp_path, "d-1", sources(1), read, out=tmp_path / "out")
+    found = collect_stored_vectors(tmp_path, "d-1", sources(1), read, out=tmp_path / "out")
     assert found.regions_nre is not None
     assert found.regions_nre[0, 0, 0] == np.finfo(np.float16).max
 

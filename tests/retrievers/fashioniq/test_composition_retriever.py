@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.fashioniq.composition import CompositionRetriever, SentenceReader
+from viewfinder.retrievers.fashioniq.composition import CompositionRetriever, SentenceGru
 from viewfinder.retrievers.fashioniq.feedback import Feedback
-from viewfinder.retrievers.fashioniq.settings import Composition, Preset
+from viewfinder.retrievers.fashioniq.settings import CompositionModel, Preset
 from viewfinder.retrievers.fashioniq.train import PRESETS
 from viewfinder.retrievers.shared.word_vectors import WordVectors
 from viewfinder.training import load_preset
@@ -30,7 +30,7 @@ ROWS: dict[str, dict[str, Any]] = {
 
 def network(**settings: Any) -> CompositionRetriever:
     torch.manual_seed(0)
-    made = Composition(**(SMALL | settings))
+    made = CompositionModel(**(SMALL | settings))
     return CompositionRetriever(made, RAW, WordVectors(made, None, VOCABULARY), LABELS).eval()
 
 
@@ -71,7 +71,7 @@ def test_an_open_gate_adds_the_sentence_and_a_closed_one_leaves_it_out() -> None
 
 @torch.no_grad()
 def test_a_sentence_is_read_up_to_its_last_word() -> None:
-    reader, vectors_bls = SentenceReader(4, 5), torch.randn(2, 3, 4)
+    reader, vectors_bls = SentenceGru(4, 5), torch.randn(2, 3, 4)
     found = reader(vectors_bls, torch.tensor([[True, True, False], [False, False, False]]))
     torch.testing.assert_close(found[:1], reader.gru(vectors_bls[:1, :2])[1][0])
     torch.testing.assert_close(found[1:], reader.gru(vectors_bls[1:, :1])[1][0])
@@ -107,14 +107,14 @@ def test_a_row_has_no_weights_of_what_it_does_not_read() -> None:
 )
 def test_the_preset_can_be_set_to_each_row_of_the_table(row: str, changed: list[str]) -> None:
     model = load_preset(PRESETS, "single", Preset, changed).model
-    expected = Composition(**ROWS[row])
-    assert isinstance(model, Composition)
+    expected = CompositionModel(**ROWS[row])
+    assert isinstance(model, CompositionModel)
     assert (model.modalities, model.gate, model.attributes) == (expected.modalities, expected.gate, expected.attributes)
 
 
 def test_attributes_that_are_not_among_the_modalities_are_not_read() -> None:
-    assert Composition(modalities=("image", "text")).attributes == 0
+    assert CompositionModel(modalities=("image", "text")).attributes == 0
     with pytest.raises(BadInput, match="attributes are among the modalities, and attributes is 0"):
-        Composition(attributes=0)
+        CompositionModel(attributes=0)
     with pytest.raises(BadInput, match="gate is for the text"):
-        Composition(modalities=("image",))
+        CompositionModel(modalities=("image",))

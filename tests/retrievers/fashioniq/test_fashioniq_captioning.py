@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from viewfinder.data.fashion_iq import FashionPair, Vocabulary, vocabulary, write_fashion_iq
+from viewfinder.data.fashion_iq import CaptionVocabulary, FashionPair, build_caption_vocabulary, write_fashion_iq
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.metrics import bleu
 from viewfinder.retrievers.fashioniq.captioning import (
@@ -99,7 +99,7 @@ def test_the_official_preset_is_the_published_simulator() -> None:
 
 def test_every_caption_of_a_pair_is_an_example_of_its_own() -> None:
     found = garments((("is red", "is red too"), ("is blue",)), target=[1, 4], candidate=[0, 2])
-    words = vocabulary(["is red too", "is blue"], least=1)
+    words = build_caption_vocabulary(["is red too", "is blue"], least=1)
     examples = make_caption_examples(found, words, most_words=4)
     assert examples.shown_e.tolist() == [0, 0, 2]
     assert examples.wanted_e.tolist() == [1, 1, 4]
@@ -113,7 +113,7 @@ def test_every_caption_of_a_pair_is_an_example_of_its_own() -> None:
 
 def test_what_is_said_next_is_learnt_at_every_word() -> None:
     found = garments((("is red", "is red too"),), target=[1], candidate=[0])
-    words = vocabulary(["is red too"], least=1)
+    words = build_caption_vocabulary(["is red too"], least=1)
     batch = make_caption_examples(found, words, most_words=6).batch(np.array([0, 1]))
     being, red, too = (words.numbers[word] for word in ("is", "red", "too"))
     assert batch.words_bt.tolist() == [[START, being, red, PAD], [START, being, red, too]]
@@ -124,14 +124,14 @@ def test_what_is_said_next_is_learnt_at_every_word() -> None:
 
 def test_of_a_caption_that_is_too_long_no_end_is_learnt() -> None:
     found = garments((("is red and very big",),), target=[1], candidate=[0])
-    words = vocabulary(["is red and very big"], least=1)
+    words = build_caption_vocabulary(["is red and very big"], least=1)
     batch = make_caption_examples(found, words, most_words=3).batch(np.array([0]))
     being, red, both = (words.numbers[word] for word in ("is", "red", "and"))
     assert batch.words_bt.tolist() == [[START, being, red]]
     assert batch.goals_bt.tolist() == [[being, red, both]]
 
 
-def untrained(words: Vocabulary) -> Any:
+def untrained(words: CaptionVocabulary) -> Any:
     torch.manual_seed(0)
     model = RecurrentCaptioner(width=8, attributes=0, most_words=4, dropout=0.0)
     return make_captioner(model, 4, len(words.words), 0).eval()
@@ -139,7 +139,7 @@ def untrained(words: Vocabulary) -> Any:
 
 def test_validation_s_loss_is_the_mean_of_minus_log_chances_over_all_words() -> None:
     found = garments((("is red", "is red too"), ("is blue",)), target=[1, 4], candidate=[0, 2])
-    words = vocabulary(["is red too", "is blue"], least=1)
+    words = build_caption_vocabulary(["is red too", "is blue"], least=1)
     network, examples = untrained(words), make_caption_examples(found, words, most_words=4)
     with torch.no_grad():
         figures = measure_captions(network, examples=examples, garments=found, words=words)

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from viewfinder.retrievers.fashioniq.loss import (
-    contrastive,
-    elsewhere,
+    feedback_turn_loss,
     likeness,
-    of_turn,
-    ranking,
-    triplet_plain,
-    triplet_squared,
+    pairwise_ranking_loss,
+    plain_triplet_loss,
+    same_target_elsewhere,
+    squared_triplet_loss,
+    target_contrastive_loss,
 )
 from viewfinder.retrievers.fashioniq.settings import LossSettings
 
@@ -29,39 +29,43 @@ OTHERS = torch.tensor([[0.0, 4.0], [0.0, 3.0]])  # at distances 4 and 3
 
 def test_a_plain_triplet_compares_distances() -> None:
     # [5 - 4 + 1.5]+ = 2.5 and [1 - 3 + 1.5]+ = 0
-    assert float(triplet_plain(QUERIES, TARGETS, OTHERS, 1.5)) == pytest.approx(1.25, abs=1e-5)
+    assert float(plain_triplet_loss(QUERIES, TARGETS, OTHERS, 1.5)) == pytest.approx(1.25, abs=1e-5)
 
 
 def test_a_squared_triplet_compares_their_squares() -> None:
     # [25 - 16 + 9]+ = 18 and [1 - 9 + 9]+ = 1
-    assert float(triplet_squared(QUERIES, TARGETS, OTHERS, 9.0)) == pytest.approx(9.5)
+    assert float(squared_triplet_loss(QUERIES, TARGETS, OTHERS, 9.0)) == pytest.approx(9.5)
 
 
 def test_a_target_that_is_also_the_other_one_costs_the_margin() -> None:
-    for triplet in (triplet_plain, triplet_squared):
+    for triplet in (plain_triplet_loss, squared_triplet_loss):
         assert float(triplet(QUERIES, TARGETS, TARGETS, 0.1)) == pytest.approx(0.1, abs=1e-6)
 
 
 def test_contrast_is_the_cross_entropy_of_the_diagonal() -> None:
     scores_bb = torch.tensor([[1.0, 0.0], [0.5, 0.5]])
     expected = (-math.log(math.e**2 / (math.e**2 + 1)) + math.log(2)) / 2
-    assert float(contrastive(scores_bb, torch.tensor([7, 9]), 2 * ONE)) == pytest.approx(expected)
+    assert float(target_contrastive_loss(scores_bb, torch.tensor([7, 9]), 2 * ONE)) == pytest.approx(expected)
 
 
 def test_another_talk_with_the_same_target_is_no_wrong_answer() -> None:
     scores_bb = torch.tensor([[0.2, 0.9, 0.4], [0.8, 0.1, 0.3], [0.5, 0.6, 0.7]])
     targets_b = torch.tensor([4, 4, 5])
-    assert elsewhere(targets_b).tolist() == [[False, True, False], [True, False, False], [False, False, False]]
+    assert same_target_elsewhere(targets_b).tolist() == [
+        [False, True, False],
+        [True, False, False],
+        [False, False, False],
+    ]
     lost = [math.log(1 + math.exp(0.4 - 0.2)), math.log(1 + math.exp(0.3 - 0.1))]
     lost.append(math.log(1 + math.exp(0.5 - 0.7) + math.exp(0.6 - 0.7)))
-    assert float(contrastive(scores_bb, targets_b, ONE)) == pytest.approx(sum(lost) / 3)
+    assert float(target_contrastive_loss(scores_bb, targets_b, ONE)) == pytest.approx(sum(lost) / 3)
 
 
 def test_ranking_sums_what_comes_within_the_margin_both_ways() -> None:
     """Queries: [0.5 + 0.4 - 0.6]+ + [0.5 + 0 - 0.9]+ = 0.3; targets: [0.5 + 0 - 0.6]+ + [0.5 + 0.4 - 0.9]+ = 0."""
     scores_bb = torch.tensor([[0.6, 0.4], [0.0, 0.9]])
-    assert float(ranking(scores_bb, torch.tensor([7, 9]), 0.5)) == pytest.approx(0.3 / 2)
-    assert float(ranking(scores_bb, torch.tensor([7, 7]), 0.5)) == 0.0
+    assert float(pairwise_ranking_loss(scores_bb, torch.tensor([7, 9]), 0.5)) == pytest.approx(0.3 / 2)
+    assert float(pairwise_ranking_loss(scores_bb, torch.tensor([7, 7]), 0.5)) == 0.0
 
 
 @given(st.lists(st.lists(st.floats(-3, 3, width=32), min_size=4, max_size=4), min_size=5, max_size=5))
@@ -74,17 +78,21 @@ def test_likeness_by_distance_is_minus_its_square(numbers: list[list[float]]) ->
 
 def lost(settings: LossSettings, log_scale: Tensor) -> float:
     targets_b = torch.tensor([0, 1])
-    return float(of_turn(settings, "cosine", log_scale, TARGETS, TARGETS, OTHERS, targets_b))
+    return float(feedback_turn_loss(settings, "cosine", log_scale, TARGETS, TARGETS, OTHERS, targets_b))
 
 
 def test_settings_choose_the_loss_and_bound_the_scale() -> None:
-    assert lost(LossSettings(margin=9.0), ONE) == pytest.approx(float(triplet_plain(TARGETS, TARGETS, OTHERS, 9.0)))
+    assert lost(LossSettings(margin=9.0), ONE) == pytest.approx(
+        float(plain_triplet_loss(TARGETS, TARGETS, OTHERS, 9.0))
+    )
     squared = LossSettings(squared=True, margin=9.0)
-    assert lost(squared, ONE) == pytest.approx(float(triplet_squared(TARGETS, TARGETS, OTHERS, 9.0)))
+    assert lost(squared, ONE) == pytest.approx(float(squared_triplet_loss(TARGETS, TARGETS, OTHERS, 9.0)))
     bounded = LossSettings(kind="contrastive", most_scale=0.1)
-    assert lost(bounded, 5 * ONE) == pytest.approx(float(contrastive(TARGETS @ TARGETS.T, torch.arange(2), 0.1 * ONE)))
+    assert lost(bounded, 5 * ONE) == pytest.approx(
+        float(target_contrastive_loss(TARGETS @ TARGETS.T, torch.arange(2), 0.1 * ONE))
+    )
     among = LossSettings(kind="ranking", margin=9.0)
-    assert lost(among, ONE) == pytest.approx(float(ranking(TARGETS @ TARGETS.T, torch.arange(2), 9.0)))
+    assert lost(among, ONE) == pytest.approx(float(pairwise_ranking_loss(TARGETS @ TARGETS.T, torch.arange(2), 9.0)))
 
 
 def test_pictures_of_other_kinds_are_columns_more() -> None:
@@ -92,4 +100,6 @@ def test_pictures_of_other_kinds_are_columns_more() -> None:
     strange_bm = torch.tensor([[0.0], [1.0]])
     # e / (e + 1 + 1) and e / (1 + e + e).
     expected = (math.log((math.e + 2) / math.e) + math.log((1 + 2 * math.e) / math.e)) / 2
-    assert float(contrastive(scores_bb, targets_b, torch.tensor(1.0), strange_bm)) == pytest.approx(expected)
+    assert float(target_contrastive_loss(scores_bb, targets_b, torch.tensor(1.0), strange_bm)) == pytest.approx(
+        expected
+    )

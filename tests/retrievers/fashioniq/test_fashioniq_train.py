@@ -13,9 +13,9 @@ import torch
 
 from viewfinder.data.fashion_iq import FashionPair, write_fashion_iq
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.retrievers.fashioniq.captioning import train as train_captioner
+from viewfinder.retrievers.fashioniq.captioning import train_captioner
 from viewfinder.retrievers.fashioniq.settings import Preset
-from viewfinder.retrievers.fashioniq.train import PRESETS, read_material, train
+from viewfinder.retrievers.fashioniq.train import PRESETS, read_training_data, train
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import load_preset, read_log
@@ -153,7 +153,7 @@ def test_a_training_goes_on_from_weights_with_their_words_and_labels(
     first = train(plan(data, tmp_path / "first", simulator, "kinds=['signs']"))
     more = plan(data, tmp_path / "more", simulator, "kinds=['flags']", start=first.best)
     preset = load_preset(PRESETS, "lab", Preset, more.overrides)
-    material = read_material(more, preset, read_card(first.best))
+    material = read_training_data(more, preset, read_card(first.best))
     before = read_card(first.best).settings
     assert {name: material.card.settings[name] for name in ("vocabulary", "labels")} == {
         name: before[name] for name in ("vocabulary", "labels")
@@ -186,7 +186,7 @@ def test_what_does_not_go_together_is_told(
 
 def test_what_never_trains_stays(data: Path, tmp_path: Path, simulator: str) -> None:
     some = plan(data, tmp_path, simulator)
-    material = read_material(some, load_preset(PRESETS, "lab", Preset, some.overrides), None)
+    material = read_training_data(some, load_preset(PRESETS, "lab", Preset, some.overrides), None)
     before = {name: tensor.clone() for name, tensor in material.network.named_buffers()}
     train(some)
     after = read_weights(tmp_path / "best.safetensors").arrays

@@ -8,13 +8,13 @@ import pytest
 
 from viewfinder.data.catalogue import read_catalogue
 from viewfinder.encoders.features import features
-from viewfinder.retrievers.fashioniq.labels import FREQUENT, labels_in, labels_of_columns
+from viewfinder.retrievers.fashioniq.labels import FREQUENT, column_labels, read_labels
 from viewfinder.testing import ColourEncoder, tiny_pictures
 
 
 def table(folder: Path, head: str, *rows: str) -> list[tuple[str, ...]]:
     (folder / "products.csv").write_text("\n".join([head, *rows]) + "\n")
-    return labels_of_columns(read_catalogue(folder / "products.csv"))
+    return column_labels(read_catalogue(folder / "products.csv"))
 
 
 def test_values_of_columns_are_labels_where_they_tell_kinds_apart(tmp_path: Path) -> None:
@@ -38,6 +38,6 @@ def test_labels_are_those_of_the_pictures_row(tmp_path: Path) -> None:
     for number, picture in enumerate(tiny_pictures(tmp_path / "images", 3)):
         picture.path.rename(tmp_path / "images" / f"{number}.png")
     table(tmp_path, "id,colour", "2,Red", "0,Blue", "7,Green")
-    assert labels_in(features(tmp_path, ColourEncoder())) == {2: ("red",), 0: ("blue",)}
+    assert read_labels(features(tmp_path, ColourEncoder())) == {2: ("red",), 0: ("blue",)}
     (tmp_path / "products.csv").unlink()
-    assert labels_in(features(tmp_path, ColourEncoder())) == {}
+    assert read_labels(features(tmp_path, ColourEncoder())) == {}

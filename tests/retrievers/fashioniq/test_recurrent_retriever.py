@@ -10,8 +10,8 @@ from torch import Tensor
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.feedback import Feedback
-from viewfinder.retrievers.fashioniq.recurrent import RecurrentRetriever, SentenceFilters, mean_of
-from viewfinder.retrievers.fashioniq.settings import Preset, Recurrent
+from viewfinder.retrievers.fashioniq.recurrent import RecurrentRetriever, SentenceConvolution, mean_attributes
+from viewfinder.retrievers.fashioniq.settings import Preset, RecurrentModel
 from viewfinder.retrievers.fashioniq.train import PRESETS
 from viewfinder.retrievers.shared.word_vectors import WordVectors
 from viewfinder.training import load_preset
@@ -22,7 +22,7 @@ VOCABULARY, RAW, LABELS = 9, 7, 5
 
 def network(**settings: Any) -> RecurrentRetriever:
     torch.manual_seed(0)
-    made = Recurrent(**(SMALL | settings))
+    made = RecurrentModel(**(SMALL | settings))
     return RecurrentRetriever(made, RAW, WordVectors(made, None, VOCABULARY), LABELS).eval()
 
 
@@ -38,7 +38,7 @@ def said(*, talks: int = 2, shown: bool = True, width: int = 6, **changed: Tenso
 
 
 @torch.no_grad()
-def fill(sentence: SentenceFilters, filters: list[list[list[float]]], bias: float) -> None:
+def fill(sentence: SentenceConvolution, filters: list[list[list[float]]], bias: float) -> None:
     sentence.filters.weight.copy_(torch.tensor(filters))
     sentence.out.weight.fill_(1.0)
     assert sentence.filters.bias is not None
@@ -47,7 +47,7 @@ def fill(sentence: SentenceFilters, filters: list[list[list[float]]], bias: floa
 
 def test_a_filter_answers_with_its_best_pair_of_words() -> None:
     """One filter that adds the first number of a word to twice that of the next: 1 + 2 * 5, 5 + 2 * 2, 2 + 2 * 0."""
-    sentence = SentenceFilters(Recurrent(width=1, filters=1, most_words=4), 1).eval()
+    sentence = SentenceConvolution(RecurrentModel(width=1, filters=1, most_words=4), 1).eval()
     fill(sentence, filters=[[[1.0, 2.0]]], bias=0.5)
     found = sentence(torch.tensor([[[1.0], [5.0], [2.0], [0.0]]]))
     assert found.item() == pytest.approx(11.5, rel=1e-4)  # the norm over the batch has 1e-5 beside its variance of 1
@@ -55,7 +55,7 @@ def test_a_filter_answers_with_its_best_pair_of_words() -> None:
 
 def test_as_published_a_filter_goes_along_the_numbers_of_all_words_at_once() -> None:
     """Words [1, 4] and [3, 0]: first word's channel weighs (1, 0), second's (0, 1): 1 + 0 is all that there is."""
-    sentence = SentenceFilters(Recurrent(width=1, filters=1, most_words=2, slides_over="numbers"), 2).eval()
+    sentence = SentenceConvolution(RecurrentModel(width=1, filters=1, most_words=2, slides_over="numbers"), 2).eval()
     fill(sentence, filters=[[[1.0, 0.0], [0.0, 1.0]]], bias=0.0)
     assert sentence(torch.tensor([[[1.0, 4.0], [3.0, 0.0]]])).item() == pytest.approx(1.0, rel=1e-4)
 
@@ -114,7 +114,7 @@ def test_the_mean_of_attributes_leaves_out_places_without_one() -> None:
     table = torch.nn.Embedding(4, 1, padding_idx=0)
     with torch.no_grad():
         table.weight.copy_(torch.tensor([[0.0], [1.0], [3.0], [8.0]]))
-    found = mean_of(table, torch.tensor([[1, 2, 0], [3, 0, 0], [0, 0, 0]]))
+    found = mean_attributes(table, torch.tensor([[1, 2, 0], [3, 0, 0], [0, 0, 0]]))
     assert found[:, 0].tolist() == [2.0, 8.0, 0.0]
 
 
@@ -128,7 +128,7 @@ def test_the_published_sizes_have_the_published_number_of_parameters() -> None:
     """2,000 words x 512, 16 channels x 512 x 2 + 512, norm 2 x 512, 512 x 256, 256 x 256 (pictures), 256 x 256, 6 x
     256 x 256 (cell), 256 x 256; the published bias of pictures is in the norm here, which has 2 x 256 numbers. And one
     number more, the scale of a loss that is not published."""
-    settings = Recurrent(words="learned", word_width=512, most_words=16, slides_over="numbers", attributes=0)
+    settings = RecurrentModel(words="learned", word_width=512, most_words=16, slides_over="numbers", attributes=0)
     model = RecurrentRetriever(settings, 256, WordVectors(settings, None, 1999), 0)
     expected = 2000 * 512 + 512 * 33 + 1024 + 512 * 256 + 9 * 256 * 256 + 512 + 1
     assert sum(parameter.numel() for parameter in model.parameters()) == expected
@@ -136,12 +136,12 @@ def test_the_published_sizes_have_the_published_number_of_parameters() -> None:
 
 def test_a_network_without_filters_is_refused() -> None:
     with pytest.raises(BadInput, match="filters is 0; it must be at least 1"):
-        Recurrent(filters=0)
+        RecurrentModel(filters=0)
 
 
 @pytest.mark.parametrize(("name", "width", "along"), [("rnn", 256, "numbers"), ("rnn-lab", 128, "words")])
 def test_the_presets_are_recurrent_and_learn_by_squared_triplets(name: str, width: int, along: str) -> None:
     preset = load_preset(PRESETS, name, Preset, ["policy.epochs=2"])
-    assert isinstance(preset.model, Recurrent)
+    assert isinstance(preset.model, RecurrentModel)
     assert (preset.model.width, preset.model.slides_over, preset.model.attributes) == (width, along, 0)
     assert preset.loss.kind == "triplet" and preset.loss.squared

@@ -11,9 +11,9 @@ import torch
 from viewfinder.retrievers.fashioniq import composition_forward, recurrent_forward
 from viewfinder.retrievers.fashioniq.composition import CompositionRetriever
 from viewfinder.retrievers.fashioniq.feedback import Feedback
-from viewfinder.retrievers.fashioniq.forward import Said
+from viewfinder.retrievers.fashioniq.forward import FeedbackVectors
 from viewfinder.retrievers.fashioniq.recurrent import RecurrentRetriever
-from viewfinder.retrievers.fashioniq.settings import Composition, Recurrent
+from viewfinder.retrievers.fashioniq.settings import CompositionModel, RecurrentModel
 from viewfinder.retrievers.shared.word_vectors import WordVectors
 
 SMALL: dict[str, Any] = {"width": 6, "words": "learned", "word_width": 4, "most_words": 4, "attributes": 3}
@@ -40,7 +40,7 @@ def randomised(model: torch.nn.Module) -> dict[str, np.ndarray]:
     return {name: tensor.detach().numpy() for name, tensor in model.state_dict().items()}
 
 
-def heard(turn: int, table_vs: np.ndarray) -> tuple[Feedback, Said]:
+def heard(turn: int, table_vs: np.ndarray) -> tuple[Feedback, FeedbackVectors]:
     """One of `TURNS` for the network in torch, and for the one without."""
     words, attributes, shown = TURNS[turn]
     picture_h = np.random.default_rng(turn).standard_normal(SMALL["width"]).astype(np.float32)
@@ -50,7 +50,7 @@ def heard(turn: int, table_vs: np.ndarray) -> tuple[Feedback, Said]:
         torch.from_numpy(picture_h)[None],
         torch.tensor([shown]),
     )
-    return feedback, Said(table_vs[list(words)].reshape(-1, 4), attributes, picture_h if shown else None)
+    return feedback, FeedbackVectors(table_vs[list(words)].reshape(-1, 4), attributes, picture_h if shown else None)
 
 
 @pytest.mark.parametrize(
@@ -67,15 +67,15 @@ def heard(turn: int, table_vs: np.ndarray) -> tuple[Feedback, Said]:
 @torch.no_grad()
 def test_queries_of_the_recurrent_network_are_the_same_after_every_turn(way: dict[str, Any]) -> None:
     torch.manual_seed(0)
-    settings = Recurrent(**({"filters": 5} | SMALL | way))
+    settings = RecurrentModel(**({"filters": 5} | SMALL | way))
     words = WordVectors(settings, None, VOCABULARY)
     model = RecurrentRetriever(settings, RAW, words, LABELS)
     arrays = randomised(model)
-    state, own = model.begin(1), recurrent_forward.begin(arrays, settings)
+    state, own = model.begin(1), recurrent_forward.numpy_begin_recurrent(arrays, settings)
     for turn in range(len(TURNS)):
         feedback, said = heard(turn, words.table.numpy(force=True))
         state, expected_1h = model.step(state, feedback)
-        own, found_h = recurrent_forward.step(arrays, settings, own, said)
+        own, found_h = recurrent_forward.numpy_step_recurrent(arrays, settings, own, said)
         np.testing.assert_allclose(found_h, expected_1h[0], atol=3e-6)
 
 
@@ -95,12 +95,14 @@ def test_queries_of_the_recurrent_network_are_the_same_after_every_turn(way: dic
 @torch.no_grad()
 def test_queries_of_single_turns_are_the_same(way: dict[str, Any]) -> None:
     torch.manual_seed(0)
-    settings = Composition(**({"text_width": 5} | SMALL | way))
+    settings = CompositionModel(**({"text_width": 5} | SMALL | way))
     words = WordVectors(settings, None, VOCABULARY)
     model = CompositionRetriever(settings, RAW, words, LABELS)
     arrays = randomised(model)
     for turn in range(len(TURNS)):
         feedback, said = heard(turn, words.table.numpy(force=True))
         expected_1h = model.step(model.begin(1), feedback)[1]
-        found_h = composition_forward.step(arrays, settings, composition_forward.begin(arrays, settings), said)[1]
+        found_h = composition_forward.numpy_step_composition(
+            arrays, settings, composition_forward.numpy_begin_composition(arrays, settings), said
+        )[1]
         np.testing.assert_allclose(found_h, expected_1h[0], atol=3e-6)

@@ -15,7 +15,7 @@ from transformers import BertTokenizer, Blip2Config, Blip2ForImageTextRetrieval
 
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.settings import LossSettings, Model
-from viewfinder.retrievers.mai.text import TextInput
+from viewfinder.retrievers.mai.text import WordInput
 from viewfinder.retrievers.shared.word_vectors import WordVectors
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder
 from viewfinder.training.weights import Card, Weights
@@ -40,7 +40,7 @@ def network_of() -> Callable[[Model], MaiNetwork]:
                 if name not in kept and numbers.is_floating_point():
                     drawn = torch.rand_like(numbers) + 0.5 if "deviation" in name else 0.3 * torch.randn_like(numbers)
                     numbers.copy_(drawn if "deviation" in name else numbers + drawn)
-            assert isinstance(network.text, TextInput)
+            assert isinstance(network.text, WordInput)
             network.text.words.table[0] = 0
             network.log_scale.fill_(np.log(12.0))
         return network.eval()

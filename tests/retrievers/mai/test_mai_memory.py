@@ -10,8 +10,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from viewfinder.retrievers.mai.memory import Iterated, Memory, Recurrent, Written, addressed, make_memory
-from viewfinder.retrievers.mai.mio import kept
+from viewfinder.retrievers.mai import memory
+from viewfinder.retrievers.mai.memory import (
+    Memory,
+    MioMemory,
+    NtmMemory,
+    RecurrentMemory,
+    address_slots,
+    make_memory,
+)
+from viewfinder.retrievers.mai.mio import select_tokens
 from viewfinder.retrievers.mai.settings import MemoryKind, Model
 
 KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
@@ -21,7 +29,7 @@ LEARNED = torch.randn(1, 4, 6, generator=torch.Generator().manual_seed(1))
 
 def memory_of(kind: MemoryKind) -> Memory:
     torch.manual_seed(0)
-    made = make_memory(Model(width=6, heads=2, tokens=4, slots=3, memory=kind))
+    made = make_memory(Model(width=6, heads=2, tokens=4, memory=kind))
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.normal_()
@@ -65,19 +73,19 @@ def test_concatenation_keeps_all_tokens_of_all_turns() -> None:
 
 def test_mio_keeps_as_many_as_there_are_learned_tokens() -> None:
     made = memory_of("mio")
-    assert isinstance(made, Iterated)
+    assert isinstance(made, MioMemory)
     found = begun(made, [said(turn, 2) for turn in range(5)])
     assert all(tokens_bqh.shape == (2, 4, 6) for tokens_bqh in found)
     before = (LEARNED + said(0, 2)).tanh()
     after = (before + said(1, 2)).tanh()
     assert torch.equal(found[1], before)  # no choice to make yet
-    assert torch.equal(found[2], kept(torch.cat([before, after], dim=1), 4, made.settings))
+    assert torch.equal(found[2], select_tokens(torch.cat([before, after], dim=1), 4, made.settings))
 
 
 def test_a_gru_goes_along_the_turns_of_each_token() -> None:
     """With all weights 0, gates at 1/2 and 0.8 offered, the state is 0.4 tanh(0.8) more and half of itself less."""
     made = memory_of("gru")
-    assert isinstance(made, Recurrent)
+    assert isinstance(made, RecurrentMemory)
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.zero_()
@@ -90,7 +98,7 @@ def test_a_gru_goes_along_the_turns_of_each_token() -> None:
 
 def test_of_an_lstm_the_output_is_read_and_the_cell_carried() -> None:
     made = memory_of("lstm")
-    assert isinstance(made, Recurrent)
+    assert isinstance(made, RecurrentMemory)
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.zero_()
@@ -113,13 +121,14 @@ def test_a_recurrent_memory_treats_every_place_alone(kind: MemoryKind) -> None:
 def test_slots_are_looked_at_as_far_as_they_are_like_the_key() -> None:
     """Cosines 1 and 0 times 1 + ln(1 + e^0) = 1 + ln 2: e^1 * 2 parts to one."""
     memory_bmh = torch.tensor([[[5.0, 0.0], [0.0, 0.1]]])
-    shares_btm = addressed(memory_bmh, torch.tensor([[[0.3, 0.0]]]), torch.zeros(1, 1, 1))
+    shares_btm = address_slots(memory_bmh, torch.tensor([[[0.3, 0.0]]]), torch.zeros(1, 1, 1))
     assert shares_btm.flatten().tolist() == pytest.approx([2 * math.e / (2 * math.e + 1), 1 / (2 * math.e + 1)])
 
 
-def test_a_written_memory_erases_and_adds_where_the_key_points() -> None:
-    made = make_memory(Model(width=2, heads=1, tokens=1, slots=2, memory="ntm"))
-    assert isinstance(made, Written)
+def test_a_written_memory_erases_and_adds_where_the_key_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "SLOTS", 2)
+    made = make_memory(Model(width=2, heads=1, tokens=1, memory="ntm"))
+    assert isinstance(made, NtmMemory)
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.zero_()

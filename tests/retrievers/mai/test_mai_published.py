@@ -19,8 +19,8 @@ from safetensors.torch import load_file, save_file
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.mai.network import MaiNetwork
-from viewfinder.retrievers.mai.pieces import Pieces
-from viewfinder.retrievers.mai.published import begin_with, load_published, load_tokeniser, sizes_of
+from viewfinder.retrievers.mai.pieces import PieceTokenizer
+from viewfinder.retrievers.mai.published import blip2_sizes, copy_blip2_weights, load_blip2, load_tokeniser
 from viewfinder.retrievers.mai.settings import Model
 
 Blip2 = transformers.Blip2ForImageTextRetrieval
@@ -37,7 +37,13 @@ def blip2(blip2_folder: Path) -> Any:
 def model(blip2_folder: Path) -> Model:
     """Settings of its sizes."""
     config: Any = transformers.AutoConfig.from_pretrained(blip2_folder)
-    known: dict[str, Any] = {"words": "pieces", "most_words": 8, "prompts": 2, "image": "regions", **sizes_of(config)}
+    known: dict[str, Any] = {
+        "words": "pieces",
+        "most_words": 8,
+        "prompts": 2,
+        "image": "regions",
+        **blip2_sizes(config),
+    }
     return Model(qformer=str(blip2_folder), tokeniser=str(blip2_folder), **known)
 
 
@@ -46,7 +52,7 @@ def begun(model: Model) -> MaiNetwork:
     torch.manual_seed(1)
     tokeniser = load_tokeniser(model.tokeniser)
     network = MaiNetwork(model, raw_width=5, region_width=3, words=tokeniser)
-    begin_with(network, load_published(model, tokeniser))
+    copy_blip2_weights(network, load_blip2(model, tokeniser))
     return network.eval()
 
 
@@ -59,7 +65,7 @@ def refused(model: Model) -> str:
 
 @torch.no_grad()
 def test_texts_have_the_vectors_that_blip2_gives_them(model: Model, blip2: Any) -> None:
-    network, pieces = begun(model), Pieces(load_tokeniser(model.tokeniser), model.most_words)
+    network, pieces = begun(model), PieceTokenizer(load_tokeniser(model.tokeniser), model.most_words)
     texts = ["red shirt", "a shirt is red over a red shirt"]
     found_blh = network.qformer.read(*network.text(torch.from_numpy(pieces.numbers(texts))))
     given = transformers.AutoTokenizer.from_pretrained(model.tokeniser)(texts, return_tensors="pt", padding=True)

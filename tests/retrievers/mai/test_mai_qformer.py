@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from transformers.models.blip_2.modeling_blip_2 import Blip2QFormerModel
 
-from viewfinder.retrievers.mai.qformer import QFormer, config_of
+from viewfinder.retrievers.mai.qformer import QFormer, qformer_config
 from viewfinder.retrievers.mai.settings import Model
 
 TOKENS, WORDS, TALKS = 4, 5, 3
@@ -19,7 +19,7 @@ SETTINGS = Model(width=16, heads=2, hidden=24, layers=4, cross_every=2)
 def pair() -> tuple[QFormer, Blip2QFormerModel]:
     """Ours and the stock one; no bias or norm is as it was drawn."""
     torch.manual_seed(0)
-    config = config_of(SETTINGS, image_width=10)
+    config = qformer_config(SETTINGS, image_width=10)
     ours, stock = QFormer(config).train(False), Blip2QFormerModel(config).train(False)
     with torch.no_grad():
         for parameter in ours.parameters():
@@ -120,7 +120,7 @@ def test_what_is_not_there_is_not_looked_at(
 
 
 def test_sizes_are_those_of_the_settings() -> None:
-    config = config_of(Model(width=24, heads=3, hidden=40, layers=5, cross_every=3, dropout=0.25), image_width=7)
+    config = qformer_config(Model(width=24, heads=3, hidden=40, layers=5, cross_every=3, dropout=0.25), image_width=7)
     assert (config.hidden_size, config.num_attention_heads, config.intermediate_size) == (24, 3, 40)
     assert (config.num_hidden_layers, config.cross_attention_frequency, config.encoder_hidden_size) == (5, 3, 7)
     assert config.hidden_dropout_prob == config.attention_probs_dropout_prob == 0.25

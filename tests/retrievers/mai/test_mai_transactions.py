@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from viewfinder.data.fashionmt import Transaction, clauses, write_transactions
+from viewfinder.data.fashionmt import Transaction, split_modification, write_transactions
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.retrievers.mai.settings import Model, Preset
 from viewfinder.retrievers.mai.transactions import (
@@ -154,7 +154,7 @@ def test_a_last_turn_says_where_it_looks_back_to() -> None:
 def test_a_short_form_has_one_or_two_changes_and_all_that_looks_back() -> None:
     numbers = set()
     for number in range(30):
-        found = clauses(
+        found = split_modification(
             shorten_modification(f"I like it, and 1. is red 2. is plain 3. is {number} 4. keep the FIRST's top")
         )
         *change, kept = found.clauses

@@ -10,10 +10,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from viewfinder.retrievers.mai.images import Looks
-from viewfinder.retrievers.mai.network import Fused, MaiNetwork
+from viewfinder.retrievers.mai.images import PictureComponents
+from viewfinder.retrievers.mai.network import FusedTokens, MaiNetwork
 from viewfinder.retrievers.mai.settings import MemoryKind, Model, Treatment
-from viewfinder.retrievers.mai.wiring import NOWHERE, Shelf, Talks, converse, recalled, referred
+from viewfinder.retrievers.mai.wiring import (
+    NOWHERE,
+    CaptionedGallery,
+    ModificationDialogues,
+    encode_dialogues,
+    recall_pictures,
+    select_reference,
+)
 from viewfinder.testing import RAW_WIDTH
 
 Make = Callable[[Model], MaiNetwork]
@@ -29,22 +36,22 @@ def model_of(stages: str = "two", **options: Any) -> Model:
     return Model(**SMALL | {"stages": stages, "captions": stages == "two"} | options)
 
 
-def shelf_of(made: MaiNetwork) -> Shelf:
+def shelf_of(made: MaiNetwork) -> CaptionedGallery:
     """Ten pictures at random, with captions of two to four words."""
     chance = torch.Generator().manual_seed(2)
     raw_ng = torch.randn(PICTURES, RAW_WIDTH, generator=chance)
     regions_nre = torch.randn(PICTURES, 4, 3, generator=chance).half()
     captions_nl = torch.randint(1, WORDS + 1, (PICTURES, 4), generator=chance)
     captions_nl[::2, 2:] = 0
-    return Shelf(made.images.looks(raw_ng.numpy(), regions_nre.numpy()), captions_nl)
+    return CaptionedGallery(made.images.looks(raw_ng.numpy(), regions_nre.numpy()), captions_nl)
 
 
-def talks_of(back: list[int], recalls: list[list[int]], turns: int = 3) -> Talks:
+def talks_of(back: list[int], recalls: list[list[int]], turns: int = 3) -> ModificationDialogues:
     """A talk for each: where it goes back to, and what it recalls. Talk k is about pictures k, k + 1, ..."""
     chance, count = torch.Generator().manual_seed(3), len(back)
     recalled_bp = torch.tensor([[place in places for place in range(turns + 1)] for places in recalls])
     recall_bl = torch.randint(1, WORDS + 1, (count, 4), generator=chance) * recalled_bp.any(dim=1)[:, None]
-    return Talks(
+    return ModificationDialogues(
         pictures_bp=(torch.arange(count)[:, None] + torch.arange(turns + 1)) % PICTURES,
         words_bnl=torch.randint(0, WORDS + 1, (count, turns, 4), generator=chance).sort(dim=2, descending=True).values,
         seen_bp=torch.ones(count, turns + 1, dtype=torch.bool),
@@ -56,18 +63,20 @@ def talks_of(back: list[int], recalls: list[list[int]], turns: int = 3) -> Talks
     )
 
 
-def queries(made: MaiNetwork, talks: Talks) -> Float[Tensor, "n b d"]:
+def queries(made: MaiNetwork, talks: ModificationDialogues) -> Float[Tensor, "n b d"]:
     with torch.no_grad():
-        return torch.stack([turned.queries_bd for turned in converse(made, shelf_of(made), talks)])
+        return torch.stack([turned.queries_bd for turned in encode_dialogues(made, shelf_of(made), talks)])
 
 
-LINE = Shelf(Looks(torch.arange(10.0)[:, None], torch.zeros(10, 1, 0)), torch.arange(100, 110)[:, None])
+LINE = CaptionedGallery(
+    PictureComponents(torch.arange(10.0)[:, None], torch.zeros(10, 1, 0)), torch.arange(100, 110)[:, None]
+)
 """Picture k is the number k, and its caption the word 100 + k."""
 
 
-def read_of(talks: Talks, turn: int, treatment: Treatment) -> list[tuple[float, int]]:
+def read_of(talks: ModificationDialogues, turn: int, treatment: Treatment) -> list[tuple[float, int]]:
     """What is read of each talk at a turn: the picture's number, and its caption's."""
-    looks, captions_bl = referred(LINE, talks, turn, treatment)
+    looks, captions_bl = select_reference(LINE, talks, turn, treatment)
     return list(zip(looks.whole_bx[:, 0].tolist(), captions_bl[:, 0].tolist(), strict=True))
 
 
@@ -97,7 +106,12 @@ def test_of_what_is_not_seen_zeros_are_read_and_of_what_is_not_captioned_nothing
     talks = talks_of([0, 0, NOWHERE], [[], [], []])
     talks.seen_bp[0, 0], talks.captioned_bp[1, 0], talks.seen_bp[2, 2] = False, False, False
     assert read_of(talks, 2, "replace") == [(0, 100), (1, 0), (0, 104)]
-    looks, _ = referred(Shelf(Looks(torch.ones(10, 2), torch.ones(10, 3, 2)), LINE.captions_nl), talks, 2, "replace")
+    looks, _ = select_reference(
+        CaptionedGallery(PictureComponents(torch.ones(10, 2), torch.ones(10, 3, 2)), LINE.captions_nl),
+        talks,
+        2,
+        "replace",
+    )
     assert looks.regions_bry.amax(dim=(1, 2)).tolist() == [0.0, 1.0, 0.0]
     assert looks.whole_bx.amax(dim=1).tolist() == [0.0, 1.0, 0.0]
 
@@ -115,15 +129,15 @@ def test_a_batch_is_each_talk_alone(network_of: Make, options: dict[str, Any]) -
     talks.seen_bp[2, 0], talks.captioned_bp[0, 1] = False, False
     together_nbd = queries(made, talks)
     for talk in range(3):
-        alone_n1d = queries(made, Talks(*(part[talk : talk + 1] for part in talks)))
+        alone_n1d = queries(made, ModificationDialogues(*(part[talk : talk + 1] for part in talks)))
         assert torch.allclose(together_nbd[:, talk], alone_n1d[:, 0], atol=1e-5)
 
 
-def passes(made: MaiNetwork, talks: Talks) -> Callable[..., Fused]:
+def passes(made: MaiNetwork, talks: ModificationDialogues) -> Callable[..., FusedTokens]:
     """Reads by hand: tokens, a text by its words, and a picture of all talks by its place, or none."""
     shelf = shelf_of(made)
 
-    def read(tokens_bth: Tensor, words_bl: Tensor, place: int | None) -> Fused:
+    def read(tokens_bth: Tensor, words_bl: Tensor, place: int | None) -> FusedTokens:
         image = None if place is None else made.images(shelf.looks.of(talks.pictures_bp[:, place]))
         return made.read(tokens_bth, made.text(words_bl), image)
 
@@ -196,9 +210,9 @@ def test_only_what_is_known_of_earlier_pictures_is_recalled(network_of: Make) ->
     talks = talks_of([NOWHERE], [[0]])
     talks.seen_bp[0, 0] = talks.captioned_bp[0, 0] = False
     tokens_bth = made.begin(1)
-    nothing = Looks(*(torch.zeros_like(part) for part in shelf_of(made).looks.of(torch.tensor([0]))))
+    nothing = PictureComponents(*(torch.zeros_like(part) for part in shelf_of(made).looks.of(torch.tensor([0]))))
     expected = made.read(tokens_bth, made.text(torch.zeros(1, 0, dtype=torch.long)), made.images(nothing)).tokens_bth
-    assert torch.allclose(recalled(made, shelf_of(made), talks, tokens_bth), expected, atol=1e-6)
+    assert torch.allclose(recall_pictures(made, shelf_of(made), talks, tokens_bth), expected, atol=1e-6)
 
 
 @torch.no_grad()
@@ -208,7 +222,7 @@ def test_a_recall_without_captions_changes_nothing(network_of: Make, unread: str
     talks = talks_of([NOWHERE], [[0, 1]])
     if unread == "there are none":
         talks = talks._replace(recall_bl=torch.zeros_like(talks.recall_bl))
-    assert torch.equal(recalled(made, shelf_of(made), talks, made.begin(1)), made.begin(1))
+    assert torch.equal(recall_pictures(made, shelf_of(made), talks, made.begin(1)), made.begin(1))
 
 
 @pytest.mark.parametrize("kind", get_args(MemoryKind))
@@ -246,8 +260,8 @@ def test_gradients_go_back_through_what_is_carried(network_of: Make) -> None:
     made, talks = network_of(model_of(memory="mio")), talks_of([NOWHERE] * 4, [[]] * 4)
     shelf = shelf_of(made)
     first = talks.pictures_bp[:, 0]
-    looks = Looks(shelf.looks.whole_bx.clone().requires_grad_(), shelf.looks.regions_bry)
-    *_, last = converse(made, Shelf(looks, shelf.captions_nl), talks._replace(pictures_bp=torch.stack(
+    looks = PictureComponents(shelf.looks.whole_bx.clone().requires_grad_(), shelf.looks.regions_bry)
+    *_, last = encode_dialogues(made, CaptionedGallery(looks, shelf.captions_nl), talks._replace(pictures_bp=torch.stack(
         [first, *(torch.full_like(first, 9) for _ in range(3))], dim=1)))  # fmt: skip
     torch.autograd.backward(last.queries_bd.sum())
     assert looks.whole_bx.grad is not None
@@ -259,6 +273,6 @@ def test_what_is_heard_of_modifications_can_be_changed_on_the_way(network_of: Ma
     silent = talks._replace(words_bnl=torch.zeros_like(talks.words_bnl))
     emptied = [
         turned.queries_bd
-        for turned in converse(made, shelf_of(made), talks, lambda _: made.text(silent.words_bnl[:, 0]))
+        for turned in encode_dialogues(made, shelf_of(made), talks, lambda _: made.text(silent.words_bnl[:, 0]))
     ]
     assert torch.equal(torch.stack(emptied), queries(made, silent))

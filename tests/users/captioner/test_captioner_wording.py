@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from viewfinder.data.fashion_iq import words_of
+from viewfinder.data.fashion_iq import tokenize_captions
 from viewfinder.users.captioner.wording import join_words
 
 
@@ -22,7 +22,7 @@ from viewfinder.users.captioner.wording import join_words
     ],
 )
 def test_a_text_that_was_cut_into_words_is_itself_again(text: str) -> None:
-    assert join_words(words_of([text])[0]) == text
+    assert join_words(tokenize_captions([text])[0]) == text
 
 
 def test_words_that_begin_like_an_ending_stay_apart() -> None:

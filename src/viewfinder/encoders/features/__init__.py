@@ -2,6 +2,6 @@
 
 from viewfinder.encoders.features.brought import read_vectors
 from viewfinder.encoders.features.compute import features
-from viewfinder.encoders.features.lookup import Features, NoFeatures, Source
+from viewfinder.encoders.features.lookup import DroppedPicture, Features, PictureFile
 
-__all__ = ["Features", "NoFeatures", "Source", "features", "read_vectors"]
+__all__ = ["Features", "DroppedPicture", "PictureFile", "features", "read_vectors"]

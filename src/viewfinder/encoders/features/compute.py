@@ -23,19 +23,19 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from viewfinder.encoders.base import Encoder
-from viewfinder.encoders.features.chunks import WORK, Block, Progress, Run, work
-from viewfinder.encoders.features.lookup import IMAGES, Features, NoFeatures, Source
+from viewfinder.encoders.features.chunks import WORK_FOLDER, ComputeRun, Progress, RowBlock, compute_chunks
+from viewfinder.encoders.features.lookup import IMAGES, DroppedPicture, Features, PictureFile
 from viewfinder.encoders.features.manifest import (
     MANIFEST,
-    Array,
+    ArrayFile,
     Manifest,
-    manifest_text,
-    mapped,
+    manifest_json,
+    map_array,
     read_manifest,
-    repair,
-    write,
+    repair_advice,
+    write_whole,
 )
-from viewfinder.encoders.features.places import claimed, is_writable, places_of
+from viewfinder.encoders.features.places import claim_folder, feature_folders, is_writable
 from viewfinder.errors import BadInput
 from viewfinder.pictures import scan
 
@@ -69,22 +69,22 @@ def features(
         DiskFull: what was acknowledged is kept.
     """
     found, unreadable = _pictures(dataset)
-    places = [out] if out is not None else places_of(dataset, encoder.raw_version)
+    places = [out] if out is not None else feature_folders(dataset, encoder.raw_version)
     for place in places:
         before = read_manifest(place, encoder.raw_version)
         if before is not None and _serves(before, found, unreadable, regions=regions):
-            return opened(place, dataset, before, regions=regions)
+            return open_features(place, dataset, before, regions=regions)
     folder = next((place for place in places if is_writable(place)), places[-1])
-    with claimed(folder):
+    with claim_folder(folder):
         before = read_manifest(folder, encoder.raw_version)
         if before is not None and regions and before.regions is None:
             before = None  # every picture is read again, for its regions
         kept = regions or (before is not None and before.regions is not None)
-        run = Run(dataset, folder, encoder, kept, workers or os.cpu_count() or 1, progress)
-        return opened(folder, dataset, _update(run, before, found, unreadable), regions=regions)
+        run = ComputeRun(dataset, folder, encoder, kept, workers or os.cpu_count() or 1, progress)
+        return open_features(folder, dataset, _update(run, before, found, unreadable), regions=regions)
 
 
-def _pictures(dataset: Path) -> tuple[tuple[Source, ...], tuple[NoFeatures, ...]]:
+def _pictures(dataset: Path) -> tuple[tuple[PictureFile, ...], tuple[DroppedPicture, ...]]:
     """The picture files of a data set in the order of their keys, and places that could not be looked into."""
     if not dataset.is_dir():
         raise BadInput(f"{dataset}: no such folder; name a folder of pictures, or a data set with images/ in it")
@@ -97,12 +97,14 @@ def _pictures(dataset: Path) -> tuple[tuple[Source, ...], tuple[NoFeatures, ...]
     def key(path: Path) -> str:
         return (PurePosixPath(inner) / path.relative_to(root)).as_posix() if path.is_relative_to(root) else str(path)
 
-    sources = sorted(Source(key(file.path), file.size, file.mtime_ns) for file in found.files)
-    unreadable = sorted(NoFeatures(Source(key(place.path), 0, 0), place.reason) for place in found.unreadable)
+    sources = sorted(PictureFile(key(file.path), file.size, file.mtime_ns) for file in found.files)
+    unreadable = sorted(DroppedPicture(PictureFile(key(place.path), 0, 0), place.reason) for place in found.unreadable)
     return tuple(sources), tuple(unreadable)
 
 
-def _serves(manifest: Manifest, found: Sequence[Source], unreadable: Sequence[NoFeatures], *, regions: bool) -> bool:
+def _serves(
+    manifest: Manifest, found: Sequence[PictureFile], unreadable: Sequence[DroppedPicture], *, regions: bool
+) -> bool:
     """Whether nothing is to be done."""
     if regions and manifest.regions is None:
         return False
@@ -110,39 +112,41 @@ def _serves(manifest: Manifest, found: Sequence[Source], unreadable: Sequence[No
     return known == {*found, *(bad.source for bad in unreadable)}
 
 
-def opened(folder: Path, dataset: Path, manifest: Manifest, *, regions: bool) -> Features:
+def open_features(folder: Path, dataset: Path, manifest: Manifest, *, regions: bool) -> Features:
     """What a manifest lists, mapped into memory."""
     return Features(
         dataset=dataset,
         keys=tuple(source.key for source in manifest.sources),
-        raw_nd=mapped(folder, manifest.raw),
-        regions_nre=mapped(folder, manifest.regions) if regions and manifest.regions else None,
+        raw_nd=map_array(folder, manifest.raw),
+        regions_nre=map_array(folder, manifest.regions) if regions and manifest.regions else None,
         raw_version=manifest.raw_version,
         dropped=manifest.dropped,
         folder=folder,
-        boxes_nr4=mapped(folder, manifest.boxes) if regions and manifest.boxes else None,
+        boxes_nr4=map_array(folder, manifest.boxes) if regions and manifest.boxes else None,
     )
 
 
-def _update(run: Run, before: Manifest | None, found: Sequence[Source], unreadable: Sequence[NoFeatures]) -> Manifest:
+def _update(
+    run: ComputeRun, before: Manifest | None, found: Sequence[PictureFile], unreadable: Sequence[DroppedPicture]
+) -> Manifest:
     """Computes what is missing, joins it with what was there, and writes the manifest last."""
     bad = {} if before is None else {item.source: item for item in before.dropped}
     blocks = [] if before is None else [_old_block(run.folder, before, frozenset(found))]
     known = {source for block in blocks for source in block.sources} | bad.keys()
-    chunks, newly_bad = work(run, [source for source in found if source not in known])
+    chunks, newly_bad = compute_chunks(run, [source for source in found if source not in known])
     dropped = sorted([*(bad[source] for source in found if source in bad), *newly_bad, *unreadable])
     return _join(run, [*blocks, *chunks], dropped)
 
 
-def _old_block(folder: Path, manifest: Manifest, wanted: frozenset[Source]) -> Block:
+def _old_block(folder: Path, manifest: Manifest, wanted: frozenset[PictureFile]) -> RowBlock:
     """The rows of the present files whose pictures did not change since."""
     regions = manifest.regions
     kept = [(source, row) for row, source in enumerate(manifest.sources) if source in wanted]
-    arrays = mapped(folder, manifest.raw), None if regions is None else mapped(folder, regions)
-    return Block(tuple(source for source, _ in kept), tuple(row for _, row in kept), lambda: arrays)
+    arrays = map_array(folder, manifest.raw), None if regions is None else map_array(folder, regions)
+    return RowBlock(tuple(source for source, _ in kept), tuple(row for _, row in kept), lambda: arrays)
 
 
-def _join(run: Run, blocks: Sequence[Block], dropped: Sequence[NoFeatures]) -> Manifest:
+def _join(run: ComputeRun, blocks: Sequence[RowBlock], dropped: Sequence[DroppedPicture]) -> Manifest:
     """Writes the rows of all blocks in the order of their keys, then the manifest, then clears up."""
     entries = sorted(
         (source, number, row)
@@ -158,12 +162,12 @@ def _join(run: Run, blocks: Sequence[Block], dropped: Sequence[NoFeatures]) -> M
     raw = _write_rows(run, f"global-{mark}.npy", _taken(blocks, places, 0), len(places))
     regions = _write_rows(run, f"regions-{mark}.npy", _taken(blocks, places, 1), len(places)) if run.regions else None
     manifest = Manifest(run.encoder.raw_version, sources, tuple(dropped), raw, regions)
-    write(run.folder / MANIFEST, [manifest_text(manifest, run.encoder.name).encode()])
+    write_whole(run.folder / MANIFEST, [manifest_json(manifest, run.encoder.name).encode()])
     _clear(run.folder, manifest)
     return manifest
 
 
-def _taken(blocks: Sequence[Block], places: Sequence[tuple[int, int]], which: int) -> Iterator[np.ndarray]:
+def _taken(blocks: Sequence[RowBlock], places: Sequence[tuple[int, int]], which: int) -> Iterator[np.ndarray]:
     """Row by row the global vectors (`which` 0) or regions (1); one chunk is in memory at a time."""
     held: int | None = None
     for number, row in places:
@@ -173,26 +177,28 @@ def _taken(blocks: Sequence[Block], places: Sequence[tuple[int, int]], which: in
         yield rows_n[row]
 
 
-def _write_rows(run: Run, name: str, rows: Iterator[np.ndarray], count: int) -> Array:
+def _write_rows(run: ComputeRun, name: str, rows: Iterator[np.ndarray], count: int) -> ArrayFile:
     """An .npy file, written front to back: a full disk is an error here, through a memory map it would be a crash."""
     first = next(rows)
     shape = (count, *first.shape)
     header = io.BytesIO()
     layout = {"descr": np.lib.format.dtype_to_descr(first.dtype), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(header, layout)
-    write(run.folder / name, chain([header.getvalue()], (_bytes(run, row, first) for row in chain([first], rows))))
-    return Array(name, shape, str(first.dtype))
+    write_whole(
+        run.folder / name, chain([header.getvalue()], (_bytes(run, row, first) for row in chain([first], rows)))
+    )
+    return ArrayFile(name, shape, str(first.dtype))
 
 
-def _bytes(run: Run, row: np.ndarray, first: np.ndarray) -> bytes:
+def _bytes(run: ComputeRun, row: np.ndarray, first: np.ndarray) -> bytes:
     if row.shape != first.shape:
-        raise BadInput(f"{run.folder}: vectors of shapes {first.shape} and {row.shape}; {repair(run.folder)}")
+        raise BadInput(f"{run.folder}: vectors of shapes {first.shape} and {row.shape}; {repair_advice(run.folder)}")
     return row.tobytes()
 
 
 def _clear(folder: Path, manifest: Manifest) -> None:
     """Removes chunks, and arrays of earlier manifests; who has those mapped keeps them."""
-    shutil.rmtree(folder / WORK)
+    shutil.rmtree(folder / WORK_FOLDER)
     wanted = {manifest.raw.file, manifest.regions.file if manifest.regions else ""}
     for pattern in ("global-*.npy", "regions-*.npy", ".*.new"):
         for file in folder.glob(pattern):

@@ -17,7 +17,7 @@ IMAGES = "images"
 
 
 @dataclass(frozen=True, order=True)
-class Source:
+class PictureFile:
     """A picture file as it was read: its key, size in bytes and time of change."""
 
     key: str
@@ -26,10 +26,10 @@ class Source:
 
 
 @dataclass(frozen=True, order=True)
-class NoFeatures:
+class DroppedPicture:
     """A file that has no row, and why."""
 
-    source: Source
+    source: PictureFile
     reason: str
 
 
@@ -53,7 +53,7 @@ class Features:
     raw_nd: Float32[np.ndarray, "n d"]
     regions_nre: Float16[np.ndarray, "n r e"] | None
     raw_version: str
-    dropped: tuple[NoFeatures, ...]
+    dropped: tuple[DroppedPicture, ...]
     folder: Path
     boxes_nr4: Float32[np.ndarray, "n r 4"] | None = None
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from viewfinder.encoders.features.lookup import NoFeatures, Source
+from viewfinder.encoders.features.lookup import DroppedPicture, PictureFile
 from viewfinder.errors import BadInput, EncoderMismatch
 
 MANIFEST = "manifest.json"
@@ -19,7 +19,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Array:
+class ArrayFile:
     """An .npy file beside the manifest, and what must be in it."""
 
     file: str
@@ -32,11 +32,11 @@ class Manifest:
     """What is there: row i is the picture `sources[i]`."""
 
     raw_version: str
-    sources: tuple[Source, ...]
-    dropped: tuple[NoFeatures, ...]
-    raw: Array
-    regions: Array | None
-    boxes: Array | None = None
+    sources: tuple[PictureFile, ...]
+    dropped: tuple[DroppedPicture, ...]
+    raw: ArrayFile
+    regions: ArrayFile | None
+    boxes: ArrayFile | None = None
 
 
 def read_manifest(folder: Path, raw_version: str) -> Manifest | None:
@@ -55,29 +55,29 @@ def read_manifest(folder: Path, raw_version: str) -> Manifest | None:
         if version == FORMAT and made_by == raw_version:
             return Manifest(
                 made_by,
-                tuple(Source(*item) for item in data["pictures"]),
-                tuple(NoFeatures(Source(*item), reason) for *item, reason in data["dropped"]),
+                tuple(PictureFile(*item) for item in data["pictures"]),
+                tuple(DroppedPicture(PictureFile(*item), reason) for *item, reason in data["dropped"]),
                 _array(data["global"]),
                 _array(data["regions"]) if data["regions"] else None,
                 _array(data["boxes"]) if data.get("boxes") else None,
             )
     except (ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"{file}: damaged ({error!r:.80}); {repair(folder)}") from error
+        raise BadInput(f"{file}: damaged ({error!r:.80}); {repair_advice(folder)}") from error
     if made_by != raw_version:
         raise EncoderMismatch(f"{folder}: these are features of {made_by}, not {raw_version}; name another --out")
-    raise BadInput(f"{file}: written by another version of viewfinder (format {version}); {repair(folder)}")
+    raise BadInput(f"{file}: written by another version of viewfinder (format {version}); {repair_advice(folder)}")
 
 
-def _array(data: dict[str, Any]) -> Array:
-    return Array(str(data["file"]), tuple(map(int, data["shape"])), str(data["dtype"]))
+def _array(data: dict[str, Any]) -> ArrayFile:
+    return ArrayFile(str(data["file"]), tuple(map(int, data["shape"])), str(data["dtype"]))
 
 
-def repair(folder: Path) -> str:
+def repair_advice(folder: Path) -> str:
     """What to do about damage, as the end of a message."""
     return f"delete {folder} and repeat the command"
 
 
-def mapped(folder: Path, array: Array) -> np.ndarray:
+def map_array(folder: Path, array: ArrayFile) -> np.ndarray:
     """An array of the folder, mapped into memory.
 
     Raises:
@@ -87,16 +87,16 @@ def mapped(folder: Path, array: Array) -> np.ndarray:
     try:
         values: np.ndarray = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise BadInput(f"{file}: missing or damaged ({error}); {repair(folder)}") from error
+        raise BadInput(f"{file}: missing or damaged ({error}); {repair_advice(folder)}") from error
     if (values.shape, values.dtype) != (array.shape, np.dtype(array.dtype)):
         raise BadInput(
             f"{file}: holds {values.dtype} {values.shape}, but {MANIFEST} says {array.dtype} {array.shape}; "
-            + repair(folder)
+            + repair_advice(folder)
         )
     return values
 
 
-def manifest_text(manifest: Manifest, encoder: str) -> str:
+def manifest_json(manifest: Manifest, encoder: str) -> str:
     """What `read_manifest` reads; `encoder` is for people."""
     notes = {
         "format": FORMAT,
@@ -111,7 +111,7 @@ def manifest_text(manifest: Manifest, encoder: str) -> str:
     return json.dumps(notes, ensure_ascii=False)
 
 
-def write(file: Path, parts: Iterable[bytes]) -> None:
+def write_whole(file: Path, parts: Iterable[bytes]) -> None:
     """The whole file or none of it, whatever happens meanwhile."""
     unfinished = file.with_name(f".{file.name}.new")
     with unfinished.open("wb") as stream:

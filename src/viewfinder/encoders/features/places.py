@@ -17,7 +17,7 @@ from viewfinder.index.names import to_file_name
 FOLDER = ".viewfinder-features"
 
 
-def places_of(dataset: Path, raw_version: str) -> list[Path]:
+def feature_folders(dataset: Path, raw_version: str) -> list[Path]:
     """Where the files may lie, the preferred place first."""
     from platformdirs import user_cache_path
 
@@ -36,7 +36,7 @@ def is_writable(folder: Path) -> bool:
 
 
 @contextmanager
-def claimed(folder: Path) -> Iterator[None]:
+def claim_folder(folder: Path) -> Iterator[None]:
     """Nobody else computes in `folder` meanwhile; errors of the disk become ours.
 
     Raises:

@@ -22,11 +22,18 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.encoders.features.chunks import WORK, Progress
-from viewfinder.encoders.features.compute import opened
-from viewfinder.encoders.features.lookup import Features, NoFeatures, Source
-from viewfinder.encoders.features.manifest import MANIFEST, Array, Manifest, manifest_text, read_manifest, write
-from viewfinder.encoders.features.places import claimed, is_writable, places_of
+from viewfinder.encoders.features.chunks import WORK_FOLDER, Progress
+from viewfinder.encoders.features.compute import open_features
+from viewfinder.encoders.features.lookup import DroppedPicture, Features, PictureFile
+from viewfinder.encoders.features.manifest import (
+    MANIFEST,
+    ArrayFile,
+    Manifest,
+    manifest_json,
+    read_manifest,
+    write_whole,
+)
+from viewfinder.encoders.features.places import claim_folder, feature_folders, is_writable
 from viewfinder.errors import BadInput
 
 AT_ONCE = 64
@@ -37,7 +44,7 @@ ARRAYS = (("global", np.float32), ("regions", np.float16), ("boxes", np.float32)
 
 
 @dataclass(frozen=True, eq=False)
-class Stored:
+class PictureVectors:
     """What is stored of one picture: its vector, those of its regions, and where these lie, in pixels."""
 
     global_g: Float[np.ndarray, " g"]
@@ -45,14 +52,14 @@ class Stored:
     boxes_r4: Float[np.ndarray, "r 4"]
 
 
-Reader = Callable[[Source], Stored]
+ReadVectors = Callable[[PictureFile], PictureVectors]
 
 
-def precomputed(
+def collect_stored_vectors(
     dataset: Path,
     raw_version: str,
-    sources: Sequence[Source],
-    read: Reader,
+    sources: Sequence[PictureFile],
+    read: ReadVectors,
     *,
     part: str = "",
     made_by: str = "",
@@ -76,22 +83,22 @@ def precomputed(
         EncoderMismatch, LibraryBusy, DiskFull: as `compute.features`.
     """
     name = f"{raw_version}-{part}" if part else raw_version
-    places = [out / part if part else out] if out is not None else places_of(dataset, name)
+    places = [out / part if part else out] if out is not None else feature_folders(dataset, name)
     for place in places:
         before = read_manifest(place, raw_version)
         if before is not None and {*before.sources, *(bad.source for bad in before.dropped)} == set(sources):
-            return opened(place, dataset, before, regions=True)
+            return open_features(place, dataset, before, regions=True)
     folder = next((place for place in places if is_writable(place)), places[-1])
-    with claimed(folder):
-        rows = _read_all(folder / WORK, sources, read, progress)
-        return opened(folder, dataset, _finished(folder, raw_version, made_by, rows), regions=True)
+    with claim_folder(folder):
+        rows = _read_all(folder / WORK_FOLDER, sources, read, progress)
+        return open_features(folder, dataset, _finished(folder, raw_version, made_by, rows), regions=True)
 
 
-Outcome = tuple[Source, str]
+Outcome = tuple[PictureFile, str]
 """A picture, and why it has no row ("": it has one)."""
 
 
-def _read_all(work: Path, sources: Sequence[Source], read: Reader, progress: Progress) -> list[Outcome]:
+def _read_all(work: Path, sources: Sequence[PictureFile], read: ReadVectors, progress: Progress) -> list[Outcome]:
     """Reads what the journal does not have yet; afterwards the rows of all pictures lie in `work`."""
     work.mkdir(exist_ok=True)
     done = _journalled(work / JOURNAL, sources)
@@ -106,7 +113,7 @@ def _read_all(work: Path, sources: Sequence[Source], read: Reader, progress: Pro
     return done
 
 
-def _read_some(sources: Sequence[Source], read: Reader) -> tuple[list[Outcome], list[Stored]]:
+def _read_some(sources: Sequence[PictureFile], read: ReadVectors) -> tuple[list[Outcome], list[PictureVectors]]:
     outcomes: list[Outcome] = []
     found = []
     for source in sources:
@@ -118,7 +125,7 @@ def _read_some(sources: Sequence[Source], read: Reader) -> tuple[list[Outcome], 
     return outcomes, found
 
 
-def _journalled(file: Path, sources: Sequence[Source]) -> list[Outcome]:
+def _journalled(file: Path, sources: Sequence[PictureFile]) -> list[Outcome]:
     """What an interrupted call has read of these pictures; what follows a difference is forgotten."""
     known: list[Outcome] = []
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
@@ -140,7 +147,7 @@ def _write_journal(file: Path, outcomes: Sequence[Outcome]) -> None:
         stream.writelines(json.dumps([*astuple(source), reason]) + "\n" for source, reason in outcomes)
 
 
-def _append(work: Path, count: int, found: Sequence[Stored]) -> None:
+def _append(work: Path, count: int, found: Sequence[PictureVectors]) -> None:
     """Writes rows after the first `count` of each array; whatever an interrupted call left there goes."""
     stacked = (
         np.stack([one.global_g for one in found]),
@@ -183,10 +190,10 @@ def _finished(folder: Path, raw_version: str, made_by: str, rows: Sequence[Outco
         raise BadInput(f"{folder}: none of {len(rows)} pictures has vectors; {rows[0][1] if rows else 'no file'}")
     mark = hashlib.blake2b(repr(sources).encode(), digest_size=8).hexdigest()
     raw, regions, boxes = (_in_place(folder, name, mark, len(sources)) for name, _ in ARRAYS)
-    dropped = tuple(NoFeatures(source, reason) for source, reason in rows if reason)
+    dropped = tuple(DroppedPicture(source, reason) for source, reason in rows if reason)
     manifest = Manifest(raw_version, sources, dropped, raw, regions, boxes)
-    write(folder / MANIFEST, [manifest_text(manifest, made_by).encode()])
-    shutil.rmtree(folder / WORK)
+    write_whole(folder / MANIFEST, [manifest_json(manifest, made_by).encode()])
+    shutil.rmtree(folder / WORK_FOLDER)
     wanted = {raw.file, regions.file, boxes.file}
     for file in folder.glob("*-*.npy"):
         if file.name not in wanted:
@@ -194,8 +201,8 @@ def _finished(folder: Path, raw_version: str, made_by: str, rows: Sequence[Outco
     return manifest
 
 
-def _in_place(folder: Path, name: str, mark: str, count: int) -> Array:
-    unfinished, file = folder / WORK / f"{name}.npy", folder / f"{name}-{mark}.npy"
+def _in_place(folder: Path, name: str, mark: str, count: int) -> ArrayFile:
+    unfinished, file = folder / WORK_FOLDER / f"{name}.npy", folder / f"{name}-{mark}.npy"
     if unfinished.is_file():  # else a call that was interrupted right here has moved it
         with unfinished.open("r+b") as stream:
             np.lib.format.read_magic(stream)
@@ -206,4 +213,4 @@ def _in_place(folder: Path, name: str, mark: str, count: int) -> Array:
             os.fsync(stream.fileno())
         unfinished.replace(file)
     values = np.load(file, mmap_mode="r", allow_pickle=False)
-    return Array(file.name, values.shape, str(values.dtype))
+    return ArrayFile(file.name, values.shape, str(values.dtype))

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary, grid_boxes
 from viewfinder.encoders.starter.head import Head, load_head
 from viewfinder.encoders.starter.layout import RAW_VERSION, RAW_WIDTH, SIDE
-from viewfinder.encoders.starter.network import PictureNetwork, exported_file, onnx_file
+from viewfinder.encoders.starter.network import PictureNetwork, exported_network_file, find_or_export_network
 from viewfinder.encoders.starter.words import SENTENCES_VERSION, SentenceEncoder
 from viewfinder.pictures import Fit, Stretch
 
@@ -44,7 +44,7 @@ class StarterEncoder:
 
     @cached_property
     def _network(self) -> PictureNetwork:
-        return PictureNetwork(onnx_file(cache_folder(), self._sentence_encoder))
+        return PictureNetwork(find_or_export_network(cache_folder(), self._sentence_encoder))
 
     @cached_property
     def version(self) -> str:
@@ -122,9 +122,9 @@ def _stretched(pixels: Pixels) -> Pixels:
     return np.asarray(Image.fromarray(pixels).resize((SIDE, SIDE), Image.Resampling.BICUBIC))
 
 
-def is_prepared() -> bool:
+def is_network_exported() -> bool:
     """Whether the network has been exported on this machine; if not, the first use takes half a minute."""
-    return exported_file(cache_folder()).exists()
+    return exported_network_file(cache_folder()).exists()
 
 
 def cache_folder() -> Path:

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from viewfinder.encoders.base import Calibration
-from viewfinder.encoders.starter.head import Head, unit, visual_input
+from viewfinder.encoders.starter.head import Head, head_input, unit_rows
 from viewfinder.encoders.starter.layout import OBJECTS, TEXTURE
 from viewfinder.errors import BadInput
 
@@ -32,7 +32,7 @@ class FitSettings:
 
 
 @dataclass(frozen=True)
-class Captioned:
+class CaptionedVectors:
     """Pictures of one kind with their captions, as vectors.
 
     `raw_vnr` holds v views (the picture, mirrored, cropped) of n pictures; caption m belongs to picture
@@ -52,7 +52,7 @@ class Captioned:
         if len(self.captions_ms) == 0:
             raise BadInput("no captions to learn from: give a table with an image column and a caption column")
 
-    def of(self, rows_k: Int[np.ndarray, " k"]) -> Captioned:
+    def of(self, rows_k: Int[np.ndarray, " k"]) -> CaptionedVectors:
         """Only the pictures in these rows."""
         position = np.full(self.raw_vnr.shape[1], -1)
         position[rows_k] = np.arange(len(rows_k))
@@ -69,11 +69,11 @@ class Captioned:
         return int(self.raw_vnr.shape[1])
 
 
-def fit(kinds: Sequence[Captioned], settings: FitSettings | None = None) -> Head:
+def fit_head(kinds: Sequence[CaptionedVectors], settings: FitSettings | None = None) -> Head:
     """A head by ridge regression, whitening and ConSE; the first kind says where the centre of texts lies."""
     settings = settings or FitSettings()
     sentence_mean_s = kinds[0].captions_ms.mean(axis=0)
-    texts = [unit(kind.captions_ms - sentence_mean_s) for kind in kinds]
+    texts = [unit_rows(kind.captions_ms - sentence_mean_s) for kind in kinds]
     sentence_sd = _partial_whitening(texts, [kind.weight for kind in kinds], settings)
     labels, labels_ls = _labels(kinds)
     visual_xd, bias_d = _ridge(kinds, [text @ sentence_sd for text in texts], settings.ridge)
@@ -106,13 +106,13 @@ def _partial_whitening(
 
 
 def _ridge(
-    kinds: Sequence[Captioned], targets: Sequence[Float[np.ndarray, "m d"]], strength: float
+    kinds: Sequence[CaptionedVectors], targets: Sequence[Float[np.ndarray, "m d"]], strength: float
 ) -> tuple[Float[np.ndarray, "x d"], Float[np.ndarray, " d"]]:
     """Ridge regression of each picture's mean caption on its features; every kind counts by its weight.
 
     Features are centred on the first kind and each part (objects, texture) is scaled to equal total spread.
     """
-    anchor_nx = visual_input(kinds[0].raw_vnr[0])
+    anchor_nx = head_input(kinds[0].raw_vnr[0])
     mean_x = anchor_nx.mean(axis=0)
     scale_x = np.concatenate(
         [
@@ -126,7 +126,7 @@ def _ridge(
     for kind, target_md in zip(kinds, targets, strict=True):
         mean_nd = _mean_per_picture(target_md, kind.owners_m, len(kind))
         for raw_nr in kind.raw_vnr:
-            features_nx = (visual_input(raw_nr) - mean_x) / scale_x
+            features_nx = (head_input(raw_nr) - mean_x) / scale_x
             share = kind.weight / (len(kind) * len(kind.raw_vnr))
             product_xx = share * features_nx.T @ features_nx
             gram_xx += product_xx
@@ -149,7 +149,7 @@ def _mean_per_picture(
     return sums_nd / np.maximum(np.bincount(owners_m, minlength=count), 1)[:, None]
 
 
-def _labels(kinds: Sequence[Captioned]) -> tuple[tuple[str, ...], Float[np.ndarray, "l s"]]:
+def _labels(kinds: Sequence[CaptionedVectors]) -> tuple[tuple[str, ...], Float[np.ndarray, "l s"]]:
     """The labels of all kinds, each once."""
     found: dict[str, Float[np.ndarray, " s"]] = {}
     for kind in kinds:
@@ -165,7 +165,9 @@ def _bank(texts: Sequence[Float[np.ndarray, "m s"]], size: int) -> Float[np.ndar
     return np.concatenate([text[np.linspace(0, len(text) - 1, min(each, len(text))).astype(int)] for text in texts])
 
 
-def calibrate(held_out: Sequence[tuple[Head, Captioned, Float[np.ndarray, "a s"]]], *, steps: int = 200) -> Calibration:
+def calibrate_head(
+    held_out: Sequence[tuple[Head, CaptionedVectors, Float[np.ndarray, "a s"]]], *, steps: int = 200
+) -> Calibration:
     """The logistic curve of (score, outlierness) on pictures that each head has not seen.
 
     Every caption is asked of the pictures of its fold, where one is meant; the third item are sentence vectors of
@@ -191,7 +193,7 @@ def calibrate(held_out: Sequence[tuple[Head, Captioned, Float[np.ndarray, "a s"]
 
 
 def _judged_hits(
-    head: Head, fold: Captioned, absent_as: Float[np.ndarray, "a s"]
+    head: Head, fold: CaptionedVectors, absent_as: Float[np.ndarray, "a s"]
 ) -> tuple[Float[np.ndarray, "k 3"], Float[np.ndarray, " k"]]:
     pictures_nd = head.pictures(fold.raw_vnr[0])
     texts_md = head.sentences(np.concatenate([fold.captions_ms, absent_as]))

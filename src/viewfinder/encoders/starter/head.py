@@ -28,7 +28,7 @@ HEAD_VERSION = 1
 VISUAL = OBJECTS + TEXTURE
 
 
-def unit(rows_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+def unit_rows(rows_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
     """Rows at length 1; a zero row stays zero."""
     norms_n1 = np.linalg.norm(rows_nd, axis=1, keepdims=True)
     units_nd: Float[np.ndarray, "n d"] = rows_nd / np.maximum(norms_n1, 1e-12)
@@ -79,24 +79,24 @@ class Head:
 
     def pictures(self, raw_nr: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n d"]:
         """Raw picture vectors into the shared space, unit length."""
-        visual_nx = visual_input(raw_nr)
+        visual_nx = head_input(raw_nr)
         learnt_nd = visual_nx @ self.visual_xd + self.visual_bias_d
         if self.visual_residual is not None:
             learnt_nd = learnt_nd + self.visual_residual(visual_nx)
         named_nd = (raw_nr[:, VISUAL:].astype(np.float32) - self.names_mean_s) @ self.sentence_sd
-        return unit(unit(learnt_nd) + self.names_mix * unit(named_nd))
+        return unit_rows(unit_rows(learnt_nd) + self.names_mix * unit_rows(named_nd))
 
     def sentences(self, sentences_ns: Float[np.ndarray, "n s"]) -> Float[np.ndarray, "n d"]:
         """Sentence vectors into the shared space, unit length."""
-        centred_ns = unit(sentences_ns - self.sentence_mean_s)
+        centred_ns = unit_rows(sentences_ns - self.sentence_mean_s)
         shared_nd = centred_ns @ self.sentence_sd
         if self.sentence_residual is not None:
             shared_nd = shared_nd + self.sentence_residual(centred_ns)
-        return unit(shared_nd)
+        return unit_rows(shared_nd)
 
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """How well each picture answers anything at all: see `background`, over the bank of captions."""
-        return background(pictures_nd, self.sentences(self.bank_ms))
+        return background_scores(pictures_nd, self.sentences(self.bank_ms))
 
     def fingerprint(self) -> str:
         """Eight hexadecimal digits that name this head's numbers."""
@@ -169,7 +169,7 @@ def _from_arrays(arrays: Mapping[str, np.ndarray], names_mix: float, calibration
     return Head(**found, names_mix=names_mix, calibration=calibration)
 
 
-def visual_input(raw_nr: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n x"]:
+def head_input(raw_nr: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n x"]:
     """What the learnt map reads of a raw vector: square roots tame the long tail of the object channels."""
     if raw_nr.shape[1] != RAW_WIDTH:
         raise EncoderMismatch(f"these raw vectors have {raw_nr.shape[1]} numbers, {RAW_VERSION} has {RAW_WIDTH}")
@@ -177,7 +177,7 @@ def visual_input(raw_nr: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n x"]
     return np.concatenate([objects_no, raw_nr[:, OBJECTS:VISUAL].astype(np.float32)], axis=1)
 
 
-def background(
+def background_scores(
     pictures_nd: Float[np.ndarray, "n d"], bank_md: Float[np.ndarray, "m d"], *, temperature: float = 0.1
 ) -> Float[np.ndarray, " n"]:
     """How well each picture answers anything: temperature x log mean exp(score / temperature) over the bank.

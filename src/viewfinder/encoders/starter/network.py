@@ -51,14 +51,14 @@ def class_vectors(words: SentenceEncoder) -> Float[np.ndarray, "classes names"]:
     return unit
 
 
-def exported_file(cache: Path) -> Path:
+def exported_network_file(cache: Path) -> Path:
     """Where the exported network lies, or will lie."""
     return cache / f"{RAW_VERSION}.onnx"
 
 
-def onnx_file(cache: Path, words: SentenceEncoder) -> Path:
+def find_or_export_network(cache: Path, words: SentenceEncoder) -> Path:
     """The exported network in `cache`, exported now if it is not there yet (a minute at most, once a machine)."""
-    target = exported_file(cache)
+    target = exported_network_file(cache)
     if not target.exists():
         cache.mkdir(parents=True, exist_ok=True)
         handle, scratch = tempfile.mkstemp(dir=cache, suffix=".onnx")

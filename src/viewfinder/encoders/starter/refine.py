@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.encoders.starter.fit import Captioned, FitSettings, fit
-from viewfinder.encoders.starter.head import Head, Residual, unit, visual_input
+from viewfinder.encoders.starter.fit import CaptionedVectors, FitSettings, fit_head
+from viewfinder.encoders.starter.head import Head, Residual, head_input, unit_rows
 from viewfinder.metrics import mean_reciprocal_rank, ranks
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SAME_TEXT = 0.999
 """Cosine above which two captions say the same."""
 
-Report = Callable[[int, float], None]
+ReportEpoch = Callable[[int, float], None]
 """Told after every epoch: its number and the held-out mean reciprocal rank."""
 
 
@@ -44,7 +44,7 @@ class RefineSettings:
 
 
 @dataclass(frozen=True)
-class Refined:
+class RefinedHead:
     """A head chosen on held-out pictures, and the mean reciprocal rank there of each candidate."""
 
     head: Head
@@ -52,13 +52,13 @@ class Refined:
     held_out: dict[str, float]
 
 
-def refine(
+def refine_head(
     shipped: Head,
-    kind: Captioned,
+    kind: CaptionedVectors,
     closed_form: FitSettings,
     settings: RefineSettings | None = None,
-    report: Report | None = None,
-) -> Refined:
+    report: ReportEpoch | None = None,
+) -> RefinedHead:
     """The best of three heads for one collection: the one in the box, the closed form, the closed form refined.
 
     They are compared on a tenth of the pictures that none of them has seen; the winner is then fitted on all.
@@ -74,7 +74,7 @@ def refine(
         if report is not None:
             report(epoch, by_epoch[-1])
 
-    _train(fit([rest], closed_form), rest, settings, settings.epochs, judge)
+    _train(fit_head([rest], closed_form), rest, settings, settings.epochs, judge)
     best = int(np.argmax(by_epoch))
     held_out = {
         "shipped": _held_out(shipped, examined),
@@ -82,15 +82,15 @@ def refine(
         "refined": by_epoch[best],
     }
     if held_out["shipped"] >= by_epoch[best]:
-        return Refined(shipped, "shipped", held_out)
-    start = fit([kind], closed_form)
+        return RefinedHead(shipped, "shipped", held_out)
+    start = fit_head([kind], closed_form)
     if best == 0:
-        return Refined(start, "closed form", held_out)
+        return RefinedHead(start, "closed form", held_out)
     # The one-cycle schedule is that of the full run, cut at the same epoch, so that both runs are alike.
-    return Refined(_train(start, kind, settings, best, None).head().rounded(), "refined", held_out)
+    return RefinedHead(_train(start, kind, settings, best, None).head().rounded(), "refined", held_out)
 
 
-def _held_out(head: Head, kind: Captioned) -> float:
+def _held_out(head: Head, kind: CaptionedVectors) -> float:
     pictures_nd = head.pictures(kind.raw_vnr[0])
     scores_mn = head.sentences(kind.captions_ms) @ pictures_nd.T - head.background(pictures_nd)
     return mean_reciprocal_rank(ranks(scores_mn, kind.owners_m))
@@ -131,12 +131,12 @@ class _Towers:
     def visual_features(self, raw_nr: Float[np.ndarray, "n r"]) -> Tensor:
         import torch
 
-        return torch.from_numpy((visual_input(raw_nr) - self.centre_x) / self.scale_x).float()
+        return torch.from_numpy((head_input(raw_nr) - self.centre_x) / self.scale_x).float()
 
     def sentence_features(self, captions_ms: Float[np.ndarray, "m s"]) -> Tensor:
         import torch
 
-        return torch.from_numpy(unit(captions_ms - self._start.sentence_mean_s) * self._sentence_gain).float()
+        return torch.from_numpy(unit_rows(captions_ms - self._start.sentence_mean_s) * self._sentence_gain).float()
 
     def head(self) -> Head:
         """The trained numbers, with the scaling of the inputs folded back into the first layers."""
@@ -198,7 +198,7 @@ def _numbers(tower: nn.Module) -> tuple[np.ndarray, np.ndarray, Residual]:
 
 def _train(
     head: Head,
-    kind: Captioned,
+    kind: CaptionedVectors,
     settings: RefineSettings,
     epochs: int,
     judge: Callable[[int, _Towers], None] | None,
@@ -206,7 +206,7 @@ def _train(
     """One run of `epochs` epochs of a schedule laid out for `settings.epochs`."""
     import torch
 
-    towers = _Towers(head, visual_input(kind.raw_vnr[0]), settings)
+    towers = _Towers(head, head_input(kind.raw_vnr[0]), settings)
     batches = _Batches(kind, towers, settings)
     optimiser = torch.optim.AdamW(towers.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
@@ -236,7 +236,7 @@ def _train(
 class _Batches:
     """Batches of pictures and texts: captions, and in their place now and then a label that holds."""
 
-    def __init__(self, kind: Captioned, towers: _Towers, settings: RefineSettings) -> None:
+    def __init__(self, kind: CaptionedVectors, towers: _Towers, settings: RefineSettings) -> None:
         import torch
 
         self._views = torch.stack([towers.visual_features(raw_nr) for raw_nr in kind.raw_vnr])

@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from viewfinder.data.fashion_iq import Vocabulary, vocabulary
+from viewfinder.data.fashion_iq import CaptionVocabulary, build_caption_vocabulary
 from viewfinder.encoders.attributes import SYSTEM as ATTRIBUTES
 from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.errors import BadInput, ViewfinderError
@@ -131,7 +131,7 @@ def train_captioner(plan: TrainPlan) -> TrainingResult:
     for split, found in garments.items():
         if not len(found.pairs):
             raise BadInput(f"{plan.data[0]}: no pairs with relative captions to learn from among its {split} pictures")
-    words = vocabulary(caption for several in garments["train"].pairs.captions for caption in several)
+    words = build_caption_vocabulary(caption for several in garments["train"].pairs.captions for caption in several)
     seed_all(plan.seed)
     network = _begun(preset.model, garments["train"], words, predictor)
     examples = {
@@ -184,7 +184,7 @@ def _listed(kinds: tuple[str, ...]) -> str:
 
 
 def _begun(
-    model: CaptionerModel, garments: Garments, words: Vocabulary, predictor: AttributePredictor | None
+    model: CaptionerModel, garments: Garments, words: CaptionVocabulary, predictor: AttributePredictor | None
 ) -> CaptionerNetwork:
     """A network as it begins: its weights drawn, its eyes set by the training pictures, the attributes' head in it."""
     raw_width = garments.raw_ng.shape[1]
@@ -249,7 +249,7 @@ class CaptionExamples:
         return CaptionBatch(self.raw_ng[shown_b], self.raw_ng[wanted_b], said_bt, words_bl[:, 1:])
 
 
-def make_caption_examples(garments: Garments, words: Vocabulary, most_words: int) -> CaptionExamples:
+def make_caption_examples(garments: Garments, words: CaptionVocabulary, most_words: int) -> CaptionExamples:
     """The captions of a split's pairs as examples; `most_words` counts <start> and not <end>.
 
     Of a longer caption the beginning is learnt, not that it ends there.
@@ -283,7 +283,7 @@ def _lost(network: nn.Module, batch: CaptionBatch, *, smoothing: float) -> tuple
 
 
 def measure_captions(
-    module: nn.Module, *, examples: CaptionExamples, garments: Garments, words: Vocabulary
+    module: nn.Module, *, examples: CaptionExamples, garments: Garments, words: CaptionVocabulary
 ) -> dict[str, float]:
     """What validation measures of greedy captions: BLEU-3 and BLEU-4, ROUGE-L, CIDEr-D; and the loss of a word."""
     assert isinstance(module, CaptionerNetwork)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Float32
 
-MORE = 2
+EXTRA_WIDTH = 2
 """Numbers that a lifted vector has more."""
 
 
 @dataclass(frozen=True)
-class Lifting:
+class DistanceEmbedding:
     """How vectors are lifted that are at most `longest` long."""
 
     longest: float
@@ -46,10 +46,10 @@ class Lifting:
 
     def lowered(self, lifted_u: Float[np.ndarray, " u"]) -> Float32[np.ndarray, " h"]:
         """A picture's vector as it was before."""
-        return np.asarray(lifted_u[:-MORE] * self.scale, np.float32)
+        return np.asarray(lifted_u[:-EXTRA_WIDTH] * self.scale, np.float32)
 
 
-def longest_normed(alpha_h: Float[np.ndarray, " h"], bias_h: Float[np.ndarray, " h"]) -> float:
+def longest_normed_vector(alpha_h: Float[np.ndarray, " h"], bias_h: Float[np.ndarray, " h"]) -> float:
     """How long a vector can be that comes out of a `networks.transformer.Norm`.
 
     By the unbiased deviation a vector comes to a length of at most sqrt(h - 1), before it is scaled and moved.

@@ -25,7 +25,7 @@ from viewfinder.data.splits import SPLITS, split_of
 from viewfinder.encoders.features import Features
 from viewfinder.encoders.features.lookup import IMAGES
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.retrievers.fashioniq.labels import Words, labels_in
+from viewfinder.retrievers.fashioniq.labels import PictureLabels, read_labels
 from viewfinder.retrievers.trainers import TrainPlan
 
 OTHERS = "others"
@@ -37,7 +37,7 @@ Name = TypeVar("Name", str, Path)
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class RecordedPairs:
     """Recorded pairs by rows of `Garments`: what people said who were shown a candidate and wanted a target."""
 
     target_p: Int[np.ndarray, " p"]
@@ -69,7 +69,7 @@ class Garments:
     kind_n: Int[np.ndarray, " n"]
     descriptions: tuple[tuple[str, ...], ...]
     labels: tuple[tuple[str, ...], ...]
-    pairs: Pairs
+    pairs: RecordedPairs
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -178,7 +178,7 @@ def _together(parts: Sequence[_Part]) -> Garments:
         kind_n=np.repeat([kinds.index(part.kind) for part in parts], [len(part.rows) for part in parts]),
         descriptions=tuple(said for part in parts for said in part.descriptions),
         labels=tuple(words for part in parts for words in part.labels),
-        pairs=Pairs(
+        pairs=RecordedPairs(
             np.array([target for target, _, _ in pairs], np.intp),
             np.array([candidate for _, candidate, _ in pairs], np.intp),
             tuple(said for _, _, said in pairs),
@@ -222,7 +222,11 @@ class _Source:
         return self._part(OTHERS, [row for row in self._of_split if row not in taken], {})
 
     def _part(
-        self, kind: str, rows: Sequence[int], labels: Words, pairs: tuple[tuple[int, int, tuple[str, ...]], ...] = ()
+        self,
+        kind: str,
+        rows: Sequence[int],
+        labels: PictureLabels,
+        pairs: tuple[tuple[int, int, tuple[str, ...]], ...] = (),
     ) -> _Part:
         descriptions = tuple(self._descriptions.get(row, ()) for row in rows)
         return _Part(kind, self.vectors, tuple(rows), descriptions, tuple(labels.get(row, ()) for row in rows), pairs)
@@ -235,7 +239,7 @@ class _Source:
                 rows[name] = self.vectors.row_of(name)
         return rows
 
-    def _labels(self, attributes: Attributes, rows: Mapping[str, int]) -> Words:
+    def _labels(self, attributes: Attributes, rows: Mapping[str, int]) -> PictureLabels:
         """All types of words but the first, the kind of garment; without such a file, those of the folder's table."""
         if not attributes:
             return self._table
@@ -245,8 +249,8 @@ class _Source:
         }
 
     @cached_property
-    def _table(self) -> Words:
-        return labels_in(self.vectors)
+    def _table(self) -> PictureLabels:
+        return read_labels(self.vectors)
 
     @cached_property
     def _captioned(self) -> tuple[dict[int, tuple[str, ...]], list[int]]:
@@ -266,7 +270,7 @@ class _Source:
         return said, [rows[path] for path in of_split if path in rows]
 
     @property
-    def _descriptions(self) -> Words:
+    def _descriptions(self) -> PictureLabels:
         return self._captioned[0]
 
     @property

@@ -9,20 +9,20 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from viewfinder.retrievers.fashioniq.settings import Reading
+from viewfinder.retrievers.fashioniq.settings import FeedbackReading
 from viewfinder.retrievers.shared.regions import EPS
 from viewfinder.training.picture_layers import PictureInput
 from viewfinder.training.transformer_layers import Norm
 
 
-class Look(nn.Module):
+class PictureEncoder(nn.Module):
     """A raw vector through a linear map, then through a norm ("l2") or brought to length 1 ("cosine").
 
     The norm bounds the length of a vector by its own numbers alone: a search, which takes dot products of unit vectors,
     needs a bound that holds for every picture.
     """
 
-    def __init__(self, settings: Reading, raw_width: int) -> None:
+    def __init__(self, settings: FeedbackReading, raw_width: int) -> None:
         super().__init__()
         self.compare = settings.compare
         self.input = PictureInput(settings.image, raw_width, settings.components, settings.whitening)

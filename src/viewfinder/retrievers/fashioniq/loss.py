@@ -15,19 +15,19 @@ from viewfinder.retrievers.fashioniq.settings import LossSettings
 Rows = Float[Tensor, "b h"]
 
 
-def triplet_plain(queries_bh: Rows, targets_bh: Rows, others_bh: Rows, margin: float) -> Float[Tensor, ""]:
+def plain_triplet_loss(queries_bh: Rows, targets_bh: Rows, others_bh: Rows, margin: float) -> Float[Tensor, ""]:
     """Mean of [d(q, target) - d(q, other) + margin]+ with plain distances (published code: torch's own)."""
     return triplet_margin_loss(queries_bh, targets_bh, others_bh, margin=margin)
 
 
-def triplet_squared(queries_bh: Rows, targets_bh: Rows, others_bh: Rows, margin: float) -> Float[Tensor, ""]:
+def squared_triplet_loss(queries_bh: Rows, targets_bh: Rows, others_bh: Rows, margin: float) -> Float[Tensor, ""]:
     """The same with squared distances (Sec. 5.1: the loss of Guo et al., whose code squares them)."""
     to_target_b = (queries_bh - targets_bh).square().sum(dim=-1)
     to_other_b = (queries_bh - others_bh).square().sum(dim=-1)
     return relu(to_target_b - to_other_b + margin).mean()
 
 
-def contrastive(
+def target_contrastive_loss(
     scores_bb: Float[Tensor, "b b"],
     targets_b: Int[Tensor, " b"],
     scale: Float[Tensor, ""],
@@ -38,26 +38,28 @@ def contrastive(
     `scores_bb` has a row a query and a column a target, `strange_bm` a column a picture of another kind. Columns of
     another talk with the same target are left out: they are no worse an answer than the talk's own.
     """
-    logits_bn = (scale * scores_bb).masked_fill(elsewhere(targets_b), -torch.inf)
+    logits_bn = (scale * scores_bb).masked_fill(same_target_elsewhere(targets_b), -torch.inf)
     if strange_bm is not None:
         logits_bn = torch.cat([logits_bn, scale * strange_bm], dim=1)
     return cross_entropy(logits_bn, torch.arange(len(targets_b), device=targets_b.device))
 
 
-def ranking(scores_bb: Float[Tensor, "b b"], targets_b: Int[Tensor, " b"], margin: float) -> Float[Tensor, ""]:
+def pairwise_ranking_loss(
+    scores_bb: Float[Tensor, "b b"], targets_b: Int[Tensor, " b"], margin: float
+) -> Float[Tensor, ""]:
     """Sum of [margin + s(q, other target) - s(q, target)]+ and of [margin + s(other q, target) - s(q, target)]+.
 
     The pairwise ranking loss of Kiros, Salakhutdinov, Zemel 2014 (appendix B), as a mean over talks instead of a sum;
     `scores_bb` and what is left out as in `contrastive`.
     """
     right_b = scores_bb.diagonal()
-    wrong_bb = ~(elsewhere(targets_b) | torch.eye(len(right_b), dtype=torch.bool, device=right_b.device))
+    wrong_bb = ~(same_target_elsewhere(targets_b) | torch.eye(len(right_b), dtype=torch.bool, device=right_b.device))
     by_query_bb = relu(margin + scores_bb - right_b[:, None]) * wrong_bb
     by_target_bb = relu(margin + scores_bb - right_b) * wrong_bb
     return (by_query_bb + by_target_bb).sum() / len(right_b)
 
 
-def elsewhere(targets_b: Int[Tensor, " b"]) -> Bool[Tensor, "b b"]:
+def same_target_elsewhere(targets_b: Int[Tensor, " b"]) -> Bool[Tensor, "b b"]:
     """Where another talk of the batch has the same target."""
     same_bb = targets_b[:, None] == targets_b
     return same_bb & ~torch.eye(len(targets_b), dtype=torch.bool, device=targets_b.device)
@@ -71,7 +73,7 @@ def likeness(queries_bh: Float[Tensor, "b h"], pictures_nh: Float[Tensor, "n h"]
     return 2 * dots_bn - queries_bh.square().sum(dim=-1)[:, None] - pictures_nh.square().sum(dim=-1)
 
 
-def of_turn(
+def feedback_turn_loss(
     settings: LossSettings,
     compare: str,
     log_scale: Float[Tensor, ""],
@@ -87,10 +89,10 @@ def of_turn(
     loss tells all targets from.
     """
     if settings.kind == "ranking":
-        return ranking(likeness(queries_bh, targets_bh, compare), targets_b, settings.margin)
+        return pairwise_ranking_loss(likeness(queries_bh, targets_bh, compare), targets_b, settings.margin)
     if settings.kind == "contrastive":
         scale = log_scale.exp().clamp(max=settings.most_scale)
         strange_bm = None if strangers_mh is None else likeness(queries_bh, strangers_mh, compare)
-        return contrastive(likeness(queries_bh, targets_bh, compare), targets_b, scale, strange_bm)
-    triplet = triplet_squared if settings.squared else triplet_plain
+        return target_contrastive_loss(likeness(queries_bh, targets_bh, compare), targets_b, scale, strange_bm)
+    triplet = squared_triplet_loss if settings.squared else plain_triplet_loss
     return triplet(queries_bh, targets_bh, others_bh, settings.margin)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.retrievers.fashioniq.forward import Said, compared
-from viewfinder.retrievers.fashioniq.settings import Recurrent
+from viewfinder.retrievers.fashioniq.forward import FeedbackVectors, numpy_compared
+from viewfinder.retrievers.fashioniq.settings import RecurrentModel
 from viewfinder.retrievers.shared.forward import Arrays
 
 NORM_EPS = 1e-5
@@ -21,24 +21,28 @@ NORM_EPS = 1e-5
 State = Float32[np.ndarray, " h"]
 
 
-def begin(arrays: Arrays, settings: Recurrent) -> State:
+def numpy_begin_recurrent(arrays: Arrays, settings: RecurrentModel) -> State:
     """Zeros."""
     return np.zeros(settings.width, np.float32)
 
 
-def step(arrays: Arrays, settings: Recurrent, state: State, said: Said) -> tuple[State, Float32[np.ndarray, " h"]]:
+def numpy_step_recurrent(
+    arrays: Arrays, settings: RecurrentModel, state: State, said: FeedbackVectors
+) -> tuple[State, Float32[np.ndarray, " h"]]:
     """The state after one more turn, and the query in it."""
-    said_h = sentence(arrays, settings, said.words_ls)
+    said_h = numpy_convolve_sentence(arrays, settings, said.words_ls)
     if said.picture_h is not None:
         said_h = said_h + said.picture_h
     if settings.attributes:
-        said_h = said_h + mean_of(arrays, said.attributes[: settings.attributes])
+        said_h = said_h + numpy_mean_attributes(arrays, said.attributes[: settings.attributes])
     input_h = arrays["joint.weight"] @ said_h
-    state_h = gated(arrays["cell.weight_ih"] @ input_h, arrays["cell.weight_hh"] @ state, state)
-    return state_h, compared(settings, arrays["head.weight"] @ state_h)
+    state_h = numpy_gru_step(arrays["cell.weight_ih"] @ input_h, arrays["cell.weight_hh"] @ state, state)
+    return state_h, numpy_compared(settings, arrays["head.weight"] @ state_h)
 
 
-def sentence(arrays: Arrays, settings: Recurrent, words_ls: Float[np.ndarray, "l s"]) -> Float[np.ndarray, " h"]:
+def numpy_convolve_sentence(
+    arrays: Arrays, settings: RecurrentModel, words_ls: Float[np.ndarray, "l s"]
+) -> Float[np.ndarray, " h"]:
     """`recurrent.SentenceFilters`."""
     rows_ls = np.zeros((settings.most_words, words_ls.shape[1]), np.float32)
     read_ls = words_ls[: settings.most_words]
@@ -53,7 +57,7 @@ def sentence(arrays: Arrays, settings: Recurrent, words_ls: Float[np.ndarray, "l
     return np.asarray(arrays["sentence.out.weight"] @ (scaled_f * norm["weight"] + norm["bias"]))
 
 
-def gated(from_input_g: Float[np.ndarray, " g"], from_state_g: Float[np.ndarray, " g"], state: State) -> State:
+def numpy_gru_step(from_input_g: Float[np.ndarray, " g"], from_state_g: Float[np.ndarray, " g"], state: State) -> State:
     """The state of a GRU after one more input; torch's three maps of the input, and of the state, one after another."""
     reset_in, keep_in, new_in = np.split(from_input_g, 3)
     reset_by, keep_by, new_by = np.split(from_state_g, 3)
@@ -67,7 +71,7 @@ def sigmoid(rows: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:
     return np.asarray(1 / (1 + np.exp(-rows)))
 
 
-def mean_of(arrays: Arrays, attributes: Sequence[int]) -> Float32[np.ndarray, " h"]:
+def numpy_mean_attributes(arrays: Arrays, attributes: Sequence[int]) -> Float32[np.ndarray, " h"]:
     """`recurrent.mean_of`."""
     vectors_ah = arrays["attribute.weight"][list(attributes)]
     return np.asarray(vectors_ah.sum(axis=0) / max(1, len(attributes)), np.float32)

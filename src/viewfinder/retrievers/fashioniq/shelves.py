@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from viewfinder.data.fashion_iq import joined_captions, shuffled
+from viewfinder.data.fashion_iq import join_captions, shuffle_first_pictures
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.garments import Garments
 from viewfinder.retrievers.fashioniq.settings import Preset
@@ -120,7 +120,7 @@ def garment_kinds(
 
 def pair_wordings(captions: Sequence[str]) -> tuple[str, ...]:
     """What may be said of a pair: "1 and 2", "2 and 1", "1", "2" (as CLIP4Cir learns, Baldrati et al. 2022)."""
-    return tuple(joined_captions(order) for order in (captions, captions[::-1], captions[:1], captions[-1:]))
+    return tuple(join_captions(order) for order in (captions, captions[::-1], captions[:1], captions[-1:]))
 
 
 class FeedbackDialogues(NamedTuple):
@@ -253,7 +253,7 @@ def validation_dialogues(shelves: Sequence[GarmentKind], preset: Preset) -> Iter
             words_btl = first_bl[:, None].expand(-1, preset.turns, -1)
         else:
             targets_b = torch.arange(len(shelf))
-            shown_b = torch.tensor(shuffled(len(shelf), FIRST_PICTURES))
+            shown_b = torch.tensor(shuffle_first_pictures(len(shelf), FIRST_PICTURES))
             turns = range(preset.turns)
             words_btl = torch.stack(
                 [shelf.described.sentences(targets_b, torch.full_like(targets_b, turn)) for turn in turns], dim=1

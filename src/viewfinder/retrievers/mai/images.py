@@ -17,20 +17,20 @@ from viewfinder.retrievers.mai.settings import WHITENING, WHOLE_TOKENS, Model
 from viewfinder.training.picture_layers import PictureInput
 
 
-class Looks(NamedTuple):
+class PictureComponents(NamedTuple):
     """Pictures as far as nothing of it trains: the same for all of a training."""
 
     whole_bx: Float[Tensor, "b x"]
     regions_bry: Float[Tensor, "b r y"]
 
-    def of(self, rows: Tensor) -> Looks:
+    def of(self, rows: Tensor) -> PictureComponents:
         """Those of some pictures."""
-        return Looks(self.whole_bx[rows], self.regions_bry[rows])
+        return PictureComponents(self.whole_bx[rows], self.regions_bry[rows])
 
-    def mixed(self, others: Looks, mixed_b: Bool[Tensor, " b"]) -> Looks:
+    def mixed(self, others: PictureComponents, mixed_b: Bool[Tensor, " b"]) -> PictureComponents:
         """The mean of two pictures each where they are mixed."""
         share_b = mixed_b / 2
-        return Looks(
+        return PictureComponents(
             self.whole_bx.lerp(others.whole_bx, share_b[:, None]),
             self.regions_bry.lerp(others.regions_bry, share_b[:, None, None]),
         )
@@ -61,17 +61,19 @@ class ImageTokens(nn.Module):
             self.region_input.measure(regions_pe)
 
     @torch.no_grad()
-    def looks(self, raw_ng: Float[np.ndarray, "n g"], regions_nre: Float16[np.ndarray, "n r e"] | None) -> Looks:
+    def looks(
+        self, raw_ng: Float[np.ndarray, "n g"], regions_nre: Float16[np.ndarray, "n r e"] | None
+    ) -> PictureComponents:
         """What is read of pictures, before anything that trains."""
         whole_bx = regions_bry = torch.zeros(len(raw_ng), 0)
         if self.settings.image != "regions":
             whole_bx = self.whole_input(torch.from_numpy(np.asarray(raw_ng, np.float32)))
         if self.settings.image == "whole":
-            return Looks(whole_bx, regions_bry[:, None])
+            return PictureComponents(whole_bx, regions_bry[:, None])
         assert regions_nre is not None
-        return Looks(whole_bx, self.region_input(torch.from_numpy(np.asarray(regions_nre, np.float32))))
+        return PictureComponents(whole_bx, self.region_input(torch.from_numpy(np.asarray(regions_nre, np.float32))))
 
-    def forward(self, looks: Looks) -> Float[Tensor, "b i h"]:
+    def forward(self, looks: PictureComponents) -> Float[Tensor, "b i h"]:
         """The tokens: those of the whole, then the regions'."""
         parts = []
         if self.settings.image != "regions":

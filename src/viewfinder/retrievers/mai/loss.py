@@ -13,14 +13,13 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, mse_loss
 
 from viewfinder.retrievers.mai.settings import LossSettings, Noise
-from viewfinder.retrievers.mai.wiring import Turned
-
+from viewfinder.retrievers.mai.wiring import EncodedTurns
 
 NOISE_SCALE = 0.5
 """What noise is multiplied by, in units of the root mean square of a text's places."""
 
 
-class Targets(NamedTuple):
+class TurnTargets(NamedTuple):
     """What the queries of a turn are compared with; None: what no term compares.
 
     Attributes:
@@ -35,18 +34,20 @@ class Targets(NamedTuple):
     captions_bd: Float[Tensor, "b d"] | None = None
     prompts_bph: Float[Tensor, "b p h"] | None = None
 
-    def of_turns(self, turns: int) -> list[Targets]:
+    def of_turns(self, turns: int) -> list[TurnTargets]:
         """Those of all turns of each talk, one talk after another, by turn."""
 
         def of(turn: int, part: Tensor | None) -> Tensor | None:
             return None if part is None else part[turn::turns]
 
         return [
-            Targets(self.pictures_bkd[turn::turns], *(of(turn, part) for part in self[1:])) for turn in range(turns)
+            TurnTargets(self.pictures_bkd[turn::turns], *(of(turn, part) for part in self[1:])) for turn in range(turns)
         ]
 
 
-def of_turn(settings: LossSettings, scale: Float[Tensor, ""], turned: Turned, targets: Targets) -> Float[Tensor, ""]:
+def modification_turn_loss(
+    settings: LossSettings, scale: Float[Tensor, ""], turned: EncodedTurns, targets: TurnTargets
+) -> Float[Tensor, ""]:
     """The loss of a turn: the terms of Eq. 9 that are switched on; SPRC's where prompts are given.
 
     Two terms look from the other side than in Eq. 9, as in the published code: modifications look for targets, and
@@ -56,12 +57,12 @@ def of_turn(settings: LossSettings, scale: Float[Tensor, ""], turned: Turned, ta
     pair = (queries_bd, pictures_bkd)
     if settings.noise == "mixing":
         share_b = torch.rand(len(queries_bd), device=queries_bd.device)
-        pair = (mixed(queries_bd, share_b), mixed(pictures_bkd, share_b))
+        pair = (mix_rows(queries_bd, share_b), mix_rows(pictures_bkd, share_b))
     if prompts_bph is not None and modifications_bd is not None:
         return (
-            of_tokens(*pair, scale)
-            + of_tokens(modifications_bd, pictures_bkd, scale)
-            + aligned(turned.fused.tokens_bth, prompts_bph)
+            best_token_loss(*pair, scale)
+            + best_token_loss(modifications_bd, pictures_bkd, scale)
+            + alignment_loss(turned.fused.tokens_bth, prompts_bph)
         )
     compared = {
         "query_target": (pair[0], pair[1][:, 0]),
@@ -70,11 +71,13 @@ def of_turn(settings: LossSettings, scale: Float[Tensor, ""], turned: Turned, ta
         "modification_caption": (modifications_bd, captions_bd),
     }
     pairs = [compared[term] for term in settings.terms]
-    lost = [batch_based(one, other, scale) for one, other in pairs if one is not None and other is not None]
+    lost = [
+        batch_classification_loss(one, other, scale) for one, other in pairs if one is not None and other is not None
+    ]
     return torch.stack(lost).sum()
 
 
-def batch_based(
+def batch_classification_loss(
     queries_bd: Float[Tensor, "b d"], targets_bd: Float[Tensor, "b d"], scale: Float[Tensor, ""]
 ) -> Float[Tensor, ""]:
     """L_B, the batch-based classification loss (Eq. 8): cross-entropy of each row's own target among the batch.
@@ -84,7 +87,7 @@ def batch_based(
     return cross_entropy(scale * queries_bd @ targets_bd.T, torch.arange(len(queries_bd), device=queries_bd.device))
 
 
-def of_tokens(
+def best_token_loss(
     queries_bd: Float[Tensor, "b d"], targets_bkd: Float[Tensor, "b k d"], scale: Float[Tensor, ""]
 ) -> Float[Tensor, ""]:
     """The same with a target's best vector for each query (SPRC)."""
@@ -92,12 +95,12 @@ def of_tokens(
     return cross_entropy(scale * best_bb, torch.arange(len(queries_bd), device=queries_bd.device))
 
 
-def aligned(fused_bth: Float[Tensor, "b t h"], prompts_bph: Float[Tensor, "b p h"]) -> Float[Tensor, ""]:
+def alignment_loss(fused_bth: Float[Tensor, "b t h"], prompts_bph: Float[Tensor, "b p h"]) -> Float[Tensor, ""]:
     """The squared difference of the mean fused token from the mean prompt, which it is to be like (SPRC)."""
     return mse_loss(fused_bth.mean(dim=1), prompts_bph.mean(dim=1).detach())
 
 
-def noised(places: Float[Tensor, "*b h"], kind: Noise) -> Float[Tensor, "*b h"]:
+def add_noise(places: Float[Tensor, "*b h"], kind: Noise) -> Float[Tensor, "*b h"]:
     """Places of a text with noise, in units of their root mean square: normal, uniform from -1 to 1, or both times.
 
     Against the gap between pictures and texts: what is learnt must hold around a text, not only at it (Gu et al. 2024).
@@ -112,7 +115,7 @@ def noised(places: Float[Tensor, "*b h"], kind: Noise) -> Float[Tensor, "*b h"]:
     return places + NOISE_SCALE * places.detach().square().mean().sqrt() * noise
 
 
-def mixed(rows: Float[Tensor, "b ..."], share_b: Float[Tensor, " b"]) -> Float[Tensor, "b ..."]:
+def mix_rows(rows: Float[Tensor, "b ..."], share_b: Float[Tensor, " b"]) -> Float[Tensor, "b ..."]:
     """Each row mixed with the next; queries and targets mixed by the same shares are pairs (Vouitsis et al. 2024)."""
     share = share_b.view(-1, *[1] * (rows.ndim - 1))
     return share * rows + (1 - share) * rows.roll(1, dims=0)

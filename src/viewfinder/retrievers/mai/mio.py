@@ -17,24 +17,26 @@ from torch import Tensor
 from viewfinder.retrievers.mai.settings import Iteration
 
 
-def kept(tokens_bth: Float[Tensor, "b t h"], count: int, settings: Iteration) -> Float[Tensor, "b k h"]:
+def select_tokens(tokens_bth: Float[Tensor, "b t h"], count: int, settings: Iteration) -> Float[Tensor, "b k h"]:
     """The `count` tokens that stand for all, in their order. The choice has no gradient, what is chosen has."""
     with torch.no_grad(), torch.autocast(tokens_bth.device.type, enabled=False):
-        chosen_bk = chosen(tokens_bth.float(), count, settings)
+        chosen_bk = choose_places(tokens_bth.float(), count, settings)
     return tokens_bth.gather(1, chosen_bk[..., None].expand(-1, -1, tokens_bth.shape[2]))
 
 
-def chosen(tokens_bth: Float[Tensor, "b t h"], count: int, settings: Iteration) -> Int[Tensor, "b k"]:
+def choose_places(tokens_bth: Float[Tensor, "b t h"], count: int, settings: Iteration) -> Int[Tensor, "b k"]:
     """The places of the `count` tokens of the highest score (Eq. 3), in rising order; ties to earlier ones.
 
     Where a share is dropped first (paper), the least dense tokens cannot be chosen.
     """
-    apart_btt = distances(tokens_bth)
+    apart_btt = token_distances(tokens_bth)
     if settings.density == "tcformer":
         apart_btt = apart_btt / tokens_bth.shape[2] ** 0.5
-    density_bt = log_densities(apart_btt, settings)
+    density_bt = token_log_densities(apart_btt, settings)
     # In logarithms: plain distances of 768 numbers make every density of the paper's form 0 in single precision.
-    score_bt = (density_bt + peaks(apart_btt, density_bt, settings).log()).clamp_min(torch.finfo(tokens_bth.dtype).min)
+    score_bt = (density_bt + peak_distances(apart_btt, density_bt, settings).log()).clamp_min(
+        torch.finfo(tokens_bth.dtype).min
+    )
     dropped = min(int(settings.drop * tokens_bth.shape[1]), tokens_bth.shape[1] - count)
     if dropped > 0:
         sparse_bt = density_bt.argsort(dim=1, descending=True, stable=True)[:, -dropped:]
@@ -43,7 +45,7 @@ def chosen(tokens_bth: Float[Tensor, "b t h"], count: int, settings: Iteration) 
     return best_bt[:, :count].sort(dim=1).values
 
 
-def distances(tokens_bth: Float[Tensor, "b t h"]) -> Float[Tensor, "b t t"]:
+def token_distances(tokens_bth: Float[Tensor, "b t h"]) -> Float[Tensor, "b t t"]:
     """How far apart any two tokens are; exactly 0 from itself."""
     # Tokens that have much in common lose fewer digits without it; distances do not change.
     tokens_bth = tokens_bth - tokens_bth.mean(dim=1, keepdim=True)
@@ -54,7 +56,7 @@ def distances(tokens_bth: Float[Tensor, "b t h"]) -> Float[Tensor, "b t t"]:
     return square_btt.clamp_min(0).masked_fill(itself_tt, 0).sqrt()
 
 
-def log_densities(apart_btt: Float[Tensor, "b t t"], settings: Iteration) -> Float[Tensor, "b t"]:
+def token_log_densities(apart_btt: Float[Tensor, "b t t"], settings: Iteration) -> Float[Tensor, "b t"]:
     """The logarithm of Eq. 2: minus the mean squared distance to the nearest neighbours.
 
     See `Iteration.density` for whether a token is its own neighbour.
@@ -65,7 +67,7 @@ def log_densities(apart_btt: Float[Tensor, "b t t"], settings: Iteration) -> Flo
     return near_btk[..., int(itself) :].square().mean(dim=-1).neg()
 
 
-def peaks(
+def peak_distances(
     apart_btt: Float[Tensor, "b t t"], density_bt: Float[Tensor, "b t"], settings: Iteration
 ) -> Float[Tensor, "b t"]:
     """dist(v) of Eq. 3, see `Iteration.distance`. Of equally dense tokens the earlier counts as the denser."""

@@ -11,18 +11,20 @@ from jaxtyping import Float, Float32, Int
 from viewfinder.retrievers.mai.settings import Iteration
 
 
-def kept(tokens_th: Float[np.ndarray, "t h"], count: int, settings: Iteration) -> Float32[np.ndarray, "k h"]:
+def numpy_select_tokens(
+    tokens_th: Float[np.ndarray, "t h"], count: int, settings: Iteration
+) -> Float32[np.ndarray, "k h"]:
     """The `count` tokens that stand for all, in their order."""
-    return np.asarray(tokens_th[chosen(tokens_th, count, settings)], np.float32)
+    return np.asarray(tokens_th[numpy_choose_places(tokens_th, count, settings)], np.float32)
 
 
-def chosen(tokens_th: Float[np.ndarray, "t h"], count: int, settings: Iteration) -> Int[np.ndarray, " k"]:
+def numpy_choose_places(tokens_th: Float[np.ndarray, "t h"], count: int, settings: Iteration) -> Int[np.ndarray, " k"]:
     """`mio.chosen`: the places of the kept tokens, in rising order; ties to earlier ones."""
-    apart_tt = distances(tokens_th)
+    apart_tt = numpy_token_distances(tokens_th)
     if settings.density == "tcformer":
         apart_tt /= np.float32(tokens_th.shape[1] ** 0.5)
-    density_t = log_densities(apart_tt, settings)
-    peaks_t = peaks(apart_tt, density_t, settings)
+    density_t = numpy_token_log_densities(apart_tt, settings)
+    peaks_t = numpy_peak_distances(apart_tt, density_t, settings)
     lowest = np.finfo(np.float32).min
     score_t = np.where(peaks_t > 0, density_t + np.log(np.maximum(peaks_t, np.finfo(np.float32).tiny)), lowest)
     dropped = min(int(settings.drop * len(tokens_th)), len(tokens_th) - count)
@@ -31,7 +33,7 @@ def chosen(tokens_th: Float[np.ndarray, "t h"], count: int, settings: Iteration)
     return np.sort((-score_t).argsort(kind="stable")[:count])
 
 
-def distances(tokens_th: Float[np.ndarray, "t h"]) -> Float32[np.ndarray, "t t"]:
+def numpy_token_distances(tokens_th: Float[np.ndarray, "t h"]) -> Float32[np.ndarray, "t t"]:
     """`mio.distances`: how far apart any two tokens are."""
     tokens_th = np.asarray(tokens_th, np.float32)
     tokens_th = tokens_th - tokens_th.mean(axis=0)
@@ -41,7 +43,7 @@ def distances(tokens_th: Float[np.ndarray, "t h"]) -> Float32[np.ndarray, "t t"]
     return np.asarray(np.sqrt(np.maximum(square_tt, 0)))
 
 
-def log_densities(apart_tt: Float[np.ndarray, "t t"], settings: Iteration) -> Float[np.ndarray, " t"]:
+def numpy_token_log_densities(apart_tt: Float[np.ndarray, "t t"], settings: Iteration) -> Float[np.ndarray, " t"]:
     """`mio.log_densities`: minus the mean squared distance to the nearest neighbours."""
     itself = int(settings.density == "paper")
     last = min(settings.neighbours + itself, len(apart_tt))
@@ -49,7 +51,7 @@ def log_densities(apart_tt: Float[np.ndarray, "t t"], settings: Iteration) -> Fl
     return np.asarray(-np.square(near_tk).mean(axis=1))
 
 
-def peaks(
+def numpy_peak_distances(
     apart_tt: Float[np.ndarray, "t t"], density_t: Float[np.ndarray, " t"], settings: Iteration
 ) -> Float[np.ndarray, " t"]:
     """`mio.peaks`: the distance of each token that makes it a peak."""

@@ -14,16 +14,16 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from viewfinder.retrievers.mai.images import ImageTokens, Looks
+from viewfinder.retrievers.mai.images import ImageTokens, PictureComponents
 from viewfinder.retrievers.mai.memory import make_memory
-from viewfinder.retrievers.mai.pieces import Tokeniser
-from viewfinder.retrievers.mai.qformer import QFormer, config_of
+from viewfinder.retrievers.mai.pieces import SavedTokeniser
+from viewfinder.retrievers.mai.qformer import QFormer, qformer_config
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.retrievers.mai.text import PieceInput, Text, TextInput
+from viewfinder.retrievers.mai.text import EmbeddedTexts, PieceInput, WordInput
 from viewfinder.retrievers.shared.word_vectors import WordVectors
 
 
-class Fused(NamedTuple):
+class FusedTokens(NamedTuple):
     """What reading a turn gives: its tokens, and the state at the beginning of its text."""
 
     tokens_bth: Float[Tensor, "b t h"]
@@ -36,18 +36,18 @@ class MaiNetwork(nn.Module):
     `log_scale` is what cosines are multiplied by in the loss.
     """
 
-    def __init__(self, settings: Model, raw_width: int, region_width: int, words: WordVectors | Tokeniser) -> None:
+    def __init__(self, settings: Model, raw_width: int, region_width: int, words: WordVectors | SavedTokeniser) -> None:
         """`raw_width`, `region_width`: numbers of a picture's raw vector and of a raw region; `words`: of texts."""
         super().__init__()
         self.settings = settings
         width, projection = settings.width, settings.projection
         self.images = ImageTokens(settings, raw_width, region_width, settings.read_width)
-        self.text: TextInput | PieceInput = (
-            PieceInput(settings, words) if isinstance(words, Tokeniser) else TextInput(settings, words)
+        self.text: WordInput | PieceInput = (
+            PieceInput(settings, words) if isinstance(words, SavedTokeniser) else WordInput(settings, words)
         )
         self.learned = nn.Parameter(torch.randn(settings.tokens, width) * 0.02)
         self.prompts = nn.Parameter(torch.randn(settings.prompts, width) * 0.02)
-        self.qformer = QFormer(config_of(settings, settings.read_width))
+        self.qformer = QFormer(qformer_config(settings, settings.read_width))
         self.memory = make_memory(settings)
         self.text_project = nn.Linear(width, projection)
         self.target_project = nn.Linear(width, projection)
@@ -60,7 +60,9 @@ class MaiNetwork(nn.Module):
         """The learned tokens, for each talk."""
         return self.learned.expand(talks, -1, -1)
 
-    def read(self, tokens_bth: Float[Tensor, "b t h"], text: Text, image_biz: Float[Tensor, "b i z"] | None) -> Fused:
+    def read(
+        self, tokens_bth: Float[Tensor, "b t h"], text: EmbeddedTexts, image_biz: Float[Tensor, "b i z"] | None
+    ) -> FusedTokens:
         """Tokens and a text that look at each other, and the tokens at the picture, if there is one.
 
         With a picture and its caption this is the bimodal semantic aggregation (BSA), with a modification alone the
@@ -70,7 +72,7 @@ class MaiNetwork(nn.Module):
         places_bsh = torch.cat([tokens_bth, text.places_blh], dim=1)
         there_bs = nn.functional.pad(text.there_bl, (count, 0), value=True)
         found_bsh = self.qformer.read(places_bsh, there_bs, count, image_biz)
-        return Fused(found_bsh[:, :count], found_bsh[:, count])
+        return FusedTokens(found_bsh[:, :count], found_bsh[:, count])
 
     def vector(self, words_bl: Int[Tensor, "b l"]) -> Float[Tensor, "b d"]:
         """A text on its own, with the prompts: m_n and c_n of Eq. 9."""
@@ -83,14 +85,14 @@ class MaiNetwork(nn.Module):
         vector_bd = normalize(self.text_project(found_blh[:, 0]), dim=-1)
         return found_blh[:, 1 : 1 + self.settings.prompts], vector_bd
 
-    def query(self, fused: Fused) -> Float[Tensor, "b d"]:
+    def query(self, fused: FusedTokens) -> Float[Tensor, "b d"]:
         """What is looked for, of length 1: the state at the start of the modification; or t_n^r, the tokens (paper)."""
         state_bh = fused.first_bh
         if self.settings.query == "fused":
             state_bh = self.fused_norm(self.fused(fused.tokens_bth.mean(dim=1)))
         return normalize(self.text_project(state_bh), dim=-1)
 
-    def pictures(self, looks: Looks, captions_bl: Int[Tensor, "b l"]) -> Float[Tensor, "b k d"]:
+    def pictures(self, looks: PictureComponents, captions_bl: Int[Tensor, "b l"]) -> Float[Tensor, "b k d"]:
         """Vectors of pictures, t_n^tg: the learned tokens after BSA, of captions only if the settings read them."""
         if not self.settings.captions:
             captions_bl = captions_bl[:, :0]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from viewfinder.data.fashionmt import clauses
+from viewfinder.data.fashionmt import split_modification
 
 
-def text_of(modification: str) -> str:
+def modification_text(modification: str) -> str:
     """A modification without the numbers of its clauses; what looks back is kept, as it is said.
 
     >>> text_of("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ")
     'I prefer the FIRST, and is red, has a 3 inch heel'
     """
-    read = clauses(modification)
+    read = split_modification(modification)
     return " ".join(part for part in (read.lead, ", ".join(read.clauses)) if part)

@@ -17,7 +17,14 @@ from jaxtyping import Bool, Float16, Float32, Int
 from torch import Tensor
 
 from viewfinder.data import read_flickr8k
-from viewfinder.data.fashionmt import ORDINALS, Transaction, clauses, look_back, read_transactions, sources
+from viewfinder.data.fashionmt import (
+    ORDINALS,
+    Transaction,
+    fashionmt_sources,
+    parse_back_reference,
+    read_transactions,
+    split_modification,
+)
 from viewfinder.data.splits import split_of
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.retrievers.mai.settings import Preset
@@ -109,7 +116,7 @@ def _read(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Training
 
 def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> TrainingTransactions:
     """The transactions of a folder of FashionMT."""
-    known = {source: splits for source, splits in sources(folder).items() if split in splits}
+    known = {source: splits for source, splits in fashionmt_sources(folder).items() if split in splits}
     wanted = preset.sources or tuple(known)
     if missing := [source for source in wanted if source not in known]:
         raise UnknownName(f"{folder}: no {split} of {', '.join(missing)} here; there are: {', '.join(known)}")
@@ -164,7 +171,7 @@ def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Tra
 
 def transaction_texts(one: Transaction, rows: tuple[int, ...]) -> TransactionTexts:
     """A transaction as it is read; which clauses of a short form are left out hangs on the words alone."""
-    back = look_back(one.modifications[-1])
+    back = parse_back_reference(one.modifications[-1])
     combines = back is not None and back.setting == "combination"
     # Nobody can look back to what is only wanted now.
     places = () if back is None else tuple(place for place in back.places if place < len(one.targets))
@@ -183,7 +190,7 @@ def shorten_modification(modification: str) -> str:
     >>> shortened("I prefer the FIRST, and 1. is red")
     'I prefer the FIRST, and 1. is red'
     """
-    read_as = clauses(modification)
+    read_as = split_modification(modification)
     change = [clause for clause in read_as.clauses if not clause.startswith("keep the")]
     rng = random.Random(modification)
     chosen = rng.sample(change, min(len(change), rng.randint(1, 2)))

@@ -13,17 +13,17 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from viewfinder.retrievers.mai.images import Looks
-from viewfinder.retrievers.mai.memory import State
-from viewfinder.retrievers.mai.network import Fused, MaiNetwork
+from viewfinder.retrievers.mai.images import PictureComponents
+from viewfinder.retrievers.mai.memory import MemoryState
+from viewfinder.retrievers.mai.network import FusedTokens, MaiNetwork
 from viewfinder.retrievers.mai.settings import Treatment
-from viewfinder.retrievers.mai.text import Text
+from viewfinder.retrievers.mai.text import EmbeddedTexts
 
 NOWHERE = -1
 """In place of the place of a picture: the talk goes back to none."""
 
 
-class Talks(NamedTuple):
+class ModificationDialogues(NamedTuple):
     """Talks of the same number of turns.
 
     Attributes:
@@ -52,38 +52,41 @@ class Talks(NamedTuple):
         return self.words_bnl.shape[1]
 
 
-class Shelf(NamedTuple):
+class CaptionedGallery(NamedTuple):
     """All pictures that talks are about, and their captions by numbers of words."""
 
-    looks: Looks
+    looks: PictureComponents
     captions_nl: Int[Tensor, "n l"]
 
     def captions(self, rows_b: Int[Tensor, " b"], read_b: Bool[Tensor, " b"]) -> Int[Tensor, "b l"]:
         """The captions of some pictures, nothing where they are not read."""
         return self.captions_nl[rows_b] * read_b[:, None]
 
-    def without_captions(self) -> Shelf:
+    def without_captions(self) -> CaptionedGallery:
         """The same pictures, of which nobody wrote anything."""
         return self._replace(captions_nl=torch.zeros_like(self.captions_nl))
 
 
-class Turned(NamedTuple):
+class EncodedTurns(NamedTuple):
     """What came of a turn: the query, and the tokens after its modification was read."""
 
     queries_bd: Float[Tensor, "b d"]
-    fused: Fused
+    fused: FusedTokens
 
 
-def converse(
-    network: MaiNetwork, shelf: Shelf, talks: Talks, heard: Callable[[Text], Text] = lambda text: text
-) -> Iterator[Turned]:
+def encode_dialogues(
+    network: MaiNetwork,
+    shelf: CaptionedGallery,
+    talks: ModificationDialogues,
+    heard: Callable[[EmbeddedTexts], EmbeddedTexts] = lambda text: text,
+) -> Iterator[EncodedTurns]:
     """The talks turn by turn; `heard`: what becomes of modifications on the way (noise, in training)."""
     memory, settings = network.memory, network.settings
-    carried: State = memory.begin()
+    carried: MemoryState = memory.begin()
     for turn in range(talks.turns):
         tokens_bth = memory.tokens(carried, network.begin(len(talks.back_b)))
         modification = heard(network.text(talks.words_bnl[:, turn]))
-        looks, captions_bl = referred(shelf, talks, turn, settings.rollback)
+        looks, captions_bl = select_reference(shelf, talks, turn, settings.rollback)
         if settings.stages == "two":
             first = network.text(captions_bl if settings.captions else captions_bl[:, :0])
             seen = network.read(tokens_bth, first, network.images(looks))  # BSA
@@ -91,17 +94,19 @@ def converse(
             # MSA reads the tokens of BSA as they are, as the published code does; the paper: those that MIO kept.
             tokens_bth = seen.tokens_bth
             if turn == talks.turns - 1:
-                tokens_bth = recalled(network, shelf, talks, tokens_bth)
+                tokens_bth = recall_pictures(network, shelf, talks, tokens_bth)
             fused = network.read(tokens_bth, modification, None)  # MSA
         else:
             fused = network.read(tokens_bth, modification, network.images(looks))
             carried = memory.after(carried, fused.tokens_bth)
             if settings.stages == "sprc":
                 fused = network.read(fused.tokens_bth, modification, None)
-        yield Turned(network.query(fused), fused)
+        yield EncodedTurns(network.query(fused), fused)
 
 
-def referred(shelf: Shelf, talks: Talks, turn: int, treatment: Treatment) -> tuple[Looks, Int[Tensor, "b l"]]:
+def select_reference(
+    shelf: CaptionedGallery, talks: ModificationDialogues, turn: int, treatment: Treatment
+) -> tuple[PictureComponents, Int[Tensor, "b l"]]:
     """The pictures that a turn is read with, and their captions: those it is said of, or those it goes back to.
 
     The last turn of a talk that goes back reads, by `treatment` (table 9): the earlier picture ("replace"), the one
@@ -120,8 +125,8 @@ def referred(shelf: Shelf, talks: Talks, turn: int, treatment: Treatment) -> tup
     return looks, shelf.captions(rows_b, talks.captioned_bp[here_b, place_b])
 
 
-def recalled(
-    network: MaiNetwork, shelf: Shelf, talks: Talks, tokens_bth: Float[Tensor, "b t h"]
+def recall_pictures(
+    network: MaiNetwork, shelf: CaptionedGallery, talks: ModificationDialogues, tokens_bth: Float[Tensor, "b t h"]
 ) -> Float[Tensor, "b t h"]:
     """The tokens after earlier pictures were recalled: by one text of their captions, or one picture after another."""
     if not bool(talks.recalled_bp.any()):
@@ -144,6 +149,6 @@ def recalled(
     return tokens_bth
 
 
-def _seen(looks: Looks, seen_b: Bool[Tensor, " b"]) -> Looks:
+def _seen(looks: PictureComponents, seen_b: Bool[Tensor, " b"]) -> PictureComponents:
     """Zeros where nothing is seen."""
-    return Looks(looks.whole_bx * seen_b[:, None], looks.regions_bry * seen_b[:, None, None])
+    return PictureComponents(looks.whole_bx * seen_b[:, None], looks.regions_bry * seen_b[:, None, None])

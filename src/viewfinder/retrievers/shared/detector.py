@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from viewfinder.data.visual_genome import Layout, layout_at, read_global_feature, read_region_features
+from viewfinder.data.visual_genome import Layout, find_layout, read_global_feature, read_region_features
 from viewfinder.data.visual_genome.region_features import REGIONS, WIDTH
-from viewfinder.data.visual_genome.regions import read_ids
+from viewfinder.data.visual_genome.regions import read_picture_ids
 from viewfinder.encoders.features import Features
 from viewfinder.encoders.features.chunks import Progress
 from viewfinder.encoders.features.lookup import PictureFile
@@ -25,7 +25,7 @@ DETECTOR_VERSION = f"visual-genome-{REGIONS}x{WIDTH}-1"
 def has_detector_features(data: Path, *, whole: bool = False) -> bool:
     """Whether a folder in Drill-down's layout has them; `whole`: also vectors of whole pictures."""
     try:
-        layout = layout_at(data)
+        layout = find_layout(data)
     except BadInput:
         return False
     first = layout.region_features(0).parent
@@ -56,8 +56,8 @@ def read_detector_features(
         BadInput: there is no such folder, or none of its files can be read.
         UnknownName: no such split.
     """
-    layout = layout_at(data)
-    ids = dict.fromkeys(read_ids(layout.split(split)))
+    layout = find_layout(data)
+    ids = dict.fromkeys(read_picture_ids(layout.split(split)))
     for folder, needed in ((layout.region_features(0).parent, True), (layout.global_feature(0).parent, whole)):
         if needed and not folder.is_dir():
             raise BadInput(f"{folder}: no such folder; detector features ({DETECTOR_VERSION}) are read from there")

@@ -31,7 +31,7 @@ import numpy as np
 from jaxtyping import Float16, Int
 
 from viewfinder.encoders.base import Encoder
-from viewfinder.encoders.features.manifest import write
+from viewfinder.encoders.features.manifest import write_whole
 from viewfinder.errors import UnknownName, ViewfinderError
 from viewfinder.index.names import to_file_name
 
@@ -145,7 +145,7 @@ def _kept(read: Read, place: Path, texts: Sequence[str]) -> Rows:
     rows_ns = read(texts)
     mark = hashlib.blake2b("\n".join(texts).encode(), digest_size=16).hexdigest()
     content = save({"sentences": rows_ns}, metadata={"texts": json.dumps(list(texts), ensure_ascii=False)})
-    write(place / f"{mark}.safetensors", [content])
+    write_whole(place / f"{mark}.safetensors", [content])
     return rows_ns
 
 

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from viewfinder.data.fashion_iq import Vocabulary
+from viewfinder.data.fashion_iq import CaptionVocabulary
 from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.training import build_settings, load_network
@@ -56,7 +56,7 @@ class Captioner:
     def __init__(
         self,
         network: CaptionerNetwork,
-        vocabulary: Vocabulary,
+        vocabulary: CaptionVocabulary,
         predictor: AttributePredictor | None,
         raw_version: str,
         fingerprint: str,
@@ -89,7 +89,7 @@ class Captioner:
         load_network(path, network, system=SYSTEM, encoder=weights.card.encoder)
         return cls(
             network,
-            Vocabulary(words, {word: number for number, word in enumerate(words)}),
+            CaptionVocabulary(words, {word: number for number, word in enumerate(words)}),
             AttributePredictor.of(weights) if model.attributes else None,
             weights.card.encoder,
             weights.fingerprint,
