@@ -21,15 +21,15 @@ from rows import is_measured
 from viewfinder.data.splits import split_of
 from viewfinder.encoders import Encoder, load_encoder
 from viewfinder.evaluation import Plan, Run, Task, evaluate, figures, replay, write_run
-from viewfinder.evaluation.deciding import decide
-from viewfinder.evaluation.grounding import ground
-from viewfinder.evaluation.preparing import known_task, tasks_for
+from viewfinder.evaluation.deciding import measure_decisions
+from viewfinder.evaluation.grounding import ground_phrases
+from viewfinder.evaluation.preparing import load_tasks, match_pictures
 from viewfinder.evaluation.protocols.captions import read_captioned
-from viewfinder.evaluation.results import described_machine, result_of
-from viewfinder.evaluation.speaking import forced
+from viewfinder.evaluation.results import describe_machine, task_result
+from viewfinder.evaluation.speaking import pictures_only
 from viewfinder.evaluation.systems import load_system
-from viewfinder.evaluation.values import provenance_of, write_measured
-from viewfinder.evaluation.vectors import pictures_of
+from viewfinder.evaluation.values import provenance_of, write_measured_run
+from viewfinder.evaluation.vectors import load_pictures
 from viewfinder.evaluation.visual_conversation import answer_questions
 
 CAPTIONED = ("flickr8k", "scenes")
@@ -114,14 +114,14 @@ def of_test_split(task: Task, folder: Path, data: str) -> Task:
 
 def replayed(plan: Plan, out: Path, changed: Callable[[Task], Task]) -> None:
     """Recorded talks of one task, which is changed first."""
-    system = forced(load_system(plan.system, plan.seed, plan.checkpoint))
-    [task] = tasks_for(plan)
-    pictures = pictures_of(plan, encoder(), system, told=told)
-    known = changed(known_task(task, pictures))
+    system = pictures_only(load_system(plan.system, plan.seed, plan.checkpoint))
+    [task] = load_tasks(plan)
+    pictures = load_pictures(plan, encoder(), system, told=told)
+    known = changed(match_pictures(task, pictures))
     told(f"{known.title}: {len(known.talks):,} talks, {len(known.gallery):,} pictures")
     table = replay(known, pictures.gallery(tuple(known.pictures())), system)
-    result = result_of(known, table, figures(known, table))
-    write_run(Run(out, provenance_of(plan, encoder()), described_machine(), (result,)))
+    result = task_result(known, table, figures(known, table))
+    write_run(Run(out, provenance_of(plan, encoder()), describe_machine(), (result,)))
 
 
 def cirr(job: Job, out: Path) -> None:
@@ -132,12 +132,12 @@ def cirr(job: Job, out: Path) -> None:
 def visual(job: Job, out: Path) -> None:
     """Questions about pictures of the test split."""
     plan = replace(job.plan("scenes", "visual"), limit=SEEN_PICTURES)
-    write_measured(answer_questions(plan, encoder(), out, told))
+    write_measured_run(answer_questions(plan, encoder(), out, told))
 
 
 def decision(job: Job, out: Path) -> None:
     """With the leaning of the weights, which was chosen on validation talks."""
-    write_measured(decide(replace(job.plan("scenes", "decision"), limit=500), encoder(), out, told))
+    write_measured_run(measure_decisions(replace(job.plan("scenes", "decision"), limit=500), encoder(), out, told))
 
 
 def grounding(data: str, pictures: int, proposals: str) -> Callable[[Job, Path], None]:
@@ -145,7 +145,7 @@ def grounding(data: str, pictures: int, proposals: str) -> Callable[[Job, Path],
 
     def run(job: Job, out: Path) -> None:
         plan = replace(job.plan(data, "grounding"), limit=pictures, manners={"proposals": proposals})
-        write_measured(ground(plan, encoder(), out, told))
+        write_measured_run(ground_phrases(plan, encoder(), out, told))
 
     return run
 

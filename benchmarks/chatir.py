@@ -92,11 +92,11 @@ def measured(data: Path, system: str) -> dict[str, float]:
     """Seconds, peak memory, and Hits@10 after the last round beside what chance would have."""
     from viewfinder.evaluation import figures, replay
     from viewfinder.evaluation.pictures import Pictures
-    from viewfinder.evaluation.protocols import tasks_of
+    from viewfinder.evaluation.protocols import read_tasks
     from viewfinder.evaluation.systems import load_system
 
     started = time.perf_counter()
-    [task] = [task for task in tasks_of(data / "chatir", "chatir", "val") if task.name == FILE]
+    [task] = [task for task in read_tasks(data / "chatir", "chatir", "val") if task.name == FILE]
     keys = tuple(sorted(task.gallery))
     vectors_nd = np.random.default_rng(0).standard_normal((len(keys), WIDTH)).astype(np.float32)
     vectors_nd /= np.linalg.norm(vectors_nd, axis=1, keepdims=True)

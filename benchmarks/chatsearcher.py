@@ -32,7 +32,7 @@ from rows import compared, is_measured, measured, minutes, parameters, run
 from talking_speed import talking_speed
 
 from viewfinder.evaluation import Run, read_run
-from viewfinder.evaluation.figures import LAST, per_talk, values_st
+from viewfinder.evaluation.figures import LAST_TURN, metric_values, values_per_dialogue
 from viewfinder.metrics import Interval
 
 HERE = Path(__file__).parent
@@ -352,7 +352,7 @@ def last_of(one: Run, metric: str, task: str) -> Iterator[Float[np.ndarray, " s"
     """Of the tasks that have this word in their titles."""
     for result in one.tasks:
         if task in result.title:
-            yield per_talk(values_st(metric, result.ranks), LAST, "", result.settings)
+            yield values_per_dialogue(metric_values(metric, result.ranks), LAST_TURN, "", result.settings)
 
 
 @cache

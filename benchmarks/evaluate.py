@@ -23,7 +23,7 @@ from machine import described
 from viewfinder.encoders import load_encoder
 from viewfinder.encoders.features import features
 from viewfinder.evaluation import Plan, Run, compare, evaluate, write_run
-from viewfinder.evaluation.report import write_page
+from viewfinder.evaluation.report import write_report
 from viewfinder.worlds import write_world
 
 HERE = Path(__file__).parent
@@ -73,7 +73,7 @@ def run_one(folder: Path, name: str, work: Path) -> Run:
         plan, load_encoder("starter"), work / "runs" / name, told=lambda line: print(name, line, flush=True)
     )
     write_run(done.run)
-    write_page(done.run, done.examples)
+    write_report(done.run, done.examples)
     return done.run
 
 

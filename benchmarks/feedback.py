@@ -27,7 +27,7 @@ from jaxtyping import Float, Float32
 from machine import described
 
 from viewfinder.conversation import Like
-from viewfinder.data.fashion_iq import fashion_kinds, joined_captions, read_fashion_iq
+from viewfinder.data.fashion_iq import fashion_kinds, join_captions, read_fashion_iq
 from viewfinder.index import Gallery, dot_scores
 from viewfinder.index.memo import ByteCache
 from viewfinder.retrievers import RegionSpace, load_retriever
@@ -74,7 +74,7 @@ def captions(data: Path, begins: Iterator[str]) -> Iterator[str]:
     """Joined captions of the validation pairs, over and over, each begun by the next word."""
     pairs = [pair for kind in fashion_kinds(data) for pair in read_fashion_iq(data, kind, "val")[0].pairs]
     while True:
-        yield from (f"{next(begins)} {joined_captions(pair.captions)}".strip() for pair in pairs)
+        yield from (f"{next(begins)} {join_captions(pair.captions)}".strip() for pair in pairs)
 
 
 def measured(gallery: Gallery, retriever: Any, said: Iterator[str], talks: int) -> dict[str, Any]:

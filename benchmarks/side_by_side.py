@@ -26,7 +26,7 @@ from viewfinder.encoders import Encoder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.errors import ViewfinderError
 from viewfinder.evaluation import Plan, Run, evaluate, read_run, write_run
-from viewfinder.evaluation.figures import LAST, per_talk, values_st
+from viewfinder.evaluation.figures import LAST_TURN, metric_values, values_per_dialogue
 from viewfinder.evaluation.protocols.captions import read_captioned
 from viewfinder.evaluation.results import TaskResult
 
@@ -213,7 +213,7 @@ def figures_of(run: Run, test: Test, folders: Folders) -> dict[str, Any]:
 
 def last(metric: str, task: TaskResult, among: frozenset[str] | None) -> Float[np.ndarray, " s"]:
     """One value a talk, after its last turn."""
-    values_s = per_talk(values_st(metric, task.ranks), LAST, "", task.settings)
+    values_s = values_per_dialogue(metric_values(metric, task.ranks), LAST_TURN, "", task.settings)
     chosen_s = [among is None or talk in among for talk in task.talk_ids]
     return np.asarray(values_s[np.array(chosen_s)])
 

@@ -20,7 +20,7 @@ from chat_tests import Place
 from machine import described
 
 from viewfinder.conversation import BackTo, Say
-from viewfinder.evaluation.speaking import forced, leaning_to
+from viewfinder.evaluation.speaking import pictures_only, with_picture_bias
 from viewfinder.evaluation.systems import load_system
 from viewfinder.index import Gallery
 from viewfinder.index.memo import ByteCache
@@ -39,12 +39,12 @@ def talking_speed(weights: Path, place: Place) -> dict[str, Any]:
     system = load_system("chatsearcher", checkpoint=weights)
     pictures = grown(place.folders["scenes"], place.features / "scenes", SIZE)
     started = time.perf_counter()
-    session_of(pictures, forced(system)).search(Say("a bag"))
+    session_of(pictures, pictures_only(system)).search(Say("a bag"))
     first = time.perf_counter() - started
-    rows = [talk(pictures, forced(system), SENTENCE.format(word=word)) for word in WORDS[: WARM + TALKS]][WARM:]
+    rows = [talk(pictures, pictures_only(system), SENTENCE.format(word=word)) for word in WORDS[: WARM + TALKS]][WARM:]
     turn_ts = np.array([turns for turns, _ in rows])
     least_t = turn_ts.min(axis=0)
-    answers = [answered(pictures, leaning_to(system, -math.inf), word) for word in WORDS[: WARM + 5]][WARM:]
+    answers = [answered(pictures, with_picture_bias(system, -math.inf), word) for word in WORDS[: WARM + 5]][WARM:]
     return {
         "pictures": SIZE,
         "turn_ms": [round(float(ms), 1) for ms in np.median(turn_ts, axis=0)],

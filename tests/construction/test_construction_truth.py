@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from viewfinder.construction import ImageTextPair, SampleNotMade
-from viewfinder.construction.pictures import read_captioned
+from viewfinder.construction.setup import read_captioned
 from viewfinder.construction.truth import CaptionedWorld, TruthGallery, TruthWriter, read_world, scene_from_truth
-from viewfinder.data.truth import PictureTruth, ThingTruth, to_line
+from viewfinder.data.truth import PictureTruth, ThingTruth, truth_line
 from viewfinder.errors import BadInput
 from viewfinder.worlds import sample_scene
-from viewfinder.worlds.changes import change_clauses
-from viewfinder.worlds.phrases import absent_kinds, speaker_for
+from viewfinder.worlds.grammar import absent_kinds, change_clauses, speaker_for
 from viewfinder.worlds.stock import DRAWN
 
 
@@ -91,7 +90,7 @@ def beach(image: str, kind: str) -> PictureTruth:
 
 
 def test_of_products_nothing_is_said_to_be_absent(tmp_path: Path) -> None:
-    lines = [to_line(beach(f"{number:012d}.jpg", kind)) for number, kind in enumerate(("dress", "shoe"), start=1)]
+    lines = [truth_line(beach(f"{number:012d}.jpg", kind)) for number, kind in enumerate(("dress", "shoe"), start=1)]
     (tmp_path / "truth.jsonl").write_text("\n".join(lines))
     (tmp_path / "world.json").write_text('{"seed": 1, "sprites": "abc"}')
     world = read_world(tmp_path, {"images/000000000001.jpg": ("x",), "images/000000000002.jpg": ("y",)})
@@ -106,6 +105,6 @@ def test_a_light_that_no_scene_has_is_named() -> None:
 
 
 def test_a_world_without_scenes_cannot_write(tmp_path: Path) -> None:
-    (tmp_path / "truth.jsonl").write_text(to_line(PictureTruth("1.jpg", title="A shoe")))
+    (tmp_path / "truth.jsonl").write_text(truth_line(PictureTruth("1.jpg", title="A shoe")))
     with pytest.raises(BadInput, match="name a language model as --generator"):
         read_world(tmp_path, {"images/1.jpg": ("a shoe",)})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from viewfinder.data.dialogues import (
     Dialogue,
     Round,
-    dialogue,
+    make_dialogue,
     read_dialogues,
     read_plugir_captions,
     read_pool,
@@ -151,7 +151,7 @@ class TestRealData:
         self, read: Callable[[str], list[Dialogue]]
     ) -> None:
         for talk in read("VisDial_v1.0_queries_val"):
-            again = dialogue(talk.image, talk.caption, talk.rounds)
+            again = make_dialogue(talk.image, talk.caption, talk.rounds)
             assert tuple(split_round(text) for text in again.strings[1:]) == talk.rounds
 
 
@@ -183,7 +183,7 @@ def test_splitting_never_loses_anything_but_blanks(words: list[str]) -> None:
 
 
 def test_a_written_dialogue_is_read_back(tmp_path: Path) -> None:
-    talk = dialogue("images/1.jpg", "a déjà vu", [Round("is it big?", "no"), Round("what colour?", "")])
+    talk = make_dialogue("images/1.jpg", "a déjà vu", [Round("is it big?", "no"), Round("what colour?", "")])
     assert talk.strings == ("a déjà vu", "is it big? no", "what colour?")
     write_dialogues(tmp_path / "talks.json", [talk])
     write_pool(tmp_path / "pool.json", ["images/2.jpg", "images/1.jpg"])

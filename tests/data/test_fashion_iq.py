@@ -11,14 +11,14 @@ from viewfinder.data.fashion_iq import (
     SPECIAL_WORDS,
     FashionIQ,
     FashionPair,
+    build_caption_vocabulary,
     fashion_kinds,
-    joined_captions,
+    join_captions,
     read_attribute_index,
     read_fashion_iq,
     read_predicted_attributes,
     read_shuffled,
-    shuffled,
-    vocabulary,
+    shuffle_first_pictures,
     write_fashion_iq,
     write_shuffled,
 )
@@ -73,11 +73,11 @@ class TestRealData:
     def test_the_first_pair_is_as_published(self) -> None:
         pair = read_fashion_iq(FASHION_IQ, "dress", "train")[0].pairs[0]
         assert (pair.target, pair.candidate) == ("B008BHCT58", "B003FGW7MK")
-        assert joined_captions(pair.captions) == "Is solid black with no sleeves and is black with straps"
+        assert join_captions(pair.captions) == "Is solid black with no sleeves and is black with straps"
 
     def test_the_vocabulary_of_val_begins_with_the_words_of_its_first_caption(self) -> None:
         pairs = read_fashion_iq(FASHION_IQ, "dress", "val")[0].pairs
-        words = vocabulary(caption for pair in pairs for caption in pair.captions)
+        words = build_caption_vocabulary(caption for pair in pairs for caption in pair.captions)
         assert words.words[5:12] == ("is", "shiny", "and", "silver", "with", "shorter", "sleeves")
         assert words.encode("is and <unk> qwertz")[0:2] == (5, 7)
 
@@ -189,21 +189,21 @@ def test_kinds_are_told_from_the_caption_files_without_those_of_cirr(tmp_path: P
     ],
 )
 def test_captions_are_joined_as_clip4cir_joins_them(captions: list[str], joined: str) -> None:
-    assert joined_captions(captions) == joined
+    assert join_captions(captions) == joined
 
 
 @given(st.integers(0, 60), st.integers(0, 9))
 def test_first_pictures_are_every_picture_once_and_none_for_itself(size: int, seed: int) -> None:
-    order = shuffled(size, seed)
+    order = shuffle_first_pictures(size, seed)
     assert sorted(order) == list(range(size))
     assert size == 1 or all(first != target for target, first in enumerate(order))
-    assert order == shuffled(size, seed)
+    assert order == shuffle_first_pictures(size, seed)
 
 
 def test_first_pictures_are_written_where_the_published_code_reads_them(tmp_path: Path) -> None:
-    write_shuffled(tmp_path, "dress", "val", shuffled(40, seed=3))
+    write_shuffled(tmp_path, "dress", "val", shuffle_first_pictures(40, seed=3))
     file = tmp_path / "data" / "shuffled.dress.val.json"
-    assert read_shuffled(file, 40) == shuffled(40, seed=3) != shuffled(40, seed=4)
+    assert read_shuffled(file, 40) == shuffle_first_pictures(40, seed=3) != shuffle_first_pictures(40, seed=4)
     with pytest.raises(BadInput, match=r"40 numbers, but the gallery has 41"):
         read_shuffled(file, 41)
     file.write_text("[1, 2, 0, 4]")
@@ -212,7 +212,7 @@ def test_first_pictures_are_written_where_the_published_code_reads_them(tmp_path
 
 
 def test_a_vocabulary_has_what_is_seen_twice_in_the_order_of_first_sight() -> None:
-    words = vocabulary(["Is red.", "isn't long, is red", "green and RED."])
+    words = build_caption_vocabulary(["Is red.", "isn't long, is red", "green and RED."])
     # is 3 (of "is", "isn't" as "is" and "n't", "is"), red 3, "." 2; "n't", long, ",", green and and are seen once
     assert words.words == (*SPECIAL_WORDS, "is", "red", ".")
     assert words.encode("Red is green.") == (6, 5, 4, 7)

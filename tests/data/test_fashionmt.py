@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from viewfinder.data.fashionmt import (
     FashionMT,
-    LookBack,
     Modification,
+    ModificationReference,
     Transaction,
-    clauses,
-    look_back,
+    fashionmt_sources,
+    parse_back_reference,
     product_of,
     read_caption_files,
     read_titles,
     read_transactions,
-    sources,
+    split_modification,
     write_transactions,
 )
 from viewfinder.data.report import Dropped
@@ -42,9 +42,9 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 def test_sources_are_told_from_the_files(tmp_path: Path) -> None:
     _folder(tmp_path, source="200k", split="train")
-    assert sources(_folder(tmp_path)) == {"200k": ("train",), "shoes": ("test",)}
+    assert fashionmt_sources(_folder(tmp_path)) == {"200k": ("train",), "shoes": ("test",)}
     with pytest.raises(BadInput, match=r"modifiers: no file here is called like"):
-        sources(tmp_path / "modifiers")
+        fashionmt_sources(tmp_path / "modifiers")
 
 
 def test_a_record_has_the_published_fields(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_an_unknown_source_or_split_and_a_truncated_file_are_named(tmp_path: Pat
     ],
 )
 def test_a_modification_is_cut_at_its_numbers_and_only_there(text: str, lead: str, said: tuple[str, ...]) -> None:
-    assert clauses(text) == Modification(lead, said)
+    assert split_modification(text) == Modification(lead, said)
 
 
 @given(
@@ -145,36 +145,36 @@ def test_a_modification_is_cut_at_its_numbers_and_only_there(text: str, lead: st
 )
 def test_clauses_that_are_numbered_come_back(lead: str, said: list[str]) -> None:
     numbered = "".join(f"{number}. {clause} " for number, clause in enumerate(said, start=1))
-    assert clauses(f"{lead} {numbered}") == Modification(lead, tuple(said))
+    assert split_modification(f"{lead} {numbered}") == Modification(lead, tuple(said))
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (SAID[2], LookBack("rollback", (0,))),
-        ("I would rather choose the SECOND, and 1. is red", LookBack("rollback", (1,))),
-        ("I like the SECOND better, and ", LookBack("rollback", (1,))),
-        ("1. is red 4. keep the FIRST's neck and keep the SECOND's hem", LookBack("combination", (0, 1))),
+        (SAID[2], ModificationReference("rollback", (0,))),
+        ("I would rather choose the SECOND, and 1. is red", ModificationReference("rollback", (1,))),
+        ("I like the SECOND better, and ", ModificationReference("rollback", (1,))),
+        ("1. is red 4. keep the FIRST's neck and keep the SECOND's hem", ModificationReference("combination", (0, 1))),
         (
             "1. is red 4. keep the FIRST's a design, the SECOND's b design and the THIRD's c design",
-            LookBack("combination", (0, 1, 2)),
+            ModificationReference("combination", (0, 1, 2)),
         ),
-        ("1. is red 4. keep the SECOND's None", LookBack("combination", ())),
-        ("4. keep the FIRST's neck and keep the SECOND's None", LookBack("combination", (0,))),
+        ("1. is red 4. keep the SECOND's None", ModificationReference("combination", ())),
+        ("4. keep the FIRST's neck and keep the SECOND's None", ModificationReference("combination", (0,))),
         ("1. shows FIRST AID on the chest", None),
         ("1. is darker than the first", None),
         ("", None),
     ],
 )
-def test_what_a_modification_says_of_earlier_pictures(text: str, expected: LookBack | None) -> None:
-    assert look_back(text) == expected
+def test_what_a_modification_says_of_earlier_pictures(text: str, expected: ModificationReference | None) -> None:
+    assert parse_back_reference(text) == expected
 
 
 def test_a_look_back_points_into_the_pictures_of_its_transaction() -> None:
-    seen = look_back(TRANSACTION.modifications[-1])
+    seen = parse_back_reference(TRANSACTION.modifications[-1])
     assert seen is not None
     assert [TRANSACTION.pictures[place] for place in seen.places] == ["/img/a.jpg"]
-    assert [look_back(text) for text in TRANSACTION.modifications[:-1]] == [None, None]
+    assert [parse_back_reference(text) for text in TRANSACTION.modifications[:-1]] == [None, None]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.data.jsonl import json_lines, read_jsonl, write_jsonl
+from viewfinder.data.jsonl import parse_json_lines, read_jsonl, write_jsonl
 from viewfinder.errors import BadInput
 
 VALUES = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5)
@@ -39,7 +39,7 @@ def test_blank_lines_are_counted_but_not_read(tmp_path: Path) -> None:
 )
 def test_a_damaged_line_is_named(line: bytes, why: str) -> None:
     with pytest.raises(BadInput, match=r"^some file, ") as caught:
-        list(json_lines([b"{}\n", line], where="some file"))
+        list(parse_json_lines([b"{}\n", line], where="some file"))
     assert why in str(caught.value)
 
 

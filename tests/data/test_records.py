@@ -3,12 +3,12 @@ from pathlib import Path
 import pytest
 
 from viewfinder.data.records import (
-    field_of,
-    missing_pictures,
-    pictured,
+    keys_with_pictures,
+    need_field,
+    need_texts,
     read_list,
     read_mapping,
-    texts,
+    report_missing,
 )
 from viewfinder.data.report import Dropped
 from viewfinder.errors import BadInput
@@ -25,22 +25,22 @@ def test_a_file_that_holds_something_else_is_named(tmp_path: Path) -> None:
 
 
 def test_a_field_must_be_there_and_of_its_kind() -> None:
-    assert field_of("f.json: [0]", {"a": 3}, "a", int) == 3
+    assert need_field("f.json: [0]", {"a": 3}, "a", int) == 3
     for record in ({}, {"a": "3"}, {"a": True}, [3]):
         with pytest.raises(BadInput, match=r"^f\.json: \[0\]: field 'a' is needed \(int\)"):
-            field_of("f.json: [0]", record, "a", int)
+            need_field("f.json: [0]", record, "a", int)
 
 
 def test_a_long_value_is_shown_by_its_beginning() -> None:
     with pytest.raises(BadInput) as error:
-        texts("f.json", ["x" * 1000, 3])
+        need_texts("f.json", ["x" * 1000, 3])
     assert str(error.value).startswith('f.json: a list of texts is needed, this is ["xxx')
     assert len(str(error.value)) < 200
 
 
 def test_pictures_count_as_there_where_they_do_not_matter(tmp_path: Path) -> None:
     (tmp_path / "B1.jpg").touch()
-    assert pictured(tmp_path, ["B1", "B2"]) == {"B1"}
-    assert pictured(None, ["B1", "B2"]) == {"B1", "B2"}
-    assert missing_pictures("[0]", ["B2", "B1", "B3"], frozenset({"B1"})) == [Dropped("[0]", "no picture B2, B3")]
-    assert missing_pictures("[0]", ["B1"], frozenset({"B1"})) == []
+    assert keys_with_pictures(tmp_path, ["B1", "B2"]) == {"B1"}
+    assert keys_with_pictures(None, ["B1", "B2"]) == {"B1", "B2"}
+    assert report_missing("[0]", ["B2", "B1", "B3"], frozenset({"B1"})) == [Dropped("[0]", "no picture B2, B3")]
+    assert report_missing("[0]", ["B1"], frozenset({"B1"})) == []

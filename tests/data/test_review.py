@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, TextItem
-from viewfinder.data.review import Review, Verdict, add_review, read_reviews, review_file, reviewed
+from viewfinder.data.review import Review, Verdict, add_review, apply_reviews, read_reviews, review_file
 from viewfinder.errors import BadInput
 
 TURNS = (ChatTurn("user", (ImageItem("ref.jpg"), TextItem("the same, but at night"))),)
@@ -113,7 +113,7 @@ def test_what_was_accepted_and_rewritten_is_kept_in_the_order_of_the_dialogues()
         "a": Review("a", "rejected"),
         "elsewhere": Review("elsewhere", "accepted"),
     }
-    kept = reviewed(samples, reviews)
+    kept = apply_reviews(samples, reviews)
     assert [sample.id for sample in kept] == ["b", "d"]
     assert kept[0].turns == TURNS
     assert kept[1] == samples[3]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.data.dialogues import read_dialogues
-from viewfinder.evaluation.answers import KINDS, OTHER, plain_answer, question_kind
+from viewfinder.evaluation.answers import KINDS, OTHER, classify_question, normalize_answer
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from viewfinder.evaluation.answers import KINDS, OTHER, plain_answer, question_k
     ],
 )
 def test_these_answers_say_the_same(alike: tuple[str, ...]) -> None:
-    assert len({plain_answer(answer) for answer in alike}) == 1
+    assert len({normalize_answer(answer) for answer in alike}) == 1
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_these_answers_say_the_same(alike: tuple[str, ...]) -> None:
     [("yes", "no"), ("1", "2"), ("left", "lower left"), ("blue", "navy blue"), ("day", "night"), ("no", "can't tell")],
 )
 def test_these_answers_do_not(one: str, other: str) -> None:
-    assert plain_answer(one) != plain_answer(other)
+    assert normalize_answer(one) != normalize_answer(other)
 
 
 words = st.sampled_from(["it", "is", "the", "blue", "left", "on", "two", "Grey", "small", "Beach", ",", "a kite"])
@@ -48,7 +48,7 @@ words = st.sampled_from(["it", "is", "the", "blue", "left", "on", "two", "Grey",
 @given(st.lists(words, max_size=6))
 def test_small_words_and_case_do_not_matter(said: list[str]) -> None:
     answer = " ".join(said)
-    assert plain_answer(answer) == plain_answer(f"it's {answer.upper()}.")
+    assert normalize_answer(answer) == normalize_answer(f"it's {answer.upper()}.")
 
 
 @pytest.mark.parametrize(
@@ -72,10 +72,10 @@ def test_small_words_and_case_do_not_matter(said: list[str]) -> None:
     ],
 )
 def test_a_question_is_of_a_kind(question: str, kind: str) -> None:
-    assert question_kind(question) == kind
+    assert classify_question(question) == kind
 
 
 def test_every_question_of_a_world_is_of_a_kind(scenes: Path) -> None:
     talks, _ = read_dialogues(scenes / "dialogues" / "world_train.json")
-    kinds = {question_kind(one.question) for talk in talks for one in talk.rounds}
+    kinds = {classify_question(one.question) for talk in talks for one in talk.rounds}
     assert OTHER not in kinds and len(kinds) >= len(KINDS) - 3

@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 
 from viewfinder.conversation import Answer, BackTo, Conversation, Question, Say
 from viewfinder.data.dialogues import read_dialogues, split_round, write_dialogues
-from viewfinder.evaluation.asked import asked_values, asking_times, dialogue_of, round_of
-from viewfinder.evaluation.conversing import Held
+from viewfinder.evaluation.asked import question_times, question_values, record_dialogue, record_round
+from viewfinder.evaluation.conversing import HeldDialogue
 
 WORDS = st.text(st.sampled_from("Answer: ?.!\"')yes\n"), max_size=30)
 
 
-def held(*rounds: tuple[str, str, str], ms: tuple[float, ...] = ()) -> Held:
+def held(*rounds: tuple[str, str, str], ms: tuple[float, ...] = ()) -> HeldDialogue:
     """A talk of questions, answers and who asked."""
     talk = Conversation().then(Say("a dog"))
     for question, answer, by in rounds:
         talk = talk.then(Answer(Question(question, by=by), answer))
-    return Held(talk, ms)
+    return HeldDialogue(talk, ms)
 
 
 def test_questions_are_counted_talk_by_talk() -> None:
@@ -31,7 +31,7 @@ def test_questions_are_counted_talk_by_talk() -> None:
         ("Is it red?", "", "information_gain"),
         ("Is it wet?", "yes", "llm"),
     )
-    values = asked_values([first, held()], "llm=smol.gguf")
+    values = question_values([first, held()], "llm=smol.gguf")
     assert values["questions"].tolist() == [4, 0]
     assert values["repeated questions"].tolist() == [1, 0]
     assert values["unique tokens"].tolist() == [5, 0]  # is, it, big, red, wet
@@ -41,31 +41,31 @@ def test_questions_are_counted_talk_by_talk() -> None:
 
 def test_what_was_taken_back_was_not_asked() -> None:
     talk = Conversation().then(Say("a dog")).then(Answer(Question("Is it big?"), "no")).then(BackTo(1))
-    assert asked_values([Held(talk)], "x")["questions"].tolist() == [0]
+    assert question_values([HeldDialogue(talk)], "x")["questions"].tolist() == [0]
 
 
 def test_times_are_the_median_and_the_slow_end() -> None:
-    assert asking_times([held(ms=(1.0, 3.0)), held(ms=(2.0,))]) == {"median_ms": 2.0, "p95_ms": 2.9}
-    assert asking_times([held()]) == {}
+    assert question_times([held(ms=(1.0, 3.0)), held(ms=(2.0,))]) == {"median_ms": 2.0, "p95_ms": 2.9}
+    assert question_times([held()]) == {}
 
 
 @given(st.lists(st.tuples(WORDS, WORDS), max_size=3), WORDS)
 def test_a_talk_is_read_back_as_it_was_written(rounds: list[tuple[str, str]], said: str) -> None:
     for question, answer in rounds:
-        whole = round_of(question, answer)
+        whole = record_round(question, answer)
         assert split_round(str(whole)) == whole
         assert whole.question.rstrip("\"')").endswith("?")
 
 
 def test_questions_and_answers_keep_their_words() -> None:
-    assert str(round_of("Is it red or blue", "red")) == "Is it red or blue? red"
-    assert str(round_of('Does it say "stop?"', "yes")) == 'Does it say "stop?" yes'
-    assert str(round_of("What is it.", "maybe a dog?\nor a cat")) == "What is it? maybe a dog or a cat"
+    assert str(record_round("Is it red or blue", "red")) == "Is it red or blue? red"
+    assert str(record_round('Does it say "stop?"', "yes")) == 'Does it say "stop?" yes'
+    assert str(record_round("What is it.", "maybe a dog?\nor a cat")) == "What is it? maybe a dog or a cat"
 
 
 def test_a_file_of_talks_holds_caption_questions_and_answers(tmp_path: Path) -> None:
     talk = held(("What colour", "red", "x"), ("Is it big?", "", "x")).conversation
-    write_dialogues(tmp_path / "x.json", [dialogue_of("a.jpg", talk)])
+    write_dialogues(tmp_path / "x.json", [record_dialogue("a.jpg", talk)])
     [read], _ = read_dialogues(tmp_path / "x.json")
     assert read.strings == ("a dog", "What colour? red", "Is it big?")
     assert [(one.question, one.answer) for one in read.rounds] == [("What colour?", "red"), ("Is it big?", "")]

@@ -8,24 +8,24 @@ import pytest
 from PIL import Image
 
 from viewfinder.encoders.base import grid_boxes
-from viewfinder.evaluation.examples import Example, ExampleTurn, Look, Looks
+from viewfinder.evaluation.examples import Example, ExampleTurn, QueryAttention, SlotAttention
 from viewfinder.evaluation.report import attention_plot
 
 RED, BLUE = (0xE6, 0x19, 0x4B), (0x43, 0x63, 0xD8)
 """The colours of the first and of the second vector."""
 
 
-def look(region: int, *, fresh: bool = True, said: str = "") -> Look:
+def look(region: int, *, fresh: bool = True, said: str = "") -> SlotAttention:
     """A vector that looks at one region of 36 and hardly at any other."""
     weights_r = np.full(36, 0.001, np.float32)
     weights_r[region] = 0.965
-    return Look(said, fresh, weights_r)
+    return SlotAttention(said, fresh, weights_r)
 
 
-def example(folder: Path, *turns: tuple[Look, ...], said: str = "") -> Example:
+def example(folder: Path, *turns: tuple[SlotAttention, ...], said: str = "") -> Example:
     Image.new("RGB", (240, 180), (200, 200, 200)).save(folder / "grey.png")
     boxes_r4 = grid_boxes(1, 1)
-    told = (ExampleTurn(said, "", (), 2.0, Looks(boxes_r4, slots)) for slots in turns)
+    told = (ExampleTurn(said, "", (), 2.0, QueryAttention(boxes_r4, slots)) for slots in turns)
     return Example("drilldown, test", "1", str(folder / "grey.png"), tuple(told))
 
 
@@ -60,7 +60,7 @@ def test_boxes_are_where_the_regions_are(tmp_path: Path) -> None:
 def test_the_more_a_region_is_looked_at_the_wider_its_line(tmp_path: Path) -> None:
     weights_r = np.zeros(36, np.float32)
     weights_r[[7, 28]] = 0.9, 0.1  # the second column of the second row, and the fifth of the fifth
-    drawn = pixels(attention_plot(example(tmp_path, (Look("", False, weights_r),))))
+    drawn = pixels(attention_plot(example(tmp_path, (SlotAttention("", False, weights_r),))))
     red_hw = (drawn == np.array(RED, np.uint8)).all(axis=2)[:, :480]
     halves = red_hw[:, 60:175].sum(), red_hw[:, 310:410].sum()
     assert halves[0] > 2 * halves[1] > 0

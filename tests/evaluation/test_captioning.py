@@ -18,8 +18,14 @@ from hypothesis import strategies as st
 from viewfinder.data.fashion_iq import SPECIAL_WORDS, FashionPair, write_fashion_iq, write_shuffled
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.evaluation import Plan, compare, evaluate, read_run
-from viewfinder.evaluation.captioning import CAPTIONS, Captioning, bleu_interval, caption_pairs, write_captions
-from viewfinder.evaluation.report import write_page
+from viewfinder.evaluation.captioning import (
+    CAPTIONS,
+    CaptioningRun,
+    bleu_interval,
+    caption_pairs,
+    write_caption_run,
+)
+from viewfinder.evaluation.report import write_report
 from viewfinder.evaluation.report.captions import write_caption_page
 from viewfinder.evaluation.task import Task
 from viewfinder.metrics import bleu, cider_d, rouge_l
@@ -64,7 +70,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
     return drawn
 
 
-def captioned(folder: Path, weights: Path, out: Path, **plan: Any) -> Captioning:
+def captioned(folder: Path, weights: Path, out: Path, **plan: Any) -> CaptioningRun:
     whole = Plan(system="captioner", data=folder, checkpoint=weights, features=folder / "vectors", **plan)
     return caption_pairs(whole, ENCODER, out)
 
@@ -99,7 +105,7 @@ def test_the_figures_are_those_of_what_was_said(pairs: Path, weights: Callable[[
 
 def test_every_caption_is_written_with_its_pair(pairs: Path, weights: Callable[[int], Path], tmp_path: Path) -> None:
     found = captioned(pairs, weights(0), tmp_path / "run", limit=3)
-    write_captions(found)
+    write_caption_run(found)
     lines = [json.loads(line) for line in (tmp_path / "run" / CAPTIONS).read_text().splitlines()]
     assert len(lines) == 6  # three of each kind, the first and the last among them
     assert lines[0]["people"] == ["is red 0", "is blue & small"]
@@ -111,7 +117,7 @@ def test_every_caption_is_written_with_its_pair(pairs: Path, weights: Callable[[
 
 def test_two_captioners_are_compared_pair_by_pair(pairs: Path, weights: Callable[[int], Path], tmp_path: Path) -> None:
     for seed in (0, 1):
-        write_captions(captioned(pairs, weights(seed), tmp_path / str(seed)))
+        write_caption_run(captioned(pairs, weights(seed), tmp_path / str(seed)))
     rows = compare([read_run(tmp_path / "0"), read_run(tmp_path / "1")])
     assert {(row.title, row.metric) for row in rows} == {
         (f"captioner, {kind}, val", metric)
@@ -189,7 +195,7 @@ def test_a_retriever_is_told_what_the_captioner_says_of_what_it_shows(
     gallery = sorted(file.name for file in (pairs / "images").iterdir())[:6]
     assert Path(first.picture).name == gallery[5]  # the folder fixes that the first target begins with the last picture
     assert first.said.startswith("but ")
-    assert 'alt="the picture it goes on from"' in write_page(found.run, found.examples).read_text()
+    assert 'alt="the picture it goes on from"' in write_report(found.run, found.examples).read_text()
 
 
 @pytest.mark.slow
@@ -207,21 +213,21 @@ def test_tasks_are_chosen_by_words_of_their_titles(pairs: Path, tmp_path: Path) 
 
 
 def test_a_talk_whose_first_picture_is_lost_begins_with_another(tmp_path: Path) -> None:
-    from viewfinder.evaluation.conversing import first_pictures
-    from viewfinder.evaluation.preparing import known_task
-    from viewfinder.evaluation.protocols.fashioniq import tasks
-    from viewfinder.evaluation.vectors import pictures_of
+    from viewfinder.evaluation.conversing import draw_first_pictures
+    from viewfinder.evaluation.preparing import match_pictures
+    from viewfinder.evaluation.protocols.fashioniq import fashioniq_tasks
+    from viewfinder.evaluation.vectors import load_pictures
     from viewfinder.retrievers import load_retriever
 
     names = [one.path.stem for one in tiny_pictures(tmp_path / "images", 4)]
     write_fashion_iq(tmp_path, "flags", "val", [], [*names, "gone"], {})
     write_shuffled(tmp_path, "flags", "val", [1, 4, 0, 3, 2])
-    found: list[Task] = tasks(tmp_path, "val")
-    pictures = pictures_of(Plan(system="composer", data=tmp_path), ENCODER, load_retriever("composer"))
-    known = known_task(found[-1], pictures)
+    found: list[Task] = fashioniq_tasks(tmp_path, "val")
+    pictures = load_pictures(Plan(system="composer", data=tmp_path), ENCODER, load_retriever("composer"))
+    known = match_pictures(found[-1], pictures)
     keys = [f"images/{name}.png" for name in names]
     assert [talk.first for talk in known.talks] == [keys[1], "", keys[0], ""]  # the fourth would begin with its target
     assert "the first pictures of 1 talks" in str(known.reports[-1])
-    begun = first_pictures(known, seed=0)
+    begun = draw_first_pictures(known, seed=0)
     assert [talk.first for talk in begun.talks][::2] == [keys[1], keys[0]]
     assert all(talk.first in keys and talk.first != talk.target for talk in begun.talks)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from viewfinder.conversation import Like
 from viewfinder.data.cirr import CirrPair, write_cirr
-from viewfinder.evaluation.protocols import OTHERS, tasks_of
-from viewfinder.evaluation.talking import TALKING
+from viewfinder.evaluation.protocols import OTHERS, read_tasks
+from viewfinder.evaluation.talking import OTHER_PROTOCOLS
 
 PAIR = CirrPair(3, "a", "is red", "b", ("a", "b", "c"), {"b": 1.0})
 PATHS = {name: f"../images/{name}.jpg" for name in "abc"}
@@ -15,7 +15,7 @@ PATHS = {name: f"../images/{name}.jpg" for name in "abc"}
 
 def test_a_worlds_queries_are_found_below_cirr(tmp_path: Path) -> None:
     write_cirr(tmp_path / "cirr", "test", [PAIR], PATHS)
-    [task] = tasks_of(tmp_path, "cirr", None)
+    [task] = read_tasks(tmp_path, "cirr", None)
     [talk] = task.talks
     assert task.title == "cirr, test" and task.gallery == ("a", "b", "c")
     assert talk.turns == (Like("a", "is red"),) and talk.leaves_out == ("a",)
@@ -25,9 +25,9 @@ def test_a_worlds_queries_are_found_below_cirr(tmp_path: Path) -> None:
 def test_a_folder_of_cirr_itself_is_read_as_it_is(tmp_path: Path) -> None:
     write_cirr(tmp_path / "cirr", "test", [PAIR], PATHS)
     write_cirr(tmp_path, "val", [PAIR, PAIR], PATHS)
-    [task] = tasks_of(tmp_path, "cirr", None)
+    [task] = read_tasks(tmp_path, "cirr", None)
     assert task.split == "val" and len(task.talks) == 2
 
 
 def test_the_protocols_that_are_named_are_those_there_are() -> None:
-    assert set(OTHERS) == set(TALKING)
+    assert set(OTHERS) == set(OTHER_PROTOCOLS)

@@ -12,8 +12,8 @@ import pytest
 
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn, is_skip
 from viewfinder.errors import BadInput
-from viewfinder.evaluation.conversing import LOOKS_AT, converse
-from viewfinder.evaluation.task import Talk, Task
+from viewfinder.evaluation.conversing import RESULTS_SHOWN, simulate_dialogues
+from viewfinder.evaluation.task import SearchDialogue, Task
 from viewfinder.index import Gallery
 from viewfinder.retrievers import load_retriever
 from viewfinder.session import Session
@@ -27,12 +27,12 @@ COMPOSER = load_retriever("composer")
 TARGET = LOOKS.index(("red", "blue"))
 
 
-def task(*talks: Talk, rounds: int = 6, interviews: bool = True) -> Task:
+def task(*talks: SearchDialogue, rounds: int = 6, interviews: bool = True) -> Task:
     return Task("chatir", "", "test", GALLERY.snapshot.ids, talks, ("R@1",), rounds=rounds, interviews=interviews)
 
 
-def about(picture: int, said: str) -> Talk:
-    return Talk(f"of {picture}", f"p{picture:03}", (Say(said),))
+def about(picture: int, said: str) -> SearchDialogue:
+    return SearchDialogue(f"of {picture}", f"p{picture:03}", (Say(said),))
 
 
 @dataclass
@@ -74,7 +74,7 @@ def asking(tmp_path: Path, *questions: str) -> str:
 
 def test_an_interview_begins_with_the_description_and_then_only_answers_are_given(tmp_path: Path) -> None:
     user, questions = Knowing(), asking(tmp_path, "Is it blue?", "Is it green?", "Is it white?")
-    _, [held] = converse(task(about(TARGET, "red")), GALLERY, COMPOSER, user, questioner=questions)
+    _, [held] = simulate_dialogues(task(about(TARGET, "red")), GALLERY, COMPOSER, user, questioner=questions)
     first, *others = turns_of(held)
     assert first == Say("red")
     assert len(others) == 3 and all(isinstance(turn, Answer) for turn in others)
@@ -85,19 +85,23 @@ def test_an_interview_begins_with_the_description_and_then_only_answers_are_give
 def test_an_interview_goes_on_when_the_target_was_shown(tmp_path: Path) -> None:
     questions = asking(tmp_path, "Is it blue?", "Is it green?")
     talks = task(about(LOOKS.index(("red", "red")), "red"))
-    table, [held] = converse(talks, GALLERY, COMPOSER, Knowing(), questioner=questions)
-    assert table.best_st[0, 0] < LOOKS_AT
+    table, [held] = simulate_dialogues(talks, GALLERY, COMPOSER, Knowing(), questioner=questions)
+    assert table.best_st[0, 0] < RESULTS_SHOWN
     assert len(turns_of(held)) == 3
 
 
 def test_a_question_that_is_left_out_ends_the_interview_at_its_last_round(tmp_path: Path) -> None:
     questions = asking(tmp_path, "Is it blue?", "Is it green?", "Is it white?")
-    _, [held] = converse(task(about(TARGET, "red"), rounds=3), GALLERY, COMPOSER, Knowing(), questioner=questions)
+    _, [held] = simulate_dialogues(
+        task(about(TARGET, "red"), rounds=3), GALLERY, COMPOSER, Knowing(), questioner=questions
+    )
     assert len(turns_of(held)) == 3  # the description, and two of the questions
 
 
 def test_a_talk_with_nothing_left_to_ask_keeps_its_rank() -> None:
-    table, [held] = converse(task(about(TARGET, "red"), rounds=4), GALLERY, COMPOSER, Knowing(), questioner="none")
+    table, [held] = simulate_dialogues(
+        task(about(TARGET, "red"), rounds=4), GALLERY, COMPOSER, Knowing(), questioner="none"
+    )
     assert turns_of(held) == [Say("red")]
     live = Session(GALLERY, COMPOSER, None)
     live.search(Say("red"))
@@ -108,8 +112,8 @@ def test_a_talk_with_nothing_left_to_ask_keeps_its_rank() -> None:
 
 def test_ranks_are_those_of_the_live_session_after_every_turn() -> None:
     said = (Say("red"), Like("p003", "but blue"), Reject(("p000", f"p{TARGET:03}")), Say("green over white"))
-    talk = Talk("1", f"p{TARGET:03}")
-    table, _ = converse(task(talk, rounds=5, interviews=False), GALLERY, COMPOSER, Scripted(said))
+    talk = SearchDialogue("1", f"p{TARGET:03}")
+    table, _ = simulate_dialogues(task(talk, rounds=5, interviews=False), GALLERY, COMPOSER, Scripted(said))
     live = Session(GALLERY, COMPOSER, None)
     bounds = []
     for turn in said:
@@ -120,7 +124,7 @@ def test_ranks_are_those_of_the_live_session_after_every_turn() -> None:
 
 
 def test_a_talk_that_never_begins_has_the_rank_of_a_draw() -> None:
-    table, [held] = converse(task(about(1, "red"), interviews=False), GALLERY, COMPOSER, Scripted(()))
+    table, [held] = simulate_dialogues(task(about(1, "red"), interviews=False), GALLERY, COMPOSER, Scripted(()))
     assert turns_of(held) == []
     assert (table.best_st == 0).all()
     assert (table.worst_st == len(GALLERY) - 1).all()
@@ -129,7 +133,7 @@ def test_a_talk_that_never_begins_has_the_rank_of_a_draw() -> None:
 def test_who_says_something_else_than_an_answer_passes_the_question_over(tmp_path: Path) -> None:
     questions = asking(tmp_path, "Is it blue?", "Is it green?")
     user = Scripted((Say("red"), Say("it is blue"), Say("I said it is blue")))
-    table, [held] = converse(task(about(TARGET, "red")), GALLERY, COMPOSER, user, questioner=questions)
+    table, [held] = simulate_dialogues(task(about(TARGET, "red")), GALLERY, COMPOSER, user, questioner=questions)
     _, *others = turns_of(held)
     assert len(others) == 2 and all(is_skip(turn) for turn in others)
     assert len(set(table.best_st[0])) == 1  # nothing was heard
@@ -139,14 +143,14 @@ def test_a_recorded_user_answers_the_question_whenever_it_is_asked(tmp_path: Pat
     questions = asking(tmp_path, "Is it blue?", "is it GREEN?", "Is it white?")
     known = (Say("red"), Answer(Question("is it green?"), "no"), Answer(Question("is it blue?"), "yes, dark"))
     user = RecordedUser({"p001": known})
-    _, [held] = converse(task(about(1, "red")), GALLERY, COMPOSER, user, questioner=questions)
+    _, [held] = simulate_dialogues(task(about(1, "red")), GALLERY, COMPOSER, user, questioner=questions)
     assert [turn.text for turn in turns_of(held)[1:] if isinstance(turn, Answer)] == ["yes, dark", "no", "don't know"]
 
 
 def test_every_question_is_timed_but_the_first(tmp_path: Path) -> None:
     questions = asking(tmp_path, "Is it blue?", "Is it green?")
     talks = task(about(1, "red"), about(2, "red"))
-    _, held = converse(talks, GALLERY, COMPOSER, Scripted(()), questioner=questions)
+    _, held = simulate_dialogues(talks, GALLERY, COMPOSER, Scripted(()), questioner=questions)
     assert [len(one.asking_ms) for one in held] == [1, 2]
     assert all(ms > 0 for one in held for ms in one.asking_ms)
 
@@ -154,11 +158,13 @@ def test_every_question_is_timed_but_the_first(tmp_path: Path) -> None:
 def test_a_turn_that_cannot_be_taken_is_named_with_its_talk() -> None:
     user = Scripted((Say("red"), Say(" ")))
     with pytest.raises(BadInput, match="talk of 1, turn 2: nothing was said"):
-        converse(task(about(1, "red"), interviews=False), GALLERY, COMPOSER, user)
+        simulate_dialogues(task(about(1, "red"), interviews=False), GALLERY, COMPOSER, user)
 
 
 def test_the_same_talks_have_the_same_ranks_again() -> None:
     talks = task(*(about(number, LOOKS[number][0]) for number in (0, 9, 31)))
-    first, second = (converse(talks, GALLERY, COMPOSER, Knowing(), questioner="information_gain") for _ in range(2))
+    first, second = (
+        simulate_dialogues(talks, GALLERY, COMPOSER, Knowing(), questioner="information_gain") for _ in range(2)
+    )
     assert np.array_equal(first[0].best_st, second[0].best_st)
     assert [one.conversation for one in first[1]] == [one.conversation for one in second[1]]

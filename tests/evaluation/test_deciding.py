@@ -12,11 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, TextItem, write_chatsearch
-from viewfinder.data.dialogues import Round, dialogue, write_dialogues
+from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
 from viewfinder.errors import BadInput
 from viewfinder.evaluation import Plan, read_run
-from viewfinder.evaluation.deciding import BOTH, LEANINGS, Decided, best_leaning, decide, values_of
-from viewfinder.evaluation.values import Measured, write_measured
+from viewfinder.evaluation.deciding import (
+    BOTH,
+    PICTURE_BIASES,
+    Decision,
+    best_picture_bias,
+    decision_values,
+    measure_decisions,
+)
+from viewfinder.evaluation.values import MeasuredRun, write_measured_run
 from viewfinder.testing import ColourEncoder, tiny_pictures
 
 SEARCHES, QUESTIONS = "searches shown pictures", "questions answered in words"
@@ -41,18 +48,18 @@ def talks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     write_chatsearch(tmp_path / "chatsearch" / "mChat_test.jsonl", [sample(at, text) for at, text in enumerate(said)])
     write_chatsearch(tmp_path / "chatsearch" / "mChat_train.jsonl", [sample(at, "a red one") for at in range(14)])
-    asked = [dialogue(name, "", [Round("what is it?", "a kite")]) for name in names]
+    asked = [make_dialogue(name, "", [Round("what is it?", "a kite")]) for name in names]
     write_dialogues(tmp_path / "dialogues" / "tiny_test.json", asked[:4])
     write_dialogues(tmp_path / "dialogues" / "tiny_val.json", asked[4:])
     return tmp_path
 
 
-def decided(folder: Path, **plan: Any) -> Measured[Decided]:
+def decided(folder: Path, **plan: Any) -> MeasuredRun[Decision]:
     whole = Plan(system=plan.pop("system", "seer"), data=folder, features=folder / "vectors", **plan)
-    return decide(whole, ColourEncoder(), folder / "run")
+    return measure_decisions(whole, ColourEncoder(), folder / "run")
 
 
-def means(measured: Measured[Decided]) -> dict[str, float]:
+def means(measured: MeasuredRun[Decision]) -> dict[str, float]:
     return {figure.name.metric: figure.measure.interval.mean for figure in measured.run.tasks[0].figures}
 
 
@@ -72,21 +79,21 @@ def test_a_leaning_moves_the_shares(talks: Path, leaning: float, shares: tuple[f
 def test_a_leaning_is_chosen_on_what_is_held_out_of_training(talks: Path) -> None:
     told: list[str] = []
     plan = Plan(system="seer", data=talks, features=talks / "vectors", manners={"leaning": "chosen"})
-    found = decide(plan, ColourEncoder(), talks / "run", told.append)
+    found = measure_decisions(plan, ColourEncoder(), talks / "run", told.append)
     # Pictures from -2 on, questions in words below 2: the middle of what lies between.
     assert "leaning 0: on val 100% of searches, 100% of questions" in told
     assert means(found)[BOTH] == 7 / 8
 
 
 def test_kinds_weigh_the_same_whatever_their_numbers() -> None:
-    found = [Decided("a", "words", "words"), *(Decided(str(at), "pictures", "words") for at in range(3))]
-    values = values_of(found)
+    found = [Decision("a", "words", "words"), *(Decision(str(at), "pictures", "words") for at in range(3))]
+    values = decision_values(found)
     assert values[BOTH].mean() == 0.5
     np.testing.assert_array_equal(values[QUESTIONS], [1, np.nan, np.nan, np.nan])
-    assert BOTH not in values_of(found[:1])
+    assert BOTH not in decision_values(found[:1])
 
 
-places = st.lists(st.integers(0, len(LEANINGS)), min_size=1, max_size=8)
+places = st.lists(st.integers(0, len(PICTURE_BIASES)), min_size=1, max_size=8)
 
 
 @settings(max_examples=25, deadline=None)
@@ -96,19 +103,19 @@ def test_no_leaning_is_better_than_the_best(searches: list[int], questions: list
         shown = sum(place <= at for place in searches) / len(searches)
         return shown, sum(place > at for place in questions) / len(questions)
 
-    best = best_leaning(searches, questions)
-    at = LEANINGS.index(best.leaning)
+    best = best_picture_bias(searches, questions)
+    at = PICTURE_BIASES.index(best.leaning)
     assert (best.searches, best.questions) == pytest.approx(shares(at))
-    assert sum(shares(at)) >= max(sum(shares(other)) for other in range(len(LEANINGS))) - 1e-9
+    assert sum(shares(at)) >= max(sum(shares(other)) for other in range(len(PICTURE_BIASES))) - 1e-9
 
 
 def test_of_equal_leanings_the_middle_one_is_best() -> None:
-    assert best_leaning([10], [20]).leaning == LEANINGS[15]  # right from 10 to 19
-    assert best_leaning([0], [len(LEANINGS)]).leaning == 0
+    assert best_picture_bias([10], [20]).leaning == PICTURE_BIASES[15]  # right from 10 to 19
+    assert best_picture_bias([0], [len(PICTURE_BIASES)]).leaning == 0
 
 
 def test_a_run_is_written_with_every_talk(talks: Path) -> None:
-    lines = write_measured(decided(talks, limit=2)).read_text().splitlines()
+    lines = write_measured_run(decided(talks, limit=2)).read_text().splitlines()
     assert len(lines) == 4
     assert read_run(talks / "run").tasks[0].title == "decision, test"
 
@@ -120,4 +127,4 @@ def test_what_cannot_be_decided_is_said(talks: Path) -> None:
         decided(talks, split="dev")
     with pytest.raises(BadInput, match="random only finds pictures"):
         decided(talks, system="random")
-    assert math.isfinite(min(LEANINGS))
+    assert math.isfinite(min(PICTURE_BIASES))

@@ -14,7 +14,7 @@ import viewfinder.retrievers
 from viewfinder.data.dialogues import read_dialogues
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.evaluation import Evaluation, Plan, compare, evaluate, read_run, write_run
-from viewfinder.evaluation.report import write_page
+from viewfinder.evaluation.report import write_report
 from viewfinder.retrievers.shared.detector import DETECTOR_VERSION
 from viewfinder.testing import ColourEncoder
 
@@ -241,10 +241,10 @@ def test_what_its_vectors_look_at_is_drawn_for_every_example(
     turns = evaluation.examples[0].turns
     assert [len(turn.looks.slots) for turn in turns if turn.looks is not None] == [1, 2, *[3] * 8]
     assert all([look.fresh for look in turn.looks.slots].count(True) == 1 for turn in turns if turn.looks)
-    page = write_page(evaluation.run, evaluation.examples).read_text(encoding="utf-8")
+    page = write_report(evaluation.run, evaluation.examples).read_text(encoding="utf-8")
     assert page.count('class="looks"') == 2
     assert len(list((tmp_path / "run" / "attention").glob("*.png"))) == 2
-    write_page(evaluation.run)  # without examples: the drawings of the run before go
+    write_report(evaluation.run)  # without examples: the drawings of the run before go
     assert not (tmp_path / "run" / "attention").exists()
 
 
@@ -303,7 +303,7 @@ def with_detector(scenes: Path, home: Path) -> Path:
 
 def test_the_page_holds_every_task_and_its_pictures(scenes: Path, tmp_path: Path) -> None:
     evaluation = done(scenes, tmp_path / "run", protocol="drilldown", limit=2)
-    page = write_page(evaluation.run, evaluation.examples).read_text(encoding="utf-8")
+    page = write_report(evaluation.run, evaluation.examples).read_text(encoding="utf-8")
     assert "drilldown, test" in page
     assert page.count("data:image/png;base64,") == 2
     assert page.count("data:image/jpeg;base64,") > 10
@@ -318,7 +318,7 @@ def test_words_of_users_are_not_markup(scenes: Path, tmp_path: Path) -> None:
     said = '"<script>alert(1)</script>"'
     (home / "captions.csv").write_text(f"image,caption\n000000000001.jpg,{said}\n000000000002.jpg,{said}\n")
     evaluation = done(home, tmp_path / "run")
-    assert "<script>" not in write_page(evaluation.run, evaluation.examples).read_text(encoding="utf-8")
+    assert "<script>" not in write_report(evaluation.run, evaluation.examples).read_text(encoding="utf-8")
 
 
 def test_results_are_plain_json(scenes: Path, tmp_path: Path) -> None:

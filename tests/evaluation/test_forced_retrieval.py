@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from viewfinder.conversation import Say
-from viewfinder.evaluation.conversing import converse
-from viewfinder.evaluation.replay import RankTable, replay
-from viewfinder.evaluation.task import Talk, Task
+from viewfinder.evaluation.conversing import simulate_dialogues
+from viewfinder.evaluation.replay import RankTable, replay_task
+from viewfinder.evaluation.task import SearchDialogue, Task
 from viewfinder.index import Gallery
 from viewfinder.retrievers import Composer
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
@@ -30,7 +30,7 @@ class Wondering:
 
 
 def task() -> Task:
-    talk = Talk("one", f"p{TARGET:03}", SAID)
+    talk = SearchDialogue("one", f"p{TARGET:03}", SAID)
     return Task("test", "", "all", GALLERY.snapshot.ids, (talk,), ("R@1",), rounds=2)
 
 
@@ -40,13 +40,13 @@ def ranks(table: RankTable) -> list[float]:
 
 def test_recorded_talks_rank_what_a_question_asks_for(talker: Callable[..., Any]) -> None:
     words = talker(-100.0)
-    said, asked = ranks(replay(task(), GALLERY, words))
-    assert [said, asked] == ranks(replay(task(), GALLERY, Composer()))
+    said, asked = ranks(replay_task(task(), GALLERY, words))
+    assert [said, asked] == ranks(replay_task(task(), GALLERY, Composer()))
     assert asked < said  # in words, the second turn would have changed nothing
     assert (words.leaning, words.written) == (-100.0, [])
 
 
 def test_users_have_pictures_for_an_answer(talker: Callable[..., Any]) -> None:
-    table, [held] = converse(task(), GALLERY, talker(-100.0), Wondering())
-    assert ranks(table) == ranks(replay(task(), GALLERY, Composer()))
+    table, [held] = simulate_dialogues(task(), GALLERY, talker(-100.0), Wondering())
+    assert ranks(table) == ranks(replay_task(task(), GALLERY, Composer()))
     assert held.conversation.nodes[2].shown != held.conversation.nodes[1].shown

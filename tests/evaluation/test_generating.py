@@ -16,16 +16,21 @@ import pytest
 from viewfinder.data.dialogues import read_dialogues, read_pool
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation import Plan
-from viewfinder.evaluation.generating import Generated, Order, default_file, generate
+from viewfinder.evaluation.generating import (
+    GenerationOrder,
+    GenerationReport,
+    default_dialogue_file,
+    generate_dialogues,
+)
 from viewfinder.testing import ColourEncoder
 
 
-def order(data: Path, out: Path, *, rounds: int = 3, resume: bool = False, **plan: Any) -> Order:
+def order(data: Path, out: Path, *, rounds: int = 3, resume: bool = False, **plan: Any) -> GenerationOrder:
     settings = {"user": "oracle", "split": "train", "questioner": f"recorded={data}", "limit": 6, **plan}
-    return Order(plan=Plan(system="composer", data=data, **settings), out=out, rounds=rounds, resume=resume)
+    return GenerationOrder(plan=Plan(system="composer", data=data, **settings), out=out, rounds=rounds, resume=resume)
 
 
-def made(told: Order, stop_after: int = 99) -> Generated:
+def made(told: GenerationOrder, stop_after: int = 99) -> GenerationReport:
     asked = 0
 
     def should_stop() -> bool:
@@ -33,7 +38,7 @@ def made(told: Order, stop_after: int = 99) -> Generated:
         asked += 1
         return asked >= stop_after
 
-    return generate(told, ColourEncoder(), make_encoder=ColourEncoder, should_stop=should_stop)
+    return generate_dialogues(told, ColourEncoder(), make_encoder=ColourEncoder, should_stop=should_stop)
 
 
 def test_dialogues_are_written_as_they_are_released(scenes: Path, tmp_path: Path) -> None:
@@ -132,7 +137,7 @@ def test_a_users_manners_are_heard_in_the_dialogues(scenes: Path, tmp_path: Path
 
 def test_captions_begin_the_talks_where_there_are_no_dialogues(scenes: Path, tmp_path: Path) -> None:
     home = captioned(scenes, tmp_path / "photos")
-    out = default_file(home, "none", "annotations", "test")
+    out = default_dialogue_file(home, "none", "annotations", "test")
     report = made(order(home, out, user="annotations", split="test", questioner="none", limit=None))
     talks, _ = read_dialogues(out, pictures=home)
     assert out == home / "dialogues" / "none_annotations_test.json"

@@ -14,12 +14,19 @@ from jaxtyping import Float
 from PIL import Image
 
 from viewfinder.data.records import write_json
-from viewfinder.data.truth import PictureTruth, ThingTruth, to_line
+from viewfinder.data.truth import PictureTruth, ThingTruth, truth_line
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation import Plan, read_run
-from viewfinder.evaluation.grounding import Grounded, ground, values_of
-from viewfinder.evaluation.marked import called, cut_out, jittered, marked_pictures, overlaps, windows
-from viewfinder.evaluation.values import Measured, write_measured
+from viewfinder.evaluation.grounding import GroundedPhrase, ground_phrases, grounding_values
+from viewfinder.evaluation.marked import (
+    cut_boxes,
+    grid_windows,
+    intersection_over_union,
+    jitter_boxes,
+    name_thing,
+    read_marked_pictures,
+)
+from viewfinder.evaluation.values import MeasuredRun, write_measured_run
 from viewfinder.testing import COLOURS, ColourEncoder
 
 CATEGORIES = {1: "red", 2: "blue", 3: "green", 4: "white"}
@@ -48,9 +55,9 @@ def squares(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path
 
 
-def grounded(folder: Path, **plan: Any) -> Measured[Grounded]:
+def grounded(folder: Path, **plan: Any) -> MeasuredRun[GroundedPhrase]:
     whole = Plan(system=plan.pop("system", "clip-t"), data=folder, **plan)
-    return ground(whole, ColourEncoder(), folder / "run")
+    return ground_phrases(whole, ColourEncoder(), folder / "run")
 
 
 def test_the_red_square_is_found_by_the_word_red(squares: Path) -> None:
@@ -76,22 +83,22 @@ def test_among_boxes_of_things_the_right_one_comes_first(squares: Path) -> None:
 
 
 def test_figures_are_means_over_a_pictures_phrases() -> None:
-    def one(picture: str, iou: float) -> Grounded:
+    def one(picture: str, iou: float) -> GroundedPhrase:
         ious = {"grounded": iou, "clip-t": 0.1, "largest box": 0.5, "best box": 1.0}
-        return Grounded(picture, "a kite", (), (), ious, 0.25)
+        return GroundedPhrase(picture, "a kite", (), (), ious, 0.25)
 
-    values = values_of([one("p", 0.5), one("p", 0.49), one("q", 0.9)])
+    values = grounding_values([one("p", 0.5), one("p", 0.49), one("q", 0.9)])
     np.testing.assert_array_equal(values["grounded"], [0.5, 1])
     np.testing.assert_array_equal(values["above random box"], [0.25, 0.75])
     np.testing.assert_array_equal(values["above largest box"], [-0.5, 0])
 
 
 def test_windows_are_all_that_fit_the_grid() -> None:
-    assert len(windows()) == sum(
+    assert len(grid_windows()) == sum(
         (7 - w) * (7 - h) for w in (1, 2, 3, 4, 6) for h in (1, 2, 3, 4, 6) if max(w, h) <= 2 * min(w, h)
     )
-    assert windows().min() == 0 and windows().max() == 1
-    assert len({tuple(box) for box in windows().tolist()}) == len(windows())
+    assert grid_windows().min() == 0 and grid_windows().max() == 1
+    assert len({tuple(box) for box in grid_windows().tolist()}) == len(grid_windows())
 
 
 def area(box: Float[np.ndarray, " 4"]) -> float:
@@ -111,20 +118,20 @@ def test_overlap_is_what_counting_cells_says(one: Float[np.ndarray, " 4"], other
 
     both, either = cells(one) & cells(other), cells(one) | cells(other)
     expected = len(both) / len(either) if either else 0.0
-    assert overlaps(one, other[None])[0] == pytest.approx(expected)
+    assert intersection_over_union(one, other[None])[0] == pytest.approx(expected)
 
 
 @given(st.integers(0, 99))
 def test_a_jittered_box_stays_near_and_inside(seed: int) -> None:
     box_14 = np.array([[0.3, 0.4, 0.6, 0.9]], np.float32)
-    moved_14 = jittered(box_14, np.random.default_rng(seed))
+    moved_14 = jitter_boxes(box_14, np.random.default_rng(seed))
     assert moved_14.min() >= 0 and moved_14.max() <= 1 and area(moved_14[0]) > 0
-    assert overlaps(box_14[0], moved_14)[0] > 0.2
+    assert intersection_over_union(box_14[0], moved_14)[0] > 0.2
 
 
 def test_what_is_cut_out_is_what_lies_in_the_box() -> None:
     pixels = np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3)
-    half, point = cut_out(pixels, np.array([[0.5, 0, 1, 1], [1, 1, 1, 1]], np.float32))
+    half, point = cut_boxes(pixels, np.array([[0.5, 0, 1, 1], [1, 1, 1, 1]], np.float32))
     np.testing.assert_array_equal(half, pixels[:, 3:])
     np.testing.assert_array_equal(point, pixels[-1:, -1:])  # never nothing
 
@@ -134,20 +141,20 @@ def thing(number: int, kind: str, colour: str, pattern: str = "") -> ThingTruth:
 
 
 def test_things_of_a_world_are_called_by_their_looks(tmp_path: Path) -> None:
-    assert called(thing(1, "umbrella", "orange", "striped")) == "a striped orange umbrella"
-    assert called(thing(1, "umbrella", "orange", "plain")) == "an orange umbrella"
+    assert name_thing(thing(1, "umbrella", "orange", "striped")) == "a striped orange umbrella"
+    assert name_thing(thing(1, "umbrella", "orange", "plain")) == "an orange umbrella"
     things = (thing(1, "cup", "red"), thing(2, "cup", "red"), thing(3, "cup", "blue"))
     truths = [PictureTruth(f"{number:012}.jpg", things) for number in (1, 3)]
-    (tmp_path / "truth.jsonl").write_text("".join(f"{to_line(truth)}\n" for truth in truths))
+    (tmp_path / "truth.jsonl").write_text("".join(f"{truth_line(truth)}\n" for truth in truths))
     (tmp_path / "images").mkdir()
     Image.new("RGB", (9, 9)).save(tmp_path / "images" / "000000000003.jpg")
-    split, [one] = marked_pictures(tmp_path, None)
+    split, [one] = read_marked_pictures(tmp_path, None)
     assert (split, one.path.name) == ("test", "000000000003.jpg")  # the first is for training
     assert [phrase.text for phrase in one.phrases] == ["a blue cup"] and len(one.boxes) == 3
 
 
 def test_a_run_is_written_with_every_phrase(squares: Path) -> None:
-    lines = [json.loads(line) for line in write_measured(grounded(squares)).read_text().splitlines()]
+    lines = [json.loads(line) for line in write_measured_run(grounded(squares)).read_text().splitlines()]
     assert [line["phrase"] for line in lines] == ["a red", "a blue"]
     assert read_run(squares / "run").tasks[0].title == "grounding, windows, all"
 

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viewfinder.errors import BadInput
-from viewfinder.evaluation.journal import Entry, Journal
+from viewfinder.evaluation.journal import DialogueJournal, JournalEntry
 
-ENTRIES = [Entry(place, f"{place}.jpg", ("a dog", "is it big? nö"), place) for place in (2, 0, 1)]
+ENTRIES = [JournalEntry(place, f"{place}.jpg", ("a dog", "is it big? nö"), place) for place in (2, 0, 1)]
 
 
-def journal(folder: Path, **run: str) -> Journal:
-    return Journal(folder / "x.json.journal", {"split": "train", "rounds": "10", **run})
+def journal(folder: Path, **run: str) -> DialogueJournal:
+    return DialogueJournal(folder / "x.json.journal", {"split": "train", "rounds": "10", **run})
 
 
 def test_talks_are_there_again_in_any_order(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from viewfinder.data import read_captions_csv
 from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.errors import BadInput
 from viewfinder.evaluation import Evaluation, Plan, Task, evaluate
-from viewfinder.evaluation.protocols import tasks_of
+from viewfinder.evaluation.protocols import read_tasks
 from viewfinder.retrievers import Query, ResolvedTurn
 from viewfinder.testing import ColourEncoder
 
@@ -41,12 +41,12 @@ def table(folder: Path, *columns: dict[str, str]) -> None:
 
 
 def captions_in(folder: Path) -> dict[str, str]:
-    [task] = tasks_of(folder, "mai", "test")
+    [task] = read_tasks(folder, "mai", "test")
     return dict(task.captions)
 
 
 def test_transactions_bring_the_captions_of_their_pictures_and_it_is_said_how_many_are_without(tmp_path: Path) -> None:
-    [task] = tasks_of(shop(tmp_path), "mai", "test")
+    [task] = read_tasks(shop(tmp_path), "mai", "test")
     assert task.captions == {name: SENTENCES[name] for name in NAMES[:4]}
     assert str(task.reports[-1]) == (
         "4 of 6 found, 1 left out (first: captions of 2 pictures: there are none, as of /img/e.jpg)"
@@ -54,7 +54,7 @@ def test_transactions_bring_the_captions_of_their_pictures_and_it_is_said_how_ma
 
 
 def test_a_folder_without_captions_has_none_and_that_needs_no_remark(tmp_path: Path) -> None:
-    [task] = tasks_of(shop(tmp_path, captions=False), "mai", "test")
+    [task] = read_tasks(shop(tmp_path, captions=False), "mai", "test")
     assert task.captions == {}
     assert len(task.reports) == 1
 
@@ -100,7 +100,7 @@ def test_titles_of_products_describe_fashion_captioning(tmp_path: Path) -> None:
 def test_a_world_describes_every_picture_as_its_transactions_do(goods: Path) -> None:
     written = {picture.path.name: picture.captions for picture in read_captions_csv(goods / "captions.csv")[0]}
     stems = {Path(name).stem: captions for name, captions in written.items()}
-    for task in tasks_of(goods, "mai", "train"):
+    for task in read_tasks(goods, "mai", "train"):
         assert task.captions.keys() == task.pictures()
         assert all(caption == stems[Path(name).stem][1] for name, caption in task.captions.items())
 
@@ -138,7 +138,7 @@ def measured(goods: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
 
 
 def rollback(folder: Path) -> Task:
-    return next(task for task in tasks_of(folder, "mai", "train") if task.name == "rollback")
+    return next(task for task in read_tasks(folder, "mai", "train") if task.name == "rollback")
 
 
 def test_systems_read_the_captions_of_references_unless_that_is_switched_off(

@@ -7,7 +7,7 @@ import pytest
 
 from viewfinder.conversation import Answer, BackTo, Like, Say
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.evaluation.protocols import PROTOCOLS, tasks_of
+from viewfinder.evaluation.protocols import PROTOCOLS, read_tasks
 from viewfinder.evaluation.protocols.chatir import opening_task
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
@@ -15,7 +15,7 @@ needs_data = pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/data is n
 
 
 def test_a_world_of_scenes_serves_four_protocols(scenes: Path) -> None:
-    titles = [task.title for task in tasks_of(scenes, None, None)]
+    titles = [task.title for task in read_tasks(scenes, None, None)]
     assert titles == [
         "drilldown, test",
         "chatir, world_test, test",
@@ -27,32 +27,32 @@ def test_a_world_of_scenes_serves_four_protocols(scenes: Path) -> None:
 
 
 def test_drilldown_says_ten_regions_of_every_picture(scenes: Path) -> None:
-    [task] = tasks_of(scenes, "drilldown", "test")
+    [task] = read_tasks(scenes, "drilldown", "test")
     assert len(task.talks) == len(task.gallery) == 6
     assert all(len(talk.turns) == 10 and isinstance(talk.turns[0], Say) for talk in task.talks)
 
 
 def test_chatir_starts_with_the_caption_and_asks_ten_times(scenes: Path) -> None:
-    [task] = tasks_of(scenes, "chatir", "val")
+    [task] = read_tasks(scenes, "chatir", "val")
     kinds = [type(turn) for turn in task.talks[0].turns]
     assert kinds == [Say] + [Answer] * 10
     assert task.first_turn == 0
 
 
 def test_chat_search_goes_on_from_what_was_shown(scenes: Path) -> None:
-    tasks = {task.name: task for task in tasks_of(scenes, "chatsearch", "test")}
+    tasks = {task.name: task for task in read_tasks(scenes, "chatsearch", "test")}
     assert all(not talk.pictures()[1:] for talk in tasks["tChat"].talks)  # words alone name no picture
     assert all(isinstance(talk.turns[-1], Like) for talk in tasks["iChat"].talks)
     assert {task.name: len(task.gallery) for task in tasks.values()}.keys() == {"tChat", "iChat", "mChat"}
 
 
 def test_a_catalogue_serves_fashion_iq_and_transactions(goods: Path) -> None:
-    names = {task.protocol: 0 for task in tasks_of(goods, None, None)}
+    names = {task.protocol: 0 for task in read_tasks(goods, None, None)}
     assert {"fashioniq", "mai"} <= set(names)
 
 
 def test_fashion_iq_is_one_turn_and_the_dialogue(goods: Path) -> None:
-    tasks = {task.name: task for task in tasks_of(goods, "fashioniq", "train")}
+    tasks = {task.name: task for task in read_tasks(goods, "fashioniq", "train")}
     split, dialogue = (tasks[f"dresses, {gallery}"] for gallery in ("split gallery", "dialogue"))
     assert [talk.target for talk in dialogue.talks] == list(dialogue.gallery) == list(split.gallery)
     assert dialogue.user
@@ -60,7 +60,7 @@ def test_fashion_iq_is_one_turn_and_the_dialogue(goods: Path) -> None:
 
 
 def test_a_transaction_wants_another_picture_every_turn(goods: Path) -> None:
-    tasks = {task.name: task for task in tasks_of(goods, "mai", "train")}
+    tasks = {task.name: task for task in read_tasks(goods, "mai", "train")}
     talk = tasks["rollback"].talks[0]
     assert len(talk.turns) == len(talk.targets) == 3
     assert [turn.picture for turn in talk.turns[1:] if isinstance(turn, Like)] == list(talk.targets[:2])
@@ -84,7 +84,7 @@ def test_cirr_takes_the_reference_out_of_ranking_and_subset(tmp_path: Path) -> N
     ):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / name).write_text(json.dumps(content))
-    [task] = tasks_of(tmp_path, None, None)
+    [task] = read_tasks(tmp_path, None, None)
     [talk] = task.talks
     assert (task.protocol, talk.leaves_out, len(talk.among)) == ("cirr", ("dev-0",), 5)
 
@@ -93,7 +93,7 @@ def test_captions_are_said_in_the_order_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "images").mkdir()
     (tmp_path / "images" / "a.jpg").write_bytes(b"")
     (tmp_path / "captions.csv").write_text("image,caption\na.jpg,a dog\na.jpg,in the snow\n")
-    [task] = tasks_of(tmp_path, "captions", None)
+    [task] = read_tasks(tmp_path, "captions", None)
     assert task.talks[0].turns == (Say("a dog"), Say("in the snow"))
 
 
@@ -111,7 +111,7 @@ def captioned(folder: Path, count: int) -> Path:
 def test_captions_are_turns_of_drilldown_split_by_their_place(tmp_path: Path) -> None:
     # Of 13 in a row, places 3 and 9 are for testing and 6 for validation.
     home = captioned(tmp_path, 26)
-    [test], [val], [train] = (tasks_of(home, "drilldown", split) for split in ("test", "val", "train"))
+    [test], [val], [train] = (read_tasks(home, "drilldown", split) for split in ("test", "val", "train"))
     assert test.gallery == ("p03.jpg", "p09.jpg", "p16.jpg", "p22.jpg")
     assert val.gallery == ("p06.jpg", "p19.jpg")
     assert len(train.gallery) == 20
@@ -119,38 +119,38 @@ def test_captions_are_turns_of_drilldown_split_by_their_place(tmp_path: Path) ->
 
 
 def test_captioned_pictures_serve_both_protocols(tmp_path: Path) -> None:
-    titles = [task.title for task in tasks_of(captioned(tmp_path, 26), None, None)]
+    titles = [task.title for task in read_tasks(captioned(tmp_path, 26), None, None)]
     assert titles == ["drilldown, test", "captions, all"]
 
 
 @needs_data
 @pytest.mark.data
 def test_flickr8k_is_five_turns_in_three_parts() -> None:
-    tasks = {split: tasks_of(SHARED / "flickr8k", "drilldown", split)[0] for split in ("train", "val", "test")}
+    tasks = {split: read_tasks(SHARED / "flickr8k", "drilldown", split)[0] for split in ("train", "val", "test")}
     assert {split: len(task.talks) for split, task in tasks.items()} == {"train": 457, "val": 46, "test": 92}
     assert {talk.judged for talk in tasks["test"].talks} <= {4, 5}
 
 
 def test_a_split_that_is_not_there_is_named_with_those_that_are(scenes: Path) -> None:
     with pytest.raises(UnknownName, match=r"no split is called 'dev'; there are: drilldown: train, val, test"):
-        tasks_of(scenes, "drilldown", "dev")
+        read_tasks(scenes, "drilldown", "dev")
 
 
 def test_an_unknown_protocol_is_named(scenes: Path) -> None:
     with pytest.raises(UnknownName, match=f"there are: {', '.join(PROTOCOLS)}"):
-        tasks_of(scenes, "trec", None)
+        read_tasks(scenes, "trec", None)
 
 
 def test_a_folder_without_data_says_where_to_read_on(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"no data of any protocol here; see docs/data\.md"):
-        tasks_of(tmp_path, None, None)
+        read_tasks(tmp_path, None, None)
 
 
 def test_dialogues_without_a_pool_are_refused(tmp_path: Path) -> None:
     (tmp_path / "dialogues").mkdir()
     (tmp_path / "dialogues" / "x.json").write_text(json.dumps([{"img": "a.jpg", "dialog": ["a dog"]}]))
     with pytest.raises(BadInput, match="Search_Space"):
-        tasks_of(tmp_path, "chatir", None)
+        read_tasks(tmp_path, "chatir", None)
 
 
 def pooled(folder: Path, wanted: str, **pools: list[str]) -> Path:
@@ -165,39 +165,39 @@ def pooled(folder: Path, wanted: str, **pools: list[str]) -> Path:
 
 @pytest.mark.parametrize("name", ["val_50k", "val", "Flickr30k", "COCO_5k", "5k"])
 def test_a_pool_names_the_split_or_none(tmp_path: Path, name: str) -> None:
-    [task] = tasks_of(pooled(tmp_path, "a", **{name: ["b", "a"]}), "chatir", None)
+    [task] = read_tasks(pooled(tmp_path, "a", **{name: ["b", "a"]}), "chatir", None)
     assert task.gallery == ("b", "a")
 
 
 @pytest.mark.parametrize("name", ["test", "train_50k"])
 def test_the_pool_of_another_split_is_not_taken(tmp_path: Path, name: str) -> None:
     with pytest.raises(BadInput, match=r"no ChatIR_Protocol/Search_Space_val\.json here"):
-        tasks_of(pooled(tmp_path, "a", **{name: ["b", "a"]}), "chatir", None)
+        read_tasks(pooled(tmp_path, "a", **{name: ["b", "a"]}), "chatir", None)
 
 
 def test_of_several_pools_the_smallest_with_all_targets_is_that_of_the_file(tmp_path: Path) -> None:
     home = pooled(tmp_path, "a", val_5k=["b", "c"], val_30k=["b", "c", "a"], val_50k=["d", "b", "c", "a"])
-    [task] = tasks_of(home, "chatir", None)
+    [task] = read_tasks(home, "chatir", None)
     assert len(task.gallery) == 3
 
 
 def test_a_target_that_no_pool_has_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"x\.json: \[0\], field 'img': a is not among the 2 pictures"):
-        tasks_of(pooled(tmp_path, "a", val_5k=["b"], val_30k=["b", "c"]), "chatir", None)
+        read_tasks(pooled(tmp_path, "a", val_5k=["b"], val_30k=["b", "c"]), "chatir", None)
 
 
 def test_a_pool_of_ones_own_takes_the_place_of_the_folders(tmp_path: Path) -> None:
     home = pooled(tmp_path, "a", val=["a", "b"])
     own = tmp_path / "own.json"
     own.write_text(json.dumps(["c", "a", "d"]))
-    [task] = tasks_of(home, None, None, own)
+    [task] = read_tasks(home, None, None, own)
     assert (task.protocol, task.gallery) == ("chatir", ("c", "a", "d"))
     with pytest.raises(BadInput, match="the pool of drilldown is part of its protocol"):
-        tasks_of(home, "drilldown", None, own)
+        read_tasks(home, "drilldown", None, own)
 
 
 def test_talks_of_questioners_begin_as_the_recorded_ones_do(scenes: Path) -> None:
-    [recorded], opened = tasks_of(scenes, "chatir", "test"), opening_task(scenes, "test", 5)
+    [recorded], opened = read_tasks(scenes, "chatir", "test"), opening_task(scenes, "test", 5)
     assert [(talk.target, talk.turns[0]) for talk in recorded.talks] == [
         (talk.target, *talk.turns) for talk in opened.talks
     ]
@@ -223,14 +223,14 @@ def test_dialogues_made_of_captioned_pictures_are_searched_among_those_of_their_
     (home / "dialogues").mkdir()
     made = [{"img": "images/p06.jpg", "dialog": ["a dog", "is it big? no"]}]
     (home / "dialogues" / "made_val.json").write_text(json.dumps(made))
-    [task] = tasks_of(home, "chatir", None)
+    [task] = read_tasks(home, "chatir", None)
     assert task.gallery == ("images/p06.jpg", "images/p19.jpg")
 
 
 @needs_data
 @pytest.mark.data
 def test_the_released_dialogues_are_2064_talks_of_11_rounds_in_a_pool_of_50000() -> None:
-    tasks = tasks_of(SHARED / "chatir", "chatir", None)
+    tasks = read_tasks(SHARED / "chatir", "chatir", None)
     assert len(tasks) == 5
     assert {len(task.talks) for task in tasks} == {2064}
     assert {talk.judged for task in tasks for talk in task.talks} == {11}
@@ -242,7 +242,7 @@ def test_the_released_dialogues_are_2064_talks_of_11_rounds_in_a_pool_of_50000()
 def test_rewritten_dialogues_start_afresh_every_round(tmp_path: Path) -> None:
     (tmp_path / "ChatIR_Protocol").symlink_to(SHARED / "chatir" / "ChatIR_Protocol")
     (tmp_path / "dialogues").symlink_to(SHARED / "plugir" / "dialogues")
-    rewritten = next(task for task in tasks_of(tmp_path, "chatir", "val") if task.name.endswith("_reconed"))
+    rewritten = next(task for task in read_tasks(tmp_path, "chatir", "val") if task.name.endswith("_reconed"))
     turns = rewritten.talks[0].turns
     assert [type(turn) for turn in turns[:4]] == [Say, BackTo, Say, BackTo]
     assert rewritten.talks[0].judged == 11
@@ -251,7 +251,7 @@ def test_rewritten_dialogues_start_afresh_every_round(tmp_path: Path) -> None:
 @needs_data
 @pytest.mark.data
 def test_fashion_iq_has_the_official_pairs_and_galleries() -> None:
-    sizes = {task.name: (len(task.talks), len(task.gallery)) for task in tasks_of(SHARED / "fashion-iq", None, "val")}
+    sizes = {task.name: (len(task.talks), len(task.gallery)) for task in read_tasks(SHARED / "fashion-iq", None, "val")}
     assert sizes["dress, split gallery"] == (2017, 3817)
     assert sizes["shirt, split gallery"] == (2038, 6346)
     assert sizes["toptee, union gallery"] == (1961, 2902)
@@ -260,5 +260,5 @@ def test_fashion_iq_has_the_official_pairs_and_galleries() -> None:
 @needs_data
 @pytest.mark.data
 def test_multi_turn_sessions_are_all_there() -> None:
-    tasks = {task.name: task for task in tasks_of(SHARED / "mt-fashion-iq", "mai", "val")}
+    tasks = {task.name: task for task in read_tasks(SHARED / "mt-fashion-iq", "mai", "val")}
     assert len(tasks["sessions, all"].talks) == 2400

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.raw import MappedVectors
-from viewfinder.evaluation.region_scores import VECTORS_AT_ONCE, RegionScorer, runs
+from viewfinder.evaluation.region_scores import VECTORS_AT_ONCE, RegionScorer, split_into_runs
 from viewfinder.retrievers import Part, Query, RegionSpace
 from viewfinder.testing import ColourEncoder, draw_halves
 
@@ -73,7 +73,7 @@ SPACE = RegionSpace("s", "r", lambda raw: np.zeros((1, 1, 3), np.float32), 1, 3)
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(0, 5))
 def test_runs_are_the_queries_in_order_and_never_too_wide(counts: list[int], seed: int) -> None:
     queries = drawn(SPACE, "late_interaction", counts, seed)
-    cut = list(runs(queries))
+    cut = list(split_into_runs(queries))
     assert [query for run in cut for query in run] == queries
     assert all(different(run) <= VECTORS_AT_ONCE for run in cut)
     # None is cut before it must be: with the next query it would be too wide.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from viewfinder.conversation import Answer, BackTo, Like, Question, Reject, Say, Turn
-from viewfinder.evaluation import Talk, Task, replay
+from viewfinder.evaluation import SearchDialogue, Task, replay
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.raw import MappedVectors
 from viewfinder.evaluation.systems import load_system
@@ -37,11 +37,11 @@ def colours(copies: int = 1) -> Pictures:
 
 
 def task(gallery: tuple[str, ...], talks: dict[str, tuple[Turn, ...]] = TALKS) -> Task:
-    told = tuple(Talk(target, target, turns) for target, turns in talks.items())
+    told = tuple(SearchDialogue(target, target, turns) for target, turns in talks.items())
     return Task("test", "", "all", gallery, told, ("R@1",))
 
 
-def live_bounds(pictures: Pictures, retriever: Retriever[Any], talk: Talk) -> list[tuple[int, int]]:
+def live_bounds(pictures: Pictures, retriever: Retriever[Any], talk: SearchDialogue) -> list[tuple[int, int]]:
     """The slow, obvious way: a session as a person has it."""
     gallery = pictures.gallery()
     session = Session(gallery, retriever, None, memo=ByteCache(2))
@@ -90,7 +90,7 @@ def test_ranks_are_fused_among_the_tasks_gallery_alone(looking: Callable[..., Re
 
 
 def test_subset_ranks_of_region_queries_count_the_subset_alone(looking: Callable[..., Retriever[Any]]) -> None:
-    talk = Talk("a", "red-red", (Say("red"),), among=("red-red", "blue-blue"), leaves_out=("red-green",))
+    talk = SearchDialogue("a", "red-red", (Say("red"),), among=("red-red", "blue-blue"), leaves_out=("red-green",))
     table = replay(Task("t", "", "all", tuple(NAMES), (talk,), ("R@1",)), colours().gallery(), looking())
     assert table.subset_best_st is not None
     assert (table.subset_best_st[0, 0], table.best_st[0, 0]) == (0, 0)
@@ -128,20 +128,22 @@ def test_a_shorter_talk_has_no_rank_for_turns_it_lacks() -> None:
 
 
 def test_each_turn_may_have_a_target_of_its_own() -> None:
-    talk = Talk("a", "red-red", (Say("green over blue"), Say("red over red")), ("green-blue", "red-red"))
+    talk = SearchDialogue("a", "red-red", (Say("green over blue"), Say("red over red")), ("green-blue", "red-red"))
     asked = Task("test", "", "all", tuple(NAMES), (talk,), ("R@1",))
     table = replay(asked, colours().gallery(), load_system("clip-t"))
     assert table.best_st[0, 0] == 0
 
 
 def test_subset_ranks_count_the_subset_alone_and_leave_the_reference_out() -> None:
-    talk = Talk("a", "red-red", (Like("red-green", "red"),), among=("red-red", "blue-blue"), leaves_out=("red-green",))
+    talk = SearchDialogue(
+        "a", "red-red", (Like("red-green", "red"),), among=("red-red", "blue-blue"), leaves_out=("red-green",)
+    )
     asked = Task("test", "", "all", tuple(NAMES), (talk,), ("R_subset@1",))
     table = replay(asked, colours().gallery(), load_system("clip-i"))
     assert table.subset_best_st is not None
     assert table.subset_best_st[0, 0] == 0
     unlike = replay(
-        Task("t", "", "all", tuple(NAMES), (Talk("a", "red-red", talk.turns),), ("R@1",)),
+        Task("t", "", "all", tuple(NAMES), (SearchDialogue("a", "red-red", talk.turns),), ("R@1",)),
         colours().gallery(),
         load_system("clip-i"),
     )

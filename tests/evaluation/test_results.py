@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from viewfinder.errors import BadInput
-from viewfinder.evaluation import RankTable, Run, Talk, Task, compare, figures, read_run, write_run
-from viewfinder.evaluation.results import Provenance, described_machine, result_of
+from viewfinder.evaluation import RankTable, Run, SearchDialogue, Task, compare, figures, read_run, write_run
+from viewfinder.evaluation.results import Provenance, describe_machine, task_result
 
 
 def run(folder: Path, system: str, ranks: list[list[float]], ids: str = "abcdefgh") -> Run:
-    talks = tuple(Talk(ids[row], "x", setting="odd" if row % 2 else "even") for row in range(len(ranks)))
+    talks = tuple(SearchDialogue(ids[row], "x", setting="odd" if row % 2 else "even") for row in range(len(ranks)))
     task = Task("drilldown", "", "test", ("x",), talks, ("R@1", "median rank"), rounds=len(ranks[0]))
     table = RankTable(np.array(ranks, float), np.array(ranks, float), 10)
     provenance = Provenance(system=system, data="tiny", encoder="colours", user="", questioner="", seed=0)
-    return Run(folder, provenance, described_machine(), (result_of(task, table, figures(task, table)),))
+    return Run(folder, provenance, describe_machine(), (task_result(task, table, figures(task, table)),))
 
 
 def test_a_run_is_read_back_as_it_was_written(tmp_path: Path) -> None:

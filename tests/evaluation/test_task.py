@@ -3,19 +3,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from viewfinder.conversation import BackTo, Like, Reject, Say
-from viewfinder.evaluation import Talk, Task
+from viewfinder.evaluation import SearchDialogue, Task
 
 
-def task(*talks: Talk, gallery: tuple[str, ...] = ("a", "b", "c")) -> Task:
+def task(*talks: SearchDialogue, gallery: tuple[str, ...] = ("a", "b", "c")) -> Task:
     return Task("test", "", "all", gallery, talks, ("R@1",))
 
 
 def test_pictures_are_renamed_everywhere() -> None:
-    talk = Talk("1", "a", (Like("b", "red"), Reject(("c",))), ("b", "a"), among=("a", "b"), leaves_out=("b",))
+    talk = SearchDialogue("1", "a", (Like("b", "red"), Reject(("c",))), ("b", "a"), among=("a", "b"), leaves_out=("b",))
     renamed = task(talk).renamed({"a": "A", "b": "B", "c": "C"})
     [found] = renamed.talks
     assert renamed.gallery == ("A", "B", "C")
-    assert found == Talk("1", "A", (Like("B", "red"), Reject(("C",))), ("B", "A"), among=("A", "B"), leaves_out=("B",))
+    assert found == SearchDialogue(
+        "1", "A", (Like("B", "red"), Reject(("C",))), ("B", "A"), among=("A", "B"), leaves_out=("B",)
+    )
 
 
 def test_captions_follow_their_pictures_to_new_names() -> None:
@@ -24,17 +26,19 @@ def test_captions_follow_their_pictures_to_new_names() -> None:
 
 
 def test_a_talk_that_names_a_lost_picture_goes() -> None:
-    renamed = task(Talk("1", "a", (Like("b"),)), Talk("2", "a", (Say("x"),))).renamed({"a": "a", "c": "c"})
+    renamed = task(SearchDialogue("1", "a", (Like("b"),)), SearchDialogue("2", "a", (Say("x"),))).renamed(
+        {"a": "a", "c": "c"}
+    )
     assert [talk.id for talk in renamed.talks] == ["2"]
     assert renamed.gallery == ("a", "c")
 
 
 def test_a_target_outside_the_gallery_goes() -> None:
-    assert not task(Talk("1", "d", (Say("x"),))).renamed({"a": "a", "d": "d"}).talks
+    assert not task(SearchDialogue("1", "d", (Say("x"),))).renamed({"a": "a", "d": "d"}).talks
 
 
 def test_going_back_is_not_judged() -> None:
-    assert Talk("1", "a", (Say("x"), BackTo(0), Say("y"))).judged == 2
+    assert SearchDialogue("1", "a", (Say("x"), BackTo(0), Say("y"))).judged == 2
 
 
 def test_the_title_leaves_out_what_is_empty() -> None:

@@ -10,24 +10,26 @@ import numpy as np
 import pytest
 
 from viewfinder.conversation import Answer, Like, Question, Say
-from viewfinder.data.dialogues import Dialogue, Round, dialogue, write_dialogues
+from viewfinder.data.dialogues import Dialogue, Round, make_dialogue, write_dialogues
 from viewfinder.data.records import write_json
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation import Plan, compare, read_run
-from viewfinder.evaluation.values import Measured, write_measured
+from viewfinder.evaluation.values import MeasuredRun, write_measured_run
 from viewfinder.evaluation.visual_conversation import (
-    Questioned,
+    VisualQuestion,
+    accuracy_values,
+    add_majorities,
     answer_questions,
-    dialogues_of,
-    turns_of,
-    values_of,
-    with_majorities,
+    question_turns,
+    read_question_dialogues,
 )
 from viewfinder.testing import ColourEncoder, tiny_pictures
 
 
 def about(name: str, top: str) -> Dialogue:
-    return dialogue(name, "two colours", [Round("what colour is the top?", f"it is {top}"), Round("is it dark?", "no")])
+    return make_dialogue(
+        name, "two colours", [Round("what colour is the top?", f"it is {top}"), Round("is it dark?", "no")]
+    )
 
 
 pytestmark = pytest.mark.usefixtures("seer")
@@ -46,12 +48,12 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def answered(folder: Path, system: str = "seer", **plan: Any) -> Measured[Questioned]:
+def answered(folder: Path, system: str = "seer", **plan: Any) -> MeasuredRun[VisualQuestion]:
     whole = Plan(system=system, data=folder, features=folder / "vectors", **({"task": "tiny"} | plan))
     return answer_questions(whole, ColourEncoder(), folder / "run")
 
 
-def means(measured: Measured[Questioned]) -> dict[str, float]:
+def means(measured: MeasuredRun[VisualQuestion]) -> dict[str, float]:
     return {figure.name.metric: figure.measure.interval.mean for figure in measured.run.tasks[0].figures}
 
 
@@ -76,10 +78,10 @@ def test_without_training_there_is_no_majority(asked: Path) -> None:
 
 
 def test_a_value_is_the_mean_over_a_pictures_questions() -> None:
-    def one(picture: str, kind: str, said: str) -> Questioned:
-        return Questioned(picture, "?", kind, "yes", said, blind="no")
+    def one(picture: str, kind: str, said: str) -> VisualQuestion:
+        return VisualQuestion(picture, "?", kind, "yes", said, blind="no")
 
-    values = values_of([one("a", "light", "yes"), one("a", "size", "no"), one("b", "light", "yes")])
+    values = accuracy_values([one("a", "light", "yes"), one("a", "size", "no"), one("b", "light", "yes")])
     np.testing.assert_array_equal(values["accuracy"], [0.5, 1.0])
     np.testing.assert_array_equal(values["text only"], [0.0, 0.0])
     np.testing.assert_array_equal(values["above text only"], [0.5, 1.0])
@@ -89,8 +91,8 @@ def test_a_value_is_the_mean_over_a_pictures_questions() -> None:
 
 def test_a_kind_that_was_not_asked_in_training_has_the_answer_of_all() -> None:
     rounds = [Round("is it dark?", "no"), Round("is it dark?", "no, by day"), Round("how big is it?", "2")]
-    [dark, big, new] = with_majorities(
-        [Questioned("p", "?", kind, "no") for kind in ("light", "size", "facing")], [dialogue("a", "", rounds)]
+    [dark, big, new] = add_majorities(
+        [VisualQuestion("p", "?", kind, "no") for kind in ("light", "size", "facing")], [make_dialogue("a", "", rounds)]
     )
     assert (dark.by_kind, big.by_kind, new.by_kind) == ("no", "2", "no")
     assert {one.majority for one in (dark, big, new)} == {"no"}
@@ -99,8 +101,8 @@ def test_a_kind_that_was_not_asked_in_training_has_the_answer_of_all() -> None:
 def test_history_is_said_with_the_answers_of_the_data() -> None:
     rounds = (Round("what is it?", "a kite"), Round("is it red?", ""))
     answer = Answer(Question("a kite", by="recorded"), "is it red?")
-    assert turns_of(rounds, "p") == (Like("p", "what is it?"), answer)
-    assert turns_of(rounds, None) == (Say("what is it?"), answer)
+    assert question_turns(rounds, "p") == (Like("p", "what is it?"), answer)
+    assert question_turns(rounds, None) == (Say("what is it?"), answer)
 
 
 def test_with_history_the_picture_is_seen_all_the_same(asked: Path) -> None:
@@ -111,7 +113,7 @@ def test_with_history_the_picture_is_seen_all_the_same(asked: Path) -> None:
 
 def test_a_run_is_written_with_every_question_and_compared(asked: Path) -> None:
     found = answered(asked, limit=3)
-    lines = [json.loads(line) for line in write_measured(found).read_text().splitlines()]
+    lines = [json.loads(line) for line in write_measured_run(found).read_text().splitlines()]
     assert len(lines) == 6 and lines[0]["said"].startswith("It is ")
     run = read_run(asked / "run")
     assert run.tasks[0].title == "visual, tiny, test" and len(run.tasks[0].talk_ids) == 3
@@ -124,7 +126,7 @@ def test_visdials_own_form_serves_as_well(tmp_path: Path) -> None:
     data = {"questions": ["is it red"], "answers": ["yes"], "dialogs": [record]}
     (tmp_path / "visdial").mkdir()
     write_json(tmp_path / "visdial" / "visdial_1.0_test.json", {"data": data})
-    [talk] = dialogues_of(tmp_path, "test")["visdial"]
+    [talk] = read_question_dialogues(tmp_path, "test")["visdial"]
     assert talk.rounds == (Round("is it red?", "yes"),)  # the newest question has no answer
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.metrics import Ties, ranks, ranks_within
-from viewfinder.metrics.ranks import checked
+from viewfinder.metrics import Ties, ranks, ranks_between
+from viewfinder.metrics.ranks import check_ranks
 
 
 def expected_rank(scores_n: np.ndarray, target: int) -> float:
@@ -89,7 +89,7 @@ def test_ranks_are_places_in_a_sorted_list(scores: list[float], data: st.DataObj
 @pytest.mark.parametrize(("bad", "said"), [([], "no ranks"), ([0.0, np.nan], "query 1"), ([-1], "rank -1.0")])
 def test_what_is_no_rank_is_refused(bad: list[float], said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        checked(bad)
+        check_ranks(bad)
 
 
 def test_argsort_ranks_are_places_in_the_sorted_row() -> None:
@@ -110,8 +110,8 @@ def test_argsort_puts_every_picture_in_a_place_of_its_own_within_its_bounds(scor
 
 def test_bounds_give_the_ranks_of_every_rule_but_argsort() -> None:
     best_q, worst_q = np.array([0, 3]), np.array([3, 3])
-    assert ranks_within(best_q, worst_q).tolist() == [1.5, 3]
-    assert ranks_within(best_q, worst_q, "optimistic").tolist() == [0, 3]
-    assert ranks_within(best_q, worst_q, "pessimistic").tolist() == [3, 3]
+    assert ranks_between(best_q, worst_q).tolist() == [1.5, 3]
+    assert ranks_between(best_q, worst_q, "optimistic").tolist() == [0, 3]
+    assert ranks_between(best_q, worst_q, "pessimistic").tolist() == [3, 3]
     with pytest.raises(ValueError, match="needs the scores"):
-        ranks_within(best_q, worst_q, "argsort")
+        ranks_between(best_q, worst_q, "argsort")

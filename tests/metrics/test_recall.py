@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.metrics import chance_below, ranks, recall_at
+from viewfinder.metrics import expected_hits, ranks, recall_at
 
 
 def test_recall_at_k_counts_the_ranks_below_k() -> None:
@@ -22,19 +22,19 @@ def test_an_expected_rank_is_compared_as_it_stands() -> None:
 
 def test_a_tie_across_the_border_counts_as_a_fraction() -> None:
     # First query: places 1, 2, 3, of which 1 is below 2. Second: place 0 for sure. Third: never.
-    assert chance_below(2, np.array([1, 0, 2]), np.array([3, 0, 5])).tolist() == pytest.approx([1 / 3, 1, 0])
+    assert expected_hits(2, np.array([1, 0, 2]), np.array([3, 0, 5])).tolist() == pytest.approx([1 / 3, 1, 0])
 
 
 def test_chances_keep_the_shape_and_the_gaps_of_a_table() -> None:
     # Places 1 to 4: of these 1 and 2 are below 3. Place 0 for sure. The second talk has no second round.
     best_st, worst_st = np.array([[1, 0], [5, np.nan]]), np.array([[4, 0], [5, np.nan]])
-    assert chance_below(3, best_st, worst_st).ravel().tolist() == pytest.approx([2 / 4, 1, 0, np.nan], nan_ok=True)
+    assert expected_hits(3, best_st, worst_st).ravel().tolist() == pytest.approx([2 / 4, 1, 0, np.nan], nan_ok=True)
 
 
 def test_constant_scores_give_the_recall_of_chance() -> None:
     scores_qn, targets_q = np.zeros((1, 10)), np.array([7])
     best_q, worst_q = (ranks(scores_qn, targets_q, "optimistic"), ranks(scores_qn, targets_q, "pessimistic"))
-    assert chance_below(5, best_q, worst_q).tolist() == [5 / 10]
+    assert expected_hits(5, best_q, worst_q).tolist() == [5 / 10]
 
 
 @settings(deadline=None)
@@ -44,7 +44,7 @@ def test_expected_recall_is_the_mean_over_all_orders_of_equals(scores: list[int]
     orders = [sorted(order, key=lambda row: -scores[row]) for order in permutations(range(len(scores)))]
     expected = np.mean([order.index(0) < k for order in orders])
     best, worst = (ranks(scores_1n, target_1, "optimistic"), ranks(scores_1n, target_1, "pessimistic"))
-    assert chance_below(k, best, worst).tolist() == pytest.approx([expected])
+    assert expected_hits(k, best, worst).tolist() == pytest.approx([expected])
 
 
 @settings(deadline=None)
@@ -59,7 +59,7 @@ def test_depths_and_ranks_that_make_no_sense_are_refused() -> None:
     with pytest.raises(ValueError, match="no ranks"):
         recall_at(1, [])
     with pytest.raises(ValueError, match="k=0, but at least the first place"):
-        chance_below(0, np.array([1]), np.array([1]))
+        expected_hits(0, np.array([1]), np.array([1]))
 
 
 def mean_recall(ranks_q: np.ndarray, depths: tuple[int, ...] = (1, 5, 10, 20)) -> float:

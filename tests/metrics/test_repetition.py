@@ -5,29 +5,29 @@ from pathlib import Path
 
 import pytest
 
-from viewfinder.metrics import question_of, repeated_questions, unique_tokens
+from viewfinder.metrics import count_repeated_questions, count_unique_tokens, first_question
 
 RELEASED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "chatir" / "dialogues"
 
 
 def test_a_question_is_what_stands_before_the_first_mark() -> None:
-    assert question_of("Is it big? no, why?") == "Is it big"
-    assert question_of(" what colour is it ") == "what colour is it"
+    assert first_question("Is it big? no, why?") == "Is it big"
+    assert first_question(" what colour is it ") == "what colour is it"
 
 
 def test_the_second_and_third_of_a_question_are_repetitions() -> None:
     rounds = ["Is it big? no", "Is it red? no", "Is it big? yes", "Is it big? no", "is it red? no"]
-    assert repeated_questions([rounds, rounds[:2], []]).tolist() == [2, 0, 0]  # "is it red" has another letter
-    assert repeated_questions([rounds], answers_too=True).tolist() == [1]  # "Is it big? no" alone
+    assert count_repeated_questions([rounds, rounds[:2], []]).tolist() == [2, 0, 0]  # "is it red" has another letter
+    assert count_repeated_questions([rounds], answers_too=True).tolist() == [1]  # "Is it big? no" alone
 
 
 def test_words_are_counted_once_and_without_marks() -> None:
-    assert unique_tokens([["Is it big? no", "Isn't it, no?"], []]).tolist() == [5, 0]  # is it big no isn't
+    assert count_unique_tokens([["Is it big? no", "Isn't it, no?"], []]).tolist() == [5, 0]  # is it big no isn't
 
 
 def test_repeated_questions_have_fewer_words() -> None:
     varied, same = ["is it big", "has it wings", "where is it"], ["is it big"] * 3
-    assert unique_tokens([varied, same]).tolist() == [6, 3]
+    assert count_unique_tokens([varied, same]).tolist() == [6, 3]
 
 
 @pytest.mark.data
@@ -44,5 +44,5 @@ def test_repeated_questions_have_fewer_words() -> None:
 def test_the_released_dialogues_repeat_what_is_known(name: str, asked: int, answered: int) -> None:
     dialogues = [talk["dialog"][1:] for talk in json.loads((RELEASED / f"{name}.json").read_text(encoding="utf-8"))]
     assert len(dialogues) == 2064
-    assert repeated_questions(dialogues).sum() == asked
-    assert repeated_questions(dialogues, answers_too=True).sum() == answered
+    assert count_repeated_questions(dialogues).sum() == asked
+    assert count_repeated_questions(dialogues, answers_too=True).sum() == answered

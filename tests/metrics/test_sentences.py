@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from viewfinder.metrics import caption_words
-from viewfinder.metrics.sentences import checked_sentences, ngrams
+from viewfinder.metrics.sentences import check_sentences, ngrams
 
 
 def test_every_run_of_words_is_counted() -> None:
@@ -23,10 +23,10 @@ def test_a_caption_becomes_words_without_marks() -> None:
 
 def test_sentences_without_references_are_refused() -> None:
     with pytest.raises(ValueError, match="0 sentences, 0 lists"):
-        checked_sentences([], [])
+        check_sentences([], [])
     with pytest.raises(ValueError, match="2 sentences, 1 lists"):
-        checked_sentences(["a", "b"], [["a"]])
+        check_sentences(["a", "b"], [["a"]])
     with pytest.raises(ValueError, match="references of sentence 1"):
-        checked_sentences(["a", "b"], [["a"], []])
+        check_sentences(["a", "b"], [["a"], []])
     with pytest.raises(ValueError, match="references of sentence 0: 'a dog', but a list"):
-        checked_sentences(["a"], ["a dog"])
+        check_sentences(["a"], ["a dog"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viewfinder.data.dialogues import Dialogue, Round, dialogue
+from viewfinder.data.dialogues import Dialogue, Round, make_dialogue
 from viewfinder.tuning.pool import PoolSettings, build_pool, normalized_question, question_template
 
 SMALL = PoolSettings(fewest=2, fewest_meant=3)
@@ -10,7 +10,7 @@ SMALL = PoolSettings(fewest=2, fewest_meant=3)
 
 def talk(*rounds: str) -> Dialogue:
     said = [text.partition("? ") for text in rounds]
-    return dialogue("1.jpg", "a room", [Round(f"{question}?", answer) for question, _, answer in said])
+    return make_dialogue("1.jpg", "a room", [Round(f"{question}?", answer) for question, _, answer in said])
 
 
 def test_rare_questions_are_left_out_and_the_most_frequent_come_first() -> None:

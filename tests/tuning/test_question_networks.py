@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from viewfinder.data.dialogues import Round, dialogue
+from viewfinder.data.dialogues import Round, make_dialogue
 from viewfinder.questioners.trained import MOST_ROUNDS, NO_PICTURES, SYSTEM, QuestionSelector, load_trained_questions
 from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.testing import ColourEncoder
@@ -34,7 +34,7 @@ ENCODER = ColourEncoder()
 
 def talks(tmp_path: Path, *rounds: Round) -> tuple[QuestionDialogues, SentenceVectors]:
     """One talk of these rounds about each of three pictures: red, blue and green."""
-    said = [dialogue(f"{colour}.png", colour, rounds) for colour in ("red", "blue", "green")]
+    said = [make_dialogue(f"{colour}.png", colour, rounds) for colour in ("red", "blue", "green")]
     seen = QuestionDialogues(tuple(said), ENCODER.words(["red", "blue", "green"]).astype(np.float16), np.arange(3))
     return seen, SentenceVectors.of([*seen.texts, "yes", "no"], ENCODER, tmp_path)
 

@@ -15,7 +15,7 @@ from jaxtyping import Float, Float32
 from PIL import Image
 
 from viewfinder.conversation import Answer, Say
-from viewfinder.data.dialogues import Round, dialogue, write_dialogues
+from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.questioners import trained
 from viewfinder.questioners.base import PictureProjection
@@ -40,7 +40,7 @@ def talks_about(pictures: Sequence[TinyPicture], folder: Path) -> list[dict[str,
         there = {picture.top, picture.bottom}
         rounds = [Round(f"is there any {colour}?", "yes, there is" if colour in there else "no") for colour in COLOURS]
         rounds.append(Round("is it expensive?", "can't tell"))
-        said = dialogue(str(picture.path.relative_to(folder)), picture.caption, rounds)
+        said = make_dialogue(str(picture.path.relative_to(folder)), picture.caption, rounds)
         records.append({"img": said.image, "dialog": list(said.strings)})
     return records
 
@@ -190,7 +190,7 @@ def test_without_pictures_nothing_is_foretold(folder: Path, plan: QuestionPlan, 
 
 
 def test_two_talks_about_a_picture_are_on_one_side(folder: Path, tmp_path: Path) -> None:
-    said = [dialogue(f"{number}.jpg", "red", [Round("any red?", "yes")]) for number in range(39) for _ in range(2)]
+    said = [make_dialogue(f"{number}.jpg", "red", [Round("any red?", "yes")]) for number in range(39) for _ in range(2)]
     write_dialogues(tmp_path / "talks.json", said)
     splits = read_dialogue_splits([tmp_path / "talks.json"], ENCODER, None, lambda line: None)
     learnt_from, held_out = ({talk.image for talk in part.dialogues} for part in (splits.train, splits.val))
@@ -200,7 +200,7 @@ def test_two_talks_about_a_picture_are_on_one_side(folder: Path, tmp_path: Path)
 def test_files_called_train_and_val_are_the_splits(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "dialogues").mkdir()
     for split, count in (("train", 3), ("val", 2), ("test", 4)):
-        said = [dialogue(f"{split}{number}.jpg", "red", [Round("any red?", "yes")]) for number in range(count)]
+        said = [make_dialogue(f"{split}{number}.jpg", "red", [Round("any red?", "yes")]) for number in range(count)]
         write_dialogues(tmp_path / "dialogues" / f"mine_{split}.json", said)
     splits = read_dialogue_splits([tmp_path], ENCODER, None, lambda line: None)
     assert (len(splits.train), len(splits.val), splits.raw_version) == (3, 2, None)

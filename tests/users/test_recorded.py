@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from viewfinder.conversation import Answer, Question, Say
-from viewfinder.data.dialogues import Dialogue, Round, dialogue, read_dialogues
+from viewfinder.data.dialogues import Dialogue, Round, make_dialogue, read_dialogues
 from viewfinder.errors import UnknownName
 from viewfinder.users import (
     Answerer,
@@ -19,7 +19,7 @@ from viewfinder.users import (
     make_recorded_user,
 )
 
-TALK = dialogue("a.jpg", "a dog on a sofa", [Round("is it big?", "no"), Round("What colour is it?", "brown")])
+TALK = make_dialogue("a.jpg", "a dog on a sofa", [Round("is it big?", "no"), Round("What colour is it?", "brown")])
 CHATIR = Path(__file__).resolve().parents[3] / "shared" / "data" / "chatir"
 
 
@@ -47,7 +47,7 @@ def test_a_rewritten_dialogue_is_said_as_whole_queries() -> None:
 
 
 def test_half_rounds_are_taken_as_they_are() -> None:
-    turns = dialogue_turns(dialogue("a.jpg", "a dog", [Round("", "on a sofa"), Round("is it big?", "")]))
+    turns = dialogue_turns(make_dialogue("a.jpg", "a dog", [Round("", "on a sofa"), Round("is it big?", "")]))
     assert turns[1] == Say("on a sofa")
     assert isinstance(turns[2], Answer) and turns[2].text == "don't know"
 
@@ -58,7 +58,7 @@ def test_a_question_is_found_however_it_is_spelt(asked: str) -> None:
 
 
 def test_what_was_not_asked_is_not_known() -> None:
-    answerer = make_recorded_answerer([TALK, dialogue("a.jpg", "", [Round("Is it big?", "yes")])])
+    answerer = make_recorded_answerer([TALK, make_dialogue("a.jpg", "", [Round("Is it big?", "yes")])])
     assert isinstance(answerer, Answerer)
     assert answerer.answer(Question("Is it small?"), "a.jpg") == "don't know"
     assert answerer.answer(Question("is it big?"), "a.jpg") == "no"  # the first answer counts

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from viewfinder.conversation import Answer, Question, Say
-from viewfinder.data.dialogues import Round, dialogue, write_dialogues
-from viewfinder.data.truth import PictureTruth, to_line
+from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
+from viewfinder.data.truth import PictureTruth, truth_line
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.users import USERS, Screen, SimulatedUser, load_user
 
@@ -16,7 +16,7 @@ START = Screen((), None, 0)
 
 
 def _world(folder: Path, *truths: PictureTruth) -> Path:
-    (folder / "truth.jsonl").write_text("".join(to_line(truth) + "\n" for truth in truths))
+    (folder / "truth.jsonl").write_text("".join(truth_line(truth) + "\n" for truth in truths))
     return folder
 
 
@@ -38,9 +38,9 @@ def test_annotations_talk_from_captions(tmp_path: Path) -> None:
 
 
 def test_recorded_dialogues_talk(tmp_path: Path) -> None:
-    write_dialogues(tmp_path / "one.json", [dialogue("a.jpg", "a dog", [Round("is it big?", "no")])])
+    write_dialogues(tmp_path / "one.json", [make_dialogue("a.jpg", "a dog", [Round("is it big?", "no")])])
     assert load_user("recorded", tmp_path).reply("a.jpg", START) == Say("a dog")
-    write_dialogues(tmp_path / "two.json", [dialogue("a.jpg", "a cat", [])])
+    write_dialogues(tmp_path / "two.json", [make_dialogue("a.jpg", "a cat", [])])
     with pytest.raises(BadInput, match=r"two\.json: a\.jpg has another dialogue already; .*: one, two"):
         load_user("recorded", tmp_path)
     assert load_user("recorded", tmp_path, dialogues="two").reply("a.jpg", START) == Say("a cat")

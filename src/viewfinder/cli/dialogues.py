@@ -20,7 +20,7 @@ from viewfinder.cli.output import count_noun, print_json, print_line, print_note
 from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
-    from viewfinder.evaluation.generating import Generated
+    from viewfinder.evaluation.generating import GenerationReport
 
 SPLIT = "train"
 
@@ -62,24 +62,26 @@ def dialogues(
     releases its own; `train chatir` learns from them, `evaluate` replays them. Ctrl-C stops after a talk.
     """
     from viewfinder import encoders
-    from viewfinder.data.files import folder_at
+    from viewfinder.data.files import need_folder
     from viewfinder.evaluation import Plan
-    from viewfinder.evaluation.generating import Order, default_file, generate
+    from viewfinder.evaluation.generating import GenerationOrder, default_dialogue_file, generate_dialogues
 
-    folder_at(data)
+    need_folder(data)
     plan = Plan(
         system=retriever, data=data, split=split, user=user, manners=parse_style(manner or ()), questioner=questioner,
         catalogue=catalogue, vectors=vectors, features=features, limit=limit, seed=seed, checkpoint=checkpoint,
         processes=processes,
     )  # fmt: skip
-    order = Order(plan=plan, out=out or default_file(data, questioner, user, split, name), rounds=rounds, resume=resume)
+    order = GenerationOrder(
+        plan=plan, out=out or default_dialogue_file(data, questioner, user, split, name), rounds=rounds, resume=resume
+    )
     make_encoder = partial(encoders.load_encoder, encoder)
     model = make_encoder()
     announce_preparation(model)
     with ExitStack() as stack:
         progress = stack.enter_context(progress_bar("holding talks", shown=not as_json))
         stop = stack.enter_context(Interrupts())
-        made = generate(
+        made = generate_dialogues(
             order, model, make_encoder=make_encoder, told=(lambda line: None) if as_json else print_note, progress=progress,
             should_stop=stop,
         )  # fmt: skip
@@ -90,7 +92,7 @@ def dialogues(
     return 0
 
 
-def _say_made(made: Generated, data: Path) -> None:
+def _say_made(made: GenerationReport, data: Path) -> None:
     print_line(f"{count_noun(made.talks, 'dialogue')}, {made.questions:.1f} questions each: {made.out}")
     print_line(
         f"repeated questions a dialogue {made.repeated:.2f}, different words {made.unique_tokens:.1f}, "

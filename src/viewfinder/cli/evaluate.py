@@ -17,8 +17,8 @@ from viewfinder.cli.output import print_json, print_line, print_note, print_tabl
 
 if TYPE_CHECKING:
     from viewfinder.encoders import Encoder
-    from viewfinder.evaluation import Plan, Row, Run
-    from viewfinder.evaluation.plan import Told
+    from viewfinder.evaluation import ComparedFigure, Plan, Run
+    from viewfinder.evaluation.plan import Notify
     from viewfinder.metrics import Ties
 
 RUNS = Path("runs/evaluate")
@@ -91,7 +91,7 @@ def evaluate(
     from viewfinder import encoders
     from viewfinder.evaluation import Plan, write_run
     from viewfinder.evaluation import evaluate as run
-    from viewfinder.evaluation.report import ATTENTION, write_page
+    from viewfinder.evaluation.report import ATTENTION, write_report
 
     plan = Plan(
         system=system, data=data, protocol=protocol, split=split, task=task, user=user, manners=parse_style(manner or ()),
@@ -111,7 +111,7 @@ def evaluate(
         return _talk(plan, model, folder, told, as_json)
     evaluation = run(plan, model, folder, told=told, make_encoder=make_encoder)
     write_run(evaluation.run)
-    page = write_page(evaluation.run, evaluation.examples)
+    page = write_report(evaluation.run, evaluation.examples)
     if as_json:
         print_json(_record(evaluation.run) | {"report": str(page)})
     else:
@@ -122,13 +122,13 @@ def evaluate(
     return 0
 
 
-def _caption(plan: Plan, encoder: Encoder, folder: Path, told: Told, as_json: bool) -> int:
+def _caption(plan: Plan, encoder: Encoder, folder: Path, told: Notify, as_json: bool) -> int:
     """The one system that finds nothing: what it says is measured."""
-    from viewfinder.evaluation.captioning import CAPTIONS, caption_pairs, write_captions
+    from viewfinder.evaluation.captioning import CAPTIONS, caption_pairs, write_caption_run
     from viewfinder.evaluation.report.captions import write_caption_page
 
     captioning = caption_pairs(plan, encoder, folder, told)
-    write_captions(captioning)
+    write_caption_run(captioning)
     page = write_caption_page(captioning)
     if as_json:
         print_json(_record(captioning.run) | {"report": str(page)})
@@ -138,13 +138,13 @@ def _caption(plan: Plan, encoder: Encoder, folder: Path, told: Told, as_json: bo
     return 0
 
 
-def _talk(plan: Plan, encoder: Encoder, folder: Path, told: Told, as_json: bool) -> int:
+def _talk(plan: Plan, encoder: Encoder, folder: Path, told: Notify, as_json: bool) -> int:
     """What a system says, when it says something, and where it looks, rather than what it finds."""
     from viewfinder.evaluation import talking
-    from viewfinder.evaluation.values import write_measured
+    from viewfinder.evaluation.values import write_measured_run
 
-    measured = talking.TALKING[plan.protocol or ""](plan, encoder, folder, told)
-    behind = write_measured(measured)
+    measured = talking.OTHER_PROTOCOLS[plan.protocol or ""](plan, encoder, folder, told)
+    behind = write_measured_run(measured)
     if as_json:
         print_json(_record(measured.run) | {"behind": str(behind)})
     else:
@@ -199,19 +199,19 @@ def compare(
     return 0
 
 
-def _of(rows: list[Row], title: str) -> list[Row]:
+def _of(rows: list[ComparedFigure], title: str) -> list[ComparedFigure]:
     return [row for row in rows if row.title == title]
 
 
 def _say_run(run: Run) -> None:
-    from viewfinder.evaluation.report import overview
+    from viewfinder.evaluation.report import overview_table
 
     talks = "pairs" if run.provenance.system == CAPTIONER else "talks"
     for task in run.tasks:
         print_line(f"{task.title}: {len(task.talk_ids):,} {talks}, {task.ranks.gallery_size:,} pictures")
         for line in task.left_out:
             print_line(f"  left out: {line}")
-        print_table(*overview(task))
+        print_table(*overview_table(task))
         if task.times:
             print_line(
                 "choosing a question took {median_ms:.0f} ms (median), {p95_ms:.0f} ms (p95)".format(**task.times)

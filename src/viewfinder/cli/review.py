@@ -73,14 +73,14 @@ def _write(file: Path, out: Path, *, as_json: bool) -> int:
         BadInput: nothing was kept yet, or the file under review would be written over.
     """
     from viewfinder.data.chatsearch import read_chatsearch, write_chatsearch
-    from viewfinder.data.review import VERDICTS, read_reviews, review_file, reviewed
+    from viewfinder.data.review import VERDICTS, apply_reviews, read_reviews, review_file
     from viewfinder.errors import BadInput
 
     if out.resolve() in (file.resolve(), review_file(file).resolve()):
         raise BadInput(f"--write {out}: this is the file under review; name another")
     samples, _ = read_chatsearch(file)
     reviews = read_reviews(review_file(file), told=print_note)
-    kept = reviewed(samples, reviews)
+    kept = apply_reviews(samples, reviews)
     if not kept:
         raise BadInput(f"{file}: nothing of it was kept yet; look at it with `viewfinder review {file}`")
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -61,7 +61,7 @@ def train(
 
     Ctrl-C stops after a step and leaves a checkpoint; `--resume` goes on from it.
     """
-    from viewfinder.data.files import folder_at
+    from viewfinder.data.files import need_folder
     from viewfinder.encoders import load_encoder
     from viewfinder.retrievers.trainers import TRAINERS, TrainPlan
     from viewfinder.retrievers.trainers import train_system as run
@@ -85,7 +85,7 @@ def train(
     if system not in TRAINERS:
         raise UnknownName(f"no system is called {system!r}; there are: {', '.join((STARTER, QUESTIONS, *TRAINERS))}")
     for folder in data:
-        folder_at(folder)
+        need_folder(folder)
     model = load_encoder(encoder or "starter")
     announce_preparation(model)
     with ExitStack() as stack:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from viewfinder.data.files import KEY_COLUMNS, Table, folder_at, read_json, read_table
+from viewfinder.data.files import KEY_COLUMNS, Table, need_folder, read_json, read_table
 from viewfinder.data.report import Dropped, ReadReport
 from viewfinder.errors import BadInput
 
@@ -31,9 +31,9 @@ def read_flickr8k(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
     Raises:
         BadInput: no such folder, or a damaged captions.csv (the line is named).
     """
-    table = read_table(folder_at(folder) / "captions.csv")
+    table = read_table(need_folder(folder) / "captions.csv")
     captions, dropped = _grouped(table)
-    return _on_disk({folder_at(folder / "images") / name: said for name, said in captions.items()}, dropped)
+    return _on_disk({need_folder(folder / "images") / name: said for name, said in captions.items()}, dropped)
 
 
 def read_captions_csv(path: Path) -> tuple[list[CaptionedPicture], ReadReport]:
@@ -58,7 +58,7 @@ def read_coco(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
         BadInput: no such folder, no captions file, damaged JSON, or a record of the wrong form (which is
             named by its position or id).
     """
-    files = sorted(folder_at(folder).glob("annotations/captions_*.json"))
+    files = sorted(need_folder(folder).glob("annotations/captions_*.json"))
     if not files:
         raise BadInput(f"{folder}: no annotations/captions_*.json here, so this is not a COCO folder")
     captions: dict[Path, list[str]] = {}
@@ -66,7 +66,7 @@ def read_coco(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
     for file in files:
         of_file, left_out = _coco_captions(file)
         split = folder / file.stem.removeprefix("captions_")
-        pictures = split if split.is_dir() else folder_at(folder / "images")
+        pictures = split if split.is_dir() else need_folder(folder / "images")
         captions |= {pictures / name: said for name, said in of_file.items()}
         dropped += left_out
     return _on_disk(captions, dropped)

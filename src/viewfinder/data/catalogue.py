@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from viewfinder.data.captions import CaptionedPicture
-from viewfinder.data.files import KEY_COLUMNS, Table, folder_at, read_table
+from viewfinder.data.files import KEY_COLUMNS, Table, need_folder, read_table
 from viewfinder.data.matching import Ambiguity, match_keys
 from viewfinder.data.report import Dropped, ReadReport
 from viewfinder.errors import BadInput
@@ -90,10 +90,10 @@ def read_products(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
     Raises:
         BadInput: no such folder, no column productDisplayName, or a damaged products.csv (the line is named).
     """
-    catalogue = read_catalogue(folder_at(folder) / "products.csv")
+    catalogue = read_catalogue(need_folder(folder) / "products.csv")
     if "productDisplayName" not in catalogue.attributes:
         raise BadInput(f"{catalogue.path}, line 1: a column named productDisplayName is needed")
-    images = folder_at(folder / "images")
+    images = need_folder(folder / "images")
     there = {file.name for file in images.iterdir()}
     products: list[CaptionedPicture] = []
     dropped = list(catalogue.report.dropped)

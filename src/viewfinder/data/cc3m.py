@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from viewfinder.data.files import folder_at, read_text
+from viewfinder.data.files import need_folder, read_text
 from viewfinder.data.records import read_mapping
 from viewfinder.data.report import Dropped, ReadReport
 from viewfinder.errors import BadInput
@@ -72,7 +72,7 @@ def unpack_shards(folder: Path, out: Path) -> int:
     Raises:
         BadInput: no shards there, or a damaged one (which is named).
     """
-    shards = sorted(folder_at(folder).glob("*.tar"))
+    shards = sorted(need_folder(folder).glob("*.tar"))
     if not shards:
         raise BadInput(f"{folder}: no .tar shards here")
     return sum(_unpack(shard, out / shard.stem) for shard in shards)

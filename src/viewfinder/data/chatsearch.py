@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
-from viewfinder.data.files import folder_at, read_text
+from viewfinder.data.files import need_folder, read_text
 from viewfinder.data.jsonl import read_jsonl, write_jsonl
-from viewfinder.data.records import field_of
+from viewfinder.data.records import need_field
 from viewfinder.data.report import Dropped, ReadReport
 from viewfinder.errors import BadInput
 
@@ -92,7 +92,7 @@ def read_chatsearch(
             twice, a target that is not in the gallery. File, line and field are named.
     """
     among = None if galleries is None else {subtask: frozenset(names) for subtask, names in galleries.items()}
-    folder = None if images is None else folder_at(images)
+    folder = None if images is None else need_folder(images)
     samples: list[ChatSample] = []
     dropped: list[Dropped] = []
     lines: dict[str, int] = {}
@@ -134,7 +134,7 @@ def read_galleries(folder: Path) -> dict[Subtask, tuple[str, ...]]:
     Raises:
         BadInput: no such folder, none in it, or as `read_gallery`.
     """
-    files = {subtask: _gallery_file(folder_at(folder), subtask) for subtask in SUBTASKS}
+    files = {subtask: _gallery_file(need_folder(folder), subtask) for subtask in SUBTASKS}
     found = {subtask: read_gallery(file) for subtask, file in files.items() if file.is_file()}
     if not found:
         raise BadInput(f"{folder}: no gallery_<subtask>.txt here (subtasks: {', '.join(SUBTASKS)})")
@@ -153,12 +153,12 @@ def write_gallery(folder: Path, subtask: Subtask, pictures: Sequence[str]) -> Pa
     return file
 
 
-def turns_record(turns: Iterable[ChatTurn]) -> list[dict[str, Any]]:
+def dump_turns(turns: Iterable[ChatTurn]) -> list[dict[str, Any]]:
     """Turns as a record has them."""
     return [{"role": turn.role, "content": [vars(item) for item in turn.content]} for turn in turns]
 
 
-def turns_of(record: Sequence[Any], where: str) -> tuple[ChatTurn, ...]:
+def parse_turns(record: Sequence[Any], where: str) -> tuple[ChatTurn, ...]:
     """What `turns_record` gave; `where` names file and record.
 
     Raises:
@@ -178,18 +178,18 @@ def _record(sample: ChatSample) -> dict[str, Any]:
     return {
         "id": sample.id,
         "subtask": sample.subtask,
-        "turns": turns_record(sample.turns),
+        "turns": dump_turns(sample.turns),
         "target": sample.target,
         "source": dict(sample.source),
     }
 
 
 def _sample(record: Mapping[str, Any], where: str) -> ChatSample:
-    turns: list[Any] = field_of(where, record, "turns", list)
-    read = turns_of(turns, where)
+    turns: list[Any] = need_field(where, record, "turns", list)
+    read = parse_turns(turns, where)
     subtask = _one_of(record.get("subtask"), SUBTASKS, f"{where}, subtask")
-    source: dict[str, Any] = field_of(where, record, "source", dict) if "source" in record else {}
-    name, target = field_of(where, record, "id", str), field_of(where, record, "target", str)
+    source: dict[str, Any] = need_field(where, record, "source", dict) if "source" in record else {}
+    name, target = need_field(where, record, "id", str), need_field(where, record, "target", str)
     return ChatSample(name, subtask, read, target, source)
 
 

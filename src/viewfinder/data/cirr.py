@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from viewfinder.data.files import folder_at
-from viewfinder.data.records import field_of, read_list, read_mapping, split_file, texts, write_json
+from viewfinder.data.files import need_folder
+from viewfinder.data.records import need_field, need_split_file, need_texts, read_list, read_mapping, write_json
 from viewfinder.data.report import Dropped, ReadReport
 from viewfinder.errors import BadInput
 
@@ -70,8 +70,8 @@ def read_cirr(folder: Path, split: str) -> tuple[Cirr, ReadReport]:
         UnknownName: no such split.
         BadInput: a file is missing or damaged, a record lacks a field, or names a picture outside the gallery.
     """
-    file = split_file(folder_at(folder) / "captions" / f"cap.{VERSION}.{split}.json", "cap.*.json")
-    names = _read_gallery(split_file(folder / "image_splits" / f"split.{VERSION}.{split}.json", "split.*.json"))
+    file = need_split_file(need_folder(folder) / "captions" / f"cap.{VERSION}.{split}.json", "cap.*.json")
+    names = _read_gallery(need_split_file(folder / "image_splits" / f"split.{VERSION}.{split}.json", "split.*.json"))
     secret = split.startswith("test")
     pairs = tuple(_pair(file, i, record, secret=secret) for i, record in enumerate(read_list(file)))
     for pair in pairs:
@@ -115,25 +115,25 @@ def _record(pair: CirrPair, sets: dict[tuple[str, ...], int], paths: Mapping[str
 def _read_gallery(file: Path) -> dict[str, str]:
     """Path by name."""
     names = read_mapping(file)
-    return {name: field_of(str(file), names, name, str) for name in names}
+    return {name: need_field(str(file), names, name, str) for name in names}
 
 
 def _pair(file: Path, position: int, record: Any, *, secret: bool) -> CirrPair:
-    pairid = field_of(f"{file}: [{position}]", record, "pairid", int)
+    pairid = need_field(f"{file}: [{position}]", record, "pairid", int)
     where = f"{file}: [{position}], pairid {pairid}"
-    image_set = field_of(where, record, "img_set", dict)
+    image_set = need_field(where, record, "img_set", dict)
     return CirrPair(
         pairid=pairid,
-        reference=field_of(where, record, "reference", str),
-        caption=field_of(where, record, "caption", str),
-        target=None if secret and "target_hard" not in record else field_of(where, record, "target_hard", str),
-        members=texts(f"{where}, field 'members'", image_set.get("members")),
+        reference=need_field(where, record, "reference", str),
+        caption=need_field(where, record, "caption", str),
+        target=None if secret and "target_hard" not in record else need_field(where, record, "target_hard", str),
+        members=need_texts(f"{where}, field 'members'", image_set.get("members")),
         soft_targets=_soft_targets(where, record),
     )
 
 
 def _soft_targets(where: str, record: Mapping[str, Any]) -> dict[str, float]:
-    soft = field_of(where, record, "target_soft", dict) if "target_soft" in record else {}
+    soft = need_field(where, record, "target_soft", dict) if "target_soft" in record else {}
     values = {name: value for name, value in soft.items() if isinstance(value, int | float)}
     if len(values) < len(soft):
         raise BadInput(f"{where}: field 'target_soft' needs a number for every picture; fetch or write the file again")

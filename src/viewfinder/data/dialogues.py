@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from viewfinder.data.files import folder_at
+from viewfinder.data.files import need_folder
 from viewfinder.data.records import (
-    field_of,
-    missing_pictures,
-    pictured,
+    keys_with_pictures,
+    need_field,
+    need_split_file,
+    need_texts,
     read_keys,
     read_list,
     read_mapping,
-    split_file,
-    texts,
+    report_missing,
     write_json,
 )
 from viewfinder.data.report import Dropped, ReadReport
@@ -68,7 +68,7 @@ class Dialogue:
     rewritten: bool = False
 
 
-def dialogue(image: str, caption: str, rounds: Iterable[Round]) -> Dialogue:
+def make_dialogue(image: str, caption: str, rounds: Iterable[Round]) -> Dialogue:
     """A dialogue whose strings are put together as in the released files: caption, then "question? answer"."""
     said = tuple(rounds)
     return Dialogue(image, caption, said, (caption, *map(str, said)))
@@ -134,8 +134,8 @@ def read_dialogues(
 
 
 def _dialogue(where: str, record: Any, rewritten: bool) -> Dialogue:
-    image = field_of(where, record, "img", str)
-    strings = texts(f"{where}, field 'dialog'", field_of(where, record, "dialog", list))
+    image = need_field(where, record, "img", str)
+    strings = need_texts(f"{where}, field 'dialog'", need_field(where, record, "dialog", list))
     if not strings:
         raise BadInput(f"{where}, field 'dialog': a caption is needed, the list is empty; write the file again")
     rounds = () if rewritten else tuple(split_round(text) for text in strings[1:])
@@ -154,10 +154,10 @@ def _check_in_pool(file: Path, talks: Sequence[Dialogue], pool: frozenset[str]) 
 def _with_pictures(
     file: Path, place: str, talks: list[Dialogue], pictures: Path | None
 ) -> tuple[list[Dialogue], ReadReport]:
-    there = pictured(pictures, (talk.image for talk in talks))
+    there = keys_with_pictures(pictures, (talk.image for talk in talks))
     dropped: list[Dropped] = []
     for i, talk in enumerate(talks):
-        dropped += missing_pictures(f"{file.name}: {place.format(i)}", [talk.image], there)
+        dropped += report_missing(f"{file.name}: {place.format(i)}", [talk.image], there)
     found = [talk for talk in talks if talk.image in there]
     return found, ReadReport(len(talks), len(found), tuple(dropped))
 
@@ -196,7 +196,7 @@ def read_plugir_captions(file: Path, pool: Sequence[str]) -> tuple[dict[str, tup
     captions: dict[str, tuple[str, ...]] = {}
     for i, (image, record) in enumerate(zip(pool, records, strict=True)):
         where = f"{file}: [{i}]"
-        captions[image] = texts(f"{where}, field 'caption'", field_of(where, record, "caption", list))
+        captions[image] = need_texts(f"{where}, field 'caption'", need_field(where, record, "caption", list))
     dropped = tuple(Dropped(f"{file.name}: [{i}]", "no caption") for i, image in enumerate(pool) if not captions[image])
     there = {image: said for image, said in captions.items() if said}
     return there, ReadReport(len(pool), len(there), dropped)
@@ -218,17 +218,17 @@ def read_visdial(folder: Path, split: str, *, pictures: Path | None = None) -> t
         UnknownName: there is no such split.
         BadInput: damaged JSON, a record of another form, or an index beyond its list (the record is named).
     """
-    nested = folder_at(folder) / split / f"visdial_1.0_{split}.json"
-    file = nested if nested.is_file() else split_file(folder / nested.name, "**/visdial_1.0_*.json")
-    data = field_of(str(file), read_mapping(file), "data", dict)
-    lists = {name: texts(f"{file}: data.{name}s", data.get(f"{name}s")) for name in ("question", "answer")}
+    nested = need_folder(folder) / split / f"visdial_1.0_{split}.json"
+    file = nested if nested.is_file() else need_split_file(folder / nested.name, "**/visdial_1.0_*.json")
+    data = need_field(str(file), read_mapping(file), "data", dict)
+    lists = {name: need_texts(f"{file}: data.{name}s", data.get(f"{name}s")) for name in ("question", "answer")}
     talks: list[Dialogue] = []
-    for i, record in enumerate(field_of(f"{file}: data", data, "dialogs", list)):
+    for i, record in enumerate(need_field(f"{file}: data", data, "dialogs", list)):
         where = f"{file}: data.dialogs[{i}]"
-        image = _visdial_picture(folder, split, field_of(where, record, "image_id", int))
-        turns = field_of(where, record, "dialog", list)
+        image = _visdial_picture(folder, split, need_field(where, record, "image_id", int))
+        turns = need_field(where, record, "dialog", list)
         rounds = [_visdial_round(f"{where}.dialog[{k}]", turn, lists) for k, turn in enumerate(turns)]
-        talks.append(dialogue(image, field_of(where, record, "caption", str), rounds))
+        talks.append(make_dialogue(image, need_field(where, record, "caption", str), rounds))
     return _with_pictures(file, "data.dialogs[{}]", talks, pictures)
 
 
@@ -240,7 +240,7 @@ def _visdial_round(where: str, turn: Any, lists: dict[str, tuple[str, ...]]) -> 
 
 
 def _listed(where: str, turn: Any, name: str, lists: dict[str, tuple[str, ...]]) -> str:
-    index, listed = field_of(where, turn, name, int), lists[name]
+    index, listed = need_field(where, turn, name, int), lists[name]
     if not 0 <= index < len(listed):
         raise BadInput(f"{where}, field {name!r}: {index}, but the file lists {len(listed)} {name}s; fetch it again")
     return listed[index]

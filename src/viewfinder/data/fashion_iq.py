@@ -20,17 +20,17 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from viewfinder.data.files import folder_at
+from viewfinder.data.files import need_folder
 from viewfinder.data.records import (
-    field_of,
+    keys_with_pictures,
     kinds_and_splits,
-    missing_pictures,
-    pictured,
+    need_field,
+    need_split_file,
+    need_texts,
     read_keys,
     read_list,
     read_mapping,
-    split_file,
-    texts,
+    report_missing,
     write_json,
 )
 from viewfinder.data.report import Dropped, ReadReport
@@ -77,7 +77,7 @@ def fashion_kinds(folder: Path) -> dict[str, tuple[str, ...]]:
     Raises:
         BadInput: no such folder, or no `captions/cap.<kind>.<split>.json` in it.
     """
-    return kinds_and_splits(folder_at(folder) / "captions", _CAPTION_FILE)
+    return kinds_and_splits(need_folder(folder) / "captions", _CAPTION_FILE)
 
 
 def read_fashion_iq(
@@ -96,20 +96,20 @@ def read_fashion_iq(
         BadInput: damaged JSON, a record of another form, or a candidate or target that is not in the gallery
             (file, record and field are named).
     """
-    gallery_file = folder_at(folder) / "image_splits" / f"split.{kind}.{split}.json"
-    file = split_file(folder / "captions" / f"cap.{kind}.{split}.json", "cap.*.json")
-    gallery, dropped = read_keys(split_file(gallery_file, "split.*.json"))
-    inside, there = frozenset(gallery), pictured(pictures, gallery)
+    gallery_file = need_folder(folder) / "image_splits" / f"split.{kind}.{split}.json"
+    file = need_split_file(folder / "captions" / f"cap.{kind}.{split}.json", "cap.*.json")
+    gallery, dropped = read_keys(need_split_file(gallery_file, "split.*.json"))
+    inside, there = frozenset(gallery), keys_with_pictures(pictures, gallery)
     pairs: list[FashionPair] = []
     records = read_list(file)
     for i, record in enumerate(records):
         pair = _pair(f"{file}: [{i}]", record, inside, secret=split == "test")
-        lost = missing_pictures(f"{file.name}: [{i}]", filter(None, (pair.candidate, pair.target)), there)
-        dropped += lost + empty_captions(f"{file.name}: [{i}]", pair.captions)
+        lost = report_missing(f"{file.name}: [{i}]", filter(None, (pair.candidate, pair.target)), there)
+        dropped += lost + report_empty_captions(f"{file.name}: [{i}]", pair.captions)
         if not lost:
-            pairs.append(FashionPair(pair.target, pair.candidate, spoken(pair.captions)))
+            pairs.append(FashionPair(pair.target, pair.candidate, non_empty_captions(pair.captions)))
     for key in gallery:
-        dropped += missing_pictures(f"{gallery_file.name}: {key}", [key], there)
+        dropped += report_missing(f"{gallery_file.name}: {key}", [key], there)
     attributes = read_attributes(folder, kind, split)
     shown = tuple(key for key in gallery if key in there)
     return FashionIQ(kind, split, tuple(pairs), shown, attributes), ReadReport(len(records), len(pairs), tuple(dropped))
@@ -117,13 +117,17 @@ def read_fashion_iq(
 
 def _pair(where: str, record: Any, gallery: frozenset[str], *, secret: bool) -> FashionPair:
     """The pair of a record; where targets are `secret` it need not have one."""
-    candidate = key_in(gallery, f"{where}, field 'candidate'", field_of(where, record, "candidate", str))
+    candidate = need_in_gallery(gallery, f"{where}, field 'candidate'", need_field(where, record, "candidate", str))
     untold = secret and "target" not in record
-    target = None if untold else key_in(gallery, f"{where}, field 'target'", field_of(where, record, "target", str))
-    return FashionPair(target, candidate, texts(f"{where}, field 'captions'", record.get("captions")))
+    target = (
+        None
+        if untold
+        else need_in_gallery(gallery, f"{where}, field 'target'", need_field(where, record, "target", str))
+    )
+    return FashionPair(target, candidate, need_texts(f"{where}, field 'captions'", record.get("captions")))
 
 
-def key_in(gallery: frozenset[str], where: str, key: str) -> str:
+def need_in_gallery(gallery: frozenset[str], where: str, key: str) -> str:
     """The key, if the gallery has it.
 
     Raises:
@@ -134,18 +138,18 @@ def key_in(gallery: frozenset[str], where: str, key: str) -> str:
     return key
 
 
-def spoken(captions: Sequence[str]) -> tuple[str, ...]:
+def non_empty_captions(captions: Sequence[str]) -> tuple[str, ...]:
     """The captions that say something, as they are."""
     return tuple(caption for caption in captions if caption.strip())
 
 
-def empty_captions(record: str, captions: Sequence[str]) -> list[Dropped]:
+def report_empty_captions(record: str, captions: Sequence[str]) -> list[Dropped]:
     """What `spoken` leaves out, for the report."""
     empty = [k for k, caption in enumerate(captions) if not caption.strip()]
     return [Dropped(f"{record}, captions[{k}]", "empty caption") for k in empty]
 
 
-def joined_captions(captions: Sequence[str]) -> str:
+def join_captions(captions: Sequence[str]) -> str:
     """A pair's captions as one text, "Cap1 and cap2", as in CLIP4Cir (Baldrati et al., CVPRW 2022) and later work.
 
     >>> joined_captions(["is red.", "Has longer Sleeves"])
@@ -174,7 +178,7 @@ def read_attributes(folder: Path, kind: str, split: str) -> Attributes:
 def _types(where: str, value: Any) -> tuple[tuple[str, ...], ...]:
     if not isinstance(value, list) or not value or len(value) % 6:
         raise BadInput(f"{where}: six lists of words are needed; write the record again")
-    words = [texts(f"{where}, list {k}", of_type) for k, of_type in enumerate(value)]
+    words = [need_texts(f"{where}, list {k}", of_type) for k, of_type in enumerate(value)]
     merged = [[word for of_type in words[kind::6] for word in of_type if word] for kind in range(6)]
     return tuple(tuple(dict.fromkeys(of_type)) for of_type in merged)
 
@@ -186,7 +190,7 @@ def read_attribute_index(file: Path) -> dict[str, int]:
         BadInput: damaged JSON, or a number that is none, is there twice, or leaves a gap.
     """
     data = read_mapping(file)
-    numbers = {word: field_of(str(file), data, word, int) for word in data}
+    numbers = {word: need_field(str(file), data, word, int) for word in data}
     if sorted(numbers.values()) != list(range(len(numbers))):
         raise BadInput(f"{file}: the words must be numbered 0 to {len(numbers) - 1}, each number once; fetch it again")
     return numbers
@@ -202,8 +206,8 @@ def read_predicted_attributes(file: Path) -> dict[str, tuple[tuple[str, float], 
 
 
 def _predicted(where: str, record: Any) -> tuple[tuple[str, float], ...]:
-    words = texts(f"{where}, field 'predict'", field_of(where, record, "predict", list))
-    scores = field_of(where, record, "pred_score", list)
+    words = need_texts(f"{where}, field 'predict'", need_field(where, record, "predict", list))
+    scores = need_field(where, record, "pred_score", list)
     if len(scores) != len(words) or not all(isinstance(score, int | float) for score in scores):
         raise BadInput(f"{where}, field 'pred_score': {len(words)} numbers are needed, a word each; fetch it again")
     return tuple(zip(words, map(float, scores), strict=True))
@@ -224,7 +228,7 @@ def read_shuffled(file: Path, size: int) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def shuffled(size: int, seed: int) -> tuple[int, ...]:
+def shuffle_first_pictures(size: int, seed: int) -> tuple[int, ...]:
     """A first picture for each of `size` targets: every picture once, none for itself (unless there is only one).
 
     The published protocol fixes such a list but does not ship it. This one (Sattolo's algorithm) depends on size and
@@ -268,7 +272,7 @@ def _record(pair: FashionPair) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class CaptionVocabulary:
     """Words of the training captions and their numbers; 0 to 4 are the special words."""
 
     words: tuple[str, ...]
@@ -277,17 +281,17 @@ class Vocabulary:
     def encode(self, caption: str) -> tuple[int, ...]:
         """Numbers of the caption's words, without start and end; `<unk>` for what was not seen in training."""
         unknown = self.numbers["<unk>"]
-        return tuple(self.numbers.get(word, unknown) for word in words_of([caption])[0])
+        return tuple(self.numbers.get(word, unknown) for word in tokenize_captions([caption])[0])
 
 
-def vocabulary(captions: Iterable[str], *, least: int = 2) -> Vocabulary:
+def build_caption_vocabulary(captions: Iterable[str], *, least: int = 2) -> CaptionVocabulary:
     """The start kit's rule: words that occur `least` times, in the order in which they are first seen."""
-    counts = Counter(word for words in words_of(captions) for word in words)
+    counts = Counter(word for words in tokenize_captions(captions) for word in words)
     kept = (*SPECIAL_WORDS, *(word for word, count in counts.items() if count >= least))
-    return Vocabulary(kept, {word: number for number, word in enumerate(kept)})
+    return CaptionVocabulary(kept, {word: number for number, word in enumerate(kept)})
 
 
-def words_of(captions: Iterable[str]) -> list[list[str]]:
+def tokenize_captions(captions: Iterable[str]) -> list[list[str]]:
     """Lower-cased words of each caption, as nltk's `word_tokenize` cuts them.
 
     That function wants a downloaded list of abbreviations for finding sentences; here every "." that ends a word ends

@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from viewfinder.data.files import folder_at, read_text
+from viewfinder.data.files import need_folder, read_text
 from viewfinder.data.records import (
-    field_of,
+    keys_with_pictures,
     kinds_and_splits,
-    missing_pictures,
-    pictured,
+    need_field,
+    need_split_file,
     read_list,
     read_mapping,
-    split_file,
-    unique,
+    report_missing,
+    unique_keys,
     write_json,
 )
 from viewfinder.data.report import ReadReport
@@ -79,14 +79,14 @@ class Modification:
 
 
 @dataclass(frozen=True)
-class LookBack:
+class ModificationReference:
     """To which pictures of a transaction a turn looks back, by their place in `Transaction.pictures`."""
 
     setting: Literal["rollback", "combination"]
     places: tuple[int, ...]
 
 
-def clauses(modification: str) -> Modification:
+def split_modification(modification: str) -> Modification:
     """The numbered clauses of a modification, and its lead; nothing but the numbers is lost.
 
     A number opens a clause where it goes on counting from 1, or stands before "keep the" (which is number 4 whatever
@@ -116,7 +116,7 @@ def _marks(modification: str) -> Iterator[tuple[int, int]]:
             yield match.start(), match.start(2) if match[2] else match.end()
 
 
-def look_back(modification: str) -> LookBack | None:
+def parse_back_reference(modification: str) -> ModificationReference | None:
     """What a modification says of earlier pictures; None if it does not look back.
 
     "keep the FIRST's .. and the SECOND's .." combines; an ordinal in the lead rolls back. Where nothing was shared the
@@ -127,18 +127,18 @@ def look_back(modification: str) -> LookBack | None:
     """
     parts = list(_PART.finditer(modification))
     if parts:
-        return LookBack("combination", tuple(ORDINALS.index(part[1]) for part in parts if not part[2]))
-    named = _ORDINAL.search(clauses(modification).lead)
-    return LookBack("rollback", (ORDINALS.index(named[1]),)) if named else None
+        return ModificationReference("combination", tuple(ORDINALS.index(part[1]) for part in parts if not part[2]))
+    named = _ORDINAL.search(split_modification(modification).lead)
+    return ModificationReference("rollback", (ORDINALS.index(named[1]),)) if named else None
 
 
-def sources(folder: Path) -> dict[str, tuple[str, ...]]:
+def fashionmt_sources(folder: Path) -> dict[str, tuple[str, ...]]:
     """Which splits of which sources a folder has, told from its transaction files: {"shoes": ("test", "train"), ..}.
 
     Raises:
         BadInput: no such folder, or no `modifiers/<source>_<split>_cap.json` in it.
     """
-    return kinds_and_splits(folder_at(folder) / "modifiers", _TRANSACTION_FILE)
+    return kinds_and_splits(need_folder(folder) / "modifiers", _TRANSACTION_FILE)
 
 
 def read_transactions(
@@ -160,21 +160,21 @@ def read_transactions(
         BadInput: damaged JSON, a record of another form, or, in another split than train, a wanted picture that is not
             in the gallery (file, record and field are named).
     """
-    modifiers = folder_at(folder) / "modifiers"
-    file = split_file(modifiers / f"{source}_{split}_cap.json", "*_*_cap.json")
-    names = split_file(modifiers / f"{source}_index_names.txt", "*_index_names.txt")
+    modifiers = need_folder(folder) / "modifiers"
+    file = need_split_file(modifiers / f"{source}_{split}_cap.json", "*_*_cap.json")
+    names = need_split_file(modifiers / f"{source}_index_names.txt", "*_index_names.txt")
     lines = (line.strip() for line in read_text(names).splitlines())
-    listed, dropped = unique(names, (line for line in lines if line))
+    listed, dropped = unique_keys(names, (line for line in lines if line))
     by_product = bool(listed) and not any("/" in name or PurePosixPath(name).suffix for name in listed)
     read = [_transaction(f"{file}: [{i}]", record, by_product) for i, record in enumerate(read_list(file))]
     if split != "train":
         _check_wanted(file, read, frozenset(listed))
-    there = pictured(pictures, {*listed, *(name for transaction in read for name in transaction.pictures)})
+    there = keys_with_pictures(pictures, {*listed, *(name for transaction in read for name in transaction.pictures)})
     for name in listed:
-        dropped += missing_pictures(f"{names.name}: {name}", [name], there)
+        dropped += report_missing(f"{names.name}: {name}", [name], there)
     found: list[Transaction] = []
     for i, transaction in enumerate(read):
-        lost = missing_pictures(f"{file.name}: [{i}]", transaction.pictures, there)
+        lost = report_missing(f"{file.name}: [{i}]", transaction.pictures, there)
         dropped += lost
         if not lost:
             found.append(transaction)
@@ -183,13 +183,13 @@ def read_transactions(
 
 
 def _transaction(where: str, record: Any, by_product: bool) -> Transaction:
-    reference = field_of(where, record, "ref", str)
+    reference = need_field(where, record, "ref", str)
     turns = [turn for turn in range(1, len(record) + 1) if f"tar{turn}" in record or f"mod{turn}" in record]
     if turns != list(range(1, len(turns) + 1)) or not turns:
         raise BadInput(f"{where}: fields tar1, mod1, tar2, mod2 .. are needed; it has {', '.join(record)}")
     captioned = any(f"cap{place}" in record for place in range(len(turns) + 1))
-    targets, said = ([field_of(where, record, f"{name}{turn}", str) for turn in turns] for name in ("tar", "mod"))
-    captions = [field_of(where, record, f"cap{place}", str) for place in (0, *turns)] if captioned else []
+    targets, said = ([need_field(where, record, f"{name}{turn}", str) for turn in turns] for name in ("tar", "mod"))
+    captions = [need_field(where, record, f"cap{place}", str) for place in (0, *turns)] if captioned else []
     names = [PurePosixPath(name).stem if by_product else name for name in (reference, *targets)]
     return Transaction(names[0], tuple(names[1:]), tuple(said), tuple(captions))
 
@@ -240,7 +240,7 @@ def read_titles(file: Path) -> dict[str, str]:
         BadInput: damaged JSON, or a title that is no text (the product is named).
     """
     titles = read_mapping(file)
-    return {product: field_of(str(file), titles, product, str) for product in titles}
+    return {product: need_field(str(file), titles, product, str) for product in titles}
 
 
 def read_caption_files(folder: Path) -> dict[str, str]:
@@ -249,4 +249,4 @@ def read_caption_files(folder: Path) -> dict[str, str]:
     Raises:
         BadInput: no such folder, or a file that is not UTF-8.
     """
-    return {file.stem: read_text(file).strip() for file in sorted(folder_at(folder).glob("*.txt"))}
+    return {file.stem: read_text(file).strip() for file in sorted(need_folder(folder).glob("*.txt"))}

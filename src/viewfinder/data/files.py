@@ -18,7 +18,7 @@ KEY_COLUMNS = ("image", "file", "path", "id")
 _DELIMITERS = (",", ";", "\t")
 
 
-def folder_at(path: Path) -> Path:
+def need_folder(path: Path) -> Path:
     """`path`, if a folder is there.
 
     Raises:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from viewfinder.data.files import folder_at
-from viewfinder.data.records import field_of, read_mapping
+from viewfinder.data.files import need_folder
+from viewfinder.data.records import need_field, read_mapping
 from viewfinder.data.report import Dropped, ReadReport
 from viewfinder.errors import BadInput
 
@@ -41,7 +41,7 @@ def read_instances(folder: Path) -> tuple[list[InstancePicture], ReadReport]:
     Raises:
         BadInput: no such folder or files, or a damaged record (file, record and field are named).
     """
-    files = sorted(folder_at(folder).glob("annotations/instances_*.json"))
+    files = sorted(need_folder(folder).glob("annotations/instances_*.json"))
     if not files:
         raise BadInput(f"{folder}: no annotations/instances_*.json here, so nothing is marked in its pictures")
     found: dict[Path, tuple[Instance, ...]] = {}
@@ -59,7 +59,7 @@ def _by_picture(file: Path) -> dict[str, tuple[Instance, ...]]:
     names = _named(file, data, "images", "file_name")
     categories = _named(file, data, "categories", "name")
     things: dict[str, list[Instance]] = {name: [] for name in names.values()}
-    for at, record in enumerate(field_of(str(file), data, "annotations", list)):
+    for at, record in enumerate(need_field(str(file), data, "annotations", list)):
         where = f"{file}: annotations[{at}]"
         picture = _meant(where, record, "image_id", names)
         category = _meant(where, record, "category_id", categories)
@@ -68,22 +68,22 @@ def _by_picture(file: Path) -> dict[str, tuple[Instance, ...]]:
 
 
 def _named(file: Path, data: Mapping[str, Any], key: str, field: str) -> dict[int, str]:
-    records = enumerate(field_of(str(file), data, key, list))
+    records = enumerate(need_field(str(file), data, key, list))
     return {
-        field_of(f"{file}: {key}[{at}]", one, "id", int): field_of(f"{file}: {key}[{at}]", one, field, str)
+        need_field(f"{file}: {key}[{at}]", one, "id", int): need_field(f"{file}: {key}[{at}]", one, field, str)
         for at, one in records
     }
 
 
 def _meant(where: str, record: Any, field: str, names: Mapping[int, str]) -> str:
-    number = field_of(where, record, field, int)
+    number = need_field(where, record, field, int)
     if number not in names:
         raise BadInput(f"{where}, field {field!r}: {number} is not listed in the file; fetch the file again")
     return names[number]
 
 
 def _box(where: str, record: Any) -> tuple[float, float, float, float]:
-    numbers = field_of(where, record, "bbox", list)
+    numbers = need_field(where, record, "bbox", list)
     if len(numbers) != 4 or not all(isinstance(number, int | float) for number in numbers):
         raise BadInput(f"{where}, field 'bbox': four numbers are needed, not {numbers!r:.60}; fetch the file again")
     x, y, width, height = map(float, numbers)

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from viewfinder.data.files import folder_at
+from viewfinder.data.files import need_folder
 from viewfinder.data.jsonl import read_jsonl
-from viewfinder.data.records import field_of, read_list, read_mapping
+from viewfinder.data.records import need_field, read_list, read_mapping
 from viewfinder.data.report import Dropped, ReadReport
 from viewfinder.errors import BadInput
 
@@ -61,7 +61,7 @@ def read_instruct_pix2pix(folder: Path, *, need_images: bool = True) -> tuple[li
     pairs: list[EditPair] = []
     dropped: list[Dropped] = []
     expected = 0
-    for prompt, seeds in _seeds(folder_at(folder)):
+    for prompt, seeds in _seeds(need_folder(folder)):
         expected += len(seeds)
         if not (folder / prompt / "prompt.json").is_file():
             dropped += [Dropped(f"{prompt}/{seed}", "no prompt.json") for seed in seeds]
@@ -109,7 +109,7 @@ def _pairs(folder: Path, prompt: str, seeds: list[str]) -> Iterator[EditPair]:
 
 def _triplet(record: Mapping[str, Any], where: str) -> EditTriplet:
     first = "input" if "input" in record else "caption"
-    before, instruction, after = (field_of(where, record, name, str).strip() for name in (first, "edit", "output"))
+    before, instruction, after = (need_field(where, record, name, str).strip() for name in (first, "edit", "output"))
     return EditTriplet(before, instruction, after)
 
 

@@ -21,14 +21,14 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
-            yield from json_lines(stream, where=str(path))
+            yield from parse_json_lines(stream, where=str(path))
     except FileNotFoundError:
         raise BadInput(f"{path}: no such file") from None
     except (OSError, EOFError, zlib.error) as error:
         raise BadInput(f"{path}: cannot be read ({error}); fetch the file again") from error
 
 
-def json_lines(stream: Iterable[bytes], *, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def parse_json_lines(stream: Iterable[bytes], *, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """As `read_jsonl`, for bytes that are open already; `where` names them in errors."""
     for number, line in enumerate(stream, start=1):
         if line.strip():

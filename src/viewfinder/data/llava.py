@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from viewfinder.data.chatsearch import ChatTurn, ImageItem, Role, TextItem
-from viewfinder.data.files import folder_at
-from viewfinder.data.records import field_of, read_list
+from viewfinder.data.files import need_folder
+from viewfinder.data.records import need_field, read_list
 from viewfinder.data.report import Dropped, ReadReport
 from viewfinder.errors import BadInput
 
@@ -53,7 +53,7 @@ def read_llava(
         BadInput: no such file or folder, damaged JSON, or a record of the wrong form (record and field are named).
     """
     records = read_list(file)
-    folder = folder_at(images or file.parent / "images") if need_images else None
+    folder = need_folder(images or file.parent / "images") if need_images else None
     samples: list[LlavaSample] = []
     dropped: list[Dropped] = []
     for position, record in enumerate(records):
@@ -67,18 +67,18 @@ def read_llava(
 
 
 def _sample(record: Any, where: str, folder: Path | None) -> LlavaSample:
-    said: list[Any] = field_of(where, record, "conversations", list)
-    image = field_of(where, record, "image", str) if "image" in record else ""
+    said: list[Any] = need_field(where, record, "conversations", list)
+    image = need_field(where, record, "image", str) if "image" in record else ""
     turns = tuple(_turn(turn, image, f"{where}.conversations[{at}]") for at, turn in enumerate(said))
-    name = str(record["id"]) if isinstance(record.get("id"), int) else field_of(where, record, "id", str)
+    name = str(record["id"]) if isinstance(record.get("id"), int) else need_field(where, record, "id", str)
     return LlavaSample(name, image, folder / image if folder and image else None, turns)
 
 
 def _turn(turn: Any, image: str, where: str) -> ChatTurn:
-    speaker = field_of(where, turn, "from", str)
+    speaker = need_field(where, turn, "from", str)
     if speaker not in ROLES:
         raise BadInput(f"{where}.from: one of {', '.join(ROLES)} is needed, not {speaker!r:.60}")
-    return ChatTurn(ROLES[speaker], _items(field_of(where, turn, "value", str), image))
+    return ChatTurn(ROLES[speaker], _items(need_field(where, turn, "value", str), image))
 
 
 def _items(text: str, image: str) -> tuple[TextItem | ImageItem, ...]:

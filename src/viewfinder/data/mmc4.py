@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32
 
-from viewfinder.data.files import folder_at
-from viewfinder.data.jsonl import json_lines, read_jsonl
-from viewfinder.data.records import field_of, texts
+from viewfinder.data.files import need_folder
+from viewfinder.data.jsonl import parse_json_lines, read_jsonl
+from viewfinder.data.records import need_field, need_texts
 from viewfinder.data.report import Dropped, ReadReport
 from viewfinder.errors import BadInput
 
@@ -63,7 +63,7 @@ def read_mmc4(shard: Path, images: Path | None = None, *, need_images: bool = Tr
     Raises:
         BadInput: no such file or folder, or a damaged page (line and field are named).
     """
-    folder = folder_at(images or shard.parent / "images") if need_images else None
+    folder = need_folder(images or shard.parent / "images") if need_images else None
     pages: list[WebPage] = []
     dropped: list[Dropped] = []
     expected = 0
@@ -88,7 +88,7 @@ def _lines(shard: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         with zipfile.ZipFile(shard) as archive:
             name = next(name for name in archive.namelist() if name.endswith(".jsonl"))
             with archive.open(name) as stream:
-                yield from json_lines(stream, where=str(shard))
+                yield from parse_json_lines(stream, where=str(shard))
     except FileNotFoundError:
         raise BadInput(f"{shard}: no such file") from None
     except StopIteration:
@@ -98,8 +98,8 @@ def _lines(shard: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _page(record: Mapping[str, Any], where: str) -> WebPage:
-    sentences = texts(f"{where}, text_list", record.get("text_list"))
-    images: list[Any] = field_of(where, record, "image_info", list)
+    sentences = need_texts(f"{where}, text_list", record.get("text_list"))
+    images: list[Any] = need_field(where, record, "image_info", list)
     pictures = tuple(_picture(item, len(sentences), f"{where}, image_info[{at}]") for at, item in enumerate(images))
     matrix_is = _matrix(record.get("similarity_matrix"), len(pictures), len(sentences), where)
     url, maybe_twice = str(record.get("url", "")), bool(record.get("could_have_url_duplicate", 0))
@@ -107,7 +107,7 @@ def _page(record: Mapping[str, Any], where: str) -> WebPage:
 
 
 def _picture(item: Any, sentences: int, where: str) -> PagePicture:
-    name, at = field_of(where, item, "image_name", str), field_of(where, item, "matched_text_index", int)
+    name, at = need_field(where, item, "image_name", str), need_field(where, item, "matched_text_index", int)
     if not 0 <= at < sentences:
         raise BadInput(f"{where}, matched_text_index: {at}, but text_list has {sentences} sentences")
     similarity = item.get("matched_sim")

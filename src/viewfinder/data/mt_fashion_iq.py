@@ -16,21 +16,21 @@ from typing import Any
 
 from viewfinder.data.fashion_iq import (
     Attributes,
-    empty_captions,
-    key_in,
+    need_in_gallery,
+    non_empty_captions,
     read_attributes,
-    spoken,
+    report_empty_captions,
 )
-from viewfinder.data.files import folder_at
+from viewfinder.data.files import need_folder
 from viewfinder.data.records import (
-    field_of,
+    keys_with_pictures,
     kinds_and_splits,
-    missing_pictures,
-    pictured,
+    need_field,
+    need_split_file,
+    need_texts,
     read_keys,
     read_list,
-    split_file,
-    texts,
+    report_missing,
     write_json,
 )
 from viewfinder.data.report import Dropped, ReadReport
@@ -79,7 +79,7 @@ def session_kinds(folder: Path) -> dict[str, tuple[str, ...]]:
     Raises:
         BadInput: no such folder, or no `data/<kind>.<split>.json` in it.
     """
-    return kinds_and_splits(folder_at(folder) / "data", _SESSION_FILE)
+    return kinds_and_splits(need_folder(folder) / "data", _SESSION_FILE)
 
 
 def read_sessions(
@@ -101,20 +101,20 @@ def read_sessions(
         BadInput: damaged JSON, a record of another form, or a product that is not in the gallery (file, record and
             field are named).
     """
-    gallery_file = folder_at(folder) / "image_splits" / f"split.{kind}.{split}.json"
-    file = split_file(folder / "data" / f"{kind}.{split}.json", "*.*.json")
-    gallery, dropped = read_keys(split_file(gallery_file, "split.*.json"))
-    inside, there = frozenset(gallery), pictured(pictures, gallery)
+    gallery_file = need_folder(folder) / "image_splits" / f"split.{kind}.{split}.json"
+    file = need_split_file(folder / "data" / f"{kind}.{split}.json", "*.*.json")
+    gallery, dropped = read_keys(need_split_file(gallery_file, "split.*.json"))
+    inside, there = frozenset(gallery), keys_with_pictures(pictures, gallery)
     sessions: list[Session] = []
     records = read_list(file)
     for i, record in enumerate(records):
         session, empty = _session(file, i, record, inside)
-        lost = missing_pictures(f"{file.name}: [{i}]", session.keys, there)
+        lost = report_missing(f"{file.name}: [{i}]", session.keys, there)
         dropped += lost + empty
         if not lost:
             sessions.append(session)
     for key in gallery:
-        dropped += missing_pictures(f"{gallery_file.name}: {key}", [key], there)
+        dropped += report_missing(f"{gallery_file.name}: {key}", [key], there)
     shown = tuple(key for key in gallery if key in there)
     found = MultiTurnFashionIQ(kind, split, tuple(sessions), shown, read_attributes(folder, kind, split))
     return found, ReadReport(len(records), len(sessions), tuple(dropped))
@@ -122,7 +122,7 @@ def read_sessions(
 
 def _session(file: Path, i: int, record: Any, gallery: frozenset[str]) -> tuple[Session, list[Dropped]]:
     """A record `{"target": [url, key], "reference": [[url, captions, key], ...]}`, and its empty captions."""
-    shown = field_of(f"{file}: [{i}]", record, "reference", list)
+    shown = need_field(f"{file}: [{i}]", record, "reference", list)
     if not shown:
         raise BadInput(f"{file}: [{i}], field 'reference': at least one turn is needed; write the record again")
     references: list[Reference] = []
@@ -130,12 +130,12 @@ def _session(file: Path, i: int, record: Any, gallery: frozenset[str]) -> tuple[
     for k, turn in enumerate(shown):
         at = f"[{i}], field 'reference'[{k}]"
         url, captions, key = _parts(f"{file}: {at}", turn, "[url, captions, key]", 3)
-        said = texts(f"{file}: {at}", captions)
-        dropped += empty_captions(f"{file.name}: {at}", said)
-        references.append(Reference(key_in(gallery, f"{file}: {at}", key), spoken(said), url))
+        said = need_texts(f"{file}: {at}", captions)
+        dropped += report_empty_captions(f"{file.name}: {at}", said)
+        references.append(Reference(need_in_gallery(gallery, f"{file}: {at}", key), non_empty_captions(said), url))
     target = f"{file}: [{i}], field 'target'"
     url, key = _parts(target, record.get("target"), "[url, key]", 2)
-    return Session(tuple(references), key_in(gallery, target, key), url), dropped
+    return Session(tuple(references), need_in_gallery(gallery, target, key), url), dropped
 
 
 def _parts(where: str, value: Any, form: str, count: int) -> list[Any]:

@@ -42,7 +42,7 @@ def read_mapping(file: Path) -> dict[str, Any]:
     return data
 
 
-def field_of(where: str, record: Any, name: str, kind: type[Value]) -> Value:
+def need_field(where: str, record: Any, name: str, kind: type[Value]) -> Value:
     """`record[name]`, which must be a `kind`; `where` names file and record.
 
     Raises:
@@ -55,7 +55,7 @@ def field_of(where: str, record: Any, name: str, kind: type[Value]) -> Value:
     return value
 
 
-def texts(where: str, value: Any) -> tuple[str, ...]:
+def need_texts(where: str, value: Any) -> tuple[str, ...]:
     """A list of texts; `where` names file, record and field.
 
     Raises:
@@ -72,10 +72,10 @@ def read_keys(file: Path) -> tuple[tuple[str, ...], list[Dropped]]:
     Raises:
         BadInput: as `read_list`, or an item is no text.
     """
-    return unique(file, texts(str(file), read_list(file)))
+    return unique_keys(file, need_texts(str(file), read_list(file)))
 
 
-def unique(file: Path, keys: Iterable[str]) -> tuple[tuple[str, ...], list[Dropped]]:
+def unique_keys(file: Path, keys: Iterable[str]) -> tuple[tuple[str, ...], list[Dropped]]:
     """Each key once, at its first place; the others are reported by their place."""
     places: dict[str, int] = {}
     dropped: list[Dropped] = []
@@ -100,7 +100,7 @@ def kinds_and_splits(folder: Path, names: re.Pattern[str]) -> dict[str, tuple[st
     return kinds
 
 
-def split_file(file: Path, pattern: str) -> Path:
+def need_split_file(file: Path, pattern: str) -> Path:
     """`file`, if it is there; `pattern` (a glob in its folder) finds the files that could be meant instead.
 
     Raises:
@@ -112,7 +112,7 @@ def split_file(file: Path, pattern: str) -> Path:
     return file
 
 
-def pictured(folder: Path | None, keys: Iterable[str]) -> frozenset[str]:
+def keys_with_pictures(folder: Path | None, keys: Iterable[str]) -> frozenset[str]:
     """Those of the keys that have a picture in the folder; all of them, where pictures do not matter (None)."""
     if folder is None:
         return frozenset(keys)
@@ -120,7 +120,7 @@ def pictured(folder: Path | None, keys: Iterable[str]) -> frozenset[str]:
     return frozenset(key for key, file in files if file.is_file())
 
 
-def missing_pictures(record: str, keys: Iterable[str], there: frozenset[str]) -> list[Dropped]:
+def report_missing(record: str, keys: Iterable[str], there: frozenset[str]) -> list[Dropped]:
     """Why a record is left out whose pictures are not all there; nothing if they are."""
     missing = sorted(set(keys) - there)
     return [Dropped(record, f"no picture {', '.join(missing)}")] if missing else []

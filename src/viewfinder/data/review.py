@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from viewfinder.data.chatsearch import ChatSample, ChatTurn, turns_of, turns_record
-from viewfinder.data.jsonl import append_json_line, json_lines, whole_lines
-from viewfinder.data.records import field_of
+from viewfinder.data.chatsearch import ChatSample, ChatTurn, dump_turns, parse_turns
+from viewfinder.data.jsonl import append_json_line, parse_json_lines, whole_lines
+from viewfinder.data.records import need_field
 from viewfinder.errors import BadInput
 
 Verdict = Literal["accepted", "rejected", "rewritten"]
@@ -79,7 +79,7 @@ def read_reviews(file: Path, *, told: Callable[[str], None] = lambda line: None)
     if torn:
         told(f"{file}: the last line was cut short and does not count ({torn[:60].decode(errors='replace')})")
     found: dict[str, Review] = {}
-    for line, record in json_lines(whole.splitlines(), where=str(file)):
+    for line, record in parse_json_lines(whole.splitlines(), where=str(file)):
         review = _review(record, f"{file}, line {line}")
         found.pop(review.id, None)  # in the order in which they were decided
         found[review.id] = review
@@ -98,7 +98,7 @@ def add_review(file: Path, review: Review) -> None:
         raise BadInput(f"{file}: cannot be written ({error.strerror}); check the folder and its disk") from error
 
 
-def reviewed(samples: Iterable[ChatSample], reviews: Mapping[str, Review]) -> list[ChatSample]:
+def apply_reviews(samples: Iterable[ChatSample], reviews: Mapping[str, Review]) -> list[ChatSample]:
     """Of `samples`, in their order, what was accepted, and what was rewritten with its new turns."""
     kept: list[ChatSample] = []
     for sample in samples:
@@ -112,16 +112,16 @@ def _review(record: Mapping[str, Any], where: str) -> Review:
     verdict = next((name for name in VERDICTS if name == record.get("verdict")), None)
     if verdict is None:
         raise BadInput(f"{where}, verdict: one of {', '.join(VERDICTS)} is needed, not {record.get('verdict')!r:.80}")
-    turns: list[Any] = field_of(where, record, "turns", list) if verdict == "rewritten" else []
+    turns: list[Any] = need_field(where, record, "turns", list) if verdict == "rewritten" else []
     return Review(
-        id=field_of(where, record, "id", str),
+        id=need_field(where, record, "id", str),
         verdict=verdict,
-        turns=turns_of(turns, where) if verdict == "rewritten" else (),
-        note=field_of(where, record, "note", str) if "note" in record else "",
-        by=field_of(where, record, "by", str) if "by" in record else "",
+        turns=parse_turns(turns, where) if verdict == "rewritten" else (),
+        note=need_field(where, record, "note", str) if "note" in record else "",
+        by=need_field(where, record, "by", str) if "by" in record else "",
     )
 
 
 def _record(review: Review) -> dict[str, Any]:
-    turns = {"turns": turns_record(review.turns)} if review.turns else {}
+    turns = {"turns": dump_turns(review.turns)} if review.turns else {}
     return {"id": review.id, "verdict": review.verdict, **turns, "note": review.note, "by": review.by}

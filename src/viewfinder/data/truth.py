@@ -60,7 +60,7 @@ class PictureTruth:
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def to_line(truth: PictureTruth) -> str:
+def truth_line(truth: PictureTruth) -> str:
     """One line of `truth.jsonl`, without the line break."""
     return json.dumps(asdict(truth), ensure_ascii=False, sort_keys=True)
 

@@ -6,14 +6,14 @@ target after every turn, `figures` are made of the ranks, `results` keeps both, 
 runs side by side.
 """
 
-from viewfinder.evaluation.compare import Difference, Row, compare
+from viewfinder.evaluation.compare import ComparedFigure, Difference, compare_runs
 from viewfinder.evaluation.evaluate import Evaluation, evaluate
-from viewfinder.evaluation.figures import Figure, figures
+from viewfinder.evaluation.figures import Figure, compute_figures
 from viewfinder.evaluation.plan import Plan
 from viewfinder.evaluation.protocols import PROTOCOLS
-from viewfinder.evaluation.replay import RankTable, replay
+from viewfinder.evaluation.replay import RankTable, replay_task
 from viewfinder.evaluation.results import Run, TaskResult, read_run, write_run
-from viewfinder.evaluation.task import Talk, Task
+from viewfinder.evaluation.task import SearchDialogue, Task
 
 __all__ = [
     "PROTOCOLS",
@@ -22,15 +22,15 @@ __all__ = [
     "Figure",
     "Plan",
     "RankTable",
-    "Row",
+    "ComparedFigure",
     "Run",
-    "Talk",
+    "SearchDialogue",
     "Task",
     "TaskResult",
-    "compare",
+    "compare_runs",
     "evaluate",
-    "figures",
+    "compute_figures",
     "read_run",
-    "replay",
+    "replay_task",
     "write_run",
 ]

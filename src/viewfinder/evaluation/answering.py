@@ -8,7 +8,7 @@ from viewfinder.users.base import Screen, find_picture
 from viewfinder.users.words import DONT_KNOW, normalize_question
 
 
-def answer_to(user: SimulatedUser, wanted: str, question: Question, number: int) -> Answer:
+def answer_question(user: SimulatedUser, wanted: str, question: Question, number: int) -> Answer:
     """The user's answer to question `number` (from 1), given without looking at results; no text: passed over.
 
     A recorded user who was asked something else in that round says what was answered to this question in another.

@@ -34,7 +34,7 @@ _SMALL = frozenset(
 """Words that do not change what an answer says."""
 
 
-def plain_answer(text: str) -> str:
+def normalize_answer(text: str) -> str:
     """An answer without what does not matter to it: two answers are the same if these are.
 
     Case, punctuation, articles and small words go; numbers become digits. What begins with yes or no is that alone.
@@ -125,7 +125,7 @@ KINDS: dict[str, re.Pattern[str]] = {
 OTHER = "other"
 
 
-def question_kind(question: str) -> str:
+def classify_question(question: str) -> str:
     """What a question is about.
 
     >>> [question_kind(asked) for asked in ("How many dogs are there?", "is it navy blue?", "where was this taken?")]

@@ -16,9 +16,9 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.conversation import Answer, Conversation, Say, is_dont_know
-from viewfinder.data.dialogues import Dialogue, Round, dialogue
-from viewfinder.evaluation.conversing import Held
-from viewfinder.metrics import repeated_questions, unique_tokens
+from viewfinder.data.dialogues import Dialogue, Round, make_dialogue
+from viewfinder.evaluation.conversing import HeldDialogue
+from viewfinder.metrics import count_repeated_questions, count_unique_tokens
 
 REPEATED, SHRUGS, BY_ANOTHER = "repeated questions", "don't know", "by another"
 
@@ -28,7 +28,7 @@ def questioner_name(questioner: str) -> str:
     return questioner.partition("=")[0]
 
 
-def shown_questioner(questioner: str) -> str:
+def questioner_label(questioner: str) -> str:
     """A questioner as a run names it: of what it was told to use, the file's name alone.
 
     >>> shown_questioner("llm=/home/me/models/smol.gguf"), shown_questioner("information_gain")
@@ -38,21 +38,21 @@ def shown_questioner(questioner: str) -> str:
     return f"{name}{equals}{source.rstrip('/').rpartition('/')[2]}"
 
 
-def asked_values(held: Sequence[Held], questioner: str) -> dict[str, Float[np.ndarray, " s"]]:
+def question_values(held: Sequence[HeldDialogue], questioner: str) -> dict[str, Float[np.ndarray, " s"]]:
     """One value a talk, by the names above; NaN for shares of talks in which nothing was asked."""
     answers = [_answers(one.conversation) for one in held]
     asked = [[answer.question.text for answer in talk] for talk in answers]
     name = questioner_name(questioner)
     return {
         "questions": np.array([float(len(talk)) for talk in asked]),
-        REPEATED: repeated_questions(asked).astype(np.float64),
-        "unique tokens": unique_tokens(asked).astype(np.float64),
+        REPEATED: count_repeated_questions(asked).astype(np.float64),
+        "unique tokens": count_unique_tokens(asked).astype(np.float64),
         SHRUGS: np.array([_share([is_dont_know(answer.text) for answer in talk]) for talk in answers]),
         BY_ANOTHER: np.array([_share([answer.question.by != name for answer in talk]) for talk in answers]),
     }
 
 
-def asking_times(held: Sequence[Held]) -> dict[str, float]:
+def question_times(held: Sequence[HeldDialogue]) -> dict[str, float]:
     """Milliseconds that it took to choose a question: median and 95th percentile; {} where none was timed."""
     taken = [ms for one in held for ms in one.asking_ms]
     if not taken:
@@ -60,14 +60,14 @@ def asking_times(held: Sequence[Held]) -> dict[str, float]:
     return {"median_ms": round(float(np.median(taken)), 3), "p95_ms": round(float(np.percentile(taken, 95)), 3)}
 
 
-def dialogue_of(image: str, conversation: Conversation) -> Dialogue:
+def record_dialogue(image: str, conversation: Conversation) -> Dialogue:
     """A talk in ChatIR's form: what was said at first, then questions and answers."""
     first = next((node.turn.text for node in conversation.path() if isinstance(node.turn, Say)), "")
-    rounds = [round_of(answer.question.text, answer.text) for answer in _answers(conversation)]
-    return dialogue(image, " ".join(first.split()), rounds)
+    rounds = [record_round(answer.question.text, answer.text) for answer in _answers(conversation)]
+    return make_dialogue(image, " ".join(first.split()), rounds)
 
 
-def round_of(question: str, answer: str) -> Round:
+def record_round(question: str, answer: str) -> Round:
     """Question and answer such that a reader of "question? answer" finds the two again.
 
     There the last "?" ends the question, so that there can be none in the answer, and "Answer:" parts them too.

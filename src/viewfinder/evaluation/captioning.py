@@ -19,16 +19,16 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.data.fashion_iq import FashionIQ, fashion_kinds, read_fashion_iq
-from viewfinder.data.files import folder_at
+from viewfinder.data.files import need_folder
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.figures import Figure
-from viewfinder.evaluation.plan import Plan, Told
+from viewfinder.evaluation.plan import Notify, Plan
 from viewfinder.evaluation.protocols import PREFERRED
 from viewfinder.evaluation.replay import RankTable
-from viewfinder.evaluation.results import Run, TaskResult, described_machine, write_run
-from viewfinder.evaluation.values import check_manners, evenly, provenance_of, write_details
+from viewfinder.evaluation.results import Run, TaskResult, describe_machine, write_run
+from viewfinder.evaluation.values import check_options, pick_evenly, provenance_of, write_details
 from viewfinder.evaluation.vectors import by_tenths
 from viewfinder.metrics import Interval, Measure, MeasureName, bleu, bootstrap_interval, cider_d, rouge_l
 from viewfinder.metrics.sentences import LONGEST, ngrams
@@ -43,7 +43,7 @@ AT_ONCE = 128
 
 
 @dataclass(frozen=True)
-class Captioned:
+class PairCaption:
     """A pair, what people said of it, and what the captioner says; pictures are keys.
 
     `rouge_l` and `cider_d` are among all pairs of the run.
@@ -59,15 +59,15 @@ class Captioned:
 
 
 @dataclass(frozen=True, eq=False)
-class Captioning:
+class CaptioningRun:
     """A run, its captions, and where the pictures lie."""
 
     run: Run
-    captions: tuple[Captioned, ...]
+    captions: tuple[PairCaption, ...]
     files: dict[str, str]
 
 
-def caption_pairs(plan: Plan, encoder: Encoder, out: Path, told: Told = lambda line: None) -> Captioning:
+def caption_pairs(plan: Plan, encoder: Encoder, out: Path, told: Notify = lambda line: None) -> CaptioningRun:
     """Captions the pairs of a folder in the format of Fashion IQ; nothing is written, see `write_captions`.
 
     Of the plan count data, split, limit (pairs a kind), checkpoint, features, seed, and of its manners "decoding"
@@ -77,7 +77,7 @@ def caption_pairs(plan: Plan, encoder: Encoder, out: Path, told: Told = lambda l
         UnknownName, BadInput: no such split or manner; no pairs with a target; a checkpoint that cannot serve.
         EncoderMismatch: the captioner was trained on other vectors than the encoder gives.
     """
-    check_manners(plan, MANNERS, SYSTEM)
+    check_options(plan, MANNERS, SYSTEM)
     captioner = Captioner.load(plan.checkpoint)
     captioner.check(encoder.raw_version)
     told(f"reading {plan.data}")
@@ -91,11 +91,11 @@ def caption_pairs(plan: Plan, encoder: Encoder, out: Path, told: Told = lambda l
     said = _captions(captioner, known, vectors, str(plan.manners.get("decoding", "beam")))
     scored = _scored(known, said, str(plan.manners.get("prefix", "")))
     tasks = tuple(_tasks(scored, read[0].split, plan, left_out))
-    run = Run(out, provenance_of(plan, encoder), described_machine(), tasks)
-    return Captioning(run, tuple(scored), {key: str(plan.data / key) for key in vectors.keys})
+    run = Run(out, provenance_of(plan, encoder), describe_machine(), tasks)
+    return CaptioningRun(run, tuple(scored), {key: str(plan.data / key) for key in vectors.keys})
 
 
-def write_captions(captioning: Captioning) -> None:
+def write_caption_run(captioning: CaptioningRun) -> None:
     """Writes results.json and ranks.npz (the value of every pair) as other runs do, and captions.jsonl.
 
     Raises:
@@ -112,7 +112,7 @@ def write_captions(captioning: Captioning) -> None:
 
 def _read(plan: Plan) -> list[FashionIQ]:
     """The kinds with pairs to caption: of the split that the plan names, else of the first that has any."""
-    if not (folder_at(plan.data) / "captions").is_dir():
+    if not (need_folder(plan.data) / "captions").is_dir():
         raise BadInput(f"{plan.data}: no captions/cap.<kind>.<split>.json here; name a folder as Fashion IQ's")
     kinds = fashion_kinds(plan.data)
     there = tuple(dict.fromkeys(split for splits in kinds.values() for split in splits))
@@ -134,9 +134,11 @@ def _told(read: FashionIQ) -> tuple[Any, ...]:
     return tuple(pair for pair in read.pairs if pair.target is not None and pair.captions)
 
 
-def _known(read: Sequence[FashionIQ], vectors: Features, limit: int | None) -> tuple[list[Captioned], tuple[str, ...]]:
+def _known(
+    read: Sequence[FashionIQ], vectors: Features, limit: int | None
+) -> tuple[list[PairCaption], tuple[str, ...]]:
     """The pairs whose pictures are here, by their keys there, at most `limit` a kind; and what is left out."""
-    known: list[Captioned] = []
+    known: list[PairCaption] = []
     left_out = []
     for one in read:
         rows = {name: row for name in one.gallery if (row := _row(vectors, name)) is not None}
@@ -145,8 +147,8 @@ def _known(read: Sequence[FashionIQ], vectors: Features, limit: int | None) -> t
         if lost := len(one.pairs) - len(pairs):
             left_out.append(f"{one.kind}: {lost:,} of {len(one.pairs):,} pairs name pictures that are not here")
         known += [
-            Captioned(one.kind, keys[pair.candidate], keys[pair.target or ""], pair.captions, "")
-            for pair in evenly(pairs, limit)
+            PairCaption(one.kind, keys[pair.candidate], keys[pair.target or ""], pair.captions, "")
+            for pair in pick_evenly(pairs, limit)
         ]
     return known, tuple(left_out)
 
@@ -158,7 +160,7 @@ def _row(vectors: Features, name: str) -> int | None:
         return None
 
 
-def _captions(captioner: Captioner, pairs: Sequence[Captioned], vectors: Features, decoding: str) -> list[str]:
+def _captions(captioner: Captioner, pairs: Sequence[PairCaption], vectors: Features, decoding: str) -> list[str]:
     said: list[str] = []
     for at in range(0, len(pairs), AT_ONCE):
         some = pairs[at : at + AT_ONCE]
@@ -173,7 +175,7 @@ def _captions(captioner: Captioner, pairs: Sequence[Captioned], vectors: Feature
 # -- the figures
 
 
-def _scored(pairs: Sequence[Captioned], said: Sequence[str], prefix: str) -> list[Captioned]:
+def _scored(pairs: Sequence[PairCaption], said: Sequence[str], prefix: str) -> list[PairCaption]:
     """The pairs with what was said of them, and what that is worth among all of them."""
     told = [replace(pair, said=words) for pair, words in zip(pairs, said, strict=True)]
     hypotheses, references = _texts(told, prefix)
@@ -181,13 +183,13 @@ def _scored(pairs: Sequence[Captioned], said: Sequence[str], prefix: str) -> lis
     return [replace(pair, rouge_l=float(rouge), cider_d=float(cider)) for pair, rouge, cider in scores]
 
 
-def _texts(pairs: Sequence[Captioned], prefix: str) -> tuple[list[str], list[list[str]]]:
+def _texts(pairs: Sequence[PairCaption], prefix: str) -> tuple[list[str], list[list[str]]]:
     """What was said, and what people said, as they are compared."""
     people = [[f"{prefix}{caption}" for caption in pair.people] for pair in pairs]
     return [f"{prefix}{pair.said}" for pair in pairs], people
 
 
-def _tasks(pairs: Sequence[Captioned], split: str, plan: Plan, left_out: tuple[str, ...]) -> list[TaskResult]:
+def _tasks(pairs: Sequence[PairCaption], split: str, plan: Plan, left_out: tuple[str, ...]) -> list[TaskResult]:
     """All kinds together, and each of several."""
     kinds = list(dict.fromkeys(pair.kind for pair in pairs))
     apart = [(kind, [pair for pair in pairs if pair.kind == kind]) for kind in kinds]
@@ -195,7 +197,7 @@ def _tasks(pairs: Sequence[Captioned], split: str, plan: Plan, left_out: tuple[s
     return [_task(name, some, split, plan, left_out if not at else ()) for at, (name, some) in enumerate(several)]
 
 
-def _task(name: str, pairs: Sequence[Captioned], split: str, plan: Plan, left_out: tuple[str, ...]) -> TaskResult:
+def _task(name: str, pairs: Sequence[PairCaption], split: str, plan: Plan, left_out: tuple[str, ...]) -> TaskResult:
     hypotheses, references = _texts(pairs, str(plan.manners.get("prefix", "")))
     values = {ROUGE: rouge_l(hypotheses, references), CIDER: cider_d(hypotheses, references)}
     intervals = {
@@ -227,7 +229,7 @@ def _task(name: str, pairs: Sequence[Captioned], split: str, plan: Plan, left_ou
     )
 
 
-def _ids(pairs: Sequence[Captioned]) -> list[str]:
+def _ids(pairs: Sequence[PairCaption]) -> list[str]:
     """A name for every pair; one that is there again has a number."""
     seen: dict[str, int] = {}
     names = []

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.errors import BadInput
-from viewfinder.evaluation.figures import Figure, per_talk
+from viewfinder.evaluation.figures import Figure, values_per_dialogue
 from viewfinder.evaluation.results import Run, TaskResult
 from viewfinder.metrics import Interval, difference_interval, permutation_test
 
@@ -25,7 +25,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparedFigure:
     """One figure in all runs; `others` follow the order of the runs."""
 
     title: str
@@ -36,7 +36,7 @@ class Row:
     others: tuple[Difference, ...]
 
 
-def compare(runs: Sequence[Run]) -> list[Row]:
+def compare_runs(runs: Sequence[Run]) -> list[ComparedFigure]:
     """Every figure that all runs have, each run against the first on the talks they share.
 
     Raises:
@@ -51,7 +51,7 @@ def compare(runs: Sequence[Run]) -> list[Row]:
     return rows
 
 
-def _rows(task: TaskResult, runs: Sequence[Run]) -> list[Row]:
+def _rows(task: TaskResult, runs: Sequence[Run]) -> list[ComparedFigure]:
     others = [next((other for other in run.tasks if other.title == task.title), None) for run in runs[1:]]
     if any(other is None for other in others):
         return []
@@ -71,13 +71,15 @@ def _rows(task: TaskResult, runs: Sequence[Run]) -> list[Row]:
             _difference(run.provenance.label, own_s, other_s) for run, other_s in zip(runs[1:], others_s, strict=True)
         ]
         name, first = figure.name, float(own_s[known_s].mean())
-        rows.append(Row(task.title, name.metric, name.at, int(known_s.sum()), first, tuple(compared)))
+        rows.append(ComparedFigure(task.title, name.metric, name.at, int(known_s.sum()), first, tuple(compared)))
     return rows
 
 
 def _shared(task: TaskResult, figure: Figure, setting: str, talks: Sequence[str]) -> Float[np.ndarray, " s"]:
     row_of = {talk: row for row, talk in enumerate(task.talk_ids)}
-    return per_talk(task.values_st(figure), figure.turn, setting, task.settings)[[row_of[talk] for talk in talks]]
+    return values_per_dialogue(task.values_st(figure), figure.turn, setting, task.settings)[
+        [row_of[talk] for talk in talks]
+    ]
 
 
 def _difference(system: str, own_s: Float[np.ndarray, " s"], other_s: Float[np.ndarray, " s"]) -> Difference:

@@ -17,23 +17,23 @@ import numpy as np
 
 from viewfinder.conversation import Conversation, Question, Turn
 from viewfinder.errors import BadInput
-from viewfinder.evaluation.answering import answer_to
-from viewfinder.evaluation.replay import Progress, RankTable, ranks_in
-from viewfinder.evaluation.speaking import forced
-from viewfinder.evaluation.task import Talk, Task
+from viewfinder.evaluation.answering import answer_question
+from viewfinder.evaluation.replay import Progress, RankTable, rank_queries
+from viewfinder.evaluation.speaking import pictures_only
+from viewfinder.evaluation.task import SearchDialogue, Task
 from viewfinder.index import Gallery
 from viewfinder.index.memo import ByteCache
-from viewfinder.metrics import carried
+from viewfinder.metrics import carry_ranks
 from viewfinder.retrievers import Query, Retriever
 from viewfinder.session import Session
 from viewfinder.users.base import Screen, SimulatedUser
 
-LOOKS_AT = 10
+RESULTS_SHOWN = 10
 """Results on the screen."""
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class HeldDialogue:
     """A talk as it was held, and how long each of its questions took to choose, in milliseconds.
 
     Not counted is the first question of a process, for which things are read and made that are kept after that.
@@ -43,7 +43,7 @@ class Held:
     asking_ms: tuple[float, ...] = ()
 
 
-def converse(
+def simulate_dialogues(
     task: Task,
     gallery: Gallery,
     retriever: Retriever[Any],
@@ -51,29 +51,29 @@ def converse(
     *,
     questioner: str | None = None,
     progress: Progress = lambda done: None,
-) -> tuple[RankTable, list[Held]]:
+) -> tuple[RankTable, list[HeldDialogue]]:
     """Lets a user look for every target of the task; `gallery` holds the pictures that are ranked.
 
     A talk that ends early (found, given up, or nothing left to ask) keeps its last rank for the turns that are left;
     one that never began has the rank of a draw.
     """
-    held: list[Held] = []
+    held: list[HeldDialogue] = []
 
     def queries() -> Iterator[tuple[int, int, Query]]:
         for number, talk in enumerate(task.talks):
-            live = Live(gallery, retriever, questioner)
+            live = SimulatedSession(gallery, retriever, questioner)
             take_turns = live.interview if is_interview(task, questioner) else live.talk
             for turn, query in enumerate(take_turns(talk, user, task.rounds)):
                 yield number, turn, query
             held.append(live.held)
             progress(number + 1)
 
-    best_st, worst_st = ranks_in(gallery, [talk.target for talk in task.talks], task.rounds, queries())
+    best_st, worst_st = rank_queries(gallery, [talk.target for talk in task.talks], task.rounds, queries())
     if held:
         held[0] = replace(held[0], asking_ms=held[0].asking_ms[1:])
     never_s = np.isnan(best_st[:, 0])
     best_st[never_s, 0], worst_st[never_s, 0] = 0.0, float(len(gallery) - 1)
-    return RankTable(carried(best_st), carried(worst_st), len(gallery)), held
+    return RankTable(carry_ranks(best_st), carry_ranks(worst_st), len(gallery)), held
 
 
 def is_interview(task: Task, questioner: str | None) -> bool:
@@ -82,7 +82,7 @@ def is_interview(task: Task, questioner: str | None) -> bool:
 
 
 @dataclass(eq=False)
-class Live:
+class SimulatedSession:
     """One talk in a session of its own, in which every turn is answered with pictures."""
 
     gallery: Gallery
@@ -91,15 +91,15 @@ class Live:
     _asking_ms: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        shows = forced(self.retriever)
-        self._session = Session(self.gallery, shows, self.questioner, n=LOOKS_AT, memo=ByteCache())
+        shows = pictures_only(self.retriever)
+        self._session = Session(self.gallery, shows, self.questioner, n=RESULTS_SHOWN, memo=ByteCache())
 
     @property
-    def held(self) -> Held:
+    def held(self) -> HeldDialogue:
         """The talk so far."""
-        return Held(self._session.conversation, tuple(self._asking_ms))
+        return HeldDialogue(self._session.conversation, tuple(self._asking_ms))
 
-    def talk(self, talk: Talk, user: SimulatedUser, rounds: int) -> Iterator[Query]:
+    def talk(self, talk: SearchDialogue, user: SimulatedUser, rounds: int) -> Iterator[Query]:
         """What is looked for after every turn of a user on their own."""
         shown: tuple[str, ...] = (talk.first,) if talk.first else ()
         for number in range(rounds):
@@ -109,7 +109,7 @@ class Live:
             shown = self._take(talk, said) or shown
             yield self._session.last_query
 
-    def interview(self, talk: Talk, user: SimulatedUser, rounds: int) -> Iterator[Query]:
+    def interview(self, talk: SearchDialogue, user: SimulatedUser, rounds: int) -> Iterator[Query]:
         """What is looked for after the description, and after every answer."""
         self._take(talk, talk.turns[0])
         yield self._session.last_query
@@ -117,7 +117,7 @@ class Live:
             question = self._asked()
             if question is None:
                 return
-            self._take(talk, answer_to(user, talk.target, question, number))
+            self._take(talk, answer_question(user, talk.target, question, number))
             yield self._session.last_query
 
     def _asked(self) -> Question | None:
@@ -127,7 +127,7 @@ class Live:
             self._asking_ms.append((time.perf_counter() - started) * 1000)
         return question
 
-    def _take(self, talk: Talk, said: Turn) -> tuple[str, ...]:
+    def _take(self, talk: SearchDialogue, said: Turn) -> tuple[str, ...]:
         """Says it; gives what is shown."""
         try:
             return tuple(hit.id for hit in self._session.search(said))
@@ -136,7 +136,7 @@ class Live:
             raise BadInput(f"talk {talk.id}, turn {turn}: {error}") from error
 
 
-def first_pictures(task: Task, seed: int) -> Task:
+def draw_first_pictures(task: Task, seed: int) -> Task:
     """The task with a fixed first picture for every talk that has none, another one than its target.
 
     The picture depends on the seed, the talk and the gallery's size alone, so that every system starts alike.

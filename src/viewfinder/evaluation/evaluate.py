@@ -10,20 +10,26 @@ from typing import Any
 from viewfinder.data.truth import TRUTH_FILE
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.evaluation.asked import asked_values, asking_times, dialogue_of
-from viewfinder.evaluation.conversing import converse, first_pictures, is_interview
-from viewfinder.evaluation.examples import Example, examples
-from viewfinder.evaluation.figures import figures, figures_of
+from viewfinder.evaluation.asked import question_times, question_values, record_dialogue
+from viewfinder.evaluation.conversing import draw_first_pictures, is_interview, simulate_dialogues
+from viewfinder.evaluation.examples import Example, pick_examples
+from viewfinder.evaluation.figures import compute_figures, figures_of_values
 from viewfinder.evaluation.pictures import Pictures
-from viewfinder.evaluation.plan import Plan, Told
-from viewfinder.evaluation.preparing import known_task, limited, needed_user, tasks_for, user_of
-from viewfinder.evaluation.replay import replay
-from viewfinder.evaluation.results import Run, TaskResult, described_machine, result_of
-from viewfinder.evaluation.side_by_side import converse_side_by_side
+from viewfinder.evaluation.plan import Notify, Plan
+from viewfinder.evaluation.preparing import (
+    comparing_user,
+    limit_dialogues,
+    load_tasks,
+    load_user_of_plan,
+    match_pictures,
+)
+from viewfinder.evaluation.replay import replay_task
+from viewfinder.evaluation.results import Run, TaskResult, describe_machine, task_result
+from viewfinder.evaluation.side_by_side import simulate_in_processes
 from viewfinder.evaluation.systems import load_system
 from viewfinder.evaluation.task import Task
 from viewfinder.evaluation.values import provenance_of
-from viewfinder.evaluation.vectors import pictures_of
+from viewfinder.evaluation.vectors import load_pictures
 from viewfinder.metrics import Ties
 from viewfinder.retrievers import Retriever
 from viewfinder.users import SimulatedUser
@@ -44,7 +50,7 @@ def evaluate(
     plan: Plan,
     encoder: Encoder,
     out: Path,
-    told: Told = lambda line: None,
+    told: Notify = lambda line: None,
     *,
     make_encoder: Callable[[], Encoder] | None = None,
 ) -> Evaluation:
@@ -58,20 +64,20 @@ def evaluate(
     retriever = load_system(plan.system, plan.seed, plan.checkpoint)
     if plan.ties not in TIES:
         raise UnknownName(f"no tie rule is called {plan.ties!r}; there are: {', '.join(TIES)}")
-    user = user_of(plan, encoder)
+    user = load_user_of_plan(plan, encoder)
     told(f"reading {plan.data}")
-    tasks = tasks_for(plan)
+    tasks = load_tasks(plan)
     split = next((task.split for task in tasks if task.protocol == "drilldown"), None)
-    pictures = pictures_of(plan, encoder, retriever, split, told)
+    pictures = load_pictures(plan, encoder, retriever, split, told)
     results, shown, skipped = [], [], []
     begun: dict[tuple[object, ...], str] = {}
     for task in tasks:
-        known = limited(known_task(task, pictures), plan.limit)
+        known = limit_dialogues(match_pictures(task, pictures), plan.limit)
         if (why := _not_possible(known, plan) or _same_interviews(known, plan, begun)) is not None:
             skipped.append(f"{task.title}: {why}")
             continue
         told(f"{known.title}: {len(known.talks):,} talks, {len(known.gallery):,} pictures")
-        speaker = user or needed_user(known, plan)
+        speaker = user or comparing_user(known, plan)
         if speaker is None:
             result, some = _replayed(known, pictures, retriever, plan)
         else:
@@ -80,7 +86,7 @@ def evaluate(
         shown += some
     if not results:
         raise BadInput(f"{plan.data}: nothing to evaluate; {skipped[0] if skipped else 'its files hold no talk'}")
-    run = Run(out, provenance_of(plan, encoder, simulated=True), described_machine(), tuple(results), tuple(skipped))
+    run = Run(out, provenance_of(plan, encoder, simulated=True), describe_machine(), tuple(results), tuple(skipped))
     return Evaluation(run, tuple(shown))
 
 
@@ -106,9 +112,9 @@ def _replayed(
 ) -> tuple[TaskResult, list[Example]]:
     """A task whose talks were recorded: its ranks and figures, and the first talks to look at."""
     gallery = pictures.gallery(tuple(task.pictures()), task.captions if plan.captions else None)
-    table = replay(task, gallery, retriever)
-    shown = examples(task, gallery, retriever, None, table, pictures.files)
-    return result_of(task, table, figures(task, table, plan.ties)), shown
+    table = replay_task(task, gallery, retriever)
+    shown = pick_examples(task, gallery, retriever, None, table, pictures.files)
+    return task_result(task, table, compute_figures(task, table, plan.ties)), shown
 
 
 def _talked(
@@ -120,23 +126,23 @@ def _talked(
     make_encoder: Callable[[], Encoder] | None,
 ) -> tuple[TaskResult, list[Example]]:
     """A task in which a simulated user talks: the same, and what was asked."""
-    task = first_pictures(task, plan.seed) if task.user else task
+    task = draw_first_pictures(task, plan.seed) if task.user else task
     gallery = pictures.gallery(task.gallery)
     if plan.processes > 1 and make_encoder is not None:
-        table, held = converse_side_by_side(task, plan, make_encoder)
+        table, held = simulate_in_processes(task, plan, make_encoder)
     else:
-        table, held = converse(task, gallery, retriever, user, questioner=plan.questioner)
+        table, held = simulate_dialogues(task, gallery, retriever, user, questioner=plan.questioner)
     talks = [one.conversation for one in held]
-    shown = examples(task, gallery, retriever, talks, table, pictures.files)
-    result = result_of(task, table, figures(task, table, plan.ties))
+    shown = pick_examples(task, gallery, retriever, talks, table, pictures.files)
+    result = task_result(task, table, compute_figures(task, table, plan.ties))
     if plan.questioner is None:
         return result, shown
-    asked = asked_values(held, plan.questioner)
-    dialogues = tuple(dialogue_of(talk.target, said) for talk, said in zip(task.talks, talks, strict=True))
+    asked = question_values(held, plan.questioner)
+    dialogues = tuple(record_dialogue(talk.target, said) for talk, said in zip(task.talks, talks, strict=True))
     return replace(
         result,
-        figures=(*result.figures, *figures_of(task, table, asked)),
+        figures=(*result.figures, *figures_of_values(task, table, asked)),
         asked=asked,
-        times=asking_times(held),
+        times=question_times(held),
         dialogues=dialogues if is_interview(task, plan.questioner) else (),
     ), shown

@@ -14,8 +14,8 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Answer, Conversation, Like, Node, Turn
-from viewfinder.evaluation.replay import RankTable, asked_for, conversation_of
-from viewfinder.evaluation.task import Talk, Task
+from viewfinder.evaluation.replay import RankTable, query_each_turn, recorded_conversation
+from viewfinder.evaluation.task import SearchDialogue, Task
 from viewfinder.index import Gallery
 from viewfinder.retrievers import Query, RegionSpace, Retriever
 
@@ -27,7 +27,7 @@ PICTURES = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class SlotAttention:
     """What one vector of a query looks at in the wanted picture: a weight a region, which add up to 1.
 
     `said` is what the vector holds; `fresh` says that the turn just said went into it.
@@ -39,11 +39,11 @@ class Look:
 
 
 @dataclass(frozen=True, eq=False)
-class Looks:
+class QueryAttention:
     """All vectors of a query, and where the regions lie: (x0, y0, x1, y1) as shares of width and height."""
 
     boxes_r4: Float[np.ndarray, "r 4"]
-    slots: tuple[Look, ...]
+    slots: tuple[SlotAttention, ...]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ExampleTurn:
     picture: str
     shown: tuple[str, ...]
     place: float
-    looks: Looks | None = None
+    looks: QueryAttention | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Example:
     turns: tuple[ExampleTurn, ...]
 
 
-def examples(
+def pick_examples(
     task: Task,
     gallery: Gallery,
     retriever: Retriever[Any],
@@ -86,13 +86,13 @@ def examples(
         held = conversations[number] if conversations is not None else None
         turns = []
         places = (table.best_st[number] + table.worst_st[number]) / 2 + 1
-        asked = asked_for(conversation_of(talk) if held is None else held, gallery, retriever)
+        asked = query_each_turn(recorded_conversation(talk) if held is None else held, gallery, retriever)
         for (node, query), place in zip(asked, places, strict=False):
             assert node.turn is not None
             shown = _results(task, gallery, query) if held is None else node.shown[:PICTURES]
             turns.append(
                 ExampleTurn(
-                    words(node.turn),
+                    turn_line(node.turn),
                     _picture(node.turn, files),
                     tuple(files.get(one, "") for one in shown),
                     float(place),
@@ -103,7 +103,7 @@ def examples(
     return found
 
 
-def words(turn: Turn) -> str:
+def turn_line(turn: Turn) -> str:
     """A turn as a line of a talk."""
     match turn:
         case Answer(question, text):
@@ -121,7 +121,7 @@ def _results(task: Task, gallery: Gallery, query: Query) -> tuple[str, ...]:
     return tuple(one for one in ids if one in ranked)[:PICTURES]
 
 
-def _looks(node: Node, query: Query, gallery: Gallery, talk: Talk) -> Looks | None:
+def _looks(node: Node, query: Query, gallery: Gallery, talk: SearchDialogue) -> QueryAttention | None:
     """What the query's vectors look at in the wanted picture; None where there are no regions to look at."""
     if not isinstance(query.space, RegionSpace) or not query.parts:
         return None
@@ -131,9 +131,10 @@ def _looks(node: Node, query: Query, gallery: Gallery, talk: Talk) -> Looks | No
         return None
     [attention_pr] = gallery.attention(query, np.array([row]))
     slots = (
-        Look(part.label, part.turn == node.number, w_r) for part, w_r in zip(query.parts, attention_pr, strict=True)
+        SlotAttention(part.label, part.turn == node.number, w_r)
+        for part, w_r in zip(query.parts, attention_pr, strict=True)
     )
-    return Looks(boxes_r4, tuple(slots))
+    return QueryAttention(boxes_r4, tuple(slots))
 
 
 def _picture(turn: Turn, files: Mapping[str, str]) -> str:

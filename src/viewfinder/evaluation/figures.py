@@ -29,21 +29,21 @@ from viewfinder.metrics import (
     Ties,
     best_log_rank_integral,
     bootstrap_interval,
-    carried,
-    chance_below,
-    frozen,
+    carry_ranks,
+    expected_hits,
+    freeze_ranks,
     median_interval,
     percentile,
-    ranks_within,
+    ranks_between,
 )
 
 ValuesST = Float[np.ndarray, "s t"]
 
-WHOLE_TALK = frozenset({"BRI"})
+WHOLE_DIALOGUE = frozenset({"BRI"})
 """Metrics with one value a talk."""
 
 
-LAST = -1
+LAST_TURN = -1
 """Stands for the last turn of each talk."""
 
 
@@ -64,16 +64,16 @@ class Figure:
         return self.measure.name
 
 
-def figures(task: Task, table: RankTable, ties: Ties = "expected") -> list[Figure]:
+def compute_figures(task: Task, table: RankTable, ties: Ties = "expected") -> list[Figure]:
     """All figures of a task, in the order of its metrics and turns; each setting of talks also apart."""
     settings = [talk.setting for talk in task.talks]
     found = []
     apart = sorted(set(settings) - {""}) if len(set(settings)) > 1 else []
     for setting in ("", *apart):
         for metric in task.metrics:
-            values = values_st(metric, table, ties)
+            values = metric_values(metric, table, ties)
             for turn in _turns(task, metric, values.shape[1]):
-                values_s = per_talk(values, turn, setting, settings)
+                values_s = values_per_dialogue(values, turn, setting, settings)
                 known_s = values_s[~np.isnan(values_s)]
                 if known_s.size:
                     name = _name(task, table, metric, _at(task, turn, setting), ties)
@@ -82,7 +82,7 @@ def figures(task: Task, table: RankTable, ties: Ties = "expected") -> list[Figur
     return found
 
 
-def figures_of(task: Task, table: RankTable, asked: Mapping[str, Float[np.ndarray, " s"]]) -> list[Figure]:
+def figures_of_values(task: Task, table: RankTable, asked: Mapping[str, Float[np.ndarray, " s"]]) -> list[Figure]:
     """Figures of values that each talk has one of: means over the talks that have it."""
     found = []
     for metric, values_s in asked.items():
@@ -93,24 +93,26 @@ def figures_of(task: Task, table: RankTable, asked: Mapping[str, Float[np.ndarra
     return found
 
 
-def per_talk(values: ValuesST, turn: int | None, setting: str, settings: Sequence[str]) -> Float[np.ndarray, " s"]:
+def values_per_dialogue(
+    values: ValuesST, turn: int | None, setting: str, settings: Sequence[str]
+) -> Float[np.ndarray, " s"]:
     """One value a talk: at a turn, at its last, or for the whole talk; NaN for talks of another setting."""
-    values_s = np.array([_last(row) for row in values]) if turn == LAST else values[:, turn or 0]
+    values_s = np.array([_last(row) for row in values]) if turn == LAST_TURN else values[:, turn or 0]
     return np.where(np.asarray(settings) == setting, values_s, np.nan) if setting else np.asarray(values_s)
 
 
 def _turns(task: Task, metric: str, width: int) -> Sequence[int | None]:
-    if metric in WHOLE_TALK:
+    if metric in WHOLE_DIALOGUE:
         return (None,)
     if task.last_only:
-        return (LAST,)
+        return (LAST_TURN,)
     return range(width) if task.at is None else [turn - 1 for turn in task.at if turn <= width]
 
 
 def _at(task: Task, turn: int | None, setting: str) -> str:
     if turn is None:
         when = "whole talk"
-    elif turn == LAST:
+    elif turn == LAST_TURN:
         when = "last turn"
     else:
         when = f"{'turn' if task.first_turn else 'round'} {turn + task.first_turn}"
@@ -133,13 +135,13 @@ def _last(row: Float[np.ndarray, " t"]) -> float:
     return float(known[-1]) if known.size else float("nan")
 
 
-def values_st(metric: str, table: RankTable, ties: Ties = "expected") -> ValuesST:  # noqa: PLR0911 (one line a metric)
+def metric_values(metric: str, table: RankTable, ties: Ties = "expected") -> ValuesST:  # noqa: PLR0911 (one line a metric)
     """One value a talk and turn (a talk alone: one column); NaN where the talk has no such turn.
 
     Raises:
         ValueError: there is no such metric.
     """
-    ranks_st = ranks_within(table.best_st, table.worst_st, ties)
+    ranks_st = ranks_between(table.best_st, table.worst_st, ties)
     name, _, depths = metric.partition("@")
     ks = [int(k) for k in depths.split(",")] if depths else []
     match name:
@@ -155,11 +157,11 @@ def values_st(metric: str, table: RankTable, ties: Ties = "expected") -> ValuesS
         case "rank" | "median rank":
             return ranks_st + 1
         case "rank frozen":
-            return frozen(ks[0], ranks_st) + 1
+            return freeze_ranks(ks[0], ranks_st) + 1
         case "P":
             return percentile(ranks_st, table.gallery_size)
         case "BRI":
-            return best_log_rank_integral(carried(ranks_st))[:, None]
+            return best_log_rank_integral(carry_ranks(ranks_st))[:, None]
         case _:
             raise ValueError(f"no metric is called {metric!r}")
 
@@ -169,4 +171,4 @@ def _recall(k: int, best_st: ValuesST, worst_st: ValuesST, ties: Ties) -> Values
         worst_st = best_st
     elif ties == "pessimistic":
         best_st = worst_st
-    return chance_below(k, best_st, worst_st)
+    return expected_hits(k, best_st, worst_st)

@@ -17,18 +17,18 @@ from viewfinder.conversation import Answer, is_dont_know
 from viewfinder.data.dialogues import Dialogue, split_round, write_dialogues
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput
-from viewfinder.evaluation.asked import dialogue_of, questioner_name, shown_questioner
-from viewfinder.evaluation.conversing import Live
-from viewfinder.evaluation.journal import Entry, Journal
-from viewfinder.evaluation.plan import Plan, Told
-from viewfinder.evaluation.preparing import known_task, limited, user_of
+from viewfinder.evaluation.asked import questioner_label, questioner_name, record_dialogue
+from viewfinder.evaluation.conversing import SimulatedSession
+from viewfinder.evaluation.journal import DialogueJournal, JournalEntry
+from viewfinder.evaluation.plan import Notify, Plan
+from viewfinder.evaluation.preparing import limit_dialogues, load_user_of_plan, match_pictures
 from viewfinder.evaluation.protocols.chatir import ROUNDS, opening_task
-from viewfinder.evaluation.spreading import spread
-from viewfinder.evaluation.systems import load_system, weights_mark
+from viewfinder.evaluation.spreading import run_in_processes
+from viewfinder.evaluation.systems import load_system, weights_label
 from viewfinder.evaluation.task import Task
-from viewfinder.evaluation.vectors import pictures_of
+from viewfinder.evaluation.vectors import load_pictures
 from viewfinder.index import Gallery
-from viewfinder.metrics import repeated_questions, unique_tokens
+from viewfinder.metrics import count_repeated_questions, count_unique_tokens
 from viewfinder.retrievers import Retriever
 from viewfinder.users import SimulatedUser
 
@@ -36,7 +36,7 @@ SPLIT = "train"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order:
+class GenerationOrder:
     """Dialogues to be made.
 
     Attributes:
@@ -58,7 +58,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Generated:
+class GenerationReport:
     """What was made; figures are means a talk, shares of all questions and answers.
 
     `ended` is False where the run was stopped: the talks so far are in the journal.
@@ -76,20 +76,20 @@ class Generated:
     left_out: tuple[str, ...] = ()
 
 
-def default_file(data: Path, questioner: str, user: str, split: str, name: str | None = None) -> Path:
+def default_dialogue_file(data: Path, questioner: str, user: str, split: str, name: str | None = None) -> Path:
     """Where dialogues go unless told otherwise: with those that the data has."""
     return data / "dialogues" / f"{name or f'{questioner_name(questioner)}_{user}'}_{split}.json"
 
 
-def generate(
-    order: Order,
+def generate_dialogues(
+    order: GenerationOrder,
     encoder: Encoder,
     *,
     make_encoder: Callable[[], Encoder],
-    told: Told = lambda line: None,
+    told: Notify = lambda line: None,
     progress: Callable[[int, int], None] = lambda done, total: None,
     should_stop: Callable[[], bool] = lambda: False,
-) -> Generated:
+) -> GenerationReport:
     """Holds the talks and writes the file; `should_stop` is asked after every talk.
 
     Raises:
@@ -99,15 +99,15 @@ def generate(
     """
     _check_free(order)
     plan = order.plan
-    user, retriever = user_of(plan, encoder), load_system(plan.system, plan.seed, plan.checkpoint)
+    user, retriever = load_user_of_plan(plan, encoder), load_system(plan.system, plan.seed, plan.checkpoint)
     assert user is not None
     told(f"reading {plan.data}")
     task = opening_task(plan.data, plan.split or SPLIT, order.rounds)
-    pictures = pictures_of(plan, encoder, retriever, told=told)
-    known = limited(known_task(task, pictures), plan.limit)
+    pictures = load_pictures(plan, encoder, retriever, told=told)
+    known = limit_dialogues(match_pictures(task, pictures), plan.limit)
     if len(known.gallery) < 2 or not known.talks:
         raise BadInput(f"{plan.data}: fewer than two pictures of {task.split!r} are here: there is nothing to ask")
-    journal = Journal(order.journal, _described(order, encoder, known))
+    journal = DialogueJournal(order.journal, _described(order, encoder, known))
     names = {talk.id: talk.target for talk in task.talks}
     try:
         entries = journal.resumed() if order.resume else journal.begun()
@@ -115,8 +115,8 @@ def generate(
         here = _Interviewer(known, pictures.gallery(known.gallery), retriever, user, plan.questioner)
         make = (lambda: here) if plan.processes == 1 else partial(_interviewer, order, make_encoder)
         waiting = [place for place in range(len(known.talks)) if place not in entries]
-        for _, (place, strings, others) in spread(make, waiting, plan.processes):
-            entry = Entry(place, names[known.talks[place].id], strings, others)
+        for _, (place, strings, others) in run_in_processes(make, waiting, plan.processes):
+            entry = JournalEntry(place, names[known.talks[place].id], strings, others)
             journal.add(entry)
             entries[place] = entry
             progress(len(entries), len(known.talks))
@@ -142,32 +142,34 @@ class _Interviewer:
 
     def __call__(self, place: int) -> tuple[int, tuple[str, ...], int]:
         talk = self.task.talks[place]
-        live = Live(self.gallery, self.retriever, self.questioner)
+        live = SimulatedSession(self.gallery, self.retriever, self.questioner)
         for _ in live.interview(talk, self.user, self.task.rounds):
             pass
         conversation = live.held.conversation
         name = questioner_name(self.questioner or "")
         answers = [node.turn for node in conversation.path() if isinstance(node.turn, Answer)]
         others = sum(answer.question.by != name for answer in answers)
-        return place, dialogue_of(talk.target, conversation).strings, others
+        return place, record_dialogue(talk.target, conversation).strings, others
 
 
-def _interviewer(order: Order, make_encoder: Callable[[], Encoder]) -> _Interviewer:
+def _interviewer(order: GenerationOrder, make_encoder: Callable[[], Encoder]) -> _Interviewer:
     """The same in a process of its own."""
     plan, encoder = order.plan, make_encoder()
-    user, retriever = user_of(plan, encoder), load_system(plan.system, plan.seed, plan.checkpoint)
+    user, retriever = load_user_of_plan(plan, encoder), load_system(plan.system, plan.seed, plan.checkpoint)
     assert user is not None
-    pictures = pictures_of(plan, encoder, retriever)
-    task = limited(known_task(opening_task(plan.data, plan.split or SPLIT, order.rounds), pictures), plan.limit)
+    pictures = load_pictures(plan, encoder, retriever)
+    task = limit_dialogues(
+        match_pictures(opening_task(plan.data, plan.split or SPLIT, order.rounds), pictures), plan.limit
+    )
     return _Interviewer(task, pictures.gallery(task.gallery), retriever, user, plan.questioner)
 
 
-def _check_free(order: Order) -> None:
+def _check_free(order: GenerationOrder) -> None:
     if order.out.exists():
         raise BadInput(f"{order.out}: there already; remove it, or choose another --name or --out")
 
 
-def _described(order: Order, encoder: Encoder, task: Task) -> dict[str, str]:
+def _described(order: GenerationOrder, encoder: Encoder, task: Task) -> dict[str, str]:
     """What the talks of a run are talks of: a run goes on only with talks like those that it has."""
     plan = order.plan
     settings: dict[str, object] = {
@@ -176,11 +178,11 @@ def _described(order: Order, encoder: Encoder, task: Task) -> dict[str, str]:
         "talks": len(task.talks),
         "pictures": len(task.gallery),
         "rounds": order.rounds,
-        "questioner": shown_questioner(plan.questioner or ""),
+        "questioner": questioner_label(plan.questioner or ""),
         "user": plan.user,
         "seed": plan.seed,
         "retriever": plan.system,
-        "checkpoint": plan.checkpoint and weights_mark(plan.checkpoint),
+        "checkpoint": plan.checkpoint and weights_label(plan.checkpoint),
         "catalogue": plan.catalogue and plan.catalogue.name,
         "encoder": encoder.version,
         **plan.manners,
@@ -188,7 +190,7 @@ def _described(order: Order, encoder: Encoder, task: Task) -> dict[str, str]:
     return {name: str(value) for name, value in settings.items() if value is not None}
 
 
-def _write(order: Order, entries: Mapping[int, Entry]) -> None:
+def _write(order: GenerationOrder, entries: Mapping[int, JournalEntry]) -> None:
     """The file, whole or not at all; then the journal goes."""
     talks = [Dialogue(entry.img, entry.dialog[0], (), entry.dialog) for _, entry in sorted(entries.items())]
     fresh = order.out.with_name(f"{order.out.name}.new")
@@ -197,18 +199,20 @@ def _write(order: Order, entries: Mapping[int, Entry]) -> None:
     order.journal.unlink()
 
 
-def _summary(order: Order, entries: Sequence[Entry], of: int, left_out: tuple[str, ...]) -> Generated:
+def _summary(
+    order: GenerationOrder, entries: Sequence[JournalEntry], of: int, left_out: tuple[str, ...]
+) -> GenerationReport:
     rounds = [[split_round(text) for text in entry.dialog[1:]] for entry in entries]
     asked = [[one.question for one in talk] for talk in rounds]
     shrugs = [is_dont_know(one.answer) for talk in rounds for one in talk]
-    return Generated(
+    return GenerationReport(
         out=order.out,
         ended=order.out.exists(),
         talks=len(entries),
         of=of,
         questions=_mean(map(len, asked)),
-        repeated=_mean(repeated_questions(asked).tolist()),
-        unique_tokens=_mean(unique_tokens(asked).tolist()),
+        repeated=_mean(count_repeated_questions(asked).tolist()),
+        unique_tokens=_mean(count_unique_tokens(asked).tolist()),
         dont_know=_mean(shrugs),
         by_another=sum(entry.by_another for entry in entries) / max(len(shrugs), 1),
         left_out=left_out,

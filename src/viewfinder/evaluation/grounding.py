@@ -26,14 +26,22 @@ from viewfinder.conversation import Say
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.base import Pixels
 from viewfinder.errors import BadInput
-from viewfinder.evaluation.marked import Boxes, Marked, cut_out, jittered, marked_pictures, overlaps, windows
+from viewfinder.evaluation.marked import (
+    Boxes,
+    MarkedPicture,
+    cut_boxes,
+    grid_windows,
+    intersection_over_union,
+    jitter_boxes,
+    read_marked_pictures,
+)
 from viewfinder.evaluation.pictures import Pictures
-from viewfinder.evaluation.plan import Plan, Told
+from viewfinder.evaluation.plan import Notify, Plan
 from viewfinder.evaluation.raw import MappedVectors
-from viewfinder.evaluation.results import Run, described_machine
-from viewfinder.evaluation.speaking import forced, state_after
-from viewfinder.evaluation.systems import load_system, space_of
-from viewfinder.evaluation.values import Measured, check_manners, evenly, provenance_of, task_of_values
+from viewfinder.evaluation.results import Run, describe_machine
+from viewfinder.evaluation.speaking import pictures_only, replay_turns
+from viewfinder.evaluation.systems import load_system, region_space
+from viewfinder.evaluation.values import MeasuredRun, check_options, pick_evenly, provenance_of, result_of_values
 from viewfinder.index import Gallery
 from viewfinder.pictures import AtMost, decode_one
 from viewfinder.retrievers import Retriever
@@ -43,7 +51,7 @@ PROPOSALS, WINDOWS, BOXES = "proposals", "windows", "boxes"
 ENOUGH_OVERLAP = 0.5
 GROUNDED, CLIP, LARGEST, RANDOM, BEST = "grounded", "clip-t", "largest box", "random box", "best box"
 
-ENOUGH = 50
+PICTURES_AT_MOST = 50
 """Pictures unless told otherwise: each has some 250 windows, all of which are looked at."""
 
 LEAST = 1 / 36
@@ -54,7 +62,7 @@ LONGEST = 1024
 
 
 @dataclass(frozen=True)
-class Grounded:
+class GroundedPhrase:
     """A phrase and what a system chose for it; boxes are shares of width and height (x0, y0, x1, y1).
 
     `iou` is the overlap of each choice with the right box, by the name of its figure; `random` the share of boxes
@@ -74,7 +82,9 @@ class Grounded:
         return {name: float(iou >= ENOUGH_OVERLAP) for name, iou in self.iou.items()} | {RANDOM: self.random}
 
 
-def ground(plan: Plan, encoder: Encoder, out: Path, told: Told = lambda line: None) -> Measured[Grounded]:
+def ground_phrases(
+    plan: Plan, encoder: Encoder, out: Path, told: Notify = lambda line: None
+) -> MeasuredRun[GroundedPhrase]:
     """Finds the things of a folder's pictures by what they are called; nothing is written.
 
     Of the plan count system, checkpoint, data, split (of a world), limit (pictures), manners and seed.
@@ -83,20 +93,20 @@ def ground(plan: Plan, encoder: Encoder, out: Path, told: Told = lambda line: No
         UnknownName, BadInput: no such system, split or manner; nothing is marked in the pictures there.
         EncoderMismatch: the system was trained on other vectors than the encoder gives.
     """
-    check_manners(plan, (PROPOSALS,), PROTOCOL)
+    check_options(plan, (PROPOSALS,), PROTOCOL)
     proposals = plan.manners.get(PROPOSALS, WINDOWS)
     if proposals not in {WINDOWS, BOXES}:
         raise BadInput(f"--manner {PROPOSALS}={proposals}: {WINDOWS} or {BOXES}")
     systems = {
-        GROUNDED: forced(load_system(plan.system, plan.seed, plan.checkpoint)),
+        GROUNDED: pictures_only(load_system(plan.system, plan.seed, plan.checkpoint)),
         CLIP: load_system("clip-t"),
     }
     told(f"reading {plan.data}")
-    split, marked = marked_pictures(plan.data, plan.split)
-    marked = evenly(marked, plan.limit or ENOUGH)
+    split, marked = read_marked_pictures(plan.data, plan.split)
+    marked = pick_evenly(marked, plan.limit or PICTURES_AT_MOST)
     told(f"{sum(len(one.phrases) for one in marked):,} phrases of {len(marked):,} pictures")
     rng = np.random.default_rng(plan.seed)
-    found: list[Grounded] = []
+    found: list[GroundedPhrase] = []
     for done, one in enumerate(marked, start=1):
         found += _grounded(one, proposals == WINDOWS, encoder, systems, rng)
         if done % max(len(marked) // 10, 1) == 0:
@@ -104,9 +114,9 @@ def ground(plan: Plan, encoder: Encoder, out: Path, told: Told = lambda line: No
     if not found:
         raise BadInput(f"{plan.data}: no thing that is marked there is large enough to be looked for")
     names = list(dict.fromkeys(one.picture for one in found))
-    task = task_of_values(
+    task = result_of_values(
         f"{PROTOCOL}, {proposals}, {split}",
-        values_of(found),
+        grounding_values(found),
         names,
         of=f"{proposals}, {split}, {len(found):,} phrases of {len(names):,} pictures",
         split=split,
@@ -114,25 +124,25 @@ def ground(plan: Plan, encoder: Encoder, out: Path, told: Told = lambda line: No
         at="one phrase",
         seed=plan.seed,
     )
-    return Measured(Run(out, provenance_of(plan, encoder), described_machine(), (task,)), tuple(found), PHRASES)
+    return MeasuredRun(Run(out, provenance_of(plan, encoder), describe_machine(), (task,)), tuple(found), PHRASES)
 
 
 def _grounded(
-    one: Marked, by_windows: bool, encoder: Encoder, systems: dict[str, Retriever[Any]], rng: np.random.Generator
-) -> Iterator[Grounded]:
+    one: MarkedPicture, by_windows: bool, encoder: Encoder, systems: dict[str, Retriever[Any]], rng: np.random.Generator
+) -> Iterator[GroundedPhrase]:
     read = decode_one(one.path, AtMost(LONGEST))
     size_4 = np.array([read.facts.width, read.facts.height] * 2, np.float32)
-    boxes_n4 = windows() if by_windows else jittered(np.array(one.boxes, np.float32) / size_4, rng)
-    gallery = cut_outs(read.pixels, boxes_n4, encoder, systems[GROUNDED])
+    boxes_n4 = grid_windows() if by_windows else jitter_boxes(np.array(one.boxes, np.float32) / size_4, rng)
+    gallery = encode_boxes(read.pixels, boxes_n4, encoder, systems[GROUNDED])
     largest = int((boxes_n4[:, 2:] - boxes_n4[:, :2]).prod(axis=1).argmax())
     for phrase in one.phrases:
         right_4 = np.array(phrase.box, np.float32) / size_4
         if (right_4[2:] - right_4[:2]).prod() < LEAST:
             continue
-        iou_n = overlaps(right_4, boxes_n4)
-        rows = {name: first_row(phrase.text, gallery, system) for name, system in systems.items()}
+        iou_n = intersection_over_union(right_4, boxes_n4)
+        rows = {name: best_row(phrase.text, gallery, system) for name, system in systems.items()}
         rows |= {LARGEST: largest, BEST: int(iou_n.argmax())}
-        yield Grounded(
+        yield GroundedPhrase(
             picture=one.path.name,
             phrase=phrase.text,
             box=tuple(right_4.tolist()),
@@ -142,11 +152,11 @@ def _grounded(
         )
 
 
-def cut_outs(pixels: Pixels, boxes_n4: Boxes, encoder: Encoder, retriever: Retriever[Any]) -> Gallery:
+def encode_boxes(pixels: Pixels, boxes_n4: Boxes, encoder: Encoder, retriever: Retriever[Any]) -> Gallery:
     """What is in each box as a picture to search for, in the order of the boxes."""
-    space = space_of(retriever)
+    space = region_space(retriever)
     regions = "regions" in retriever.needs or (space is not None and space.reads_regions)
-    encoded = encoder.pictures(cut_out(pixels, boxes_n4), regions=regions)
+    encoded = encoder.pictures(cut_boxes(pixels, boxes_n4), regions=regions)
     raw_ng = np.asarray(encoded.global_bd, np.float32)
     regions_nre = None if encoded.regions_brd is None else np.asarray(encoded.regions_brd, np.float16)
     keys = tuple(f"{at:06d}" for at in range(len(boxes_n4)))
@@ -155,13 +165,13 @@ def cut_outs(pixels: Pixels, boxes_n4: Boxes, encoder: Encoder, retriever: Retri
     return Pictures(keys, vectors_nd, encoder, raw=raw).gallery()
 
 
-def first_row(phrase: str, gallery: Gallery, retriever: Retriever[Any]) -> int:
+def best_row(phrase: str, gallery: Gallery, retriever: Retriever[Any]) -> int:
     """The row of the picture that comes first when a phrase is said."""
-    query = retriever.query(state_after((Say(phrase),), gallery, retriever))
+    query = retriever.query(replay_turns((Say(phrase),), gallery, retriever))
     return int(gallery.scores(query).total_n.argmax())
 
 
-def values_of(found: Sequence[Grounded]) -> dict[str, Float[np.ndarray, " s"]]:
+def grounding_values(found: Sequence[GroundedPhrase]) -> dict[str, Float[np.ndarray, " s"]]:
     """Of every picture the mean over its phrases, figure by figure; and by how much the system is better."""
     pictures: dict[str, list[dict[str, float]]] = {}
     for one in found:

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from viewfinder.data.jsonl import append_json_line, json_lines, whole_lines, write_jsonl
+from viewfinder.data.jsonl import append_json_line, parse_json_lines, whole_lines, write_jsonl
 from viewfinder.errors import BadInput
 
 SCHEMA = "viewfinder/dialogues-journal"
 
 
 @dataclass(frozen=True)
-class Entry:
+class JournalEntry:
     """A talk that is over.
 
     Attributes:
@@ -34,13 +34,13 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Journal:
+class DialogueJournal:
     """The record in a file; `run` says what its talks are talks of, and must be the same when it goes on."""
 
     file: Path
     run: Mapping[str, str]
 
-    def begun(self) -> dict[int, Entry]:
+    def begun(self) -> dict[int, JournalEntry]:
         """An empty record, and so no talks.
 
         Raises:
@@ -52,7 +52,7 @@ class Journal:
         write_jsonl(self.file, [{"schema": SCHEMA, "run": dict(self.run)}])
         return {}
 
-    def resumed(self) -> dict[int, Entry]:
+    def resumed(self) -> dict[int, JournalEntry]:
         """The talks that are over, by place; a last line that was cut short is forgotten.
 
         Raises:
@@ -73,10 +73,10 @@ class Journal:
                     f"{self.file}: begun with {name} {before.get(name)!r}, not {self.run.get(name)!r}; "
                     "go on as it was begun, or remove this file"
                 )
-        records = (record for _, record in json_lines([b"", *lines], where=str(self.file)))
-        entries = (Entry(**{**record, "dialog": tuple(record["dialog"])}) for record in records)
+        records = (record for _, record in parse_json_lines([b"", *lines], where=str(self.file)))
+        entries = (JournalEntry(**{**record, "dialog": tuple(record["dialog"])}) for record in records)
         return {entry.place: entry for entry in entries}
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: JournalEntry) -> None:
         """Records a talk; on return it is on the disk."""
         append_json_line(self.file, asdict(entry))

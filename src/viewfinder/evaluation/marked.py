@@ -43,7 +43,7 @@ class Phrase:
 
 
 @dataclass(frozen=True)
-class Marked:
+class MarkedPicture:
     """A picture file, phrases that mean one thing in it, and the boxes of all of its things, in pixels."""
 
     path: Path
@@ -51,7 +51,7 @@ class Marked:
     boxes: tuple[Box, ...]
 
 
-def marked_pictures(folder: Path, split: str | None) -> tuple[str, list[Marked]]:
+def read_marked_pictures(folder: Path, split: str | None) -> tuple[str, list[MarkedPicture]]:
     """The split and its pictures that have phrases: things of a world by their looks, those of COCO by their category.
 
     A world has splits (None: test); of COCO's pictures all are taken.
@@ -67,7 +67,7 @@ def marked_pictures(folder: Path, split: str | None) -> tuple[str, list[Marked]]
     return split, told
 
 
-def _of_world(folder: Path, split: str) -> tuple[str, list[Marked]]:
+def _of_world(folder: Path, split: str) -> tuple[str, list[MarkedPicture]]:
     truths = read_truth(folder).values()
     own = [
         truth for truth in truths if Path(truth.image).stem.isdigit() and split_of(int(Path(truth.image).stem)) == split
@@ -75,12 +75,12 @@ def _of_world(folder: Path, split: str) -> tuple[str, list[Marked]]:
     if not own:
         raise UnknownName(f"{folder}: no pictures of the split {split!r}; there are: train, val, test")
     return split, [
-        _marked(folder / "images" / truth.image, [(called(thing), _corners(thing.box)) for thing in truth.things])
+        _marked(folder / "images" / truth.image, [(name_thing(thing), _corners(thing.box)) for thing in truth.things])
         for truth in own
     ]
 
 
-def _of_coco(folder: Path, split: str | None) -> tuple[str, list[Marked]]:
+def _of_coco(folder: Path, split: str | None) -> tuple[str, list[MarkedPicture]]:
     if split not in {None, "all"}:
         raise UnknownName(f"{folder}: no split is called {split!r}; there is: all")
     found = []
@@ -91,14 +91,14 @@ def _of_coco(folder: Path, split: str | None) -> tuple[str, list[Marked]]:
     return "all", found
 
 
-def _marked(path: Path, named: Sequence[tuple[str, Box]], several: Collection[str] = ()) -> Marked:
+def _marked(path: Path, named: Sequence[tuple[str, Box]], several: Collection[str] = ()) -> MarkedPicture:
     """A phrase for every thing that is alone in being called so; `several` are names of which there are more."""
     counts = Counter([*(name for name, _ in named), *several])
     phrases = tuple(Phrase(name, box) for name, box in named if counts[name] == 1)
-    return Marked(path, phrases, tuple(box for _, box in named))
+    return MarkedPicture(path, phrases, tuple(box for _, box in named))
 
 
-def called(thing: ThingTruth) -> str:
+def name_thing(thing: ThingTruth) -> str:
     """What one calls a thing of a world: "a striped blue umbrella"."""
     pattern = (thing.pattern,) if thing.pattern in PATTERN_NOUNS else ()
     colour = (thing.colour,) if thing.colour else ()
@@ -114,7 +114,7 @@ def _corners(box: Sequence[float | int]) -> Box:
 
 
 @cache
-def windows() -> Boxes:
+def grid_windows() -> Boxes:
     """Windows of the grid as shares of width and height: of every size at every cell."""
     sizes = [(w, h) for w, h in product(SIDES, SIDES) if max(w, h) <= SLIMMEST * min(w, h)]
     boxes = [(x, y, x + w, y + h) for w, h in sizes for y in range(SIDE - h + 1) for x in range(SIDE - w + 1)]
@@ -122,7 +122,7 @@ def windows() -> Boxes:
     return boxes_n4
 
 
-def jittered(boxes_n4: Boxes, rng: np.random.Generator) -> Boxes:
+def jitter_boxes(boxes_n4: Boxes, rng: np.random.Generator) -> Boxes:
     """Boxes as a detector would give them: each a little beside, a little larger or smaller; in shares."""
     size_n2 = boxes_n4[:, 2:] - boxes_n4[:, :2]
     centre_n2 = (boxes_n4[:, 2:] + boxes_n4[:, :2]) / 2 + size_n2 * rng.normal(0, MOVED, size_n2.shape)
@@ -131,7 +131,9 @@ def jittered(boxes_n4: Boxes, rng: np.random.Generator) -> Boxes:
     return moved_n4
 
 
-def overlaps(box_4: Float[np.ndarray, " 4"], boxes_n4: Float[np.ndarray, "n 4"]) -> Float[np.ndarray, " n"]:
+def intersection_over_union(
+    box_4: Float[np.ndarray, " 4"], boxes_n4: Float[np.ndarray, "n 4"]
+) -> Float[np.ndarray, " n"]:
     """Intersection over union of a box with others; 0 where both are empty."""
     low_n2, high_n2 = np.maximum(box_4[:2], boxes_n4[:, :2]), np.minimum(box_4[2:], boxes_n4[:, 2:])
     both_n = np.maximum(high_n2 - low_n2, 0).prod(axis=1)
@@ -139,7 +141,7 @@ def overlaps(box_4: Float[np.ndarray, " 4"], boxes_n4: Float[np.ndarray, "n 4"])
     return np.asarray(np.divide(both_n, either_n, out=np.zeros(len(boxes_n4)), where=either_n > 0))
 
 
-def cut_out(pixels: Pixels, boxes_n4: Boxes) -> list[Pixels]:
+def cut_boxes(pixels: Pixels, boxes_n4: Boxes) -> list[Pixels]:
     """What is in each box, at least a pixel of it."""
     height, width = pixels.shape[:2]
     found = []

@@ -9,7 +9,7 @@ from typing import Any
 
 from viewfinder.metrics import Ties
 
-Told = Callable[[str], None]
+Notify = Callable[[str], None]
 """Called with a line whenever a stage is reached."""
 
 

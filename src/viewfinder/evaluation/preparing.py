@@ -11,18 +11,18 @@ from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import Plan
-from viewfinder.evaluation.protocols import tasks_of
+from viewfinder.evaluation.protocols import read_tasks
+from viewfinder.evaluation.protocols.chatir import chatir_splits as dialogue_splits
 from viewfinder.evaluation.protocols.chatir import opening_task
-from viewfinder.evaluation.protocols.chatir import splits as dialogue_splits
-from viewfinder.evaluation.task import COMPARER, Talk, Task
-from viewfinder.evaluation.values import evenly
-from viewfinder.evaluation.vectors import raw_vectors
+from viewfinder.evaluation.task import COMPARER, SearchDialogue, Task
+from viewfinder.evaluation.values import pick_evenly
+from viewfinder.evaluation.vectors import load_raw_vectors
 from viewfinder.questioners import load_questioner
 from viewfinder.questioners.base import prepare_questioner
 from viewfinder.users import Person, SimulatedUser, load_user
 
 
-def tasks_for(plan: Plan) -> list[Task]:
+def load_tasks(plan: Plan) -> list[Task]:
     """The tasks of the plan. Captions are enough for a questioner to begin with, where there are no dialogues.
 
     Raises:
@@ -31,7 +31,7 @@ def tasks_for(plan: Plan) -> list[Task]:
     if plan.protocol == "chatir" and plan.questioner is not None and not dialogue_splits(plan.data):
         found = [opening_task(plan.data, plan.split or "test", pool=plan.pool)]
     else:
-        found = tasks_of(plan.data, plan.protocol, plan.split, plan.pool)
+        found = read_tasks(plan.data, plan.protocol, plan.split, plan.pool)
     wanted = (plan.task or "").lower().split()
     chosen = [task for task in found if all(word in _title_words(task) for word in wanted)]
     if not chosen:
@@ -44,7 +44,7 @@ def _title_words(task: Task) -> list[str]:
     return task.title.lower().replace(",", " ").split()
 
 
-def user_of(plan: Plan, encoder: Encoder) -> SimulatedUser | None:
+def load_user_of_plan(plan: Plan, encoder: Encoder) -> SimulatedUser | None:
     """The user that the plan asks for, before anything long begins. A captioner looks at the plan's pictures.
 
     Raises:
@@ -60,21 +60,21 @@ def user_of(plan: Plan, encoder: Encoder) -> SimulatedUser | None:
     settings: dict[str, Any] = {} if plan.user == "recorded" else {"seed": plan.seed}
     settings |= plan.manners
     if plan.user == "captioner":
-        settings["vectors"] = raw_vectors(plan, encoder)
+        settings["vectors"] = load_raw_vectors(plan, encoder)
     user = load_user(plan.user, plan.data, **settings)
     if plan.questioner is not None and isinstance(user, Person) and user.manners.policy in {"compares", "describes"}:
         raise BadInput(f"--manner policy={user.manners.policy}: this user answers nothing; leave out --questioner")
     return user
 
 
-def needed_user(task: Task, plan: Plan) -> SimulatedUser | None:
+def comparing_user(task: Task, plan: Plan) -> SimulatedUser | None:
     """Who talks where nothing is recorded: one picture is shown at a time, until it is the wanted one."""
     if task.user == COMPARER:
         return load_user("oracle", plan.data, seed=plan.seed, policy="compares", looks_at=1)
     return None
 
 
-def known_task(task: Task, pictures: Pictures) -> Task:
+def match_pictures(task: Task, pictures: Pictures) -> Task:
     """The task with the names its files use for pictures replaced by keys; what has no picture is reported.
 
     A talk that misses nothing but the picture it begins with is held: it begins with another.
@@ -92,10 +92,10 @@ def known_task(task: Task, pictures: Pictures) -> Task:
     return replace(known, reports=(*known.reports, ReadReport(len(task.talks), len(known.talks), tuple(why))))
 
 
-def _with_first(talk: Talk, names: Mapping[str, str]) -> Talk:
+def _with_first(talk: SearchDialogue, names: Mapping[str, str]) -> SearchDialogue:
     return talk if talk.first in names else replace(talk, first="")
 
 
-def limited(task: Task, limit: int | None) -> Task:
+def limit_dialogues(task: Task, limit: int | None) -> Task:
     """The task with so many talks at most, taken evenly."""
-    return replace(task, talks=tuple(evenly(task.talks, limit)))
+    return replace(task, talks=tuple(pick_evenly(task.talks, limit)))

@@ -29,7 +29,7 @@ class RegionScorer:
 
     def scores(self, queries: Sequence[Query]) -> Iterator[Float32[np.ndarray, " n"]]:
         """The scores of each query in turn, as `Gallery.scores` has them."""
-        for run in runs(queries):
+        for run in split_into_runs(queries):
             vectors_md, shares_qm = _stacked(run)
             yield from shares_qm @ self._per_vector(vectors_md, run[0].compare)
 
@@ -41,7 +41,7 @@ class RegionScorer:
         return np.stack([rank_fusion(alike_n[None]) for alike_n in alike_mn])
 
 
-def runs(queries: Sequence[Query]) -> Iterator[list[Query]]:
+def split_into_runs(queries: Sequence[Query]) -> Iterator[list[Query]]:
     """Queries in order, cut where they compare in another way or their different vectors become too many."""
     run: list[Query] = []
     known: set[bytes] = set()

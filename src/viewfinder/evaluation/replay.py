@@ -16,8 +16,8 @@ from jaxtyping import Float, Float32, Int
 
 from viewfinder.conversation import BackTo, Conversation, Node
 from viewfinder.evaluation.region_scores import RegionScorer
-from viewfinder.evaluation.speaking import forced
-from viewfinder.evaluation.task import Talk, Task
+from viewfinder.evaluation.speaking import pictures_only
+from viewfinder.evaluation.task import SearchDialogue, Task
 from viewfinder.index import Gallery, sum_plain_parts
 from viewfinder.index.resolving import resolve_turn
 from viewfinder.index.results import TIE
@@ -68,7 +68,7 @@ class _Asked:
     among: tuple[int, ...]
 
 
-def replay(
+def replay_task(
     task: Task, gallery: Gallery, retriever: Retriever[Any], progress: Progress = lambda done: None
 ) -> RankTable:
     """Says every talk of the task to the retriever and ranks the task's gallery after each turn.
@@ -91,7 +91,7 @@ def replay(
     return RankTable(tables[0], tables[1], len(ranked_n), *(tables[2:] if has_subsets else (None, None)))
 
 
-def ranks_in(
+def rank_queries(
     gallery: Gallery, targets: Sequence[str], turns: int, said: Iterable[tuple[int, int, Query]]
 ) -> tuple[Float[np.ndarray, "s t"], Float[np.ndarray, "s t"]]:
     """Ranks of the targets among all pictures, at best and at worst where scores tie; NaN: no such turn.
@@ -107,19 +107,21 @@ def ranks_in(
     return tables[0], tables[1]
 
 
-def _asked(number: int, talk: Talk, gallery: Gallery, retriever: Retriever[Any], scorer: _Scorer) -> Iterator[_Asked]:
+def _asked(
+    number: int, talk: SearchDialogue, gallery: Gallery, retriever: Retriever[Any], scorer: _Scorer
+) -> Iterator[_Asked]:
     without = tuple(scorer.position(picture) for picture in talk.leaves_out if scorer.ranks(picture))
     among = tuple(scorer.position(picture) for picture in talk.among if scorer.ranks(picture))
     for turn, query in enumerate(queries(talk, gallery, retriever)):
         yield _Asked(number, turn, query, scorer.position(talk.target_at(turn)), without, among)
 
 
-def queries(talk: Talk, gallery: Gallery, retriever: Retriever[Any]) -> Iterator[Query]:
+def queries(talk: SearchDialogue, gallery: Gallery, retriever: Retriever[Any]) -> Iterator[Query]:
     """What the retriever looks for after each turn of a talk that says something; going back only moves."""
-    return (query for _, query in asked_for(conversation_of(talk), gallery, retriever))
+    return (query for _, query in query_each_turn(recorded_conversation(talk), gallery, retriever))
 
 
-def conversation_of(talk: Talk) -> Conversation:
+def recorded_conversation(talk: SearchDialogue) -> Conversation:
     """A recorded talk as a conversation in which nothing was displayed."""
     conversation = Conversation()
     for turn in talk.turns:
@@ -127,12 +129,14 @@ def conversation_of(talk: Talk) -> Conversation:
     return conversation
 
 
-def asked_for(conversation: Conversation, gallery: Gallery, retriever: Retriever[Any]) -> Iterator[tuple[Node, Query]]:
+def query_each_turn(
+    conversation: Conversation, gallery: Gallery, retriever: Retriever[Any]
+) -> Iterator[tuple[Node, Query]]:
     """The nodes of a conversation that say something, and what the retriever looks for at each.
 
     Who may answer in words shows pictures nevertheless: ranks are what is measured.
     """
-    retriever = forced(retriever)
+    retriever = pictures_only(retriever)
     states: list[Any] = []
     reads = reads_of(retriever)
     for node in conversation.nodes:

@@ -25,7 +25,7 @@ from jaxtyping import Float
 
 from viewfinder.data.dialogues import Dialogue, write_dialogues
 from viewfinder.errors import BadInput
-from viewfinder.evaluation.figures import Figure, values_st
+from viewfinder.evaluation.figures import Figure, metric_values
 from viewfinder.evaluation.replay import RankTable
 from viewfinder.evaluation.task import Task
 from viewfinder.metrics import Measure, Ties
@@ -79,7 +79,7 @@ class TaskResult:
         """What a figure is the mean of: one value a talk and turn, or a talk."""
         if (asked_s := self.asked.get(figure.name.metric)) is not None:
             return asked_s[:, None]
-        return values_st(figure.name.metric, self.ranks, cast(Ties, figure.name.ties))
+        return metric_values(figure.name.metric, self.ranks, cast(Ties, figure.name.ties))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class Run:
     skipped: tuple[str, ...] = ()
 
 
-def result_of(task: Task, table: RankTable, figures: Sequence[Figure]) -> TaskResult:
+def task_result(task: Task, table: RankTable, figures: Sequence[Figure]) -> TaskResult:
     """A task's outcome in the form in which it is kept."""
     return TaskResult(
         title=task.title,
@@ -105,7 +105,7 @@ def result_of(task: Task, table: RankTable, figures: Sequence[Figure]) -> TaskRe
     )
 
 
-def described_machine() -> dict[str, str]:
+def describe_machine() -> dict[str, str]:
     """Where and when a run was made."""
     return {
         "processor": f"{platform.machine()}, {os.cpu_count()} cores",

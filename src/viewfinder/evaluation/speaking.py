@@ -23,7 +23,7 @@ class Speaker(Retriever[State], AnsweringRetriever[State], Protocol[State]):
     """A retriever that answers."""
 
 
-def leaning_to(retriever: Retriever[Any], pictures: float) -> Speaker[Any]:
+def with_picture_bias(retriever: Retriever[Any], pictures: float) -> Speaker[Any]:
     """A retriever that answers, with this leaning.
 
     Raises:
@@ -36,12 +36,14 @@ def leaning_to(retriever: Retriever[Any], pictures: float) -> Speaker[Any]:
     return leaning
 
 
-def forced(retriever: Retriever[Any]) -> Retriever[Any]:
+def pictures_only(retriever: Retriever[Any]) -> Retriever[Any]:
     """The same retriever, which answers every turn with pictures; those that only do that anyway stay as they are."""
-    return leaning_to(retriever, PICTURES_ALONE) if isinstance(retriever, AnsweringRetriever) else retriever
+    return with_picture_bias(retriever, PICTURES_ALONE) if isinstance(retriever, AnsweringRetriever) else retriever
 
 
-def state_before(turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[State]) -> tuple[State, ResolvedTurn]:
+def replay_before_last(
+    turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[State]
+) -> tuple[State, ResolvedTurn]:
     """The state in which these turns but the last leave a retriever, and the last; nothing was displayed between."""
     conversation, state, reads = Conversation(), retriever.begin(), reads_of(retriever)
     for turn in turns[:-1]:
@@ -51,11 +53,11 @@ def state_before(turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[S
     return state, resolve_turn(conversation, conversation.here, gallery, reads=reads)
 
 
-def state_after(turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[State]) -> State:
+def replay_turns(turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[State]) -> State:
     """The state in which these turns leave a retriever."""
-    return retriever.step(*state_before(turns, gallery, retriever))
+    return retriever.step(*replay_before_last(turns, gallery, retriever))
 
 
-def said_after(turns: Sequence[Turn], gallery: Gallery, speaker: Speaker[Any]) -> str:
+def reply_to_last(turns: Sequence[Turn], gallery: Gallery, speaker: Speaker[Any]) -> str:
     """What it answers to the last of these turns."""
-    return "".join(speaker.reply(state_after(turns, gallery, speaker))).strip()
+    return "".join(speaker.reply(replay_turns(turns, gallery, speaker))).strip()

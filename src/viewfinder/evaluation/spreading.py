@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 Work = Callable[[Item], Result]
 
 
-def spread(
+def run_in_processes(
     make: Callable[[], Work[Item, Result]], items: Sequence[Item], processes: int
 ) -> Iterator[tuple[int, Result]]:
     """The place of each item and what comes of it, as it is done; process k takes every `processes`-th item.

@@ -57,13 +57,13 @@ def load_system(name: str, seed: int = 0, checkpoint: Path | None = None) -> Ret
     return load_retriever(name, checkpoint)
 
 
-def space_of(retriever: Retriever[Any]) -> RegionSpace | None:
+def region_space(retriever: Retriever[Any]) -> RegionSpace | None:
     """The space that a trained system looks in; None for those that compare one vector a picture of the encoder's."""
     space = retriever.query(retriever.begin()).space
     return space if isinstance(space, RegionSpace) else None
 
 
-def weights_mark(checkpoint: Path) -> str:
+def weights_label(checkpoint: Path) -> str:
     """Which weights these are, for people and for telling runs apart: the file's name and eight digits of its hash."""
     with checkpoint.open("rb") as file:
         return f"{checkpoint.name} {hashlib.file_digest(file, 'blake2b').hexdigest()[:8]}"

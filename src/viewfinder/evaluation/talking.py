@@ -8,16 +8,16 @@ from typing import Any
 
 from viewfinder.encoders import Encoder
 from viewfinder.evaluation import deciding, grounding, visual_conversation
-from viewfinder.evaluation.deciding import decide
-from viewfinder.evaluation.grounding import ground
-from viewfinder.evaluation.plan import Plan, Told
-from viewfinder.evaluation.values import Measured
+from viewfinder.evaluation.deciding import measure_decisions
+from viewfinder.evaluation.grounding import ground_phrases
+from viewfinder.evaluation.plan import Notify, Plan
+from viewfinder.evaluation.values import MeasuredRun
 from viewfinder.evaluation.visual_conversation import answer_questions
 
-TALKING: dict[str, Callable[[Plan, Encoder, Path, Told], Measured[Any]]] = {
+OTHER_PROTOCOLS: dict[str, Callable[[Plan, Encoder, Path, Notify], MeasuredRun[Any]]] = {
     visual_conversation.PROTOCOL: answer_questions,
-    deciding.PROTOCOL: decide,
-    grounding.PROTOCOL: ground,
+    deciding.PROTOCOL: measure_decisions,
+    grounding.PROTOCOL: ground_phrases,
 }
 """What runs a plan; see `write_measured`."""
 

@@ -13,7 +13,7 @@ COMPARER = "comparer"
 
 
 @dataclass(frozen=True)
-class Talk:
+class SearchDialogue:
     """One session: the picture that is wanted, and what is said, turn by turn.
 
     Attributes:
@@ -38,7 +38,7 @@ class Talk:
 
     def pictures(self) -> tuple[str, ...]:
         """Every picture that the talk names."""
-        named = tuple(picture for turn in self.turns for picture in pictures_of(turn))
+        named = tuple(picture for turn in self.turns for picture in named_pictures(turn))
         first = (self.first,) if self.first else ()
         return (self.target, *self.targets, *named, *first, *self.among, *self.leaves_out)
 
@@ -78,7 +78,7 @@ class Task:
     name: str
     split: str
     gallery: tuple[str, ...]
-    talks: tuple[Talk, ...]
+    talks: tuple[SearchDialogue, ...]
     metrics: tuple[str, ...]
     caption: str = ""
     user: str = ""
@@ -108,7 +108,7 @@ class Task:
         gallery = tuple(dict.fromkeys(names[picture] for picture in self.gallery if picture in names))
         ranked = frozenset(gallery)
         talks = tuple(
-            renamed(talk, names.__getitem__)
+            rename_pictures(talk, names.__getitem__)
             for talk in self.talks
             if all(picture in names for picture in talk.pictures())
             and all(names[target] in ranked for target in (talk.target, *talk.targets))
@@ -117,7 +117,7 @@ class Task:
         return replace(self, gallery=gallery, talks=talks, captions=captions)
 
 
-def pictures_of(turn: Turn) -> tuple[str, ...]:
+def named_pictures(turn: Turn) -> tuple[str, ...]:
     """The pictures that a turn names."""
     match turn:
         case Like(picture):
@@ -128,7 +128,7 @@ def pictures_of(turn: Turn) -> tuple[str, ...]:
             return ()
 
 
-def renamed(talk: Talk, name: Callable[[str], str]) -> Talk:
+def rename_pictures(talk: SearchDialogue, name: Callable[[str], str]) -> SearchDialogue:
     """A talk with its pictures under other names."""
     return replace(
         talk,

@@ -13,18 +13,18 @@ from jaxtyping import Float
 from viewfinder.data.jsonl import write_jsonl
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.evaluation.asked import shown_questioner
+from viewfinder.evaluation.asked import questioner_label
 from viewfinder.evaluation.figures import Figure
 from viewfinder.evaluation.plan import Plan
 from viewfinder.evaluation.replay import RankTable
 from viewfinder.evaluation.results import CHECKPOINT, Provenance, Run, TaskResult, write_run
-from viewfinder.evaluation.systems import weights_mark
+from viewfinder.evaluation.systems import weights_label
 from viewfinder.metrics import Measure, MeasureName, bootstrap_interval
 
 Thing = TypeVar("Thing")
 
 
-def task_of_values(
+def result_of_values(
     title: str,
     values: Mapping[str, Float[np.ndarray, " s"]],
     ids: Sequence[str],
@@ -61,7 +61,7 @@ def task_of_values(
 def provenance_of(plan: Plan, encoder: Encoder, *, simulated: bool = False) -> Provenance:
     """What a run says of its plan; `simulated`: a user may talk. Options are named where they are not as usual."""
     options = {
-        CHECKPOINT: plan.checkpoint and weights_mark(plan.checkpoint),
+        CHECKPOINT: plan.checkpoint and weights_label(plan.checkpoint),
         "limit": plan.limit,
         "catalogue": plan.catalogue and plan.catalogue.name,
         "pool": plan.pool and plan.pool.name,
@@ -73,13 +73,13 @@ def provenance_of(plan: Plan, encoder: Encoder, *, simulated: bool = False) -> P
         data=plan.data.resolve().name,
         encoder=encoder.version,
         user=(plan.user or "") if simulated else "",
-        questioner=shown_questioner(plan.questioner or "") if simulated else "",
+        questioner=questioner_label(plan.questioner or "") if simulated else "",
         seed=plan.seed,
         options={name: str(value) for name, value in options.items() if value is not None},
     )
 
 
-def check_manners(plan: Plan, known: Iterable[str], protocol: str) -> None:
+def check_options(plan: Plan, known: Iterable[str], protocol: str) -> None:
     """Raises:
     UnknownName: the plan has a manner that the protocol does not know.
     """
@@ -89,7 +89,7 @@ def check_manners(plan: Plan, known: Iterable[str], protocol: str) -> None:
             raise UnknownName(f"{protocol} has no manner {name!r}; there are: {', '.join(names)}")
 
 
-def evenly(things: Sequence[Thing], limit: int | None) -> list[Thing]:
+def pick_evenly(things: Sequence[Thing], limit: int | None) -> list[Thing]:
     """So many of them at most, taken evenly."""
     if limit is None or limit >= len(things):
         return list(things)
@@ -97,7 +97,7 @@ def evenly(things: Sequence[Thing], limit: int | None) -> list[Thing]:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured(Generic[Thing]):
+class MeasuredRun(Generic[Thing]):
     """A run, each thing behind its figures, and the name of the file in which these are kept."""
 
     run: Run
@@ -105,7 +105,7 @@ class Measured(Generic[Thing]):
     file: str
 
 
-def write_measured(measured: Measured[Any]) -> Path:
+def write_measured_run(measured: MeasuredRun[Any]) -> Path:
     """Writes a run as others are, and beside it a JSON line for each thing behind it; gives their file.
 
     Raises:

@@ -16,19 +16,19 @@ from viewfinder.encoders.features import Features, features, read_vectors
 from viewfinder.encoders.features.chunks import Progress
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.evaluation.pictures import Pictures
-from viewfinder.evaluation.plan import Plan, Told
+from viewfinder.evaluation.plan import Notify, Plan
 from viewfinder.evaluation.raw import MappedVectors, raw_of
-from viewfinder.evaluation.systems import space_of
+from viewfinder.evaluation.systems import region_space
 from viewfinder.retrievers import RegionSpace, Retriever
 from viewfinder.retrievers.shared.detector import DETECTOR_VERSION, read_detector_features
 
 
-def pictures_of(
+def load_pictures(
     plan: Plan,
     encoder: Encoder,
     retriever: Retriever[Any],
     split: str | None = None,
-    told: Told = lambda line: None,
+    told: Notify = lambda line: None,
 ) -> Pictures:
     """The pictures of a data set: their vectors, with what a catalogue beside them says.
 
@@ -39,7 +39,7 @@ def pictures_of(
         BadInput: no pictures there, or vectors of another width than the encoder's.
         EncoderMismatch: the system was trained on other vectors than the encoder gives.
     """
-    space = space_of(retriever)
+    space = region_space(retriever)
     regions = bool({"regions", "named regions"} & set(retriever.needs)) or (space is not None and space.reads_regions)
     if plan.vectors is not None:
         if regions:
@@ -64,7 +64,7 @@ def pictures_of(
     return Pictures(cached.keys, vectors_nd, encoder, files, attributes, raw_of(cached, files))
 
 
-def raw_vectors(plan: Plan, encoder: Encoder) -> Callable[[Sequence[str]], Float32[np.ndarray, "n g"]]:
+def load_raw_vectors(plan: Plan, encoder: Encoder) -> Callable[[Sequence[str]], Float32[np.ndarray, "n g"]]:
     """What gives raw vectors of the plan's pictures by their keys; nothing is read until it is asked.
 
     Raises:
@@ -86,7 +86,7 @@ def raw_vectors(plan: Plan, encoder: Encoder) -> Callable[[Sequence[str]], Float
     return vectors
 
 
-def by_tenths(told: Told) -> Progress:
+def by_tenths(told: Notify) -> Progress:
     """Tells how far a long work is, ten times at most; nothing where it is short."""
     said = {0}
 
@@ -115,7 +115,7 @@ def _brought(file: Path, encoder: Encoder) -> Pictures:
     return Pictures(keys, sorted_nd, encoder, raw=raw if encoder.raw_version == encoder.version else None)
 
 
-def _detected(plan: Plan, encoder: Encoder, space: RegionSpace, split: str | None, told: Told) -> Pictures:
+def _detected(plan: Plan, encoder: Encoder, space: RegionSpace, split: str | None, told: Notify) -> Pictures:
     """The pictures that a detector has looked at; in the space of the encoder's words they are zeros."""
     if split is None:
         raise BadInput(f"{plan.data}: {plan.system} reads the regions of Visual Genome's detector: there are none here")

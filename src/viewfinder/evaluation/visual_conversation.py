@@ -23,16 +23,16 @@ from jaxtyping import Float
 
 from viewfinder.conversation import Answer, Like, Question, Say, Turn
 from viewfinder.data.dialogues import Dialogue, Round, read_dialogues, read_visdial
-from viewfinder.data.files import folder_at
+from viewfinder.data.files import need_folder
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.evaluation.answers import plain_answer, question_kind
-from viewfinder.evaluation.plan import Plan, Told
-from viewfinder.evaluation.results import Run, TaskResult, described_machine
-from viewfinder.evaluation.speaking import WORDS_ALONE, Speaker, leaning_to, said_after
+from viewfinder.evaluation.answers import classify_question, normalize_answer
+from viewfinder.evaluation.plan import Notify, Plan
+from viewfinder.evaluation.results import Run, TaskResult, describe_machine
+from viewfinder.evaluation.speaking import WORDS_ALONE, Speaker, reply_to_last, with_picture_bias
 from viewfinder.evaluation.systems import load_system
-from viewfinder.evaluation.values import Measured, check_manners, evenly, provenance_of, task_of_values
-from viewfinder.evaluation.vectors import by_tenths, pictures_of
+from viewfinder.evaluation.values import MeasuredRun, check_options, pick_evenly, provenance_of, result_of_values
+from viewfinder.evaluation.vectors import by_tenths, load_pictures
 from viewfinder.index import Gallery
 
 PROTOCOL, ANSWERS = "visual", "answers.jsonl"
@@ -45,7 +45,7 @@ VISDIAL = "visdial"
 
 
 @dataclass(frozen=True)
-class Questioned:
+class VisualQuestion:
     """A question about a picture (a key), the answer of the data, and what else was answered.
 
     `said` is the system's answer, `blind` the same without the picture; `majority` and `by_kind` are what was
@@ -66,10 +66,12 @@ class Questioned:
         """Whether each of these is right, by the name of its figure; 1 or 0."""
         known = {ACCURACY: self.said, TEXT_ONLY: self.blind}
         known |= {MAJORITY: self.majority, BY_KIND: self.by_kind} if self.majority else {}
-        return {name: float(plain_answer(said) == plain_answer(self.answer)) for name, said in known.items()}
+        return {name: float(normalize_answer(said) == normalize_answer(self.answer)) for name, said in known.items()}
 
 
-def answer_questions(plan: Plan, encoder: Encoder, out: Path, told: Told = lambda line: None) -> Measured[Questioned]:
+def answer_questions(
+    plan: Plan, encoder: Encoder, out: Path, told: Notify = lambda line: None
+) -> MeasuredRun[VisualQuestion]:
     """Asks a system about the pictures of a split; nothing is written.
 
     Questions are those of `dialogues/*_<split>.json`, a task a file, or else of VisDial in `visdial/`. Each is asked
@@ -82,41 +84,41 @@ def answer_questions(plan: Plan, encoder: Encoder, out: Path, told: Told = lambd
         EncoderMismatch: the system was trained on other vectors than the encoder gives.
     """
     history = _history(plan)
-    speaker = leaning_to(load_system(plan.system, plan.seed, plan.checkpoint), WORDS_ALONE)
+    speaker = with_picture_bias(load_system(plan.system, plan.seed, plan.checkpoint), WORDS_ALONE)
     told(f"reading {plan.data}")
     split, talks_of = _chosen(plan)
-    pictures = pictures_of(plan, encoder, speaker, told=told)
+    pictures = load_pictures(plan, encoder, speaker, told=told)
     names = pictures.named(sorted({talk.image for talks in talks_of.values() for talk in talks}))
     tasks: list[TaskResult] = []
-    asked: list[Questioned] = []
+    asked: list[VisualQuestion] = []
     for name, talks in talks_of.items():
         here = [replace(talk, image=names[talk.image]) for talk in talks if talk.image in names]
-        if not (chosen := evenly(here, plan.limit)):
+        if not (chosen := pick_evenly(here, plan.limit)):
             continue
         told(f"{_title(name, split)}: {sum(len(talk.rounds) for talk in chosen):,} questions")
         gallery = pictures.gallery(sorted({talk.image for talk in chosen}))
         answered = list(_answered(chosen, gallery, speaker, history, told))
-        answered = with_majorities(answered, dialogues_of(plan.data, "train").get(name, []))
+        answered = add_majorities(answered, read_question_dialogues(plan.data, "train").get(name, []))
         lost = f"{len(talks) - len(here):,} of {len(talks):,} pictures are not here"
         tasks.append(_task(name, split, answered, plan.seed, (lost,) if len(here) < len(talks) else ()))
         asked += answered
     if not tasks:
         raise BadInput(f"{plan.data}: no picture of {split!r} that is asked about is here; name another --data")
-    run = Run(out, provenance_of(plan, encoder), described_machine(), tuple(tasks))
-    return Measured(run, tuple(asked), ANSWERS)
+    run = Run(out, provenance_of(plan, encoder), describe_machine(), tuple(tasks))
+    return MeasuredRun(run, tuple(asked), ANSWERS)
 
 
 # -- questions
 
 
-def dialogues_of(folder: Path, split: str) -> dict[str, list[Dialogue]]:
+def read_question_dialogues(folder: Path, split: str) -> dict[str, list[Dialogue]]:
     """Dialogues of a split with questions and answers, by the name of their file without the split.
 
     Raises:
         BadInput: no such folder, or a damaged file.
     """
     found: dict[str, list[Dialogue]] = {}
-    for file in sorted((folder_at(folder) / "dialogues").glob(f"*_{split}.json")):
+    for file in sorted((need_folder(folder) / "dialogues").glob(f"*_{split}.json")):
         found[file.stem.removesuffix(f"_{split}")] = _complete(read_dialogues(file)[0])
     if not any(found.values()):
         for home in (folder, folder / VISDIAL):
@@ -134,7 +136,7 @@ def _complete(talks: Sequence[Dialogue]) -> list[Dialogue]:
 def _chosen(plan: Plan) -> tuple[str, dict[str, list[Dialogue]]]:
     """The split, and the dialogues of it that the plan wants."""
     for split in (plan.split,) if plan.split is not None else SPLITS:
-        if found := dialogues_of(plan.data, split):
+        if found := read_question_dialogues(plan.data, split):
             wanted = (plan.task or "").lower().split()
             titles = {name: _title(name, split) for name in found}
             chosen = {
@@ -155,7 +157,7 @@ def _title(name: str, split: str) -> str:
 
 
 def _history(plan: Plan) -> int:
-    check_manners(plan, (HISTORY,), PROTOCOL)
+    check_options(plan, (HISTORY,), PROTOCOL)
     history = plan.manners.get(HISTORY, 0)
     if not isinstance(history, int) or history < 0:
         raise BadInput(f"--manner {HISTORY}={history}: a number of rounds is needed, 0 or more")
@@ -165,7 +167,7 @@ def _history(plan: Plan) -> int:
 # -- answers
 
 
-def turns_of(rounds: Sequence[Round], picture: str | None) -> tuple[Turn, ...]:
+def question_turns(rounds: Sequence[Round], picture: str | None) -> tuple[Turn, ...]:
     """Rounds up to a question as a user's turns, about a picture of theirs or none; the last answer is left open.
 
     An answer of the data stands where the system's own would: what the user says next is an `Answer` to it.
@@ -177,8 +179,8 @@ def turns_of(rounds: Sequence[Round], picture: str | None) -> tuple[Turn, ...]:
 
 
 def _answered(
-    talks: Sequence[Dialogue], gallery: Gallery, speaker: Speaker[Any], history: int, told: Told
-) -> Iterator[Questioned]:
+    talks: Sequence[Dialogue], gallery: Gallery, speaker: Speaker[Any], history: int, told: Notify
+) -> Iterator[VisualQuestion]:
     blindly: dict[tuple[Round, ...], str] = {}
     progress, total, done = by_tenths(told), sum(len(talk.rounds) for talk in talks), 0
     for talk in talks:
@@ -186,14 +188,14 @@ def _answered(
             rounds = talk.rounds[max(at - history, 0) : at + 1]
             before = (*rounds[:-1], Round(one.question, ""))
             if before not in blindly:
-                blindly[before] = said_after(turns_of(before, None), gallery, speaker)
-            said = said_after(turns_of(before, talk.image), gallery, speaker)
-            kind = question_kind(one.question)
-            yield Questioned(talk.image, one.question, kind, one.answer, said, blindly[before])
+                blindly[before] = reply_to_last(question_turns(before, None), gallery, speaker)
+            said = reply_to_last(question_turns(before, talk.image), gallery, speaker)
+            kind = classify_question(one.question)
+            yield VisualQuestion(talk.image, one.question, kind, one.answer, said, blindly[before])
             progress(done := done + 1, total)
 
 
-def with_majorities(asked: Sequence[Questioned], training: Sequence[Dialogue]) -> list[Questioned]:
+def add_majorities(asked: Sequence[VisualQuestion], training: Sequence[Dialogue]) -> list[VisualQuestion]:
     """The same with what is answered most often in training, to all questions and to those of each kind.
 
     Kinds that were not asked in training have the answer of all; without training there is none.
@@ -201,8 +203,8 @@ def with_majorities(asked: Sequence[Questioned], training: Sequence[Dialogue]) -
     counts: dict[str, Counter[str]] = {}
     for talk in training:
         for one in talk.rounds:
-            for kind in ("", question_kind(one.question)):
-                counts.setdefault(kind, Counter())[plain_answer(one.answer)] += 1
+            for kind in ("", classify_question(one.question)):
+                counts.setdefault(kind, Counter())[normalize_answer(one.answer)] += 1
     most = {kind: count.most_common(1)[0][0] for kind, count in counts.items()}
     return [replace(one, majority=most.get("", ""), by_kind=most.get(one.kind, most.get("", ""))) for one in asked]
 
@@ -210,11 +212,11 @@ def with_majorities(asked: Sequence[Questioned], training: Sequence[Dialogue]) -
 # -- figures
 
 
-def _task(name: str, split: str, asked: Sequence[Questioned], seed: int, left_out: tuple[str, ...]) -> TaskResult:
+def _task(name: str, split: str, asked: Sequence[VisualQuestion], seed: int, left_out: tuple[str, ...]) -> TaskResult:
     pictures = list(dict.fromkeys(one.picture for one in asked))
-    return task_of_values(
+    return result_of_values(
         _title(name, split),
-        values_of(asked),
+        accuracy_values(asked),
         pictures,
         of=f"{name}, {split}, {len(asked):,} questions about {len(pictures):,} pictures",
         split=split,
@@ -225,7 +227,7 @@ def _task(name: str, split: str, asked: Sequence[Questioned], seed: int, left_ou
     )
 
 
-def values_of(asked: Sequence[Questioned]) -> dict[str, Float[np.ndarray, " s"]]:
+def accuracy_values(asked: Sequence[VisualQuestion]) -> dict[str, Float[np.ndarray, " s"]]:
     """The value of every figure for every picture, in the order of their first questions; NaN: none of the kind."""
     rows = {picture: row for row, picture in enumerate(dict.fromkeys(one.picture for one in asked))}
     row_q = np.array([rows[one.picture] for one in asked])

@@ -4,7 +4,7 @@ Ranks come first: `rank_bounds` counts them from vectors, `score_bounds` and `ra
 is the first place. `q` queries (or sessions at one round), `n` pictures, `s` sessions, `t` rounds, `e` runs.
 """
 
-from viewfinder.metrics.average_target_rank import average_target_rank, frozen
+from viewfinder.metrics.average_target_rank import average_target_rank, freeze_ranks
 from viewfinder.metrics.best_log_rank import best_log_rank_integral
 from viewfinder.metrics.bleu import bleu
 from viewfinder.metrics.bounds import Bounds, rank_bounds, score_bounds
@@ -21,11 +21,11 @@ from viewfinder.metrics.mean_reciprocal_rank import mean_reciprocal_rank
 from viewfinder.metrics.name import Measure, MeasureName
 from viewfinder.metrics.percentile import percentile
 from viewfinder.metrics.permutation import permutation_test
-from viewfinder.metrics.ranks import Ranks, Ties, ranks, ranks_within
-from viewfinder.metrics.recall import chance_below, recall_at
-from viewfinder.metrics.repetition import question_of, repeated_questions, unique_tokens
+from viewfinder.metrics.ranks import Ranks, Ties, ranks_between, target_ranks
+from viewfinder.metrics.recall import expected_hits, recall_at
+from viewfinder.metrics.repetition import count_repeated_questions, count_unique_tokens, first_question
 from viewfinder.metrics.rouge_l import rouge_l
-from viewfinder.metrics.rounds import carried
+from viewfinder.metrics.rounds import carry_ranks
 from viewfinder.metrics.sentences import caption_words
 
 __all__ = [
@@ -40,25 +40,25 @@ __all__ = [
     "bleu",
     "bootstrap_interval",
     "caption_words",
-    "carried",
-    "chance_below",
+    "carry_ranks",
+    "expected_hits",
     "cider_d",
     "difference_interval",
-    "frozen",
+    "freeze_ranks",
     "has_hit",
     "hits_at",
     "mean_reciprocal_rank",
     "median_interval",
     "percentile",
     "permutation_test",
-    "question_of",
+    "first_question",
     "rank_bounds",
-    "ranks",
-    "ranks_within",
+    "target_ranks",
+    "ranks_between",
     "recall_at",
-    "repeated_questions",
+    "count_repeated_questions",
     "rouge_l",
     "score_bounds",
     "seeded_interval",
-    "unique_tokens",
+    "count_unique_tokens",
 ]

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float, Real
 
 from viewfinder.metrics.hits import has_hit
-from viewfinder.metrics.rounds import carried
+from viewfinder.metrics.rounds import carry_ranks
 
 
 def average_target_rank(ranks_st: Real[np.ndarray, "s t"], *, frozen_at: int | None = None) -> Float[np.ndarray, " t"]:
@@ -30,17 +30,17 @@ def average_target_rank(ranks_st: Real[np.ndarray, "s t"], *, frozen_at: int | N
     Raises:
         ValueError: `frozen_at` is below 1, there is no dialogue, or a rank is negative, or missing in round 0.
     """
-    kept_st = carried(ranks_st) if frozen_at is None else frozen(frozen_at, ranks_st)
+    kept_st = carry_ranks(ranks_st) if frozen_at is None else freeze_ranks(frozen_at, ranks_st)
     return np.asarray(kept_st.mean(axis=0) + 1)
 
 
-def frozen(k: int, ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarray, "s t"]:
+def freeze_ranks(k: int, ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarray, "s t"]:
     """0-based ranks in which a dialogue stays, from its first hit on, at the rank of that hit.
 
     Raises:
         ValueError: k is below 1, there is no dialogue, or a rank is negative, or missing in round 0.
     """
-    ranks_st = carried(ranks_st)
+    ranks_st = carry_ranks(ranks_st)
     hit_st = has_hit(k, ranks_st)
     first_s = hit_st.argmax(axis=1)[:, None]  # 0 where there is none, and then not used
     return np.where(hit_st, np.take_along_axis(ranks_st, first_s, axis=1), ranks_st)

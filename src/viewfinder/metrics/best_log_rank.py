@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Real
 
-from viewfinder.metrics.rounds import carried
+from viewfinder.metrics.rounds import carry_ranks
 
 
 def best_log_rank_integral(ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarray, " s"]:
@@ -27,7 +27,7 @@ def best_log_rank_integral(ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarra
     Raises:
         ValueError: there is no dialogue or only one round, or a rank is negative, or missing in round 0.
     """
-    best_st = np.log(np.minimum.accumulate(carried(ranks_st), axis=1) + 1)
+    best_st = np.log(np.minimum.accumulate(carry_ranks(ranks_st), axis=1) + 1)
     if best_st.shape[1] < 2:
         raise ValueError("BRI of one round: it is the area between rounds, and needs two")
     return np.asarray((best_st[:, :-1] + best_st[:, 1:]).mean(axis=1) / 2)

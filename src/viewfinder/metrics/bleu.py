@@ -16,7 +16,7 @@ from itertools import zip_longest
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.metrics.sentences import LONGEST, checked_sentences
+from viewfinder.metrics.sentences import LONGEST, check_sentences
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Float[np.ndarray, " n"]:
@@ -27,7 +27,7 @@ def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Floa
     """
     from sacrebleu.metrics.bleu import BLEU
 
-    checked_sentences(hypotheses, references)
+    check_sentences(hypotheses, references)
     streams = list(zip_longest(*references))
     counter = BLEU(tokenize="none", smooth_method="none", max_ngram_order=LONGEST, force=True)
     score = counter.corpus_score(list(hypotheses), streams)

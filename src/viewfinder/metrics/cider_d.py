@@ -22,7 +22,7 @@ from math import exp, log, sqrt
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.metrics.sentences import LONGEST, NGram, checked_sentences, ngrams
+from viewfinder.metrics.sentences import LONGEST, NGram, check_sentences, ngrams
 
 SIGMA = 6.0
 """Width of the penalty for another length, in bigrams."""
@@ -34,7 +34,7 @@ def cider_d(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> F
     Raises:
         ValueError: there are no sentences, not as many lists of references, or one of these is empty.
     """
-    checked_sentences(hypotheses, references)
+    check_sentences(hypotheses, references)
     counted = [[ngrams(reference) for reference in several] for several in references]
     seen = Counter(ngram for several in counted for ngram in set().union(*several))
     weights = {ngram: log(len(counted)) - log(sentences) for ngram, sentences in seen.items()}

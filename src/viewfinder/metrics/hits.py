@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool, Float, Real
 
-from viewfinder.metrics.ranks import checked_depth
+from viewfinder.metrics.ranks import check_depth
 
 
 def hits_at(k: int, ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarray, " t"]:
@@ -39,4 +39,4 @@ def has_hit(k: int, ranks_st: Real[np.ndarray, "s t"]) -> Bool[np.ndarray, "s t"
     """
     if (ranks_st < 0).any():
         raise ValueError(f"rank {ranks_st[ranks_st < 0][0]}: ranks are 0 or more")
-    return np.logical_or.accumulate(ranks_st < checked_depth(k), axis=1)
+    return np.logical_or.accumulate(ranks_st < check_depth(k), axis=1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewfinder.metrics.ranks import Ranks, checked
+from viewfinder.metrics.ranks import Ranks, check_ranks
 
 
 def mean_reciprocal_rank(ranks_q: Ranks) -> float:
@@ -23,4 +23,4 @@ def mean_reciprocal_rank(ranks_q: Ranks) -> float:
     Raises:
         ValueError: there are no ranks, or one is negative or NaN.
     """
-    return float(np.mean(1 / (checked(ranks_q) + 1)))
+    return float(np.mean(1 / (check_ranks(ranks_q) + 1)))

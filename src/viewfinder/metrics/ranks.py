@@ -33,7 +33,7 @@ Ranks = Real[np.ndarray, " q"] | Sequence[float | int]
 """0-based ranks; halves are possible where ties were counted as expected."""
 
 
-def ranks(
+def target_ranks(
     scores_qn: Float[np.ndarray, "q n"], targets_q: Int[np.ndarray, " q"], ties: Ties = "expected"
 ) -> Float[np.ndarray, " q"]:
     """Rank of each query's target among its row of scores.
@@ -46,10 +46,10 @@ def ranks(
         orders = (np.argsort(-scores_n) for scores_n in scores_qn)
         places = [np.flatnonzero(order_n == target)[0] for order_n, target in zip(orders, targets_q, strict=True)]
         return np.array(places, dtype=np.float64)
-    return ranks_within(best_q, worst_q, ties)
+    return ranks_between(best_q, worst_q, ties)
 
 
-def ranks_within(
+def ranks_between(
     best: Real[np.ndarray, "*shape"], worst: Real[np.ndarray, "*shape"], ties: Ties = "expected"
 ) -> Float[np.ndarray, "*shape"]:
     """The ranks that a tie rule takes between the bounds that `rank_bounds` or `score_bounds` found.
@@ -73,7 +73,7 @@ def ranks_within(
             assert_never(ties)
 
 
-def checked(ranks_q: Ranks) -> Float[np.ndarray, " q"]:
+def check_ranks(ranks_q: Ranks) -> Float[np.ndarray, " q"]:
     """Ranks as floats.
 
     Raises:
@@ -88,7 +88,7 @@ def checked(ranks_q: Ranks) -> Float[np.ndarray, " q"]:
     return array_q
 
 
-def checked_depth(k: int) -> int:
+def check_depth(k: int) -> int:
     """The number of first places that count.
 
     Raises:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Real
 
-from viewfinder.metrics.ranks import Ranks, checked, checked_depth
+from viewfinder.metrics.ranks import Ranks, check_depth, check_ranks
 
 
 def recall_at(k: int, ranks_q: Ranks) -> float:
@@ -27,10 +27,10 @@ def recall_at(k: int, ranks_q: Ranks) -> float:
     Raises:
         ValueError: k is below 1, there are no ranks, or one is negative or NaN.
     """
-    return float(np.mean(checked(ranks_q) < checked_depth(k)))
+    return float(np.mean(check_ranks(ranks_q) < check_depth(k)))
 
 
-def chance_below(
+def expected_hits(
     k: int, best: Real[np.ndarray, "*shape"], worst: Real[np.ndarray, "*shape"]
 ) -> Float[np.ndarray, "*shape"]:
     """The chance of each target, over all orders of equal scores, to be among the first k; NaN where a rank is NaN.
@@ -45,4 +45,4 @@ def chance_below(
     Raises:
         ValueError: k is below 1.
     """
-    return np.asarray(np.clip((checked_depth(k) - best) / (worst - best + 1), 0, 1))
+    return np.asarray(np.clip((check_depth(k) - best) / (worst - best + 1), 0, 1))

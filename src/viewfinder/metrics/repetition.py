@@ -17,7 +17,7 @@ from jaxtyping import Int64
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
-def question_of(round_text: str) -> str:
+def first_question(round_text: str) -> str:
     """The text before the first "?"; all of it where there is none (some released questions were cut short).
 
     >>> question_of("Is it big? no, is it?")
@@ -26,7 +26,9 @@ def question_of(round_text: str) -> str:
     return round_text.partition("?")[0].strip()
 
 
-def repeated_questions(dialogues: Sequence[Sequence[str]], *, answers_too: bool = False) -> Int64[np.ndarray, " s"]:
+def count_repeated_questions(
+    dialogues: Sequence[Sequence[str]], *, answers_too: bool = False
+) -> Int64[np.ndarray, " s"]:
     """How many rounds of each dialogue ask what an earlier one asked, letter by letter; the figure is their mean.
 
     With `answers_too` a round repeats only if its answer does as well.
@@ -34,11 +36,11 @@ def repeated_questions(dialogues: Sequence[Sequence[str]], *, answers_too: bool 
     >>> repeated_questions([["Is it big? no", "Is it red? no", "Is it big? yes"]])
     array([1])
     """
-    asked = (map(str.strip if answers_too else question_of, rounds) for rounds in dialogues)
+    asked = (map(str.strip if answers_too else first_question, rounds) for rounds in dialogues)
     return np.array([len(rounds) - len(set(kept)) for rounds, kept in zip(dialogues, asked, strict=True)], np.int64)
 
 
-def unique_tokens(dialogues: Sequence[Sequence[str]]) -> Int64[np.ndarray, " s"]:
+def count_unique_tokens(dialogues: Sequence[Sequence[str]]) -> Int64[np.ndarray, " s"]:
     """How many different words each dialogue has, capitals aside; give questions alone to judge a questioner.
 
     >>> unique_tokens([["Is it big? no", "Is it red? no"]])      # is, it, big, no, red

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.metrics.sentences import checked_sentences
+from viewfinder.metrics.sentences import check_sentences
 
 
 def rouge_l(
@@ -29,7 +29,7 @@ def rouge_l(
     """
     from rouge_score.rouge_scorer import RougeScorer
 
-    checked_sentences(hypotheses, references)
+    check_sentences(hypotheses, references)
     scorer = RougeScorer(["rougeL"], tokenizer=_Blanks())
     values = []
     for hypothesis, several in zip(hypotheses, references, strict=True):

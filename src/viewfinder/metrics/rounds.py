@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, Real
 
 
-def carried(ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarray, "s t"]:
+def carry_ranks(ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarray, "s t"]:
     """Ranks in which a round without one (NaN) has the rank of the round before.
 
     A dialogue that has no such round said nothing new, so its target stays where it was.

@@ -22,7 +22,7 @@ DROPPED = frozenset(
 words ("-lrb-"): it lowers their names before it looks for them."""
 
 
-def checked_sentences(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+def check_sentences(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
     """Whether every sentence has something to be compared with.
 
     Raises:

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Float16, Int
 
 from viewfinder.data.captions import CaptionedPicture, read_coco, read_flickr8k
-from viewfinder.data.dialogues import Dialogue, Round, dialogue, read_dialogues, read_visdial
+from viewfinder.data.dialogues import Dialogue, Round, make_dialogue, read_dialogues, read_visdial
 from viewfinder.data.splits import SPLITS, split_of
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
@@ -87,7 +87,7 @@ def photo_dialogues(pictures: Sequence[CaptionedPicture], questions: Sequence[Ph
         random.Random(picture.path.name).shuffle(rounds)
         for number, at in enumerate(range(0, len(rounds), ROUNDS)):
             caption = picture.captions[number % len(picture.captions)]
-            talks.append(dialogue(str(picture.path), caption, rounds[at : at + ROUNDS]))
+            talks.append(make_dialogue(str(picture.path), caption, rounds[at : at + ROUNDS]))
     return talks
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from viewfinder.conversation import Question, is_dont_know
 from viewfinder.data.captions import read_captions_csv, read_coco, read_flickr8k
-from viewfinder.data.files import folder_at, read_json
+from viewfinder.data.files import need_folder, read_json
 from viewfinder.encoders.tags import TagGroup, tag_groups
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.users.base import find_picture
@@ -213,7 +213,7 @@ def read_annotations(folder: Path) -> AnnotatedPhotos:
     Raises:
         BadInput: none of these, or a damaged file (which is named).
     """
-    if (folder_at(folder) / "annotations").is_dir():
+    if (need_folder(folder) / "annotations").is_dir():
         pictures, _ = read_coco(folder)
         boxes, crowds, categories = _read_boxes(folder)
         notes = {

@@ -1,4 +1,9 @@
-"""Ten rounds of question and answer about a scene, as two people would talk of whom one cannot see it.
+"""Questions one can ask about a scene, with true answers: one function a kind of question.
+
+Whoever asks has not seen the picture. They know which kinds were mentioned, and what they have asked already;
+`Known` holds both. A question is left out (None) where it would give away its answer, or has been asked.
+
+Ten rounds of question and answer about a scene, as two people would talk of whom one cannot see it.
 
 The first sentence tells a part of the scene only; each question asks for something that has not been said.
 Written in ChatIR's format and in that of VisDial 1.0 (see `viewfinder.data.dialogues`).
@@ -6,15 +11,61 @@ Written in ChatIR's format and in that of VisDial 1.0 (see `viewfinder.data.dial
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from viewfinder.data.dialogues import Dialogue, Round, dialogue
-from viewfinder.worlds.asking import AskerKnowledge
-from viewfinder.worlds.phrases import Speaker, counted, described, speaker_for, stands, where
-from viewfinder.worlds.questions import next_question
+from viewfinder.data.dialogues import Dialogue, Round, make_dialogue
+from viewfinder.worlds import questions as of_scene
+from viewfinder.worlds import questions as of_thing
+from viewfinder.worlds.grammar import Speaker, counted, described, speaker_for, stands, where
+from viewfinder.worlds.questions import AnsweredQuestion, AskerKnowledge, QuestionMaker, yes_or_no
 from viewfinder.worlds.scene import Scene
 from viewfinder.worlds.words import LIGHT_WORDS, PLACE_NOUNS, join_with_and, with_article
+
+
+def next_question(talk: Speaker, known: AskerKnowledge) -> AnsweredQuestion:
+    """A question that was not asked before."""
+    makers, weights = zip(*_MAKERS, strict=True)
+    for _ in range(_QUESTION_TRIES):
+        maker: QuestionMaker = talk.rng.choices(makers, weights=weights)[0]
+        asked = maker(talk, known)
+        if asked is not None and known.is_news(asked):
+            return asked
+    return next(asked for asked in _last_resort(talk) if known.is_news(asked))
+
+
+_QUESTION_TRIES = 60
+
+
+def _last_resort(talk: Speaker) -> list[AnsweredQuestion]:
+    """Dull questions, but more of them than a talk has rounds: is it this place, is it that."""
+    return [
+        AnsweredQuestion(
+            (f"last/{place}",), f"does it look like {words[0]}", yes_or_no(talk, place == talk.scene.place)
+        )
+        for place, words in PLACE_NOUNS.items()
+    ]
+
+
+_MAKERS: Sequence[tuple[QuestionMaker, float]] = (
+    (of_scene.ask_presence, 2.2),
+    (of_scene.ask_more, 1.6),
+    (of_scene.ask_number, 1.6),
+    (of_thing.ask_colour, 3.2),
+    (of_thing.ask_colours, 0.6),
+    (of_thing.ask_pattern, 1.4),
+    (of_thing.ask_size, 1.2),
+    (of_thing.ask_position, 1.6),
+    (of_thing.ask_relation, 1.2),
+    (of_thing.ask_neighbour, 1.6),
+    (of_thing.ask_bigger, 0.7),
+    (of_thing.ask_facing, 0.5),
+    (of_thing.ask_unknowable, 0.25),
+    (of_scene.ask_place, 1.4),
+    (of_scene.ask_indoors, 0.6),
+    (of_scene.ask_light, 0.8),
+)
+
 
 ROUNDS = 10
 
@@ -30,7 +81,7 @@ def scene_dialogue(scene: Scene, image: str) -> Dialogue:
         asked = next_question(talk, known)
         known.learn(asked)
         rounds.append(Round(f"{asked.question}?", asked.answer))
-    return dialogue(image, caption, rounds)
+    return make_dialogue(image, caption, rounds)
 
 
 def _opening(talk: Speaker, known: AskerKnowledge) -> str:

@@ -18,23 +18,35 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from viewfinder.data.chatsearch import SUBTASKS, ChatSample, ChatTurn, TextItem, write_chatsearch, write_gallery
-from viewfinder.data.dialogues import Dialogue, write_dialogues, write_pool
+from viewfinder.data.dialogues import Dialogue, make_dialogue, write_dialogues, write_pool
 from viewfinder.data.records import write_json
 from viewfinder.data.splits import SPLITS, Split, split_of
-from viewfinder.data.truth import TRUTH_FILE, to_line
+from viewfinder.data.truth import TRUTH_FILE, truth_line
+from viewfinder.data.visual_genome.scene_graphs import scene_graph_xml
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.worlds.chatsearch import PicturedScene, chat_samples
-from viewfinder.worlds.dialogues import visdial_record
-from viewfinder.worlds.folder import MOST_PICTURES, Progress, WorldReport, claim_folder
-from viewfinder.worlds.making import FOLDERS, MadePicture, Reword, WorldPlan, make_pictures, reword_text
-from viewfinder.worlds.preview import SHEET_PICTURES, caption_sheet
+from viewfinder.worlds.dialogues import scene_dialogue, visdial_record
+from viewfinder.worlds.drawing.draw import SHEET_PICTURES, caption_sheet, draw_scene
+from viewfinder.worlds.language import RegionPhrase, caption_scene, describe_regions
+from viewfinder.worlds.making import (
+    MOST_PICTURES,
+    QUALITY,
+    Progress,
+    Reword,
+    WorldPlan,
+    WorldReport,
+    claim_folder,
+    make_in_order,
+    reword_text,
+)
 from viewfinder.worlds.records import (
     caption_records,
     catalogue_row,
@@ -42,7 +54,10 @@ from viewfinder.worlds.records import (
     image_record,
     instance_record,
     picture_truth,
+    region_record,
+    scene_graph,
 )
+from viewfinder.worlds.scene import Scene, sample_scene
 from viewfinder.worlds.stock import Stock, stock_of
 
 _SCHEMA = "viewfinder/world"
@@ -179,7 +194,7 @@ def _write_annotations(plan: WorldPlan, books: _Books) -> None:
     instances = shared | {"annotations": books.instances, "categories": categories}
     write_json(plan.out / "annotations" / "captions_world.json", shared | {"annotations": books.captions})
     write_json(plan.out / "annotations" / "instances_world.json", instances)
-    truths = (to_line(picture_truth(made.scene)) for made in books.made)
+    truths = (truth_line(picture_truth(made.scene)) for made in books.made)
     _write_lines(plan.out / TRUTH_FILE, truths)
     for split in SPLITS:
         _write_lines(
@@ -206,7 +221,7 @@ def _write_chats(plan: WorldPlan, made: Sequence[MadePicture]) -> int:
     count = 0
     for split in ("train", "test"):
         pictured = [PicturedScene(each.scene, each.dialogue.image, each.captions[0]) for each in _of(made, split)]
-        samples = [_reworded(sample, plan.reword) for sample in chat_samples(pictured)]
+        samples = [_reworded_sample(sample, plan.reword) for sample in chat_samples(pictured)]
         count += len(samples)
         for subtask in SUBTASKS:
             own: list[ChatSample] = [sample for sample in samples if sample.subtask == subtask]
@@ -216,7 +231,7 @@ def _write_chats(plan: WorldPlan, made: Sequence[MadePicture]) -> int:
     return count
 
 
-def _reworded(sample: ChatSample, reword: Reword | None) -> ChatSample:
+def _reworded_sample(sample: ChatSample, reword: Reword | None) -> ChatSample:
     """The sample, with what the user says in other words."""
 
     def turned(turn: ChatTurn) -> ChatTurn:
@@ -259,7 +274,7 @@ def _write_catalogue(out: Path, **asked: Any) -> WorldReport:
 
 def _write_edits(out: Path, **asked: Any) -> WorldReport:
     """Scenes, and the same with one thing changed."""
-    from viewfinder.worlds.edits_write import write_edits
+    from viewfinder.worlds.edits import write_edits
 
     return write_edits(out, **asked)
 
@@ -270,3 +285,53 @@ WORLD_WRITERS: dict[str, Callable[..., WorldReport]] = {
     "edits": _write_edits,
 }
 """A kind of world and what writes it, called as `write_scenes` is."""
+
+
+FOLDERS = ("images", "rg_jsons", "sg_xmls")
+"""Folders of one file a picture."""
+
+
+@dataclass(frozen=True)
+class MadePicture:
+    """What the files about all pictures together need of one."""
+
+    scene: Scene
+    captions: tuple[str, ...]
+    regions: int
+    dialogue: Dialogue
+
+
+def make_picture(plan: WorldPlan, number: int) -> MadePicture:
+    """Draw a picture, and write it with the files that are about it alone."""
+    scene = sample_scene(seed=plan.seed, number=number, stock=plan.stock)
+    draw_scene(scene).save(plan.out / image_path(number), quality=QUALITY)
+    said = _reworded_regions(describe_regions(scene), plan.reword)
+    _write_text(plan.out / "rg_jsons" / f"{number}.json", json.dumps(region_record(scene, said), ensure_ascii=False))
+    _write_text(plan.out / "sg_xmls" / f"{number}.xml", scene_graph_xml(scene_graph(scene)))
+    told = [reword_text(caption, plan.reword) for caption in caption_scene(scene)]
+    talk = scene_dialogue(scene, image_path(number))
+    talk = make_dialogue(talk.image, reword_text(talk.caption, plan.reword), talk.rounds)
+    return MadePicture(scene, tuple(told), len(said), talk)
+
+
+def _reworded_regions(said: list[RegionPhrase], reword: Reword | None) -> list[RegionPhrase]:
+    """Phrases in other words; where these are another phrase already, the old words stay."""
+    if reword is None:
+        return said
+    taken = {region.phrase.lower() for region in said}
+    changed: list[RegionPhrase] = []
+    for region in said:
+        phrase = reword_text(region.phrase, reword)
+        fresh = phrase.lower() == region.phrase.lower() or phrase.lower() not in taken
+        taken.add(phrase.lower())
+        changed.append(replace(region, phrase=phrase) if fresh else region)
+    return changed
+
+
+def _write_text(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8", newline="\n")
+
+
+def make_pictures(plan: WorldPlan, count: int, workers: int) -> Generator[MadePicture, None, None]:
+    """Pictures 1 to `count`, in order; see `in_order`."""
+    return make_in_order(make_picture, plan, count, workers)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.data.visual_genome import absent_names, with_negations
+from viewfinder.data.visual_genome import add_negations, draw_absent_names
 from viewfinder.data.visual_genome.negation import UNWANTED, WANTED
 
 TEN = tuple(f"caption {i}" for i in range(10))
@@ -26,7 +26,7 @@ def test_there_are_as_many_templates_as_published_and_each_has_one_place() -> No
 @given(st.integers(0, 5), st.integers(0, 10**6))
 def test_a_thing_is_asked_for_first_and_excluded_later(pairs: int, seed: int) -> None:
     absent = tuple(f"name{i}" for i in range(pairs))
-    said = with_negations(TEN, absent, np.random.default_rng(seed))
+    said = add_negations(TEN, absent, np.random.default_rng(seed))
     assert len(said) == 10
     assert sorted(set(said) & set(TEN)) == list(TEN[: 10 - 2 * pairs])
     for name in absent:
@@ -36,7 +36,7 @@ def test_a_thing_is_asked_for_first_and_excluded_later(pairs: int, seed: int) ->
 
 def test_the_two_of_a_pair_need_not_be_neighbours_and_every_first_is_equally_likely() -> None:
     # Two captions and one pair: the pair's first sentence is drawn first in 1 of 3 talks.
-    said = [with_negations(TEN[:4], ("dog",), np.random.default_rng(seed)) for seed in range(3000)]
+    said = [add_negations(TEN[:4], ("dog",), np.random.default_rng(seed)) for seed in range(3000)]
     gaps = Counter(names_in(talk, UNWANTED, "dog")[0] - names_in(talk, WANTED, "dog")[0] for talk in said)
     assert set(gaps) == {1, 2, 3}
     starts = Counter(talk[0] if talk[0] in TEN else "pair" for talk in said)
@@ -45,13 +45,13 @@ def test_the_two_of_a_pair_need_not_be_neighbours_and_every_first_is_equally_lik
 
 
 def test_a_seed_gives_the_same_talk_again() -> None:
-    talks = {with_negations(TEN, ("dog", "hat"), np.random.default_rng(3)) for _ in range(3)}
+    talks = {add_negations(TEN, ("dog", "hat"), np.random.default_rng(3)) for _ in range(3)}
     assert len(talks) == 1
 
 
 def test_more_pairs_than_captions_allow_are_refused() -> None:
     with pytest.raises(ValueError, match="6 pairs need 12 captions to replace; there are 10"):
-        with_negations(TEN, ("dog",) * 6, np.random.default_rng(0))
+        add_negations(TEN, ("dog",) * 6, np.random.default_rng(0))
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=4), max_size=5), st.integers(0, 100))
@@ -59,14 +59,14 @@ def test_absent_names_are_not_in_the_picture_and_all_different(others: list[list
     present = {"a", "b"}
     possible = {name for names in others for name in names} - present
     rng = np.random.default_rng(seed)
-    found = absent_names(present, others, len(possible), rng)
+    found = draw_absent_names(present, others, len(possible), rng)
     assert set(found) == possible
     assert len(found) == len(possible)
     with pytest.raises(ValueError, match=f"{len(possible) + 1} names are needed"):
-        absent_names(present, others, len(possible) + 1, rng)
+        draw_absent_names(present, others, len(possible) + 1, rng)
 
 
 def test_absent_names_come_from_all_other_pictures() -> None:
     others = [[f"name{i}"] for i in range(20)]
-    found = {absent_names((), others, 1, np.random.default_rng(seed))[0] for seed in range(500)}
+    found = {draw_absent_names((), others, 1, np.random.default_rng(seed))[0] for seed in range(500)}
     assert found == {f"name{i}" for i in range(20)}

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from viewfinder.data.visual_genome import layout_at, read_global_feature, read_region_features
+from viewfinder.data.visual_genome import find_layout, read_global_feature, read_region_features
 from viewfinder.errors import BadInput
 
 
@@ -96,6 +96,6 @@ def test_a_global_vector_of_another_width_is_named(tmp_path: Path) -> None:
 
 def test_the_layout_says_where_the_features_of_a_picture_are(tmp_path: Path) -> None:
     (tmp_path / "rg_jsons").mkdir()
-    layout = layout_at(tmp_path)
+    layout = find_layout(tmp_path)
     assert layout.region_features(20) == tmp_path / "region_36_final" / "000000000020.npy"
     assert layout.global_feature(20) == tmp_path / "global_features" / "000000000020.npy"

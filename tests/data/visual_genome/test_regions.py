@@ -9,10 +9,10 @@ import pytest
 from viewfinder.data.visual_genome import (
     SceneGraph,
     SceneObject,
+    choose_captions,
+    list_splits,
     read_visual_genome,
     scene_graph_xml,
-    split_names,
-    ten_captions,
 )
 from viewfinder.errors import BadInput, UnknownName
 
@@ -130,7 +130,7 @@ def test_the_usual_places_are_found(tmp_path: Path, root: str, caches: str) -> N
     disk.lists([1])
     pictures, _ = read_visual_genome(tmp_path, "val")
     assert [picture.id for picture in pictures] == [1]
-    assert split_names(tmp_path) == ("val",)
+    assert list_splits(tmp_path) == ("val",)
 
 
 def test_caches_beside_the_folder_are_found(tmp_path: Path) -> None:
@@ -166,13 +166,13 @@ def test_an_unknown_split_is_answered_with_those_there_are(disk: Disk) -> None:
     disk.lists([], split="test")
     with pytest.raises(UnknownName, match=r"no list vg_dev\.txt here, so no split 'dev'; there are: train, test"):
         read_visual_genome(disk.root, "dev")
-    assert split_names(disk.root) == ("train", "test")
+    assert list_splits(disk.root) == ("train", "test")
 
 
 def test_another_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="this is not Visual Genome"):
         read_visual_genome(tmp_path, "val")
-    assert split_names(tmp_path) == ()
+    assert list_splits(tmp_path) == ()
 
 
 def test_a_line_that_is_no_id_is_named(disk: Disk) -> None:
@@ -224,12 +224,12 @@ def test_ten_captions_are_the_first_ten_or_any_ten_without_repetition(disk: Disk
     disk.picture(5)
     disk.lists([5])
     (picture,), _ = read_visual_genome(disk.root, "val")
-    assert ten_captions(picture) == picture.captions[:10]
-    drawn = ten_captions(picture, np.random.default_rng(0))
-    assert drawn == ten_captions(picture, np.random.default_rng(0))
+    assert choose_captions(picture) == picture.captions[:10]
+    drawn = choose_captions(picture, np.random.default_rng(0))
+    assert drawn == choose_captions(picture, np.random.default_rng(0))
     assert len(set(drawn)) == 10
     assert set(drawn) <= set(picture.captions)
-    starts = {ten_captions(picture, np.random.default_rng(seed))[0] for seed in range(200)}
+    starts = {choose_captions(picture, np.random.default_rng(seed))[0] for seed in range(200)}
     assert starts == set(picture.captions)
     with pytest.raises(ValueError, match="picture 5 has 12 captions, 13 are needed"):
-        ten_captions(picture, turns=13)
+        choose_captions(picture, turns=13)

@@ -9,7 +9,7 @@ from viewfinder.data.visual_genome import (
     SceneGraph,
     SceneObject,
     SceneRelation,
-    known_only,
+    keep_known,
     read_classes,
     read_scene_graph,
     scene_graph_xml,
@@ -71,15 +71,15 @@ def test_names_are_lower_case_and_nested_sizes_are_found(tmp_path: Path) -> None
 
 
 def test_boxes_are_cut_to_the_picture_and_what_lies_outside_goes() -> None:
-    kept = known_only(GRAPH, None)
+    kept = keep_known(GRAPH, None)
     assert [thing.name for thing in kept.objects] == ["kite", "boy"]  # the cloud begins right of pixel 639
     assert kept.objects[1].box == (200.0, 300.5, 639.0, 479.0)
     assert kept.relations == (SceneRelation(2, 12, 11, "flying"),)  # the other one had the cloud
 
 
 def test_only_listed_names_stay() -> None:
-    assert [thing.name for thing in known_only(GRAPH, {"boy"}).objects] == ["boy"]
-    assert known_only(GRAPH, {"boy"}).relations == ()  # its object is gone
+    assert [thing.name for thing in keep_known(GRAPH, {"boy"}).objects] == ["boy"]
+    assert keep_known(GRAPH, {"boy"}).relations == ()  # its object is gone
 
 
 def test_names_of_a_class_share_its_number(tmp_path: Path) -> None:

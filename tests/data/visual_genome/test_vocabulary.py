@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from viewfinder.data.visual_genome import Vocabulary as Known
-from viewfinder.data.visual_genome import build_vocabulary, read_vocabulary, tokens
+from viewfinder.data.visual_genome import build_vocabulary, read_vocabulary, tokenize
 from viewfinder.data.visual_genome.vocabulary import SPECIAL
 from viewfinder.errors import BadInput
 
@@ -42,7 +42,7 @@ def test_a_sentence_ends_with_the_end_token_and_has_no_start() -> None:
 
 
 def test_sentences_are_divided_as_the_treebank_has_them() -> None:
-    assert tokens("The man's hat, isn't it red?") == ["the", "man", "'s", "hat", ",", "is", "n't", "it", "red", "?"]
+    assert tokenize("The man's hat, isn't it red?") == ["the", "man", "'s", "hat", ",", "is", "n't", "it", "red", "?"]
 
 
 def test_a_pickled_vocabulary_is_read(tmp_path: Path) -> None:

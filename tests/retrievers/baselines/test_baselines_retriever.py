@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from viewfinder.conversation import Like, Reject, Say
-from viewfinder.data.visual_genome import build_vocabulary, tokens
+from viewfinder.data.visual_genome import build_vocabulary, tokenize
 from viewfinder.errors import BadInput
 from viewfinder.index import RegionBlock, late_interaction, query_vector_scores, rank_fusion
 from viewfinder.retrievers import RETRIEVERS, Query, RegionSpace, ResolvedTurn, load_retriever
@@ -127,8 +127,8 @@ def test_going_back_and_on_is_never_having_left(system: System) -> None:
 def test_joined_sentences_are_read_as_the_joined_text(talk: list[list[str]]) -> None:
     """The numbers that r-re reads one sentence after the other are those of the text that the paper joins."""
     sentences = [" ".join(words) for words in talk]
-    apart = [word for sentence in sentences for word in (*tokens(sentence), JOINT)][:-1]
-    assert tokens(JOINT.join(sentences)) == apart
+    apart = [word for sentence in sentences for word in (*tokenize(sentence), JOINT)][:-1]
+    assert tokenize(JOINT.join(sentences)) == apart
 
 
 def test_one_part_holds_all_that_was_said_but_for_rank_fusion_each_sentence_is_one() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from viewfinder.data.dialogues import Round, dialogue, write_dialogues
+from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.retrievers.shared.talks import PictureDialogue, join_picture_dialogues, read_picture_dialogues
 from viewfinder.testing import ColourEncoder, tiny_pictures
@@ -24,7 +24,7 @@ def pictures(folder: Path, count: int = 4) -> list[str]:
 def asked(folder: Path, name: str, images: list[str], *, path: str = "images/{}") -> None:
     """A file of dialogues, each "NAME: IMAGE" with one round."""
     (folder / "dialogues").mkdir(exist_ok=True)
-    talks = [dialogue(path.format(image), f"{name}: {image}", BIG) for image in images]
+    talks = [make_dialogue(path.format(image), f"{name}: {image}", BIG) for image in images]
     write_dialogues(folder / "dialogues" / f"{name}.json", talks)
 
 

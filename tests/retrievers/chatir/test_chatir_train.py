@@ -16,7 +16,7 @@ import pytest
 import torch
 import transformers
 
-from viewfinder.data.dialogues import Round, dialogue, write_dialogues
+from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers.chatir.network import load_text_model
 from viewfinder.retrievers.chatir.settings import Preset
@@ -40,7 +40,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("talks")
     pictures = tiny_pictures(folder / "images", 48)
     talks = [
-        dialogue(
+        make_dialogue(
             f"images/{one.path.name}", one.top, [Round("is it big?", "can't tell"), Round("what is below?", one.bottom)]
         )
         for one in pictures

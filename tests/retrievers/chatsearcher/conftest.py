@@ -11,7 +11,7 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from viewfinder.data.chatsearch import SUBTASKS, ChatSample, ChatTurn, ImageItem, Subtask, TextItem, write_chatsearch
-from viewfinder.data.dialogues import Dialogue, Round, dialogue, write_dialogues
+from viewfinder.data.dialogues import Dialogue, Round, make_dialogue, write_dialogues
 from viewfinder.retrievers.chatsearcher.language_model import draw_language_model
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, InputSizes
 from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenizerRecord
@@ -85,7 +85,7 @@ def talks(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shows = ChatTurn("assistant", (TextItem("yes"), ImageItem(other)))
         for subtask, turns in zip(SUBTASKS, ((wanted,), (like,), (wanted, shows, wanted)), strict=True):
             chats[subtask].append(ChatSample(f"{subtask}-{at}", subtask, turns, target))
-        about.append(dialogue(target, one.caption, [Round("what is over?", one.top), Round("is it red?", "no")]))
+        about.append(make_dialogue(target, one.caption, [Round("what is over?", one.top), Round("is it red?", "no")]))
     (folder / "chatsearch").mkdir()
     (folder / "dialogues").mkdir()
     for subtask, samples in chats.items():

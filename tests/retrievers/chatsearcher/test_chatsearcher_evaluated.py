@@ -12,7 +12,7 @@ import pytest
 
 from viewfinder.cli import run
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, TextItem, write_chatsearch
-from viewfinder.data.dialogues import Round, dialogue, write_dialogues
+from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
 from viewfinder.data.records import write_json
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork
 from viewfinder.retrievers.chatsearcher.sequence import TokenizerRecord
@@ -36,7 +36,7 @@ def folder(
     names = [f"images/{one.path.name}" for one in pictures]
     for inner in ("dialogues", "chatsearch", "annotations"):
         (home / inner).mkdir()
-    asked = [dialogue(name, "", [Round("what is it?", "red")]) for name in names]
+    asked = [make_dialogue(name, "", [Round("what is it?", "red")]) for name in names]
     write_dialogues(home / "dialogues" / "tiny_test.json", asked)
     searches = [
         ChatSample(name, "tChat", (ChatTurn("user", (TextItem(one.caption),)),), name)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from viewfinder.data.chatsearch import SUBTASKS, ChatSample, ChatTurn, ImageItem, TextItem, write_chatsearch
-from viewfinder.data.dialogues import Round, dialogue, write_dialogues
+from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
 from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.data.records import write_json
 from viewfinder.data.splits import split_of
@@ -63,7 +63,7 @@ def captioned(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ]
             write_chatsearch(folder / "chatsearch" / f"{subtask}_{split}.jsonl", samples)
     for split in ("train", "val", "test"):
-        talks = [dialogue(names[0], "a", [Round(f"{split}?", "yes")])]
+        talks = [make_dialogue(names[0], "a", [Round(f"{split}?", "yes")])]
         write_dialogues(folder / "dialogues" / f"gpt_{split}.json", talks)
     return folder
 
@@ -132,7 +132,7 @@ def test_a_lesson_whose_picture_has_no_vector_is_left_out_and_told(captioned: Pa
     folder, told = tmp_path / "lost", list[str]()
     [picture] = tiny_pictures(folder / "images", 1)
     (folder / "dialogues").mkdir()
-    talks = [dialogue(name, "a", [Round("what?", "it")]) for name in (picture.path.name, "gone.png")]
+    talks = [make_dialogue(name, "a", [Round("what?", "it")]) for name in (picture.path.name, "gone.png")]
     write_dialogues(folder / "dialogues" / "gpt_train.json", talks)
     found = material(folder, kinds=("visual",), told=told)
     assert [lesson.pictures for lesson in found.lessons["visual"]] == [(f"lost/images/{picture.path.name}",)]

@@ -15,7 +15,7 @@ from jaxtyping import Float32
 
 from viewfinder.conversation import Conversation, Like, PictureId, Reject, Say, Show, Turn
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.evaluation.replay import asked_for
+from viewfinder.evaluation.replay import query_each_turn
 from viewfinder.index import Gallery
 from viewfinder.retrievers import Picture, ResolvedTurn, load_retriever
 from viewfinder.retrievers.base import Operation
@@ -119,7 +119,7 @@ def test_a_turn_that_goes_back_is_read_with_the_picture_of_then() -> None:
 def test_a_talk_over_real_pictures_goes_back_to_what_was_picked_then() -> None:
     found, gallery = retriever(), Gallery(tiny_snapshot([*SHOWN.values()]), ENCODER)
     talk = Conversation().then(Like("p000", "is green")).then(Like("p001", "is white")).then(Like("p002", BACK))
-    queries = [query for _, query in asked_for(talk, gallery, found)]
+    queries = [query for _, query in query_each_turn(talk, gallery, found)]
     expected = trained(network(), "aba", ["is green", "is white", BACK])
     for query, expected_d in zip(queries, expected, strict=True):
         expected_n = gallery.snapshot.matrix_nd @ expected_d

@@ -18,9 +18,9 @@ from viewfinder.data.visual_genome import (
     SceneGraph,
     SceneObject,
     build_vocabulary,
+    choose_captions,
     read_visual_genome,
     scene_graph_xml,
-    ten_captions,
 )
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.pictures import decode_one
@@ -106,9 +106,9 @@ def test_a_talk_is_the_published_sampling(scenes: Path) -> None:
     described = read_captioned_pictures(scenes, "val", ENCODER)
     pictures, _ = read_visual_genome(scenes, "val")
     for at, picture in enumerate(pictures):
-        assert described.talk(at) == ten_captions(picture)
+        assert described.talk(at) == choose_captions(picture)
         same = [np.random.default_rng(at) for _ in range(2)]
-        assert described.talk(at, same[0]) == ten_captions(picture, same[1])
+        assert described.talk(at, same[0]) == choose_captions(picture, same[1])
 
 
 def test_captions_are_lower_case_each_once_and_split_by_their_place(captioned: Path) -> None:

@@ -20,7 +20,7 @@ from viewfinder.retrievers.shared.looking_back import (
     to_operations,
     turn_of_place,
 )
-from viewfinder.worlds.catalogue.looks import sample_item
+from viewfinder.worlds.catalogue.items import sample_item
 from viewfinder.worlds.catalogue.transactions import SETTINGS, Setting, make_transactions
 
 CAPTIONS = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "fashion-iq" / "captions"
@@ -371,8 +371,8 @@ def test_published_modifications_are_read_as_their_operations_say(setting: Setti
             assert [(kept.attribute, kept.place) for kept in looked[2].keeps] == [
                 (k.say(), k.place) for k in chain.kept
             ]
-        said = fashionmt.clauses(looked[2].rest).clauses
-        assert said == fashionmt.clauses(told.modifications[2]).clauses[:3]
+        said = fashionmt.split_modification(looked[2].rest).clauses
+        assert said == fashionmt.split_modification(told.modifications[2]).clauses[:3]
 
 
 def test_a_phrase_that_nobody_foresaw_counts_where_data_has_it_in_capitals() -> None:

@@ -11,15 +11,14 @@ from PIL import Image
 
 from viewfinder.data import read_catalogue, read_flickr8k
 from viewfinder.data.fashion_iq import fashion_kinds, read_attribute_index, read_fashion_iq, read_shuffled
-from viewfinder.data.fashionmt import look_back, read_transactions
+from viewfinder.data.fashionmt import parse_back_reference, read_transactions
 from viewfinder.data.jsonl import read_jsonl
 from viewfinder.data.mt_fashion_iq import read_sessions
 from viewfinder.data.splits import SPLITS
 from viewfinder.data.truth import read_truth
 from viewfinder.errors import BadInput
 from viewfinder.worlds.catalogue import write_catalogue
-from viewfinder.worlds.catalogue.items import split_of_key
-from viewfinder.worlds.catalogue.photos import COLUMNS
+from viewfinder.worlds.catalogue.items import COLUMNS, split_of_key
 
 COUNT = 150
 PRODUCTS = Path(__file__).resolve().parents[4] / "shared" / "data" / "fashion-products"
@@ -88,7 +87,7 @@ def test_transactions_are_read_back(drawn_world: Path) -> None:
             assert len(found.gallery) == COUNT
             operations = drawn_world / f"modifiers/{setting}_{split}_operations.jsonl"
             for told, (_, operation) in zip(found.transactions, read_jsonl(operations), strict=True):
-                back = look_back(told.modifications[-1])
+                back = parse_back_reference(told.modifications[-1])
                 assert back is not None and back.setting == operation["setting"] == setting
                 assert {split_of_key(Path(picture).stem) for picture in told.pictures} == {split}
                 assert len(told.captions) == 4

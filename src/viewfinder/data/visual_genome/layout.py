@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from viewfinder.data.files import folder_at
+from viewfinder.data.files import need_folder
 from viewfinder.errors import BadInput, UnknownName
 
 SPLITS = ("train", "val", "test")
@@ -74,19 +74,19 @@ class Layout:
         return found if folders else None
 
 
-def split_names(folder: Path) -> tuple[str, ...]:
+def list_splits(folder: Path) -> tuple[str, ...]:
     """The splits of a folder; none where it is not one of Visual Genome."""
     root = _root(folder)
     return () if root is None else Layout(root, _caches(folder, root)).splits()
 
 
-def layout_at(folder: Path) -> Layout:
+def find_layout(folder: Path) -> Layout:
     """The layout in `folder`.
 
     Raises:
         BadInput: no such folder, or no region descriptions in it.
     """
-    root = _root(folder_at(folder))
+    root = _root(need_folder(folder))
     if root is None:
         raise BadInput(f"{folder}: no rg_jsons/ here, in vg/ or in data/vg/, so this is not Visual Genome")
     return Layout(root, _caches(folder, root))

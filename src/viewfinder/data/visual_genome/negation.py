@@ -91,7 +91,7 @@ class _Pair:
     second: str
 
 
-def with_negations(captions: Sequence[str], absent: Sequence[str], rng: np.random.Generator) -> tuple[str, ...]:
+def add_negations(captions: Sequence[str], absent: Sequence[str], rng: np.random.Generator) -> tuple[str, ...]:
     """As many sentences as `captions`; the last two for each name in `absent` give way to a pair about that name.
 
     What is said next is drawn evenly from what is left to say, so that other sentences come before, between and
@@ -117,7 +117,7 @@ def with_negations(captions: Sequence[str], absent: Sequence[str], rng: np.rando
     return tuple(said)
 
 
-def absent_names(
+def draw_absent_names(
     present: Collection[str], others: Sequence[Collection[str]], count: int, rng: np.random.Generator
 ) -> tuple[str, ...]:
     """`count` names of things in other pictures (of `others`, drawn evenly) that are not in this one (`present`).

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from viewfinder.data.files import read_json, read_text
-from viewfinder.data.records import field_of
+from viewfinder.data.records import need_field
 from viewfinder.data.report import Dropped, ReadReport
-from viewfinder.data.visual_genome.layout import OBJECT_LIST, Layout, layout_at
-from viewfinder.data.visual_genome.scene_graphs import known_only, read_classes, read_scene_graph
+from viewfinder.data.visual_genome.layout import OBJECT_LIST, Layout, find_layout
+from viewfinder.data.visual_genome.scene_graphs import keep_known, read_classes, read_scene_graph
 from viewfinder.errors import BadInput
 
 TURNS = 10
@@ -67,8 +67,8 @@ def read_visual_genome(folder: Path, split: str, *, fewest: int = TURNS) -> tupl
         BadInput: a list or a folder is missing, or a file is damaged (file, record and field are named).
         UnknownName: no such split.
     """
-    layout = layout_at(folder)
-    ids = read_ids(layout.split(split))
+    layout = find_layout(folder)
+    ids = read_picture_ids(layout.split(split))
     reading = _Reading(layout, _object_list(layout), layout.scene_graphs.is_dir(), layout.pictures(), fewest)
     notes = list(reading.notes())
     notes += [Dropped(f"{split}: picture {picture}", "listed twice") for picture, n in Counter(ids).items() if n > 1]
@@ -80,7 +80,7 @@ def read_visual_genome(folder: Path, split: str, *, fewest: int = TURNS) -> tupl
     return pictures, ReadReport(len(ids), len(pictures), tuple(notes))
 
 
-def ten_captions(
+def choose_captions(
     picture: RegionPicture, rng: np.random.Generator | None = None, *, turns: int = TURNS
 ) -> tuple[str, ...]:
     """What is said of a picture in ten turns: any ten in any order (training), or without `rng` the first ten.
@@ -95,7 +95,7 @@ def ten_captions(
     return tuple(said[i] for i in order[:turns])
 
 
-def distinct(regions: Sequence[Region]) -> tuple[Region, ...]:
+def distinct_regions(regions: Sequence[Region]) -> tuple[Region, ...]:
     """The first region with each caption, by region id."""
     first: dict[str, Region] = {}
     for region in regions:
@@ -109,12 +109,12 @@ def read_regions(file: Path) -> list[Region]:
     Raises:
         BadInput: the file is missing or damaged, or a region lacks a field (which is named).
     """
-    records = field_of(str(file), read_json(file), "regions", list)
+    records = need_field(str(file), read_json(file), "regions", list)
     return [_region(f"{file}: regions[{i}]", record) for i, record in enumerate(records)]
 
 
 def _region(where: str, record: Any) -> Region:
-    region_id, phrase = field_of(where, record, "region_id", int), field_of(where, record, "phrase", str)
+    region_id, phrase = need_field(where, record, "region_id", int), need_field(where, record, "phrase", str)
     x, y, width, height = (_number(where, record, name) for name in ("x", "y", "width", "height"))
     return Region(
         region_id=region_id,
@@ -127,13 +127,13 @@ def _region(where: str, record: Any) -> Region:
 
 def _number(where: str, record: Mapping[str, Any], name: str) -> float:
     value = record.get(name)
-    return value if isinstance(value, float) else float(field_of(where, record, name, int))
+    return value if isinstance(value, float) else float(need_field(where, record, name, int))
 
 
 def _ids(where: str, record: Mapping[str, Any], name: str, field: str) -> tuple[int, ...]:
     """`field` of every record in the list `name`; the list may be left out."""
-    records = field_of(where, record, name, list) if name in record else []
-    return tuple(field_of(f"{where}, {name}[{i}]", item, field, int) for i, item in enumerate(records))
+    records = need_field(where, record, name, list) if name in record else []
+    return tuple(need_field(f"{where}, {name}[{i}]", item, field, int) for i, item in enumerate(records))
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class _Reading:
         if not file.is_file():
             return None, [Dropped(f"picture {picture}", f"no {file.parent.name}/{file.name}")]
         said = read_regions(file)
-        regions = distinct(said)
+        regions = distinct_regions(said)
         repeated = len(said) - len(regions)
         notes = [Dropped(file.name, f"{repeated} repeated captions")] if repeated else []
         objects = self.objects(picture)
@@ -181,7 +181,7 @@ class _Reading:
         graph = read_scene_graph(file)
         if graph.image_id != picture:
             raise BadInput(f"{file}: field 'image_id' is {graph.image_id}, not {picture}; fetch the file again")
-        return tuple(thing.name for thing in known_only(graph, self.listed).objects)
+        return tuple(thing.name for thing in keep_known(graph, self.listed).objects)
 
     def unfit(self, captions: int, objects: tuple[str, ...] | None) -> str:
         """Why such a picture is left out; empty: it is not."""
@@ -197,7 +197,7 @@ def _object_list(layout: Layout) -> frozenset[str] | None:
     return frozenset(read_classes(file)) if file.is_file() else None
 
 
-def read_ids(file: Path) -> list[int]:
+def read_picture_ids(file: Path) -> list[int]:
     """The list of a split: one picture id a line.
 
     Raises:

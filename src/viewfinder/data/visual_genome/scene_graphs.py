@@ -106,7 +106,7 @@ def read_scene_graph(path: Path) -> SceneGraph:
     )
 
 
-def known_only(graph: SceneGraph, names: Collection[str] | None) -> SceneGraph:
+def keep_known(graph: SceneGraph, names: Collection[str] | None) -> SceneGraph:
     """What Drill-down keeps of a graph: objects whose name is listed (None: every name), boxes cut to the picture.
 
     Objects whose box lies outside go, and with them the relations they stand in.

@@ -42,10 +42,10 @@ class Vocabulary:
         The sentence is lower-cased, as captions are.
         """
         unknown = self.numbers[UNKNOWN]
-        return [*(self.numbers.get(word, unknown) for word in tokens(sentence)), self.numbers[END]]
+        return [*(self.numbers.get(word, unknown) for word in tokenize(sentence)), self.numbers[END]]
 
 
-def tokens(sentence: str) -> list[str]:
+def tokenize(sentence: str) -> list[str]:
     """Words and punctuation of a lower-cased sentence as NLTK's Treebank tokenizer divides it.
 
     The published code has NLTK divide the text into sentences first, which needs a model to download; that makes
@@ -61,7 +61,7 @@ def build_vocabulary(captions: Iterable[str], *, fewest: int = FEWEST_IN_CODE) -
     """The words that occur at least `fewest` times in the captions, in the order of their first occurrence."""
     counts: Counter[str] = Counter()
     for caption in captions:
-        counts.update(tokens(caption))
+        counts.update(tokenize(caption))
     known = (word for word, count in counts.items() if count >= fewest and word not in SPECIAL)
     return Vocabulary((*SPECIAL, *known))
 

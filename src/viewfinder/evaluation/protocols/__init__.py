@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from viewfinder.data.files import folder_at
+from viewfinder.data.files import need_folder
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.protocols import captions, chatir, chatsearch, cirr, drilldown, fashioniq, mai
 from viewfinder.evaluation.task import Task
@@ -27,17 +27,17 @@ class Protocol:
 
 
 PROTOCOLS: dict[str, Protocol] = {
-    "drilldown": Protocol(drilldown.splits, drilldown.tasks),
-    "chatir": Protocol(chatir.splits, chatir.tasks),
-    "fashioniq": Protocol(fashioniq.splits, fashioniq.tasks),
-    "chatsearch": Protocol(chatsearch.splits, chatsearch.tasks),
-    "mai": Protocol(mai.splits, mai.tasks),
-    "cirr": Protocol(cirr.splits, cirr.tasks),
-    "captions": Protocol(captions.splits, captions.tasks),
+    "drilldown": Protocol(drilldown.drilldown_splits, drilldown.drilldown_tasks),
+    "chatir": Protocol(chatir.chatir_splits, chatir.chatir_tasks),
+    "fashioniq": Protocol(fashioniq.fashioniq_splits, fashioniq.fashioniq_tasks),
+    "chatsearch": Protocol(chatsearch.chatsearch_splits, chatsearch.chatsearch_tasks),
+    "mai": Protocol(mai.mai_splits, mai.mai_tasks),
+    "cirr": Protocol(cirr.cirr_splits, cirr.cirr_tasks),
+    "captions": Protocol(captions.caption_splits, captions.caption_tasks),
 }
 
 
-def tasks_of(folder: Path, protocol: str | None, split: str | None, pool: Path | None = None) -> list[Task]:
+def read_tasks(folder: Path, protocol: str | None, split: str | None, pool: Path | None = None) -> list[Task]:
     """The tasks of a folder: of one protocol, or of all that find their files there.
 
     Without a split, each protocol takes its test split, else the one for validation. `pool`, a file that lists the
@@ -47,7 +47,7 @@ def tasks_of(folder: Path, protocol: str | None, split: str | None, pool: Path |
         UnknownName: there is no such protocol, or none of them has such a split.
         BadInput: the folder holds no data of a protocol, or damaged data.
     """
-    folder_at(folder)
+    need_folder(folder)
     if protocol is not None and protocol not in PROTOCOLS:
         raise UnknownName(f"no protocol is called {protocol!r}; there are: {', '.join((*PROTOCOLS, *OTHERS))}")
     if pool is not None and protocol not in {None, "chatir"}:
@@ -62,7 +62,7 @@ def tasks_of(folder: Path, protocol: str | None, split: str | None, pool: Path |
         there = "; ".join(f"{name}: {', '.join(known)}" for name, known in splits.items())
         raise UnknownName(f"{folder}: no split is called {split!r}; there are: {there}")
     if pool is not None:
-        return chatir.tasks(folder, chosen["chatir"] or "", pool)
+        return chatir.chatir_tasks(folder, chosen["chatir"] or "", pool)
     return [task for name, one in chosen.items() if one is not None for task in PROTOCOLS[name].tasks(folder, one)]
 
 

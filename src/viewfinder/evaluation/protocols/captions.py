@@ -9,22 +9,22 @@ from pathlib import Path
 
 from viewfinder.conversation import Say
 from viewfinder.data import CaptionedPicture, ReadReport, read_coco, read_flickr8k
-from viewfinder.evaluation.task import Talk, Task
+from viewfinder.evaluation.task import SearchDialogue, Task
 
 METRICS = ("R@1", "R@5", "R@10", "median rank", "rank")
 MOST_TURNS = 5
 
 
-def splits(folder: Path) -> tuple[str, ...]:
+def caption_splits(folder: Path) -> tuple[str, ...]:
     """These files know no splits."""
     return ("all",) if has_captions(folder) else ()
 
 
-def tasks(folder: Path, split: str) -> list[Task]:
+def caption_tasks(folder: Path, split: str) -> list[Task]:
     """One task over all pictures: these files know no splits."""
     pictures, report = read_captioned(folder)
     talks = tuple(
-        Talk(picture.path.name, picture.path.name, tuple(map(Say, picture.captions[:MOST_TURNS])))
+        SearchDialogue(picture.path.name, picture.path.name, tuple(map(Say, picture.captions[:MOST_TURNS])))
         for picture in pictures
     )
     gallery = tuple(picture.path.name for picture in pictures)

@@ -18,7 +18,7 @@ from viewfinder.data.dialogues import Dialogue, read_dialogues, read_pool, read_
 from viewfinder.data.splits import SPLITS, split_of
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.protocols.captions import has_captions, read_captioned
-from viewfinder.evaluation.task import Talk, Task
+from viewfinder.evaluation.task import SearchDialogue, Task
 
 METRICS = ("Hits@10", "R@1", "R@5", "R@10", "rank", "rank frozen@10", "BRI")
 ROUNDS = 10
@@ -28,12 +28,12 @@ _WORDS = re.compile(r"[^\W_]+")
 Pool = tuple[str, ...]
 
 
-def splits(folder: Path) -> tuple[str, ...]:
+def chatir_splits(folder: Path) -> tuple[str, ...]:
     """The splits of a folder's dialogue files."""
     return tuple(sorted({_split_of(file) for file in (folder / "dialogues").glob("*.json")}))
 
 
-def tasks(folder: Path, split: str, pool: Path | None = None) -> list[Task]:
+def chatir_tasks(folder: Path, split: str, pool: Path | None = None) -> list[Task]:
     """One task a dialogue file of the split; files that name no split are all of `val`, as those released.
 
     `pool` is a file that lists the pictures to search in, in place of the folder's own.
@@ -57,7 +57,7 @@ def opening_task(folder: Path, split: str, rounds: int = ROUNDS, pool: Path | No
     """
     said, report = _openings(folder, split)
     gallery = tuple(said) if pool is None else read_pool(pool)[0]
-    talks = tuple(Talk(str(number), image, (Say(text),)) for number, (image, text) in enumerate(said.items()))
+    talks = tuple(SearchDialogue(str(number), image, (Say(text),)) for number, (image, text) in enumerate(said.items()))
     return Task(
         "chatir", "openings", split, gallery, talks, METRICS, first_turn=0, rounds=rounds + 1, interviews=True,
         reports=report,
@@ -73,7 +73,7 @@ def _openings(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadRepor
     elif has_captions(folder):
         return _captioned(folder, split)
     else:
-        there = ", ".join(splits(folder))
+        there = ", ".join(chatir_splits(folder))
         raise BadInput(
             f"{folder}: nothing is said here of pictures of the split {split!r}"
             f"{f' (there are dialogues of: {there})' if there else ''}; needed are dialogues/*_{split}.json, "
@@ -102,7 +102,7 @@ def _task(file: Path, split: str, pools: Sequence[Pool]) -> Task:
     if pool is None:
         read_dialogues(file, pool=max(pools, key=lambda pool: len(wanted.intersection(pool))))  # says what is missing
     assert pool is not None
-    talks = tuple(Talk(str(number), talk.image, _turns(talk)) for number, talk in enumerate(dialogues))
+    talks = tuple(SearchDialogue(str(number), talk.image, _turns(talk)) for number, talk in enumerate(dialogues))
     return Task(
         "chatir", file.stem, split, pool, talks, METRICS, first_turn=0, rounds=ROUNDS + 1, interviews=True,
         reports=(report,),

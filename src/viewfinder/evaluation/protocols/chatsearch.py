@@ -11,18 +11,18 @@ from pathlib import Path
 
 from viewfinder.conversation import Answer, Like, Question, Say, Turn
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, TextItem, read_chatsearch, read_galleries
-from viewfinder.evaluation.task import Talk, Task
+from viewfinder.evaluation.task import SearchDialogue, Task
 
 METRICS = ("R@1", "R@5", "R@10")
 
 
-def splits(folder: Path) -> tuple[str, ...]:
+def chatsearch_splits(folder: Path) -> tuple[str, ...]:
     """The splits of a folder's chat-search dialogues; what lies beside them, such as reviews, is none."""
     files = (file for file in (folder / "chatsearch").glob("*.jsonl") if "." not in file.stem)
     return tuple(sorted({file.stem.rpartition("_")[2] for file in files}))
 
 
-def tasks(folder: Path, split: str) -> list[Task]:
+def chatsearch_tasks(folder: Path, split: str) -> list[Task]:
     """One task a subtask of the split."""
     home = folder / "chatsearch"
     galleries = read_galleries(home)
@@ -31,14 +31,14 @@ def tasks(folder: Path, split: str) -> list[Task]:
         samples, report = read_chatsearch(file, galleries=galleries)
         if not samples:
             continue
-        talks = tuple(Talk(sample.id, sample.target, tuple(turns_of(sample))) for sample in samples)
+        talks = tuple(SearchDialogue(sample.id, sample.target, tuple(user_turns(sample))) for sample in samples)
         subtask = samples[0].subtask
         gallery = galleries.get(subtask) or tuple(dict.fromkeys(sample.target for sample in samples))
         found.append(Task("chatsearch", subtask, split, gallery, talks, METRICS, last_only=True, reports=(report,)))
     return found
 
 
-def turns_of(sample: ChatSample) -> Iterator[Turn]:
+def user_turns(sample: ChatSample) -> Iterator[Turn]:
     """The user's part, with what the system said and showed before each piece of it."""
     asked, shown = "", ""
     for turn in sample.turns:

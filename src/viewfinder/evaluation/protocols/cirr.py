@@ -9,24 +9,24 @@ from pathlib import Path
 
 from viewfinder.conversation import Like
 from viewfinder.data.cirr import read_cirr
-from viewfinder.evaluation.task import Talk, Task
+from viewfinder.evaluation.task import SearchDialogue, Task
 
 WORLD = "cirr"
 """Where a catalogue world has them: its own `captions/` are Fashion IQ's."""
 
-METRICS = ("R@1", "R@5", "R@10", "R@50", "R_subset@1", "R_subset@2", "R_subset@3")
+CIRR_METRICS = ("R@1", "R@5", "R@10", "R@50", "R_subset@1", "R_subset@2", "R_subset@3")
 
 
-def splits(folder: Path) -> tuple[str, ...]:
+def cirr_splits(folder: Path) -> tuple[str, ...]:
     """The splits of a folder's CIRR captions."""
     return tuple(sorted(file.name.split(".")[-2] for file in (_home(folder) / "captions").glob("cap.rc2.*.json")))
 
 
-def tasks(folder: Path, split: str) -> list[Task]:
+def cirr_tasks(folder: Path, split: str) -> list[Task]:
     """One task: the pairs of the split that have a target."""
     read, report = read_cirr(_home(folder), split)
     talks = tuple(
-        Talk(
+        SearchDialogue(
             str(pair.pairid),
             pair.target,
             (Like(pair.reference, pair.caption),),
@@ -36,7 +36,7 @@ def tasks(folder: Path, split: str) -> list[Task]:
         for pair in read.pairs
         if pair.target is not None
     )
-    return [Task("cirr", "", split, read.gallery, talks, METRICS, reports=(report,))]
+    return [Task("cirr", "", split, read.gallery, talks, CIRR_METRICS, reports=(report,))]
 
 
 def _home(folder: Path) -> Path:

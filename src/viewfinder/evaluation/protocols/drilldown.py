@@ -11,26 +11,29 @@ from pathlib import Path
 
 from viewfinder.conversation import Say
 from viewfinder.data.splits import SPLITS, split_of
-from viewfinder.data.visual_genome import RegionPicture, read_visual_genome, split_names, ten_captions
+from viewfinder.data.visual_genome import RegionPicture, choose_captions, list_splits, read_visual_genome
 from viewfinder.evaluation.protocols.captions import MOST_TURNS, has_captions, read_captioned
-from viewfinder.evaluation.task import Talk, Task
+from viewfinder.evaluation.task import SearchDialogue, Task
 
 METRICS = ("R@1", "R@5", "R@10", "median rank", "rank")
 
 
-def splits(folder: Path) -> tuple[str, ...]:
+def drilldown_splits(folder: Path) -> tuple[str, ...]:
     """The splits of a folder with region descriptions as Visual Genome's, or with captions; none elsewhere."""
-    return split_names(folder) or (SPLITS if has_captions(folder) else ())
+    return list_splits(folder) or (SPLITS if has_captions(folder) else ())
 
 
-def tasks(folder: Path, split: str) -> list[Task]:
+def drilldown_tasks(folder: Path, split: str) -> list[Task]:
     """One task: the split's pictures, ten region descriptions or five captions each."""
-    return [_regions(folder, split) if split_names(folder) else _captions(folder, split)]
+    return [_regions(folder, split) if list_splits(folder) else _captions(folder, split)]
 
 
 def _regions(folder: Path, split: str) -> Task:
     pictures, report = read_visual_genome(folder, split)
-    talks = tuple(Talk(str(picture.id), _key(picture), tuple(map(Say, ten_captions(picture)))) for picture in pictures)
+    talks = tuple(
+        SearchDialogue(str(picture.id), _key(picture), tuple(map(Say, choose_captions(picture))))
+        for picture in pictures
+    )
     gallery = tuple(_key(picture) for picture in pictures)
     caption = "first ten regions by id"
     return Task("drilldown", "", split, gallery, talks, METRICS, caption, rounds=10, reports=(report,))
@@ -42,7 +45,9 @@ def _captions(folder: Path, split: str) -> Task:
     chosen = [picture for place, picture in enumerate(pictures) if split_of(place) == split]
     said = [tuple(dict.fromkeys(map(str.lower, picture.captions)))[:MOST_TURNS] for picture in chosen]
     gallery = tuple(picture.path.name for picture in chosen)
-    talks = tuple(Talk(name, name, tuple(map(Say, captions))) for name, captions in zip(gallery, said, strict=True))
+    talks = tuple(
+        SearchDialogue(name, name, tuple(map(Say, captions))) for name, captions in zip(gallery, said, strict=True)
+    )
     caption = "in the order of the file"
     return Task("drilldown", "", split, gallery, talks, METRICS, caption, rounds=MOST_TURNS, reports=(report,))
 

@@ -14,19 +14,19 @@ from pathlib import Path
 
 from viewfinder.conversation import Like
 from viewfinder.data import ReadReport
-from viewfinder.data.fashion_iq import FashionIQ, fashion_kinds, joined_captions, read_fashion_iq, read_shuffled
-from viewfinder.evaluation.task import COMPARER, Talk, Task
+from viewfinder.data.fashion_iq import FashionIQ, fashion_kinds, join_captions, read_fashion_iq, read_shuffled
+from viewfinder.evaluation.task import COMPARER, SearchDialogue, Task
 
-SINGLE = ("R@10", "R@50")
-DIALOGUE = ("P", "R@10", "R@50")
+SINGLE_TURN_METRICS = ("R@10", "R@50")
+DIALOGUE_METRICS = ("P", "R@10", "R@50")
 
 
-def splits(folder: Path) -> tuple[str, ...]:
+def fashioniq_splits(folder: Path) -> tuple[str, ...]:
     """The splits of a folder's Fashion IQ captions; CIRR's lie in files of a like name."""
     return tuple(sorted({split for kind in _kinds(folder).values() for split in kind}))
 
 
-def tasks(folder: Path, split: str) -> list[Task]:
+def fashioniq_tasks(folder: Path, split: str) -> list[Task]:
     """For every kind: one turn in both galleries, and the dialogue."""
     found: list[Task] = []
     for kind, known in _kinds(folder).items():
@@ -43,7 +43,7 @@ def _kinds(folder: Path) -> dict[str, tuple[str, ...]]:
 
 def _single(read: FashionIQ, report: ReadReport) -> list[Task]:
     talks = tuple(
-        Talk(f"{number} {pair.candidate}", pair.target, (Like(pair.candidate, joined_captions(pair.captions)),))
+        SearchDialogue(f"{number} {pair.candidate}", pair.target, (Like(pair.candidate, join_captions(pair.captions)),))
         for number, pair in enumerate(read.pairs)
         if pair.target is not None
     )
@@ -52,7 +52,7 @@ def _single(read: FashionIQ, report: ReadReport) -> list[Task]:
         galleries["union"] = union
     return [
         Task(
-            "fashioniq", f"{read.kind}, {name} gallery", read.split, gallery, talks, SINGLE, "first and second joined",
+            "fashioniq", f"{read.kind}, {name} gallery", read.split, gallery, talks, SINGLE_TURN_METRICS, "first and second joined",
             reports=(report,),
         )
         for name, gallery in galleries.items()
@@ -62,11 +62,11 @@ def _single(read: FashionIQ, report: ReadReport) -> list[Task]:
 
 def _dialogue(folder: Path, read: FashionIQ, report: ReadReport) -> Task:
     talks = tuple(
-        Talk(picture, picture, first=first if first != picture else "")
+        SearchDialogue(picture, picture, first=first if first != picture else "")
         for picture, first in zip(read.gallery, _firsts(folder, read), strict=True)
     )
     return Task(
-        "fashioniq", f"{read.kind}, dialogue", read.split, read.gallery, talks, DIALOGUE, "simulated",
+        "fashioniq", f"{read.kind}, dialogue", read.split, read.gallery, talks, DIALOGUE_METRICS, "simulated",
         user=COMPARER, at=(1, 3, 5), rounds=5, reports=(report,),
     )  # fmt: skip
 

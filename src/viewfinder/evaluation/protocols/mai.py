@@ -14,30 +14,32 @@ from pathlib import Path
 
 from viewfinder.conversation import Like
 from viewfinder.data import Dropped, ReadReport
-from viewfinder.data.fashion_iq import joined_captions
-from viewfinder.data.fashionmt import Transaction, look_back, read_transactions, sources
+from viewfinder.data.fashion_iq import join_captions
+from viewfinder.data.fashionmt import Transaction, fashionmt_sources, parse_back_reference, read_transactions
 from viewfinder.data.mt_fashion_iq import Session, read_sessions, session_kinds
-from viewfinder.evaluation.protocols.mai_captions import published, said_of, tabled
-from viewfinder.evaluation.task import Talk, Task
+from viewfinder.evaluation.protocols.mai_captions import published_captions, table_captions, transaction_captions
+from viewfinder.evaluation.task import SearchDialogue, Task
 
-FASHIONMT = ("R@1", "R@5", "R@10", "R@20", "mean R@1,5,10,20")
-MT_FASHION_IQ = ("R@5", "R@8", "mean R@5,8")
+FASHIONMT_METRICS = ("R@1", "R@5", "R@10", "R@20", "mean R@1,5,10,20")
+MT_FASHION_IQ_METRICS = ("R@5", "R@8", "mean R@5,8")
 
 
-def splits(folder: Path) -> tuple[str, ...]:
+def mai_splits(folder: Path) -> tuple[str, ...]:
     """The splits of a folder's transactions and sessions."""
     known = (*_sources(folder).values(), *_kinds(folder).values())
     return tuple(sorted({split for splits_of_one in known for split in splits_of_one}))
 
 
-def tasks(folder: Path, split: str) -> list[Task]:
+def mai_tasks(folder: Path, split: str) -> list[Task]:
     """One task a source of transactions and a kind of sessions."""
     of_sources = [_transactions(folder, source, split) for source, known in _sources(folder).items() if split in known]
     of_kinds = [_sessions(folder, kind, split) for kind, known in _kinds(folder).items() if split in known]
     said = {picture: caption for task in of_sources for picture, caption in task.captions.items()}
     names = sorted(said.keys() | {picture for task in (*of_sources, *of_kinds) for picture in task.pictures()})
-    others = tabled(folder, names, said)
-    of_sources = [_captioned(task, published(folder, task.name, task.pictures()), others) for task in of_sources]
+    others = table_captions(folder, names, said)
+    of_sources = [
+        _captioned(task, published_captions(folder, task.name, task.pictures()), others) for task in of_sources
+    ]
     return of_sources + [_captioned(task, {}, others) for task in of_kinds]
 
 
@@ -54,7 +56,7 @@ def _captioned(task: Task, *sources: Mapping[str, str]) -> Task:
 
 
 def _sources(folder: Path) -> dict[str, tuple[str, ...]]:
-    return sources(folder) if any((folder / "modifiers").glob("*_*_cap.json")) else {}
+    return fashionmt_sources(folder) if any((folder / "modifiers").glob("*_*_cap.json")) else {}
 
 
 def _kinds(folder: Path) -> dict[str, tuple[str, ...]]:
@@ -64,23 +66,27 @@ def _kinds(folder: Path) -> dict[str, tuple[str, ...]]:
 def _transactions(folder: Path, source: str, split: str) -> Task:
     read, report = read_transactions(folder, source, split)
     talks = tuple(_transaction(number, one) for number, one in enumerate(read.transactions))
-    task = Task("mai", source, split, read.gallery, talks, FASHIONMT, "whole modification", rounds=3, reports=(report,))
-    return replace(task, captions=said_of(read.transactions))
+    task = Task(
+        "mai", source, split, read.gallery, talks, FASHIONMT_METRICS, "whole modification", rounds=3, reports=(report,)
+    )
+    return replace(task, captions=transaction_captions(read.transactions))
 
 
-def _transaction(number: int, one: Transaction) -> Talk:
+def _transaction(number: int, one: Transaction) -> SearchDialogue:
     turns = tuple(Like(*said) for said in zip(one.pictures[:-1], one.modifications, strict=True))
-    back = look_back(one.modifications[-1])
-    return Talk(str(number), one.targets[-1], turns, one.targets, "" if back is None else back.setting)
+    back = parse_back_reference(one.modifications[-1])
+    return SearchDialogue(str(number), one.targets[-1], turns, one.targets, "" if back is None else back.setting)
 
 
 def _sessions(folder: Path, kind: str, split: str) -> Task:
     read, report = read_sessions(folder, kind, split)
     talks = tuple(_session(number, one) for number, one in enumerate(read.sessions))
     name = f"sessions, {kind}"
-    return Task("mai", name, split, read.gallery, talks, MT_FASHION_IQ, "all joined", last_only=True, reports=(report,))
+    return Task(
+        "mai", name, split, read.gallery, talks, MT_FASHION_IQ_METRICS, "all joined", last_only=True, reports=(report,)
+    )
 
 
-def _session(number: int, one: Session) -> Talk:
-    turns = tuple(Like(shown.key, joined_captions(shown.captions)) for shown in one.references)
-    return Talk(str(number), one.target, turns, one.keys[1:])
+def _session(number: int, one: Session) -> SearchDialogue:
+    turns = tuple(Like(shown.key, join_captions(shown.captions)) for shown in one.references)
+    return SearchDialogue(str(number), one.target, turns, one.keys[1:])

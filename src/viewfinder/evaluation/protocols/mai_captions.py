@@ -22,7 +22,7 @@ CAPTION_FOLDERS = {
 """Where the published code has a text file a product or picture, by source; of FC there are titles instead."""
 
 
-def said_of(transactions: Iterable[Transaction]) -> dict[str, str]:
+def transaction_captions(transactions: Iterable[Transaction]) -> dict[str, str]:
     """The captions that transactions bring along, by picture: the first, where they differ."""
     found: dict[str, str] = {}
     for one in transactions:
@@ -32,7 +32,7 @@ def said_of(transactions: Iterable[Transaction]) -> dict[str, str]:
     return found
 
 
-def published(folder: Path, source: str, names: Iterable[str]) -> dict[str, str]:
+def published_captions(folder: Path, source: str, names: Iterable[str]) -> dict[str, str]:
     """The captions of these pictures in the source's own files, as far as they are there.
 
     Raises:
@@ -49,7 +49,7 @@ def published(folder: Path, source: str, names: Iterable[str]) -> dict[str, str]
     return {name: caption for name in names if (caption := known.get(product_of(source, name), ""))}
 
 
-def tabled(folder: Path, names: Sequence[str], said: Mapping[str, str]) -> dict[str, str]:
+def table_captions(folder: Path, names: Sequence[str], said: Mapping[str, str]) -> dict[str, str]:
     """The captions of these pictures in the folder's captions.csv, if there is one: of each the one at the same place.
 
     `said` are captions that are known of some of the names. The place is where most of them stand; the first, if none

@@ -1,9 +1,15 @@
 """A run for people: a table in the terminal, and one HTML page with plots and example talks."""
 
 from viewfinder.evaluation.report.attention import attention_plot
-from viewfinder.evaluation.report.page import ATTENTION, write_page
+from viewfinder.evaluation.report.page import ATTENTION, write_report
 from viewfinder.evaluation.report.plots import rank_plot, recall_plot
-from viewfinder.evaluation.report.tables import FIGURE_HEAD, comparison_head, comparison_rows, figure_rows, overview
+from viewfinder.evaluation.report.tables import (
+    FIGURE_HEAD,
+    comparison_head,
+    comparison_rows,
+    figure_rows,
+    overview_table,
+)
 
 __all__ = [
     "ATTENTION",
@@ -12,8 +18,8 @@ __all__ = [
     "comparison_head",
     "comparison_rows",
     "figure_rows",
-    "overview",
+    "overview_table",
     "rank_plot",
     "recall_plot",
-    "write_page",
+    "write_report",
 ]

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from viewfinder.errors import PictureError
-from viewfinder.evaluation.examples import Example, Look, Looks
+from viewfinder.evaluation.examples import Example, QueryAttention, SlotAttention
 from viewfinder.pictures import AtMost, decode_one
 
 MOST_REGIONS = 3
@@ -65,7 +65,7 @@ def _canvas(rows: int, shape: float) -> tuple[Any, Any]:
     return figure, figure.add_gridspec(1 + rows, ACROSS, height_ratios=[large, *[small] * rows])
 
 
-def _draw_last(figure: Any, grid: Any, pixels: UInt8[np.ndarray, "h w 3"], looks: Looks) -> None:
+def _draw_last(figure: Any, grid: Any, pixels: UInt8[np.ndarray, "h w 3"], looks: QueryAttention) -> None:
     """The picture with what all vectors look at, and what each holds beside it."""
     axes = figure.add_subplot(grid[0, :2])
     _picture(axes, pixels, looks, list(enumerate(looks.slots)), widest=5.0)
@@ -86,7 +86,11 @@ def _draw_last(figure: Any, grid: Any, pixels: UInt8[np.ndarray, "h w 3"], looks
 
 
 def _picture(
-    axes: Any, pixels: UInt8[np.ndarray, "h w 3"], looks: Looks, slots: list[tuple[int, Look]], widest: float
+    axes: Any,
+    pixels: UInt8[np.ndarray, "h w 3"],
+    looks: QueryAttention,
+    slots: list[tuple[int, SlotAttention]],
+    widest: float,
 ) -> None:
     """The picture, paler, with the regions that these vectors look at most; `widest` is the line of the first."""
     height, width = pixels.shape[:2]

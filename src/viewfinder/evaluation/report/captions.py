@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from viewfinder.errors import BadInput
-from viewfinder.evaluation.captioning import Captioned, Captioning
+from viewfinder.evaluation.captioning import CaptioningRun, PairCaption
 from viewfinder.evaluation.report.page import PAGE
 from viewfinder.evaluation.report.tables import figure_rows
 from viewfinder.evaluation.report.thumbnails import Thumbnails
@@ -18,7 +18,7 @@ PAIRS = 60
 """Pairs shown of a kind, taken evenly: all of a large set would make a page that no browser opens gladly."""
 
 
-def write_caption_page(captioning: Captioning) -> Path:
+def write_caption_page(captioning: CaptioningRun) -> Path:
     """Writes the page into the run's folder.
 
     Raises:
@@ -53,7 +53,7 @@ def _row(task: TaskResult) -> tuple[str, ...]:
     return (task.title, *means, f"{len(task.talk_ids):,}")
 
 
-def _shown(captions: Sequence[Captioned], kind: str) -> tuple[int, list[Captioned]]:
+def _shown(captions: Sequence[PairCaption], kind: str) -> tuple[int, list[PairCaption]]:
     """How many pairs of a kind there are, and those that are shown, in their order."""
     own = [one for one in captions if one.kind == kind]
     if len(own) <= PAIRS:

@@ -12,8 +12,8 @@ from viewfinder.errors import BadInput
 from viewfinder.evaluation.examples import Example
 from viewfinder.evaluation.report.attention import attention_plot
 from viewfinder.evaluation.report.plots import rank_plot, recall_plot
-from viewfinder.evaluation.report.tables import FIGURE_HEAD, figure_rows, overview
-from viewfinder.evaluation.report.thumbnails import Thumbnails, inline
+from viewfinder.evaluation.report.tables import FIGURE_HEAD, figure_rows, overview_table
+from viewfinder.evaluation.report.thumbnails import Thumbnails, data_uri
 from viewfinder.evaluation.results import Run
 
 PAGE = "report.html"
@@ -23,7 +23,7 @@ ATTENTION = "attention"
 THUMBNAIL = 84
 
 
-def write_page(run: Run, shown: Sequence[Example] = ()) -> Path:
+def write_report(run: Run, shown: Sequence[Example] = ()) -> Path:
     """Writes the page into the run's folder.
 
     Raises:
@@ -34,12 +34,12 @@ def write_page(run: Run, shown: Sequence[Example] = ()) -> Path:
     template = files("viewfinder.evaluation.report").joinpath("page.html").read_text(encoding="utf-8")
     page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     page.filters["thumbnail"] = Thumbnails(THUMBNAIL)
-    page.filters["png"] = lambda image: inline(image, "png")
+    page.filters["png"] = lambda image: data_uri(image, "png")
     drawn = {one: plot for one in shown if (plot := attention_plot(one)) is not None}
     tasks = [
         {
             "title": task.title,
-            "overview": overview(task),
+            "overview": overview_table(task),
             "rows": figure_rows(task),
             "left_out": task.left_out,
             "recall": recall_plot(task),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viewfinder.evaluation.asked import BY_ANOTHER, REPEATED, SHRUGS
-from viewfinder.evaluation.compare import Row
+from viewfinder.evaluation.compare import ComparedFigure
 from viewfinder.evaluation.figures import Figure
 from viewfinder.evaluation.results import TaskResult
 from viewfinder.evaluation.talking import SHARES
@@ -25,11 +25,11 @@ def figure_rows(task: TaskResult) -> list[tuple[str, ...]]:
     ]
 
 
-def overview(task: TaskResult) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def overview_table(task: TaskResult) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """The means alone, a row a metric and a column a turn: head and rows."""
     cells: dict[str, dict[str, str]] = {}
     for figure in task.figures:
-        cells.setdefault(figure.name.metric, {})[figure.name.at] = shown(
+        cells.setdefault(figure.name.metric, {})[figure.name.at] = format_value(
             figure.name.metric, figure.measure.interval.mean
         )
     moments = list(dict.fromkeys(figure.name.at for figure in task.figures))
@@ -39,10 +39,10 @@ def overview(task: TaskResult) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 
 def _values(figure: Figure) -> tuple[str, str]:
     interval = figure.measure.interval
-    return shown(figure.name.metric, interval.mean), span(figure.name.metric, interval)
+    return format_value(figure.name.metric, interval.mean), format_interval(figure.name.metric, interval)
 
 
-def shown(metric: str, value: float) -> str:
+def format_value(metric: str, value: float) -> str:
     """A figure as people read it: shares in percent, figures of captions times 100, ranks as they are.
 
     >>> shown("R@10", 0.4217), shown("median rank", 31.0)
@@ -55,9 +55,9 @@ def shown(metric: str, value: float) -> str:
     return f"{value:,.2f}" if metric in {"BRI", REPEATED} else f"{value:,.1f}"
 
 
-def span(metric: str, interval: Interval) -> str:
+def format_interval(metric: str, interval: Interval) -> str:
     """An interval as people read it."""
-    return f"{shown(metric, interval.low)} to {shown(metric, interval.high)}"
+    return f"{format_value(metric, interval.low)} to {format_value(metric, interval.high)}"
 
 
 def is_share(metric: str) -> bool:
@@ -73,16 +73,16 @@ def comparison_head(systems: Sequence[str]) -> tuple[str, ...]:
     return ("metric", "at", "talks", first, *(text for other in others for text in (other, "difference", "p")))
 
 
-def comparison_rows(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+def comparison_rows(rows: Sequence[ComparedFigure]) -> list[tuple[str, ...]]:
     """One row a figure that all runs have."""
     table = []
     for row in rows:
         metric = row.metric
-        cells = [metric, row.at, f"{row.talks:,}", shown(metric, row.first)]
+        cells = [metric, row.at, f"{row.talks:,}", format_value(metric, row.first)]
         for other in row.others:
             difference = other.difference
             cells += [
-                shown(metric, other.mean),
+                format_value(metric, other.mean),
                 f"{_signed(metric, difference.mean)} ({_signed(metric, difference.low)} to "
                 f"{_signed(metric, difference.high)})",
                 f"{other.p_value:.4f}",

@@ -34,9 +34,9 @@ def _small(file: Path, longest: int) -> str:
         return ""
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, "JPEG", quality=70)
-    return inline(buffer.getvalue(), "jpeg")
+    return data_uri(buffer.getvalue(), "jpeg")
 
 
-def inline(image: bytes, kind: str) -> str:
+def data_uri(image: bytes, kind: str) -> str:
     """A picture as a data URI."""
     return f"data:image/{kind};base64,{base64.b64encode(image).decode()}"

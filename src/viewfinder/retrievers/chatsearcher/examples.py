@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Role, Subtask, TextItem
 from viewfinder.data.dialogues import Dialogue
-from viewfinder.data.fashionmt import Transaction, clauses, look_back
+from viewfinder.data.fashionmt import Transaction, parse_back_reference, split_modification
 from viewfinder.data.mmc4 import WebPage
 from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, Item, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import ExampleKind
@@ -159,7 +159,7 @@ def transaction_examples(one: Transaction, rng: random.Random) -> Iterator[Train
     What a turn goes back to is the picture it is an edit of; one that keeps parts of earlier ones is left out.
     """
     for turn, (modification, (before, after)) in enumerate(zip(one.modifications, pairwise(one.pictures), strict=True)):
-        back, said = look_back(modification), clauses(modification).clauses
+        back, said = parse_back_reference(modification), split_modification(modification).clauses
         places = (turn,) if back is None else back.places
         if said and len(places) == 1 and (back is None or back.setting == "rollback") and places[0] <= turn:
             start = before if back is None else one.pictures[places[0]]

@@ -28,13 +28,13 @@ from viewfinder.data import CaptionedPicture, read_coco, read_flickr8k
 from viewfinder.data.cc3m import PICTURES, WebPicture, read_cc3m
 from viewfinder.data.chatsearch import ImageItem, Subtask, read_chatsearch
 from viewfinder.data.dialogues import Dialogue, read_dialogues, read_visdial
-from viewfinder.data.fashionmt import Transaction, read_transactions, sources
+from viewfinder.data.fashionmt import Transaction, fashionmt_sources, read_transactions
 from viewfinder.data.instruct_pix2pix import EditPair, read_instruct_pix2pix
 from viewfinder.data.llava import read_llava
 from viewfinder.data.mmc4 import read_mmc4
 from viewfinder.data.splits import SPLITS, split_of
-from viewfinder.data.visual_genome import layout_at, split_names
-from viewfinder.data.visual_genome.regions import read_ids
+from viewfinder.data.visual_genome import find_layout, list_splits
+from viewfinder.data.visual_genome.regions import read_picture_ids
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.retrievers.chatsearcher import examples
@@ -240,8 +240,8 @@ def _of_split(folder: _Folder, pictures: Sequence[CaptionedPicture]) -> list[tup
     """
     other = {split for split in SPLITS if split != folder.split}
     elsewhere = {PurePosixPath(name).stem for one in _transactions(folder.path, other) for name in one.pictures}
-    if split_names(folder.path):
-        numbers = set(read_ids(layout_at(folder.path).split(folder.split)))
+    if list_splits(folder.path):
+        numbers = set(read_picture_ids(find_layout(folder.path).split(folder.split)))
         chosen = [picture for picture in pictures if int(picture.path.stem) in numbers]
     else:
         chosen = list(_by_place(folder, pictures))
@@ -316,7 +316,7 @@ def _is_instruct_pix2pix(folder: Path) -> bool:
 def _transactions(folder: Path, splits: Collection[str]) -> Iterator[Transaction]:
     """FashionMT's transactions of some splits, if there are any."""
     if any(folder.glob("modifiers/*_cap.json")):
-        for source, there in sources(folder).items():
+        for source, there in fashionmt_sources(folder).items():
             for split in (split for split in there if split in splits):
                 yield from read_transactions(folder, source, split)[0].transactions
 

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.data.fashionmt import clauses
+from viewfinder.data.fashionmt import split_modification as clauses
 from viewfinder.retrievers.shared.forward import to_unit
 
 PROBE = "a red dress with long sleeves"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float32, Int
 
-from viewfinder.data.fashionmt import Transaction, look_back, read_transactions, sources
+from viewfinder.data.fashionmt import Transaction, fashionmt_sources, parse_back_reference, read_transactions
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, UnknownName
@@ -122,7 +122,7 @@ class _Part(NamedTuple):
 
 
 def _part(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> _Part:
-    known = [source for source, splits in sources(folder).items() if split in splits]
+    known = [source for source, splits in fashionmt_sources(folder).items() if split in splits]
     if missing := [source for source in preset.sources if source not in known]:
         there = ", ".join(known) or "none"
         raise UnknownName(f"{folder}: no source of {split!r} is called {', '.join(missing)}; there are: {there}")
@@ -153,7 +153,7 @@ def reference_rows(one: Transaction, rows: Sequence[int], model: ModelSettings) 
     """The picture that each turn is read with: the one it is said of, or an earlier one to which it goes back."""
     found = []
     for turn, said in enumerate(one.modifications):
-        back = look_back(said) if model.rollback == "replace" else None
+        back = parse_back_reference(said) if model.rollback == "replace" else None
         goes_back = back is not None and back.setting == "rollback" and back.places[0] <= turn
         found.append(rows[back.places[0] if back is not None and goes_back else turn])
     return found

@@ -21,13 +21,13 @@ from viewfinder.data import ReadReport, read_coco, read_flickr8k
 from viewfinder.data.splits import SPLITS, split_of
 from viewfinder.data.visual_genome import (
     Vocabulary,
-    absent_names,
+    add_negations,
     build_vocabulary,
-    layout_at,
+    draw_absent_names,
+    find_layout,
+    list_splits,
     read_visual_genome,
     read_vocabulary,
-    split_names,
-    with_negations,
 )
 from viewfinder.data.visual_genome.layout import VOCABULARY
 from viewfinder.data.visual_genome.negation import UNWANTED, WANTED
@@ -124,7 +124,7 @@ class CaptionedPictures:
         drawn = np.random.default_rng(position) if rng is None else rng  # fixed, where captions are
         most = min(MOST_NEGATIONS, len(talk) // 2)
         count = int(drawn.integers(min(1, most), most + 1))
-        return with_negations(talk, absent_names(self.objects[position], self.objects, count, drawn), drawn)
+        return add_negations(talk, draw_absent_names(self.objects[position], self.objects, count, drawn), drawn)
 
     def _gathered(self, arrays: Sequence[Num[np.ndarray, "_ ..."]], positions: Positions) -> Float32[np.ndarray, ...]:
         """Rows of the arrays in the order of `positions`, in single precision."""
@@ -225,7 +225,7 @@ def build_caption_vocabulary(*folders: Path, fewest: int = FEWEST_IN_CODE) -> Vo
         BadInput: as `read_described`.
     """
     for folder in folders:
-        if _is_visual_genome(folder) and (published := layout_at(folder).caches / VOCABULARY).is_file():
+        if _is_visual_genome(folder) and (published := find_layout(folder).caches / VOCABULARY).is_file():
             return read_vocabulary(published)
     return build_vocabulary((said for folder in folders for said in _training_captions(folder)), fewest=fewest)
 
@@ -258,7 +258,7 @@ def _read(data: Path, split: str, told: Told) -> tuple[list[_Captioned], int]:
 
 
 def _is_visual_genome(data: Path) -> bool:
-    return bool(split_names(data))
+    return bool(list_splits(data))
 
 
 def _captioned(data: Path) -> tuple[list[_Captioned], ReadReport]:

@@ -128,10 +128,10 @@ def _goes_back(text: str) -> tuple[str | None, str]:
 
 def _published(sentence: str) -> BackReference | None:
     """What published data says in capitals before its clauses, whatever the phrase."""
-    found = fashionmt.look_back(sentence)
+    found = fashionmt.parse_back_reference(sentence)
     if found is None or found.setting != "rollback":
         return None
-    place, lead = found.places[0], fashionmt.clauses(sentence).lead
+    place, lead = found.places[0], fashionmt.split_modification(sentence).lead
     return BackReference(place, (), fashionmt.ORDINALS[place], sentence.strip().removeprefix(lead).strip())
 
 

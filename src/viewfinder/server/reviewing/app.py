@@ -1,23 +1,226 @@
-"""The app of `viewfinder review`: dialogues, their pictures, and decisions, guarded as the server is."""
+"""What the routes of a review work with.
+
+Dialogues under review over HTTP: turns as their file has them, decisions as their journal has them.
+
+Dialogues under review (`viewfinder review`): which there are, what they show, what is decided. No part of the API
+over a library.
+
+The app of `viewfinder review`: dialogues, their pictures, and decisions, guarded as the server is.
+"""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
+from typing import Annotated, Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
+from fastapi import Path as InPath
+from pydantic import BaseModel, Field, StringConstraints
 
 from viewfinder import __version__
-from viewfinder.server import access, pages, problems
+from viewfinder.data import chatsearch
+from viewfinder.data.chatsearch import ChatSample, Role, Subtask, dump_turns, parse_turns, write_chatsearch
+from viewfinder.data.review import Review, Verdict
+from viewfinder.server import monitoring, problems
+from viewfinder.server.access import routes as login
+from viewfinder.server.access.gate import install_access
+from viewfinder.server.access.tokens import Caller, Reader, Tokens, Writer
+from viewfinder.server.app import install_pages
+from viewfinder.server.conversations.schemas import NO_NUL, Name, Strict, Text
 from viewfinder.server.database import Database, TokenRows
-from viewfinder.server.reviewing.reviews import open_reviews
-from viewfinder.server.reviewing.services import ReviewServices
-from viewfinder.server.routes import access as login
-from viewfinder.server.routes import health, review
-from viewfinder.server.services import Pool
+from viewfinder.server.problems import responses
+from viewfinder.server.reviewing.reviews import Reviews, make_small_copy, open_reviews
+from viewfinder.server.services import BaseServices, Pool
 from viewfinder.server.settings import ServerSettings, database_url
+
+
+@dataclass(frozen=True)
+class ReviewServices(BaseServices):
+    """`aside` reads pictures: a decision waits for none of them. `scratch` is a folder that goes when the app ends."""
+
+    reviews: Reviews
+    aside: Pool
+    scratch: Path
+
+
+def _reviewing(request: Request) -> ReviewServices:
+    found = request.app.state.services
+    assert isinstance(found, ReviewServices)
+    return found
+
+
+WithReviewServices = Annotated[ReviewServices, Depends(_reviewing)]
+"""What is reviewed, as a route asks for it."""
+
+
+TurnText = Annotated[str, StringConstraints(min_length=1, max_length=10_000, pattern=NO_NUL)]
+PicturePath = Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=NO_NUL)]
+
+
+class TextItem(Strict):
+    """Words of a turn."""
+
+    text: TurnText
+
+
+class ImageItem(Strict):
+    """A picture of a turn: its path in the folder of pictures."""
+
+    image: PicturePath
+
+
+class ChatTurn(Strict):
+    """What one side said and showed, in order."""
+
+    role: Role
+    content: Annotated[list[TextItem | ImageItem], Field(min_length=1, max_length=100)]
+
+
+class Line(BaseModel):
+    """A dialogue in the list. `pipeline`: which one made it, as far as it says so."""
+
+    id: str
+    subtask: Subtask
+    pipeline: str
+    verdict: Verdict | None = Field(description="null: nobody has decided yet")
+
+
+class Overview(BaseModel):
+    """All dialogues of the file, in its order."""
+
+    file: str = Field(description="its last name")
+    dialogues: list[Line]
+
+
+class Decision(BaseModel):
+    """What a person decided; `turns` of a rewritten dialogue are what it says now."""
+
+    verdict: Verdict
+    turns: list[ChatTurn]
+    note: str
+    by: str
+
+
+class Dialogue(BaseModel):
+    """A dialogue as it was made, the picture that is meant, how it was made, and what was decided."""
+
+    id: str
+    subtask: Subtask
+    turns: list[ChatTurn]
+    target: str
+    source: dict[str, Any]
+    review: Decision | None
+
+
+class DecisionIn(Strict):
+    """A decision. `turns` only with the verdict rewritten: the same speakers and pictures, other words.
+
+    `before`: what had been decided when the person looked; where that is another by now, nothing is noted (409).
+    """
+
+    verdict: Verdict
+    turns: Annotated[list[ChatTurn], Field(max_length=200)] = Field(default_factory=list)
+    note: Text = ""
+    by: Name = ""
+    before: Verdict | None
+
+
+router = APIRouter(prefix="/api/v1/review", tags=["review"])
+
+
+class Size(IntEnum):
+    """Pixels of a small copy's longer side."""
+
+    SMALL = 320
+    MEDIUM = 640
+    LARGE = 1280
+
+
+DialogueId = Annotated[str, InPath(max_length=1000, description="the id of a dialogue")]
+PictureName = Annotated[str, InPath(max_length=4096, description="a picture, as a dialogue names it")]
+AskedSize = Annotated[Size, Query(description="pixels of the longer side")]
+
+
+@router.get("", summary="All dialogues, and what was decided", responses=responses())
+async def overview(caller: Reader, services: WithReviewServices) -> Overview:
+    """In the order of their file."""
+    reviews = services.reviews
+    return Overview(file=reviews.file.name, dialogues=[_line(*each) for each in reviews.all()])
+
+
+@router.get("/kept", summary="What was accepted or rewritten, as a file", responses=responses())
+async def kept(caller: Reader, services: WithReviewServices) -> Response:
+    """Chat-search JSON lines, as `viewfinder review --write` writes them."""
+    name = services.reviews.file.name.removesuffix(".jsonl")
+    headers = {"Content-Disposition": f'attachment; filename="{_plain(name)}.reviewed.jsonl"'}
+    return Response(await services.pool.run(_kept, services), media_type="application/jsonl", headers=headers)
+
+
+@router.get("/dialogues/{id:path}", summary="A dialogue", responses=responses(404))
+async def dialogue(id: DialogueId, caller: Reader, services: WithReviewServices) -> Dialogue:
+    """As it was made, and what was decided about it."""
+    return _told(*services.reviews.sample(id))
+
+
+@router.put("/dialogues/{id:path}", summary="Decide about a dialogue", responses=responses(404, 409))
+async def decide(id: DialogueId, given: DecisionIn, caller: Writer, services: WithReviewServices) -> Dialogue:
+    """What is answered is on the disk. The decision before it is kept in the journal, and counts no more."""
+    await services.pool.run(_decide, services, id, given, caller)
+    return _told(*services.reviews.sample(id))
+
+
+@router.get("/pictures/{name:path}", summary="A small copy of a picture", responses=responses(404))
+async def picture(
+    name: PictureName, caller: Reader, services: WithReviewServices, size: AskedSize = Size.MEDIUM
+) -> Response:
+    """Only of pictures that a dialogue names."""
+    file = services.reviews.picture(name)
+    content = await services.aside.run(make_small_copy, file, size, services.scratch)
+    return Response(content, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=60"})
+
+
+def _line(sample: ChatSample, review: Review | None) -> Line:
+    pipeline = str(sample.source.get("pipeline", ""))
+    return Line(id=sample.id, subtask=sample.subtask, pipeline=pipeline, verdict=review and review.verdict)
+
+
+def _told(sample: ChatSample, review: Review | None) -> Dialogue:
+    return Dialogue(
+        id=sample.id,
+        subtask=sample.subtask,
+        turns=_turns(sample.turns),
+        target=sample.target,
+        source=dict(sample.source),
+        review=review and Decision(verdict=review.verdict, turns=_turns(review.turns), note=review.note, by=review.by),
+    )
+
+
+def _turns(turns: tuple[chatsearch.ChatTurn, ...]) -> list[ChatTurn]:
+    return [ChatTurn.model_validate(turn) for turn in dump_turns(turns)]
+
+
+def _decide(services: ReviewServices, id: str, given: DecisionIn, caller: Caller) -> None:
+    turns = parse_turns([turn.model_dump() for turn in given.turns], f"dialogue {id}") if given.turns else ()
+    by = given.by or services.tokens.name_of(caller) or ""
+    services.reviews.decide(Review(id, given.verdict, turns, given.note, by), given.before)
+
+
+def _kept(services: ReviewServices) -> bytes:
+    with tempfile.TemporaryDirectory(dir=services.scratch) as folder:
+        file = Path(folder) / "kept.jsonl"
+        write_chatsearch(file, services.reviews.kept())
+        return file.read_bytes()
+
+
+def _plain(name: str) -> str:
+    """For a header: nothing but what every system takes in a name."""
+    return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "_" for letter in name)
+
 
 PAGES = {"review.html": ("/",)}
 
@@ -44,7 +247,7 @@ def create_app(
             # On this machine nobody needs a token: there is nothing to be left in a library.
             folder = Path(scratch) if settings.is_loopback else library_folder
             database = Database.open(database_url(folder, settings))
-            tokens = access.Tokens(TokenRows(database), settings)
+            tokens = Tokens(TokenRows(database), settings)
             services = ReviewServices(settings, Pool(settings.threads), tokens, reviews, Pool(2), Path(scratch))
             app.state.services = services
             try:
@@ -62,10 +265,10 @@ def create_app(
         redoc_url=None,
         openapi_url=None,
     )
-    problems.install(app)
-    access.install_access(app, lambda: getattr(app.state, "services", None))
-    app.include_router(review.router)
+    problems.install_problems(app)
+    install_access(app, lambda: getattr(app.state, "services", None))
+    app.include_router(router)
     app.include_router(login.router)
-    app.add_api_route("/api/v1/health/live", health.live, methods=["GET"])
-    pages.install(app, PAGES)
+    app.add_api_route("/api/v1/health/live", monitoring.live, methods=["GET"])
+    install_pages(app, PAGES)
     return app

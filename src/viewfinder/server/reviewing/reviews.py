@@ -1,18 +1,23 @@
-"""The dialogues of one file, and what was decided about them so far."""
+"""The dialogues of one file, and what was decided about them so far.
+
+Small copies of the pictures of dialogues, made once.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from filelock import FileLock, Timeout
 
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Role, read_chatsearch
-from viewfinder.data.files import folder_at
-from viewfinder.data.review import Review, Verdict, add_review, read_reviews, review_file, reviewed
-from viewfinder.errors import BadInput
+from viewfinder.data.files import need_folder
+from viewfinder.data.review import Review, Verdict, add_review, apply_reviews, read_reviews, review_file
+from viewfinder.errors import BadInput, PictureError
+from viewfinder.pictures import load_thumbnail, picture_id
 from viewfinder.server.problems import Problem, not_found
 
 
@@ -48,7 +53,7 @@ class Reviews:
     def kept(self) -> list[ChatSample]:
         """What was accepted, and what was rewritten with its new words."""
         with self._deciding:
-            return reviewed(self._samples.values(), self._decided)
+            return apply_reviews(self._samples.values(), self._decided)
 
     def decide(self, review: Review, before: Verdict | None) -> None:
         """Notes a decision of somebody who has seen that it was decided as `before` (None: not yet).
@@ -97,7 +102,7 @@ def open_reviews(file: Path, images: Path | None, told: Callable[[str], None]) -
         raise BadInput(f"{file}: no dialogue is in this file; name another")
     with _alone(review_file(file)):
         decided = read_reviews(review_file(file), told=told)
-        opened = Reviews(file, folder_at(images or guess_images_folder(file)), samples, decided)
+        opened = Reviews(file, need_folder(images or guess_images_folder(file)), samples, decided)
         _check_pictures(opened, told)
         yield opened
 
@@ -151,3 +156,23 @@ def _alone(journal: Path) -> Iterator[None]:
         ) from None
     except PermissionError as error:
         raise BadInput(f"{journal}: cannot be written ({error.strerror}); check the folder") from error
+
+
+def make_small_copy(file: Path, size: int, cache: Path) -> bytes:
+    """A JPEG of a picture, its longer side at most `size` pixels.
+
+    Raises:
+        PictureError: the file is not there, or is no picture.
+    """
+    try:
+        status = file.stat()
+        content = _content(file, status.st_size, status.st_mtime_ns)
+    except OSError as error:
+        raise PictureError(f"{file.name}: cannot be read ({error.strerror})") from error
+    return load_thumbnail(file, content, cache, longest=size)
+
+
+@lru_cache(maxsize=4096)
+def _content(file: Path, size: int, mtime_ns: int) -> str:
+    """The hash of a file's content; read again only where its size or time of change is another."""
+    return picture_id(file.read_bytes())

@@ -3,26 +3,33 @@
 Two trials are a pair where one picture was looked for under the same conditions with either retriever; retrievers are
 compared on pairs. With `best`, of all trials of a picture with a retriever only the best counts, as in the user study
 of Drill-down (Tan et al. 2019, section 4.2); a picture is then the pair.
+
+A study on its way out: JSON lines for people's own analyses, run folders for `viewfinder compare`.
 """
 
 from __future__ import annotations
 
+import io
+import json
+import tempfile
+import zipfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.evaluation import RankTable, Run, Task, compare, figures
-from viewfinder.evaluation.results import Provenance, described_machine, result_of
-from viewfinder.evaluation.task import Talk
-from viewfinder.metrics import Interval, bootstrap_interval, carried, difference_interval, permutation_test
-from viewfinder.server.schemas.studies import ArmFigures, DifferenceOut, FigureOut, StudyFigures
-from viewfinder.server.studies.plan import SettledPlan
+from viewfinder.evaluation import RankTable, Run, Task, compare, figures, write_run
+from viewfinder.evaluation.results import Provenance, describe_machine, task_result
+from viewfinder.evaluation.task import SearchDialogue
+from viewfinder.metrics import Interval, bootstrap_interval, carry_ranks, difference_interval, permutation_test
+from viewfinder.server.database import ParticipantRow, StudyRow, StudyRows, TrialRow
+from viewfinder.server.studies.plan import ArmFigures, DifferenceOut, FigureOut, SettledPlan, StudyFigures
 
 Count = Literal["every", "best"]
 
@@ -81,7 +88,7 @@ def rank_table(trials: Sequence[EndedTrial], rounds: int, pictures: int) -> Rank
     for row, trial in enumerate(trials):
         for turn, (best, worst) in enumerate(trial.ranks):
             best_st[row, turn], worst_st[row, turn] = float(best), float(worst)
-    return RankTable(carried(best_st), carried(worst_st), pictures)
+    return RankTable(carry_ranks(best_st), carry_ranks(worst_st), pictures)
 
 
 def found_by_round(trials: Sequence[EndedTrial], rounds: int) -> Float[np.ndarray, "s t"]:
@@ -101,8 +108,8 @@ def make_runs(settled: SettledPlan, trials: Sequence[EndedTrial]) -> list[Run]:
                 Run(
                     folder=Path(f"{arm + 1}-{retriever}"),
                     provenance=_provenance(settled, retriever),
-                    machine=described_machine(),
-                    tasks=(result_of(task, table, figures(task, table)),),
+                    machine=describe_machine(),
+                    tasks=(task_result(task, table, figures(task, table)),),
                 )
             )
     return runs
@@ -204,7 +211,7 @@ def _task(settled: SettledPlan, trials: Sequence[EndedTrial]) -> Task:
         name=plan.name,
         split="people",
         gallery=(),  # the ranks are known; its size stands in their table
-        talks=tuple(Talk(trial.pair, trial.target) for trial in trials),
+        talks=tuple(SearchDialogue(trial.pair, trial.target) for trial in trials),
         metrics=(*(f"R@{k}" for k in depths), *(f"Hits@{k}" for k in sorted({10, plan.n})), "rank", "median rank"),
         at=tuple(turn + 1 for turn in _rounds(settled)),
         first_turn=_first(settled),
@@ -232,3 +239,60 @@ def _first(settled: SettledPlan) -> int:
 
 def _at(settled: SettledPlan, turn: int) -> str:
     return f"round {turn}" if _first(settled) == 0 else f"turn {turn + 1}"
+
+
+SCHEMA, VERSION = "viewfinder/study", 1
+
+TalkOf = Callable[[str], dict[str, Any]]
+"""The conversation of a session, as JSON."""
+
+
+def export_lines(study: StudyRow, rows: StudyRows, talk_of: TalkOf) -> Iterator[str]:
+    """The study with its plan and targets, then one line a participant: consent, trials, talks and ranks.
+
+    Ranks are 0-based, [best, worst] where scores tie, one pair a round.
+    """
+    head = {"schema": SCHEMA, "version": VERSION, "study": study.id, "created": _time(study.created), **study.plan}
+    yield _line(head)
+    retrievers = study.plan["plan"]["retrievers"]
+    for participant in rows.participants(study.id):
+        trials = [_trial(trial, retrievers, talk_of) for trial in rows.trials(participant.id)]
+        yield _line(_participant(participant, trials))
+
+
+def _participant(row: ParticipantRow, trials: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"participant": row.number, "consent": row.consent, "agreed": _time(row.at), "trials": trials}
+
+
+def _trial(row: TrialRow, retrievers: Sequence[str], talk_of: TalkOf) -> dict[str, Any]:
+    return {
+        "trial": row.number,
+        "retriever": retrievers[row.arm],
+        "target": row.target,
+        "outcome": row.outcome,
+        "chosen": row.chosen,
+        "started": _time(row.started),
+        "ended": _time(row.ended),
+        "ranks": [list(bounds) for bounds in row.ranks],
+        "conversation": None if row.session is None else talk_of(row.session),
+    }
+
+
+def export_archive(runs: Sequence[Run]) -> bytes:
+    """The runs as a zip file, a folder each."""
+    packed = io.BytesIO()
+    with tempfile.TemporaryDirectory() as scratch, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for run in runs:
+            folder = Path(scratch) / run.folder
+            write_run(replace(run, folder=folder))
+            for file in sorted(folder.iterdir()):
+                archive.write(file, str(run.folder / file.name))
+    return packed.getvalue()
+
+
+def _line(record: dict[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def _time(at: float | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")

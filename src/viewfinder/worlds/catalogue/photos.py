@@ -10,36 +10,14 @@ from pathlib import Path
 from PIL import Image
 
 from viewfinder.data.catalogue import NOT_GIVEN, CatalogueRow, read_catalogue
-from viewfinder.data.files import folder_at
+from viewfinder.data.files import need_folder
 from viewfinder.data.report import Dropped
 from viewfinder.errors import BadInput
 from viewfinder.pictures.identity import picture_id
-from viewfinder.worlds.catalogue.items import Item, Word
-
-COLUMNS = (
-    "id",
-    "gender",
-    "masterCategory",
-    "subCategory",
-    "articleType",
-    "baseColour",
-    "season",
-    "year",
-    "usage",
-    "productDisplayName",
-)
-"""Columns of products.csv, in the order in which worlds write them."""
+from viewfinder.worlds.catalogue.items import COLUMNS, Item, Word, noun_of
 
 NEEDED = ("subCategory", "articleType", "productDisplayName")
 
-PLURAL = frozenset(
-    {"jeans", "trousers", "shorts", "briefs", "capris", "leggings", "stockings", "socks", "pants", "trunks", "boxers"}
-    | {"shoes", "heels", "flats", "sandals", "slippers", "flops", "tights", "sunglasses", "gloves", "cufflinks"}
-    | {"accessories", "beads", "earrings"}
-)
-"""Last words of articles that one speaks of in the plural."""
-
-_SINGULAR = {"tshirts": "t-shirt", "scarves": "scarf", "ties": "tie", "stoles": "stole", "trunk": "trunks"}
 
 _COLOURS = {"multi": "multicoloured"}
 _USAGES = {"sports": "sporty"}
@@ -131,11 +109,11 @@ def read_photos(folder: Path) -> tuple[list[Item], tuple[Dropped, ...]]:
     Raises:
         BadInput: no such folder, a column that is needed is missing, or products.csv is damaged; no photo at all.
     """
-    catalogue = read_catalogue(folder_at(folder) / "products.csv")
+    catalogue = read_catalogue(need_folder(folder) / "products.csv")
     for column in NEEDED:
         if column not in catalogue.attributes:
             raise BadInput(f"{catalogue.path}, line 1: a column named {column} is needed")
-    images = folder_at(folder / "images")
+    images = need_folder(folder / "images")
     items: dict[str, Item] = {}
     dropped = list(catalogue.report.dropped)
     first: dict[str, str] = {}
@@ -207,21 +185,3 @@ def words_of(title: str) -> list[Word]:
     """
     lowered = title.lower()
     return [(facet, word) for said, facet, word in _TITLE_WORDS if word and said.search(lowered)]
-
-
-def noun_of(kind: str) -> str:
-    """What one calls an article of a type.
-
-    >>> [noun_of(kind) for kind in ("Tshirts", "Watches", "Casual Shoes", "Scarves", "Laptop Bag")]
-    ['t-shirt', 'watch', 'casual shoes', 'scarf', 'laptop bag']
-    """
-    *before, last = kind.lower().split()
-    return " ".join([*before, last if last in PLURAL else _singular(last)])
-
-
-def _singular(noun: str) -> str:
-    if noun in _SINGULAR:
-        return _SINGULAR[noun]
-    if noun.endswith(("ches", "shes", "sses")):
-        return noun[:-2]
-    return noun.removesuffix("s") if not noun.endswith("ss") else noun
