@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from viewfinder.construction.captioners import KnownCaptions
+from viewfinder.construction.galleries import KnownCaptions
 from viewfinder.construction.remembered import AnswerJournal, JournalledCaptioner, JournalledModel
 from viewfinder.errors import BadInput, LanguageModelFailed
 from viewfinder.testing import ScriptedModel

@@ -1,9 +1,9 @@
 import re
 from collections import Counter
 
+from viewfinder.worlds.grammar import absent_kinds
 from viewfinder.worlds.kinds import HEIGHT, PLACES, WIDTH
 from viewfinder.worlds.language import caption_scene, describe_regions
-from viewfinder.worlds.phrases import absent_kinds
 from viewfinder.worlds.scene import Scene, Thing, relation_holds, sample_scene
 from viewfinder.worlds.words import (
     COLOUR_WORDS,

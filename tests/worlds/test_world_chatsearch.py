@@ -6,11 +6,9 @@ import pytest
 
 from viewfinder.data.chatsearch import ChatSample, ImageItem, TextItem
 from viewfinder.data.splits import split_of
-from viewfinder.worlds.changes import change_clauses, change_instruction
-from viewfinder.worlds.chatsearch import PicturedScene, chat_samples
+from viewfinder.worlds.chatsearch import PicturedScene, chat_samples, nearest_scenes, scene_likeness
+from viewfinder.worlds.grammar import change_clauses, change_instruction, speaker_for
 from viewfinder.worlds.kinds import Light
-from viewfinder.worlds.likeness import nearest_scenes, scene_likeness
-from viewfinder.worlds.phrases import speaker_for
 from viewfinder.worlds.scene import Scene, Thing, sample_scene
 
 SCENES = [sample_scene(seed=7, number=number) for number in range(1, 61)]
@@ -94,7 +92,7 @@ def test_neighbours_are_those_of_a_slow_search(monkeypatch: pytest.MonkeyPatch) 
         assert [like[other] for other in found[at]] == pytest.approx(
             [like[i] for i in order if like[i] >= 0.5] or [max(like)]
         )
-    monkeypatch.setattr("viewfinder.worlds.likeness.BLOCK", 10)
+    monkeypatch.setattr("viewfinder.worlds.chatsearch.BLOCK", 10)
     for at, near in enumerate(nearest_scenes(few, most=3, least=0.5)):
         assert near and all(other // 10 == at // 10 and other != at for other in near)
 

@@ -4,14 +4,21 @@ from collections import Counter, defaultdict
 import pytest
 
 from viewfinder.data.dialogues import Dialogue, Round
-from viewfinder.worlds.asking import AnsweredQuestion, AskerKnowledge
-from viewfinder.worlds.dialogues import scene_dialogue, visdial_record
+from viewfinder.worlds.dialogues import next_question, scene_dialogue, visdial_record
+from viewfinder.worlds.grammar import absent_kinds, speaker_for, the
 from viewfinder.worlds.kinds import Box
-from viewfinder.worlds.phrases import absent_kinds, speaker_for, the
-from viewfinder.worlds.questions import next_question
+from viewfinder.worlds.questions import (
+    AnsweredQuestion,
+    AskerKnowledge,
+    ask_bigger,
+    ask_colour,
+    ask_colours,
+    ask_light,
+    ask_number,
+    ask_presence,
+    ask_relation,
+)
 from viewfinder.worlds.scene import Scene, Thing, sample_scene
-from viewfinder.worlds.scene_questions import ask_light, ask_number, ask_presence
-from viewfinder.worlds.thing_questions import ask_bigger, ask_colour, ask_colours, ask_relation
 from viewfinder.worlds.words import CANT_TELL, NOUNS, NUMBERS
 
 SCENES = [sample_scene(seed=7, number=number) for number in range(1, 61)]

@@ -5,19 +5,20 @@ truth (a world), written (a language model, with prompts and parsing), galleries
 models wrote.
 """
 
-from viewfinder.construction.construct import construct_samples
-from viewfinder.construction.order import ConstructionOrder, ConstructionReport
-from viewfinder.construction.parts import (
+from viewfinder.construction.pipelines import (
+    PIPELINES,
     Captioner,
     FoundPicture,
     GalleryRetriever,
     ImageTextPair,
+    Pipeline,
+    PipelineParts,
     SampleNotMade,
     TextGenerator,
     TwoRounds,
 )
-from viewfinder.construction.pictures import PARTS, Part
-from viewfinder.construction.pipelines import PIPELINES, Pipeline, PipelineParts
+from viewfinder.construction.run import construct_samples
+from viewfinder.construction.setup import PARTS, ConstructionOrder, ConstructionReport, Part
 
 __all__ = [
     "PARTS",

@@ -3,23 +3,28 @@
     gallery = EncodedGallery.of(vectors, encoder, own)      # vectors of the gallery's pictures, those of the references
 
 All scores are exact, in one pass (`stores.exact`).
+
+What pictures show: by the captions that a data set has, or by a model that looks at them.
 """
 
 from __future__ import annotations
 
+import random
+import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.construction.parts import FoundPicture, SampleNotMade
+from viewfinder.construction.pipelines import Captioner, FoundPicture, SampleNotMade
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.features import Features
-from viewfinder.errors import UnknownName
+from viewfinder.errors import PictureError, UnknownName
 from viewfinder.index import dot_scores, top_k
+from viewfinder.users.base import Describer
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,3 +90,55 @@ def name_vectors(files: Mapping[str, Path], features: Features, encoder: Encoder
             continue
     raw_nr = np.asarray(features.raw_nd[list(rows.values())])
     return NamedVectors(tuple(rows), np.asarray(encoder.project(raw_nr), np.float32))
+
+
+CAPTIONS = "captions"
+"""The captioner that says what is said already."""
+
+
+@dataclass(frozen=True)
+class KnownCaptions:
+    """The `Captioner` of a captioned data set: one of the captions of a picture, always the same."""
+
+    captions: Mapping[str, Sequence[str]]
+    seed: int = 0
+    name: str = CAPTIONS
+
+    def caption(self, image: str) -> str:
+        """See `Captioner`."""
+        known = self.captions.get(image, ())
+        if not known:
+            raise SampleNotMade("the picture that was found has no caption")
+        return random.Random(f"viewfinder/caption/{self.seed}/{image}").choice(known)
+
+
+@dataclass(frozen=True)
+class ModelCaptioner:
+    """The `Captioner` that asks a model for one picture at a time."""
+
+    describer: Describer
+    name: str
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def caption(self, image: str) -> str:
+        """See `Captioner`."""
+        try:
+            with self._lock:
+                said = self.describer.describe(image)
+        except PictureError as error:
+            raise SampleNotMade("the picture that was found cannot be read") from error
+        if not said.strip():
+            raise SampleNotMade("the captioner says nothing of the picture that was found")
+        return " ".join(said.split())
+
+
+def load_model_captioner(source: str, files: Mapping[str, Path]) -> Captioner:
+    """BLIP or BLIP-2 by hub name or folder, over pictures by their names in samples.
+
+    Raises:
+        BadInput, EncoderMismatch: as `users.vqa.load_captioner`.
+    """
+    from viewfinder.users.vqa import load_caption_describer  # brings torch along
+
+    describer = load_caption_describer(source, lambda name: files[name])
+    return ModelCaptioner(replace(describer, openings=("",)), describer.model.name)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from viewfinder.construction.parts import Captioner
+from viewfinder.construction.pipelines import Captioner
 from viewfinder.errors import BadInput
 from viewfinder.language import LanguageModel
 

@@ -15,17 +15,15 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import get_args
 
-from viewfinder.construction.parts import FoundPicture, ImageTextPair, SampleNotMade, TwoRounds
+from viewfinder.construction.pipelines import FoundPicture, ImageTextPair, SampleNotMade, TwoRounds
 from viewfinder.data.chatsearch import ChatTurn
 from viewfinder.data.records import read_mapping
 from viewfinder.data.truth import PictureTruth, ThingTruth, read_truth
 from viewfinder.errors import BadInput
-from viewfinder.worlds.changes import change_instruction
-from viewfinder.worlds.chatsearch import WISHES, request_phrase, text_dialogue_turns
-from viewfinder.worlds.folder import MARKER
+from viewfinder.worlds.chatsearch import WISHES, nearest_scenes, request_phrase, scene_likeness, text_dialogue_turns
+from viewfinder.worlds.grammar import Speaker, change_instruction, speaker_for
 from viewfinder.worlds.kinds import Kind, Light
-from viewfinder.worlds.likeness import nearest_scenes, scene_likeness
-from viewfinder.worlds.phrases import Speaker, speaker_for
+from viewfinder.worlds.making import MARKER
 from viewfinder.worlds.scene import Scene, Thing
 from viewfinder.worlds.stock import DRAWN, Stock
 

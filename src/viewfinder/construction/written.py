@@ -1,17 +1,318 @@
-"""A language model as `TextGenerator`: prompted with examples, read with care, asked once more where that fails."""
+"""What a language model is asked: a task in a few sentences, three worked examples, and the case at hand.
+
+Wording and examples are ours. Examples change from picture to picture, so that a weak model has less to copy.
+
+What a language model wrote, made into turns; or the reason why it cannot be.
+
+Models number lines, quote them, write labels in bold, forget the first label, go on with a case of their own.
+
+A language model as `TextGenerator`: prompted with examples, read with care, asked once more where that fails.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeVar
 
-from viewfinder.construction.parsing import parse_dialogue, parse_instruction, parse_two_rounds
-from viewfinder.construction.parts import ImageTextPair, SampleNotMade, TwoRounds
-from viewfinder.construction.prompts import DIALOGUE, INSTRUCTION, TWO_ROUNDS, Task
-from viewfinder.data.chatsearch import ChatTurn
+from viewfinder.construction.pipelines import ImageTextPair, SampleNotMade, TwoRounds
+from viewfinder.data.chatsearch import ChatTurn, Role, TextItem
 from viewfinder.language import LanguageModel
+
+SHOWN = 3
+"""Examples of a prompt."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A case and its solution, a line each with a label; the case at hand ends where `answer` begins."""
+
+    case: tuple[tuple[str, str], ...]
+    answer: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A kind of text: what is wanted, and examples of it."""
+
+    wanted: str
+    examples: tuple[Example, ...]
+
+    @property
+    def first_label(self) -> str:
+        """What the first line of an answer begins with."""
+        return self.examples[0].answer[0][0]
+
+    def prompt(self, case: Sequence[tuple[str, str]], chance: random.Random) -> str:
+        """The prompt for a case, up to the first label of the answer."""
+        shown = chance.sample(self.examples, SHOWN)
+        blocks = [_lines((*example.case, *example.answer)) for example in shown]
+        return "\n\n".join([self.wanted, *blocks, f"{_lines(case)}\n{self.first_label}:"])
+
+    def sentences(self) -> frozenset[str]:
+        """All that the examples say: what an answer must not repeat."""
+        return frozenset(text.lower() for example in self.examples for _, text in example.answer)
+
+
+def _lines(pairs: Sequence[tuple[str, str]]) -> str:
+    return "\n".join(f"{label}: {text}" for label, text in pairs)
+
+
+def _dialogue(picture: str, *said: str) -> Example:
+    labels = ("User", "Assistant")
+    return Example((("Picture", picture),), tuple((labels[at % 2], text) for at, text in enumerate(said)))
+
+
+DIALOGUE = Task(
+    "Someone talks with an assistant and wants to find a picture. They tell a little at a time what they remember, "
+    "in words of their own, and never say all of it in one sentence. The assistant asks short questions. Write User "
+    "and Assistant in turns, two or three lines of the User, the last one asking for the picture.",
+    (
+        _dialogue(
+            "Workers in orange vests repair a railway line in deep snow.",
+            "Our train stood still for an hour last winter.",
+            "What was going on outside?",
+            "People in bright clothes were fixing the rails, and everything around them was white.",
+            "That sounds cold. Is that what you want to see?",
+            "Yes, can you find me a photo of that?",
+        ),
+        _dialogue(
+            "A grey cat asleep on an open laptop.",
+            "I could not get any work done this morning.",
+            "What kept you from it?",
+            "My cat had found the warmest place on the desk, right on the keys. Do you have a picture like that?",
+        ),
+        _dialogue(
+            "Three surfers carry their boards along the shore at sunset.",
+            "We stayed by the sea until the sky turned red.",
+            "Were you alone?",
+            "No, three people came out of the water with something long under their arms.",
+            "They must have been riding the waves.",
+            "They had. I would love a picture of them walking home.",
+        ),
+        _dialogue(
+            "A street vendor sells steaming corn at night.",
+            "I am hungry just thinking of that trip.",
+            "What did you eat there?",
+            "Something yellow, hot from the cart, after dark. Show me a stall like it.",
+        ),
+        _dialogue(
+            "Two children build a tower of wooden blocks on a rug.",
+            "My nephews are going to be architects.",
+            "Why do you think so?",
+            "You should see how high they get, sitting on the carpet, before it all falls down.",
+            "With their toys?",
+            "Yes, the plain old wooden ones. Is there a picture of that?",
+        ),
+        _dialogue(
+            "An old man feeds pigeons in front of a cathedral.",
+            "There is a square in our town where he comes every day.",
+            "Who is he?",
+            "A pensioner with a bag of crumbs. The birds know him, and the church behind him is grey. Find me that.",
+        ),
+    ),
+)
+
+
+def _instruction(first: str, second: str, said: str) -> Example:
+    return Example((("First picture", first), ("Second picture", second)), (("User", said),))
+
+
+INSTRUCTION = Task(
+    "Someone is shown the first picture and wants the second one. Write in one sentence what they say: only what "
+    "should be different, nothing that both have in common, and no description of the whole picture.",
+    (
+        _instruction(
+            "A brown dog runs through shallow water.",
+            "A brown dog sleeps on a sofa.",
+            "This dog, but resting indoors instead of running about.",
+        ),
+        _instruction(
+            "A red bus stops on a busy street in the rain.",
+            "A green bus on an empty country road.",
+            "Make it a green one, and take it out of town, with nobody around.",
+        ),
+        _instruction(
+            "A bowl of strawberries on a wooden table.",
+            "A bowl of lemons on a white tablecloth.",
+            "I would rather have yellow fruit, and a white cloth under it.",
+        ),
+        _instruction(
+            "A man plays the guitar on a stage.",
+            "A woman plays the guitar on a park bench.",
+            "Could it be a woman, sitting outside somewhere green?",
+        ),
+        _instruction(
+            "Two zebras graze in dry grass.",
+            "A herd of zebras crosses a river.",
+            "Many more of them, and going through water.",
+        ),
+        _instruction(
+            "A lighthouse under a blue sky.",
+            "A lighthouse in a storm at night.",
+            "The same building, only dark and with wild weather.",
+        ),
+    ),
+)
+
+
+def _two_rounds(picture: str, asked: str, found: str, change: str) -> Example:
+    return Example((("Picture", picture),), (("User", asked), ("Found", found), ("User", change)))
+
+
+TWO_ROUNDS = Task(
+    "Someone looks for a picture in two steps. They ask for something, are shown a first picture that is not quite it, "
+    "and then say what should be different so that the second answer is the picture that is given. Write three lines: "
+    "User asks, Found describes the first picture like a caption, User says what to change.",
+    (
+        _two_rounds(
+            "A white horse stands in a stable.",
+            "Do you have a photo of a horse?",
+            "A brown horse gallops across a field.",
+            "I meant a white one, and it should be standing inside.",
+        ),
+        _two_rounds(
+            "Four cupcakes with blue icing on a plate.",
+            "Show me something sweet for a party.",
+            "A chocolate cake with candles.",
+            "Smaller ones, four of them, with blue icing on top.",
+        ),
+        _two_rounds(
+            "A boy in a yellow raincoat jumps into a puddle.",
+            "I would like to see children in the rain.",
+            "A girl holds a red umbrella in the rain.",
+            "A boy in yellow instead, jumping into the water on the ground.",
+        ),
+        _two_rounds(
+            "A motorcycle parked beside a brick wall.",
+            "Find me a two-wheeler on the street.",
+            "A bicycle leans on a street lamp.",
+            "One with an engine, and put it next to a wall of bricks.",
+        ),
+        _two_rounds(
+            "A snowy mountain behind a wooden cabin.",
+            "Somewhere quiet in the mountains, please.",
+            "A mountain lake in summer.",
+            "Now with snow, and I want a small house of wood in front.",
+        ),
+        _two_rounds(
+            "Three women run a race on a track.",
+            "A picture of athletes, please.",
+            "A man throws a javelin in a stadium.",
+            "Women, three of them, and they should be running.",
+        ),
+    ),
+)
+
+
+LONGEST = 300
+"""Characters of a line."""
+
+_LABEL = re.compile(r"^[\s*#>\-\d.)]*(user|assistant|found|caption|(?:first |second )?picture)[\s*]*:[\s*]*", re.I)
+_MARKS = " \t*\"'`“”‘’"
+_WORD = re.compile(r"[a-z0-9]+")
+
+
+def split_labelled_lines(text: str, first: str, ends: Collection[str]) -> list[tuple[str, str]]:
+    """The lines of an answer with their labels in lower case; a line without one goes on with the line before.
+
+    Args:
+        text: what was written after `first` and its colon.
+        first: the label that the answer begins with, which the model may have written again.
+        ends: labels in lower case that begin another case.
+
+    >>> labelled("A dog?\\nassistant: Which one?\\n\\nPicture: a cat", "User", {"picture"})
+    [('user', 'A dog?'), ('assistant', 'Which one?')]
+    """
+    found: list[tuple[str, str]] = []
+    for line in text.splitlines():
+        match = _LABEL.match(line)
+        label, rest = (match[1].lower(), line[match.end() :]) if match else ("", line)
+        if label in ends:
+            break
+        words = rest.strip(_MARKS)
+        if label or not found:
+            found.append((label or first.lower(), words))
+        elif words:
+            found[-1] = (found[-1][0], f"{found[-1][1]} {words}".strip())
+    return [(label, words) for label, words in found if words]
+
+
+def parse_dialogue(text: str, caption: str, known: Collection[str]) -> tuple[ChatTurn, ...]:
+    """A dialogue of two user's turns or more; what the assistant says after the last one is left out.
+
+    Raises:
+        NotMade: it is none.
+    """
+    lines = split_labelled_lines(text, "User", {"picture"})
+    while lines and lines[-1][0] != "user":
+        lines.pop()
+    if sum(label == "user" for label, _ in lines) < 2:
+        raise SampleNotMade("no dialogue of two rounds")
+    if any(a == b for (a, _), (b, _) in pairwise(lines)) or lines[0][0] != "user":
+        raise SampleNotMade("the two sides do not take turns")
+    if len({said.lower() for _, said in lines}) < len(lines):
+        raise SampleNotMade("a line is said twice")
+    for _, said in lines:
+        _check(said, (caption,), known)
+    return tuple(ChatTurn(_role(label), (TextItem(said),)) for label, said in lines)
+
+
+def parse_instruction(text: str, captions: Collection[str], known: Collection[str]) -> str:
+    """One sentence of the user's: the first line.
+
+    Raises:
+        NotMade: it is none, or repeats what a picture shows.
+    """
+    lines = split_labelled_lines(text.strip().partition("\n")[0], "User", ())
+    if not lines:
+        raise SampleNotMade("nothing was said")
+    return _check(lines[0][1], captions, known)
+
+
+def parse_two_rounds(text: str, caption: str, known: Collection[str]) -> TwoRounds:
+    """A request, the caption of what is found, and a change.
+
+    Raises:
+        NotMade: it is something else.
+    """
+    lines = split_labelled_lines(text, "User", ())
+    if [label for label, _ in lines[:3]] not in (["user", name, "user"] for name in ("found", "caption", "assistant")):
+        raise SampleNotMade("not a request, a caption and a change")
+    asked, found, change = (said for _, said in lines[:3])
+    if _words(found) == _words(caption):
+        raise SampleNotMade("the first answer is the target already")
+    return TwoRounds(_check(asked, (caption,), known), _check(found, (), known), _check(change, (caption,), known))
+
+
+def _check(said: str, captions: Collection[str], known: Collection[str]) -> str:
+    """What was said, if somebody could have said it.
+
+    Raises:
+        NotMade: it is too short or too long, quotes a caption, or repeats an example.
+    """
+    words = _words(said)
+    if len(words) < 2:
+        raise SampleNotMade("a line of one word")
+    if len(said) > LONGEST:
+        raise SampleNotMade(f"a line of more than {LONGEST} characters")
+    if any(" ".join(_words(caption)) in " ".join(words) for caption in captions):
+        raise SampleNotMade("a caption is quoted as it is")
+    if said.lower() in known:
+        raise SampleNotMade("an example was repeated")
+    return said
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+def _role(label: str) -> Role:
+    return "user" if label == "user" else "assistant"
+
 
 _Text = TypeVar("_Text")
 

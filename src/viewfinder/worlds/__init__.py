@@ -7,9 +7,9 @@ dialogues, chatsearch (words) -> making (one picture) -> write (files).
 from viewfinder.data.splits import SPLITS, split_of
 from viewfinder.worlds.chatsearch import PicturedScene, chat_samples
 from viewfinder.worlds.dialogues import scene_dialogue
-from viewfinder.worlds.draw import draw_scene
-from viewfinder.worlds.folder import WorldReport
+from viewfinder.worlds.drawing.draw import draw_scene
 from viewfinder.worlds.language import RegionPhrase, caption_scene, describe_regions
+from viewfinder.worlds.making import WorldReport
 from viewfinder.worlds.records import picture_truth
 from viewfinder.worlds.scene import Relation, Scene, Thing, relation_holds, sample_scene
 from viewfinder.worlds.stock import DRAWN, Stock, stock_of

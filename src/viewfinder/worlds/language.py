@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from viewfinder.worlds.kinds import HEIGHT, PLACES, WIDTH, Box
-from viewfinder.worlds.phrases import (
+from viewfinder.worlds.grammar import (
     Speaker,
     absent_kinds,
     colour_word,
@@ -25,6 +24,7 @@ from viewfinder.worlds.phrases import (
     stands,
     where,
 )
+from viewfinder.worlds.kinds import HEIGHT, PLACES, WIDTH, Box
 from viewfinder.worlds.scene import Relation, Scene, Thing, box_area
 from viewfinder.worlds.words import (
     FRONTED,

@@ -1,32 +1,92 @@
-"""One picture of a world after the other, or several at a time in worker processes."""
+"""The folder of a world: taken over or refused, whole or begun, and what was written into it.
+
+One picture of a world after the other, or several at a time in worker processes.
+"""
 
 from __future__ import annotations
 
+import errno
 import json
 import multiprocessing
 import signal
-from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, TypeVar
 
-from viewfinder.data.dialogues import Dialogue, dialogue
-from viewfinder.data.visual_genome.scene_graphs import scene_graph_xml
-from viewfinder.errors import ViewfinderError
-from viewfinder.worlds.dialogues import scene_dialogue
-from viewfinder.worlds.draw import draw_scene
-from viewfinder.worlds.language import RegionPhrase, caption_scene, describe_regions
-from viewfinder.worlds.records import image_path, region_record, scene_graph
-from viewfinder.worlds.scene import Scene, sample_scene
+from viewfinder.data.records import write_json
+from viewfinder.errors import BadInput, DiskFull, ViewfinderError
 from viewfinder.worlds.stock import Stock
+
+MARKER = "world.json"
+MOST_PICTURES = 1_000_000
+
+Progress = Callable[[int], None]
+"""Called with the number of pictures written so far."""
+
+
+@dataclass(frozen=True)
+class WorldReport:
+    """What was written where. What a kind of world does not have is 0.
+
+    `chats` are chat-search samples; `pairs`, `sessions` and `transactions` are Fashion IQ's, MT Fashion IQ's and
+    FashionMT's, `queries` CIRR's; `edits` are pairs of InstructPix2Pix.
+    """
+
+    out: Path
+    kind: str
+    seed: int
+    pictures: int
+    captions: int
+    regions: int = 0
+    things: int = 0
+    dialogues: int = 0
+    chats: int = 0
+    pairs: int = 0
+    sessions: int = 0
+    transactions: int = 0
+    queries: int = 0
+    edits: int = 0
+
+
+@contextmanager
+def claim_folder(out: Path, made: Mapping[str, Any], folders: Sequence[str]) -> Iterator[None]:
+    """The folder as ours while a world is written: new, empty, or begun by the same call (`made` tells calls apart).
+
+    Raises:
+        BadInput: it is a file, holds something else, or cannot be written.
+        DiskFull: the disk is full.
+    """
+    if out.exists() and not out.is_dir():
+        raise BadInput(f"{out}: this is a file; name a folder for the world")
+    if out.is_dir() and any(out.iterdir()) and _made(out / MARKER) != made:
+        raise BadInput(f"{out}: this folder is not empty; name an empty or a new one")
+    try:
+        for folder in folders:
+            (out / folder).mkdir(parents=True, exist_ok=True)
+        write_json(out / MARKER, made)
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise DiskFull(f"{out}: the disk is full; make room and repeat the command") from error
+        raise BadInput(
+            f"{error.filename or out}: cannot be written ({error.strerror}); choose another folder"
+        ) from error
+
+
+def _made(marker: Path) -> Any:
+    try:
+        return json.loads(marker.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+
 
 Product = TypeVar("Product")
 
 QUALITY = 88
-FOLDERS = ("images", "rg_jsons", "sg_xmls")
-"""Folders of one file a picture."""
 
 Reword = Callable[[str], str]
 """Says the same in other words (a language model, say). What it gives back must still be true."""
@@ -42,56 +102,10 @@ class WorldPlan:
     reword: Reword | None = None
 
 
-@dataclass(frozen=True)
-class MadePicture:
-    """What the files about all pictures together need of one."""
-
-    scene: Scene
-    captions: tuple[str, ...]
-    regions: int
-    dialogue: Dialogue
-
-
-def make_picture(plan: WorldPlan, number: int) -> MadePicture:
-    """Draw a picture, and write it with the files that are about it alone."""
-    scene = sample_scene(seed=plan.seed, number=number, stock=plan.stock)
-    draw_scene(scene).save(plan.out / image_path(number), quality=QUALITY)
-    said = _reworded(describe_regions(scene), plan.reword)
-    _write(plan.out / "rg_jsons" / f"{number}.json", json.dumps(region_record(scene, said), ensure_ascii=False))
-    _write(plan.out / "sg_xmls" / f"{number}.xml", scene_graph_xml(scene_graph(scene)))
-    told = [reword_text(caption, plan.reword) for caption in caption_scene(scene)]
-    talk = scene_dialogue(scene, image_path(number))
-    talk = dialogue(talk.image, reword_text(talk.caption, plan.reword), talk.rounds)
-    return MadePicture(scene, tuple(told), len(said), talk)
-
-
 def reword_text(text: str, reword: Reword | None) -> str:
     """A text as the model says it; as it was, where the model says nothing."""
     said = text if reword is None else reword(text).strip()
     return said or text
-
-
-def _reworded(said: list[RegionPhrase], reword: Reword | None) -> list[RegionPhrase]:
-    """Phrases in other words; where these are another phrase already, the old words stay."""
-    if reword is None:
-        return said
-    taken = {region.phrase.lower() for region in said}
-    changed: list[RegionPhrase] = []
-    for region in said:
-        phrase = reword_text(region.phrase, reword)
-        fresh = phrase.lower() == region.phrase.lower() or phrase.lower() not in taken
-        taken.add(phrase.lower())
-        changed.append(replace(region, phrase=phrase) if fresh else region)
-    return changed
-
-
-def _write(file: Path, text: str) -> None:
-    file.write_text(text, encoding="utf-8", newline="\n")
-
-
-def make_pictures(plan: WorldPlan, count: int, workers: int) -> Generator[MadePicture, None, None]:
-    """Pictures 1 to `count`, in order; see `in_order`."""
-    return make_in_order(make_picture, plan, count, workers)
 
 
 def make_in_order(

@@ -1,14 +1,282 @@
-"""What the things of a scene are taken from: drawn kinds, or products cut out of their photographs."""
+"""Cutting a thing out of a photograph on a light, even background.
+
+Real products as things of a scene: their kinds, nouns and colours from products.csv, their pixels from images/.
+
+products.csv has the columns id, masterCategory, subCategory, articleType, baseColour and productDisplayName; the
+photograph of product 7 is images/7.jpg, on a light background. A kind is an article type, its nouns are made from
+the type's name by rule (`nouns_of`).
+
+What the things of a scene are taken from: drawn kinds, or products cut out of their photographs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import hashlib
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+from jaxtyping import Bool, Float, UInt8
+from PIL import Image
+
+from viewfinder.data.files import read_table
+from viewfinder.errors import BadInput
 from viewfinder.worlds.kinds import KINDS, Kind
-from viewfinder.worlds.products import Shop, open_shop
-from viewfinder.worlds.words import NOUNS, Nouns
+from viewfinder.worlds.words import NOUNS, Nouns, nouns_of
+
+LIGHTEST_DARK = 205
+"""A background is light where its darkest channel is at least this bright."""
+
+NEAR = 12
+"""How far, in any channel, a pixel may be from the background's colour and still belong to it."""
+
+LEAST, MOST = 0.035, 0.86
+"""Shares of the photograph that a thing may fill; outside of them the cut has failed."""
+
+RAGGED = 0.15
+"""What closing its gaps may add to a thing; a pale thing that the flood has eaten into gains more."""
+
+_EVEN = 0.6
+_SPECK = 0.03
+_GAP, _WIDE_GAP = 7, 21
+_CORE = 0.45
+_HOLE, _EXACT = 0.004, 0.75
+
+
+def cut_out(photo: Image.Image, *, solid: bool = False) -> Image.Image | None:
+    """The thing in a photograph as RGBA, cropped to it; None where it cannot be told from its background.
+
+    Of a `solid` thing (a garment, not a pair of glasses) wide gaps count as eaten too.
+
+    The background is what a flood from the border reaches over pixels of the border's colour. The rim is drawn in
+    by a pixel and softened, so that no halo of background stays on it.
+    """
+    pixels = np.asarray(photo.convert("RGB"))
+    background = _background(pixels)
+    if background is None:
+        return None
+    thing = _without_specks(~_flooded(pixels, background))
+    if not LEAST <= thing.mean() <= MOST or _is_ragged(thing, solid):
+        return None
+    alpha = _soft(thing)
+    if alpha.max() < 1.0:
+        return None
+    cut = np.dstack([pixels, np.round(alpha * 255).astype(np.uint8)])
+    rows, columns = np.flatnonzero((alpha > 0).any(axis=1)), np.flatnonzero((alpha > 0).any(axis=0))
+    return Image.fromarray(np.ascontiguousarray(cut[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]))
+
+
+def _background(pixels: UInt8[np.ndarray, "h w 3"]) -> UInt8[np.ndarray, " 3"] | None:
+    """The colour of the border, if that is light and mostly one colour."""
+    border = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
+    colour = np.median(border, axis=0).astype(np.uint8)
+    even = _distance(border[None], colour)[0] <= NEAR
+    return colour if colour.min() >= LIGHTEST_DARK and even.mean() >= _EVEN else None
+
+
+def _distance(pixels: UInt8[np.ndarray, "h w 3"], colour: UInt8[np.ndarray, " 3"]) -> UInt8[np.ndarray, "h w"]:
+    apart = np.maximum(pixels, colour) - np.minimum(pixels, colour)
+    most: UInt8[np.ndarray, "h w"] = np.maximum(np.maximum(apart[..., 0], apart[..., 1]), apart[..., 2])
+    return most
+
+
+def _flooded(pixels: UInt8[np.ndarray, "h w 3"], colour: UInt8[np.ndarray, " 3"]) -> Bool[np.ndarray, "h w"]:
+    """The pixels of the background's colour that the border reaches, and holes in which exactly that colour is seen."""
+    from scipy import ndimage
+
+    distance = _distance(pixels, colour)
+    parts, count = ndimage.label(distance <= NEAR)
+    reached = np.zeros(count + 1, dtype=bool)
+    for side in (parts[0], parts[-1], parts[:, 0], parts[:, -1]):
+        reached[side] = True
+    sizes = np.bincount(parts.ravel())
+    exact = np.bincount(parts[distance == 0], minlength=count + 1)
+    reached |= (sizes > _HOLE * parts.size) & (exact > _EXACT * sizes)
+    reached[0] = False
+    flooded: Bool[np.ndarray, "h w"] = reached[parts]
+    return flooded
+
+
+def _without_specks(thing: Bool[np.ndarray, "h w"]) -> Bool[np.ndarray, "h w"]:
+    """Without what hangs on by a hair, and without parts that are tiny beside the largest."""
+    from scipy import ndimage
+
+    parts, count = ndimage.label(ndimage.binary_opening(thing, iterations=1))
+    if not count:
+        return np.zeros_like(thing)
+    sizes = np.bincount(parts.ravel())
+    sizes[0] = 0
+    kept: Bool[np.ndarray, "h w"] = (sizes >= _SPECK * sizes.max())[parts]
+    return kept
+
+
+def _is_ragged(thing: Bool[np.ndarray, "h w"], solid: bool) -> bool:
+    from scipy import ndimage
+
+    # At half size, where a closing by a square is two quick running maxima and minima.
+    small = np.pad(thing[::2, ::2], _WIDE_GAP).astype(np.uint8)
+    gap = _WIDE_GAP if solid else _GAP
+    return bool(ndimage.grey_closing(small, size=(gap, gap)).sum() > (1 + RAGGED) * small.sum())
+
+
+def _soft(thing: Bool[np.ndarray, "h w"]) -> Float[np.ndarray, "h w"]:
+    """How much of each pixel the thing covers, 0 to 1."""
+    from scipy import ndimage
+
+    blurred = ndimage.gaussian_filter(thing.astype(np.float32), 1.0)
+    alpha: Float[np.ndarray, "h w"] = np.clip((blurred - _CORE) / (1 - _CORE) * 1.25, 0.0, 1.0)
+    return alpha
+
+
+TABLE = "products.csv"
+COLUMNS = ("id", "masterCategory", "subCategory", "articleType", "baseColour", "productDisplayName")
+
+FEWEST = 4
+"""Article types with fewer products than this are left out."""
+
+_NO_COLOUR = frozenset({"", "na", "multi", "metallic"})
+_NO_KIND = frozenset({"free items"})
+_SIDES = {"apparel": 96, "footwear": 64, "accessories": 58, "personal care": 54}
+_SIDE = 64
+_BY_HAND = frozenset({"bags", "wallets", "fragrance", "umbrellas", "perfumes"})
+_PATTERNS = (("strip", "striped"), ("check", "checked"), ("polka", "dotted"), ("solid", "plain"), ("plain", "plain"))
+_TRIES = 12
+_KEPT = 256
+
+
+@dataclass(frozen=True)
+class Product:
+    """One row of the table: what is said of a product, in lower case; `pattern` is "" where its name tells none."""
+
+    id: str
+    category: str
+    group: str
+    type: str
+    colour: str
+    pattern: str
+
+
+@dataclass(frozen=True, eq=False)
+class Shop:
+    """The products of a folder by kind and colour, and what is made of them.
+
+    Attributes:
+        digest: of the table; it tells one set of products from another.
+        shelves: kind -> colour -> products, those without a picture left out.
+    """
+
+    folder: Path
+    digest: str
+    kinds: Mapping[str, Kind]
+    nouns: Mapping[str, Nouns]
+    shelves: Mapping[str, Mapping[str, Sequence[Product]]]
+    _aspects: dict[str, float] = field(default_factory=dict)
+
+    def pick(self, rng: random.Random, kind: str) -> Product | None:
+        """A product of a kind whose picture can be cut out: first a colour, then one of that colour.
+
+        None after some tries that failed.
+        """
+        for _ in range(_TRIES):
+            product = rng.choice(self.shelves[kind][rng.choice(self.kinds[kind].colours)])
+            if self.aspect(kind, product.id):
+                return product
+        return None
+
+    def aspect(self, kind: str, product: str) -> float:
+        """Width over height of a product's cut-out; 0 if it cannot be cut out."""
+        if product not in self._aspects:
+            image = self.cutout(kind, product)
+            self._aspects[product] = 0.0 if image is None else image.width / image.height
+        return self._aspects[product]
+
+    def cutout(self, kind: str, product: str) -> Image.Image | None:
+        """A product without its background; of a garment, nothing may be missing in the middle."""
+        return _cutout(self.folder / "images" / f"{product}.jpg", bool(self.kinds[kind].shows))
+
+
+@lru_cache(maxsize=_KEPT)
+def _cutout(path: Path, solid: bool) -> Image.Image | None:
+    try:
+        with Image.open(path) as photo:
+            return cut_out(photo, solid=solid)
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        return None
+
+
+def open_shop(folder: Path) -> Shop:
+    """The shop in a folder; the same object for the same table in one process.
+
+    Raises:
+        BadInput: products.csv is missing or damaged, lacks a column, or none of its products has a picture.
+    """
+    table = folder / TABLE
+    try:
+        digest = hashlib.blake2b(table.read_bytes(), digest_size=8).hexdigest()
+    except OSError as error:
+        raise BadInput(f"{table}: cannot be read ({error.strerror}); --sprites needs {TABLE} and images/") from error
+    return _shop(folder.resolve(), digest)
+
+
+@lru_cache(maxsize=4)
+def _shop(folder: Path, digest: str) -> Shop:
+    products = _products(folder)
+    shelves = _shelves(products)
+    if not shelves:
+        raise BadInput(f"{folder / TABLE}: no kind of product has {FEWEST} with a picture in {folder / 'images'}")
+    first = {kind: next(iter(colours.values()))[0] for kind, colours in shelves.items()}
+    nouns = {kind: nouns_of(product.type) for kind, product in first.items()}
+    return Shop(folder, digest, _kinds(shelves, first), nouns, shelves)
+
+
+def _products(folder: Path) -> list[Product]:
+    table = read_table(folder / TABLE)
+    columns = [table.need((name.lower(),)) for name in COLUMNS]
+    pictures = {file.stem for file in (folder / "images").glob("*.jpg")}
+    rows = ([row[column] for column in columns] for row in table.rows)
+    return [_product(row) for row in rows if row[0] in pictures]
+
+
+def _product(row: Sequence[str]) -> Product:
+    number, category, group, kind, colour, name = (cell.lower() for cell in row)
+    pattern = next((pattern for sign, pattern in _PATTERNS if sign in name), "")
+    return Product(row[0] or number, category, group, kind, colour, pattern)
+
+
+def _shelves(products: Iterable[Product]) -> dict[str, dict[str, list[Product]]]:
+    """Kind -> colour -> products, each in alphabetical order; rare kinds and unnamed colours left out."""
+    shelves: defaultdict[str, defaultdict[str, list[Product]]] = defaultdict(lambda: defaultdict(list))
+    for product in sorted(products, key=lambda product: product.id):
+        if product.type and product.colour not in _NO_COLOUR and product.category not in _NO_KIND:
+            shelves[nouns_of(product.type)[0][0]][product.colour].append(product)
+    return {
+        kind: dict(sorted(colours.items()))
+        for kind, colours in sorted(shelves.items())
+        if sum(map(len, colours.values())) >= FEWEST
+    }
+
+
+def _kinds(shelves: Mapping[str, Mapping[str, Sequence[Product]]], first: Mapping[str, Product]) -> dict[str, Kind]:
+    """A kind a shelf. A garment may be photographed on a person who wears other things too."""
+    wearable = frozenset(kind for kind, product in first.items() if product.group not in _BY_HAND)
+    return {
+        kind: Kind(
+            height=_SIDES.get(first[kind].category, _SIDE),
+            aspect=1.0,
+            colours=tuple(colours),
+            patterned=False,
+            most=min(3, sum(map(len, colours.values()))),
+            shows=wearable - {kind} if first[kind].category == "apparel" else frozenset(),
+        )
+        for kind, colours in shelves.items()
+    }
+
+
+# Nouns
 
 
 @dataclass(frozen=True, eq=False)

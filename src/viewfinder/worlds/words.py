@@ -237,3 +237,85 @@ def spot_words(column: str, row: str) -> tuple[str, ...]:
         return (f"on the {column}", f"at the {column}", f"on the {column} side")
     vertical = {"top": "upper", "bottom": "lower"}[row]
     return (f"in the {vertical} {column}", f"in the {vertical} {column} corner", f"on the {column}")
+
+
+_PAIRS = frozenset(
+    [
+        "jeans",
+        "trousers",
+        "pants",
+        "shorts",
+        "leggings",
+        "tights",
+        "stockings",
+        "briefs",
+        "boxers",
+        "capris",
+        "churidar",
+        "sunglasses",
+        "cufflinks",
+        "gloves",
+        "socks",
+    ]
+)
+
+
+_AS_THEY_ARE = {
+    "tshirts": (("t-shirt", "t-shirts"), ("tee", "tees")),
+    "tops": (("top", "tops"),),
+    "heels": (("high-heeled shoe", "high-heeled shoes"),),
+    "flats": (("flat shoe", "flat shoes"),),
+    "flip flops": (("flip-flop", "flip-flops"),),
+    "sports shoes": (("sports shoe", "sports shoes"), ("trainer", "trainers")),
+    "watches": (("watch", "watches"), ("wristwatch", "wristwatches")),
+    "caps": (("cap", "caps"), ("baseball cap", "baseball caps")),
+    "backpacks": (("backpack", "backpacks"), ("knapsack", "knapsacks")),
+    "sweaters": (("sweater", "sweaters"), ("pullover", "pullovers")),
+    "trunk": (("pair of trunks", "pairs of trunks"),),
+    "perfume and body mist": (("perfume bottle", "perfume bottles"),),
+    "necklace and chains": (("necklace", "necklaces"),),
+    "innerwear vests": (("undershirt", "undershirts"), ("innerwear vest", "innerwear vests")),
+    "shoe accessories": (("shoe accessory", "shoe accessories"),),
+}
+
+
+_OTHER_WORDS = {
+    "trousers": ("slacks",),
+    "track pants": ("tracksuit bottoms",),
+    "sunglasses": ("shades",),
+}
+
+
+def nouns_of(article: str) -> Nouns:
+    """Singular and plural of an article type, which the table has mostly in the plural; first the usual word.
+
+    >>> nouns_of("Clutches"), nouns_of("Laptop Bag"), nouns_of("Track Pants")[0]
+    ((('clutch', 'clutches'),), (('laptop bag', 'laptop bags'),), ('pair of track pants', 'pairs of track pants'))
+    """
+    words = article.lower()
+    if words in _AS_THEY_ARE:
+        return _AS_THEY_ARE[words]
+    if words.split()[-1] in _PAIRS:
+        return tuple((f"pair of {name}", f"pairs of {name}") for name in (words, *_OTHER_WORDS.get(words, ())))
+    singular = _singular(words)
+    return ((singular, plural_of(singular)),)
+
+
+def _singular(words: str) -> str:
+    for ending, instead in (("ches", "ch"), ("sses", "ss"), ("shes", "sh"), ("ies", "y"), ("rves", "rf")):
+        if words.endswith(ending) and len(words) > len(ending) + 2:
+            return words.removesuffix(ending) + instead
+    return words.removesuffix("s") if words.endswith("s") and not words.endswith("ss") else words
+
+
+def plural_of(singular: str) -> str:
+    """The plural of a noun.
+
+    >>> plural_of("clutch"), plural_of("accessory"), plural_of("scarf"), plural_of("tie")
+    ('clutches', 'accessories', 'scarves', 'ties')
+    """
+    if singular.endswith(("ch", "sh", "ss", "x")):
+        return singular + "es"
+    if singular.endswith("y") and singular[-2:-1] not in set("aeiou"):
+        return singular[:-1] + "ies"
+    return singular.removesuffix("rf") + "rves" if singular.endswith("rf") else singular + "s"

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from viewfinder.worlds.catalogue.garments import DRAWINGS, SIZE, draw_item
-from viewfinder.worlds.catalogue.items import Item
-from viewfinder.worlds.catalogue.looks import RANGES, sample_item
+from viewfinder.worlds.catalogue.items import RANGES, Item, sample_item
 from viewfinder.worlds.catalogue.vocabulary import FACETS
 
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.worlds.catalogue.items import Item
-from viewfinder.worlds.catalogue.looks import RANGES, sample_item
+from viewfinder.worlds.catalogue.items import RANGES, Item, sample_item
 from viewfinder.worlds.catalogue.statements import (
     comparison_statements,
     direct_statements,

@@ -1,8 +1,12 @@
-"""An article of a catalogue and what is known of it, however its picture came about."""
+"""An article of a catalogue and what is known of it, however its picture came about.
+
+Articles that the package draws: what kinds there are, how they can look, and the names a shop would give them.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import random
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,6 +15,7 @@ from functools import cached_property
 from viewfinder.data.splits import Split, split_of
 from viewfinder.data.truth import PictureTruth
 from viewfinder.worlds.catalogue.vocabulary import FACETS, TYPES
+from viewfinder.worlds.kinds import COLOURS, PATTERNS
 
 Word = tuple[str, str]
 """A facet and one word of it: ("colour", "red")."""
@@ -106,3 +111,226 @@ def largest_kinds(items: Sequence[Item], count: int) -> tuple[str, ...]:
     for item in items:
         kinds[item.kind] = kinds.get(item.kind, 0) + 1
     return tuple(sorted(kinds, key=lambda kind: (-kinds[kind], kind))[:count])
+
+
+COLUMNS = (
+    "id",
+    "gender",
+    "masterCategory",
+    "subCategory",
+    "articleType",
+    "baseColour",
+    "season",
+    "year",
+    "usage",
+    "productDisplayName",
+)
+"""Columns of products.csv, in the order in which worlds write them."""
+
+
+PLURAL = frozenset(
+    {"jeans", "trousers", "shorts", "briefs", "capris", "leggings", "stockings", "socks", "pants", "trunks", "boxers"}
+    | {"shoes", "heels", "flats", "sandals", "slippers", "flops", "tights", "sunglasses", "gloves", "cufflinks"}
+    | {"accessories", "beads", "earrings"}
+)
+"""Last words of articles that one speaks of in the plural."""
+
+
+_SINGULAR = {"tshirts": "t-shirt", "scarves": "scarf", "ties": "tie", "stoles": "stole", "trunk": "trunks"}
+
+
+def noun_of(kind: str) -> str:
+    """What one calls an article of a type.
+
+    >>> [noun_of(kind) for kind in ("Tshirts", "Watches", "Casual Shoes", "Scarves", "Laptop Bag")]
+    ['t-shirt', 'watch', 'casual shoes', 'scarf', 'laptop bag']
+    """
+    *before, last = kind.lower().split()
+    return " ".join([*before, last if last in PLURAL else _singular(last)])
+
+
+def _singular(noun: str) -> str:
+    if noun in _SINGULAR:
+        return _SINGULAR[noun]
+    if noun.endswith(("ches", "shes", "sses")):
+        return noun[:-2]
+    return noun.removesuffix("s") if not noun.endswith("ss") else noun
+
+
+LABELS = (
+    *("Alder", "Birchwood", "Corvane", "Delmar", "Estuary", "Fennel", "Harbour", "Isolde", "Juniper", "Larkfield"),
+    *("Marlowe", "Nettle", "Orrin", "Pellworth", "Quarry", "Rosedale", "Saltmarsh", "Thistle", "Umber", "Wexley"),
+)
+"""Invented brands."""
+
+_PLAIN_SHARE = 0.4
+_DETAIL_SHARE = 0.4
+
+
+@dataclass(frozen=True)
+class ItemRange:
+    """A kind of article: where a shop files it, how often it is made, and how it can look."""
+
+    family: str
+    department: str
+    share: int
+    facets: dict[str, tuple[str, ...]]
+    details: tuple[str, ...]
+
+
+_LOOKS = {"colour": tuple(COLOURS), "pattern": PATTERNS}
+
+RANGES: dict[str, ItemRange] = {
+    "Shirts": ItemRange(
+        "Topwear",
+        "Apparel",
+        4,
+        {
+            **_LOOKS,
+            "fabric": ("cotton", "denim", "satin", "knitted"),
+            "sleeves": ("sleeveless", "short sleeves", "three-quarter sleeves", "long sleeves"),
+            "neck": ("round neck", "v-neck", "collar"),
+            "length": ("cropped", "hip-length", "tunic-length"),
+        },
+        ("buttons", "chest pocket"),
+    ),
+    "Dresses": ItemRange(
+        "Dress",
+        "Apparel",
+        4,
+        {
+            **_LOOKS,
+            "fabric": ("cotton", "denim", "satin", "knitted"),
+            "sleeves": ("sleeveless", "short sleeves", "long sleeves"),
+            "neck": ("round neck", "v-neck", "collar"),
+            "fit": ("fitted", "flared"),
+            "length": ("mini", "knee-length", "maxi"),
+        },
+        ("belt", "ruffled hem"),
+    ),
+    "Trousers": ItemRange(
+        "Bottomwear",
+        "Apparel",
+        3,
+        {
+            **_LOOKS,
+            "fabric": ("cotton", "denim", "corduroy"),
+            "fit": ("slim", "straight", "wide"),
+            "length": ("above-the-knee", "calf-length", "full-length"),
+        },
+        ("belt", "cargo pockets", "drawstring"),
+    ),
+    "Shoes": ItemRange(
+        "Shoes",
+        "Footwear",
+        2,
+        {
+            **_LOOKS,
+            "fabric": ("leather", "canvas", "suede"),
+            "length": ("low-cut", "ankle-high", "knee-high"),
+            "heel": ("flat heel", "mid heel", "high heel"),
+            "closure": ("laces", "buckle", "slip-on"),
+        },
+        ("pompom", "contrasting toe cap"),
+    ),
+    "Bags": ItemRange(
+        "Bags",
+        "Accessories",
+        2,
+        {
+            **_LOOKS,
+            "fabric": ("leather", "canvas", "suede"),
+            "cut": ("tote", "backpack", "clutch"),
+            "size": ("small", "medium-sized", "large"),
+        },
+        ("outside pocket", "tassel", "zip"),
+    ),
+    "Mugs": ItemRange(
+        "Tableware",
+        "Home",
+        1,
+        {
+            **_LOOKS,
+            "finish": ("glossy", "matte"),
+            "cut": ("straight", "rounded", "tapered"),
+            "size": ("small", "medium-sized", "large"),
+        },
+        ("lid", "saucer"),
+    ),
+}
+"""Kinds of articles that are drawn, by their name in the catalogue."""
+
+
+def sample_item(*, seed: int, number: int) -> Item:
+    """Article `number` (from 1) of a seed; it depends on nothing else."""
+    rng = random.Random(f"viewfinder/goods/{seed}/{number}")
+    kind = rng.choices(list(RANGES), [made.share for made in RANGES.values()])[0]
+    made = RANGES[kind]
+    look = {facet: rng.choice(words) for facet, words in made.facets.items()}
+    if rng.random() < _PLAIN_SHARE:
+        look["pattern"] = "plain"
+    details = tuple(detail for detail in made.details if rng.random() < _DETAIL_SHARE)
+    words: tuple[Word, ...] = (
+        ("kind", noun_of(kind)),
+        *look.items(),
+        *(("detail", detail) for detail in details),
+        ("usage", _usage(kind, look, details)),
+        ("season", _season(look)),
+    )
+    lacks = frozenset(("detail", detail) for detail in made.details if detail not in details)
+    key, title = f"{number:06d}", _title(rng, kind, look, details)
+    return Item(key, kind, made.family, title, words, lacks, _row(key, kind, title, dict(words)))
+
+
+def _usage(kind: str, look: dict[str, str], details: tuple[str, ...]) -> str:
+    """Formal, casual or sporty: a rule over what can be seen, so that it can be learned."""
+    formal = {
+        "Shirts": look.get("neck") == "collar" and look.get("sleeves") == "long sleeves",
+        "Dresses": look.get("fabric") == "satin" or look.get("length") == "maxi",
+        "Trousers": look["pattern"] == "plain" and look.get("length") == "full-length" and "drawstring" not in details,
+        "Shoes": look.get("heel") == "high heel" or (look.get("fabric"), look.get("closure")) == ("leather", "laces"),
+        "Bags": look.get("cut") == "clutch",
+    }
+    sporty = {
+        "Shirts": look.get("sleeves") == "sleeveless",
+        "Trousers": "drawstring" in details,
+        "Shoes": (look.get("fabric"), look.get("closure")) == ("canvas", "laces"),
+        "Bags": look.get("cut") == "backpack",
+    }
+    return "formal" if formal.get(kind) else "sporty" if sporty.get(kind) else "casual"
+
+
+def _season(look: dict[str, str]) -> str:
+    if look.get("fabric") == "knitted" or look.get("length") == "knee-high" or look.get("fabric") == "corduroy":
+        return "winter"
+    bare = {"sleeveless", "short sleeves", "above-the-knee"} & {look.get("sleeves"), look.get("length")}
+    return "summer" if bare else "spring"
+
+
+def _title(rng: random.Random, kind: str, look: dict[str, str], details: tuple[str, ...]) -> str:
+    """A name as shops write it: label, what it is, some of how it looks."""
+    looks = [look[facet] for facet in ("size", "length", "pattern", "fabric", "finish") if facet in look]
+    parts = [look[facet] for facet in ("sleeves", "neck", "heel", "closure") if facet in look]
+    adjectives = [part for part in parts if part in {"sleeveless", "slip-on"}]
+    kept = [word for word in looks + adjectives if rng.random() < 0.7]
+    parts = [part for part in parts if part not in adjectives]
+    parts = [part for part in [*parts, *details] if rng.random() < 0.6]
+    name = [rng.choice(LABELS), *kept, look["colour"], *([look["cut"]] if "cut" in look else []), kind]
+    written = " ".join(word if word[0].isupper() else word.title() for word in name)
+    return f"{written} with {' and '.join(parts)}" if parts else written
+
+
+def _row(key: str, kind: str, title: str, words: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    """The row of products.csv; wearer and year, which nobody can see, are not given."""
+    usage = {"sporty": "Sports"}.get(words["usage"], words["usage"].title())
+    cells = {
+        "id": key,
+        "masterCategory": RANGES[kind].department,
+        "subCategory": RANGES[kind].family,
+        "articleType": kind,
+        "baseColour": words["colour"].title(),
+        "season": words["season"].title(),
+        "usage": usage,
+        "productDisplayName": title,
+    }
+    return tuple((column, cells.get(column, "NA")) for column in COLUMNS)

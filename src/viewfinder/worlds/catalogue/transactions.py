@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from viewfinder.data.fashionmt import ORDINALS, Transaction
-from viewfinder.worlds.catalogue.captions import caption_item
 from viewfinder.worlds.catalogue.items import Item, Word
 from viewfinder.worlds.catalogue.statements import (
     Statement,
+    caption_item,
     comparison_statements,
     direct_statements,
     negation_statements,

@@ -1,14 +1,15 @@
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image, ImageChops
 
-from viewfinder.worlds.backgrounds import PAINTINGS, SCALE, Scenery
-from viewfinder.worlds.draw import draw_scene
+from viewfinder.worlds.drawing.backgrounds import PAINTINGS, SCALE, Scenery
+from viewfinder.worlds.drawing.draw import caption_sheet, draw_scene
+from viewfinder.worlds.drawing.sprites import SPRITES, draw_sprite
 from viewfinder.worlds.kinds import COLOURS, HEIGHT, KINDS, PATTERNS, PLACES, WIDTH
 from viewfinder.worlds.scene import Scene, Thing, sample_scene
-from viewfinder.worlds.sprites import SPRITES, draw_sprite
 
 MAGENTA = (255, 0, 254)
 
@@ -68,3 +69,32 @@ def test_facing_left_is_the_mirror_of_facing_right() -> None:
     left = draw_sprite("dog", "black", "plain", (120, 90), mirrored=True)
     assert right.tobytes() != left.tobytes()
     assert right.transpose(Image.Transpose.FLIP_LEFT_RIGHT).tobytes() == left.tobytes()
+
+
+def _pictures(folder: Path, count: int) -> list[tuple[Path, str]]:
+    files = []
+    for at in range(count):
+        file = folder / f"{at}.png"
+        Image.new("RGB", (448, 336), (10 * at, 0, 200)).save(file)
+        files.append((file, f"picture {at} " + "with very many words " * at))
+    return files
+
+
+def test_pictures_stand_six_in_a_row(tmp_path: Path) -> None:
+    sheet = caption_sheet(_pictures(tmp_path, 7))
+    # 6 x (224 + 6) + 6 wide; two rows of 168 + 34 + 6, and 6.
+    assert sheet.size == (1386, 422)
+    assert sheet.getpixel((6 + 230 + 100, 6 + 80)) == (10, 0, 200)
+    assert sheet.getpixel((6 + 100, 6 + 208 + 80)) == (60, 0, 200)
+    assert sheet.getpixel((6 + 230 + 100, 6 + 208 + 80)) == (255, 255, 255)
+
+
+def test_one_picture_makes_a_small_sheet_with_a_caption(tmp_path: Path) -> None:
+    sheet = caption_sheet(_pictures(tmp_path, 1))
+    assert sheet.width == 236
+    assert (np.asarray(sheet)[176:190] < 100).any()
+
+
+def test_long_captions_stay_in_their_two_lines(tmp_path: Path) -> None:
+    sheet = np.asarray(caption_sheet(_pictures(tmp_path, 6)))
+    assert (sheet[-6:] == 255).all() and (sheet[:, -6:] == 255).all()

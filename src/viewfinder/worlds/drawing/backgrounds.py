@@ -11,7 +11,7 @@ from math import pi, sin
 
 from PIL import Image
 
-from viewfinder.worlds.brush import RGB, Brush, Corners, Number, Point, mix
+from viewfinder.worlds.drawing.brush import RGB, Brush, Corners, Number, Point, mix
 from viewfinder.worlds.kinds import HEIGHT, WIDTH, Light
 
 SCALE = 3

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from viewfinder.construction.pictures import SourcePicture, read_captioned, take_evenly
+from viewfinder.construction.setup import SourcePicture, read_captioned, take_evenly
 from viewfinder.data.splits import split_of
 from viewfinder.errors import BadInput
 

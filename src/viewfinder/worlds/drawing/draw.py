@@ -1,18 +1,23 @@
-"""From the truth of a scene to its pixels."""
+"""From the truth of a scene to its pixels.
+
+A sheet of a world's first pictures with a caption each, to look at.
+"""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from pathlib import Path
 
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
 from viewfinder.errors import BadInput
-from viewfinder.worlds.backgrounds import PAINTINGS, SCALE, Scenery
-from viewfinder.worlds.brush import Brush
+from viewfinder.worlds.drawing.backgrounds import PAINTINGS, SCALE, Scenery
+from viewfinder.worlds.drawing.brush import Brush
+from viewfinder.worlds.drawing.sprites import draw_sprite
 from viewfinder.worlds.kinds import HEIGHT, WIDTH
-from viewfinder.worlds.products import Shop
 from viewfinder.worlds.scene import Scene, Thing
-from viewfinder.worlds.sprites import draw_sprite
+from viewfinder.worlds.stock import Shop
 
 
 def draw_scene(scene: Scene) -> Image.Image:
@@ -58,3 +63,47 @@ def _with_products(canvas: Image.Image, scene: Scene, shop: Shop) -> Image.Image
         image = cutout.convert("RGBa").resize((width, height), Image.Resampling.LANCZOS).convert("RGBA")
         picture.paste(image, (x, y), image)
     return picture
+
+
+SHEET_PICTURES = 24
+COLUMNS = 6
+_WIDE, _HIGH, _TEXT, _GAP = 224, 168, 34, 6
+_LINES = 2
+
+
+def caption_sheet(pictures: Sequence[tuple[Path, str]]) -> Image.Image:
+    """A sheet of pictures, six in a row, each with its caption below; long captions end in dots."""
+    columns = min(COLUMNS, len(pictures))
+    rows = -(-len(pictures) // columns)
+    across, down = _WIDE + _GAP, _HIGH + _TEXT + _GAP
+    sheet = Image.new("RGB", (_GAP + columns * across, _GAP + rows * down), (255, 255, 255))
+    pen, font = ImageDraw.Draw(sheet), ImageFont.load_default(11)
+    for at, (file, caption) in enumerate(pictures):
+        x, y = _GAP + at % columns * across, _GAP + at // columns * down
+        with Image.open(file) as picture:
+            # Onto white and in the middle: pictures of a catalogue need not be wide.
+            small = picture.convert("RGB")
+            small.thumbnail((_WIDE, _HIGH))
+        sheet.paste(small, (x + (_WIDE - small.width) // 2, y + (_HIGH - small.height) // 2))
+        pen.text(
+            (x + 2, y + _HIGH + 2), "\n".join(_wrapped(caption, pen, font)), font=font, fill=(30, 30, 34), spacing=2
+        )
+    return sheet
+
+
+Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
+
+
+def _wrapped(text: str, pen: ImageDraw.ImageDraw, font: Font) -> list[str]:
+    """At most two lines of words that fit."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if pen.textlength(longer, font=font) <= _WIDE - 4:
+            lines[-1] = longer
+        elif len(lines) < _LINES:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1].rsplit(' ', 1)[0]} ..."
+            break
+    return lines

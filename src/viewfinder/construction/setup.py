@@ -1,0 +1,378 @@
+"""The pictures that samples are made of: captioned ones of a data set, those of a gallery; by their names in samples.
+
+A name is a path below the folder that the samples are written to. Where that is not the data set's own folder, its
+pictures get names in `images/`, those of a gallery in `images/gallery/`.
+
+What is to be constructed, and what came of it.
+
+An order's parts put together: pictures to begin with, and what writes, finds and describes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Literal, get_args
+
+import numpy as np
+
+from viewfinder.construction.galleries import (
+    CAPTIONS,
+    EncodedGallery,
+    KnownCaptions,
+    NamedVectors,
+    load_model_captioner,
+    name_vectors,
+)
+from viewfinder.construction.pipelines import (
+    PIPELINES,
+    Captioner,
+    GalleryRetriever,
+    Pipeline,
+    PipelineParts,
+    TextGenerator,
+)
+from viewfinder.construction.remembered import AnswerJournal, JournalledCaptioner, JournalledModel
+from viewfinder.construction.truth import CaptionedWorld, TruthGallery, TruthWriter, read_world
+from viewfinder.construction.written import ModelWriter
+from viewfinder.data import CaptionedPicture, ReadReport, read_coco, read_flickr8k
+from viewfinder.data.splits import split_of
+from viewfinder.data.truth import TRUTH_FILE
+from viewfinder.encoders import Encoder
+from viewfinder.encoders.features import features
+from viewfinder.encoders.features.lookup import IMAGES
+from viewfinder.errors import BadInput
+from viewfinder.language import LoadsInBackground, load_language_model
+from viewfinder.library import Library
+from viewfinder.worlds.chatsearch import LEAST_LIKENESS
+
+Part = Literal["train", "val", "test", "all"]
+
+PARTS: tuple[Part, ...] = get_args(Part)
+
+GALLERY = f"{IMAGES}/gallery"
+
+
+@dataclass(frozen=True)
+class SourcePicture:
+    """A picture with its captions, and its number in the data set."""
+
+    name: str
+    file: Path
+    captions: tuple[str, ...]
+    number: int
+
+
+def has_captions(folder: Path) -> bool:
+    """Whether a folder has captions in a format that is read here."""
+    return (folder / "captions.csv").is_file() or any(folder.glob("annotations/captions_*.json"))
+
+
+def read_captioned(folder: Path, part: Part, *, prefix: str | None = None) -> tuple[list[SourcePicture], ReadReport]:
+    """The captioned pictures of a part of a data set, and what was left out of the whole.
+
+    Parts are by number: a world's own numbers, else places in the captions file (see `data.splits`).
+
+    Args:
+        folder: with captions.csv beside images/, or annotations/captions_*.json as COCO's.
+        part: "all", or a split.
+        prefix: the folder that names begin with; None: names are paths below `folder`.
+
+    Raises:
+        BadInput: no such folder, no captions, damaged ones, or no picture of this part.
+    """
+    if (folder / "captions.csv").is_file():
+        pictures, report = read_flickr8k(folder)
+    elif has_captions(folder):
+        pictures, report = read_coco(folder)
+    else:
+        raise BadInput(
+            f"{folder}: no captions here; needed are captions.csv beside images/, or annotations/captions_*.json"
+        )
+    numbers = _numbers(folder, pictures)
+    chosen = [
+        SourcePicture(sample_name(picture.path, folder, prefix), picture.path, _clean(picture.captions), number)
+        for number, picture in zip(numbers, pictures, strict=True)
+        if part in ("all", split_of(number))
+    ]
+    if not chosen:
+        raise BadInput(f"{folder}: none of its {len(pictures)} captioned pictures is of the part {part!r}")
+    return chosen, report
+
+
+def sample_name(file: Path, folder: Path, prefix: str | None) -> str:
+    """The name of a picture in samples.
+
+    >>> named(Path("a/images/1.jpg"), Path("a"), None), named(Path("a/images/1.jpg"), Path("a"), "images/gallery")
+    ('images/1.jpg', 'images/gallery/1.jpg')
+    """
+    key = file.relative_to(folder).as_posix() if file.is_relative_to(folder) else file.name
+    return key if prefix is None else (PurePosixPath(prefix) / key.removeprefix(f"{IMAGES}/")).as_posix()
+
+
+def take_evenly(pictures: Sequence[SourcePicture], count: int | None) -> list[SourcePicture]:
+    """So many of them, from the first to the last."""
+    if count is None or count >= len(pictures):
+        return list(pictures)
+    return [pictures[at * len(pictures) // count] for at in range(count)]
+
+
+def files_of(pictures: Iterable[SourcePicture]) -> Mapping[str, Path]:
+    """Where pictures lie, by name."""
+    return {picture.name: picture.file for picture in pictures}
+
+
+def _numbers(folder: Path, pictures: Sequence[CaptionedPicture]) -> list[int]:
+    """A world's pictures are called by their numbers."""
+    stems = [picture.path.stem for picture in pictures]
+    if (folder / TRUTH_FILE).is_file() and all(stem.isdigit() for stem in stems):
+        return [int(stem) for stem in stems]
+    return list(range(len(pictures)))
+
+
+def _clean(captions: Iterable[str]) -> tuple[str, ...]:
+    return tuple(" ".join(caption.split()) for caption in captions)
+
+
+WORLD = "world"
+"""The generator that says what a world knows of its pictures."""
+
+THRESHOLD = 0.6
+"""Of cosines of pictures: on Flickr8k's photographs four of five have one this near. A world has its own measure."""
+
+CEILING = 0.98
+
+Notify = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConstructionOrder:
+    """Samples to be made.
+
+    Attributes:
+        data: captioned pictures: captions.csv beside images/, or COCO's; a world has its truth too.
+        out: the folder of the samples; that of the data, or another one, into which pictures are linked.
+        pipelines: which; `merge` makes what it joins, and writes it only if that is named too.
+        split: which pictures, and what the files are called.
+        generator: "world", or a language model as `language.load_language_model` takes it; None: the world's truth
+            where there is one, else the model that the environment names.
+        gallery: pictures that may be found: a folder, or a library; None: those of the split, in a world that writes
+            itself by their truth.
+        captioner: "captions" (what the data says), or BLIP by hub name or folder.
+        encoder: what sees pictures of a gallery, unless it is a library with one of its own.
+        features: where vectors of the data's pictures are kept; None: with the data.
+        threshold: how like a target must be to its reference; None: 0.6 of cosines, 0.4 of a world's measure.
+        ceiling: above this it counts as a copy.
+        count: pictures to begin with, taken evenly; None: all.
+        only_targets: galleries list the pictures that samples have, not all that could have been found.
+        seed: of everything that is drawn.
+        at_once: pictures that are worked on at a time.
+        seconds: a language model's answer takes no longer, or counts as none.
+    """
+
+    data: Path
+    out: Path
+    pipelines: tuple[Pipeline, ...] = PIPELINES
+    split: Part = "train"
+    generator: str | None = None
+    gallery: Path | None = None
+    captioner: str = CAPTIONS
+    encoder: str = "starter"
+    features: Path | None = None
+    threshold: float | None = None
+    ceiling: float = CEILING
+    count: int | None = None
+    only_targets: bool = False
+    seed: int = 0
+    at_once: int = 1
+    seconds: float = 60.0
+
+    @property
+    def writes_truth(self) -> bool:
+        """Whether sentences come from a world's truth."""
+        return self.generator == WORLD or (self.generator is None and (self.data / TRUTH_FILE).is_file())
+
+    @property
+    def finds_by_truth(self) -> bool:
+        """Whether neighbours do, too."""
+        return self.writes_truth and self.gallery is None
+
+    @property
+    def least_likeness(self) -> float:
+        """The threshold that counts."""
+        if self.threshold is not None:
+            return self.threshold
+        return LEAST_LIKENESS if self.finds_by_truth else THRESHOLD
+
+    @property
+    def in_place(self) -> bool:
+        """Whether samples are written to the data set's own folder."""
+        return self.out.resolve() == self.data.resolve()
+
+
+@dataclass(frozen=True)
+class ConstructionReport:
+    """What was made.
+
+    Attributes:
+        out: the folder.
+        ended: False where the run was stopped; then no file was written, and what models wrote is kept.
+        pictures: with how many was begun, as far as it came.
+        made: samples by pipeline.
+        dropped: pictures by pipeline and reason.
+        files: what was written, as paths below `out`.
+        generator, captioner: their names.
+        asked: answers of models that were new; others were known.
+        left_out: what the readers of the data left out.
+    """
+
+    out: Path
+    ended: bool
+    pictures: int
+    made: Mapping[Pipeline, int]
+    dropped: Mapping[Pipeline, Mapping[str, int]]
+    generator: str
+    captioner: str
+    asked: int = 0
+    files: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = field(default=())
+
+
+MakeEncoder = Callable[[], Encoder]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class ConstructionSetup:
+    """What a run works with.
+
+    Attributes:
+        sources: the pictures to begin with.
+        parts: see `pipelines`.
+        files: where every picture lies that a sample may have, by name.
+        captioner: the captioner's name.
+        reports: what was read.
+    """
+
+    sources: tuple[SourcePicture, ...]
+    parts: PipelineParts
+    files: Mapping[str, Path]
+    reports: tuple[ReadReport, ...]
+
+
+def prepare_construction(
+    order: ConstructionOrder,
+    journal: AnswerJournal,
+    make_encoder: MakeEncoder,
+    told: Notify,
+    progress: Progress = lambda done, total: None,
+) -> ConstructionSetup:
+    """Reads the data, loads what is named, computes vectors where they are needed.
+
+    Raises:
+        BadInput: data, gallery, generator or captioner are missing, damaged, or do not go together.
+    """
+    told(f"reading {order.data}")
+    own, report = read_captioned(order.data, order.split, prefix=None if order.in_place else IMAGES)
+    captions = {picture.name: picture.captions for picture in own}
+    world = read_world(order.data, captions) if order.writes_truth else None
+    writer = _writer(order, journal, world, told)
+    if world is not None and order.finds_by_truth:
+        gallery: GalleryRetriever = TruthGallery(world)
+        brought = _Brought({}, {})
+    else:
+        gallery, brought = _encoded(order, own, make_encoder, told, progress)
+    files = {**files_of(own), **brought.files}
+    captioner = _captioner(order, journal, {**captions, **brought.captions}, files)
+    parts = PipelineParts(writer, gallery, captioner, order.least_likeness, order.ceiling, order.seed)
+    return ConstructionSetup(tuple(take_evenly(own, order.count)), parts, files, (report,))
+
+
+@dataclass(frozen=True)
+class _Brought:
+    """The pictures of a gallery of their own, and what is said of them."""
+
+    files: Mapping[str, Path]
+    captions: Mapping[str, tuple[str, ...]]
+
+
+def _writer(
+    order: ConstructionOrder, journal: AnswerJournal, world: CaptionedWorld | None, told: Notify
+) -> TextGenerator:
+    if world is not None:
+        return TruthWriter(world, order.seed)
+    model = load_language_model(order.generator or "")
+    if isinstance(model, LoadsInBackground):
+        told(f"loading {model.name}")
+        model.wait()
+    return ModelWriter(JournalledModel(model, journal), order.seed, order.seconds)
+
+
+def _captioner(
+    order: ConstructionOrder, journal: AnswerJournal, captions: Mapping[str, tuple[str, ...]], files: Mapping[str, Path]
+) -> Captioner:
+    if order.captioner == CAPTIONS:
+        return KnownCaptions(captions, order.seed)
+
+    def mark(name: str) -> str:
+        facts = files[name].stat()
+        return f"{facts.st_size} {facts.st_mtime_ns}"
+
+    return JournalledCaptioner(load_model_captioner(order.captioner, files), journal, mark)
+
+
+def _encoded(
+    order: ConstructionOrder, own: list[SourcePicture], make_encoder: MakeEncoder, told: Notify, progress: Progress
+) -> tuple[GalleryRetriever, _Brought]:
+    """Pictures seen through an encoder: those of the split, of another folder, or of a library."""
+    if order.gallery is None:
+        encoder = make_encoder()
+        known = _vectors(order.data, files_of(own), encoder, order.features, told, progress)
+        return EncodedGallery(known, known, encoder), _Brought({}, {})
+    if (order.gallery / "library.json").is_file():
+        library = Library.open(order.gallery, create=False)
+        encoder, found, brought = library.encoder, *_of_library(library)
+    else:
+        encoder = make_encoder()
+        brought = _of_folder(order.gallery, order.captioner == CAPTIONS)
+        found = _vectors(order.gallery, brought.files, encoder, None, told, progress)
+    if order.captioner == CAPTIONS and not brought.captions:
+        raise BadInput(f"{order.gallery}: its pictures have no captions; name a model with --captioner")
+    references = _vectors(order.data, files_of(own), encoder, order.features, told, progress)
+    return EncodedGallery(found, references, encoder), brought
+
+
+def _vectors(
+    folder: Path, files: Mapping[str, Path], encoder: Encoder, out: Path | None, told: Notify, progress: Progress
+) -> NamedVectors:
+    told(f"vectors of the pictures in {folder}")
+    return name_vectors(files, features(folder, encoder, out=out, progress=progress), encoder)
+
+
+def _of_folder(folder: Path, captioned: bool) -> _Brought:
+    """The captioned pictures of a folder, or all if a model looks at them."""
+    from viewfinder.pictures import scan
+
+    if has_captions(folder):
+        pictures, _ = read_captioned(folder, "all", prefix=GALLERY)
+        return _Brought(files_of(pictures), {picture.name: picture.captions for picture in pictures})
+    if captioned:
+        raise BadInput(f"{folder}: no captions here (captions.csv, annotations/); name a model with --captioner")
+    inner = folder / IMAGES if (folder / IMAGES).is_dir() else folder
+    found = scan([inner])
+    return _Brought({sample_name(file.path, found.roots[0], GALLERY): file.path for file in found.files}, {})
+
+
+def _of_library(library: Library) -> tuple[NamedVectors, _Brought]:
+    """A library's pictures by their ids, as far as their files are there."""
+    snapshot = library.gallery().snapshot
+    files: dict[str, Path] = {}
+    rows: list[int] = []
+    for row, picture in enumerate(snapshot.ids):
+        file = next((path for path in map(Path, snapshot.paths(row)) if path.is_file()), None)
+        if file is not None:
+            files[f"{GALLERY}/{picture}{file.suffix.lower()}"] = file
+            rows.append(row)
+    captions = {name: said for name, row in zip(files, rows, strict=True) if (said := snapshot.captions(row))}
+    return NamedVectors(tuple(files), np.asarray(snapshot.matrix_nd[rows], np.float32)), _Brought(files, captions)
