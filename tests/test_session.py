@@ -417,7 +417,7 @@ def test_results_come_before_the_question_and_both_are_those_of_a_whole_turn() -
     assert list(found) == list(taken)
     assert halves.question is None and all(hit.why == {} for hit in found)
     assert halves.follow_up() == whole.question is not None
-    assert halves.view().why([hit.id for hit in found]) == {hit.id: hit.why for hit in taken}
+    assert halves.ranking().why([hit.id for hit in found]) == {hit.id: hit.why for hit in taken}
     assert halves.conversation == whole.conversation
 
 
@@ -490,7 +490,7 @@ def test_any_turn_can_be_looked_at_page_by_page_without_going_there() -> None:
     first = live.say("red")
     live.say("green")
     before = state(live)
-    view = live.view(1)
+    view = live.ranking(1)
     assert [hit.id for hit in view.hits(10)] == [hit.id for hit in first]
     pages = [*view.hits(7), *view.hits(7, start=7)]
     assert pages == list(view.hits(14))
@@ -502,11 +502,11 @@ def test_any_turn_can_be_looked_at_page_by_page_without_going_there() -> None:
 def test_a_view_counts_what_filters_and_rejections_leave() -> None:
     live = session(where={"bottom colour": "blue"})
     hits = live.say("red")
-    total = live.view().total
+    total = live.ranking().total
     assert total == sum("blue" in GALLERY.snapshot.attributes(row)["Bottom colour"] for row in range(len(GALLERY)))
     live.reject(hits[0])
-    assert live.view().total == total - 1
-    assert hits[0].id not in [hit.id for hit in live.view().hits(total)]
+    assert live.ranking().total == total - 1
+    assert hits[0].id not in [hit.id for hit in live.ranking().hits(total)]
 
 
 def test_the_image_of_a_turn_is_found_by_its_name(tmp_path: Path) -> None:

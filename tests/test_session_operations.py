@@ -74,7 +74,7 @@ def test_a_turn_whose_picture_has_gone_does_nothing_any_more(looks_back: Made) -
     later = session(looks_back(), gallery_of(LOOKS[:50]), conversation=live.conversation)
     assert live.operations() == {2: (FIRST,), 3: (Operation("rollback", 2),)}
     assert later.operations() == {2: (FIRST,)}
-    assert later.view().adapters[0].startswith("drop: turn 3: ")
+    assert later.ranking().adapters[0].startswith("drop: turn 3: ")
 
 
 def test_a_talk_that_was_kept_does_the_same(looks_back: Made) -> None:

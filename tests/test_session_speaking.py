@@ -51,9 +51,9 @@ def test_words_before_any_pictures_come_with_what_would_be_shown(talker: Made) -
 def test_who_does_not_speak_answers_nothing_in_particular() -> None:
     live = session(Composer())
     live.say("a red car?")
-    assert (live.answered_with, list(live.reply()), live.leaning) == (None, [], None)
+    assert (live.answered_with, list(live.reply()), live.picture_bias) == (None, [], None)
     with pytest.raises(BadInput, match="composer answers with pictures alone"):
-        live.leaning = 1.0
+        live.picture_bias = 1.0
     with pytest.raises(BadInput, match="composer"):
         session(Composer(), leaning=1.0)
 
@@ -90,7 +90,7 @@ def test_leaning_decides_and_is_not_mixed_up_in_the_memo(talker: Made) -> None:
         live.say("blue?")
     assert (usual.leaning, usual.answered_with) == (0.0, "words")
     assert (pictures.leaning, pictures.answered_with) == (math.inf, "pictures")
-    assert usual.view().best(1).tolist() != pictures.view().best(1).tolist()
+    assert usual.ranking().best(1).tolist() != pictures.ranking().best(1).tolist()
     assert retriever.leaning == 0.0
 
 
@@ -98,12 +98,12 @@ def test_another_leaning_reads_the_whole_talk_again(talker: Made) -> None:
     live = session(talker())
     live.say("red")
     live.say("blue?")
-    live.leaning = 2.0  # a question speaks for words by 2, and a draw shows pictures
+    live.picture_bias = 2.0  # a question speaks for words by 2, and a draw shows pictures
     assert [live.answered_at(1), live.answered_at(2)] == ["pictures", "pictures"]
-    live.leaning = -math.inf
+    live.picture_bias = -math.inf
     assert [live.answered_at(1), live.answered_at(2)] == ["words", "words"]
     with pytest.raises(BadInput, match="a leaning is a number"):
-        live.leaning = math.nan
+        live.picture_bias = math.nan
 
 
 def test_nothing_is_asked_after_an_answer_in_words(talker: Made) -> None:
@@ -118,7 +118,7 @@ def test_nothing_is_asked_after_an_answer_in_words(talker: Made) -> None:
     assert live.question_choice() is None
     live.search(Say("green"))
     assert live.question_choice() is not None
-    live.leaning = -math.inf
+    live.picture_bias = -math.inf
     assert live.question_choice() is None
 
 

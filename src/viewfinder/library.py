@@ -205,7 +205,7 @@ class Library:
         n: int = 10,
         where: Mapping[str, str] | None = None,
         conversation: Conversation | None = None,
-        leaning: float | None = None,
+        picture_bias: float | None = None,
         progress: Progress | None = None,
     ) -> Session:
         """A talk over this library.
@@ -217,7 +217,7 @@ class Library:
             n: how many results a turn has.
             where: catalogue columns to filter by.
             conversation: an earlier talk to go on with.
-            leaning: how much a retriever that speaks leans to pictures (`chat.answered_with`, `chat.reply`) rather than
+            picture_bias: how much a retriever that speaks leans to pictures (`chat.answered_with`, `chat.reply`) rather than
                 words when it decides what to answer with; None: as its weights say.
             progress: told how far `prepare` is, which may take minutes the first time.
 
@@ -229,7 +229,7 @@ class Library:
         found = load_retriever(retriever, weights) if isinstance(retriever, str) else retriever
         self.prepare(found, progress)
         pictures = _PreparedPictures(self, found, self._gallery)
-        return Session(pictures, found, questioner, n=n, where=where, conversation=conversation, leaning=leaning)
+        return Session(pictures, found, questioner, n=n, where=where, conversation=conversation, picture_bias=picture_bias)
 
     def prepare(self, retriever: Retriever[Any], progress: Progress | None = None) -> FillReport:
         """Makes what a retriever reads of the pictures and nobody needed before: their regions.

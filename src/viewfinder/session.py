@@ -67,7 +67,7 @@ class Session:
         conversation: an earlier one to go on with.
         memo: keeps the retriever's states.
         image_file: finds the file of an image that a `Show` names.
-        leaning: how much a retriever that speaks leans to pictures; None: as much as it does by itself.
+        picture_bias: how much a retriever that speaks leans to pictures; None: as much as it does by itself.
 
     Attributes:
         gallery: the pictures that were looked at last; None before the first turn.
@@ -86,11 +86,11 @@ class Session:
         conversation: Conversation | None = None,
         memo: ByteCache = MEMO,
         image_file: Callable[[str], Path] = Path,
-        leaning: float | None = None,
+        picture_bias: float | None = None,
     ) -> None:
         self._pictures = pictures
         self.gallery: Gallery | None = None
-        self._retriever = retriever if leaning is None else _leaning_to(retriever, leaning)
+        self._retriever = retriever if picture_bias is None else _biased(retriever, picture_bias)
         self._weights = _weights_of(retriever)
         self._reads = reads_of(retriever)
         self._questioner_name = None if questioner == "none" else questioner
@@ -198,14 +198,14 @@ class Session:
     def reopen_question(self) -> None:
         """Makes a question due after the newest turn: in a conversation that goes on with other settings."""
         due = self._questioner_name is not None and self.answered_with != "words"
-        self._to_ask_about = self.view() if due else None
+        self._to_ask_about = self.ranking() if due else None
 
     def record_question(self, question: Question | None) -> None:
         """Notes what was asked after the newest turn; none is due any more."""
         self._to_ask_about = None
         self.conversation = self.conversation.recorded(shown=self.conversation.here.shown, asked=question)
 
-    def view(self, number: int | None = None) -> Ranking:
+    def ranking(self, number: int | None = None) -> Ranking:
         """The collection as it is now, seen from a node of the talk (by default, where it stands); changes nothing.
 
         Raises:
@@ -270,7 +270,7 @@ class Session:
         )
 
     @property
-    def leaning(self) -> float | None:
+    def picture_bias(self) -> float | None:
         """How much the retriever leans to pictures when it decides what to answer with; None: it does not speak.
 
         Setting it has the whole talk read again: what was answered one way may then have been answered the other.
@@ -281,9 +281,9 @@ class Session:
         """
         return self._retriever.leaning if isinstance(self._retriever, AnsweringRetriever) else None
 
-    @leaning.setter
-    def leaning(self, pictures: float) -> None:
-        self._retriever = _leaning_to(self._retriever, pictures)
+    @picture_bias.setter
+    def picture_bias(self, pictures: float) -> None:
+        self._retriever = _biased(self._retriever, pictures)
         if self.question_due:
             self.reopen_question()
 
@@ -322,7 +322,7 @@ class Session:
 
     def rank_bounds(self, picture: Hit | PictureId) -> tuple[int, int]:
         """The 0-based rank of a picture, at best and at worst where scores tie."""
-        return self.view().rank_bounds(_id(picture))
+        return self.ranking().rank_bounds(_id(picture))
 
     # -- inside
 
@@ -405,7 +405,7 @@ class Session:
         """What a turn comes to may depend on the catalogue, so another state of the library is another state here."""
         snapshot = gallery.snapshot
         library = (gallery.encoder.version, str(snapshot.folder), snapshot.generation)
-        return self._retriever.name, self._weights, str(self.leaning), *library, node.key
+        return self._retriever.name, self._weights, str(self.picture_bias), *library, node.key
 
     def _answering(self, number: int) -> Any | None:
         """The state whose answer is that of a node; None where nothing was said, or nothing is left of what was."""
@@ -443,7 +443,7 @@ def _id(picture: Hit | PictureId) -> PictureId:
     return picture.id if isinstance(picture, Hit) else picture
 
 
-def _leaning_to(retriever: Retriever[Any], pictures: float) -> Retriever[Any]:
+def _biased(retriever: Retriever[Any], pictures: float) -> Retriever[Any]:
     if not isinstance(retriever, AnsweringRetriever):
         raise BadInput(f"{retriever.name} answers with pictures alone: leave the leaning out")
     if math.isnan(pictures):

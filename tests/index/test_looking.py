@@ -50,7 +50,7 @@ def drawn(folder: Path, pixels: Pixels, name: str = "drawn.png") -> tuple[Path, 
 
 def test_words_for_the_upper_half_light_up_the_upper_half(tmp_path: Path) -> None:
     file, name = drawn(tmp_path, draw_halves("red", "blue", size=(240, 160)))
-    looked = Grounder().where(gallery_of(file), name, ["red", "blue"])
+    looked = Grounder().ground(gallery_of(file), name, ["red", "blue"])
     red_yx, blue_yx = looked.weights_tr.reshape(2, SIDE, SIDE)
     assert red_yx[:3].sum() > 0.8 and blue_yx[3:].sum() > 0.8
     assert np.allclose(red_yx, red_yx[:, :1], atol=1e-6), "a row of one colour is lit evenly"
@@ -60,28 +60,28 @@ def test_a_small_thing_is_found_in_its_corner(tmp_path: Path) -> None:
     pixels = draw_halves("blue", "blue", size=(240, 160))
     pixels[120:, 180:] = COLOURS["yellow"]
     file, name = drawn(tmp_path, pixels)
-    weights_r = Grounder().where(gallery_of(file), name, ["yellow"]).weights_tr[0]
+    weights_r = Grounder().ground(gallery_of(file), name, ["yellow"]).weights_tr[0]
     assert int(weights_r.argmax()) == SIDE * SIDE - 1
     assert weights_r[-1] > 4 / (SIDE * SIDE)
 
 
 def test_a_picture_that_is_alike_everywhere_is_lit_evenly(tmp_path: Path) -> None:
     file, name = drawn(tmp_path, draw_halves("red", "red", size=(240, 160)))
-    weights_tr = Grounder().where(gallery_of(file), name, ["red", "a boat"]).weights_tr
+    weights_tr = Grounder().ground(gallery_of(file), name, ["red", "a boat"]).weights_tr
     assert np.allclose(weights_tr, 1 / (SIDE * SIDE), atol=1e-5)
 
 
 def test_each_text_is_looked_for_by_itself(tmp_path: Path) -> None:
     file, name = drawn(tmp_path, draw_halves("red", "blue", size=(240, 160)))
-    gallery, looks = gallery_of(file), Grounder()
-    both = looks.where(gallery, name, ["red", "blue"]).weights_tr
-    alone = np.concatenate([looks.where(gallery, name, [text]).weights_tr for text in ("red", "blue")])
+    gallery, grounder = gallery_of(file), Grounder()
+    both = grounder.ground(gallery, name, ["red", "blue"]).weights_tr
+    alone = np.concatenate([grounder.ground(gallery, name, [text]).weights_tr for text in ("red", "blue")])
     assert np.allclose(both, alone, atol=1e-6)
 
 
 def test_boxes_are_a_grid_over_the_whole_picture(tmp_path: Path) -> None:
     file, name = drawn(tmp_path, draw_halves("red", "blue"))
-    boxes_r4 = Grounder().where(gallery_of(file), name, ["red"]).boxes_r4
+    boxes_r4 = Grounder().ground(gallery_of(file), name, ["red"]).boxes_r4
     assert boxes_r4.shape == (36, 4)
     assert np.allclose(boxes_r4[7], [1 / 6, 1 / 6, 2 / 6, 2 / 6])
     assert np.isclose((boxes_r4[:, 2:] - boxes_r4[:, :2]).prod(axis=1).sum(), 1.0)
@@ -89,25 +89,25 @@ def test_boxes_are_a_grid_over_the_whole_picture(tmp_path: Path) -> None:
 
 def test_a_picture_is_cut_up_and_encoded_once(tmp_path: Path) -> None:
     file, name = drawn(tmp_path, draw_halves("red", "blue"))
-    gallery, looks = gallery_of(file, encoder=Counting()), Grounder()
+    gallery, grounder = gallery_of(file, encoder=Counting()), Grounder()
     before = Counting.looked_at
-    assert not looks.has_looked_at(gallery, name)
+    assert not grounder.has_crops(gallery, name)
     for text in ("red", "blue", "green"):
-        looks.where(gallery, name, [text])
-        assert looks.has_looked_at(gallery, name)
+        grounder.ground(gallery, name, [text])
+        assert grounder.has_crops(gallery, name)
     assert Counting.looked_at - before == CROPS * CROPS
 
 
 def test_what_is_kept_stays_within_its_bound(tmp_path: Path) -> None:
     drawings = [drawn(tmp_path, draw_halves(top, "blue"), f"{top}.png") for top in ("red", "green", "white")]
     gallery = gallery_of(*(file for file, _ in drawings), encoder=Counting())
-    looks = Grounder(max_bytes=2 * CROPS * CROPS * 48 * 4)  # two pictures of 25 crops of 48 float32
+    grounder = Grounder(max_bytes=2 * CROPS * CROPS * 48 * 4)  # two pictures of 25 crops of 48 float32
     for _, name in drawings:
-        looks.where(gallery, name, ["red"])
+        grounder.ground(gallery, name, ["red"])
     before = Counting.looked_at
-    looks.where(gallery, drawings[1][1], ["red"])
+    grounder.ground(gallery, drawings[1][1], ["red"])
     assert Counting.looked_at == before, "the last two are kept"
-    looks.where(gallery, drawings[0][1], ["red"])
+    grounder.ground(gallery, drawings[0][1], ["red"])
     assert Counting.looked_at == before + CROPS * CROPS, "the first had to go"
 
 
@@ -116,9 +116,9 @@ def test_a_file_that_is_another_picture_by_now_is_not_looked_at(tmp_path: Path) 
     gallery = gallery_of(file)
     drawn(tmp_path, draw_halves("green", "white"))
     with pytest.raises(PictureError, match="no file is the picture"):
-        Grounder().where(gallery, name, ["red"])
+        Grounder().ground(gallery, name, ["red"])
     with pytest.raises(UnknownName, match="no picture in this library"):
-        Grounder().where(gallery, "nobody", ["red"])
+        Grounder().ground(gallery, "nobody", ["red"])
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 9), (300, 2), (7, 5)])

@@ -47,7 +47,7 @@ def chat(
     found = load_retriever(retriever, checkpoint)
     collection = open_library(library)
     with progress_bar("reading the regions of the pictures, once", shown=not as_json) as progress:
-        session = collection.chat(found, questioner, n=n, leaning=leaning, progress=progress)
+        session = collection.chat(found, questioner, n=n, picture_bias=leaning, progress=progress)
     _note_left_out(collection.left_out)
     teller = TurnPrinter(as_json, preview and not as_json)
     if script is not None:

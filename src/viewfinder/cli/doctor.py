@@ -148,7 +148,7 @@ def _language() -> str:
     if not named:
         return "no language model is named in VIEWFINDER_LANGUAGE_MODEL, and none is needed"
     from viewfinder.language import load_language_model
-    from viewfinder.server.talks.questioners import probe_language_model
+    from viewfinder.server.conversations.questioners import probe_language_model
 
     problem = probe_language_model(named)
     if problem is not None:

@@ -86,7 +86,7 @@ class Terminal:
             case Why(rank):
                 self._explain(rank)
             case Lean(pictures):
-                self._session.leaning = pictures
+                self._session.picture_bias = pictures
                 print_json({"leaning": pictures}) if self._teller.as_json else print_line(
                     f"leaning {pictures:g} from now on"
                 )
@@ -113,7 +113,7 @@ class Terminal:
         if self._hits is None or not 1 <= rank <= len(self._hits):
             raise BadInput(f"there is no result {rank}: {len(self._hits or ())} are shown now")
         hit = self._hits[rank - 1]
-        why = hit.why or self._session.view().why([hit.id])[hit.id]
+        why = hit.why or self._session.ranking().why([hit.id])[hit.id]
         if self._teller.as_json:
             print_json({"id": hit.id, "path": hit.path, "why": why})
             return
@@ -134,8 +134,8 @@ class Terminal:
             talk = Conversation.from_json(json.loads(file.read_text(encoding="utf-8")))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise BadInput(f"{file}: this is no talk that was saved here ({error})") from error
-        leaning = self._session.leaning
-        session = self._library.chat(self._retriever, self._questioner, n=self._n, conversation=talk, leaning=leaning)
+        bias = self._session.picture_bias
+        session = self._library.chat(self._retriever, self._questioner, n=self._n, conversation=talk, picture_bias=bias)
         hits = session.back_to(talk.here.number)
         self._session, self._hits = session, hits
         self._teller.tell(session, hits)

@@ -72,3 +72,7 @@ def _smallest(losses_n: Float[np.ndarray, " n"], k: int) -> Int64[np.ndarray, " 
     level = np.flatnonzero(level_n)[: k - np.count_nonzero(below_n)]
     below_n[level] = True
     return np.flatnonzero(below_n)
+
+
+TIE = 1e-6
+"""Scores that differ by less are equal: a matrix product gives equal vectors scores a few float32 steps apart."""

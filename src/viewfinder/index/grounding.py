@@ -52,7 +52,7 @@ class Grounder:
         self._crops: OrderedDict[tuple[str, PictureId], Float[np.ndarray, "c d"]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def where(self, gallery: Gallery, picture: PictureId, texts: Sequence[str]) -> Grounding:
+    def ground(self, gallery: Gallery, picture: PictureId, texts: Sequence[str]) -> Grounding:
         """How much each region of a picture answers each of some texts.
 
         Raises:
@@ -63,7 +63,7 @@ class Grounder:
         likeness_tc = encoder.words(texts) @ crops_cd.T - encoder.background(crops_cd)
         return Grounding(grid_boxes(1, 1, SIDE), spread_to_regions(likeness_tc))
 
-    def has_looked_at(self, gallery: Gallery, picture: PictureId) -> bool:
+    def has_crops(self, gallery: Gallery, picture: PictureId) -> bool:
         """Whether `where` would answer at once: the picture's crops are known."""
         with self._lock:
             return (gallery.encoder.version, picture) in self._crops

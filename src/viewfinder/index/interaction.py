@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, UInt8
 
 from viewfinder.encoders.onnx import inference_session
-from viewfinder.index.exact import top_k
+from viewfinder.index.exact import TIE, top_k
 from viewfinder.index.regions import RegionBlock, RegionCodes, Tiles
 
 CACHED = 2**16
@@ -175,12 +175,15 @@ def rank_fusion(likeness_mn: Float[np.ndarray, "m n"]) -> Float32[np.ndarray, " 
 
 
 def _ranks(likeness_n: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """1-based ranks, the largest first; ties share the mean of theirs."""
+    """1-based ranks, the largest first; ties share the mean of theirs.
+
+    Equal pictures may differ by a few float32 steps, other ones on every processor: a gap within `TIE` is none.
+    """
     if not len(likeness_n):
         return np.empty(0)
     order = np.argsort(-likeness_n, kind="stable")
     sorted_n = likeness_n[order]
-    first = np.flatnonzero(np.append(True, sorted_n[1:] != sorted_n[:-1]))
+    first = np.flatnonzero(np.append(True, sorted_n[:-1] - sorted_n[1:] > TIE))
     after = np.append(first[1:], len(order))
     ranks_n = np.empty(len(order))
     ranks_n[order] = np.repeat((first + 1 + after) / 2, after - first)

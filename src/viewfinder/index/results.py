@@ -12,14 +12,12 @@ from jaxtyping import Bool, Int
 
 from viewfinder.conversation import PictureId
 from viewfinder.index.chances import Match, Verdict, judge_match, judge_result
+from viewfinder.index.exact import TIE
 from viewfinder.index.gallery import Gallery, Scores
 from viewfinder.retrievers import Query
 
 AT_LEAST = 1000
 """Results that are put in order at once: a question looks at so many, and it costs no more than ten."""
-
-TIE = 1e-6
-"""Scores that differ by less are equal: a matrix product gives equal vectors scores a few float32 steps apart."""
 
 
 @dataclass(frozen=True)

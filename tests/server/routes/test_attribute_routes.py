@@ -16,9 +16,9 @@ import viewfinder.retrievers
 from viewfinder.index import FileRecord, PictureRow
 from viewfinder.library import Library
 from viewfinder.retrievers.fashioniq.retriever import FashionIq, load
-from viewfinder.server.access.caller import LOCAL
+from viewfinder.server.access.tokens import LOCAL
 from viewfinder.server.app import create_app
-from viewfinder.server.schemas.sessions import SessionIn
+from viewfinder.server.conversations.schemas import SessionIn
 from viewfinder.server.settings import ServerSettings
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, draw_halves, load_colour_encoder

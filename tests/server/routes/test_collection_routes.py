@@ -20,7 +20,7 @@ import viewfinder.library
 from viewfinder.index.columns import AttributeColumn
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
-from viewfinder.server.jobs.collection import MOST_VALUES, SHOWN, count_facet, count_values, encoder_name
+from viewfinder.server.pictures.collection import MOST_VALUES, SHOWN, count_facet, count_values, encoder_name
 from viewfinder.server.settings import ServerSettings
 from viewfinder.testing import load_colour_encoder, tiny_pictures
 

@@ -16,8 +16,8 @@ import viewfinder.retrievers
 from viewfinder.library import Library
 from viewfinder.questioners import QUESTIONERS
 from viewfinder.server.app import create_app
+from viewfinder.server.conversations import retrievers
 from viewfinder.server.settings import ServerSettings
-from viewfinder.server.talks import engines
 from viewfinder.testing import ColourEncoder, load_colour_encoder, tiny_pictures
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ Reader = Callable[[str, int], Any]
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks_at_regions: Reader) -> Iterator[TestClient]:
     """A server over six drawings; `regions` reads regions of them, and nobody has made any."""
     monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
-    monkeypatch.setattr(engines, "AT_ONCE", 3)
+    monkeypatch.setattr(retrievers, "AT_ONCE", 3)
     reader = looks_at_regions(ColourEncoder.raw_version, 3)
     monkeypatch.setitem(viewfinder.retrievers.RETRIEVERS, "regions", lambda checkpoint: reader)
     other = looks_at_regions("another-raw", 3)

@@ -12,10 +12,17 @@ import viewfinder.questioners
 from viewfinder.conversation import Question
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.questioners import Candidates, NoQuestions
-from viewfinder.server.access.caller import LOCAL
+from viewfinder.server.access.tokens import LOCAL
+from viewfinder.server.conversations.conversations import Conversations
+from viewfinder.server.conversations.schemas import (
+    AnswerTurn,
+    BackToTurn,
+    SayTurn,
+    SessionChange,
+    SessionIn,
+    SkipTurn,
+)
 from viewfinder.server.database import Database
-from viewfinder.server.schemas.sessions import AnswerTurn, BackToTurn, SayTurn, SessionChange, SessionIn, SkipTurn
-from viewfinder.server.talks.talks import Conversations
 
 if TYPE_CHECKING:
     from tests.server.conftest import Model

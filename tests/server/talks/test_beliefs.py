@@ -10,8 +10,8 @@ from viewfinder.conversation import Answer, BackTo, Conversation, Like, Question
 from viewfinder.index import Gallery
 from viewfinder.index.memo import ByteCache
 from viewfinder.retrievers import Part, Query, RegionSpace, load_retriever
-from viewfinder.server.schemas.sessions import Belief
-from viewfinder.server.talks.beliefs import find_beliefs, remove_clause
+from viewfinder.server.conversations.beliefs import find_beliefs, remove_clause
+from viewfinder.server.conversations.schemas import Belief
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 

@@ -8,7 +8,7 @@ from viewfinder.index import FileRecord, PictureRow, Snapshot
 from viewfinder.index.results import Hit
 from viewfinder.index.rows import pictures_to_arrow
 from viewfinder.library import Library
-from viewfinder.server.talks import cards
+from viewfinder.server.conversations import answers
 from viewfinder.testing import tiny_snapshot
 
 
@@ -16,7 +16,7 @@ def test_every_card_is_what_the_snapshot_says_of_its_row(colours: Library) -> No
     snapshot = colours.gallery().snapshot
     for row, picture in enumerate(snapshot.ids):
         found = Hit(row + 1, picture, snapshot.paths(row)[0], 0.5, "maybe")
-        hit, facts = cards.make_hit(snapshot, found), snapshot.facts(row)
+        hit, facts = answers.make_hit(snapshot, found), snapshot.facts(row)
         assert (hit.rank, hit.id, hit.score, hit.match) == (row + 1, picture, 0.5, "maybe")
         assert (hit.width, hit.height) == (facts["width"], facts["height"])
         assert hit.name == Path(snapshot.paths(row)[0]).name
@@ -29,4 +29,4 @@ def test_names_that_are_not_unicode_can_be_sent() -> None:
     table = pictures_to_arrow([row])
     known = tiny_snapshot([("red", "blue")])
     snapshot = Snapshot(known.matrix_nd, table, {}, space="x", generation="x", folder=None)
-    assert cards.make_hit(snapshot, Hit(1, "a", broken, 0.0, "unlikely")).name.encode() == b"caf?.png"
+    assert answers.make_hit(snapshot, Hit(1, "a", broken, 0.0, "unlikely")).name.encode() == b"caf?.png"

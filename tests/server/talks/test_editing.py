@@ -25,7 +25,7 @@ from viewfinder.errors import BadInput
 from viewfinder.index import Gallery
 from viewfinder.index.memo import ByteCache
 from viewfinder.retrievers import Composer
-from viewfinder.server.talks.editing import RepeatedTurns, following_turns, repeat_turns
+from viewfinder.server.conversations.editing import RepeatedTurns, following_turns, repeat_turns
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 

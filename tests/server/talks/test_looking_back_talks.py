@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import viewfinder.retrievers
-from viewfinder.server.access.caller import LOCAL
+from viewfinder.server.access.tokens import LOCAL
+from viewfinder.server.conversations.conversations import Conversations
+from viewfinder.server.conversations.schemas import BackToTurn, KeepTurn, LikeTurn, SayTurn, SessionIn
 from viewfinder.server.database import Database
-from viewfinder.server.schemas.sessions import BackToTurn, KeepTurn, LikeTurn, SayTurn, SessionIn
-from viewfinder.server.talks.talks import Conversations
 
 OpenTalks = Callable[..., Conversations]
 

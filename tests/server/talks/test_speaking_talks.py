@@ -11,12 +11,19 @@ import pytest
 
 import viewfinder.retrievers
 from viewfinder.retrievers import Composer
-from viewfinder.server.access.caller import LOCAL
+from viewfinder.server.access.tokens import LOCAL
+from viewfinder.server.conversations.conversations import Conversations
+from viewfinder.server.conversations.retrievers import own_picture_bias, session_picture_bias
+from viewfinder.server.conversations.schemas import (
+    BackToTurn,
+    Exported,
+    SayTurn,
+    SearchIn,
+    SessionChange,
+    SessionIn,
+)
 from viewfinder.server.database import Database
 from viewfinder.server.problems import Problem
-from viewfinder.server.schemas.sessions import BackToTurn, Exported, SayTurn, SearchIn, SessionChange, SessionIn
-from viewfinder.server.talks.speaking import own_picture_bias, session_picture_bias
-from viewfinder.server.talks.talks import Conversations
 
 OpenTalks = Callable[..., Conversations]
 

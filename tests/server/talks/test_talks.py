@@ -19,10 +19,10 @@ from viewfinder.errors import BadInput, EmptyQuery, UnknownName
 from viewfinder.index.results import Hits
 from viewfinder.library import Library
 from viewfinder.retrievers import Composer
-from viewfinder.server.access.caller import LOCAL, Caller
-from viewfinder.server.database import Database
-from viewfinder.server.problems import Problem
-from viewfinder.server.schemas.sessions import (
+from viewfinder.server.access.tokens import LOCAL, Caller
+from viewfinder.server.conversations.answers import question_to_api
+from viewfinder.server.conversations.conversations import Conversations
+from viewfinder.server.conversations.schemas import (
     AnswerTurn,
     BackToTurn,
     Exported,
@@ -35,8 +35,8 @@ from viewfinder.server.schemas.sessions import (
     SessionIn,
     ShowTurn,
 )
-from viewfinder.server.talks.talks import Conversations
-from viewfinder.server.talks.turns import question_to_api
+from viewfinder.server.database import Database
+from viewfinder.server.problems import Problem
 from viewfinder.session import Session
 
 OpenTalks = Callable[..., Conversations]
@@ -377,7 +377,7 @@ def test_a_search_for_nothing_or_for_what_is_not_there_is_refused(talks: Convers
 def main(folder: str, url: str, id: str, text: str) -> None:
     import viewfinder.library
     from viewfinder.server.database import FeedbackRows, SessionRows, UploadRows
-    from viewfinder.server.images.uploads import Uploads
+    from viewfinder.server.pictures.uploads import Uploads
     from viewfinder.server.settings import ServerSettings
     from viewfinder.testing import load_colour_encoder
 

@@ -18,13 +18,13 @@ from viewfinder.errors import BadInput
 from viewfinder.index.memo import ByteCache
 from viewfinder.library import Library
 from viewfinder.retrievers import Composer
-from viewfinder.server.access.caller import LOCAL
+from viewfinder.server.access.tokens import LOCAL
+from viewfinder.server.conversations.conversations import Conversations
+from viewfinder.server.conversations.schemas import SessionIn, TurnIn
 from viewfinder.server.database import Database, FeedbackRows, SessionRows, UploadRows
-from viewfinder.server.images.uploads import Uploads
+from viewfinder.server.pictures.uploads import Uploads
 from viewfinder.server.problems import Problem
-from viewfinder.server.schemas.sessions import SessionIn, TurnIn
 from viewfinder.server.settings import ServerSettings
-from viewfinder.server.talks.talks import Conversations
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS
 
@@ -117,7 +117,7 @@ class OneTalk(RuleBasedStateMachine):
     def both_stand_at_the_same_point(self) -> None:
         assert self.exported() == json.loads(json.dumps(self.model.conversation.to_json()))
         here = self.model.conversation.here.number
-        view, results = self.model.view(), self.talks.results(LOCAL, self.id, here)
+        view, results = self.model.ranking(), self.talks.results(LOCAL, self.id, here)
         assert [(hit.id, hit.score) for hit in results.results] == [(hit.id, hit.score) for hit in view.hits(N)]
         assert (results.verdict, results.total) == (view.verdict, view.total)
         assert self.talks.rank_bounds(self.id, "p011") == self.model.rank_bounds("p011")
