@@ -12,6 +12,9 @@ from jaxtyping import Bool, Float, Float32, Int64
 BLOCKS = 4
 """Blocks for each of the k best: enough that few scores beside those reach the border."""
 
+TIE = 1e-6
+"""Scores that differ by less are equal: a matrix product gives equal vectors scores a few float32 steps apart."""
+
 
 def dot_scores(matrix_nd: Float[np.ndarray, "n d"], query_d: Float[np.ndarray, "*m d"]) -> Float32[np.ndarray, "*m n"]:
     """Dot product of every picture with a query (d) -> (n), or with several queries (m d) -> (m n)."""
@@ -72,7 +75,3 @@ def _smallest(losses_n: Float[np.ndarray, " n"], k: int) -> Int64[np.ndarray, " 
     level = np.flatnonzero(level_n)[: k - np.count_nonzero(below_n)]
     below_n[level] = True
     return np.flatnonzero(below_n)
-
-
-TIE = 1e-6
-"""Scores that differ by less are equal: a matrix product gives equal vectors scores a few float32 steps apart."""
