@@ -29,7 +29,7 @@ class Talker:
     after it depend on its leaning. `written` counts the pieces it has written.
     """
 
-    leaning: float = 0.0
+    picture_bias: float = 0.0
     written: list[str] = field(default_factory=list)
     name: str = "talker"
     fingerprint: str = "talker-1"
@@ -37,7 +37,7 @@ class Talker:
     composer: Composer = field(default_factory=Composer)
 
     def with_picture_bias(self, pictures: float) -> Talker:
-        return replace(self, leaning=pictures)
+        return replace(self, picture_bias=pictures)
 
     def begin(self) -> Heard:
         begun = self.composer.begin()
@@ -46,7 +46,7 @@ class Talker:
     def step(self, state: Heard, turn: ResolvedTurn) -> Heard:
         now = self.composer.step(state.now, turn)
         asks = turn.text.endswith("?") and not isinstance(turn.turn, Answer)
-        shows = self.leaning == math.inf or (2 if not asks else -2) + self.leaning >= 0
+        shows = self.picture_bias == math.inf or (2 if not asks else -2) + self.picture_bias >= 0
         # Before anything was shown, what would have been shown is looked for.
         return Heard((*state.said, turn.text), now, now if shows else state.shown, shows)
 

@@ -55,7 +55,7 @@ def test_who_does_not_speak_answers_nothing_in_particular() -> None:
     with pytest.raises(BadInput, match="composer answers with pictures alone"):
         live.picture_bias = 1.0
     with pytest.raises(BadInput, match="composer"):
-        session(Composer(), leaning=1.0)
+        session(Composer(), picture_bias=1.0)
 
 
 def test_every_turn_keeps_its_own_answer_and_going_back_brings_it_back(talker: Made) -> None:
@@ -84,14 +84,14 @@ def test_a_reply_is_written_as_it_is_taken_while_the_talk_goes_on(talker: Made) 
 
 def test_leaning_decides_and_is_not_mixed_up_in_the_memo(talker: Made) -> None:
     retriever, memo = talker(), ByteCache()
-    usual, pictures = session(retriever, memo=memo), session(retriever, memo=memo, leaning=math.inf)
+    usual, pictures = session(retriever, memo=memo), session(retriever, memo=memo, picture_bias=math.inf)
     for live in (usual, pictures):
         live.say("red")
         live.say("blue?")
-    assert (usual.leaning, usual.answered_with) == (0.0, "words")
-    assert (pictures.leaning, pictures.answered_with) == (math.inf, "pictures")
+    assert (usual.picture_bias, usual.answered_with) == (0.0, "words")
+    assert (pictures.picture_bias, pictures.answered_with) == (math.inf, "pictures")
     assert usual.ranking().best(1).tolist() != pictures.ranking().best(1).tolist()
-    assert retriever.leaning == 0.0
+    assert retriever.picture_bias == 0.0
 
 
 def test_another_leaning_reads_the_whole_talk_again(talker: Made) -> None:

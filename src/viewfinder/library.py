@@ -223,7 +223,7 @@ class Library:
 
         Raises:
             EncoderMismatch: the weights were trained on the vectors of another encoder than this library's.
-            BadInput: a leaning is given for a retriever that does not speak.
+            BadInput: a picture bias is given for a retriever that does not speak.
         """
         weights = None if checkpoint is None else Path(checkpoint)
         found = load_retriever(retriever, weights) if isinstance(retriever, str) else retriever

@@ -279,7 +279,7 @@ class Session:
         Raises:
             BadInput: it is set, and the retriever does not speak; or it is not a number.
         """
-        return self._retriever.leaning if isinstance(self._retriever, AnsweringRetriever) else None
+        return self._retriever.picture_bias if isinstance(self._retriever, AnsweringRetriever) else None
 
     @picture_bias.setter
     def picture_bias(self, pictures: float) -> None:

@@ -121,19 +121,19 @@ class Seer:
     A question ("...?") speaks for words by 2, anything else for pictures by 2.
     """
 
-    leaning: float = 0.0
+    picture_bias: float = 0.0
     name: str = "seer"
     needs: tuple[str, ...] = ("global",)
 
     def with_picture_bias(self, pictures: float) -> Seer:
-        return replace(self, leaning=pictures)
+        return replace(self, picture_bias=pictures)
 
     def begin(self) -> tuple[str, bool]:
         return "red", True
 
     def step(self, state: tuple[str, bool], turn: ResolvedTurn) -> tuple[str, bool]:
         top = _top(turn) if turn.pictures else state[0]
-        return top, (-2 if turn.text.endswith("?") else 2) + self.leaning >= 0
+        return top, (-2 if turn.text.endswith("?") else 2) + self.picture_bias >= 0
 
     def query(self, state: tuple[str, bool]) -> Query:
         return Query(())

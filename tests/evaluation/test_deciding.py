@@ -104,14 +104,14 @@ def test_no_leaning_is_better_than_the_best(searches: list[int], questions: list
         return shown, sum(place > at for place in questions) / len(questions)
 
     best = best_picture_bias(searches, questions)
-    at = PICTURE_BIASES.index(best.leaning)
+    at = PICTURE_BIASES.index(best.picture_bias)
     assert (best.searches, best.questions) == pytest.approx(shares(at))
     assert sum(shares(at)) >= max(sum(shares(other)) for other in range(len(PICTURE_BIASES))) - 1e-9
 
 
 def test_of_equal_leanings_the_middle_one_is_best() -> None:
-    assert best_picture_bias([10], [20]).leaning == PICTURE_BIASES[15]  # right from 10 to 19
-    assert best_picture_bias([0], [len(PICTURE_BIASES)]).leaning == 0
+    assert best_picture_bias([10], [20]).picture_bias == PICTURE_BIASES[15]  # right from 10 to 19
+    assert best_picture_bias([0], [len(PICTURE_BIASES)]).picture_bias == 0
 
 
 def test_a_run_is_written_with_every_talk(talks: Path) -> None:

@@ -43,7 +43,7 @@ def test_recorded_talks_rank_what_a_question_asks_for(talker: Callable[..., Any]
     said, asked = ranks(replay_task(task(), GALLERY, words))
     assert [said, asked] == ranks(replay_task(task(), GALLERY, Composer()))
     assert asked < said  # in words, the second turn would have changed nothing
-    assert (words.leaning, words.written) == (-100.0, [])
+    assert (words.picture_bias, words.written) == (-100.0, [])
 
 
 def test_users_have_pictures_for_an_answer(talker: Callable[..., Any]) -> None:

@@ -60,7 +60,7 @@ class Decision:
 class PictureBias:
     """A leaning, and the shares of searches and questions that are answered as wanted with it."""
 
-    leaning: float
+    picture_bias: float
     searches: float
     questions: float
 
@@ -83,10 +83,10 @@ def measure_decisions(
     pictures = load_pictures(plan, encoder, speaker, told=told)
     if plan.manners.get(LEANING) == CHOSEN:
         best = choose_picture_bias(speaker, decision_task(plan, pictures, "val"), pictures)
-        told(f"leaning {best.leaning:g}: on val {best.searches:.0%} of searches, {best.questions:.0%} of questions")
-        speaker = with_picture_bias(speaker, best.leaning)
+        told(f"leaning {best.picture_bias:g}: on val {best.searches:.0%} of searches, {best.questions:.0%} of questions")
+        speaker = with_picture_bias(speaker, best.picture_bias)
     task = decision_task(plan, pictures, split)
-    told(f"{len(task.talks):,} talks, leaning {speaker.leaning:g}")
+    told(f"{len(task.talks):,} talks, leaning {speaker.picture_bias:g}")
     gallery = pictures.gallery(task.gallery)
     found = tuple(
         Decision(
@@ -98,7 +98,7 @@ def measure_decisions(
         task.title,
         decision_values(found),
         [one.id for one in found],
-        of=f"{split}, {len(found):,} talks, leaning {speaker.leaning:g}",
+        of=f"{split}, {len(found):,} talks, leaning {speaker.picture_bias:g}",
         split=split,
         pictures=len(gallery),
         at="last turn",
@@ -114,7 +114,7 @@ def _speaker(plan: Plan) -> Speaker[Any]:
     asked = plan.manners.get(LEANING, CHOSEN)
     if asked != CHOSEN and not isinstance(asked, int | float):
         raise BadInput(f"--manner {LEANING}={asked}: a number is needed, or {CHOSEN}")
-    own = retriever.leaning if isinstance(retriever, AnsweringRetriever) else 0.0
+    own = retriever.picture_bias if isinstance(retriever, AnsweringRetriever) else 0.0
     return with_picture_bias(retriever, own if asked == CHOSEN else float(asked))
 
 

@@ -24,16 +24,16 @@ class Speaker(Retriever[State], AnsweringRetriever[State], Protocol[State]):
 
 
 def with_picture_bias(retriever: Retriever[Any], pictures: float) -> Speaker[Any]:
-    """A retriever that answers, with this leaning.
+    """A retriever that answers, with this bias to pictures.
 
     Raises:
         BadInput: it never answers in words.
     """
     if not isinstance(retriever, AnsweringRetriever):
         raise BadInput(f"{retriever.name} only finds pictures; name a system that answers, for example chatsearcher")
-    leaning = retriever.with_picture_bias(pictures)
-    assert isinstance(leaning, Speaker), "what speaks does so with any leaning"
-    return leaning
+    biased = retriever.with_picture_bias(pictures)
+    assert isinstance(biased, Speaker), "what speaks does so with any bias"
+    return biased
 
 
 def pictures_only(retriever: Retriever[Any]) -> Retriever[Any]:

@@ -291,12 +291,12 @@ class AnsweringRetriever(Protocol[State]):
     """A retriever that answers: with pictures, or in words. What it says is its own, and joins what it reads next."""
 
     @property
-    def leaning(self) -> float:
+    def picture_bias(self) -> float:
         """How much it leans to pictures: added to their score when it decides; infinite: it always shows some."""
         ...
 
     def with_picture_bias(self, pictures: float) -> Retriever[State]:
-        """The same retriever with another leaning."""
+        """The same retriever with another bias."""
         ...
 
     def shows(self, state: State) -> bool:

@@ -216,7 +216,7 @@ def test_it_speaks_and_leans_as_it_is_told_with_the_same_weights(made: Made) -> 
     retriever = made(leaning=0.5)
     other = retriever.with_picture_bias(-math.inf)
     assert isinstance(other, AnsweringRetriever)
-    assert (retriever.leaning, other.leaning) == (0.5, -math.inf)
+    assert (retriever.picture_bias, other.picture_bias) == (0.5, -math.inf)
     assert other.space is retriever.space
     assert (other.fingerprint, other.name) == (retriever.fingerprint, "chatsearcher")
 

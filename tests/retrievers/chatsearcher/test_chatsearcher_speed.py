@@ -37,7 +37,7 @@ arrays = {name: array.numpy().astype(np.float32) for name, array in network.stat
 known = {"model": asdict(settings), "loss": asdict(LossSettings()), "tokeniser": asdict(tokeniser), "image_first": True}
 known |= {"leaning": float("inf"), "language": network.shape, "sentences_version": ""}
 retriever = ChatSearcher(Weights(arrays, Card(system="chatsearcher", preset="", encoder="e", settings=known), "0"))
-talking = retriever.leaning_to(float("-inf"))
+talking = retriever.with_picture_bias(float("-inf"))
 raw = {"raw": rng.standard_normal(2560).astype(np.float32)}
 raw["raw regions"] = rng.standard_normal((36, 1280)).astype(np.float16)
 

@@ -219,7 +219,7 @@ class ChatSearcher:
         self.settings = settings = build_settings(ModelSettings, known["model"])
         loss = build_settings(LossSettings, known["loss"])
         self.fingerprint = weights.fingerprint
-        self._leaning = float(known["leaning"])
+        self._picture_bias = float(known["leaning"])
         self._image_first, self._unpicked = bool(known["image_first"]), bool(known.get("unpicked", False))
         self._sentences_version = str(known["sentences_version"])
         self._codec = SequenceCodec(TokenizerRecord(**known["tokeniser"]), settings.tokens, says=settings.says)
@@ -248,14 +248,14 @@ class ChatSearcher:
         return ("raw", "named regions") if self.settings.tokens else ("raw",)
 
     @property
-    def leaning(self) -> float:
+    def picture_bias(self) -> float:
         """See `AnsweringRetriever`."""
-        return self._leaning
+        return self._picture_bias
 
     def with_picture_bias(self, pictures: float) -> ChatSearcher:
         """See `AnsweringRetriever`; the weights are shared."""
         other = copy.copy(self)
-        other._leaning = pictures
+        other._picture_bias = pictures
         return other
 
     def begin(self) -> ChatState:
@@ -407,7 +407,7 @@ class ChatSearcher:
     def _next(self, state_h: Float32[np.ndarray, " h"], *, pictures: bool, first: bool = False) -> int:
         """The likeliest piece: never [/IMG], and not the end at once; [IMG] by how much it leans to pictures."""
         scores_v = numpy_network.score_pieces(self._arrays, state_h)
-        img = float(scores_v[self._codec.img]) + self._leaning
+        img = float(scores_v[self._codec.img]) + self._picture_bias
         scores_v[[self._codec.img, self._codec.end]] = -np.inf
         if first:
             scores_v[self._codec.pieces.end] = -np.inf
