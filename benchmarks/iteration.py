@@ -29,7 +29,7 @@ from viewfinder.retrievers.mai import forward, mio, mio_forward
 from viewfinder.retrievers.mai.memory_forward import NOTHING_CARRIED, CarriedTokens
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.settings import Iteration, Model
-from viewfinder.retrievers.shared.word_vectors import WordVectors
+from viewfinder.retrievers.shared.network import WordVectors
 
 PICTURES = 50_000
 WIDTHS = (64, 256)

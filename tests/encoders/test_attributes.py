@@ -14,7 +14,7 @@ import torch
 from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.errors import BadInput
 from viewfinder.training import Card, save_network
-from viewfinder.training.attribute_layers import AttributeHead
+from viewfinder.training.picture_layers import AttributeHead
 from viewfinder.training.weights import Weights
 
 PREDICTOR = AttributePredictor(

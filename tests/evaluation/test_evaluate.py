@@ -15,7 +15,7 @@ from viewfinder.data.dialogues import read_dialogues
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.evaluation import Evaluation, Plan, compare, evaluate, read_run, write_run
 from viewfinder.evaluation.report import write_report
-from viewfinder.retrievers.shared.detector import DETECTOR_VERSION
+from viewfinder.retrievers.shared.captioned_pictures import DETECTOR_VERSION
 from viewfinder.testing import ColourEncoder
 
 

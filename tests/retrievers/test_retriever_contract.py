@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show
-from viewfinder.data.visual_genome.vocabulary import SPECIAL, UNKNOWN
+from viewfinder.data.visual_genome.words import SPECIAL, UNKNOWN
 from viewfinder.errors import LanguageModelFailed, UnknownName
 from viewfinder.index import Gallery
 from viewfinder.retrievers import RETRIEVERS, ResolvedTurn, Retriever, SentenceEncoder, load_retriever, reads_of
@@ -96,7 +96,7 @@ def save_untrained(name: str, file: Path) -> None:
     from viewfinder.retrievers.chatir.settings import ModelSettings as ChatirSettings
     from viewfinder.retrievers.drilldown import network as drilldown
     from viewfinder.retrievers.drilldown.settings import ModelSettings as DrilldownSettings
-    from viewfinder.retrievers.shared.inputs import InputWidths
+    from viewfinder.retrievers.shared.description_training import InputWidths
     from viewfinder.training import Card, save_network
 
     torch.manual_seed(7)
@@ -124,9 +124,9 @@ def save_fashioniq(file: Path) -> None:
 
     from viewfinder.retrievers.fashioniq.network import TransformerRetriever
     from viewfinder.retrievers.fashioniq.settings import LossSettings, TransformerModel
-    from viewfinder.retrievers.shared.word_vectors import WordVectors
+    from viewfinder.retrievers.shared.network import WordVectors
     from viewfinder.training import Card, save_network
-    from viewfinder.training.attribute_layers import AttributeHead
+    from viewfinder.training.picture_layers import AttributeHead
 
     torch.manual_seed(7)
     settings = TransformerModel(width=8, layers=1, heads=2, hidden=8, padding_mask=True, words="learned", attributes=2)
@@ -146,8 +146,8 @@ def save_combiner(file: Path) -> None:
     import torch
 
     from viewfinder.retrievers.combiner.network import CombinerNetwork
+    from viewfinder.retrievers.combiner.retriever import PROBE
     from viewfinder.retrievers.combiner.settings import ModelSettings
-    from viewfinder.retrievers.combiner.texts import PROBE
     from viewfinder.training import Card, save_network
 
     torch.manual_seed(7)
@@ -163,7 +163,7 @@ def save_mai(file: Path) -> None:
 
     from viewfinder.retrievers.mai.network import MaiNetwork
     from viewfinder.retrievers.mai.settings import LossSettings, Model
-    from viewfinder.retrievers.shared.word_vectors import WordVectors
+    from viewfinder.retrievers.shared.network import WordVectors
     from viewfinder.training import Card, save_network
 
     torch.manual_seed(7)

@@ -12,7 +12,8 @@ import pytest
 
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.retrievers import RETRIEVERS
-from viewfinder.retrievers.trainers import TRAINERS, TrainPlan, train_system
+from viewfinder.retrievers.shared.train_plan import TrainPlan
+from viewfinder.retrievers.trainers import TRAINERS, train_system
 from viewfinder.testing import ColourEncoder, tiny_pictures
 
 

@@ -170,9 +170,9 @@ def save_fashioniq() -> Callable[[Path, str, int], Path]:
 
         from viewfinder.retrievers.fashioniq.network import TransformerRetriever
         from viewfinder.retrievers.fashioniq.settings import TransformerModel
-        from viewfinder.retrievers.shared.word_vectors import WordVectors
+        from viewfinder.retrievers.shared.network import WordVectors
         from viewfinder.training import Card, save_network
-        from viewfinder.training.attribute_layers import AttributeHead
+        from viewfinder.training.picture_layers import AttributeHead
 
         torch.manual_seed(5)
         model = TransformerModel(

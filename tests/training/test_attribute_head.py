@@ -12,7 +12,7 @@ from torch import nn
 
 from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.training import Card, save_network
-from viewfinder.training.attribute_layers import AttributeHead
+from viewfinder.training.picture_layers import AttributeHead
 from viewfinder.training.weights import read_weights
 
 

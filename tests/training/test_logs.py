@@ -5,7 +5,7 @@ import pytest
 
 from viewfinder.errors import BadInput
 from viewfinder.training import LogRecord, read_log
-from viewfinder.training.logs import TrainingLog
+from viewfinder.training.progress import TrainingLog
 
 
 def _record(step: int, **figures: float) -> LogRecord:

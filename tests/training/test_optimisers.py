@@ -5,7 +5,8 @@ import torch
 from torch import nn
 
 from viewfinder.training import TrainingSettings
-from viewfinder.training.optimisers import make_optimiser, optimiser_state, set_optimiser_state
+from viewfinder.training.checkpoints import optimiser_state, set_optimiser_state
+from viewfinder.training.optimisers import make_optimiser
 
 
 def _step(optimiser: torch.optim.Optimizer, parameters: list[nn.Parameter], number: int) -> None:

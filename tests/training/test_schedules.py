@@ -16,8 +16,13 @@ from viewfinder.training import (
     TrainingSettings,
     WarmupCosine,
 )
-from viewfinder.training.optimisers import make_optimiser
-from viewfinder.training.schedules import PlateauSchedule, TorchSchedule, make_schedule, warmup_cosine_share
+from viewfinder.training.optimisers import (
+    PlateauSchedule,
+    TorchSchedule,
+    make_optimiser,
+    make_schedule,
+    warmup_cosine_share,
+)
 
 
 def _made(

@@ -5,7 +5,7 @@ import numpy as np
 import torch
 
 from viewfinder.training import seed_all
-from viewfinder.training.seeds import own_randomness, random_state, set_random_state
+from viewfinder.training.batches import own_randomness, random_state, set_random_state
 
 
 def _draw() -> tuple[float, float, float, float]:

@@ -13,8 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from viewfinder.training import read_log
-from viewfinder.training.checkpoints import CHECKPOINT, read_tensors
-from viewfinder.training.snapshots import newest_checkpoint
+from viewfinder.training.checkpoints import CHECKPOINT, newest_checkpoint, read_tensors
 
 SCRIPT = """
 import os, random, signal, sys

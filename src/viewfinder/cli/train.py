@@ -1,4 +1,7 @@
-"""`viewfinder train`: a system learns from data on disk."""
+"""`viewfinder train`: a system learns from data on disk.
+
+`viewfinder features`: the vectors of a data set's pictures, computed once.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from viewfinder.cli.add import announce_preparation
-from viewfinder.cli.failing import FAILED
-from viewfinder.cli.interrupts import Interrupts
+from viewfinder.cli.ending import FAILED, QUARANTINED, Interrupts
+from viewfinder.cli.library import LISTED, announce_preparation, print_figures, progress_printer
 from viewfinder.cli.options import FeaturesOption, JsonOption
 from viewfinder.cli.output import count_noun, print_json, print_line, print_note
-from viewfinder.cli.tune import print_figures, progress_printer
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
-    from viewfinder.retrievers.trainers import TrainPlan
+    from viewfinder.encoders import Encoder
+    from viewfinder.encoders.features import Features
+    from viewfinder.retrievers.shared.train_plan import TrainPlan
     from viewfinder.training import TrainingResult
 
 RUNS = Path("runs/train")
@@ -63,7 +67,8 @@ def train(
     """
     from viewfinder.data.files import need_folder
     from viewfinder.encoders import load_encoder
-    from viewfinder.retrievers.trainers import TRAINERS, TrainPlan
+    from viewfinder.retrievers.shared.train_plan import TrainPlan
+    from viewfinder.retrievers.trainers import TRAINERS
     from viewfinder.retrievers.trainers import train_system as run
 
     if system == STARTER:
@@ -206,3 +211,55 @@ def _train_questions(
         print_note(f"viewfinder: stopped after a whole step; nothing is lost, --resume goes on from {plan.out}")
         return FAILED
     return 0
+
+
+def features(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="A folder of pictures, or with images/ in it.")],
+    encoder: Annotated[str, typer.Option(metavar="NAME|PATH", help="What makes the vectors.")] = "starter",
+    regions: Annotated[bool, typer.Option("--regions/--no-regions", help="Vectors of 36 regions a picture.")] = True,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where they go. [default: in DATASET]")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes that read pictures.")] = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Compute the vectors of a data set's pictures.
+
+    An interrupted run goes on where it was; pictures that did not change are not read again.
+    """
+    from viewfinder.encoders import load_encoder
+    from viewfinder.encoders.features import features as compute
+
+    model = load_encoder(encoder)
+    announce_preparation(model)
+    with progress_bar("reading pictures", shown=not as_json) as progress:
+        found = compute(
+            dataset,
+            model,
+            regions=regions,
+            out=out,
+            workers=workers,
+            progress=progress,
+        )
+    print_json(_summary(found, model)) if as_json else _say_done_features(found)
+    return QUARANTINED if found.dropped else 0
+
+
+def _summary(found: Features, encoder: Encoder) -> dict[str, Any]:
+    return {
+        "dataset": str(found.dataset),
+        "pictures": len(found),
+        "regions": 0 if found.regions_nre is None else found.regions_nre.shape[1],
+        "width": found.raw_nd.shape[1],
+        "encoder": encoder.name,
+        "dropped": [{"picture": bad.source.key, "reason": bad.reason} for bad in found.dropped],
+        "folder": str(found.folder),
+    }
+
+
+def _say_done_features(found: Features) -> None:
+    width = f"{found.raw_nd.shape[1]:,} numbers each"
+    regions = "" if found.regions_nre is None else f", and {found.regions_nre.shape[1]} regions"
+    print_line(f"vectors of {count_noun(len(found), 'picture')}: {width}{regions}, in {found.folder}")
+    for bad in found.dropped[:LISTED]:
+        print_line(f"  left out: {bad.source.key}: {bad.reason}")
+    if len(found.dropped) > LISTED:
+        print_line(f"  and {len(found.dropped) - LISTED:,} more")

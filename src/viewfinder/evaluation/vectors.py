@@ -20,7 +20,7 @@ from viewfinder.evaluation.plan import Notify, Plan
 from viewfinder.evaluation.raw import MappedVectors, raw_of
 from viewfinder.evaluation.systems import region_space
 from viewfinder.retrievers import RegionSpace, Retriever
-from viewfinder.retrievers.shared.detector import DETECTOR_VERSION, read_detector_features
+from viewfinder.retrievers.shared.captioned_pictures import DETECTOR_VERSION, read_detector_features
 
 
 def load_pictures(

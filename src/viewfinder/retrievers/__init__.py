@@ -27,6 +27,7 @@ from viewfinder.retrievers.composer import Composer, PlainClip
 __all__ = [
     "NOTHING_MORE",
     "RETRIEVERS",
+    "AnsweringRetriever",
     "Change",
     "Composer",
     "Operation",
@@ -40,7 +41,6 @@ __all__ = [
     "ResolvedTurn",
     "Retriever",
     "SentenceEncoder",
-    "AnsweringRetriever",
     "load_retriever",
     "reads_of",
 ]

@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show, is_dont_know
 from viewfinder.retrievers.base import Part, Picture, Query, ResolvedTurn, Words
-from viewfinder.retrievers.clauses import split_clauses
+from viewfinder.retrievers.shared.wording import split_clauses
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ A whole training:
 >>> from pathlib import Path
 >>> from torch.nn.functional import cross_entropy, normalize
 >>> from viewfinder.training import Card, TrainingJob, TrainingSettings, fit, gather_with_gradient, seed_all, shuffled
->>> settings = TrainingSettings(learning_rate=0.03, epochs=20, seed=7)          # or load_preset(file, "lab", Preset).training
+>>> settings = TrainingSettings(learning_rate=0.03, epochs=20, seed=7)  # or load_preset(file, "lab", Preset).training
 >>> seed_all(settings.seed)
 >>> texts_nx = torch.randn(256, 8)
 >>> pictures_nd = normalize(texts_nx @ torch.randn(8, 16))
@@ -38,14 +38,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from viewfinder.training.batches import Batches, shuffled
+    from viewfinder.training.batches import Batches, count_processes, gather_with_gradient, seed_all, shuffled
     from viewfinder.training.checkpoints import load_network, save_network
-    from viewfinder.training.gather import count_processes, gather_with_gradient
-    from viewfinder.training.job import TrainingJob, TrainingResult
-    from viewfinder.training.logs import LogRecord, read_log
-    from viewfinder.training.loop import fit
+    from viewfinder.training.loop import TrainingJob, TrainingResult, fit
     from viewfinder.training.presets import build_settings, load_preset
-    from viewfinder.training.seeds import seed_all
+    from viewfinder.training.progress import LogRecord, read_log
     from viewfinder.training.settings import (
         Constant,
         Exponential,
@@ -63,21 +60,21 @@ __all__ = [
     "Card",
     "Constant",
     "Exponential",
-    "TrainingResult",
     "HalveOnPlateau",
-    "TrainingJob",
+    "LogRecord",
     "Noam",
     "OneCycle",
-    "LogRecord",
     "Schedule",
+    "TrainingJob",
+    "TrainingResult",
     "TrainingSettings",
     "WarmupCosine",
     "build_settings",
+    "count_processes",
     "fit",
     "gather_with_gradient",
     "load_network",
     "load_preset",
-    "count_processes",
     "read_card",
     "read_log",
     "save_network",
@@ -86,20 +83,17 @@ __all__ = [
 ]
 
 _MODULES = {
-    "batches": ("Batches", "shuffled"),
+    "batches": ("Batches", "count_processes", "gather_with_gradient", "seed_all", "shuffled"),
     "checkpoints": ("load_network", "save_network"),
-    "gather": ("count_processes", "gather_with_gradient"),
-    "job": ("TrainingResult", "TrainingJob"),
-    "logs": ("LogRecord", "read_log"),
-    "loop": ("fit",),
+    "loop": ("TrainingJob", "TrainingResult", "fit"),
     "presets": ("build_settings", "load_preset"),
-    "seeds": ("seed_all",),
+    "progress": ("LogRecord", "read_log"),
     "settings": (
         "Constant", "Exponential", "HalveOnPlateau", "Noam", "OneCycle", "Schedule", "TrainingSettings", "WarmupCosine"
     ),
+    "weights": ("Card", "read_card"),
 }  # fmt: skip
 _HOMES = {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names}
-_HOMES |= dict.fromkeys(("Card", "read_card"), "viewfinder.training.weights")
 
 
 def __getattr__(name: str) -> Any:

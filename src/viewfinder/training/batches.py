@@ -1,17 +1,20 @@
-"""Shuffled batches that can be found again: by epoch, seed and number."""
+"""Randomness that can be repeated, and batches drawn with it, by epoch, seed and number, for one process or several."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from jaxtyping import Int
+import torch
+from jaxtyping import Int, Shaped
+from torch import Tensor, distributed
 
 from viewfinder.errors import BadInput
-from viewfinder.training.gather import count_processes
 
 Batch = TypeVar("Batch")
 Rows = Int[np.ndarray, " b"]
@@ -69,3 +72,93 @@ def group_batches(batches: Iterator[Any], size: int) -> Iterator[list[Any]]:
     """Lists of `size` batches in a row; the last may be shorter."""
     while group := list(islice(batches, size)):
         yield group
+
+
+def count_processes() -> int:
+    """How many processes train together; 1 outside `accelerate launch`."""
+    return distributed.get_world_size() if _together() else 1
+
+
+def gather_with_gradient(local: Shaped[Tensor, "b ..."]) -> Shaped[Tensor, "all ..."]:
+    """The rows of all processes, those of process 0 first, (b, ...) -> (processes * b, ...); alone: `local` itself.
+
+    The gradient that reaches a process's own rows is the sum of what all processes send to them. `fit` averages the
+    gradients of the weights over the processes; so the weights get the gradient of the *mean over processes* of the
+    losses. That is the gradient of one process with the whole batch, both if every process computes the same loss
+    over all rows, and if each computes the mean over its own rows against all columns.
+
+    Raises:
+        ValueError: the processes do not have equally many rows.
+    """
+    if count_processes() == 1:
+        return local
+    counts = [torch.zeros(1, dtype=torch.int64, device=local.device) for _ in range(count_processes())]
+    distributed.all_gather(counts, torch.tensor([len(local)], device=local.device))
+    rows = [int(count) for count in counts]
+    if len(set(rows)) > 1:
+        raise ValueError(f"the processes have {rows} rows: give each equally many")
+    gathered: Tensor = _Gather.apply(local)  # type: ignore[no-untyped-call]
+    return gathered
+
+
+class _Gather(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, local: Tensor) -> Tensor:
+        ctx.rows = len(local)
+        parts = [torch.empty_like(local, memory_format=torch.contiguous_format) for _ in range(count_processes())]
+        distributed.all_gather(parts, local.contiguous())
+        return torch.cat(parts)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        summed = gradients[0].contiguous().clone()
+        distributed.all_reduce(summed)
+        first = distributed.get_rank() * ctx.rows
+        return summed[first : first + ctx.rows]
+
+
+def _together() -> bool:
+    return distributed.is_available() and distributed.is_initialized()
+
+
+def seed_all(seed: int) -> None:
+    """Seed the generators of python, numpy and torch (all devices)."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
+
+
+def random_state() -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Where all generators stand: tensors, and what else there is, fit for JSON."""
+    version, words, gauss = random.getstate()
+    name, keys, position, has_gauss, cached = np.random.get_state(legacy=True)
+    tensors = {
+        "python": torch.tensor(words),
+        "numpy": torch.from_numpy(np.asarray(keys).astype(np.int64)),
+        "torch": torch.get_rng_state(),
+    }
+    if torch.cuda.is_available():
+        tensors["cuda"] = torch.cuda.get_rng_state()
+    return tensors, {"python": [version, gauss], "numpy": [name, int(position), int(has_gauss), float(cached)]}
+
+
+def set_random_state(tensors: Mapping[str, Tensor], record: Mapping[str, Any]) -> None:
+    """Put all generators where `random_state` found them."""
+    version, gauss = record["python"]
+    random.setstate((version, tuple(tensors["python"].tolist()), gauss))
+    name, position, has_gauss, cached = record["numpy"]
+    np.random.set_state((name, tensors["numpy"].numpy().astype(np.uint32), position, has_gauss, cached))
+    torch.set_rng_state(tensors["torch"])
+    if "cuda" in tensors and torch.cuda.is_available():
+        torch.cuda.set_rng_state(tensors["cuda"])
+
+
+@contextmanager
+def own_randomness(seed: int) -> Iterator[None]:
+    """What happens inside has the random numbers of `seed` and leaves no trace in those outside."""
+    before = random_state()
+    seed_all(seed)
+    try:
+        yield
+    finally:
+        set_random_state(*before)

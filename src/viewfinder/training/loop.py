@@ -1,10 +1,10 @@
-"""The one training loop: `fit` takes a `Job` from its first weights, or its last checkpoint, to its end.
+"""The one training loop: `fit` takes a `TrainingJob` from its first weights, or its last checkpoint, to its end.
 
 A folder of a training:
 
-log.jsonl                      what was measured when (logs.py)
+log.jsonl                      what was measured when (progress.py)
 tensorboard/                   the same for TensorBoard
-checkpoints/*.safetensors      everything needed to go on, by number of steps; the last few (snapshots.py)
+checkpoints/*.safetensors      everything needed to go on, by number of steps; the last few (checkpoints.py)
 best.safetensors               the best network so far, with its card (checkpoints.py)
 """
 
@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable, Iterable, Mapping, Sized
 from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,22 +25,91 @@ from accelerate.utils import broadcast_object_list, send_to_device
 from torch import Tensor, nn
 
 from viewfinder.errors import BadInput, ViewfinderError
-from viewfinder.training.batches import group_batches, take_share
-from viewfinder.training.checkpoints import save_network
-from viewfinder.training.job import Figures, TrainingJob, TrainingResult
-from viewfinder.training.logs import LogRecord, TrainingLog
-from viewfinder.training.optimisers import make_optimiser
-from viewfinder.training.progress import Report, progress_bar
-from viewfinder.training.schedules import make_schedule
-from viewfinder.training.seeds import own_randomness, seed_all
-from viewfinder.training.settings import TrainingSettings
-from viewfinder.training.snapshots import (
+from viewfinder.training.batches import group_batches, own_randomness, seed_all, take_share
+from viewfinder.training.checkpoints import (
     TrainingParts,
     TrainingProgress,
     newest_checkpoint,
     restore_checkpoint,
     save_checkpoint,
+    save_network,
 )
+from viewfinder.training.optimisers import make_optimiser, make_schedule
+from viewfinder.training.progress import LogRecord, Report, TrainingLog, progress_bar
+from viewfinder.training.settings import TrainingSettings
+from viewfinder.training.weights import Card
+
+Figures = Mapping[str, Tensor | float | int]
+Loss = Callable[[nn.Module, Any], tuple[Tensor, Figures]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingJob:
+    """One training of one network.
+
+    network: made after `seed_all`, so that its first weights are the same in every run and process. What must survive
+        an interruption besides weights (a queue of negatives, say) belongs into its buffers.
+    batches: (epoch, seed) -> the batches of an epoch (from 1): the same ones whenever it is asked, since a resumed
+        training skips those already used. Tensors in them are moved to the device. `shuffled` makes such batches.
+        With several processes each takes the batches rank, rank + processes, ...
+    loss: (network, batch) -> a scalar and figures to log (on all processes the same names). It may call
+        any part of the network.
+    validate: network, in eval mode and without gradients -> figures. Called on the main process alone, so it must
+        gather nothing; its random numbers are the same every time and do not touch those of the training.
+    selects: the validation figure that chooses `best.safetensors`; `higher` says whether more of it is better.
+        Without `validate`, the weights of the last step are the best.
+    trainable: which parameters train, by name; None leaves `requires_grad` as it is.
+    before_step: called with the network in eval mode and without gradients before every step (Fashion IQ: embed the
+        gallery again).
+    may_leave_unused: in some steps some trainable parameters get no gradient; matters to several processes only.
+    """
+
+    network: nn.Module
+    batches: Callable[[int, int], Iterable[Any]]
+    loss: Loss
+    settings: TrainingSettings
+    card: Card
+    validate: Callable[[nn.Module], Figures] | None = None
+    selects: str = "loss"
+    higher: bool = False
+    trainable: Callable[[str], bool] | None = None
+    before_step: Callable[[nn.Module], None] | None = None
+    may_leave_unused: bool = False
+
+    def __post_init__(self) -> None:
+        if self.settings.patience is not None and self.validate is None:
+            raise BadInput("patience counts validations, but this training has none; leave patience out")
+
+    def choose_trainable(self) -> list[nn.Parameter]:
+        """Freeze what does not train; the parameters that do.
+
+        Raises:
+            BadInput: there are none.
+        """
+        if self.trainable is not None:
+            for name, parameter in self.network.named_parameters():
+                parameter.requires_grad_(self.trainable(name))
+        chosen = [parameter for parameter in self.network.parameters() if parameter.requires_grad]
+        if not chosen:
+            raise BadInput("no parameter of the network is trainable; check which names are chosen")
+        return chosen
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingResult:
+    """How a training ended.
+
+    `ended` is "epochs", "steps", "patience", "schedule" or "asked" (by `should_stop`: resume to go on). `best` is the
+    file of the best network, `figures` what validation measured with it; a training that was asked to stop before its
+    first validation has no such file yet.
+    """
+
+    ended: str
+    step: int
+    epoch: int
+    best: Path
+    best_step: int
+    figures: Mapping[str, float] = field(default_factory=dict)
 
 
 def fit(
@@ -105,7 +175,9 @@ class _Run:
         self.with_loss, self.optimiser = self.accelerator.prepare(_WithLoss(job), bare)
         self.schedule = make_schedule(job.settings, bare, total_steps=self.total_steps)
         self.at = TrainingProgress()
-        self.parts = TrainingParts(job, self.accelerator, bare, self.schedule, self.at, out)
+        self.parts = TrainingParts(
+            job.network, job.settings, job.card, self.accelerator, bare, self.schedule, self.at, out
+        )
         self.parameters = parameters
         self.log: TrainingLog | None = None
         self.report: Report = lambda done, total=None, words=None: None
@@ -272,7 +344,7 @@ class _Run:
 
     def _save_best(self) -> None:
         if self.accelerator.is_main_process:
-            save_network(self.out / "best.safetensors", self.job.network, self.parts.card())
+            save_network(self.out / "best.safetensors", self.job.network, self.parts.card_with_figures())
 
     def _save(self) -> None:
         self.at.seconds = time.monotonic() - self._began

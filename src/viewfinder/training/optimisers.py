@@ -1,14 +1,17 @@
-"""Optimisers by name, and their states as tensors and JSON."""
+"""Optimisers by name, and how the learning rate goes: torch's schedulers where they exist, and Fashion IQ's rule."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 from torch.optim import Adam, AdamW, Optimizer
+from torch.optim.lr_scheduler import LambdaLR, LRScheduler, OneCycleLR
 
-from viewfinder.training.settings import TrainingSettings
+from viewfinder.errors import BadInput
+from viewfinder.training.settings import Exponential, HalveOnPlateau, Noam, OneCycle, TrainingSettings, WarmupCosine
 
 OPTIMISERS: dict[str, Callable[..., Optimizer]] = {"adam": Adam, "adamw": AdamW}
 
@@ -24,31 +27,147 @@ def make_optimiser(settings: TrainingSettings, parameters: Sequence[nn.Parameter
     )
 
 
-def optimiser_state(optimiser: Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """An optimiser as tensors ("3.exp_avg" of parameter 3) and what else there is, fit for JSON."""
-    state = optimiser.state_dict()
-    tensors: dict[str, Tensor] = {}
-    values: list[list[Any]] = []
-    for number, entries in state["state"].items():
-        for name, value in entries.items():
-            if isinstance(value, Tensor):
-                tensors[f"{number}.{name}"] = value
-            else:
-                values.append([number, name, value])
-    return tensors, {"groups": state["param_groups"], "values": values}
+def make_schedule(
+    settings: TrainingSettings, optimiser: Optimizer, *, total_steps: int | None
+) -> TorchSchedule | PlateauSchedule:
+    """The schedule that `settings` names, set on `optimiser` for its first step.
+
+    Raises:
+        BadInput: it must know the number of all steps, and `total_steps` is None.
+    """
+    schedule = settings.schedule
+    if isinstance(schedule, HalveOnPlateau):
+        return PlateauSchedule(schedule, optimiser)
+    if isinstance(schedule, Exponential):
+        # The floor is a rate, LambdaLR wants a share of the first one.
+        floor = schedule.floor / settings.learning_rate
+        return TorchSchedule(LambdaLR(optimiser, lambda epoch: max(schedule.factor**epoch, floor)), by="epoch")
+    if isinstance(schedule, OneCycle):
+        total = _known(total_steps, schedule.kind)
+        return TorchSchedule(_one_cycle(schedule, optimiser, settings.learning_rate, total), most=total)
+    return TorchSchedule(LambdaLR(optimiser, _share(settings, total_steps)))
 
 
-def set_optimiser_state(optimiser: Optimizer, tensors: Mapping[str, Tensor], record: Mapping[str, Any]) -> None:
-    """Put an optimiser over the same parameters where `optimiser_state` found it."""
-    state: dict[int, dict[str, Any]] = {}
-    for key, tensor in tensors.items():
-        number, _, name = key.partition(".")
-        state.setdefault(int(number), {})[name] = tensor
-    for number, name, value in record["values"]:
-        state.setdefault(number, {})[name] = value
-    # JSON has no tuples, and the optimisers take betas as one.
-    groups = [
-        {key: tuple(value) if isinstance(value, list) and key != "params" else value for key, value in group.items()}
-        for group in record["groups"]
-    ]
-    optimiser.load_state_dict({"state": state, "param_groups": groups})
+def _share(settings: TrainingSettings, total_steps: int | None) -> Callable[[int], float]:
+    """Share of the learning rate by the number of steps already made."""
+    schedule = settings.schedule
+    if isinstance(schedule, Noam):
+        return lambda done: noam_share(done + 1, width=schedule.width, warmup=schedule.warmup)
+    if isinstance(schedule, WarmupCosine):
+        total = _known(total_steps, schedule.kind)
+        return lambda done: warmup_cosine_share(done + 1, warmup=schedule.warmup, total=total)
+    return lambda done: 1.0
+
+
+def noam_share(step: int, *, width: int, warmup: int) -> float:
+    """width^-0.5 * min(s^-0.5, s * warmup^-1.5), steps from 1 (Vaswani et al. 2017, Eq. 3)."""
+    return float(width**-0.5 * min(step**-0.5, step * warmup**-1.5))
+
+
+def warmup_cosine_share(step: int, *, warmup: int, total: int) -> float:
+    """step / warmup up to 1, then half a cosine that reaches 0 at step `total`; steps from 1.
+
+    >>> [round(warmup_cosine(step, warmup=2, total=6), 2) for step in range(1, 7)]
+    [0.5, 1.0, 0.85, 0.5, 0.15, 0.0]
+    """
+    if step <= warmup:
+        return step / warmup
+    done = min((step - warmup) / max(total - warmup, 1), 1.0)
+    return 0.5 * (1 + math.cos(math.pi * done))
+
+
+def _known(total_steps: int | None, kind: str) -> int:
+    if total_steps is None:
+        raise BadInput(f"the schedule {kind} must know the number of steps: set steps, or give batches a length")
+    return total_steps
+
+
+def _one_cycle(schedule: OneCycle, optimiser: Optimizer, rate: float, total_steps: int) -> LRScheduler:
+    return OneCycleLR(
+        optimiser,
+        max_lr=rate,
+        total_steps=total_steps,
+        pct_start=schedule.rising,
+        div_factor=schedule.start_divisor,
+        final_div_factor=schedule.end_divisor,
+        cycle_momentum=schedule.cycle_momentum,
+    )
+
+
+class TorchSchedule:
+    """A scheduler of torch, moved on by step or by epoch, `most` times at most (then the rate stays)."""
+
+    over = False  # whether the schedule ends the training
+
+    def __init__(self, scheduler: LRScheduler, *, by: str = "step", most: int | None = None) -> None:
+        self._scheduler = scheduler
+        self._by = by
+        self._most = most
+
+    def after_step(self) -> None:
+        """An update of the weights was made."""
+        if self._by == "step" and (self._most is None or self._scheduler.last_epoch + 1 < self._most):
+            self._scheduler.step()
+
+    def after_epoch(self, figures: Mapping[str, float]) -> None:
+        """An epoch ended, with these means over its batches."""
+        if self._by == "epoch":
+            self._scheduler.step()
+
+    def after_validation(self, *, best: bool) -> None:
+        """A validation was made, with or without a new best."""
+
+    def state(self) -> dict[str, Any]:
+        """Where it stands, fit for JSON."""
+        return self._scheduler.state_dict()
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from a `state`."""
+        self._scheduler.load_state_dict(state)
+
+
+class PlateauSchedule:
+    """`HalveOnPlateau` at work (counters as in Fashion IQ's retriever)."""
+
+    def __init__(self, settings: HalveOnPlateau, optimiser: Optimizer) -> None:
+        self._settings = settings
+        self._optimiser = optimiser
+        self._first = float(optimiser.param_groups[0]["lr"])
+        self._best: float | None = None
+        self._counted = 0
+        self.over = False
+
+    def after_step(self) -> None:
+        """Nothing changes within an epoch."""
+
+    def after_epoch(self, figures: Mapping[str, float]) -> None:
+        """Count an epoch without gain, and halve if there were enough of them."""
+        rule = self._settings
+        if rule.figure not in figures:
+            raise BadInput(f"the schedule watches {rule.figure!r}; the training has: {', '.join(figures)}")
+        now = figures[rule.figure] if rule.higher else -figures[rule.figure]
+        if self._best is not None and now < self._best + rule.gain:
+            self._counted += 1
+            if self._counted >= rule.patience:
+                self._halve()
+        self._best = now if self._best is None else max(self._best, now)
+
+    def _halve(self) -> None:
+        for group in self._optimiser.param_groups:
+            group["lr"] *= self._settings.factor
+        self._optimiser.state.clear()  # what a new optimiser would have: no moments
+        self.over = self._optimiser.param_groups[0]["lr"] < self._first * self._settings.floor
+
+    def after_validation(self, *, best: bool) -> None:
+        """Only a new best sets the count back."""
+        if best:
+            self._counted = 0
+
+    def state(self) -> dict[str, Any]:
+        """Where it stands, fit for JSON."""
+        return {"first": self._first, "best": self._best, "counted": self._counted, "over": self.over}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from a `state`."""
+        self._first, self._best = state["first"], state["best"]
+        self._counted, self.over = state["counted"], state["over"]

@@ -1,11 +1,18 @@
-"""A bar with the time that is left, on stderr if that is a terminal."""
+"""How far the work is: a bar on stderr for people; of a training also `log.jsonl`, a record a line, and TensorBoard."""
 
 from __future__ import annotations
 
+import json
+import math
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Protocol
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from viewfinder.errors import BadInput
 
 
 class Report(Protocol):
@@ -33,3 +40,85 @@ def progress_bar(words: str, total: int | None = None, *, shown: bool) -> Iterat
             bar.update(task, completed=done, total=total, description=words)
 
         yield report
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogRecord:
+    """One line of the log.
+
+    `kind` is "train" (means over the steps since the record before) or "validation"; `loss` and `lr` are None for
+    the latter. `seconds` of training so far, those before an interruption included.
+    """
+
+    kind: Literal["train", "validation"]
+    step: int
+    epoch: int
+    loss: float | None
+    lr: float | None
+    figures: Mapping[str, float | None]
+    seconds: float
+
+
+class TrainingLog:
+    """Appends records; after a resume it first cuts off what was logged after the checkpoint."""
+
+    def __init__(self, folder: Path, *, kept: int, step: int, tensorboard: bool) -> None:
+        """`kept` bytes of the log, and TensorBoard's points up to `step`, are from before."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._file = (folder / "log.jsonl").open("ab")
+        self._file.truncate(min(kept, self._file.tell()))
+        self._board: Any = None
+        if tensorboard:
+            from torch.utils.tensorboard import SummaryWriter  # takes a second to import
+
+            self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
+
+    def write(self, record: LogRecord) -> None:
+        """Add a record; a number that is not finite is written as null, which JSON has no other word for."""
+        line = {**vars(record), "loss": _finite(record.loss), "figures": _all_finite(record.figures)}
+        self._file.write(json.dumps(line, allow_nan=False).encode() + b"\n")
+        self._file.flush()
+        if self._board is not None:
+            numbers = {"loss": record.loss, "lr": record.lr, **record.figures}
+            for name, number in numbers.items():
+                if number is not None:
+                    self._board.add_scalar(f"{record.kind}/{name}", number, record.step)
+
+    def size(self) -> int:
+        """Bytes of the log, all of them on the disk."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return os.fstat(self._file.fileno()).st_size
+
+    def close(self) -> None:
+        """Bring everything to the disk."""
+        self.size()
+        self._file.close()
+        if self._board is not None:
+            self._board.close()
+
+
+def read_log(file: Path) -> list[LogRecord]:
+    """The records of a `log.jsonl`; a last line that is cut off (the process was killed) is left out.
+
+    Raises:
+        BadInput: the file is missing, or another line is damaged.
+    """
+    if not file.is_file():
+        raise BadInput(f"{file}: no such file")
+    lines = file.read_bytes().split(b"\n")[:-1]
+    records = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            records.append(LogRecord(**json.loads(line)))
+        except (ValueError, TypeError) as error:
+            raise BadInput(f"{file}, line {number}: this is no record of a training ({error})") from error
+    return records
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is not None and math.isfinite(number) else None
+
+
+def _all_finite(figures: Mapping[str, float | None]) -> dict[str, float | None]:
+    return {name: _finite(number) for name, number in figures.items()}

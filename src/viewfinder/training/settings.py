@@ -116,3 +116,14 @@ class TrainingSettings:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise BadInput(f"{name} is {value}; it must be at least 1")
+
+
+def check_at_least_one(settings: object, *names: str) -> None:
+    """Checks that these counts are counts.
+
+    Raises:
+        BadInput: one is below 1; it is named.
+    """
+    for name in names:
+        if getattr(settings, name) < 1:
+            raise BadInput(f"{name} is {getattr(settings, name)}; it must be at least 1")

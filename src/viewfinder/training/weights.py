@@ -139,3 +139,20 @@ def checksum_arrays(named: Iterable[tuple[str, Any]]) -> int:
 def damaged_file(path: Path, reason: str) -> BadInput:
     """What to tell a user about a file that cannot be read."""
     return BadInput(f"{path}: damaged ({reason}); delete it and use another copy, or train again")
+
+
+def load_system_weights(system: str, checkpoint: Path | None, shipped: Path) -> Weights:
+    """The weights in `checkpoint`; None: the `shipped` ones.
+
+    Raises:
+        BadInput: there are none in the box and none are given; or no such file, or it is damaged or of another system.
+    """
+    if checkpoint is None and not shipped.is_file():
+        raise BadInput(
+            f"{system}: no weights are in the box; train some (`viewfinder train {system}`) and name them "
+            "(--checkpoint)"
+        )
+    path = checkpoint or shipped
+    weights = read_weights(path)
+    check_card(path, weights.card, system=system)
+    return weights

@@ -21,13 +21,12 @@ from viewfinder.index import RegionBlock, late_interaction, query_vector_scores,
 from viewfinder.retrievers import RETRIEVERS, Query, RegionSpace, ResolvedTurn, load_retriever
 from viewfinder.retrievers.base import Picture, RawPictures
 from viewfinder.retrievers.baselines import Baseline, load
-from viewfinder.retrievers.baselines.loss import fuse_ranks, score_pictures
 from viewfinder.retrievers.baselines.network import BaselineNetwork as Network
+from viewfinder.retrievers.baselines.network import fuse_ranks, score_pictures
 from viewfinder.retrievers.baselines.retriever import JOINT, joint_number
 from viewfinder.retrievers.baselines.settings import SYSTEMS, ModelSettings, System
-from viewfinder.retrievers.shared.dialogues import WordNumberSpeech
-from viewfinder.retrievers.shared.forward import numpy_project_regions
-from viewfinder.retrievers.shared.inputs import InputWidths
+from viewfinder.retrievers.shared.description_training import InputWidths, WordNumberSpeech
+from viewfinder.retrievers.shared.numpy_network import numpy_project_regions
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, save_network
 from viewfinder.training.weights import Weights

@@ -15,7 +15,7 @@ from viewfinder.retrievers import ResolvedTurn, load_retriever
 from viewfinder.retrievers.baselines import Baseline
 from viewfinder.retrievers.baselines.settings import SYSTEMS
 from viewfinder.retrievers.baselines.train import train
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import read_log
 from viewfinder.training.weights import read_weights

@@ -21,8 +21,8 @@ from viewfinder.retrievers.chatir.batches import MASK, ChatirBatches, SentenceTe
 from viewfinder.retrievers.chatir.network import TextModel
 from viewfinder.retrievers.chatir.retriever import fit_dialogue, informative_rounds
 from viewfinder.retrievers.chatir.settings import Masking, ModelSettings
+from viewfinder.retrievers.shared.picture_dialogues import PictureDialogue, PictureDialogues
 from viewfinder.retrievers.shared.sentences import SentenceVectors
-from viewfinder.retrievers.shared.talks import PictureDialogue, PictureDialogues
 
 ROUNDS = (
     Round("is it big", "no"),

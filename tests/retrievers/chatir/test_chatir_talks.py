@@ -10,7 +10,11 @@ import pytest
 
 from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
-from viewfinder.retrievers.shared.talks import PictureDialogue, join_picture_dialogues, read_picture_dialogues
+from viewfinder.retrievers.shared.picture_dialogues import (
+    PictureDialogue,
+    join_picture_dialogues,
+    read_picture_dialogues,
+)
 from viewfinder.testing import ColourEncoder, tiny_pictures
 
 ENCODER = ColourEncoder()

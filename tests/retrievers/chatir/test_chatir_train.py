@@ -21,7 +21,7 @@ from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers.chatir.network import load_text_model
 from viewfinder.retrievers.chatir.settings import Preset
 from viewfinder.retrievers.chatir.train import PRESETS, train
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import load_preset, read_log
 from viewfinder.training.weights import read_card, read_weights

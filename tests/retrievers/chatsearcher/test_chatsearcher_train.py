@@ -26,7 +26,7 @@ from viewfinder.retrievers.chatsearcher.settings import (
     StageName,
 )
 from viewfinder.retrievers.chatsearcher.train import is_trained, train
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import TrainingResult, read_log
 from viewfinder.training.settings import TrainingSettings

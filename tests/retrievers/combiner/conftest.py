@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from viewfinder.data.fashionmt import Transaction, write_transactions
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
 
 SMALL = (

@@ -20,9 +20,14 @@ from viewfinder.index import Gallery
 from viewfinder.retrievers import Picture, ResolvedTurn, load_retriever
 from viewfinder.retrievers.base import Operation
 from viewfinder.retrievers.combiner.network import CombinerNetwork
-from viewfinder.retrievers.combiner.retriever import Combiner, CombinerState
+from viewfinder.retrievers.combiner.retriever import (
+    PROBE,
+    Combiner,
+    CombinerState,
+    mean_text_vector,
+    split_modification,
+)
 from viewfinder.retrievers.combiner.settings import ModelSettings
-from viewfinder.retrievers.combiner.texts import PROBE, mean_text_vector, split_modification
 from viewfinder.testing import ColourEncoder, draw_halves, tiny_snapshot
 from viewfinder.training.weights import Card, Weights
 

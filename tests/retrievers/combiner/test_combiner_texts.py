@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.combiner.texts import mean_text_vector, split_modification
+from viewfinder.retrievers.combiner.retriever import mean_text_vector, split_modification
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from viewfinder.conversation import Like
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers import Picture, ResolvedTurn, load_retriever
 from viewfinder.retrievers.combiner.retriever import Combiner
-from viewfinder.retrievers.combiner.train import make_batch, mark_found
-from viewfinder.retrievers.combiner.turns import NO_TURN, EncodedTransactions
-from viewfinder.retrievers.trainers import TrainPlan, train_system
+from viewfinder.retrievers.combiner.train import NO_TURN, EncodedTransactions, make_batch, mark_found
+from viewfinder.retrievers.shared.train_plan import TrainPlan
+from viewfinder.retrievers.trainers import train_system
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import read_log
 from viewfinder.training.weights import read_card, read_weights

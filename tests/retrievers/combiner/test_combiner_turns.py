@@ -10,17 +10,17 @@ import pytest
 
 from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.retrievers.combiner.retriever import mean_text_vector, split_modification
 from viewfinder.retrievers.combiner.settings import ModelSettings, Preset
-from viewfinder.retrievers.combiner.texts import mean_text_vector, split_modification
-from viewfinder.retrievers.combiner.train import PRESETS
-from viewfinder.retrievers.combiner.turns import (
+from viewfinder.retrievers.combiner.train import (
     NO_TURN,
+    PRESETS,
     EncodedTransactions,
     encode_texts,
     read_recorded,
     reference_rows,
 )
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import load_preset
 

@@ -13,9 +13,8 @@ from viewfinder.retrievers.drilldown.look_ahead import best_slots, slot_values
 from viewfinder.retrievers.drilldown.loss import joint_loss, pretraining_loss, retrieval_loss, score_pictures
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
 from viewfinder.retrievers.drilldown.settings import LossSettings, ModelSettings
-from viewfinder.retrievers.shared.dialogues import DialogueBatch
-from viewfinder.retrievers.shared.inputs import InputWidths
-from viewfinder.retrievers.shared.losses import contrastive_loss, every_triplet_loss, hardest_triplet_loss
+from viewfinder.retrievers.shared.description_training import DialogueBatch, InputWidths
+from viewfinder.retrievers.shared.network import contrastive_loss, every_triplet_loss, hardest_triplet_loss
 
 B, T = 4, 5
 

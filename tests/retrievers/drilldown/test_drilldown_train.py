@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from viewfinder.data.splits import split_of
+from viewfinder.data.captions import split_of
 from viewfinder.errors import EncoderMismatch
 from viewfinder.retrievers.drilldown import load
 from viewfinder.retrievers.drilldown.train import train
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, draw_halves, tiny_pictures
 from viewfinder.training import read_log
 from viewfinder.training.weights import read_card, read_weights

@@ -13,7 +13,7 @@ import torch
 
 from viewfinder.data.fashion_iq import CaptionVocabulary, FashionPair, build_caption_vocabulary, write_fashion_iq
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
-from viewfinder.metrics import bleu
+from viewfinder.metrics import captions
 from viewfinder.retrievers.fashioniq.captioning import (
     PRESETS,
     CaptionerPreset,
@@ -24,7 +24,7 @@ from viewfinder.retrievers.fashioniq.captioning import (
     train_captioner,
 )
 from viewfinder.retrievers.fashioniq.garments import Garments, RecordedPairs, read_garments
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import TrainingResult, load_preset, read_log
 from viewfinder.training.weights import read_card
@@ -160,7 +160,7 @@ def test_validation_s_bleu_is_that_of_its_captions(
     captioner = Captioner.load(without_attributes.best)
     rows = found.pairs
     said = captioner.captions(found.raw_ng[rows.candidate_p], found.raw_ng[rows.target_p], "greedy")
-    assert without_attributes.figures["bleu3"] == pytest.approx(bleu(said, rows.captions)[2])
+    assert without_attributes.figures["bleu3"] == pytest.approx(captions(said, rows.captions)[2])
 
 
 def test_a_captioner_without_attributes_needs_none(without_attributes: TrainingResult) -> None:

@@ -14,7 +14,7 @@ from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.feedback import Feedback
 from viewfinder.retrievers.fashioniq.network import TransformerRetriever, pad_numbers
 from viewfinder.retrievers.fashioniq.settings import TransformerModel
-from viewfinder.retrievers.shared.word_vectors import WordVectors
+from viewfinder.retrievers.shared.network import WordVectors
 from viewfinder.training.transformer_layers import sinusoid_positions
 
 SMALL: dict[str, Any] = {"width": 16, "heads": 2, "layers": 2, "hidden": 24, "most_words": 3, "attributes": 2}

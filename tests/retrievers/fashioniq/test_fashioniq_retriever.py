@@ -26,11 +26,11 @@ from viewfinder.retrievers.fashioniq.network import TransformerRetriever
 from viewfinder.retrievers.fashioniq.recurrent import RecurrentRetriever
 from viewfinder.retrievers.fashioniq.retriever import FashionIq
 from viewfinder.retrievers.fashioniq.settings import CompositionModel, Model, RecurrentModel, TransformerModel
-from viewfinder.retrievers.shared.word_vectors import WordVectors
-from viewfinder.retrievers.shared.words import split_words
+from viewfinder.retrievers.shared.network import WordVectors
+from viewfinder.retrievers.shared.numpy_network import split_words
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, TinyRaw, draw_halves, tiny_snapshot
 from viewfinder.training import Card, save_network
-from viewfinder.training.attribute_layers import AttributeHead
+from viewfinder.training.picture_layers import AttributeHead
 from viewfinder.training.weights import Weights
 
 ENCODER = ColourEncoder()

@@ -23,7 +23,7 @@ from viewfinder.retrievers.fashioniq.rollouts import (
 )
 from viewfinder.retrievers.fashioniq.settings import FeedbackReading, LossSettings, Preset, TransformerModel
 from viewfinder.retrievers.fashioniq.shelves import FeedbackDialogues, GarmentKind, SentenceTable
-from viewfinder.retrievers.shared.word_vectors import WordNumbers
+from viewfinder.retrievers.shared.network import WordNumbers
 from viewfinder.training import TrainingSettings
 
 PLACES = torch.tensor([[0.0], [1.0], [3.0], [6.0], [10.0]])

@@ -26,7 +26,7 @@ from viewfinder.retrievers.fashioniq.shelves import (
     split_dialogues,
     validation_dialogues,
 )
-from viewfinder.retrievers.shared.word_vectors import WordNumbers
+from viewfinder.retrievers.shared.network import WordNumbers
 from viewfinder.training import TrainingSettings
 
 WORDS = WordNumbers(("and", "black", "blue", "cotton", "is", "red"), 4)

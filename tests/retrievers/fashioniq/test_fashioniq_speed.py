@@ -16,7 +16,7 @@ from viewfinder.retrievers.fashioniq import forward
 from viewfinder.retrievers.fashioniq.distance import MORE, Lifting
 from viewfinder.retrievers.fashioniq.network import TransformerRetriever
 from viewfinder.retrievers.fashioniq.settings import Transformer
-from viewfinder.retrievers.shared.word_vectors import WordVectors
+from viewfinder.retrievers.shared.network import WordVectors
 from viewfinder.index import RegionBlock, only_vectors
 
 torch.set_num_threads(1)

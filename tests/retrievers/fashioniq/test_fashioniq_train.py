@@ -16,7 +16,7 @@ from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers.fashioniq.captioning import train_captioner
 from viewfinder.retrievers.fashioniq.settings import Preset
 from viewfinder.retrievers.fashioniq.train import PRESETS, read_training_data, train
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import load_preset, read_log
 from viewfinder.training.weights import read_card, read_weights

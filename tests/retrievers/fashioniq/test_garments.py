@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from viewfinder.data.captions import split_of
 from viewfinder.data.fashion_iq import FashionPair, write_fashion_iq
-from viewfinder.data.splits import split_of
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.pictures import decode_one
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
 
 ENCODER = ColourEncoder()

@@ -20,8 +20,8 @@ from viewfinder.retrievers.fashioniq.rollouts import measure_rollouts
 from viewfinder.retrievers.fashioniq.settings import PolicySettings, Preset, RecurrentModel, TransformerModel
 from viewfinder.retrievers.fashioniq.shelves import FeedbackDialogues, GarmentKind, SentenceTable
 from viewfinder.retrievers.fashioniq.train import FashionIqTrainingData
-from viewfinder.retrievers.shared.word_vectors import WordVectors
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.network import WordVectors
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, TrainingSettings
 

@@ -20,7 +20,7 @@ from viewfinder.retrievers.fashioniq.predicting import (
     ridge_regression,
     train_attributes,
 )
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, draw_halves, tiny_pictures
 from viewfinder.training import read_card
 

@@ -13,7 +13,7 @@ from viewfinder.retrievers.fashioniq.feedback import Feedback
 from viewfinder.retrievers.fashioniq.recurrent import RecurrentRetriever, SentenceConvolution, mean_attributes
 from viewfinder.retrievers.fashioniq.settings import Preset, RecurrentModel
 from viewfinder.retrievers.fashioniq.train import PRESETS
-from viewfinder.retrievers.shared.word_vectors import WordVectors
+from viewfinder.retrievers.shared.network import WordVectors
 from viewfinder.training import load_preset
 
 SMALL: dict[str, Any] = {"width": 6, "filters": 5, "words": "learned", "word_width": 4, "most_words": 3}

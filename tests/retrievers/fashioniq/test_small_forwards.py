@@ -14,7 +14,7 @@ from viewfinder.retrievers.fashioniq.feedback import Feedback
 from viewfinder.retrievers.fashioniq.forward import FeedbackVectors
 from viewfinder.retrievers.fashioniq.recurrent import RecurrentRetriever
 from viewfinder.retrievers.fashioniq.settings import CompositionModel, RecurrentModel
-from viewfinder.retrievers.shared.word_vectors import WordVectors
+from viewfinder.retrievers.shared.network import WordVectors
 
 SMALL: dict[str, Any] = {"width": 6, "words": "learned", "word_width": 4, "most_words": 4, "attributes": 3}
 VOCABULARY, RAW, LABELS = 9, 7, 5

@@ -16,7 +16,7 @@ from transformers import BertTokenizer, Blip2Config, Blip2ForImageTextRetrieval
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.settings import LossSettings, Model
 from viewfinder.retrievers.mai.text import WordInput
-from viewfinder.retrievers.shared.word_vectors import WordVectors
+from viewfinder.retrievers.shared.network import WordVectors
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder
 from viewfinder.training.weights import Card, Weights
 

@@ -15,7 +15,7 @@ from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.settings import Model
 from viewfinder.retrievers.mai.text import POSITIONS, EmbeddedTexts
 from viewfinder.retrievers.mai.text_forward import add_positions, make_text_reader
-from viewfinder.retrievers.shared.words import split_words
+from viewfinder.retrievers.shared.numpy_network import split_words
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw
 from viewfinder.training.weights import Weights
 

@@ -19,7 +19,7 @@ from viewfinder.retrievers.mai.pieces import PieceTokenizer, SavedTokeniser
 from viewfinder.retrievers.mai.retriever import Mai
 from viewfinder.retrievers.mai.settings import Model, Preset
 from viewfinder.retrievers.mai.train import PRESETS, train
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, TinyRaw, tiny_pictures
 from viewfinder.training import load_network, load_preset, read_log
 from viewfinder.training.presets import build_settings

@@ -24,7 +24,7 @@ from viewfinder.retrievers.mai.retriever import Mai, MaiState
 from viewfinder.retrievers.mai.settings import Model, Treatment
 from viewfinder.retrievers.mai.texts import modification_text
 from viewfinder.retrievers.mai.wiring import NOWHERE, CaptionedGallery, ModificationDialogues, encode_dialogues
-from viewfinder.retrievers.shared.words import split_words
+from viewfinder.retrievers.shared.numpy_network import split_words
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network
 from viewfinder.training.weights import Weights

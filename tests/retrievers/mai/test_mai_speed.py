@@ -12,7 +12,7 @@ import pytest
 TIMED = """
 import time
 import numpy as np, torch
-from viewfinder.retrievers.shared.word_vectors import WordVectors
+from viewfinder.retrievers.shared.network import WordVectors
 from viewfinder.retrievers.mai import forward
 from viewfinder.retrievers.mai.memory_forward import BEGIN
 from viewfinder.retrievers.mai.network import MaiNetwork

@@ -22,8 +22,8 @@ from viewfinder.retrievers.mai.transactions import (
     transaction_vocabulary,
 )
 from viewfinder.retrievers.mai.wiring import NOWHERE
-from viewfinder.retrievers.shared.word_vectors import WordNumbers
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.network import WordNumbers
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, tiny_pictures
 from viewfinder.training import TrainingSettings
 

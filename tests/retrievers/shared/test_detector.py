@@ -11,7 +11,11 @@ import pytest
 from PIL import Image
 
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.retrievers.shared.detector import DETECTOR_VERSION, has_detector_features, read_detector_features
+from viewfinder.retrievers.shared.captioned_pictures import (
+    DETECTOR_VERSION,
+    has_detector_features,
+    read_detector_features,
+)
 
 
 def visual_genome(home: Path, *, whole: bool = True, pictures: bool = True) -> Path:

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from viewfinder.retrievers.shared.described import CaptionedPictures, RawBlock
-from viewfinder.retrievers.shared.inputs import add_scale, measure_scales, scale_raw
+from viewfinder.retrievers.shared.captioned_pictures import CaptionedPictures, RawBlock
+from viewfinder.retrievers.shared.description_training import add_scale, measure_scales, scale_raw
 
 
 def described(raw_ng: np.ndarray, regions_nre: np.ndarray) -> CaptionedPictures:

@@ -7,7 +7,7 @@ from math import exp, log
 import pytest
 import torch
 
-from viewfinder.retrievers.shared.losses import contrastive_loss, every_triplet_loss, hardest_triplet_loss
+from viewfinder.retrievers.shared.network import contrastive_loss, every_triplet_loss, hardest_triplet_loss
 
 # Rows are pictures, columns dialogues.
 SCORES = torch.tensor([[0.9, 0.8, 0.1], [0.3, 0.5, 0.6], [0.0, 0.4, 0.7]])

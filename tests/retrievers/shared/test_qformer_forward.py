@@ -10,7 +10,7 @@ import pytest
 import torch
 from transformers import Blip2QFormerConfig, Blip2QFormerModel
 
-from viewfinder.retrievers.shared.qformer_forward import (
+from viewfinder.retrievers.shared.numpy_network import (
     QFormerShape,
     numpy_erf,
     numpy_gelu,

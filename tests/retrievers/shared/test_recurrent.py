@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from viewfinder.retrievers.shared.recurrent import SentenceProjection, UpdateCell, WordReader, initialise_network
+from viewfinder.retrievers.shared.network import SentenceProjection, UpdateCell, WordReader, initialise_network
 
 
 @torch.no_grad()

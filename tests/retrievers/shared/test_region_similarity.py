@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch.nn.functional import normalize
 
 from viewfinder.index import RegionBlock, late_interaction
-from viewfinder.retrievers.shared.regions import (
+from viewfinder.retrievers.shared.network import (
     RegionProjection,
     attend_regions,
     paired_similarity,

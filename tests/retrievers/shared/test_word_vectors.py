@@ -11,8 +11,8 @@ import torch
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.settings import FeedbackReading
+from viewfinder.retrievers.shared.network import WordVectors, read_glove, read_word_table
 from viewfinder.retrievers.shared.sentences import SentenceVectors
-from viewfinder.retrievers.shared.word_vectors import WordVectors, read_glove, read_word_table
 from viewfinder.testing import ColourEncoder
 
 TABLE = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])

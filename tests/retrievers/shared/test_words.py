@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.shared.words import split_words
+from viewfinder.retrievers.shared.numpy_network import split_words
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,14 @@ from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.base import Part, Query, RawPictures, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.baselines.settings import ModelSettings
-from viewfinder.retrievers.shared.forward import (
+from viewfinder.retrievers.shared.numpy_network import (
     Arrays,
     numpy_project_regions,
     numpy_read_words,
     numpy_update_cell,
     to_unit,
 )
-from viewfinder.retrievers.shared.spoken import verbalize_turn
+from viewfinder.retrievers.shared.wording import verbalize_turn
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, check_card, read_weights
 

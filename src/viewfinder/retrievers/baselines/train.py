@@ -10,21 +10,20 @@ from pathlib import Path
 from torch import Tensor, nn
 
 from viewfinder.errors import UnknownName
-from viewfinder.retrievers.baselines.loss import fuse_ranks, retrieval_loss, score_pictures
-from viewfinder.retrievers.baselines.network import BaselineNetwork
+from viewfinder.retrievers.baselines.network import BaselineNetwork, fuse_ranks, retrieval_loss, score_pictures
 from viewfinder.retrievers.baselines.retriever import joint_number
 from viewfinder.retrievers.baselines.settings import SYSTEMS, ModelSettings, Preset
-from viewfinder.retrievers.shared.dialogues import DescriptionDialogues, DialogueBatch
-from viewfinder.retrievers.shared.inputs import measure_scales
-from viewfinder.retrievers.shared.stages import (
+from viewfinder.retrievers.shared.description_training import (
     DescriptionData,
+    DescriptionDialogues,
+    DialogueBatch,
     TrainingStage,
+    measure_scales,
     read_description_data,
-    read_start_card,
     run_stage,
     validate_dialogues,
 )
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan, read_start_card
 from viewfinder.training import Card, TrainingResult, load_network, load_preset, seed_all
 from viewfinder.training.presets import read_card_settings
 

@@ -26,8 +26,8 @@ from torch import Tensor
 from viewfinder.retrievers.chatir.network import TextModel
 from viewfinder.retrievers.chatir.retriever import RoundText, informative_rounds
 from viewfinder.retrievers.chatir.settings import Masking, ModelSettings
+from viewfinder.retrievers.shared.picture_dialogues import PictureDialogue, PictureDialogues
 from viewfinder.retrievers.shared.sentences import SentenceVectors
-from viewfinder.retrievers.shared.talks import PictureDialogue, PictureDialogues
 from viewfinder.training import Batches, shuffled
 
 MASK = "[MASK]"

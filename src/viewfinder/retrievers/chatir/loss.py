@@ -1,4 +1,4 @@
-"""What a dialogue encoder is trained by: a batch of dialogues and their pictures. Row i belongs to column i."""
+"""What a dialogue encoder is trained by: a batch of dialogues and their pictures. Row i belongs to column i. In torch."""
 
 from __future__ import annotations
 
@@ -9,35 +9,33 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import sigmoid
 
-from viewfinder.retrievers.chatir.network import DialogueEncoder
-from viewfinder.retrievers.chatir.settings import LossSettings
-from viewfinder.retrievers.shared.losses import contrastive_loss
+from viewfinder.retrievers.chatir.settings import MOST_SCALE, LossSettings
+from viewfinder.retrievers.shared.network import contrastive_loss
 
 
 def recall_surrogate_loss(
-    scores_bn: Float[Tensor, "n n"],
-    temperature: float = 0.01,
-    rank_temperature: float = 1.0,
-    depths: Sequence[int] = (1, 2, 4, 8, 16),
+    scores_bn: Float[Tensor, "n n"], temperature: float = 0.01, depths: Sequence[int] = (1, 2, 4, 8, 16)
 ) -> Float[Tensor, ""]:
     """One minus a smooth Recall@K, its mean over the depths K (Patel et al. 2022; ChatIR, Sec. 3).
 
-    The paper gives neither depths nor temperatures; these are those of PlugIR's code.
-
     The rank of a dialogue's picture is 1 + sum_{j != i} sigmoid((s_ij - s_ii) / temperature), and the share found is
-    the mean of sigmoid((K - rank) / rank_temperature). Dialogues look for pictures, not the other way.
+    the mean of sigmoid(K - rank). Dialogues look for pictures, not the other way. The paper gives neither depths nor
+    temperatures; these are those of PlugIR's code, where that of the rank is 1.
     """
     ahead_bn = sigmoid((scores_bn - scores_bn.diagonal()[:, None]) / temperature)
     rank_b = 1 + ahead_bn.sum(dim=1) - ahead_bn.diagonal()
     depth_k = torch.tensor(depths, dtype=rank_b.dtype, device=rank_b.device)
-    return 1 - sigmoid((depth_k - rank_b[:, None]) / rank_temperature).mean()
+    return 1 - sigmoid(depth_k - rank_b[:, None]).mean()
 
 
 def dialogue_retrieval_loss(
-    network: DialogueEncoder, loss: LossSettings, talks_bd: Float[Tensor, "b d"], pictures_bd: Float[Tensor, "b d"]
+    loss: LossSettings,
+    log_scale: Float[Tensor, ""],
+    dialogues_bd: Float[Tensor, "b d"],
+    pictures_bd: Float[Tensor, "b d"],
 ) -> Float[Tensor, ""]:
-    """How badly dialogues find their pictures among those of the batch."""
-    scores_bn = talks_bd @ pictures_bd.T
+    """How badly dialogues find their pictures among those of the batch; `log_scale` is learnt by the contrastive one."""
+    scores_bn = dialogues_bd @ pictures_bd.T
     if loss.kind == "surrogate":
-        return recall_surrogate_loss(scores_bn, loss.temperature, loss.rank_temperature, loss.depths)
-    return contrastive_loss(scores_bn, network.log_scale.exp().clamp(max=loss.most_scale)).mean()
+        return recall_surrogate_loss(scores_bn, loss.temperature)
+    return contrastive_loss(scores_bn, log_scale.exp().clamp(max=MOST_SCALE)).mean()

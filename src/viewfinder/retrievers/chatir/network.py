@@ -32,8 +32,8 @@ from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.checkpoints import CheckpointSource, explain_failures, find_checkpoint, silence_transformers
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers.chatir.settings import PROBE, ModelSettings
-from viewfinder.retrievers.shared.inputs import add_scale, scale_raw
-from viewfinder.retrievers.shared.regions import EPS
+from viewfinder.retrievers.shared.description_training import add_scale, scale_raw
+from viewfinder.retrievers.shared.network import EPS
 from viewfinder.training.picture_layers import measure_scale, principal_components
 
 BEFORE_ROUNDS = 2

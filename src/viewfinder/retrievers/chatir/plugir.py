@@ -16,7 +16,7 @@ from viewfinder.conversation import Answer, PictureId, is_dont_know
 from viewfinder.errors import BadInput, LanguageModelFailed
 from viewfinder.language import LanguageModel, LoadsInBackground, load_language_model
 from viewfinder.retrievers.base import Part, Query, ResolvedTurn, Words
-from viewfinder.retrievers.shared.spoken import VerbalizedTurn, verbalize_turn
+from viewfinder.retrievers.shared.wording import VerbalizedTurn, verbalize_turn
 from viewfinder.users.words import singular_words
 
 _SMALL = """

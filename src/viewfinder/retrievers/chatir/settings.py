@@ -6,13 +6,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.shared.settings import check_at_least_one
-from viewfinder.training.settings import TrainingSettings
+from viewfinder.training.settings import TrainingSettings, check_at_least_one
+
+Masking = Literal["none", "captions", "questions", "answers", "rounds", "tokens"]
+
+MASKED_SHARE = 0.2
+"""Of what training hides (ChatIR, Sec. 5)."""
+
+MOST_SCALE = 100.0
+"""What the contrastive loss multiplies scores by at most; the scale is learnt."""
 
 PROBE = "a picture"
 """What an encoder makes of these words tells its space from others: kept in weights that look for pictures there."""
-
-Masking = Literal["none", "captions", "questions", "answers", "rounds", "tokens"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +34,7 @@ class ModelSettings:
             closer to one scale; "shared", the encoder's own, as published; "learned", a linear map that is trained
             along. The first two stay as they are.
         image_width: numbers of a vector there; "shared" has the encoder's own.
-        whitening: how far whitened components are brought to one scale: 0 not at all, 1 to the same deviation.
-        text_model: tokens: a folder of transformers, a name on its hub, or "minilm", the all-MiniLM-L6-v2 in the box.
+        text_model: tokens: a folder of transformers, a name on its hub, or "minilm", the all-MiniLM-L6-v2 built in.
         keep_layers: tokens: its first layers, which are kept; 0: all.
         train_layers: tokens: the last of these train, and what comes after them; 0: everything, embeddings too.
         separator: tokens: "comma" writes "caption, question? answer, ..." (published code), "sep" has the tokenizer's
@@ -48,7 +52,6 @@ class ModelSettings:
     rounds: int = 10
     image: Literal["whitened", "shared", "learned"] = "whitened"
     image_width: int = 256
-    whitening: float = 0.5
     text_model: str = "minilm"
     keep_layers: int = 0
     train_layers: int = 0
@@ -64,8 +67,6 @@ class ModelSettings:
             raise BadInput(f"{self.heads} heads cannot share a width of {self.width}; choose a multiple")
         if not 0 <= self.dropout < 1:
             raise BadInput(f"dropout is {self.dropout}; it must be at least 0 and below 1")
-        if not 0 <= self.whitening <= 1:
-            raise BadInput(f"whitening is {self.whitening}; it must be from 0 to 1")
         if self.most_tokens < 8:
             raise BadInput(f"most_tokens is {self.most_tokens}; a caption needs 8 at least")
 
@@ -78,27 +79,14 @@ class LossSettings:
         kind: "surrogate" of Recall@K, dialogues looking for pictures (paper), for a network that begins with trained
             weights; or "contrastive", both ways (said to be what the authors ran).
         temperature: surrogate: of the sigmoid of two scores, which counts who is ahead.
-        rank_temperature: surrogate: of the sigmoid of a rank, which says whether it is among the first K.
-        depths: surrogate: K.
-        scale: contrastive: what scores are multiplied by, at first.
-        most_scale: contrastive: what it grows to at most.
-        learned_scale: contrastive: whether it is learnt.
     """
 
     kind: Literal["surrogate", "contrastive"] = "surrogate"
     temperature: float = 0.01
-    rank_temperature: float = 1.0
-    depths: tuple[int, ...] = (1, 2, 4, 8, 16)
-    scale: float = 10.0
-    most_scale: float = 100.0
-    learned_scale: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("temperature", "rank_temperature", "scale", "most_scale"):
-            if not getattr(self, name) > 0:
-                raise BadInput(f"{name} is {getattr(self, name)}; it must be above 0")
-        if not self.depths or min(self.depths) < 1:
-            raise BadInput(f"depths is {list(self.depths)}; it must list whole numbers from 1 on")
+        if not self.temperature > 0:
+            raise BadInput(f"temperature is {self.temperature}; it must be above 0")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,11 +96,10 @@ class Preset:
     Attributes:
         batch: dialogues a step, over all processes.
         rounds: a dialogue is read up to a round that is drawn, this one at most; 0: captions only.
-        mask: what training hides; see `masks`.
-        mask_share: how much of it.
+        mask: what training hides a fifth of.
         unasked: the share of rounds that training reads without their question, as a search reads what is said
             without being asked.
-        dialogues: which talks of the data are learnt from; see `blocks.talks`.
+        dialogues: which dialogues of the data are learnt from; see `shared.picture_dialogues`.
         selects: the validation figure by which the best weights are chosen.
     """
 
@@ -122,7 +109,6 @@ class Preset:
     batch: int = 256
     rounds: int = 10
     mask: Masking = "captions"
-    mask_share: float = 0.2
     unasked: float = 0.0
     dialogues: str = "*"
     selects: Literal["loss", "recall"] = "recall"
@@ -132,6 +118,5 @@ class Preset:
             raise BadInput(f"batch is {self.batch}; a dialogue needs another one to be told from")
         if self.rounds < 0:
             raise BadInput(f"rounds is {self.rounds}; it must be at least 0")
-        for name in ("mask_share", "unasked"):
-            if not 0 <= getattr(self, name) < 1:
-                raise BadInput(f"{name} is {getattr(self, name)}; it must be at least 0 and below 1")
+        if not 0 <= self.unasked < 1:
+            raise BadInput(f"unasked is {self.unasked}; it must be at least 0 and below 1")

@@ -35,9 +35,8 @@ from viewfinder.retrievers.chatir.network import (
     set_initial_scale,
 )
 from viewfinder.retrievers.chatir.settings import LossSettings, ModelSettings, Preset
-from viewfinder.retrievers.shared.stages import read_start_card
-from viewfinder.retrievers.shared.talks import PictureDialogues, join_picture_dialogues
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.picture_dialogues import PictureDialogues, join_picture_dialogues
+from viewfinder.retrievers.shared.train_plan import TrainPlan, read_start_card
 from viewfinder.training import (
     Card,
     TrainingJob,

@@ -23,7 +23,7 @@ from viewfinder.errors import BadInput
 from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, SequenceCodec, TokenSequence, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import ExampleKind, Stage
 from viewfinder.training import Batches
-from viewfinder.training.gather import count_processes
+from viewfinder.training.batches import count_processes
 
 EMPTY = 0
 """Stands at the places behind the end of a sequence; nothing that counts looks at it."""

@@ -22,9 +22,16 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from viewfinder.retrievers.chatsearcher.settings import LoraSettings, ModelSettings
-from viewfinder.retrievers.shared import qformer_forward
-from viewfinder.retrievers.shared.forward import Arrays, numpy_linear, to_unit
-from viewfinder.retrievers.shared.qformer_forward import QFormerShape, numpy_layer_norm, numpy_picture_input, softmax
+from viewfinder.retrievers.shared import numpy_network
+from viewfinder.retrievers.shared.numpy_network import (
+    Arrays,
+    QFormerShape,
+    numpy_layer_norm,
+    numpy_linear,
+    numpy_picture_input,
+    softmax,
+    to_unit,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,7 +284,7 @@ def perceive_regions(
         "perceiver.qformer", settings.perceiver_layers, settings.perceiver_heads, settings.cross_every
     )
     nothing_1lw = slots_1tw[:, :0]
-    found_1tw = qformer_forward.numpy_qformer(arrays, former, slots_1tw, nothing_1lw, seen_1ry, range(settings.tokens))
+    found_1tw = numpy_network.numpy_qformer(arrays, former, slots_1tw, nothing_1lw, seen_1ry, range(settings.tokens))
     return np.asarray(found_1tw[0])
 
 

@@ -36,11 +36,10 @@ from viewfinder.retrievers.chatsearcher.numpy_network import (
 )
 from viewfinder.retrievers.chatsearcher.sequence import Item, SequenceCodec, TokenizerRecord, TokenSequence
 from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
-from viewfinder.retrievers.shared.boxed import load_system_weights
-from viewfinder.retrievers.shared.forward import check_sentences
-from viewfinder.retrievers.shared.spoken import VerbalizedTurn, verbalize_turn
+from viewfinder.retrievers.shared.numpy_network import check_sentences
+from viewfinder.retrievers.shared.wording import VerbalizedTurn, verbalize_turn
 from viewfinder.training.presets import build_settings
-from viewfinder.training.weights import Weights
+from viewfinder.training.weights import Weights, load_system_weights
 
 LIKE_IT = "one like this"
 """What a picture says that comes without words."""

@@ -41,8 +41,7 @@ from viewfinder.retrievers.chatsearcher.network import (
 from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenizerRecord, train_tokenizer
 from viewfinder.retrievers.chatsearcher.settings import STAGES, LossSettings, ModelSettings, Preset, Stage
 from viewfinder.retrievers.chatsearcher.training_data import TrainingData, read_training_data
-from viewfinder.retrievers.shared.stages import read_start_card
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan, read_start_card
 from viewfinder.training import (
     Card,
     TrainingJob,

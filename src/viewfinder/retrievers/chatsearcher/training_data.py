@@ -25,22 +25,20 @@ import numpy as np
 from jaxtyping import Float16, Float32, Num
 
 from viewfinder.data import CaptionedPicture, read_coco, read_flickr8k
-from viewfinder.data.cc3m import PICTURES, WebPicture, read_cc3m
+from viewfinder.data.captions import SPLITS, split_of
 from viewfinder.data.chatsearch import ImageItem, Subtask, read_chatsearch
 from viewfinder.data.dialogues import Dialogue, read_dialogues, read_visdial
 from viewfinder.data.fashionmt import Transaction, fashionmt_sources, read_transactions
-from viewfinder.data.instruct_pix2pix import EditPair, read_instruct_pix2pix
-from viewfinder.data.llava import read_llava
-from viewfinder.data.mmc4 import read_mmc4
-from viewfinder.data.splits import SPLITS, split_of
+from viewfinder.data.instructions import EditPair, read_instruct_pix2pix, read_llava
 from viewfinder.data.visual_genome import find_layout, list_splits
 from viewfinder.data.visual_genome.regions import read_picture_ids
+from viewfinder.data.web import PICTURES, WebPicture, read_cc3m, read_mmc4
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.retrievers.chatsearcher import examples
 from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, Item, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import ExampleKind
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 
 Split = Literal["train", "val"]
 Record = TypeVar("Record")

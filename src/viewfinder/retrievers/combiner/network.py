@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout, normalize
 
 from viewfinder.retrievers.combiner.settings import ModelSettings
-from viewfinder.retrievers.shared.recurrent import UpdateCell
+from viewfinder.retrievers.shared.network import UpdateCell
 
 
 class CombinerNetwork(nn.Module):

@@ -1,27 +1,159 @@
 """The Combiner as a retriever: a picture and words become one vector of the encoder's shared space, turn by turn.
 
-Numpy only. Words without a picture, or a picture without words, are looked for as they are, as both lie in that space.
+Numpy only: how a modification is read, `network.CombinerNetwork` in numpy, a turn as words on a picture, and the
+retriever. Words without a picture, or a picture without words, are looked for as they are, as both lie in that space.
+
+What cannot be taken as it was given goes through an adapter, which is named: those of `shared.wording`, and
+
+picture      what was said of no picture is taken as said of one
+words        what a turn does with earlier pictures is read as the words it is said in
+
+Axes: d numbers of the shared space, p pieces of a text.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float, Float32
 
-from viewfinder.conversation import PictureId
+from viewfinder.conversation import Like, PictureId, Show
+from viewfinder.data.fashionmt import split_modification as clauses
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.retrievers.base import Operation, Part, Query, ResolvedTurn
-from viewfinder.retrievers.combiner import forward
-from viewfinder.retrievers.combiner.forward import Row
-from viewfinder.retrievers.combiner.reading import ParsedTurn, parse_turn
+from viewfinder.retrievers.base import Operation, Part, Picture, Query, ResolvedTurn
 from viewfinder.retrievers.combiner.settings import ModelSettings
-from viewfinder.retrievers.combiner.texts import PROBE, mean_text_vector, split_modification
+from viewfinder.retrievers.shared.back_references import find_back_reference, to_operations
+from viewfinder.retrievers.shared.numpy_network import Arrays, numpy_linear, numpy_update_cell, to_unit
+from viewfinder.retrievers.shared.wording import VerbalizedTurn, verbalize_turn
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, check_card, read_weights
+
+Row = Float32[np.ndarray, " d"]
+
+
+def numpy_begin(arrays: Arrays) -> Row:
+    """The state before anything was said."""
+    return np.zeros_like(arrays["probe"])
+
+
+def numpy_combine(arrays: Arrays, settings: ModelSettings, state_d: Row, text_d: Row, picture_d: Row) -> Row:
+    """`CombinerNetwork.combined`: the query of a turn."""
+    joined_j = np.concatenate([_positive(arrays, "text", text_d), _positive(arrays, "picture", picture_d)])
+    if settings.memory == "gru":
+        joined_j = joined_j + arrays["recall.weight"] @ state_d
+    share_1 = 1 / (1 + np.exp(-numpy_linear(arrays, "share_out", _positive(arrays, "share", joined_j))))
+    mixed_d = numpy_linear(arrays, "out", _positive(arrays, "mixed", joined_j))
+    return np.asarray(to_unit(mixed_d + share_1 * text_d + (1 - share_1) * picture_d), np.float32)
+
+
+def numpy_update_memory(arrays: Arrays, settings: ModelSettings, state_d: Row, query_d: Row) -> Row:
+    """`CombinerNetwork.after`: the state after a turn that came to this query."""
+    if settings.memory == "none":
+        return state_d
+    return np.asarray(numpy_update_cell(arrays, "update", query_d, state_d), np.float32)
+
+
+def _positive(arrays: Arrays, name: str, rows: Float[np.ndarray, " i"]) -> Float[np.ndarray, " o"]:
+    return np.asarray(np.maximum(numpy_linear(arrays, name, rows), 0))
+
+
+PROBE = "a red dress with long sleeves"
+"""A text whose vector tells whether two shared spaces are one."""
+
+
+def split_modification(modification: str, how: Literal["whole", "clauses"]) -> tuple[str, ...]:
+    """What an encoder reads of a modification, without the numbers of its clauses: all in one, or its lead and clauses.
+
+    >>> pieces("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ", "whole")
+    ('I prefer the FIRST, and is red, has a 3 inch heel',)
+    >>> pieces("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ", "clauses")
+    ('I prefer the FIRST, and', 'is red', 'has a 3 inch heel')
+    """
+    read = clauses(modification)
+    said = tuple(part for part in (read.lead, *read.clauses) if part) or (modification.strip(),)
+    if how == "clauses":
+        return said
+    return (" ".join(part for part in (read.lead, ", ".join(read.clauses)) if part) or said[0],)
+
+
+def mean_text_vector(of_pieces_pd: Float[np.ndarray, "p d"]) -> Float32[np.ndarray, " d"]:
+    """The vector of a text by those of its pieces: their mean, at length 1."""
+    return np.asarray(to_unit(of_pieces_pd.mean(axis=0)), np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class ParsedTurn:
+    """What a turn says.
+
+    Attributes:
+        text: how the wanted picture differs from `picture`, or what it is like; "" where nothing was said.
+        picture: the one that this is said of, or to which the turn goes back; None: no picture is named.
+        names_picture: whether the turn itself is about a picture.
+        operations: what it does with earlier turns.
+        adapters: what was not taken as it was given, and what became of it; a line each.
+        ruled: the pictures that are ruled out and readmitted.
+    """
+
+    text: str = ""
+    picture: Picture | None = None
+    names_picture: bool = False
+    operations: tuple[Operation, ...] = ()
+    adapters: tuple[str, ...] = ()
+    ruled: VerbalizedTurn = field(default_factory=VerbalizedTurn)
+
+
+def parse_turn(turn: ResolvedTurn, pictured: Sequence[int], *, replaces: bool, exclude_shown: bool) -> ParsedTurn:
+    """A turn as words on a picture.
+
+    Args:
+        turn: any.
+        pictured: the numbers of the turns before it that were about a picture.
+        replaces: whether a turn that goes back to an earlier picture is read with that one.
+        exclude_shown: whether a picture goes out once it was said how the wanted one differs.
+    """
+    heard = _picked(turn, turn.turn, exclude_shown) if isinstance(turn.turn, Like | Show) else _said(turn)
+    if replaces:
+        heard = _looking_back(heard, turn, (*pictured, turn.number) if heard.names_picture else pictured)
+    return heard
+
+
+def _picked(turn: ResolvedTurn, picked: Like | Show, exclude_shown: bool) -> ParsedTurn:
+    """Words said of a picture; without any it may be the one, whatever ruled it out before."""
+    picture, text = turn.pictures[0], " ".join(picked.text.split())
+    named: frozenset[PictureId] = frozenset() if picture.id is None else frozenset({picture.id})
+    ruled = (
+        VerbalizedTurn(excluded=named if exclude_shown else frozenset()) if text else VerbalizedTurn(readmitted=named)
+    )
+    operations = (Operation("rollback", picked.turn),) if isinstance(picked, Like) and picked.turn is not None else ()
+    return ParsedTurn(text, picture, True, operations, ruled=ruled)
+
+
+def _said(turn: ResolvedTurn) -> ParsedTurn:
+    """Words without a picture; what is kept of an earlier turn is among them."""
+    said = verbalize_turn(turn)
+    return ParsedTurn(". ".join(said.sentences), adapters=said.adapters, ruled=said)
+
+
+def _looking_back(heard: ParsedTurn, turn: ResolvedTurn, pictured: Sequence[int]) -> ParsedTurn:
+    """What the words say of earlier pictures: a talk that goes back is read with the picture of that turn."""
+    looked = find_back_reference(heard.text) if heard.text else None
+    if looked is None:
+        return heard
+    operations, told = to_operations(looked, pictured)
+    back = next((one for one in operations if one.kind == "rollback"), None)
+    kept = [one for one in operations if one.kind == "keep"]
+    told += tuple(f'words: "{one.words}" of turn {one.turn} is read as words, not looked up' for one in kept)
+    found: tuple[Picture, ...] = ()
+    if back is not None and not heard.operations:  # where a turn was given, words do not choose another
+        found = turn.earlier(back.turn)
+        told += () if found else (f"drop: turn {back.turn} has no picture to go back to",)
+    heard = replace(heard, adapters=(*heard.adapters, *told))
+    return replace(heard, picture=found[0], operations=(back,)) if back is not None and found else heard
+
 
 SYSTEM = "combiner"
 
@@ -61,7 +193,7 @@ class Combiner:
 
     def begin(self) -> CombinerState:
         """Nothing said."""
-        return CombinerState(forward.numpy_begin(self._arrays))
+        return CombinerState(numpy_begin(self._arrays))
 
     def step(self, state: CombinerState, turn: ResolvedTurn) -> CombinerState:
         """The state after one more turn.
@@ -107,7 +239,7 @@ class Combiner:
         part = Part(
             "words" if alone else "picture", turn.number, heard.text or "this picture", 1.0, query_d, centred=alone
         )
-        memory_d = forward.numpy_update_memory(self._arrays, self.settings, state.memory_d, query_d)
+        memory_d = numpy_update_memory(self._arrays, self.settings, state.memory_d, query_d)
         return replace(state, memory_d=memory_d, query=part, adapters=(*state.adapters, *told))
 
     def _combined(self, state: CombinerState, turn: ResolvedTurn, text: str, picture_d: Row | None) -> Row:
@@ -117,7 +249,7 @@ class Combiner:
         text_d = mean_text_vector(turn.words(split_modification(text, self.settings.texts)))
         if picture_d is None:
             return text_d
-        return forward.numpy_combine(self._arrays, self.settings, state.memory_d, text_d, picture_d)
+        return numpy_combine(self._arrays, self.settings, state.memory_d, text_d, picture_d)
 
     def _check_space(self, state: CombinerState, turn: ResolvedTurn) -> None:
         """That the shared space is the one of the training; once a talk."""

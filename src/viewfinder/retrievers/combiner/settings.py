@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.shared.settings import check_at_least_one
-from viewfinder.training.settings import TrainingSettings
+from viewfinder.training.settings import TrainingSettings, check_at_least_one
 
 
 @dataclass(frozen=True, kw_only=True)

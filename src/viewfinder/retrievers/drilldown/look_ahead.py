@@ -13,7 +13,7 @@ from torch.nn.functional import normalize
 
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork
 from viewfinder.retrievers.drilldown.settings import LossSettings
-from viewfinder.retrievers.shared.regions import EPS, paired_similarity
+from viewfinder.retrievers.shared.network import EPS, paired_similarity
 
 
 @torch.no_grad()

@@ -10,9 +10,13 @@ from torch.nn.functional import cross_entropy
 from viewfinder.retrievers.drilldown.look_ahead import best_slots, slot_values
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
 from viewfinder.retrievers.drilldown.settings import LossSettings
-from viewfinder.retrievers.shared.dialogues import DialogueBatch
-from viewfinder.retrievers.shared.losses import contrastive_loss, every_triplet_loss, hardest_triplet_loss
-from viewfinder.retrievers.shared.regions import region_similarity
+from viewfinder.retrievers.shared.description_training import DialogueBatch
+from viewfinder.retrievers.shared.network import (
+    contrastive_loss,
+    every_triplet_loss,
+    hardest_triplet_loss,
+    region_similarity,
+)
 
 
 def score_pictures(

@@ -14,9 +14,15 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout, normalize
 
 from viewfinder.retrievers.drilldown.settings import ModelSettings
-from viewfinder.retrievers.shared.inputs import InputWidths, add_scale, scale_raw
-from viewfinder.retrievers.shared.recurrent import SentenceProjection, UpdateCell, WordReader, initialise_network
-from viewfinder.retrievers.shared.regions import EPS, RegionProjection
+from viewfinder.retrievers.shared.description_training import InputWidths, add_scale, scale_raw
+from viewfinder.retrievers.shared.network import (
+    EPS,
+    RegionProjection,
+    SentenceProjection,
+    UpdateCell,
+    WordReader,
+    initialise_network,
+)
 
 
 class SlotStates(NamedTuple):

@@ -17,8 +17,7 @@ from viewfinder.conversation import PictureId
 from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.retrievers.base import Part, Query, RawPictures, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.drilldown.settings import ModelSettings
-from viewfinder.retrievers.shared.boxed import load_system_weights
-from viewfinder.retrievers.shared.forward import (
+from viewfinder.retrievers.shared.numpy_network import (
     Arrays,
     NumpySentenceReader,
     numpy_linear,
@@ -26,9 +25,9 @@ from viewfinder.retrievers.shared.forward import (
     numpy_update_cell,
     to_unit,
 )
-from viewfinder.retrievers.shared.spoken import verbalize_turn
+from viewfinder.retrievers.shared.wording import verbalize_turn
 from viewfinder.training.presets import read_card_settings
-from viewfinder.training.weights import Weights
+from viewfinder.training.weights import Weights, load_system_weights
 
 SYSTEM = "drilldown"
 SHIPPED = Path(__file__).with_name("modern.safetensors")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.shared.settings import RegionSettings, check_at_least_one
-from viewfinder.training.settings import TrainingSettings
+from viewfinder.retrievers.shared.settings import RegionSettings
+from viewfinder.training.settings import TrainingSettings, check_at_least_one
 
 Choice = Literal["circular", "learned", "sampled", "first", "random"]
 

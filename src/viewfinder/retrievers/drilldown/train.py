@@ -17,17 +17,17 @@ from torch import Tensor, nn
 from viewfinder.retrievers.drilldown import loss as losses
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
 from viewfinder.retrievers.drilldown.settings import LossSettings, ModelSettings, Preset
-from viewfinder.retrievers.shared.dialogues import DescriptionDialogues, DialogueBatch
-from viewfinder.retrievers.shared.inputs import measure_scales
-from viewfinder.retrievers.shared.stages import (
+from viewfinder.retrievers.shared.description_training import (
     DescriptionData,
+    DescriptionDialogues,
+    DialogueBatch,
     TrainingStage,
+    measure_scales,
     read_description_data,
-    read_start_card,
     run_stage,
     validate_dialogues,
 )
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan, read_start_card
 from viewfinder.training import Card, TrainingResult, TrainingSettings, load_network, load_preset, seed_all
 from viewfinder.training.presets import read_card_settings
 

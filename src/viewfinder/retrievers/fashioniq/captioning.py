@@ -25,8 +25,7 @@ from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.metrics import bleu, cider_d, rouge_l
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
 from viewfinder.retrievers.fashioniq.predicting import train_attributes
-from viewfinder.retrievers.shared.settings import check_at_least_one
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.training import (
     Batches,
     Card,
@@ -38,7 +37,8 @@ from viewfinder.training import (
     seed_all,
     shuffled,
 )
-from viewfinder.training.attribute_layers import AttributeHead
+from viewfinder.training.picture_layers import AttributeHead
+from viewfinder.training.settings import check_at_least_one
 from viewfinder.training.weights import check_card
 from viewfinder.users.captioner.captioner import SYSTEM, Captioner
 from viewfinder.users.captioner.decoding import END, PAD, START, caption_texts, decode_greedily

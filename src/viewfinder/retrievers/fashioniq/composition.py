@@ -20,7 +20,7 @@ from viewfinder.retrievers.fashioniq.look import PictureEncoder
 from viewfinder.retrievers.fashioniq.network import pad_numbers
 from viewfinder.retrievers.fashioniq.recurrent import mean_attributes, shown_pictures
 from viewfinder.retrievers.fashioniq.settings import CompositionModel, Modality
-from viewfinder.retrievers.shared.word_vectors import WordVectors
+from viewfinder.retrievers.shared.network import WordVectors
 
 
 class CompositionRetriever(FeedbackNetwork):

@@ -12,7 +12,7 @@ from jaxtyping import Float, Float32
 from viewfinder.retrievers.fashioniq.forward import FeedbackVectors, numpy_compared
 from viewfinder.retrievers.fashioniq.recurrent_forward import numpy_gru_step, numpy_mean_attributes, sigmoid
 from viewfinder.retrievers.fashioniq.settings import CompositionModel, Modality
-from viewfinder.retrievers.shared.forward import Arrays, numpy_linear
+from viewfinder.retrievers.shared.numpy_network import Arrays, numpy_linear
 
 
 def numpy_begin_composition(arrays: Arrays, settings: CompositionModel) -> tuple[()]:

@@ -13,8 +13,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from viewfinder.retrievers.fashioniq.look import PictureEncoder
-from viewfinder.retrievers.shared.words import NO_WORD
-from viewfinder.training.attribute_layers import AttributeHead
+from viewfinder.retrievers.shared.numpy_network import NO_WORD
+from viewfinder.training.picture_layers import AttributeHead
 
 __all__ = ["NO_WORD", "Feedback", "FeedbackNetwork"]
 

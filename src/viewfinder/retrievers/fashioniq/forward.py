@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from viewfinder.retrievers.fashioniq.settings import FeedbackReading, TransformerModel
-from viewfinder.retrievers.shared.forward import Arrays, numpy_linear, to_unit
+from viewfinder.retrievers.shared.numpy_network import Arrays, numpy_linear, to_unit
 
 NORM_EPS = 1e-6
 

@@ -19,14 +19,14 @@ import numpy as np
 from jaxtyping import Float32, Int
 
 from viewfinder.data import read_flickr8k
+from viewfinder.data.captions import SPLITS, split_of
 from viewfinder.data.fashion_iq import Attributes, fashion_kinds, read_fashion_iq
-from viewfinder.data.records import read_keys
-from viewfinder.data.splits import SPLITS, split_of
+from viewfinder.data.files import read_keys
 from viewfinder.encoders.features import Features
 from viewfinder.encoders.features.lookup import IMAGES
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.retrievers.fashioniq.labels import PictureLabels, read_labels
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 
 OTHERS = "others"
 """The kind of what a folder in the format of Fashion IQ describes, but has in none of its kinds."""

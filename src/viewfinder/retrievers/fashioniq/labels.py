@@ -10,10 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from viewfinder.data.catalogue import Catalogue, read_catalogue
-from viewfinder.data.matching import match_keys
+from viewfinder.data.catalogue import Catalogue, match_keys, read_catalogue
 from viewfinder.encoders.features import Features
-from viewfinder.retrievers.shared.words import split_words
+from viewfinder.retrievers.shared.numpy_network import split_words
 
 PictureLabels = Mapping[int, tuple[str, ...]]
 """What is said of each picture, by its row."""

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from viewfinder.retrievers.fashioniq.settings import FeedbackReading
-from viewfinder.retrievers.shared.regions import EPS
+from viewfinder.retrievers.shared.network import EPS
 from viewfinder.training.picture_layers import PictureInput
 from viewfinder.training.transformer_layers import Norm
 

@@ -17,7 +17,7 @@ from torch.nn.functional import pad, relu
 from viewfinder.retrievers.fashioniq.feedback import NO_WORD, Feedback, FeedbackNetwork
 from viewfinder.retrievers.fashioniq.look import PictureEncoder
 from viewfinder.retrievers.fashioniq.settings import TransformerModel
-from viewfinder.retrievers.shared.word_vectors import WordVectors
+from viewfinder.retrievers.shared.network import WordVectors
 from viewfinder.training.transformer_layers import Encoder, KeysValues, Norm, add_positions, sinusoid_positions
 
 SEPARATOR, WORD, ATTRIBUTE, IMAGE = range(4)

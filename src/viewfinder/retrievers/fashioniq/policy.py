@@ -26,7 +26,7 @@ from viewfinder.retrievers.fashioniq.rollouts import make_feedback, rank_percent
 from viewfinder.retrievers.fashioniq.settings import PolicySettings, Preset
 from viewfinder.retrievers.fashioniq.shelves import FeedbackDialogues, GarmentKind, dialogue_batches, move_kind
 from viewfinder.retrievers.fashioniq.train import FashionIqTrainingData, make_job
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.training import Constant, TrainingResult
 
 

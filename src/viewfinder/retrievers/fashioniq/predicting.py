@@ -20,8 +20,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, linear
 from viewfinder.encoders.attributes import SYSTEM
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
-from viewfinder.retrievers.shared.settings import check_at_least_one
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.training import (
     Card,
     TrainingJob,
@@ -33,6 +32,7 @@ from viewfinder.training import (
     shuffled,
 )
 from viewfinder.training.picture_layers import measure_scale, standardise
+from viewfinder.training.settings import check_at_least_one
 from viewfinder.training.weights import check_card
 
 PRESETS = Path(__file__).with_name("attributes.toml")

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from viewfinder.conversation import Like, PictureId, Show
 from viewfinder.retrievers.base import Picture, ResolvedTurn
-from viewfinder.retrievers.shared.spoken import VerbalizedTurn, verbalize_turn
-from viewfinder.retrievers.shared.word_lookup import note_words
+from viewfinder.retrievers.shared.numpy_network import note_words
+from viewfinder.retrievers.shared.wording import VerbalizedTurn, verbalize_turn
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from viewfinder.retrievers.fashioniq.feedback import NO_WORD, Feedback, Feedback
 from viewfinder.retrievers.fashioniq.look import PictureEncoder
 from viewfinder.retrievers.fashioniq.network import pad_numbers
 from viewfinder.retrievers.fashioniq.settings import RecurrentModel
-from viewfinder.retrievers.shared.word_vectors import WordVectors
+from viewfinder.retrievers.shared.network import WordVectors
 
 PAIR = 2
 """Neighbours that a filter sees at a time."""

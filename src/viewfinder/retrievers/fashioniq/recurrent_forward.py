@@ -13,7 +13,7 @@ from jaxtyping import Float, Float32
 
 from viewfinder.retrievers.fashioniq.forward import FeedbackVectors, numpy_compared
 from viewfinder.retrievers.fashioniq.settings import RecurrentModel
-from viewfinder.retrievers.shared.forward import Arrays
+from viewfinder.retrievers.shared.numpy_network import Arrays
 
 NORM_EPS = 1e-5
 """Of torch's norm over a batch."""

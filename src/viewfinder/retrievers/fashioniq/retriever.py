@@ -28,11 +28,9 @@ from viewfinder.retrievers.fashioniq.settings import (
     RecurrentModel,
     TransformerModel,
 )
-from viewfinder.retrievers.shared.boxed import load_system_weights
-from viewfinder.retrievers.shared.forward import Arrays
-from viewfinder.retrievers.shared.word_lookup import WordLookup
+from viewfinder.retrievers.shared.numpy_network import Arrays, WordLookup
 from viewfinder.training.presets import build_settings
-from viewfinder.training.weights import Weights
+from viewfinder.training.weights import Weights, load_system_weights
 
 SYSTEM = "fashioniq"
 SHIPPED = Path(__file__).with_name("modern.safetensors")

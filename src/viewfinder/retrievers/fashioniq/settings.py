@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.shared.settings import check_at_least_one
-from viewfinder.training.settings import TrainingSettings
+from viewfinder.training.settings import TrainingSettings, check_at_least_one
 
 Modality = Literal["image", "text", "attributes"]
 

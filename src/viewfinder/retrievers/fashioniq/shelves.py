@@ -20,9 +20,9 @@ from viewfinder.data.fashion_iq import join_captions, shuffle_first_pictures
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.garments import Garments
 from viewfinder.retrievers.fashioniq.settings import Preset
-from viewfinder.retrievers.shared.word_vectors import WordNumbers
+from viewfinder.retrievers.shared.network import WordNumbers
 from viewfinder.training import Batches
-from viewfinder.training.gather import count_processes
+from viewfinder.training.batches import count_processes
 
 Places = Int[Tensor, " b"]
 """A garment of each talk, by its number within the kind."""

@@ -36,10 +36,9 @@ from viewfinder.retrievers.fashioniq.shelves import (
     move_kind,
     other_kinds_pictures,
 )
-from viewfinder.retrievers.shared.stages import read_start_card
-from viewfinder.retrievers.shared.word_vectors import WordNumbers, WordVectors, read_word_table
-from viewfinder.retrievers.shared.words import split_words
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.network import WordNumbers, WordVectors, read_word_table
+from viewfinder.retrievers.shared.numpy_network import split_words
+from viewfinder.retrievers.shared.train_plan import TrainPlan, read_start_card
 from viewfinder.training import (
     Card,
     TrainingJob,
@@ -49,7 +48,7 @@ from viewfinder.training import (
     load_preset,
     seed_all,
 )
-from viewfinder.training.attribute_layers import AttributeHead
+from viewfinder.training.picture_layers import AttributeHead
 from viewfinder.users.captioner.captioner import Captioner
 from viewfinder.users.captioner.decoding import caption_texts, decode_greedily
 

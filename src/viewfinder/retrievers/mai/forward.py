@@ -16,16 +16,17 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.retrievers.mai.memory_forward import CarriedTokens, numpy_update_memory
-from viewfinder.retrievers.mai.memory_forward import numpy_turn_tokens as begun
+from viewfinder.retrievers.mai.memory_forward import CarriedTokens, numpy_turn_tokens, numpy_update_memory
 from viewfinder.retrievers.mai.settings import WHOLE_TOKENS, Model
-from viewfinder.retrievers.shared import qformer_forward
-from viewfinder.retrievers.shared.forward import Arrays, numpy_linear, to_unit
-from viewfinder.retrievers.shared.qformer_forward import (
+from viewfinder.retrievers.shared import numpy_network
+from viewfinder.retrievers.shared.numpy_network import (
+    Arrays,
     QFormerShape,
     numpy_layer_norm,
+    numpy_linear,
     numpy_linear_rows,
     numpy_picture_input,
+    to_unit,
 )
 
 AT_ONCE = 32
@@ -99,7 +100,7 @@ def numpy_fuse(
 ) -> Float32[np.ndarray, "b w h"]:
     """`MaiNetwork.read`: the places that are wanted, as `qformer_forward.read`."""
     former = QFormerShape("qformer", settings.layers, settings.heads, settings.cross_every)
-    return qformer_forward.numpy_qformer(arrays, former, tokens_bth, text_blh, image_biz, wanted)
+    return numpy_network.numpy_qformer(arrays, former, tokens_bth, text_blh, image_biz, wanted)
 
 
 # -- talks
@@ -125,7 +126,7 @@ def numpy_encode_turn(
     arrays: Arrays, settings: Model, carried: CarriedTokens, said: ModificationInput
 ) -> tuple[CarriedTokens, Float32[np.ndarray, " d"]]:
     """`wiring.converse`, one turn of one talk: what is carried after it, and the query; `carried` stays as it is."""
-    begin_qh = begun(arrays, settings, carried, np.asarray(arrays["learned"], np.float32))
+    begin_qh = numpy_turn_tokens(arrays, settings, carried, np.asarray(arrays["learned"], np.float32))
     image_1iz = numpy_image_tokens(arrays, settings, said.seen)
     if settings.stages == "two":
         tokens_qh, _ = _fused(arrays, settings, begin_qh, said.caption_lh, image_1iz)

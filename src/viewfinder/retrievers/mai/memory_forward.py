@@ -11,7 +11,7 @@ from jaxtyping import Float32
 
 from viewfinder.retrievers.mai.mio_forward import numpy_select_tokens
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.retrievers.shared.forward import Arrays, numpy_linear
+from viewfinder.retrievers.shared.numpy_network import Arrays, numpy_linear
 
 CarriedTokens = tuple[np.ndarray, ...]
 """What a memory carries, in single precision: () before the first turn, and where nothing is carried; of "lstm" output

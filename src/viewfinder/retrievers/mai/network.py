@@ -20,7 +20,7 @@ from viewfinder.retrievers.mai.pieces import SavedTokeniser
 from viewfinder.retrievers.mai.qformer import QFormer, qformer_config
 from viewfinder.retrievers.mai.settings import Model
 from viewfinder.retrievers.mai.text import EmbeddedTexts, PieceInput, WordInput
-from viewfinder.retrievers.shared.word_vectors import WordVectors
+from viewfinder.retrievers.shared.network import WordVectors
 
 
 class FusedTokens(NamedTuple):

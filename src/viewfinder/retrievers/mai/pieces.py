@@ -15,7 +15,7 @@ from jaxtyping import Float32, Int
 
 from viewfinder.retrievers.base import SentenceEncoder
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.retrievers.shared.words import NO_WORD
+from viewfinder.retrievers.shared.numpy_network import NO_WORD
 from viewfinder.training.weights import Weights
 
 DROPPED = '.!"()*#:;~'

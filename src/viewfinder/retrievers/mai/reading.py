@@ -16,13 +16,13 @@ import numpy as np
 from viewfinder.conversation import Keep, Like, PictureId, Reject, Show
 from viewfinder.retrievers.base import Operation, Picture, ResolvedTurn
 from viewfinder.retrievers.mai.settings import Model, Treatment
-from viewfinder.retrievers.shared.looking_back import (
+from viewfinder.retrievers.shared.back_references import (
     BackReference,
     find_back_reference,
     to_operations,
     turn_of_place,
 )
-from viewfinder.retrievers.shared.spoken import VerbalizedTurn, verbalize_turn
+from viewfinder.retrievers.shared.wording import VerbalizedTurn, verbalize_turn
 
 ORDINALS = ("FIRST", "SECOND", "THIRD", "FOURTH", "FIFTH", "SIXTH", "SEVENTH", "EIGHTH", "NINTH", "TENTH")
 """How a text calls the pictures of a talk."""

@@ -31,9 +31,8 @@ from viewfinder.retrievers.mai.reading import ModificationTurn, RecalledPicture,
 from viewfinder.retrievers.mai.settings import MOST_SCALE, LossSettings, Model, Treatment
 from viewfinder.retrievers.mai.text_forward import make_text_reader
 from viewfinder.retrievers.mai.texts import modification_text
-from viewfinder.retrievers.shared.boxed import load_system_weights
 from viewfinder.training.presets import read_card_settings
-from viewfinder.training.weights import Weights
+from viewfinder.training.weights import Weights, load_system_weights
 
 SYSTEM = "mai"
 SHIPPED = Path(__file__).with_name("modern.safetensors")

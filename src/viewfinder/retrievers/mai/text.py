@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from viewfinder.retrievers.mai.pieces import PieceTokenizer, SavedTokeniser
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.retrievers.shared.word_vectors import WordVectors
-from viewfinder.retrievers.shared.words import NO_WORD
+from viewfinder.retrievers.shared.network import WordVectors
+from viewfinder.retrievers.shared.numpy_network import NO_WORD
 
 POSITIONS = 192
 """Places that have an embedding of their own; later ones share the last."""

@@ -13,8 +13,7 @@ from jaxtyping import Float32
 from viewfinder.retrievers.base import SentenceEncoder
 from viewfinder.retrievers.mai.pieces import PieceTextReader
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.retrievers.shared.forward import numpy_linear
-from viewfinder.retrievers.shared.word_lookup import WordLookup
+from viewfinder.retrievers.shared.numpy_network import WordLookup, numpy_linear
 from viewfinder.training.weights import Weights
 
 

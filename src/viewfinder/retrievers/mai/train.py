@@ -29,9 +29,8 @@ from viewfinder.retrievers.mai.transactions import (
     transaction_vocabulary,
 )
 from viewfinder.retrievers.mai.wiring import NOWHERE, CaptionedGallery, ModificationDialogues, encode_dialogues
-from viewfinder.retrievers.shared.stages import read_start_card
-from viewfinder.retrievers.shared.word_vectors import WordNumbers, WordVectors, read_word_table
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.network import WordNumbers, WordVectors, read_word_table
+from viewfinder.retrievers.shared.train_plan import TrainPlan, read_start_card
 from viewfinder.training import (
     Batches,
     Card,

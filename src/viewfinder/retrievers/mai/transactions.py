@@ -17,6 +17,7 @@ from jaxtyping import Bool, Float16, Float32, Int
 from torch import Tensor
 
 from viewfinder.data import read_flickr8k
+from viewfinder.data.captions import split_of
 from viewfinder.data.fashionmt import (
     ORDINALS,
     Transaction,
@@ -25,13 +26,12 @@ from viewfinder.data.fashionmt import (
     read_transactions,
     split_modification,
 )
-from viewfinder.data.splits import split_of
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.retrievers.mai.settings import Preset
 from viewfinder.retrievers.mai.texts import modification_text
 from viewfinder.retrievers.mai.wiring import NOWHERE, ModificationDialogues
-from viewfinder.retrievers.shared.words import split_words
-from viewfinder.retrievers.trainers import TrainPlan
+from viewfinder.retrievers.shared.numpy_network import split_words
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 
 CAPTIONS = "captions.csv"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viewfinder.errors import BadInput
+from viewfinder.training.settings import check_at_least_one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,14 +39,3 @@ class RegionSettings:
     def factor(self) -> float:
         """What cosines are multiplied by under the softmax."""
         return 1 / self.temperature if self.divides else self.temperature
-
-
-def check_at_least_one(settings: object, *names: str) -> None:
-    """Checks that these counts are counts.
-
-    Raises:
-        BadInput: one is below 1; it is named.
-    """
-    for name in names:
-        if getattr(settings, name) < 1:
-            raise BadInput(f"{name} is {getattr(settings, name)}; it must be at least 1")

@@ -17,8 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 
 from viewfinder.errors import BadInput
-from viewfinder.training.attribute_layers import AttributeHead
-from viewfinder.training.picture_layers import PictureInput
+from viewfinder.training.picture_layers import AttributeHead, PictureInput
 from viewfinder.training.transformer_layers import Decoder, Encoder, KeysValues, add_positions, sinusoid_positions
 from viewfinder.users.captioner.settings import CaptionerModel, PictureReading, TransformerCaptioner
 

@@ -1,4 +1,4 @@
-"""Every kind of turn as sentences, for systems that read nothing else.
+"""Turns and words: what a sentence asks for, rules out and changes; and every kind of turn as sentences.
 
 What a system of sentences cannot take as it was given goes through an adapter, which is named:
 
@@ -17,8 +17,7 @@ from itertools import islice
 import numpy as np
 
 from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show, is_dont_know
-from viewfinder.retrievers.base import Picture, ResolvedTurn
-from viewfinder.retrievers.clauses import split_clauses
+from viewfinder.retrievers.base import Change, Picture, ResolvedTurn
 
 MOST_WORDS = 3
 """Words that stand for a picture."""
@@ -173,3 +172,75 @@ def _alike(one: str, other: str) -> bool:
 def _sentence(text: str) -> tuple[str, ...]:
     said = " ".join(text.split())
     return (said,) if said else ()
+
+
+# A negation reaches to the next comma, conjunction or end. "no" and "not" need a noun or colour after them, so
+# "not only", "no doubt" and the like are left alone.
+_NEGATION = re.compile(
+    r"(?:,?\s*\b(?:but|and|or)\b)?,?\s*(?:\b(?:it|there|they)\s+)?"
+    r"\b(?:without|with no|but no|but not|except(?: for)?|no|not|never|there (?:is|are) no|(?:is|are)n't|"
+    r"doesn't have|don't want)\b"
+    r"(?!\s+(?:only|just|sure|doubt|more than|less than|matter|idea)\b)"
+    r"\s+(?:(?:a|an|any|the)\s+)?(?P<unwanted>[^,.;:!?]+?)"
+    r"(?=\s*(?:[,.;:!?]|\b(?:and|but|with|on|in|at|near|while)\b|$))",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Clauses:
+    """The wanted text ("" when the sentence only rules out) and the unwanted pieces."""
+
+    wanted: str
+    unwanted: tuple[str, ...] = ()
+
+
+def split_clauses(text: str) -> Clauses:
+    """Separate what a sentence wants from what it does not want.
+
+    >>> split("a dog on the grass without a collar, no people")
+    Clauses(wanted='a dog on the grass', unwanted=('collar', 'people'))
+    """
+    unwanted = tuple(match["unwanted"].strip() for match in _NEGATION.finditer(text))
+    if not unwanted:
+        return Clauses(text.strip())
+    wanted = re.sub(r"\s+", " ", _NEGATION.sub(" ", text)).strip(" ,;.:!?")
+    wanted = re.sub(r"^(?:,\s*)?(?:but|and|or)\s+|\s+(?:but|and|or)$", "", wanted)
+    return Clauses(wanted, unwanted)
+
+
+_FILLERS = re.compile(
+    r"^(?:\b(?:in|a|an|the|one|but|it|is|make|colou?r|and|same|this|that|like|similar)\b|,|\s)+"
+    r"|(?:\s|,|\b(?:and|one|ones|in|colou?r|instead|please)\b)+$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class ValueFamily:
+    """Values that exclude one another, such as colours; `column` names the catalogue column they are from."""
+
+    values: tuple[str, ...]
+    column: str | None = None
+
+
+def find_named_changes(text: str, families: Sequence[ValueFamily]) -> tuple[tuple[Change, ...], str]:
+    """The values that `text` names, one a family, and what is left of the text.
+
+    Whole words, capitals aside, the longest value first; where several families know a word, the first does.
+
+    >>> named_changes("in Navy blue, with pockets", [Family(("blue", "navy blue", "red"))])[1]
+    'with pockets'
+    """
+    changes: list[Change] = []
+    rest = text
+    for family in families:
+        for value in sorted(family.values, key=len, reverse=True):
+            pattern = rf"(?<!\w)(?<!no )(?<!not ){re.escape(value)}(?!\w)"
+            if re.search(pattern, rest, re.IGNORECASE):
+                rivals = tuple(sorted({rival.lower() for rival in family.values}))
+                column_value = value if family.column is not None else value.lower()
+                changes.append(Change(column_value, rivals, family.column))
+                rest = re.sub(pattern, " ", rest, count=1, flags=re.IGNORECASE)
+                break
+    return tuple(changes), _FILLERS.sub("", re.sub(r"\s+", " ", rest)).strip(" ,;.")

@@ -1,10 +1,11 @@
-"""Pictures with what people said of them and their raw vectors: what systems are trained on.
+"""Pictures with what people said of them and their raw vectors: what Drill-down and its baselines are trained on.
 
-    described = read_described(folder, "train", encoder)
-    said = described.talk(0, rng)                  # ten sentences in the order of the turns
-    regions_bre = described.regions_of([0, 7, 3])  # only these are read from disk
+    pictures = read_captioned_pictures(folder, "train", encoder)
+    captions = pictures.dialogue(0, rng)           # ten sentences in the order of the turns
+    regions_bre = pictures.regions_of([0, 7, 3])   # only these are read from disk
 
-Read are folders in Drill-down's layout of Visual Genome, and captioned pictures (captions.csv, COCO).
+Read are folders in Drill-down's layout of Visual Genome, and captioned pictures (captions.csv, COCO). Where Visual
+Genome comes with a detector's own features (36 regions a picture; Anderson et al. 2018), those are the vectors.
 """
 
 from __future__ import annotations
@@ -18,25 +19,29 @@ import numpy as np
 from jaxtyping import Float16, Float32, Int, Num
 
 from viewfinder.data import ReadReport, read_coco, read_flickr8k
-from viewfinder.data.splits import SPLITS, split_of
+from viewfinder.data.captions import SPLITS, split_of
 from viewfinder.data.visual_genome import (
+    Layout,
     Vocabulary,
     add_negations,
     build_vocabulary,
     draw_absent_names,
     find_layout,
     list_splits,
+    read_global_feature,
+    read_region_features,
     read_visual_genome,
     read_vocabulary,
 )
-from viewfinder.data.visual_genome.layout import VOCABULARY
-from viewfinder.data.visual_genome.negation import UNWANTED, WANTED
-from viewfinder.data.visual_genome.regions import TURNS
-from viewfinder.data.visual_genome.vocabulary import FEWEST_IN_CODE
+from viewfinder.data.visual_genome.features import REGIONS, WIDTH
+from viewfinder.data.visual_genome.regions import TURNS, VOCABULARY, read_picture_ids
+from viewfinder.data.visual_genome.words import FEWEST_IN_CODE, UNWANTED, WANTED
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
+from viewfinder.encoders.features.chunks import Progress
+from viewfinder.encoders.features.lookup import PictureFile
+from viewfinder.encoders.features.precomputed import PictureVectors, collect_stored_vectors
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
-from viewfinder.retrievers.shared.detector import has_detector_features, read_detector_features
 
 MOST_CAPTIONS = 5
 """Turns of a captioned picture: Flickr8k and COCO have five captions a picture."""
@@ -302,3 +307,79 @@ def _row(found: Features, name: Path | str) -> int | None:
         return found.row_of(name)
     except UnknownName:
         return None
+
+
+DETECTOR_VERSION = f"visual-genome-{REGIONS}x{WIDTH}-1"
+"""The `raw_version` of these vectors."""
+
+
+def has_detector_features(data: Path, *, whole: bool = False) -> bool:
+    """Whether a folder in Drill-down's layout has them; `whole`: also vectors of whole pictures."""
+    try:
+        layout = find_layout(data)
+    except BadInput:
+        return False
+    first = layout.region_features(0).parent
+    return first.is_dir() and (not whole or layout.global_feature(0).parent.is_dir())
+
+
+def read_detector_features(
+    data: Path,
+    split: str,
+    *,
+    whole: bool = False,
+    out: Path | None = None,
+    progress: Progress = lambda done, total: None,
+) -> Features:
+    """The detector's vectors of the pictures of a split, with boxes; a picture without files is left out.
+
+    A key is the path of the picture's file, or where the data set has no picture files its number.
+
+    Args:
+        data: a folder in Drill-down's layout of Visual Genome.
+        split: one of its lists.
+        whole: vectors of whole pictures (`global_features/`) are needed too; where there is no such folder they are
+            zeros otherwise.
+        out: where the arrays are kept; by default beside the data.
+        progress: told how far it is.
+
+    Raises:
+        BadInput: there is no such folder, or none of its files can be read.
+        UnknownName: no such split.
+    """
+    layout = find_layout(data)
+    ids = dict.fromkeys(read_picture_ids(layout.split(split)))
+    for folder, needed in ((layout.region_features(0).parent, True), (layout.global_feature(0).parent, whole)):
+        if needed and not folder.is_dir():
+            raise BadInput(f"{folder}: no such folder; detector features ({DETECTOR_VERSION}) are read from there")
+    pictures = layout.pictures() or {}
+    named = {_key(data, picture, pictures.get(picture)): picture for picture in ids}
+    has_global = layout.global_feature(0).parent.is_dir()
+    return collect_stored_vectors(
+        data,
+        DETECTOR_VERSION,
+        [_source(layout, key, named[key]) for key in sorted(named)],
+        lambda source: _read_detector(layout, named[source.key], has_global=has_global),
+        part=split if has_global else f"{split}-regions",
+        made_by="a detector, precomputed",
+        out=out,
+        progress=progress,
+    )
+
+
+def _key(data: Path, picture: int, file: Path | None) -> str:
+    return str(picture) if file is None else file.relative_to(data).as_posix()
+
+
+def _source(layout: Layout, key: str, picture: int) -> PictureFile:
+    try:
+        facts = layout.region_features(picture).stat()
+    except OSError:  # `read` says so, with the picture's name
+        return PictureFile(key, 0, 0)
+    return PictureFile(key, facts.st_size, facts.st_mtime_ns)
+
+
+def _read_detector(layout: Layout, picture: int, *, has_global: bool) -> PictureVectors:
+    found = read_region_features(layout.region_features(picture))
+    global_g = read_global_feature(layout.global_feature(picture)) if has_global else np.zeros(WIDTH, np.float32)
+    return PictureVectors(global_g, found.features_nd, found.boxes_n4)

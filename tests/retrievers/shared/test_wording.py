@@ -13,8 +13,13 @@ from hypothesis import strategies as st
 
 from viewfinder.conversation import Answer, BackTo, Keep, Like, Question, Reject, Say, Show, Turn, is_dont_know
 from viewfinder.retrievers import Picture, ResolvedTurn
-from viewfinder.retrievers.changes import ValueFamily, find_named_changes
-from viewfinder.retrievers.shared.spoken import VerbalizedTurn, caption_picture, verbalize_turn
+from viewfinder.retrievers.shared.wording import (
+    ValueFamily,
+    VerbalizedTurn,
+    caption_picture,
+    find_named_changes,
+    verbalize_turn,
+)
 from viewfinder.testing import ColourEncoder
 
 WORDS = ("dog", "dogs", "snow", "red", "ball", *(f"word {number}" for number in range(95)))

@@ -1,9 +1,10 @@
-"""Talks about pictures, with the pictures' raw vectors: what systems that read questions and answers are trained on.
+"""Dialogues about pictures, with the pictures' raw vectors: what systems of questions and answers are trained on.
 
-    talks = read_talks(folder, "train", encoder)                     # or pattern="world,generated*"
-    talks.raw_ng[talks.talks[0].picture], talks.talks[0].caption, talks.talks[0].rounds
+    found = read_picture_dialogues(folder, "train", encoder)                     # or pattern="world,generated*"
+    one = found.dialogues[0]
+    found.raw_ng[one.picture], one.caption, one.rounds
 
-Read are dialogue files in ChatIR's form (dialogues/NAME_train.json), VisDial, and captions: one begins a talk, the
+Read are dialogue files in ChatIR's form (dialogues/NAME_train.json), VisDial, and captions: one begins a dialogue, the
 others of the picture are statements that nobody asked for, rounds without a question.
 """
 
@@ -20,8 +21,8 @@ import numpy as np
 from jaxtyping import Float32
 
 from viewfinder.data import ReadReport, read_coco, read_flickr8k
+from viewfinder.data.captions import SPLITS, split_of
 from viewfinder.data.dialogues import Dialogue, Round, read_dialogues, read_pool, read_visdial
-from viewfinder.data.splits import SPLITS, split_of
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from viewfinder.data import fashionmt
 from viewfinder.retrievers.base import Operation
-from viewfinder.retrievers.shared.looking_back import (
+from viewfinder.retrievers.shared.back_references import (
     BackReference,
     KeptAttribute,
     find_back_reference,

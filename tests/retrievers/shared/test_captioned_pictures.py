@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from viewfinder.data.splits import split_of
+from viewfinder.data.captions import split_of
 from viewfinder.data.visual_genome import (
     SceneGraph,
     SceneObject,
@@ -24,7 +24,7 @@ from viewfinder.data.visual_genome import (
 )
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.pictures import decode_one
-from viewfinder.retrievers.shared.described import (
+from viewfinder.retrievers.shared.captioned_pictures import (
     CaptionedPictures,
     RawBlock,
     build_caption_vocabulary,

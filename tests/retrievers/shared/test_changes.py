@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from viewfinder.retrievers.changes import ValueFamily, find_named_changes
+from viewfinder.retrievers.shared.wording import ValueFamily, find_named_changes
 
 COLOURS = ValueFamily(("blue", "navy blue", "red", "brown"))
 KINDS = ValueFamily(("Shirt", "Shoes"), column="articleType")

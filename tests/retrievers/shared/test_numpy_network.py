@@ -12,17 +12,16 @@ from torch import nn
 from viewfinder.data.visual_genome import build_vocabulary
 from viewfinder.errors import EncoderMismatch
 from viewfinder.retrievers import SentenceEncoder
-from viewfinder.retrievers.shared import forward
-from viewfinder.retrievers.shared.forward import (
+from viewfinder.retrievers.shared import numpy_network
+from viewfinder.retrievers.shared.description_training import add_scale, scale_raw
+from viewfinder.retrievers.shared.network import RegionProjection, SentenceProjection, UpdateCell, WordReader
+from viewfinder.retrievers.shared.numpy_network import (
     NumpySentenceReader,
     numpy_project_regions,
     numpy_read_words,
     numpy_update_cell,
     to_unit,
 )
-from viewfinder.retrievers.shared.inputs import add_scale, scale_raw
-from viewfinder.retrievers.shared.recurrent import SentenceProjection, UpdateCell, WordReader
-from viewfinder.retrievers.shared.regions import RegionProjection
 from viewfinder.testing import ColourEncoder
 
 
@@ -68,7 +67,7 @@ def test_words_are_read_as_the_gru_reads_them_also_on_from_something() -> None:
 @torch.no_grad()
 @pytest.mark.parametrize("at_once", [2, 256])
 def test_pictures_are_projected_as_in_training_a_few_at_a_time(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forward, "AT_ONCE", at_once)
+    monkeypatch.setattr(numpy_network, "AT_ONCE", at_once)
     project, raw = RegionProjection(3, 4), torch.randn(5, 6, 3).half()
     raw[1, 4:] = 0.0  # missing
     found = numpy_project_regions(arrays_of(project=project), "project", raw.numpy())

@@ -16,8 +16,14 @@ from typing import Literal
 
 from viewfinder.data import fashionmt
 from viewfinder.retrievers.base import Operation
-from viewfinder.retrievers.shared import phrases
-from viewfinder.retrievers.shared.mentions import GAP, MARK, MarkedText, mark_mentions, void_mention
+from viewfinder.retrievers.shared import back_reference_patterns
+from viewfinder.retrievers.shared.back_reference_patterns import (
+    GAP,
+    MARK,
+    MarkedText,
+    mark_mentions,
+    void_mention,
+)
 
 Kind = Literal["rollback", "keep"]
 
@@ -81,13 +87,13 @@ def find_back_reference(sentence: str) -> BackReference | None:
 
 def _missed(said: MarkedText) -> tuple[str | None, str]:
     """The mention that "this isn't as nice as .." speaks of, and the text without that."""
-    match = phrases.NOT_AS_GOOD.search(said.text)
+    match = back_reference_patterns.NOT_AS_GOOD.search(said.text)
     return (match["mark"], _cut(said.text, match)) if match else (None, said.text)
 
 
 def _without_denied(text: str) -> str:
     """The text with all mentions dead that are denied, only compared with, or described."""
-    for pattern in (phrases.DENIED, phrases.DESCRIBED):
+    for pattern in (back_reference_patterns.DENIED, back_reference_patterns.DESCRIBED):
         while match := pattern.search(text):
             at = match.start("mark")
             text = text[:at] + void_mention(text[at]) + text[at + 1 :]
@@ -97,13 +103,13 @@ def _without_denied(text: str) -> str:
 def _keeps(text: str, said: MarkedText) -> tuple[tuple[KeptAttribute, ...], str]:
     """What is kept, in the order in which it was said, and the text without it."""
     found: list[tuple[str, KeptAttribute]] = []
-    for pattern in phrases.KEEPS:
+    for pattern in back_reference_patterns.KEEPS:
         while match := next(filter(_is_kept, pattern.finditer(text)), None):
             words, mention = said.said(match["words"]), said.at(match["mark"])
-            names = phrases.AND.split(match["names"]) if match["names"] != NOTHING_SHARED else []
+            names = back_reference_patterns.AND.split(match["names"]) if match["names"] != NOTHING_SHARED else []
             found += [(match["mark"], KeptAttribute(" ".join(name.split()), mention.place, words)) for name in names]
             text = _cut(text, match)
-    while match := phrases.WHOLES.search(text):
+    while match := back_reference_patterns.WHOLES.search(text):
         mentions = {mark: said.at(mark) for mark in re.findall(MARK, match["marks"])}
         found += [(mark, KeptAttribute("", mention.place, mention.words)) for mark, mention in mentions.items()]
         text = _cut(text, match)
@@ -113,16 +119,16 @@ def _keeps(text: str, said: MarkedText) -> tuple[tuple[KeptAttribute, ...], str]
 def _is_kept(match: re.Match[str]) -> bool:
     """Whether it is an attribute: not all of a picture, nor what only lies in one."""
     before, groups = match.string[: match.start()], match.groupdict()
-    if "whole" in groups and phrases.IS_WHOLE.search(match["names"]):
+    if "whole" in groups and back_reference_patterns.IS_WHOLE.search(match["names"]):
         return False
-    if groups.get("of") in ("in", "on") and not phrases.BEFORE_IN.search(before):
+    if groups.get("of") in ("in", "on") and not back_reference_patterns.BEFORE_IN.search(before):
         return False
-    return "bare" not in groups or phrases.BEFORE_BARE.search(before) is not None
+    return "bare" not in groups or back_reference_patterns.BEFORE_BARE.search(before) is not None
 
 
 def _goes_back(text: str) -> tuple[str | None, str]:
     """The mention that the talk goes back to, and the text without what says so."""
-    found = next((match for pattern in phrases.BACKS if (match := pattern.search(text))), None)
+    found = next((match for pattern in back_reference_patterns.BACKS if (match := pattern.search(text))), None)
     return (found["mark"], _cut(text, found, found.groupdict().get("left", ""))) if found else (None, text)
 
 
@@ -141,10 +147,10 @@ def _cut(text: str, match: re.Match[str], left: str = "") -> str:
 
 def _tidy(text: str) -> str:
     """What is left around the gaps, without the words that only led to what was there."""
-    text = phrases.WITH_GAP_AND.sub(r"\1 ", phrases.BETWEEN_GAPS.sub("", text))
+    text = back_reference_patterns.WITH_GAP_AND.sub(r"\1 ", back_reference_patterns.BETWEEN_GAPS.sub("", text))
     before, *after = text.split(GAP)
-    pieces = [before, *(phrases.AFTER_GAP.sub("", piece) for piece in after)]
-    pieces = [*(phrases.BEFORE_GAP.sub("", piece) for piece in pieces[:-1]), pieces[-1]]
+    pieces = [before, *(back_reference_patterns.AFTER_GAP.sub("", piece) for piece in after)]
+    pieces = [*(back_reference_patterns.BEFORE_GAP.sub("", piece) for piece in pieces[:-1]), pieces[-1]]
     left = (" ".join(piece.split()).strip(" ,;:?") for piece in pieces)
     return ", ".join(piece for piece in left if re.search(r"\w", piece))
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from viewfinder.data.visual_genome import build_vocabulary
-from viewfinder.retrievers.shared.described import CaptionedPictures, RawBlock
-from viewfinder.retrievers.shared.dialogues import (
+from viewfinder.retrievers.shared.captioned_pictures import CaptionedPictures, RawBlock
+from viewfinder.retrievers.shared.description_training import (
     DescriptionDialogues,
     SentenceVectorSpeech,
     WordNumberSpeech,

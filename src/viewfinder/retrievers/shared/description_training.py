@@ -1,0 +1,319 @@
+"""Training on dialogues that describe pictures, as far as it is the same for Drill-down and its baselines. In torch.
+
+What comes in (widths, scales), dialogues as batches of tensors, the stages of a training, and validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from viewfinder.data.visual_genome import Vocabulary
+from viewfinder.errors import EncoderMismatch
+from viewfinder.metrics import score_bounds
+from viewfinder.retrievers.shared.captioned_pictures import (
+    CaptionedPictures,
+    build_caption_vocabulary,
+    join_captioned_pictures,
+)
+from viewfinder.retrievers.shared.sentences import SentenceVectors
+from viewfinder.retrievers.shared.train_plan import TrainPlan
+from viewfinder.training import Batches, Card, TrainingJob, TrainingResult, TrainingSettings, shuffled
+
+Heard = TypeVar("Heard")
+
+
+@dataclass(frozen=True, eq=False)
+class DescriptionData:
+    """What is learnt from: dialogues of both splits, the widths of what comes in, and what a retriever must know."""
+
+    train: DescriptionDialogues
+    val: DescriptionDialogues
+    inputs: InputWidths
+    vocabulary: Vocabulary
+    sentences_version: str
+
+    @property
+    def raw_version(self) -> str:
+        """Which raw vectors of pictures these are."""
+        return self.train.described.raw_version
+
+    def card(self) -> dict[str, Any]:
+        """What a network's card says of it."""
+        return {
+            "words": list(self.vocabulary.words),
+            "sentences_version": self.sentences_version,
+            "regions": self.train.described.region_shape[0],
+        }
+
+
+def read_description_data(
+    plan: TrainPlan,
+    *,
+    reads: Literal["words", "sentences"],
+    turns: int,
+    fewest: int,
+    negated: bool,
+    whole: bool,
+    regions: bool = True,
+    start: Card | None = None,
+) -> DescriptionData:
+    """The data of a plan, in words or in frozen sentence vectors.
+
+    Args:
+        plan: which data, and of which encoder.
+        reads: what a sentence is to the network.
+        turns: sentences of a dialogue; 0: as many as the data's protocol has.
+        fewest: how often a word must occur to have a vector of its own.
+        negated: whether dialogues also ask for things that are not there, and take that back.
+        whole: whether vectors of whole pictures are needed.
+        regions: whether vectors of regions are needed.
+        start: of a network to go on from, whose words are kept.
+
+    Raises:
+        BadInput, UnknownName, EncoderMismatch: data that cannot serve.
+    """
+    sets = {
+        split: join_captioned_pictures([plan.read(folder, split, whole=whole, negated=negated) for folder in plan.data])
+        for split in ("train", "val")
+    }
+    if turns:
+        sets = {split: replace(described, turns=turns) for split, described in sets.items()}
+    vocabulary, sentences, version = Vocabulary(()), 0, ""
+    speech: WordNumberSpeech | SentenceVectorSpeech
+    if reads == "words":
+        known = None if start is None else Vocabulary(tuple(start.settings["words"]))
+        vocabulary = known or build_caption_vocabulary(*plan.data, fewest=fewest)
+        speech = WordNumberSpeech(vocabulary)
+    else:
+        vectors = plan.sentences(sorted({text for described in sets.values() for text in described.texts()}))
+        speech, sentences, version = SentenceVectorSpeech(vectors), vectors.matrix_ns.shape[1], vectors.version
+        if start is not None and start.settings["sentences_version"] != version:
+            raise EncoderMismatch(
+                f"{plan.start}: reads sentence vectors of {start.settings['sentences_version']!r}, and this encoder's "
+                f"are {version!r}; use the encoder it was trained with"
+            )
+    train, val = (DescriptionDialogues(sets[split], speech, regions) for split in ("train", "val"))
+    widths = InputWidths(sets["train"].region_shape[1], sets["train"].raw_width, sentences, len(vocabulary))
+    return DescriptionData(train, val, widths, vocabulary, version)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingStage:
+    """One training of a network: what is minimised, with which numbers, and what chooses the best weights.
+
+    `card` is for the weights that come out; `selects` names a figure of `validate`.
+    """
+
+    network: nn.Module
+    card: Card
+    loss: Callable[[nn.Module, DialogueBatch], tuple[Tensor, Mapping[str, Tensor]]]
+    validate: Callable[[nn.Module], dict[str, float]]
+    training: TrainingSettings
+    batch: int
+    selects: Literal["loss", "recall"]
+
+
+def run_stage(plan: TrainPlan, material: DescriptionData, stage: TrainingStage, out: Path) -> TrainingResult:
+    """Train the network as it is, in the folder `out`."""
+    job = TrainingJob(
+        network=stage.network,
+        batches=material.train.epochs(stage.batch),
+        loss=stage.loss,
+        settings=replace(stage.training, seed=plan.seed),
+        card=stage.card,
+        validate=stage.validate,
+        selects=stage.selects,
+        higher=stage.selects == "recall",
+        may_leave_unused=True,
+    )
+    return plan.fit(job, out)
+
+
+def validate_dialogues(
+    dialogues: DescriptionDialogues,
+    size: int,
+    device: torch.device,
+    take: Callable[[DialogueBatch], tuple[Float[Tensor, "b k d"], Heard, Tensor]],
+    score: Callable[[Heard, Float[Tensor, "n k d"]], Sequence[Float[Tensor, "n b"]]],
+) -> dict[str, float]:
+    """The loss over batches of `size`, and recall among all of the pictures, of the protocol's fixed dialogues.
+
+    Args:
+        dialogues: of the validation split.
+        size: of a batch.
+        device: where the network is.
+        take: a batch to the vectors of its pictures, what is kept of its dialogues, and their loss, summed.
+        score: what was kept, and the vectors of all pictures, to the scores after every turn.
+    """
+    vectors, kept, lost = [], [], []
+    for given in dialogues.fixed(size):
+        vectors_bkd, heard, loss = take(DialogueBatch(*(tensor.to(device) for tensor in given)))
+        vectors.append(vectors_bkd)
+        kept.append(heard)
+        lost.append(float(loss) / len(vectors_bkd))
+    vectors_nkd = torch.cat(vectors)
+    by_turn = zip(*(score(heard, vectors_nkd) for heard in kept), strict=True)
+    return {"loss": float(np.mean(lost)), **measure_recalls([torch.cat(scores, dim=1) for scores in by_turn])}
+
+
+VALIDATED = 1000
+"""Dialogues that validation takes, evenly; each is looked for among the pictures of all of them."""
+
+DEPTHS = (1, 5, 10)
+
+Talk = tuple[str, ...]
+
+
+class DialogueBatch(NamedTuple):
+    """Dialogues with the pictures they are about.
+
+    `said` holds the numbers of words (b t l) with their counts, or sentence vectors (b t s), whose counts are 1.
+    """
+
+    regions_bke: Float[Tensor, "b k e"]
+    whole_bg: Float[Tensor, "b g"]
+    said: Float[Tensor, "b t s"] | Int[Tensor, "b t l"]
+    lengths_bt: Int[Tensor, "b t"]
+
+
+@runtime_checkable
+class Speech(Protocol):
+    """How sentences become tensors."""
+
+    def __call__(self, talks: Sequence[Talk]) -> tuple[Tensor, Int[Tensor, "b t"]]:
+        """What a `Batch` holds of talks with equally many sentences: `said` and `lengths_bt`."""
+        ...
+
+
+class WordNumberSpeech:
+    """Sentences as the numbers of their words, padded with zeros."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._known: dict[str, list[int]] = {}
+
+    def __call__(self, talks: Sequence[Talk]) -> tuple[Int[Tensor, "b t l"], Int[Tensor, "b t"]]:
+        """Numbers (b t l) and their counts."""
+        ids = [[self._ids(sentence) for sentence in talk] for talk in talks]
+        lengths_bt = np.array([[len(sentence) for sentence in talk] for talk in ids])
+        said_btl = np.zeros((*lengths_bt.shape, lengths_bt.max()), np.int64)
+        for row, talk in enumerate(ids):
+            for turn, sentence in enumerate(talk):
+                said_btl[row, turn, : len(sentence)] = sentence
+        return torch.from_numpy(said_btl), torch.from_numpy(lengths_bt)
+
+    def _ids(self, sentence: str) -> list[int]:
+        if sentence not in self._known:
+            self._known[sentence] = self._vocabulary.encode(sentence)
+        return self._known[sentence]
+
+
+class SentenceVectorSpeech:
+    """Sentences as frozen sentence vectors."""
+
+    def __init__(self, vectors: SentenceVectors) -> None:
+        self._vectors = vectors
+
+    def __call__(self, talks: Sequence[Talk]) -> tuple[Float[Tensor, "b t s"], Int[Tensor, "b t"]]:
+        """Vectors (b t s), and ones."""
+        said = np.stack([self._vectors.matrix_ns[self._vectors.rows(talk)] for talk in talks])
+        return torch.from_numpy(said.astype(np.float32)), torch.ones(said.shape[:2], dtype=torch.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class DescriptionDialogues:
+    """Batches of one split; without `reads_regions`, pictures have none (b 0 0), and none are read from disk."""
+
+    described: CaptionedPictures
+    speech: Speech
+    reads_regions: bool = True
+
+    def batch(self, positions: Sequence[int], rng: np.random.Generator | None = None) -> DialogueBatch:
+        """The dialogues about some pictures: drawn sentences, or without `rng` the protocol's fixed ones."""
+        regions_bke = self.described.regions_of(positions) if self.reads_regions else np.zeros((len(positions), 0, 0))
+        return DialogueBatch(
+            torch.from_numpy(np.asarray(regions_bke, np.float32)),
+            torch.from_numpy(self.described.globals_of(positions)),
+            *self.speech([self.described.talk(position, rng) for position in positions]),
+        )
+
+    def epochs(self, size: int) -> Callable[[int, int], Batches[DialogueBatch]]:
+        """What a `training.Job` calls batches: (epoch, seed) -> the batches, always the same ones."""
+
+        def batches(epoch: int, seed: int) -> Batches[DialogueBatch]:
+            def make(rows_b: Int[np.ndarray, " b"]) -> DialogueBatch:
+                return self.batch(rows_b.tolist(), np.random.default_rng([seed, epoch, int(rows_b[0])]))
+
+            return shuffled(len(self.described), size, make, epoch=epoch, seed=seed)
+
+        return batches
+
+    def fixed(self, size: int, most: int = VALIDATED) -> Iterator[DialogueBatch]:
+        """The protocol's own dialogues about `most` of the pictures, taken evenly, in batches."""
+        count = min(len(self.described), most)
+        chosen = np.linspace(0, len(self.described) - 1, count).round().astype(int).tolist()
+        for at in range(0, count, size):
+            yield self.batch(chosen[at : at + size])
+
+
+def measure_recalls(scores: Sequence[Float[Tensor, "n n"]]) -> Mapping[str, float]:
+    """How well dialogues find their pictures: `scores[turn][picture, dialogue]`, the diagonal belongs together.
+
+    "recall" is the mean of R@1, R@5 and R@10 over all turns, which the published code selects by; "first" and "last"
+    are R@10 at these turns. Ties count half.
+    """
+    hits_tk = []
+    for scores_nb in scores:
+        found_bn = scores_nb.T.float().cpu().numpy()
+        best_b, worst_b = score_bounds(found_bn, np.arange(len(found_bn)))
+        rank_b = (best_b + worst_b) / 2
+        hits_tk.append([float((rank_b < depth).mean()) for depth in DEPTHS])
+    return {"recall": float(np.mean(hits_tk)), "first": hits_tk[0][-1], "last": hits_tk[-1][-1]}
+
+
+SAMPLE = 1000
+"""Pictures whose raw vectors say what is their mean and deviation."""
+
+
+class InputWidths(NamedTuple):
+    """Widths of what comes in: raw regions, raw global vectors, sentence vectors, and how many words are known."""
+
+    regions: int
+    whole: int
+    sentences: int
+    words: int
+
+
+def add_scale(network: nn.Module, name: str, width: int) -> None:
+    """Gives a network the buffers `<name>_mean` and `<name>_deviation`, which change nothing until measured."""
+    network.register_buffer(f"{name}_mean", torch.zeros(width))
+    network.register_buffer(f"{name}_deviation", torch.ones(width))
+
+
+def scale_raw(network: nn.Module, name: str, raw: Float[Tensor, "*b e"]) -> Float[Tensor, "*b e"]:
+    """Raw vectors by the scale of this name; those of zeros (nothing there) stay zeros."""
+    there = (raw != 0).any(dim=-1, keepdim=True)
+    mean, deviation = getattr(network, f"{name}_mean"), getattr(network, f"{name}_deviation")
+    return torch.as_tensor((raw - mean) / deviation * there)
+
+
+def measure_scales(network: nn.Module, described: CaptionedPictures) -> None:
+    """Sets the scales that a network has so that raw vectors of the training set have mean 0 and deviation 1."""
+    some = np.linspace(0, len(described) - 1, min(SAMPLE, len(described))).round().astype(int).tolist()
+    for name, read in (("regions", described.regions_of), ("whole", described.globals_of)):
+        if not hasattr(network, f"{name}_mean"):
+            continue
+        raw = read(some)
+        rows_ne = raw.reshape(-1, raw.shape[-1])
+        # What never differs says nothing: its deviation must not blow it up.
+        deviation_e = np.maximum(rows_ne.std(axis=0), 1e-3 * rows_ne.std() + 1e-12)
+        getattr(network, f"{name}_mean").copy_(torch.from_numpy(rows_ne.mean(axis=0)))
+        getattr(network, f"{name}_deviation").copy_(torch.from_numpy(deviation_e.astype(np.float32)))

@@ -1,0 +1,284 @@
+"""Parts of networks that several systems share, in torch: recurrent parts, regions, losses over scores, word vectors.
+
+The parts of Drill-down (Tan et al. 2019) are laid out as in the published code, so that the counts of parameters agree
+with the paper's table. `numpy_network` has the same for searching; tests compare the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float32, Int
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, embedding, normalize, relu
+from torch.nn.utils.rnn import pack_padded_sequence
+
+from viewfinder.errors import BadInput
+from viewfinder.retrievers.shared.numpy_network import NO_WORD, split_words
+from viewfinder.retrievers.shared.sentences import SentenceVectors
+
+
+class UpdateCell(nn.Module):
+    """A GRU cell of six linear maps, each with a bias (the published state updater).
+
+    r = sigmoid(reset), z = sigmoid(keep), n = tanh(new_query(q) + r * new_state(x)), x' = (1 - z) n + z x.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.reset_query, self.reset_state = nn.Linear(width, width), nn.Linear(width, width)
+        self.keep_query, self.keep_state = nn.Linear(width, width), nn.Linear(width, width)
+        self.new_query, self.new_state = nn.Linear(width, width), nn.Linear(width, width)
+
+    def forward(self, query: Float[Tensor, "*b d"], state: Float[Tensor, "*b d"]) -> Float[Tensor, "*b d"]:
+        """The state after a query vector."""
+        reset = torch.sigmoid(self.reset_query(query) + self.reset_state(state))
+        keep = torch.sigmoid(self.keep_query(query) + self.keep_state(state))
+        new = torch.tanh(self.new_query(query) + reset * self.new_state(state))
+        return (1 - keep) * new + keep * state
+
+
+class WordReader(nn.Module):
+    """Sentences by a table of word vectors and a GRU: the output at the last word, which is the end token."""
+
+    def __init__(self, words: int, word_width: int, width: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(words, word_width)
+        self.gru = nn.GRU(word_width, width, batch_first=True)
+
+    def forward(
+        self, ids_nl: Int[Tensor, "n l"], lengths_n: Int[Tensor, " n"], before_nd: Float[Tensor, "n d"] | None = None
+    ) -> Float[Tensor, "n d"]:
+        """A vector a sentence; what lies beyond a sentence's length is not read.
+
+        `before_nd` is what was read before, if the sentences go on from something.
+        """
+        packed = pack_padded_sequence(self.embedding(ids_nl), lengths_n.cpu(), batch_first=True, enforce_sorted=False)
+        last_1nd: Tensor = self.gru(packed, None if before_nd is None else before_nd[None])[1]
+        return last_1nd[0]
+
+
+class SentenceProjection(nn.Module):
+    """Frozen sentence vectors to query vectors: two layers."""
+
+    def __init__(self, sentences: int, hidden: int, width: int) -> None:
+        super().__init__()
+        self.inner, self.outer = nn.Linear(sentences, hidden), nn.Linear(hidden, width)
+
+    def forward(self, vectors: Float[Tensor, "*b s"]) -> Float[Tensor, "*b d"]:
+        """A vector a sentence."""
+        read: Tensor = self.outer(torch.relu(self.inner(vectors)))
+        return read
+
+
+def initialise_network(network: nn.Module) -> None:
+    """The published start: Xavier-uniform matrices (GRU stacks as one), zero biases."""
+    for name, parameter in network.named_parameters():
+        if parameter.dim() >= 2:
+            nn.init.xavier_uniform_(parameter)
+        elif "bias" in name:
+            nn.init.zeros_(parameter)
+
+
+EPS = 1e-10
+
+
+class RegionProjection(nn.Linear):
+    """Raw region vectors to unit vectors of the states' width; a raw vector of zeros (no region) stays zeros."""
+
+    def forward(self, raw: Float[Tensor, "*b e"]) -> Float[Tensor, "*b d"]:
+        """Unit vectors."""
+        there = (raw != 0).any(dim=-1, keepdim=True)
+        return normalize(super().forward(raw), dim=-1, eps=EPS) * there
+
+
+def attend_regions(cosines: Float[Tensor, "*b k"], temperature: float) -> Float[Tensor, "*b"]:
+    """sum_k softmax_k(temperature * c) c over the last axis: Eq. 1 without its 1/N."""
+    return (torch.softmax(temperature * cosines, dim=-1) * cosines).sum(dim=-1)
+
+
+def region_similarity(
+    vectors_nkd: Float[Tensor, "n k d"],
+    slots_bmd: Float[Tensor, "b m d"],
+    weights_bm: Float[Tensor, "b m"],
+    temperature: float,
+) -> Float[Tensor, "n b"]:
+    """The score of every picture for every set of states: the mean over slots, weighted, of what they attend to."""
+    (n, k, d), (b, m, _) = vectors_nkd.shape, slots_bmd.shape
+    cosines_nkq = (vectors_nkd.reshape(n * k, d) @ slots_bmd.reshape(b * m, d).T).view(n, k, b * m)
+    attention_nkq = torch.softmax(temperature * cosines_nkq, dim=1)
+    attended_nbm = (attention_nkq * cosines_nkq).sum(dim=1).view(n, b, m)
+    shares_bm = weights_bm / weights_bm.sum(dim=1, keepdim=True).clamp_min(EPS)
+    return (attended_nbm * shares_bm).sum(dim=-1)
+
+
+def paired_similarity(
+    vectors_bkd: Float[Tensor, "b k d"], slots_bamd: Float[Tensor, "b a m d"], temperature: float
+) -> Float[Tensor, "b a"]:
+    """Each dialogue's own picture for each of `a` alternative sets of states; all slots count alike."""
+    cosines_bamk = torch.einsum("bkd,bamd->bamk", vectors_bkd, slots_bamd)
+    return attend_regions(cosines_bamk, temperature).mean(dim=-1)
+
+
+def hardest_triplet_loss(scores_nb: Float[Tensor, "n n"], margin: float = 0.2) -> Float[Tensor, " n"]:
+    """For each pair, how far its hardest wrong picture and its hardest wrong dialogue come within the margin.
+
+    [margin + max_j s_ij - s_ii]+ + [margin + max_i s_ij - s_jj]+ over j != i (Faghri et al. 2018; Tan et al., Eq. 4).
+    """
+    right_n = scores_nb.diagonal()
+    wrong_nb = scores_nb.masked_fill(torch.eye(len(scores_nb), dtype=torch.bool, device=scores_nb.device), -torch.inf)
+    by_picture_n = relu(margin + wrong_nb.amax(dim=1) - right_n)
+    by_dialogue_n = relu(margin + wrong_nb.amax(dim=0) - right_n)
+    return by_picture_n + by_dialogue_n
+
+
+def every_triplet_loss(scores_nb: Float[Tensor, "n n"], margin: float = 0.2) -> Float[Tensor, " n"]:
+    """The same summed over all wrong ones, where sentences fit many pictures and the hardest decoy is often right."""
+    right_n = scores_nb.diagonal()
+    wrong_nb = ~torch.eye(len(scores_nb), dtype=torch.bool, device=scores_nb.device)
+    by_picture_n = (relu(margin + scores_nb - right_n[:, None]) * wrong_nb).sum(dim=1)
+    by_dialogue_n = (relu(margin + scores_nb - right_n) * wrong_nb).sum(dim=0)
+    return by_picture_n + by_dialogue_n
+
+
+def contrastive_loss(scores_nb: Float[Tensor, "n n"], scale: Float[Tensor, ""]) -> Float[Tensor, " n"]:
+    """Cross-entropy of the right one among all of the batch, both ways, halved (van den Oord et al. 2018)."""
+    right_n = torch.arange(len(scores_nb), device=scores_nb.device)
+    logits_nb = scale * scores_nb
+    by_picture_n = cross_entropy(logits_nb, right_n, reduction="none")
+    by_dialogue_n = cross_entropy(logits_nb.T, right_n, reduction="none")
+    return (by_picture_n + by_dialogue_n) / 2
+
+
+@runtime_checkable
+class WordSettings(Protocol):
+    """What a system's settings say of words."""
+
+    @property
+    def words(self) -> str:
+        """Frozen vectors of the session's "encoder" (a word as a sentence), of "glove", or "learned" ones."""
+        ...
+
+    @property
+    def glove(self) -> str:
+        """The file of "glove"."""
+        ...
+
+    @property
+    def word_width(self) -> int:
+        """Numbers of a learned vector."""
+        ...
+
+
+@dataclass(frozen=True)
+class WordNumbers:
+    """The words that a network knows, the first of which has the number 1, and how many of a text it reads."""
+
+    vocabulary: tuple[str, ...]
+    most: int
+
+    def __call__(self, texts: Sequence[str]) -> Int[Tensor, "c {self.most}"]:
+        """The numbers of the words of texts, `NOTHING` after the last; words that are not known are left out."""
+        table_cl = np.full((len(texts), self.most), NO_WORD)
+        for row_l, text in zip(table_cl, texts, strict=True):
+            known = [number for word in split_words(text) if (number := self._numbers.get(word))][: self.most]
+            row_l[: len(known)] = known
+        return torch.from_numpy(table_cl)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.vocabulary, start=1)}
+
+
+class WordVectors(nn.Module):
+    """The table of words by their numbers; the row of `NOTHING` is zeros and stays so.
+
+    The table of an encoder is not saved with a network: a search has the encoder, and asks it.
+    """
+
+    table: Float[Tensor, "v+1 s"]
+
+    def __init__(self, settings: WordSettings, table_vs: Float[Tensor, "v s"] | None, vocabulary_size: int) -> None:
+        """`table_vs`: the vectors of the vocabulary, in its order, where they are frozen; else None."""
+        super().__init__()
+        if settings.words == "learned":
+            rows_vs = torch.randn(vocabulary_size, settings.word_width)
+        elif table_vs is None or len(table_vs) != vocabulary_size:
+            raise ValueError(f"frozen words ({settings.words!r}) need a table of {vocabulary_size} vectors")
+        else:
+            rows_vs = table_vs.half() if settings.words == "glove" else table_vs.float()
+        table_ws = torch.cat([rows_vs.new_zeros(1, rows_vs.shape[1]), rows_vs])
+        if settings.words == "learned":
+            self.table = nn.Parameter(table_ws)
+        else:
+            self.register_buffer("table", table_ws, persistent=settings.words == "glove")
+
+    @property
+    def width(self) -> int:
+        """s, the numbers of a vector."""
+        return self.table.shape[1]
+
+    def forward(self, words_bl: Int[Tensor, "b l"]) -> Float[Tensor, "b l s"]:
+        """The vectors of words by their numbers."""
+        return embedding(words_bl, self.table, padding_idx=NO_WORD).float()
+
+
+def read_word_table(
+    settings: WordSettings, vocabulary: Sequence[str], sentences: Callable[[Sequence[str]], SentenceVectors]
+) -> tuple[Float[Tensor, "v s"] | None, str]:
+    """The frozen vectors of a vocabulary, and the version of the sentence vectors they are, "" where they are none.
+
+    Raises:
+        BadInput: there is no such file of GloVe, or it is damaged.
+    """
+    if settings.words == "learned":
+        return None, ""
+    if settings.words == "glove":
+        return torch.from_numpy(read_glove(Path(settings.glove), vocabulary)), ""
+    known = sentences(vocabulary)
+    return torch.from_numpy(known.matrix_ns[known.rows(vocabulary)].astype(np.float32)), known.version
+
+
+def read_glove(file: Path, vocabulary: Sequence[str]) -> Float32[np.ndarray, "v s"]:
+    """The vectors of words from a file with a word and its numbers a line, parted by blanks.
+
+    A word that the file does not have gets the mean of all of its vectors (published).
+
+    Raises:
+        BadInput: no such file, or a line with other numbers than the first one has (it is named).
+    """
+    if not file.is_file():
+        raise BadInput(f"{file}: no such file; fetch GloVe's vectors, or choose words 'encoder' or 'learned'")
+    row_of = {word: row for row, word in enumerate(vocabulary)}
+    found: dict[int, Float32[np.ndarray, " s"]] = {}
+    total_s, count = np.zeros(0), 0
+    with file.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            word, _, numbers = line.rstrip("\n").partition(" ")
+            vector_s = _numbers(file, number, numbers, total_s.size)
+            total_s, count = vector_s + (total_s if count else 0.0), count + 1
+            if word in row_of:
+                found[row_of[word]] = vector_s.astype(np.float32)
+    if not count:
+        raise BadInput(f"{file}: is empty; fetch GloVe's vectors again")
+    table_vs = np.tile((total_s / count).astype(np.float32), (len(vocabulary), 1))
+    for row, vector_s in found.items():
+        table_vs[row] = vector_s
+    return table_vs
+
+
+def _numbers(file: Path, number: int, text: str, width: int) -> Float[np.ndarray, " s"]:
+    """The numbers of a line; `width` is how many there must be, 0 where that is not known yet."""
+    try:
+        vector_s = np.array(text.split(), np.float64)
+    except ValueError:
+        vector_s = np.zeros(0)
+    if not vector_s.size or (width and vector_s.size != width):
+        raise BadInput(f"{file}, line {number}: a word and {width or 'some'} numbers are needed; fetch the file again")
+    return vector_s

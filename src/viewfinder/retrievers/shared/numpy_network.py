@@ -1,0 +1,351 @@
+"""The parts of `network` without torch: what a search needs of a trained system, in numpy; and BLIP-2's Q-Former.
+
+Names of arrays are those of the torch modules, of the Q-Former (Li et al. 2023) those of transformers'
+`Blip2QFormerModel`, below a name of the system's own.
+
+Axes of the Q-Former: b pictures or conversations, t tokens, l places of a text (texts that are read together are of one
+length, so there is nothing to mask), s = t + l, w of these that are wanted, i tokens of a picture, z numbers of one, g
+numbers of a raw vector, x those that are read of it, h numbers of a token, n heads, v numbers of a head.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float, Float32
+
+from viewfinder.data.visual_genome import Vocabulary
+from viewfinder.errors import EncoderMismatch
+from viewfinder.retrievers.base import SentenceEncoder
+from viewfinder.training.weights import Card
+
+Arrays = Mapping[str, np.ndarray]
+
+AT_ONCE = 256
+"""Pictures whose regions are held in single precision at a time (36 x 1280 numbers each: 47 MB)."""
+
+
+def numpy_linear(arrays: Arrays, name: str, rows: Float[np.ndarray, "*n i"]) -> Float[np.ndarray, "*n o"]:
+    """A linear map with a bias."""
+    mapped: Float[np.ndarray, "*n o"] = rows @ arrays[f"{name}.weight"].T + arrays[f"{name}.bias"]
+    return mapped
+
+
+def to_unit(rows: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:
+    """Rows at length 1; a row of zeros stays zeros."""
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-10))
+
+
+def numpy_update_cell(
+    arrays: Arrays, name: str, query: Float[np.ndarray, "*m d"], state: Float[np.ndarray, "*m d"]
+) -> Float[np.ndarray, "*m d"]:
+    """`recurrent.UpdateCell`."""
+
+    def mixed(gate: str) -> Float[np.ndarray, "*m d"]:
+        query_part, state_part = f"{name}.{gate}_query", f"{name}.{gate}_state"
+        return np.asarray(numpy_linear(arrays, query_part, query) + numpy_linear(arrays, state_part, state))
+
+    reset, keep = _sigmoid(mixed("reset")), _sigmoid(mixed("keep"))
+    new = np.tanh(
+        numpy_linear(arrays, f"{name}.new_query", query) + reset * numpy_linear(arrays, f"{name}.new_state", state)
+    )
+    after: Float[np.ndarray, "*m d"] = (1 - keep) * new + keep * state
+    return after.astype(np.float32)
+
+
+def numpy_read_words(
+    arrays: Arrays, name: str, ids: Sequence[int], before_d: Float32[np.ndarray, " d"] | None = None
+) -> Float32[np.ndarray, " d"]:
+    """`recurrent.WordReader` for one sentence."""
+    gru = {part: arrays[f"{name}.gru.{part}_l0"] for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")}
+    inputs_lg = arrays[f"{name}.embedding.weight"][np.asarray(ids)] @ gru["weight_ih"].T + gru["bias_ih"]
+    state_d = np.zeros(gru["weight_hh"].shape[1], np.float32) if before_d is None else before_d
+    for input_g in inputs_lg:
+        reset_in, keep_in, new_in = np.split(input_g, 3)
+        reset_by, keep_by, new_by = np.split(gru["weight_hh"] @ state_d + gru["bias_hh"], 3)
+        reset, keep = _sigmoid(reset_in + reset_by), _sigmoid(keep_in + keep_by)
+        state_d = (1 - keep) * np.tanh(new_in + reset * new_by) + keep * state_d
+    return np.asarray(state_d, np.float32)
+
+
+def numpy_project_regions(
+    arrays: Arrays, name: str, raw_nke: Float[np.ndarray, "n k e"], *, scaled_by: str | None = None
+) -> Float32[np.ndarray, "n k d"]:
+    """`regions.RegionProjection`; `scaled_by` names arrays of mean and deviation that come first."""
+    found = [_projected(arrays, name, raw_nke[at : at + AT_ONCE], scaled_by) for at in range(0, len(raw_nke), AT_ONCE)]
+    width = len(arrays[f"{name}.bias"])
+    return np.concatenate(found) if found else np.zeros((*raw_nke.shape[:2], width), np.float32)
+
+
+def _projected(
+    arrays: Arrays, name: str, raw_nke: Float[np.ndarray, "n k e"], scaled_by: str | None
+) -> Float32[np.ndarray, "n k d"]:
+    raw_nke = np.asarray(raw_nke, np.float32)
+    there_nk1 = (raw_nke != 0).any(axis=-1, keepdims=True)
+    if scaled_by is not None:
+        raw_nke = (raw_nke - arrays[f"{scaled_by}_mean"]) / arrays[f"{scaled_by}_deviation"]
+    return np.asarray(to_unit(numpy_linear(arrays, name, raw_nke)) * there_nk1, np.float32)
+
+
+def _sigmoid(x: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:
+    return np.asarray(1 / (1 + np.exp(-x)))
+
+
+@dataclass(frozen=True, eq=False)
+class NumpySentenceReader:
+    """Sentences to query vectors: by the words a network knows (`read_words`), or by frozen sentence vectors.
+
+    `sentences_version` says which frozen vectors `read_sentences` was trained on; "" where words are read.
+    """
+
+    arrays: Arrays
+    vocabulary: Vocabulary
+    sentences_version: str
+
+    def __call__(self, text: str, sentences: SentenceEncoder | None) -> Float32[np.ndarray, " d"]:
+        """The query vector of one sentence.
+
+        Raises:
+            EncoderMismatch: the session's sentence vectors are of another version.
+        """
+        if not self.sentences_version:
+            return numpy_read_words(self.arrays, "read_words", self.vocabulary.encode(text))
+        known = check_sentences(sentences, self.sentences_version)
+        hidden_h = np.maximum(numpy_linear(self.arrays, "read_sentences.inner", known.encode([text])[0]), 0.0)
+        return np.asarray(numpy_linear(self.arrays, "read_sentences.outer", hidden_h), np.float32)
+
+
+def check_sentences(sentences: SentenceEncoder | None, version: str) -> SentenceEncoder:
+    """A session's sentence vectors, if they are those of this version.
+
+    Raises:
+        EncoderMismatch: there are none, or they are of another.
+    """
+    if sentences is None or sentences.version != version:
+        found = "none" if sentences is None else repr(sentences.version)
+        raise EncoderMismatch(
+            f"these weights read sentence vectors of {version!r}, and this encoder's are {found}; "
+            "use the encoder they were trained with, or train again with this one"
+        )
+    return sentences
+
+
+EPS = 1e-12
+"""What its norms add to a variance."""
+
+
+@dataclass(frozen=True)
+class QFormerShape:
+    """A Q-Former among a network's arrays: below which name, and its sizes.
+
+    Attributes:
+        name: of the module.
+        layers, heads: of it.
+        cross_every: every how manyth layer looks at the picture.
+    """
+
+    name: str
+    layers: int
+    heads: int
+    cross_every: int = 1
+
+
+def numpy_qformer(
+    arrays: Arrays,
+    former: QFormerShape,
+    tokens_bth: Float32[np.ndarray, "b t h"],
+    text_blh: Float32[np.ndarray, "b l h"],
+    image_biz: Float32[np.ndarray, "b i z"] | None,
+    wanted: range,
+) -> Float32[np.ndarray, "b w h"]:
+    """The places that are wanted, tokens before text, after all layers; others are not finished.
+
+    Without a picture all places go through the layers for text.
+    """
+    places_bsh = np.concatenate([tokens_bth, text_blh], axis=1)
+    places_bsh = numpy_layer_norm(arrays, f"{former.name}.layernorm", places_bsh, EPS)
+    for at in range(former.layers):
+        asked = wanted if at == former.layers - 1 else range(places_bsh.shape[1])
+        places_bsh = _layer(arrays, former, at, places_bsh, tokens_bth.shape[1], image_biz, asked)
+    return places_bsh
+
+
+def _layer(
+    arrays: Arrays,
+    former: QFormerShape,
+    at: int,
+    places_bsh: Float32[np.ndarray, "b s h"],
+    tokens: int,
+    image_biz: Float32[np.ndarray, "b i z"] | None,
+    wanted: range,
+) -> Float32[np.ndarray, "b w h"]:
+    """`Blip2QFormerLayer`; of a Q-Former that reads no text there are no layers for it."""
+    name = f"{former.name}.encoder.layer.{at}"
+    asked_bwh = places_bsh[:, wanted.start : wanted.stop]
+    found_bwh = _attended(arrays, f"{name}.attention", former.heads, asked_bwh, places_bsh)
+    if image_biz is None:
+        return _fed(arrays, name, "", found_bwh)
+    looking = max(0, min(wanted.stop, tokens) - wanted.start)
+    tokens_bth, text_blh = found_bwh[:, :looking], found_bwh[:, looking:]
+    if at % former.cross_every == 0:
+        tokens_bth = _attended(arrays, f"{name}.crossattention", former.heads, tokens_bth, image_biz)
+    tokens_bth = _fed(arrays, name, "_query", tokens_bth)
+    if not text_blh.shape[1]:
+        return tokens_bth
+    return np.concatenate([tokens_bth, _fed(arrays, name, "", text_blh)], axis=1)
+
+
+def _attended(
+    arrays: Arrays,
+    name: str,
+    heads: int,
+    asked_bwh: Float32[np.ndarray, "b w h"],
+    seen_bsz: Float32[np.ndarray, "b s z"],
+) -> Float32[np.ndarray, "b w h"]:
+    """`Blip2QFormerAttention`: what each place gathers from all that is seen, added to it."""
+    query_bnwv = _by_head(numpy_linear_rows(arrays, f"{name}.attention.query", asked_bwh), heads)
+    key_bnsv, value_bnsv = (
+        _by_head(numpy_linear_rows(arrays, f"{name}.attention.{part}", seen_bsz), heads) for part in ("key", "value")
+    )
+    shares_bnws = softmax(query_bnwv @ key_bnsv.swapaxes(2, 3) * np.float32(1 / math.sqrt(query_bnwv.shape[-1])))
+    gathered_bwh = (shares_bnws @ value_bnsv).swapaxes(1, 2).reshape(asked_bwh.shape)
+    found_bwh = numpy_linear_rows(arrays, f"{name}.output.dense", gathered_bwh) + asked_bwh
+    return numpy_layer_norm(arrays, f"{name}.output.LayerNorm", found_bwh, EPS)
+
+
+def _fed(arrays: Arrays, name: str, kind: str, places_bwh: Float32[np.ndarray, "b w h"]) -> np.ndarray:
+    """`Blip2QFormerIntermediate` and `Blip2QFormerOutput`; `kind`: "_query" those of tokens that look at a picture."""
+    inner = numpy_gelu(numpy_linear_rows(arrays, f"{name}.intermediate{kind}.dense", places_bwh))
+    found_bwh = numpy_linear_rows(arrays, f"{name}.output{kind}.dense", inner) + places_bwh
+    return numpy_layer_norm(arrays, f"{name}.output{kind}.LayerNorm", found_bwh, EPS)
+
+
+def numpy_picture_input(arrays: Arrays, name: str, raw: Float[np.ndarray, "*b g"]) -> Float32[np.ndarray, "*b x"]:
+    """`networks.looking.PictureInput`: raw vectors on one scale, or their principal components; of zeros zeros."""
+    there = (raw != 0).any(axis=-1, keepdims=True)
+    standard = (np.asarray(raw, np.float32) - arrays[f"{name}.mean"]) / arrays[f"{name}.deviation"]
+    components = arrays.get(f"{name}.components")
+    found = standard if components is None else _rows(standard) @ components
+    return np.asarray(found.reshape(*raw.shape[:-1], -1) * there, np.float32)
+
+
+# -- small parts
+
+
+def numpy_linear_rows(arrays: Arrays, name: str, rows: Float32[np.ndarray, "*b i"]) -> Float32[np.ndarray, "*b o"]:
+    """A linear map in one product, whatever the axes before the last."""
+    mapped = numpy_linear(arrays, name, _rows(rows))
+    return np.asarray(mapped.reshape(*rows.shape[:-1], mapped.shape[-1]), np.float32)
+
+
+def softmax(scores: Float32[np.ndarray, "*b s"]) -> Float32[np.ndarray, "*b s"]:
+    """Shares that add up to 1, in place of the scores."""
+    scores -= scores.max(axis=-1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=-1, keepdims=True)
+    return scores
+
+
+def numpy_layer_norm(
+    arrays: Arrays, name: str, rows: Float[np.ndarray, "*b h"], eps: float
+) -> Float32[np.ndarray, "*b h"]:
+    """`LayerNorm`."""
+    centred = rows - rows.mean(axis=-1, keepdims=True)
+    variance = np.square(centred).mean(axis=-1, keepdims=True)
+    centred *= 1 / np.sqrt(variance + np.float32(eps))
+    centred *= arrays[f"{name}.weight"]
+    centred += arrays[f"{name}.bias"]
+    return np.asarray(centred, np.float32)
+
+
+def numpy_gelu(rows: Float32[np.ndarray, "*b h"]) -> Float32[np.ndarray, "*b h"]:
+    """x times the chance that a normal number is below x."""
+    return np.asarray(rows * (0.5 + 0.5 * numpy_erf(rows * np.float32(math.sqrt(0.5)))), np.float32)
+
+
+def numpy_erf(rows: Float32[np.ndarray, "*b h"]) -> Float32[np.ndarray, "*b h"]:
+    """The error function to 5e-7 (Abramowitz and Stegun 1964, 7.1.26, whose own error is 1.5e-7)."""
+    size = np.abs(rows)
+    share = 1 / (1 + np.float32(0.3275911) * size)
+    total = np.full_like(size, 1.061405429)
+    for term in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
+        total *= share
+        total += np.float32(term)
+    total *= share
+    total *= np.exp(-np.square(size))
+    return np.asarray(np.copysign(1 - total, rows), np.float32)
+
+
+def _rows(places: Float32[np.ndarray, "*b h"]) -> Float32[np.ndarray, "m h"]:
+    return places.reshape(-1, places.shape[-1])
+
+
+def _by_head(places_bsh: Float32[np.ndarray, "b s h"], heads: int) -> Float32[np.ndarray, "b n s v"]:
+    """The numbers of each head apart."""
+    return places_bsh.reshape(*places_bsh.shape[:2], heads, places_bsh.shape[2] // heads).swapaxes(1, 2)
+
+
+NO_WORD = 0
+"""The number of no word; word k of a vocabulary has the number k + 1."""
+
+_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+
+
+def split_words(text: str) -> tuple[str, ...]:
+    """The words of a text in lower case; "v-neck" and "doesn't" are one each, and all other signs part words."""
+    return tuple(_WORD.findall(text.lower()))
+
+
+@runtime_checkable
+class ReadWords(Protocol):
+    """What a system's settings say of words: whose vectors they are, and how many of a turn are read."""
+
+    @property
+    def words(self) -> str:
+        """Whose vectors: "encoder" or those of a table in the weights."""
+        ...
+
+    @property
+    def most_words(self) -> int:
+        """How many of a text are read."""
+        ...
+
+
+class WordLookup:
+    """Texts to vectors of their words: of the session's encoder, which knows any word, or of a table in the weights."""
+
+    def __init__(self, arrays: Arrays, settings: ReadWords, card: Card) -> None:
+        self._most = settings.most_words
+        self._version = str(card.settings["sentences_version"])
+        self._by_encoder = settings.words == "encoder"
+        self._table_vs: Float32[np.ndarray, "v s"] = arrays.get("words.table", np.zeros((1, 0), np.float32))
+        # Weights without a table read no words at all: then none is known.
+        vocabulary = card.settings["vocabulary"] if "words.table" in arrays else ()
+        self._row = {word: row for row, word in enumerate(vocabulary, start=1)}
+
+    def read(self, text: str, sentences: SentenceEncoder | None) -> tuple[Float32[np.ndarray, "l s"], tuple[str, ...]]:
+        """The vectors of the words that are read, and what to tell of the others.
+
+        Raises:
+            EncoderMismatch: the session's sentence vectors are not those of the training.
+        """
+        words = split_words(text)
+        known = [word for word in words if self._by_encoder or word in self._row]
+        told = note_words("drop: these weights do not know {}", [word for word in words if word not in known])
+        told += note_words(f"drop: the first {self._most} words of a turn are read, not {{}}", known[self._most :])
+        read = known[: self._most]
+        if self._by_encoder:
+            vectors_ls = check_sentences(sentences, self._version).encode(read)
+        else:
+            vectors_ls = self._table_vs[[self._row[word] for word in read]]
+        return np.asarray(vectors_ls, np.float32), told
+
+
+def note_words(line: str, words: Sequence[str]) -> tuple[str, ...]:
+    """The line with these words in it; none where there are none."""
+    return (line.format(", ".join(f'"{word}"' for word in words)),) if words else ()

@@ -1,0 +1,119 @@
+"""What a training is asked to do and what it reads: data sets, vectors, weights to begin with. No torch here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from viewfinder.encoders.base import Encoder
+from viewfinder.encoders.features import Features, features
+from viewfinder.encoders.features.places import feature_folders, is_writable
+from viewfinder.retrievers.shared.captioned_pictures import CaptionedPictures, read_captioned_pictures
+from viewfinder.retrievers.shared.picture_dialogues import PictureDialogues, read_picture_dialogues
+from viewfinder.retrievers.shared.sentences import SentenceVectors
+from viewfinder.training.weights import Card, check_card, read_card
+
+if TYPE_CHECKING:
+    from viewfinder.training import TrainingJob, TrainingResult
+
+SENTENCES = "sentences"
+"""The folder of sentence vectors, among those of the pictures' vectors."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainPlan:
+    """What to train, on what, and how.
+
+    Attributes:
+        system: one of `TRAINERS`.
+        data: folders of data sets; what they hold for training is learnt from, what for validation is measured on.
+        preset: a table of the system's presets.toml; `overrides` are settings in place of its own, "key=value".
+        out: where the training goes.
+        encoder: what reads pictures and sentences.
+        resume: whether to go on with the training that is in `out`.
+        seed: of all draws.
+        features: where vectors are kept, for several data sets in a folder each, by its name; None: beside the data.
+        start: weights to begin with.
+        shown, tensorboard: a progress bar; a log for TensorBoard.
+        told: called with a line at every stage.
+        should_stop: asked after every step; a training that is stopped leaves a checkpoint.
+    """
+
+    system: str
+    data: tuple[Path, ...]
+    preset: str
+    out: Path
+    encoder: Encoder
+    resume: bool = False
+    overrides: tuple[str, ...] = ()
+    seed: int = 0
+    features: Path | None = None
+    start: Path | None = None
+    shown: bool = True
+    tensorboard: bool = True
+    told: Callable[[str], None] = lambda line: None
+    should_stop: Callable[[], bool] = lambda: False
+
+    def read(self, folder: Path, split: str, *, whole: bool = False, negated: bool = False) -> CaptionedPictures:
+        """The pictures of a split of one of the data sets; see `read_described`."""
+        place = self.features_of(folder)
+        return read_captioned_pictures(
+            folder, split, self.encoder, features_folder=place, whole=whole, negated=negated, told=self.told
+        )
+
+    def talks(self, folder: Path, split: str, pattern: str) -> PictureDialogues:
+        """The talks of a split of one of the data sets; see `read_talks`."""
+        place = self.features_of(folder)
+        return read_picture_dialogues(folder, split, self.encoder, pattern, features_folder=place, told=self.told)
+
+    def vectors(self, folder: Path, *, regions: bool = False) -> Features:
+        """The vectors of a data set's pictures, computed where they are not there yet; every tenth of that is told."""
+        tenths = set[int]()
+
+        def progress(done: int, total: int) -> None:
+            tenth = 10 * done // max(total, 1)
+            if tenth not in tenths:
+                tenths.add(tenth)
+                self.told(f"vectors of {folder}: {done:,} of {total:,} pictures")
+
+        return features(folder, self.encoder, out=self.features_of(folder), regions=regions, progress=progress)
+
+    def features_of(self, folder: Path) -> Path | None:
+        """Where the vectors of one of the data sets are kept; None: beside it."""
+        if self.features is None or len(self.data) == 1:
+            return self.features
+        return self.features / folder.resolve().name
+
+    def fit(self, job: TrainingJob, out: Path | None = None) -> TrainingResult:
+        """Runs one training as planned, in `out` or else where the plan says; see `training.fit`."""
+        from viewfinder.training import fit
+
+        return fit(
+            job,
+            self.out if out is None else out,
+            resume=self.resume,
+            shown=self.shown,
+            tensorboard=self.tensorboard,
+            should_stop=self.should_stop,
+        )
+
+    def sentences(self, texts: Sequence[str]) -> SentenceVectors:
+        """The encoder's vectors of sentences, computed where they are not there yet."""
+        places = feature_folders(self.data[0], SENTENCES) if self.features is None else [self.features / SENTENCES]
+        place = next((place for place in places if is_writable(place)), places[-1])
+        return SentenceVectors.of(texts, self.encoder, place, self.told)
+
+
+def read_start_card(plan: TrainPlan) -> Card | None:
+    """The card of the weights to begin with, if the plan names any.
+
+    Raises:
+        BadInput: there is no such file, or it is of another system.
+    """
+    if plan.start is None:
+        return None
+    card = read_card(plan.start)
+    check_card(plan.start, card, system=plan.system)
+    return card
