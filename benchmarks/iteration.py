@@ -25,9 +25,9 @@ from machine import described
 from threadpoolctl import threadpool_limits
 
 from viewfinder.index import RegionBlock, single_vector_scores
-from viewfinder.retrievers.mai import forward, mio, mio_forward
-from viewfinder.retrievers.mai.memory_forward import NOTHING_CARRIED, CarriedTokens
+from viewfinder.retrievers.mai import memory, numpy_network
 from viewfinder.retrievers.mai.network import MaiNetwork
+from viewfinder.retrievers.mai.numpy_network import NOTHING_CARRIED, CarriedTokens
 from viewfinder.retrievers.mai.settings import Iteration, Model
 from viewfinder.retrievers.shared.network import WordVectors
 
@@ -70,9 +70,9 @@ def iteration(form: str, width: int, rng: np.random.Generator, rounds: int) -> d
     tokens_bth = rng.standard_normal((TALKS, TOKENS, width), dtype=np.float32)
     torch_bth, settings = torch.from_numpy(tokens_bth), FORMS[form]
     works: list[Callable[[], object]] = [
-        lambda: mio_forward.numpy_select_tokens(tokens_bth[0], KEPT, settings),
-        lambda: mio.select_tokens(torch_bth, KEPT, settings),
-        lambda: [mio.select_tokens(tokens_th[None], KEPT, settings) for tokens_th in torch_bth],
+        lambda: numpy_network.numpy_select_tokens(tokens_bth[0], KEPT, settings),
+        lambda: memory.select_tokens(torch_bth, KEPT, settings),
+        lambda: [memory.select_tokens(tokens_th[None], KEPT, settings) for tokens_th in torch_bth],
     ]
     one, batched, looped = timed(works, rounds)
     return {
@@ -88,21 +88,21 @@ def iteration(form: str, width: int, rng: np.random.Generator, rounds: int) -> d
 def steps(rng: np.random.Generator, rounds: int) -> dict[str, dict[str, float]]:
     """A step at some turns of a talk, by what is carried: all tokens, or those that MIO keeps."""
     found = {}
-    for memory in ("mio", "concatenation"):
-        settings = Model(words="learned", memory=memory)
+    for kind in ("mio", "concatenation"):
+        settings = Model(words="learned", memory=kind)
         network = MaiNetwork(settings, RAW, 1, WordVectors(settings, None, 20))
         arrays = {name: array.numpy().astype(np.float32) for name, array in network.state_dict().items()}
-        said = forward.ModificationInput(
-            forward.numpy_components(arrays, settings, rng.standard_normal((1, RAW), dtype=np.float32), None),
+        said = numpy_network.ModificationInput(
+            numpy_network.numpy_components(arrays, settings, rng.standard_normal((1, RAW), dtype=np.float32), None),
             rng.standard_normal((9, settings.width), dtype=np.float32),
             rng.standard_normal((13, settings.width), dtype=np.float32),
         )
         carried: list[CarriedTokens] = [NOTHING_CARRIED]
         for _ in range(max(TURNS)):
-            carried.append(forward.numpy_encode_turn(arrays, settings, carried[-1], said)[0])
-        works = [partial(forward.numpy_encode_turn, arrays, settings, carried[turn - 1], said) for turn in TURNS]
+            carried.append(numpy_network.numpy_encode_turn(arrays, settings, carried[-1], said)[0])
+        works = [partial(numpy_network.numpy_encode_turn, arrays, settings, carried[turn - 1], said) for turn in TURNS]
         times = timed(works, rounds)
-        found[memory] = {str(turn): round(float(ms), 2) for turn, ms in zip(TURNS, times, strict=True)}
+        found[kind] = {str(turn): round(float(ms), 2) for turn, ms in zip(TURNS, times, strict=True)}
     return found
 
 

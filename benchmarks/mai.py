@@ -32,7 +32,7 @@ from safetensors.numpy import save_file
 from viewfinder.evaluation import read_run
 from viewfinder.evaluation.figures import metric_values
 from viewfinder.evaluation.replay import RankTable
-from viewfinder.retrievers.mai.memory_forward import NOTHING_CARRIED, carried_bytes, numpy_update_memory
+from viewfinder.retrievers.mai.numpy_network import NOTHING_CARRIED, carried_bytes, numpy_update_memory
 from viewfinder.retrievers.mai.settings import Model
 from viewfinder.training.presets import build_settings
 from viewfinder.training.weights import read_weights

@@ -20,6 +20,10 @@ from viewfinder.encoders.starter.fit import (
     with_calibration,
 )
 from viewfinder.encoders.starter.head import (
+    NAMES,
+    OBJECTS,
+    RAW_VERSION,
+    RAW_WIDTH,
     VISUAL,
     Head,
     Residual,
@@ -28,7 +32,6 @@ from viewfinder.encoders.starter.head import (
     load_head,
     unit_rows,
 )
-from viewfinder.encoders.starter.layout import NAMES, OBJECTS, RAW_VERSION, RAW_WIDTH
 from viewfinder.encoders.starter.refine import RefineSettings, contrastive_loss, refine_head
 from viewfinder.errors import BadInput, EncoderMismatch
 

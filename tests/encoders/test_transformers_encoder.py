@@ -27,7 +27,7 @@ from transformers.models.siglip.image_processing_pil_siglip import SiglipImagePr
 from transformers.models.siglip2.image_processing_pil_siglip2 import Siglip2ImageProcessorPil
 
 from viewfinder.encoders.base import Encoder, Pixels, grid_boxes
-from viewfinder.encoders.towers import pool_regions
+from viewfinder.encoders.checkpoints import pool_regions
 from viewfinder.encoders.transformers import TransformersEncoder, load_transformers_encoder
 from viewfinder.errors import BadInput, EncoderMismatch
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from viewfinder.data.dialogues import Round, make_dialogue
+from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.questioners.trained import MOST_ROUNDS, NO_PICTURES, SYSTEM, QuestionSelector, load_trained_questions
-from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, seed_all
 from viewfinder.training.checkpoints import save_network

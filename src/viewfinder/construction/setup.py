@@ -37,11 +37,11 @@ from viewfinder.construction.remembered import AnswerJournal, JournalledCaptione
 from viewfinder.construction.truth import CaptionedWorld, TruthGallery, TruthWriter, read_world
 from viewfinder.construction.written import ModelWriter
 from viewfinder.data import CaptionedPicture, ReadReport, read_coco, read_flickr8k
-from viewfinder.data.splits import split_of
+from viewfinder.data.captions import split_of
 from viewfinder.data.truth import TRUTH_FILE
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.features import features
-from viewfinder.encoders.features.lookup import IMAGES
+from viewfinder.encoders.features.store import IMAGES
 from viewfinder.errors import BadInput
 from viewfinder.language import LoadsInBackground, load_language_model
 from viewfinder.library import Library

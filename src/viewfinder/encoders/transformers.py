@@ -139,14 +139,14 @@ class TransformersEncoder:
         """Fills in the vectors of a few pictures."""
         import torch
 
-        from viewfinder.encoders import towers
+        from viewfinder.encoders import checkpoints
 
         network, family = self._checkpoint.network, self._checkpoint.family
         with torch.inference_mode():
             looked = family.look(network, self._pixel_inputs(some))
             global_bd[:] = _unit(looked.global_bd.numpy())
             if regions_brd is not None:
-                regions_brd[:] = _unit(towers.encode_regions(network, family, looked).numpy())
+                regions_brd[:] = _unit(checkpoints.encode_regions(network, family, looked).numpy())
 
     def _pixel_inputs(self, some: Sequence[Pixels]) -> Mapping[str, Any]:
         from PIL import Image

@@ -13,7 +13,7 @@ from jaxtyping import Float32
 from viewfinder.data import read_catalogue
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.features import Features, features, read_vectors
-from viewfinder.encoders.features.chunks import Progress
+from viewfinder.encoders.features.compute import Progress
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import Notify, Plan

@@ -32,13 +32,13 @@ def _chatir(plan: TrainPlan) -> TrainingResult:
 
 
 def _attributes(plan: TrainPlan) -> TrainingResult:
-    from viewfinder.retrievers.fashioniq.predicting import train_attributes
+    from viewfinder.retrievers.fashioniq.attribute_training import train_attributes
 
     return train_attributes(plan)
 
 
 def _captioner(plan: TrainPlan) -> TrainingResult:
-    from viewfinder.retrievers.fashioniq.captioning import train_captioner
+    from viewfinder.retrievers.fashioniq.captioner_training import train_captioner
 
     return train_captioner(plan)
 

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float16, Int
 
-from viewfinder.data.captions import CaptionedPicture, read_coco, read_flickr8k
+from viewfinder.data.captions import SPLITS, CaptionedPicture, read_coco, read_flickr8k, split_of
 from viewfinder.data.dialogues import Dialogue, Round, make_dialogue, read_dialogues, read_visdial
-from viewfinder.data.splits import SPLITS, split_of
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, UnknownName

@@ -25,9 +25,9 @@ from jaxtyping import Bool, Float, Float16, Float32, Int
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize, relu
 
+from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.questioners.askable import question_meaning
 from viewfinder.questioners.trained import MOST_ROUNDS
-from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.training import (
     Batches,
     Card,

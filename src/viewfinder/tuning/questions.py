@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from viewfinder.encoders.features.places import feature_folders, is_writable
+from viewfinder.encoders.features.sentences import SentenceVectors
+from viewfinder.encoders.features.store import feature_folders, is_writable
 from viewfinder.errors import BadInput
 from viewfinder.questioners.trained import NO_PICTURES, SYSTEM
-from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.training.weights import NETWORK, Card
 from viewfinder.tuning.dialogues import DialogueSplits, read_dialogue_splits, read_unfamiliar_pictures
 from viewfinder.tuning.pool import PoolEntry, build_pool

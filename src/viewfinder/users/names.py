@@ -109,7 +109,7 @@ def load_captioner_user(
     Raises:
         BadInput, EncoderMismatch: a file, a decoding, or a folder that cannot serve.
     """
-    from viewfinder.users.captioner.user import make_captioner_user
+    from viewfinder.users.captioner.captioner import make_captioner_user
 
     manners = style_from_settings("captioner", {"policy": "compares", "looks_at": 1, **settings})
     return make_captioner_user(

@@ -16,7 +16,7 @@ from PIL import Image
 
 from viewfinder.encoders import Encoded, Pixels
 from viewfinder.encoders.features import Features, features
-from viewfinder.encoders.features import chunks as features_chunks
+from viewfinder.encoders.features import compute as features_chunks
 from viewfinder.errors import BadInput, EncoderMismatch, LibraryBusy
 from viewfinder.pictures import decode_one
 from viewfinder.testing import ColourEncoder, draw_halves, tiny_pictures

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from viewfinder.encoders.features import Features
-from viewfinder.encoders.features.lookup import PictureFile
 from viewfinder.encoders.features.precomputed import AT_ONCE, PictureVectors, collect_stored_vectors
+from viewfinder.encoders.features.store import PictureFile
 from viewfinder.errors import BadInput, EncoderMismatch
 
 

@@ -17,12 +17,12 @@ from tokenizers.processors import TemplateProcessing
 from torch import nn
 
 from viewfinder.data.dialogues import Round
+from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.retrievers.chatir.batches import MASK, ChatirBatches, SentenceTensors, TokenTensors
 from viewfinder.retrievers.chatir.network import TextModel
 from viewfinder.retrievers.chatir.retriever import fit_dialogue, informative_rounds
 from viewfinder.retrievers.chatir.settings import Masking, ModelSettings
 from viewfinder.retrievers.shared.picture_dialogues import PictureDialogue, PictureDialogues
-from viewfinder.retrievers.shared.sentences import SentenceVectors
 
 ROUNDS = (
     Round("is it big", "no"),

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.fashioniq.composition import CompositionRetriever, SentenceGru
-from viewfinder.retrievers.fashioniq.feedback import Feedback
+from viewfinder.retrievers.fashioniq.network import CompositionRetriever, Feedback, SentenceGru
 from viewfinder.retrievers.fashioniq.settings import CompositionModel, Preset
 from viewfinder.retrievers.fashioniq.train import PRESETS
 from viewfinder.retrievers.shared.network import WordVectors

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.fashioniq.distance import DistanceEmbedding, longest_normed_vector
+from viewfinder.retrievers.fashioniq.retriever import DistanceEmbedding, longest_normed_vector
 from viewfinder.training.transformer_layers import Norm
 
 LOOSE = settings(deadline=None, max_examples=50)

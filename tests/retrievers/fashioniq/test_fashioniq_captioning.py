@@ -14,7 +14,7 @@ import torch
 from viewfinder.data.fashion_iq import CaptionVocabulary, FashionPair, build_caption_vocabulary, write_fashion_iq
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.metrics import captions
-from viewfinder.retrievers.fashioniq.captioning import (
+from viewfinder.retrievers.fashioniq.captioner_training import (
     PRESETS,
     CaptionerPreset,
     TrainingStopped,
@@ -214,7 +214,7 @@ def test_a_training_that_was_stopped_at_the_attributes_goes_on_to_the_same_numbe
 
 
 def test_who_simulates_is_trained_in_a_folder_of_its_own(data: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("viewfinder.retrievers.fashioniq.captioning.PRESETS", small_presets(tmp_path))
+    monkeypatch.setattr("viewfinder.retrievers.fashioniq.captioner_training.PRESETS", small_presets(tmp_path))
     trained = load_simulator(plan(data, tmp_path), "", "small", ("signs",))
     file = tmp_path / "captioner" / "best.safetensors"
     assert read_card(file).settings["kinds"] == ["signs"]

@@ -11,8 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.fashioniq.feedback import Feedback
-from viewfinder.retrievers.fashioniq.network import TransformerRetriever, pad_numbers
+from viewfinder.retrievers.fashioniq.network import Feedback, TransformerRetriever, pad_numbers
 from viewfinder.retrievers.fashioniq.settings import TransformerModel
 from viewfinder.retrievers.shared.network import WordVectors
 from viewfinder.training.transformer_layers import sinusoid_positions

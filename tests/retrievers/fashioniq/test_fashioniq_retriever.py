@@ -20,10 +20,13 @@ from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.index import Gallery
 from viewfinder.retrievers import Picture, Query, ResolvedTurn, SentenceEncoder, load_retriever, reads_of
 from viewfinder.retrievers.fashioniq import retriever as fashioniq
-from viewfinder.retrievers.fashioniq.composition import CompositionRetriever
-from viewfinder.retrievers.fashioniq.feedback import Feedback, FeedbackNetwork
-from viewfinder.retrievers.fashioniq.network import TransformerRetriever
-from viewfinder.retrievers.fashioniq.recurrent import RecurrentRetriever
+from viewfinder.retrievers.fashioniq.network import (
+    CompositionRetriever,
+    Feedback,
+    FeedbackNetwork,
+    RecurrentRetriever,
+    TransformerRetriever,
+)
 from viewfinder.retrievers.fashioniq.retriever import FashionIq
 from viewfinder.retrievers.fashioniq.settings import CompositionModel, Model, RecurrentModel, TransformerModel
 from viewfinder.retrievers.shared.network import WordVectors

@@ -11,18 +11,19 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from viewfinder.retrievers.fashioniq.feedback import Feedback, FeedbackNetwork
-from viewfinder.retrievers.fashioniq.look import PictureEncoder
-from viewfinder.retrievers.fashioniq.loss import squared_triplet_loss
-from viewfinder.retrievers.fashioniq.rollouts import (
+from viewfinder.retrievers.fashioniq.dialogues import (
+    FeedbackDialogues,
+    GarmentKind,
+    SentenceTable,
     measure_rollouts,
     rank_percentile,
     roll_out,
     rollout_loss,
     target_ranks,
 )
+from viewfinder.retrievers.fashioniq.loss import squared_triplet_loss
+from viewfinder.retrievers.fashioniq.network import Feedback, FeedbackNetwork, PictureEncoder
 from viewfinder.retrievers.fashioniq.settings import FeedbackReading, LossSettings, Preset, TransformerModel
-from viewfinder.retrievers.fashioniq.shelves import FeedbackDialogues, GarmentKind, SentenceTable
 from viewfinder.retrievers.shared.network import WordNumbers
 from viewfinder.training import TrainingSettings
 

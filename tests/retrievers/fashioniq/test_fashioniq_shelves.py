@@ -11,9 +11,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.fashioniq.garments import Garments, RecordedPairs
-from viewfinder.retrievers.fashioniq.settings import Preset, TransformerModel
-from viewfinder.retrievers.fashioniq.shelves import (
+from viewfinder.retrievers.fashioniq.dialogues import (
     FeedbackDialogues,
     GarmentKind,
     SentenceTable,
@@ -26,6 +24,8 @@ from viewfinder.retrievers.fashioniq.shelves import (
     split_dialogues,
     validation_dialogues,
 )
+from viewfinder.retrievers.fashioniq.garments import Garments, RecordedPairs
+from viewfinder.retrievers.fashioniq.settings import Preset, TransformerModel
 from viewfinder.retrievers.shared.network import WordNumbers
 from viewfinder.training import TrainingSettings
 

@@ -13,7 +13,7 @@ TIMED = """
 import time
 import numpy as np, torch
 from viewfinder.retrievers.fashioniq import forward
-from viewfinder.retrievers.fashioniq.distance import MORE, Lifting
+from viewfinder.retrievers.fashioniq.retriever import MORE, Lifting
 from viewfinder.retrievers.fashioniq.network import TransformerRetriever
 from viewfinder.retrievers.fashioniq.settings import Transformer
 from viewfinder.retrievers.shared.network import WordVectors

@@ -13,7 +13,7 @@ import torch
 
 from viewfinder.data.fashion_iq import FashionPair, write_fashion_iq
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.retrievers.fashioniq.captioning import train_captioner
+from viewfinder.retrievers.fashioniq.captioner_training import train_captioner
 from viewfinder.retrievers.fashioniq.settings import Preset
 from viewfinder.retrievers.fashioniq.train import PRESETS, read_training_data, train
 from viewfinder.retrievers.shared.train_plan import TrainPlan

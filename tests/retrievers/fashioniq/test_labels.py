@@ -8,7 +8,7 @@ import pytest
 
 from viewfinder.data.catalogue import read_catalogue
 from viewfinder.encoders.features import features
-from viewfinder.retrievers.fashioniq.labels import FREQUENT, column_labels, read_labels
+from viewfinder.retrievers.fashioniq.garments import FREQUENT, column_labels, read_labels
 from viewfinder.testing import ColourEncoder, tiny_pictures
 
 

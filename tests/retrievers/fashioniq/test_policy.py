@@ -13,13 +13,16 @@ import torch
 from torch import Tensor
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.fashioniq.feedback import Feedback
-from viewfinder.retrievers.fashioniq.policy import choice_loss, improve_policy, policy_loss, try_candidates
-from viewfinder.retrievers.fashioniq.recurrent import RecurrentRetriever
-from viewfinder.retrievers.fashioniq.rollouts import measure_rollouts
+from viewfinder.retrievers.fashioniq.dialogues import FeedbackDialogues, GarmentKind, SentenceTable, measure_rollouts
+from viewfinder.retrievers.fashioniq.network import Feedback, RecurrentRetriever
 from viewfinder.retrievers.fashioniq.settings import PolicySettings, Preset, RecurrentModel, TransformerModel
-from viewfinder.retrievers.fashioniq.shelves import FeedbackDialogues, GarmentKind, SentenceTable
-from viewfinder.retrievers.fashioniq.train import FashionIqTrainingData
+from viewfinder.retrievers.fashioniq.train import (
+    FashionIqTrainingData,
+    choice_loss,
+    improve_policy,
+    policy_loss,
+    try_candidates,
+)
 from viewfinder.retrievers.shared.network import WordVectors
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from viewfinder.data.fashion_iq import write_fashion_iq
 from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.fashioniq.garments import Garments, RecordedPairs
-from viewfinder.retrievers.fashioniq.predicting import (
+from viewfinder.retrievers.fashioniq.attribute_training import (
     attribute_figures,
     label_pictures,
     ridge_regression,
     train_attributes,
 )
+from viewfinder.retrievers.fashioniq.garments import Garments, RecordedPairs
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, draw_halves, tiny_pictures
 from viewfinder.training import read_card

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.fashioniq.feedback import Feedback
-from viewfinder.retrievers.fashioniq.recurrent import RecurrentRetriever, SentenceConvolution, mean_attributes
+from viewfinder.retrievers.fashioniq.network import Feedback, RecurrentRetriever, SentenceConvolution, mean_attributes
 from viewfinder.retrievers.fashioniq.settings import Preset, RecurrentModel
 from viewfinder.retrievers.fashioniq.train import PRESETS
 from viewfinder.retrievers.shared.network import WordVectors

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from viewfinder.retrievers.fashioniq import composition_forward, recurrent_forward
-from viewfinder.retrievers.fashioniq.composition import CompositionRetriever
-from viewfinder.retrievers.fashioniq.feedback import Feedback
-from viewfinder.retrievers.fashioniq.forward import FeedbackVectors
-from viewfinder.retrievers.fashioniq.recurrent import RecurrentRetriever
+from viewfinder.retrievers.fashioniq import numpy_network
+from viewfinder.retrievers.fashioniq.network import CompositionRetriever, Feedback, RecurrentRetriever
+from viewfinder.retrievers.fashioniq.numpy_network import FeedbackVectors
 from viewfinder.retrievers.fashioniq.settings import CompositionModel, RecurrentModel
 from viewfinder.retrievers.shared.network import WordVectors
 
@@ -71,11 +69,11 @@ def test_queries_of_the_recurrent_network_are_the_same_after_every_turn(way: dic
     words = WordVectors(settings, None, VOCABULARY)
     model = RecurrentRetriever(settings, RAW, words, LABELS)
     arrays = randomised(model)
-    state, own = model.begin(1), recurrent_forward.numpy_begin_recurrent(arrays, settings)
+    state, own = model.begin(1), numpy_network.numpy_begin_recurrent(arrays, settings)
     for turn in range(len(TURNS)):
         feedback, said = heard(turn, words.table.numpy(force=True))
         state, expected_1h = model.step(state, feedback)
-        own, found_h = recurrent_forward.numpy_step_recurrent(arrays, settings, own, said)
+        own, found_h = numpy_network.numpy_step_recurrent(arrays, settings, own, said)
         np.testing.assert_allclose(found_h, expected_1h[0], atol=3e-6)
 
 
@@ -102,7 +100,7 @@ def test_queries_of_single_turns_are_the_same(way: dict[str, Any]) -> None:
     for turn in range(len(TURNS)):
         feedback, said = heard(turn, words.table.numpy(force=True))
         expected_1h = model.step(model.begin(1), feedback)[1]
-        found_h = composition_forward.numpy_step_composition(
-            arrays, settings, composition_forward.numpy_begin_composition(arrays, settings), said
+        found_h = numpy_network.numpy_step_composition(
+            arrays, settings, numpy_network.numpy_begin_composition(arrays, settings), said
         )[1]
         np.testing.assert_allclose(found_h, expected_1h[0], atol=3e-6)

@@ -13,9 +13,9 @@ import pytest
 import torch
 from transformers import BertTokenizer, Blip2Config, Blip2ForImageTextRetrieval
 
+from viewfinder.retrievers.mai.inputs import WordInput
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.settings import LossSettings, Model
-from viewfinder.retrievers.mai.text import WordInput
 from viewfinder.retrievers.shared.network import WordVectors
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder
 from viewfinder.training.weights import Card, Weights

@@ -13,7 +13,7 @@ from viewfinder.encoders import load_encoder
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.raw import MappedVectors
 from viewfinder.index import Gallery
-from viewfinder.index.resolving import resolve_turn
+from viewfinder.index.turns import resolve_turn
 from viewfinder.pictures import decode_one
 from viewfinder.retrievers import reads_of
 from viewfinder.retrievers.mai.retriever import SHIPPED, load

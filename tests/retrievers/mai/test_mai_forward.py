@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from viewfinder.retrievers import SentenceEncoder
-from viewfinder.retrievers.mai import forward
+from viewfinder.retrievers.mai import numpy_network
+from viewfinder.retrievers.mai.inputs import POSITIONS, EmbeddedTexts
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.retrievers.mai.text import POSITIONS, EmbeddedTexts
-from viewfinder.retrievers.mai.text_forward import add_positions, make_text_reader
+from viewfinder.retrievers.mai.texts import add_positions, make_text_reader
 from viewfinder.retrievers.shared.numpy_network import split_words
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw
 from viewfinder.training.weights import Weights
@@ -69,8 +69,8 @@ def test_pictures_are_those_of_the_network(name: str, network_of: Made, weights_
     )
     reader = make_text_reader(weights, network.settings)
     read = [reader.read(text if network.settings.captions else "", SENTENCES)[0] for text in captions]
-    seen = forward.numpy_components(weights.arrays, network.settings, whole_ng, regions_nre)
-    found_nkd = forward.numpy_encode_pictures(weights.arrays, network.settings, seen, read)
+    seen = numpy_network.numpy_components(weights.arrays, network.settings, whole_ng, regions_nre)
+    found_nkd = numpy_network.numpy_encode_pictures(weights.arrays, network.settings, seen, read)
     np.testing.assert_allclose(found_nkd, expected_nkd, atol=1e-5)
 
 
@@ -82,24 +82,28 @@ def test_pictures_that_are_read_together_are_as_each_alone(
     whole_ng, regions_nre = raw()
     read = [reader.read(text, SENTENCES)[0] for text in CAPTIONS]
     one_by_one = [
-        forward.numpy_encode_pictures(
-            arrays, model, forward.numpy_components(arrays, model, whole_ng[[at]], regions_nre[[at]]), [read[at]]
+        numpy_network.numpy_encode_pictures(
+            arrays, model, numpy_network.numpy_components(arrays, model, whole_ng[[at]], regions_nre[[at]]), [read[at]]
         )[0]
         for at in range(len(LOOKS))
     ]
     for at_once in (1, 2, 100):
-        monkeypatch.setattr(forward, "AT_ONCE", at_once)
-        monkeypatch.setattr(forward, "REGIONS_AT_ONCE", at_once)
-        seen = forward.numpy_components(arrays, model, whole_ng, regions_nre)
-        np.testing.assert_allclose(forward.numpy_encode_pictures(arrays, model, seen, read), one_by_one, atol=1e-5)
+        monkeypatch.setattr(numpy_network, "AT_ONCE", at_once)
+        monkeypatch.setattr(numpy_network, "REGIONS_AT_ONCE", at_once)
+        seen = numpy_network.numpy_components(arrays, model, whole_ng, regions_nre)
+        np.testing.assert_allclose(
+            numpy_network.numpy_encode_pictures(arrays, model, seen, read), one_by_one, atol=1e-5
+        )
 
 
 @each
 def test_nothing_seen_is_a_picture_of_zeros(name: str, network_of: Made, weights_of: Weighed) -> None:
     model = MODELS[name]
     arrays = weights_of(network_of(model)).arrays
-    seen = forward.numpy_components(arrays, model, np.zeros((1, 48), np.float32), np.zeros((1, 36, 3), np.float16))
-    for part, expected in zip(forward.blank_components(arrays, model, 36), seen, strict=True):
+    seen = numpy_network.numpy_components(
+        arrays, model, np.zeros((1, 48), np.float32), np.zeros((1, 36, 3), np.float16)
+    )
+    for part, expected in zip(numpy_network.blank_components(arrays, model, 36), seen, strict=True):
         np.testing.assert_array_equal(part, expected)
 
 
@@ -115,8 +119,8 @@ def test_places_that_are_wanted_are_as_if_all_were(
     found = network.read(tokens_bth, EmbeddedTexts(text_blh, there_bl), image_bih if pictured else None)
     images = image_bih.numpy() if pictured else None
     arrays = weights_of(network).arrays
-    found_bwh = forward.numpy_fuse(arrays, network.settings, tokens_bth.numpy(), text_blh.numpy(), images, wanted)
-    everything_bsh = forward.numpy_fuse(
+    found_bwh = numpy_network.numpy_fuse(arrays, network.settings, tokens_bth.numpy(), text_blh.numpy(), images, wanted)
+    everything_bsh = numpy_network.numpy_fuse(
         arrays, network.settings, tokens_bth.numpy(), text_blh.numpy(), images, range(7)
     )
     np.testing.assert_allclose(everything_bsh[:, :4], found.tokens_bth, atol=1e-5)
@@ -125,8 +129,8 @@ def test_places_that_are_wanted_are_as_if_all_were(
 
 
 def test_two_pictures_are_mixed_half_and_half() -> None:
-    one = forward.NumpyComponents(np.array([[1.0, 3.0]], np.float32), np.zeros((1, 1, 2), np.float32))
-    other = forward.NumpyComponents(np.array([[3.0, -3.0]], np.float32), np.full((1, 1, 2), 4.0, np.float32))
+    one = numpy_network.NumpyComponents(np.array([[1.0, 3.0]], np.float32), np.zeros((1, 1, 2), np.float32))
+    other = numpy_network.NumpyComponents(np.array([[3.0, -3.0]], np.float32), np.full((1, 1, 2), 4.0, np.float32))
     mixed = one.mixed(other)
     np.testing.assert_array_equal(mixed.whole_bx, [[2.0, 0.0]])
     np.testing.assert_array_equal(mixed.regions_bry, [[[2.0, 2.0]]])

@@ -20,9 +20,8 @@ from viewfinder.retrievers.mai.loss import (
     mix_rows,
     modification_turn_loss,
 )
-from viewfinder.retrievers.mai.network import FusedTokens
+from viewfinder.retrievers.mai.network import EncodedTurns, FusedTokens
 from viewfinder.retrievers.mai.settings import EVERY_TERM, LossSettings, Noise, Term
-from viewfinder.retrievers.mai.wiring import EncodedTurns
 
 TWO = torch.tensor(2.0)
 QUERIES = torch.tensor([[1.0, 0.0], [0.0, 1.0]])

@@ -18,8 +18,8 @@ from viewfinder.retrievers.mai.memory import (
     RecurrentMemory,
     address_slots,
     make_memory,
+    select_tokens,
 )
-from viewfinder.retrievers.mai.mio import select_tokens
 from viewfinder.retrievers.mai.settings import MemoryKind, Model
 
 KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)

@@ -15,9 +15,9 @@ from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.errors import BadInput
 from viewfinder.retrievers import Picture, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.mai.network import MaiNetwork
-from viewfinder.retrievers.mai.pieces import PieceTokenizer, SavedTokeniser
 from viewfinder.retrievers.mai.retriever import Mai
 from viewfinder.retrievers.mai.settings import Model, Preset
+from viewfinder.retrievers.mai.texts import PieceTokenizer, SavedTokeniser
 from viewfinder.retrievers.mai.train import PRESETS, train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, TinyRaw, tiny_pictures

@@ -16,10 +16,15 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 
-from viewfinder.retrievers.mai.pieces import PieceTextReader, PieceTokenizer, SavedTokeniser, clean_text
+from viewfinder.retrievers.mai.inputs import EmbeddedTexts, PieceInput
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.retrievers.mai.text import EmbeddedTexts, PieceInput
-from viewfinder.retrievers.mai.text_forward import make_text_reader
+from viewfinder.retrievers.mai.texts import (
+    PieceTextReader,
+    PieceTokenizer,
+    SavedTokeniser,
+    clean_text,
+    make_text_reader,
+)
 from viewfinder.training.weights import Card, Weights
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "red", "##dish", "shirt", "first", "'", "s", "collar")

@@ -19,9 +19,9 @@ from safetensors.torch import load_file, save_file
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.mai.network import MaiNetwork
-from viewfinder.retrievers.mai.pieces import PieceTokenizer
-from viewfinder.retrievers.mai.published import blip2_sizes, copy_blip2_weights, load_blip2, load_tokeniser
 from viewfinder.retrievers.mai.settings import Model
+from viewfinder.retrievers.mai.texts import PieceTokenizer
+from viewfinder.retrievers.mai.train import blip2_sizes, copy_blip2_weights, load_blip2, load_tokeniser
 
 Blip2 = transformers.Blip2ForImageTextRetrieval
 
@@ -158,7 +158,7 @@ def test_texts_longer_than_blip2_has_places_for_are_refused(model: Model) -> Non
 
 OFFLINE = """
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.mai.published import load_tokeniser
+from viewfinder.retrievers.mai.train import load_tokeniser
 try:
     load_tokeniser("nobody/nothing")
 except BadInput as error:

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from transformers.models.blip_2.modeling_blip_2 import Blip2QFormerModel
 
-from viewfinder.retrievers.mai.qformer import QFormer, qformer_config
+from viewfinder.retrievers.mai.network import QFormer, qformer_config
 from viewfinder.retrievers.mai.settings import Model
 
 TOKENS, WORDS, TALKS = 4, 5, 3

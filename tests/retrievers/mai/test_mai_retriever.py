@@ -18,12 +18,17 @@ from viewfinder.index import Gallery
 from viewfinder.retrievers import Picture, ResolvedTurn, SentenceEncoder, load_retriever, reads_of
 from viewfinder.retrievers.base import Operation, RawPictures
 from viewfinder.retrievers.mai import retriever as mai
-from viewfinder.retrievers.mai.memory_forward import carried_bytes
-from viewfinder.retrievers.mai.network import MaiNetwork
+from viewfinder.retrievers.mai.network import (
+    NOWHERE,
+    CaptionedGallery,
+    MaiNetwork,
+    ModificationDialogues,
+    encode_dialogues,
+)
+from viewfinder.retrievers.mai.numpy_network import carried_bytes
 from viewfinder.retrievers.mai.retriever import Mai, MaiState
 from viewfinder.retrievers.mai.settings import Model, Treatment
 from viewfinder.retrievers.mai.texts import modification_text
-from viewfinder.retrievers.mai.wiring import NOWHERE, CaptionedGallery, ModificationDialogues, encode_dialogues
 from viewfinder.retrievers.shared.numpy_network import split_words
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network

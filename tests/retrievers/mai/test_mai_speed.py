@@ -14,7 +14,7 @@ import time
 import numpy as np, torch
 from viewfinder.retrievers.shared.network import WordVectors
 from viewfinder.retrievers.mai import forward
-from viewfinder.retrievers.mai.memory_forward import BEGIN
+from viewfinder.retrievers.mai.numpy_network import BEGIN
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.settings import Model
 from viewfinder.index import RegionBlock, only_vectors

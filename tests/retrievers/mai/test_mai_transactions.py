@@ -10,6 +10,7 @@ import pytest
 
 from viewfinder.data.fashionmt import Transaction, split_modification, write_transactions
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.retrievers.mai.network import NOWHERE
 from viewfinder.retrievers.mai.settings import Model, Preset
 from viewfinder.retrievers.mai.transactions import (
     DialogueSampler,
@@ -21,7 +22,6 @@ from viewfinder.retrievers.mai.transactions import (
     transaction_texts,
     transaction_vocabulary,
 )
-from viewfinder.retrievers.mai.wiring import NOWHERE
 from viewfinder.retrievers.shared.network import WordNumbers
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, tiny_pictures

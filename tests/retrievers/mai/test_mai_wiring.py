@@ -10,17 +10,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from viewfinder.retrievers.mai.images import PictureComponents
-from viewfinder.retrievers.mai.network import FusedTokens, MaiNetwork
-from viewfinder.retrievers.mai.settings import MemoryKind, Model, Treatment
-from viewfinder.retrievers.mai.wiring import (
+from viewfinder.retrievers.mai.inputs import PictureComponents
+from viewfinder.retrievers.mai.network import (
     NOWHERE,
     CaptionedGallery,
+    FusedTokens,
+    MaiNetwork,
     ModificationDialogues,
     encode_dialogues,
     recall_pictures,
     select_reference,
 )
+from viewfinder.retrievers.mai.settings import MemoryKind, Model, Treatment
 from viewfinder.testing import RAW_WIDTH
 
 Make = Callable[[Model], MaiNetwork]

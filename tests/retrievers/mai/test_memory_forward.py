@@ -10,9 +10,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.mai import memory_forward
+from viewfinder.retrievers.mai import numpy_network
 from viewfinder.retrievers.mai.memory import make_memory
-from viewfinder.retrievers.mai.memory_forward import (
+from viewfinder.retrievers.mai.numpy_network import (
     NOTHING_CARRIED,
     carried_bytes,
     numpy_turn_tokens,
@@ -76,7 +76,7 @@ def test_what_is_carried_stays_as_it_is_for_turns_that_go_back(kind: MemoryKind)
 
 
 def test_keys_of_no_length_look_at_all_slots_alike() -> None:
-    shares_tm = memory_forward.numpy_address_slots(
+    shares_tm = numpy_network.numpy_address_slots(
         np.eye(4, 6, dtype=np.float32), np.zeros((2, 6), np.float32), np.ones((2, 1), np.float32)
     )
     assert shares_tm.tolist() == [[0.25] * 4] * 2

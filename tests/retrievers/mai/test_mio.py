@@ -12,7 +12,7 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.mai import mio, mio_forward
+from viewfinder.retrievers.mai import memory, numpy_network
 from viewfinder.retrievers.mai.settings import Iteration
 
 Places = list[list[float]]
@@ -31,8 +31,8 @@ FORMS: list[dict[str, Any]] = [
 def chosen(tokens: Places, count: int, **form: Any) -> list[int]:
     """What torch chooses, after numpy was seen to choose the same."""
     read = Iteration(**form)
-    [found_k] = mio.choose_places(torch.tensor([tokens]), count, read).tolist()
-    assert mio_forward.numpy_choose_places(np.array(tokens, np.float32), count, read).tolist() == found_k
+    [found_k] = memory.choose_places(torch.tensor([tokens]), count, read).tolist()
+    assert numpy_network.numpy_choose_places(np.array(tokens, np.float32), count, read).tolist() == found_k
     return [int(place) for place in found_k]
 
 
@@ -69,21 +69,23 @@ def closest(numbers: list[float]) -> float:
 
 
 def test_density_counts_a_token_itself_or_not() -> None:
-    apart_btt = mio.token_distances(torch.tensor([LINE]))
+    apart_btt = memory.token_distances(torch.tensor([LINE]))
     assert apart_btt.tolist() == [[[0, 1, 3, 8], [1, 0, 2, 7], [3, 2, 0, 5], [8, 7, 5, 0]]]
     # itself and one more: (0 + 1) / 2, (0 + 1) / 2, (0 + 4) / 2, (0 + 25) / 2
-    own = mio.token_log_densities(apart_btt, Iteration(neighbours=2))
+    own = memory.token_log_densities(apart_btt, Iteration(neighbours=2))
     assert own.tolist() == [[-0.5, -0.5, -2.0, -12.5]]
     # two others: (1 + 9) / 2, (1 + 4) / 2, (4 + 9) / 2, (25 + 49) / 2
-    others = mio.token_log_densities(apart_btt, Iteration(density="paper", neighbours=2))
+    others = memory.token_log_densities(apart_btt, Iteration(density="paper", neighbours=2))
     assert others.tolist() == [[-5.0, -2.5, -6.5, -37.0]]
 
 
 def test_a_peak_is_far_from_what_is_denser_and_the_densest_from_everything() -> None:
-    apart_btt, density_bt = mio.token_distances(torch.tensor([LINE])), torch.tensor([[-0.5, -0.5, -2.0, -12.5]])
+    apart_btt, density_bt = memory.token_distances(torch.tensor([LINE])), torch.tensor([[-0.5, -0.5, -2.0, -12.5]])
     # The first two are as dense; the earlier one goes first: to the farthest. 1 to 0; 3 to 1; 8 to 3.
-    assert mio.peak_distances(apart_btt, density_bt, Iteration()).tolist() == [[8.0, 1.0, 2.0, 5.0]]
-    assert mio.peak_distances(apart_btt, density_bt, Iteration(distance="nearest")).tolist() == [[1.0, 1.0, 2.0, 5.0]]
+    assert memory.peak_distances(apart_btt, density_bt, Iteration()).tolist() == [[8.0, 1.0, 2.0, 5.0]]
+    assert memory.peak_distances(apart_btt, density_bt, Iteration(distance="nearest")).tolist() == [
+        [1.0, 1.0, 2.0, 5.0]
+    ]
 
 
 def test_the_choice_can_be_followed_by_hand() -> None:
@@ -97,7 +99,7 @@ def test_the_choice_can_be_followed_by_hand() -> None:
 def test_distances_are_by_the_root_of_the_width_only_in_one_form() -> None:
     """Points of 4 equal numbers: 0, 2 and 3 along the diagonal are 4 and 6 apart, or 2 and 3 by the root."""
     tokens = [[0.0] * 4, [2.0] * 4, [3.0] * 4]
-    apart_btt = mio.token_distances(torch.tensor([tokens]))
+    apart_btt = memory.token_distances(torch.tensor([tokens]))
     assert apart_btt.tolist() == [[[0, 4, 6], [4, 0, 2], [6, 2, 0]]]
     # By the root, itself and the next: -2, -0.5, -0.5: 1 is the densest (3 at most: 2); 2 e^-2, 2 e^-.5, 1 e^-.5.
     assert chosen(tokens, 2, neighbours=2) == [1, 2]
@@ -148,7 +150,7 @@ def test_tokens_of_768_numbers_are_told_apart(density: Literal["tcformer", "pape
 
 def test_what_all_tokens_have_in_common_plays_no_role() -> None:
     far = [[number + 16384.0 for number in token] for token in LINE]
-    assert mio.token_distances(torch.tensor([far])).tolist() == mio.token_distances(torch.tensor([LINE])).tolist()
+    assert memory.token_distances(torch.tensor([far])).tolist() == memory.token_distances(torch.tensor([LINE])).tolist()
     assert chosen(far, 2, neighbours=2) == chosen(LINE, 2, neighbours=2)
 
 
@@ -156,28 +158,30 @@ def test_what_all_tokens_have_in_common_plays_no_role() -> None:
 def test_a_batch_is_each_talk_alone_and_numpy_is_torch(form: dict[str, Any]) -> None:
     tokens_bth = torch.randn(12, 64, 24, generator=torch.Generator().manual_seed(3))
     read = Iteration(**form)
-    together_bkh = mio.select_tokens(tokens_bth, 32, read)
+    together_bkh = memory.select_tokens(tokens_bth, 32, read)
     for tokens_th, kept_kh in zip(tokens_bth, together_bkh, strict=True):
-        assert torch.equal(mio.select_tokens(tokens_th[None], 32, read)[0], kept_kh)
-        assert np.array_equal(mio_forward.numpy_select_tokens(tokens_th.numpy(), 32, read), kept_kh.numpy())
+        assert torch.equal(memory.select_tokens(tokens_th[None], 32, read)[0], kept_kh)
+        assert np.array_equal(numpy_network.numpy_select_tokens(tokens_th.numpy(), 32, read), kept_kh.numpy())
 
 
 def test_the_choice_hangs_on_nothing_that_is_drawn() -> None:
     tokens_bth = torch.randn(4, 64, 8, generator=torch.Generator().manual_seed(5))
     drawn = torch.get_rng_state()
-    assert torch.equal(mio.select_tokens(tokens_bth, 32, Iteration()), mio.select_tokens(tokens_bth, 32, Iteration()))
+    assert torch.equal(
+        memory.select_tokens(tokens_bth, 32, Iteration()), memory.select_tokens(tokens_bth, 32, Iteration())
+    )
     assert torch.equal(torch.get_rng_state(), drawn)
 
 
 def test_what_is_kept_has_a_gradient_and_nothing_else() -> None:
     tokens_bth = torch.tensor([LINE], requires_grad=True)
-    torch.autograd.backward(mio.select_tokens(tokens_bth, 2, Iteration(neighbours=2)).square().sum())
+    torch.autograd.backward(memory.select_tokens(tokens_bth, 2, Iteration(neighbours=2)).square().sum())
     assert tokens_bth.grad is not None
     assert tokens_bth.grad.flatten().tolist() == [0.0, 2.0, 0.0, 0.0]  # 2 x of those that are kept, 0 and 1
 
 
 def test_half_precision_does_not_choose() -> None:
     tokens_bth = torch.randn(3, 64, 32, generator=torch.Generator().manual_seed(7))
-    expected_bkh = mio.select_tokens(tokens_bth, 32, Iteration())
+    expected_bkh = memory.select_tokens(tokens_bth, 32, Iteration())
     with torch.autocast("cpu", torch.bfloat16):
-        assert torch.equal(mio.select_tokens(tokens_bth, 32, Iteration()), expected_bkh)
+        assert torch.equal(memory.select_tokens(tokens_bth, 32, Iteration()), expected_bkh)

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from viewfinder.data.visual_genome import build_vocabulary
+from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.retrievers.shared.captioned_pictures import CaptionedPictures, RawBlock
 from viewfinder.retrievers.shared.description_training import (
     DescriptionDialogues,
@@ -16,7 +17,6 @@ from viewfinder.retrievers.shared.description_training import (
     WordNumberSpeech,
     measure_recalls,
 )
-from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.testing import ColourEncoder
 
 VOCABULARY = build_vocabulary(["a red boat"], fewest=1)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
+from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.settings import FeedbackReading
 from viewfinder.retrievers.shared.network import WordVectors, read_glove, read_word_table
-from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.testing import ColourEncoder
 
 TABLE = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])

@@ -10,8 +10,12 @@ from torch import Tensor, nn
 
 from viewfinder.errors import BadInput
 from viewfinder.training.transformer_layers import sinusoid_positions
-from viewfinder.users.captioner.network import CaptionerNetwork, TransformerCaptionerNetwork, make_captioner
-from viewfinder.users.captioner.recurrent import RecurrentCaptionerNetwork
+from viewfinder.users.captioner.network import (
+    CaptionerNetwork,
+    RecurrentCaptionerNetwork,
+    TransformerCaptionerNetwork,
+    make_captioner,
+)
 from viewfinder.users.captioner.settings import TransformerCaptioner
 
 Make = Callable[..., CaptionerNetwork]

@@ -1,7 +1,7 @@
 """Global and region vectors of a data set's pictures: computed once, kept in files, looked up by the picture's name."""
 
-from viewfinder.encoders.features.brought import read_vectors
 from viewfinder.encoders.features.compute import features
-from viewfinder.encoders.features.lookup import DroppedPicture, Features, PictureFile
+from viewfinder.encoders.features.precomputed import read_vectors
+from viewfinder.encoders.features.store import DroppedPicture, Features, PictureFile
 
 __all__ = ["Features", "DroppedPicture", "PictureFile", "features", "read_vectors"]

@@ -12,10 +12,14 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary, grid_boxes
-from viewfinder.encoders.starter.head import Head, load_head
-from viewfinder.encoders.starter.layout import RAW_VERSION, RAW_WIDTH, SIDE
-from viewfinder.encoders.starter.network import PictureNetwork, exported_network_file, find_or_export_network
-from viewfinder.encoders.starter.words import SENTENCES_VERSION, SentenceEncoder
+from viewfinder.encoders.starter.head import RAW_VERSION, RAW_WIDTH, SIDE, Head, load_head
+from viewfinder.encoders.starter.network import (
+    SENTENCES_VERSION,
+    PictureNetwork,
+    SentenceEncoder,
+    exported_network_file,
+    find_or_export_network,
+)
 from viewfinder.pictures import Fit, Stretch
 
 SHIPPED_HEAD = Path(__file__).with_name("head.safetensors")

@@ -14,8 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from viewfinder.encoders.base import Calibration
-from viewfinder.encoders.starter.head import Head, head_input, unit_rows
-from viewfinder.encoders.starter.layout import OBJECTS, TEXTURE
+from viewfinder.encoders.starter.head import OBJECTS, TEXTURE, Head, head_input, unit_rows
 from viewfinder.errors import BadInput
 
 

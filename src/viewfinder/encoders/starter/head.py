@@ -1,4 +1,6 @@
-"""The alignment head: raw picture vectors and sentence vectors into one space of 256 numbers. Numpy only.
+"""What a raw vector of the starter is made of: frozen, so that a new head does not void what was stored.
+
+The alignment head: raw picture vectors and sentence vectors into one space of 256 numbers. Numpy only.
 
     picture   unit( unit(x A + a) + mix * unit((names - m) B) )      x = [sqrt(objects), texture]
     words     unit( unit(s - s0) B )
@@ -21,8 +23,24 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.encoders.base import Calibration
-from viewfinder.encoders.starter.layout import OBJECTS, RAW_VERSION, RAW_WIDTH, TEXTURE
 from viewfinder.errors import EncoderMismatch
+
+RAW_VERSION = "starter-raw-1"
+SIDE = 224
+"""The upright picture is stretched to SIDE x SIDE pixels."""
+
+OBJECTS = 1280
+"""What is there: the last feature map of EfficientNet-Lite2, averaged."""
+
+TEXTURE = 896
+"""How it looks: mean and deviation of every channel of seven earlier stages."""
+
+NAMES = 384
+"""What one would call it: ConSE, a sentence vector made of class names."""
+
+RAW_WIDTH = OBJECTS + TEXTURE + NAMES
+REGION_WIDTH = OBJECTS
+
 
 HEAD_VERSION = 1
 VISUAL = OBJECTS + TEXTURE

@@ -23,11 +23,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.retrievers.chatir.network import TextModel
 from viewfinder.retrievers.chatir.retriever import RoundText, informative_rounds
 from viewfinder.retrievers.chatir.settings import Masking, ModelSettings
 from viewfinder.retrievers.shared.picture_dialogues import PictureDialogue, PictureDialogues
-from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.training import Batches, shuffled
 
 MASK = "[MASK]"

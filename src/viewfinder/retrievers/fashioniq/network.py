@@ -1,24 +1,135 @@
-"""The dialogue retriever of Fashion IQ (Wu et al., CVPR 2021, Sec. 4.2): a transformer over all that is said and shown.
+"""How all networks of Fashion IQ look at pictures, and what a query must be to be compared with them. In torch.
+
+Axes: b pictures or talks, g numbers of a raw vector, h numbers of a picture's vector and of a query.
+
+What all networks of Fashion IQ do: look at pictures, and read relative feedback turn by turn. In torch.
+
+Axes: b talks, l words, a attributes, g numbers of a raw picture vector, h numbers of a picture's vector and of a query.
+
+The dialogue retriever of Fashion IQ (Wu et al., CVPR 2021, Sec. 4.2): a transformer over all that is said and shown.
 
 A turn is read as tokens, always in the same places: a separator, its words, attributes of the shown picture, the
 picture. Axes: b talks, l words or tokens so far, a attributes, t tokens of a turn, g numbers of a raw picture vector, h
 numbers of a token, of a picture's vector and of a query.
+
+The RNN baseline of Fashion IQ, which is the dialog manager of Guo et al. (NeurIPS 2018), in torch.
+
+A turn's words go through a convolution over pairs of them; their maximum is added to the picture they were said about,
+and a GRU cell carries the sum from turn to turn. Axes: b talks, l words, s numbers of a word, a attributes, g numbers
+of a raw picture vector, f filters, p places that a filter sees, h numbers of a picture's vector, of the state and of a
+query.
+
+One turn, composed of a picture and a sentence: the single-turn models of Fashion IQ (appendix B, table 5), in torch.
+
+    C to F    query = joint([picture; sentence; attributes]) of those that are read: two linear maps, a ReLU between
+    A and B   query = sigmoid(gate([...])) * through(sentence) + joint([...])   after Vo et al. (TIRG, CVPR 2019), who
+              let the picture through where these let the sentence
+
+Axes: b talks, l words, s numbers of a word, t numbers of a sentence, a attributes, g numbers of a raw picture vector, j
+numbers of all that is read, h numbers of a picture's vector and of a query.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import pad, relu
+from torch.nn.functional import normalize, pad, relu
+from torch.nn.utils.rnn import pack_padded_sequence
 
-from viewfinder.retrievers.fashioniq.feedback import NO_WORD, Feedback, FeedbackNetwork
-from viewfinder.retrievers.fashioniq.look import PictureEncoder
-from viewfinder.retrievers.fashioniq.settings import TransformerModel
-from viewfinder.retrievers.shared.network import WordVectors
+from viewfinder.retrievers.fashioniq.settings import (
+    CompositionModel,
+    FeedbackReading,
+    Modality,
+    RecurrentModel,
+    TransformerModel,
+)
+from viewfinder.retrievers.shared.network import EPS, WordVectors
+from viewfinder.retrievers.shared.numpy_network import NO_WORD
+from viewfinder.training.picture_layers import AttributeHead, PictureInput
 from viewfinder.training.transformer_layers import Encoder, KeysValues, Norm, add_positions, sinusoid_positions
+
+__all__ = ["Feedback", "FeedbackNetwork", "NO_WORD"]
+
+
+class PictureEncoder(nn.Module):
+    """A raw vector through a linear map, then through a norm ("l2") or brought to length 1 ("cosine").
+
+    The norm bounds the length of a vector by its own numbers alone: a search, which takes dot products of unit vectors,
+    needs a bound that holds for every picture.
+    """
+
+    def __init__(self, settings: FeedbackReading, raw_width: int) -> None:
+        super().__init__()
+        self.compare = settings.compare
+        self.input = PictureInput(settings.image, raw_width, settings.components, settings.whitening)
+        self.project = nn.Linear(self.input.width, settings.width, bias=False)
+        if settings.compare == "l2":
+            self.norm = Norm(settings.width)
+
+    def forward(self, raw_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b h"]:
+        """Pictures as vectors."""
+        return self.projected(self.input(raw_bg))
+
+    def projected(self, read_bx: Float[Tensor, "b x"]) -> Float[Tensor, "b h"]:
+        """Pictures as vectors, by what `input` reads of them; that never changes in a training."""
+        projected_bh: Tensor = self.project(read_bx)
+        if self.compare == "cosine":
+            return normalize(projected_bh, dim=-1, eps=EPS)
+        normed_bh: Tensor = self.norm(projected_bh)
+        return normed_bh
+
+    def compared(self, query_bh: Float[Tensor, "b h"]) -> Float[Tensor, "b h"]:
+        """A query as it is compared with pictures: of length 1 for "cosine"."""
+        return normalize(query_bh, dim=-1, eps=EPS) if self.compare == "cosine" else query_bh
+
+
+class Feedback(NamedTuple):
+    """One turn of several talks.
+
+    Attributes:
+        words_bl: numbers of words in the network's vocabulary, `NOTHING` after the last.
+        attributes_ba: numbers of the shown picture's attributes, `NOTHING` where there is none.
+        picture_bh: what the network's `look` made of the shown picture; anything where there is none.
+        shown_b: whether a picture was shown.
+    """
+
+    words_bl: Int[Tensor, "b l"]
+    attributes_ba: Int[Tensor, "b a"]
+    picture_bh: Float[Tensor, "b h"]
+    shown_b: Bool[Tensor, " b"]
+
+
+class FeedbackNetwork(nn.Module, ABC):
+    """A network that looks for pictures by relative feedback.
+
+    `looks` makes vectors of pictures. `log_scale` is the logarithm of what a contrastive loss multiplies scores by.
+    `attributes` predicts the attributes of pictures; it is frozen, and put there by training, to be saved along.
+    """
+
+    looks: PictureEncoder
+    attributes: AttributeHead | None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attributes = None
+        self.log_scale = nn.Parameter(torch.zeros(()))
+
+    @abstractmethod
+    def look(self, raw_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b h"]:
+        """Pictures as vectors: what queries are compared with, and what is read of a shown picture."""
+
+    @abstractmethod
+    def begin(self, talks: int) -> Any:
+        """The state of talks in which nothing was said."""
+
+    @abstractmethod
+    def step(self, state: Any, feedback: Feedback) -> tuple[Any, Float[Tensor, "b h"]]:
+        """The state after one more turn, and the query in it; gradients go back through all turns."""
+
 
 SEPARATOR, WORD, ATTRIBUTE, IMAGE = range(4)
 """The kinds of tokens, as `modalities` numbers them."""
@@ -155,3 +266,141 @@ def pad_numbers(numbers_bl: Int[Tensor, "b _"], count: int) -> Int[Tensor, "b {c
 def _summed(tokens_blh: Float[Tensor, "b l h"], there_bl: Bool[Tensor, "b l"]) -> Float[Tensor, "b h"]:
     """The sum of the tokens that are there."""
     return torch.einsum("blh,bl->bh", tokens_blh, there_bl.to(tokens_blh.dtype))
+
+
+PAIR = 2
+"""Neighbours that a filter sees at a time."""
+
+
+class RecurrentRetriever(FeedbackNetwork):
+    """The network. `labels` is how many attributes there are; they are read where the settings ask for some."""
+
+    def __init__(self, settings: RecurrentModel, raw_width: int, words: WordVectors, labels: int) -> None:
+        super().__init__()
+        width = settings.width
+        self.settings = settings
+        self.looks = PictureEncoder(settings, raw_width)
+        self.words = words
+        self.sentence = SentenceConvolution(settings, words.width)
+        if settings.attributes:
+            self.attribute = nn.Embedding(labels + 1, width, padding_idx=NO_WORD)
+        self.joint = nn.Linear(width, width, bias=False)
+        self.cell = nn.GRUCell(width, width, bias=False)
+        self.head = nn.Linear(width, width, bias=False)
+
+    def look(self, raw_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b h"]:
+        """Pictures as vectors."""
+        vectors_bh: Tensor = self.looks(raw_bg)
+        return vectors_bh
+
+    def begin(self, talks: int) -> Float[Tensor, "b h"]:
+        """Zeros."""
+        return self.head.weight.new_zeros(talks, self.settings.width)
+
+    def step(
+        self, state: Float[Tensor, "b h"], feedback: Feedback
+    ) -> tuple[Float[Tensor, "b h"], Float[Tensor, "b h"]]:
+        """The state after one more turn, and the query in it."""
+        words_bl = pad_numbers(feedback.words_bl, self.settings.most_words)
+        said_bh = self.sentence(self.words(words_bl)) + shown_pictures(feedback)
+        if self.settings.attributes:
+            said_bh = said_bh + mean_attributes(
+                self.attribute, pad_numbers(feedback.attributes_ba, self.settings.attributes)
+            )
+        state_bh = self.cell(self.joint(said_bh), state)
+        return state_bh, self.looks.compared(self.head(state_bh))
+
+
+class SentenceConvolution(nn.Module):
+    """Word vectors to a vector of the sentence: filters, the strongest answer of each, a norm over the batch, a map.
+
+    As published there is no ReLU, and places without a word are read as words of zeros.
+    """
+
+    def __init__(self, settings: RecurrentModel, word_width: int) -> None:
+        super().__init__()
+        self.over_words = settings.slides_over == "words"
+        self.filters = nn.Conv1d(word_width if self.over_words else settings.most_words, settings.filters, PAIR)
+        self.norm = nn.BatchNorm1d(settings.filters)
+        self.out = nn.Linear(settings.filters, settings.width, bias=False)
+
+    def forward(self, vectors_bls: Float[Tensor, "b l s"]) -> Float[Tensor, "b h"]:
+        """Sentences of exactly as many places as words are read."""
+        answers_bfp = self.filters(vectors_bls.transpose(1, 2) if self.over_words else vectors_bls)
+        mapped_bh: Tensor = self.out(self.norm(answers_bfp.amax(dim=-1)))
+        return mapped_bh
+
+
+def shown_pictures(feedback: Feedback) -> Float[Tensor, "b h"]:
+    """The pictures that were shown, zeros where none was."""
+    return torch.where(feedback.shown_b[:, None], feedback.picture_bh, 0.0)
+
+
+def mean_attributes(attribute: nn.Embedding, attributes_ba: Int[Tensor, "b a"]) -> Float[Tensor, "b h"]:
+    """The mean vector of the attributes that are there, zeros where there are none."""
+    count_b = (attributes_ba != NO_WORD).sum(dim=-1).clamp_min(1)
+    mean_bh: Tensor = attribute(attributes_ba).sum(dim=1) / count_b[:, None]
+    return mean_bh
+
+
+class CompositionRetriever(FeedbackNetwork):
+    """The network. `labels` is how many attributes there are; they are read where they are among the modalities."""
+
+    def __init__(self, settings: CompositionModel, raw_width: int, words: WordVectors, labels: int) -> None:
+        super().__init__()
+        width, read = settings.width, settings.modalities
+        self.settings = settings
+        self.looks = PictureEncoder(settings, raw_width)
+        if "text" in read:
+            self.words = words
+            self.sentence = SentenceGru(words.width, settings.text_width)
+        if "attributes" in read:
+            self.attribute = nn.Embedding(labels + 1, width, padding_idx=NO_WORD)
+        joined = sum(settings.text_width if modality == "text" else width for modality in read)
+        self.joint = nn.Sequential(nn.Linear(joined, width), nn.ReLU(), nn.Linear(width, width))
+        if settings.gate:
+            self.gate = nn.Linear(joined, width)
+            self.through = nn.Linear(settings.text_width, width)
+
+    def look(self, raw_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b h"]:
+        """Pictures as vectors."""
+        vectors_bh: Tensor = self.looks(raw_bg)
+        return vectors_bh
+
+    def begin(self, talks: int) -> tuple[()]:
+        """Nothing: a turn is read alone."""
+        return ()
+
+    def step(self, state: tuple[()], feedback: Feedback) -> tuple[tuple[()], Float[Tensor, "b h"]]:
+        """The query of one turn, whatever was said before it."""
+        read = {modality: self._read(modality, feedback) for modality in self.settings.modalities}
+        joined_bj = torch.cat(list(read.values()), dim=-1)
+        query_bh = self.joint(joined_bj)
+        if self.settings.gate:
+            query_bh = query_bh + torch.sigmoid(self.gate(joined_bj)) * self.through(read["text"])
+        return (), self.looks.compared(query_bh)
+
+    def _read(self, modality: Modality, feedback: Feedback) -> Float[Tensor, "b w"]:
+        """What is read of one modality, in its own width."""
+        if modality == "image":
+            return shown_pictures(feedback)
+        if modality == "attributes":
+            return mean_attributes(self.attribute, pad_numbers(feedback.attributes_ba, self.settings.attributes))
+        words_bl = pad_numbers(feedback.words_bl, self.settings.most_words)
+        read_bt: Tensor = self.sentence(self.words(words_bl), words_bl != NO_WORD)
+        return read_bt
+
+
+class SentenceGru(nn.Module):
+    """Word vectors to a vector of the sentence: the output of a GRU at the last word."""
+
+    def __init__(self, word_width: int, width: int) -> None:
+        super().__init__()
+        self.gru = nn.GRU(word_width, width, batch_first=True)
+
+    def forward(self, vectors_bls: Float[Tensor, "b l s"], there_bl: Bool[Tensor, "b l"]) -> Float[Tensor, "b t"]:
+        """Sentences of any length; one without words is read as a single word of zeros."""
+        lengths_b = there_bl.sum(dim=1).clamp_min(1)
+        packed = pack_padded_sequence(vectors_bls, lengths_b.cpu(), batch_first=True, enforce_sorted=False)
+        last_1bt: Tensor = self.gru(packed)[1]
+        return last_1bt[0]

@@ -1,4 +1,16 @@
-"""Fashion IQ as a retriever: pick a picture, say how the wanted one differs, over and over.
+"""Squared distances as dot products of unit vectors, which is what a gallery compares.
+
+A picture g becomes [g, |g|^2 / 2, rest] / M, where M is as long as the first two can be and `rest` fills up to length
+1; a query q becomes [q, -1, 0]. Their dot product is (|q|^2 - |q - g|^2) / 2M: the nearest picture has the highest.
+Axes: n pictures, h numbers of a vector, u = h + 2.
+
+A turn as the networks of Fashion IQ read it: whose picture, which words, which attributes. No torch here.
+
+What such a network cannot take as it was given goes through an adapter, which is named: those of `blocks.spoken`, and
+
+picture      what was said of no picture is taken as said of one
+
+Fashion IQ as a retriever: pick a picture, say how the wanted one differs, over and over.
 
 Numpy only; the networks are what was trained. A turn that is no feedback on a picture goes through adapters.
 """
@@ -6,42 +18,151 @@ Numpy only; the networks are what was trained. A turn that is no feedback on a p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float, Float32
 
-from viewfinder.conversation import PictureId
+from viewfinder.conversation import Like, PictureId, Show
 from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.retrievers.base import Part, Picture, Query, RawPictures, RegionSpace, ResolvedTurn
-from viewfinder.retrievers.fashioniq import composition_forward, forward, recurrent_forward
-from viewfinder.retrievers.fashioniq.distance import EXTRA_WIDTH, DistanceEmbedding, longest_normed_vector
-from viewfinder.retrievers.fashioniq.forward import FeedbackVectors, numpy_pictures
-from viewfinder.retrievers.fashioniq.reading import FeedbackTurn, attribute_numbers, parse_feedback
-from viewfinder.retrievers.fashioniq.settings import (
-    CompositionModel,
-    FeedbackReading,
-    RecurrentModel,
-    TransformerModel,
-)
-from viewfinder.retrievers.shared.numpy_network import Arrays, WordLookup
+from viewfinder.retrievers.fashioniq import numpy_network
+from viewfinder.retrievers.fashioniq.numpy_network import FeedbackVectors, numpy_pictures
+from viewfinder.retrievers.fashioniq.settings import CompositionModel, FeedbackReading, RecurrentModel, TransformerModel
+from viewfinder.retrievers.shared.numpy_network import Arrays, WordLookup, note_words
+from viewfinder.retrievers.shared.wording import VerbalizedTurn, verbalize_turn
 from viewfinder.training.presets import build_settings
 from viewfinder.training.weights import Weights, load_system_weights
+
+EXTRA_WIDTH = 2
+"""Numbers that a lifted vector has more."""
+
+
+@dataclass(frozen=True)
+class DistanceEmbedding:
+    """How vectors are lifted that are at most `longest` long."""
+
+    longest: float
+
+    @property
+    def scale(self) -> float:
+        """M."""
+        return math.hypot(self.longest, self.longest**2 / 2)
+
+    @property
+    def sharpness(self) -> float:
+        """What a score is multiplied by to be minus the squared distance, but for what is the same for all pictures."""
+        return 2 * self.scale
+
+    def pictures(self, vectors_nh: Float[np.ndarray, "n h"]) -> Float32[np.ndarray, "n u"]:
+        """Pictures, each at length 1."""
+        half_n1 = np.square(vectors_nh).sum(axis=1, keepdims=True) / 2
+        short_n1 = self.scale**2 - 2 * half_n1 - half_n1**2
+        rest_n1 = np.sqrt(np.maximum(short_n1, 0))  # below 0 by rounding at most
+        return np.asarray(np.concatenate([vectors_nh, half_n1, rest_n1], axis=1) / self.scale, np.float32)
+
+    def query(self, query_h: Float[np.ndarray, " h"]) -> Float32[np.ndarray, " u"]:
+        """A query."""
+        return np.asarray([*query_h, -1, 0], np.float32)
+
+    def lowered(self, lifted_u: Float[np.ndarray, " u"]) -> Float32[np.ndarray, " h"]:
+        """A picture's vector as it was before."""
+        return np.asarray(lifted_u[:-EXTRA_WIDTH] * self.scale, np.float32)
+
+
+def longest_normed_vector(alpha_h: Float[np.ndarray, " h"], bias_h: Float[np.ndarray, " h"]) -> float:
+    """How long a vector can be that comes out of a `networks.transformer.Norm`.
+
+    By the unbiased deviation a vector comes to a length of at most sqrt(h - 1), before it is scaled and moved.
+    """
+    scaled = float(np.abs(alpha_h).max()) * math.sqrt(max(len(alpha_h) - 1, 0))
+    return scaled + float(np.linalg.norm(bias_h))
+
+
+@dataclass(frozen=True, eq=False)
+class FeedbackTurn:
+    """What a turn says.
+
+    Attributes:
+        feedback: whether it says anything at all for the network; else it only rules pictures out, or nothing.
+        text: how the wanted picture differs from `picture`, or, without one, what it is like.
+        picture: the one that this is said of.
+        attributes: what the user says counts of it; None: what is predicted.
+        adapters: what was not taken as it was given, and what became of it; a line each.
+        ruled: the pictures that are ruled out and readmitted.
+    """
+
+    feedback: bool
+    text: str = ""
+    picture: Picture | None = None
+    attributes: tuple[str, ...] | None = None
+    adapters: tuple[str, ...] = ()
+    ruled: VerbalizedTurn = field(default_factory=VerbalizedTurn)
+
+
+def parse_feedback(turn: ResolvedTurn, *, reads_alone: bool, exclude_shown: bool) -> FeedbackTurn:
+    """A turn as feedback on a picture.
+
+    Args:
+        turn: any.
+        reads_alone: whether the network can read words that are said of no picture.
+        exclude_shown: whether a picture goes out once it was said how the wanted one differs.
+    """
+    if isinstance(turn.turn, Like | Show):
+        return _picked(turn, turn.turn, exclude_shown)
+    said = verbalize_turn(turn)
+    text = ". ".join(said.sentences)
+    if not text or reads_alone:
+        return FeedbackTurn(bool(text), text, None, None, said.adapters, said)
+    if not len(turn.shown):
+        line = f'picture: "{text}" is taken as said of a picture that shows nothing, as none was picked or shown'
+        return FeedbackTurn(True, text, None, None, (*said.adapters, line), said)
+    line = f'picture: "{text}" is taken as said of result 1, as no picture was picked'
+    return FeedbackTurn(True, text, turn.shown[0], None, (*said.adapters, line), said)
+
+
+def _picked(turn: ResolvedTurn, picked: Like | Show, exclude_shown: bool) -> FeedbackTurn:
+    """Words said of a picture; without any it may be the one, whatever ruled it out before."""
+    picture, text = turn.pictures[0], " ".join(picked.text.split())
+    named: frozenset[PictureId] = frozenset() if picture.id is None else frozenset({picture.id})
+    excluded, readmitted = (named if exclude_shown else frozenset(), frozenset()) if text else (frozenset(), named)
+    adapters: tuple[str, ...] = ()
+    if isinstance(picked, Like) and picked.turn is not None:
+        adapters = (f"drop: what was said after turn {picked.turn} stays, feedback cannot be taken back",)
+    return FeedbackTurn(
+        True, text, picture, picked.attributes, adapters, VerbalizedTurn(excluded=excluded, readmitted=readmitted)
+    )
+
+
+def attribute_numbers(
+    given: Sequence[str], number: Mapping[str, int], most: int
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The numbers of attributes that a user names, capitals aside, and what to tell of those that are not read.
+
+    >>> numbers_of(("Cotton", "tartan"), {"cotton": 1}, 8)
+    ((1,), ('drop: no attribute is called "tartan"',))
+    """
+    names = list(dict.fromkeys(" ".join(name.lower().split()) for name in given))
+    known = [name for name in names if name in number]
+    told = note_words("drop: no attribute is called {}", [name for name in names if name not in number])
+    told += note_words(f"drop: the first {most} attributes are read, not {{}}", known[most:])
+    return tuple(number[name] for name in known[:most]), told
+
 
 SYSTEM = "fashioniq"
 SHIPPED = Path(__file__).with_name("modern.safetensors")
 
 NETWORKS: dict[str, tuple[type[FeedbackReading], Callable[..., Any], Callable[..., Any]]] = {
-    "transformer": (TransformerModel, forward.numpy_begin_transformer, forward.numpy_step_transformer),
-    "recurrent": (RecurrentModel, recurrent_forward.numpy_begin_recurrent, recurrent_forward.numpy_step_recurrent),
+    "transformer": (TransformerModel, numpy_network.numpy_begin_transformer, numpy_network.numpy_step_transformer),
+    "recurrent": (RecurrentModel, numpy_network.numpy_begin_recurrent, numpy_network.numpy_step_recurrent),
     "composition": (
         CompositionModel,
-        composition_forward.numpy_begin_composition,
-        composition_forward.numpy_step_composition,
+        numpy_network.numpy_begin_composition,
+        numpy_network.numpy_step_composition,
     ),
 }
 """By kind of network: its settings, the state in which nothing was said, and what a turn makes of a state."""

@@ -12,8 +12,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy, mse_loss
 
+from viewfinder.retrievers.mai.network import EncodedTurns
 from viewfinder.retrievers.mai.settings import LossSettings, Noise
-from viewfinder.retrievers.mai.wiring import EncodedTurns
 
 NOISE_SCALE = 0.5
 """What noise is multiplied by, in units of the root mean square of a text's places."""

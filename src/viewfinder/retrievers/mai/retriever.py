@@ -1,4 +1,10 @@
-"""MAI as a retriever: a talk goes from picture to picture, and may go back to any it came from.
+"""A turn as MAI reads it: of which picture, what is said, what it does with earlier pictures. No torch here.
+
+What cannot be taken as it was given goes through an adapter, which is named: those of `blocks.spoken`, and
+
+screen       "the second" is the second result where the talk has not come to a second picture
+
+MAI as a retriever: a talk goes from picture to picture, and may go back to any it came from.
 
 Numpy only; the network is what was trained. A turn that is no modification goes through adapters (`reading`).
 """
@@ -6,15 +12,16 @@ Numpy only; the network is what was trained. A turn that is no modification goes
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float32
 
-from viewfinder.conversation import PictureId
+from viewfinder.conversation import Keep, Like, PictureId, Reject, Show
 from viewfinder.retrievers.base import (
     Operation,
     Part,
@@ -25,14 +32,224 @@ from viewfinder.retrievers.base import (
     ResolvedTurn,
     SentenceEncoder,
 )
-from viewfinder.retrievers.mai import forward
-from viewfinder.retrievers.mai.memory_forward import NOTHING_CARRIED, CarriedTokens
-from viewfinder.retrievers.mai.reading import ModificationTurn, RecalledPicture, parse_modification
+from viewfinder.retrievers.mai import numpy_network
+from viewfinder.retrievers.mai.numpy_network import NOTHING_CARRIED, CarriedTokens
 from viewfinder.retrievers.mai.settings import MOST_SCALE, LossSettings, Model, Treatment
-from viewfinder.retrievers.mai.text_forward import make_text_reader
-from viewfinder.retrievers.mai.texts import modification_text
+from viewfinder.retrievers.mai.texts import make_text_reader, modification_text
+from viewfinder.retrievers.shared.back_references import (
+    BackReference,
+    find_back_reference,
+    to_operations,
+    turn_of_place,
+)
+from viewfinder.retrievers.shared.wording import VerbalizedTurn, verbalize_turn
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
+
+ORDINALS = ("FIRST", "SECOND", "THIRD", "FOURTH", "FIFTH", "SIXTH", "SEVENTH", "EIGHTH", "NINTH", "TENTH")
+"""How a text calls the pictures of a talk."""
+
+VAGUE = "something "
+"""How a tag's phrase begins that fits anything ("something orange")."""
+
+
+@dataclass(frozen=True, eq=False)
+class RecalledPicture:
+    """An earlier picture that a turn keeps something of, and how it is called, "" if it has no name."""
+
+    name: str
+    picture: Picture
+
+
+@dataclass(frozen=True, eq=False)
+class ModificationTurn:
+    """What a turn says.
+
+    Attributes:
+        text: how the wanted picture differs from `picture`, or, without one, what it is like.
+        picture: the one that this is said of, or that the turn goes back to.
+        blended: a second one that is mixed with it.
+        own: whether the turn names a picture itself.
+        recalled: earlier pictures of which something is kept.
+        operations: what the turn does with earlier ones.
+        adapters: what was not taken as it was given, and what became of it; a line each.
+        ruled: the pictures that are ruled out and readmitted.
+    """
+
+    text: str = ""
+    picture: Picture | None = None
+    blended: Picture | None = None
+    own: bool = False
+    recalled: tuple[RecalledPicture, ...] = ()
+    operations: tuple[Operation, ...] = ()
+    adapters: tuple[str, ...] = ()
+    ruled: VerbalizedTurn = field(default_factory=VerbalizedTurn)
+
+    @property
+    def says(self) -> bool:
+        """Whether it says anything at all; else it only rules pictures out, or nothing."""
+        return bool(self.text or self.picture)
+
+
+def parse_modification(
+    turn: ResolvedTurn, pictured: Sequence[int], settings: Model, *, exclude_shown: bool = False
+) -> ModificationTurn:
+    """A turn as a modification.
+
+    Args:
+        turn: any.
+        pictured: the earlier turns that named a picture, by their numbers.
+        settings: of the network.
+        exclude_shown: whether a picture goes out once it was said how the wanted one differs.
+    """
+    match turn.turn:
+        case Like() | Show():
+            heard = _picked(turn, turn.turn, exclude_shown=exclude_shown)
+        case Keep(attribute, at):
+            heard = _kept(turn, attribute, at, pictured)
+        case _:
+            said = verbalize_turn(turn)
+            heard = ModificationTurn(". ".join(said.sentences), adapters=said.adapters, ruled=said)
+    looked = None if isinstance(turn.turn, Keep | Reject) else find_back_reference(heard.text)
+    if looked is not None:
+        heard = _looked_back(turn, heard, looked, pictured, settings.rollback)
+    return _recallable(heard, settings)
+
+
+def _picked(turn: ResolvedTurn, picked: Like | Show, *, exclude_shown: bool) -> ModificationTurn:
+    """Words said of a picture; without any it may be the one, whatever ruled it out before."""
+    picture, text = turn.pictures[0], " ".join(picked.text.split())
+    named: frozenset[PictureId] = frozenset() if picture.id is None else frozenset({picture.id})
+    ruled = (
+        VerbalizedTurn(excluded=named if exclude_shown else frozenset()) if text else VerbalizedTurn(readmitted=named)
+    )
+    at = picked.turn if isinstance(picked, Like) else None
+    back = () if at is None else (Operation("rollback", at),)
+    return ModificationTurn(text, picture, own=True, operations=back, ruled=ruled)
+
+
+def _kept(turn: ResolvedTurn, attribute: str, at: int, pictured: Sequence[int]) -> ModificationTurn:
+    """An attribute of an earlier turn's picture, as one says it, with its value where it has one."""
+    name = ordinal_name(at, pictured)
+    values = ", ".join(value for known in turn.attribute_values.values() for value in known)
+    value = " ".join((turn.text or values).split()).removeprefix(VAGUE)
+    kept = value if attribute.lower() in value.lower() else f"{value} {attribute}".strip()
+    text = f"keep the {name}'s {kept}" if name else f"keep the {kept}"
+    line = f'verbalise: the {attribute} to keep is said as "{text}"'
+    recalled = tuple(RecalledPicture(name, picture) for picture in turn.pictures[:1])
+    return ModificationTurn(text, recalled=recalled, operations=(Operation("keep", at, attribute),), adapters=(line,))
+
+
+def ordinal_name(turn: int, pictured: Sequence[int]) -> str:
+    """How a text calls the picture of a turn; "" if it has no name.
+
+    >>> name_of(5, (2, 5)), name_of(4, (2, 5))
+    ('SECOND', '')
+    """
+    place = pictured.index(turn) if turn in pictured else len(ORDINALS)
+    return ORDINALS[place] if place < len(ORDINALS) else ""
+
+
+# -- looking back
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """The pictures that a turn may look back to: those of `turns`, its own last; then what else is on the screen."""
+
+    turn: ResolvedTurn
+    own: Picture | None
+    turns: tuple[int, ...]
+
+    def on_screen(self, place: int) -> bool:
+        """Whether a result is meant, as the talk has come to fewer pictures."""
+        return len(self.turns) <= place < min(len(self.turn.shown), len(ORDINALS))
+
+    def name(self, place: int) -> str:
+        """How a text calls the picture; "" if it has no name."""
+        number = turn_of_place(place, self.turns)
+        return ORDINALS[place] if self.on_screen(place) else "" if number is None else ordinal_name(number, self.turns)
+
+    def picture(self, place: int) -> Picture | None:
+        """The picture, None where there is none (any more)."""
+        number = turn_of_place(place, self.turns)
+        if number is None:
+            return self.turn.shown[place] if self.on_screen(place) else None
+        return self.own if number == self.turn.number else next(iter(self.turn.earlier(number)), None)
+
+    def told(self, place: int) -> tuple[str, ...]:
+        """What to tell of a picture that is not the talk's, or no longer there."""
+        called = f"the {self.name(place).lower()}"
+        if self.on_screen(place):
+            return (f'screen: "{called}" is taken as result {place + 1}, as the talk has come to fewer pictures',)
+        gone = turn_of_place(place, self.turns) is not None and self.picture(place) is None
+        return (f'drop: "{called}" is no longer there',) if gone else ()
+
+
+def _looked_back(
+    turn: ResolvedTurn, heard: ModificationTurn, looked: BackReference, pictured: Sequence[int], treatment: Treatment
+) -> ModificationTurn:
+    """A turn that says something of earlier pictures."""
+    places = _Places(turn, heard.picture, (*pictured, turn.number) if heard.own else tuple(pictured))
+    backs = () if looked.rollback is None else (looked.rollback,)
+    keeps = tuple(dict.fromkeys(kept.place for kept in looked.keeps))
+    operations, told = to_operations(_of_talk(looked, places), places.turns)
+    lines = [line for place in dict.fromkeys((*backs, *keeps)) for line in places.told(place)]
+    picture, blended = heard.picture, None
+    for back in map(places.picture, backs):
+        if back is not None:
+            picture, blended = _treated(treatment, places, back)
+    recalled = [(places.name(place), places.picture(place)) for place in keeps]
+    return replace(
+        heard,
+        picture=picture,
+        blended=blended,
+        recalled=tuple(RecalledPicture(name, picture) for name, picture in recalled if picture is not None),
+        operations=(*heard.operations, *operations),
+        adapters=(*heard.adapters, *told, *lines),
+    )
+
+
+def _of_talk(looked: BackReference, places: _Places) -> BackReference:
+    """Without what is said of pictures on the screen."""
+    back = looked.rollback
+    return replace(
+        looked,
+        rollback=None if back is not None and places.on_screen(back) else back,
+        keeps=tuple(kept for kept in looked.keeps if not places.on_screen(kept.place)),
+    )
+
+
+def _treated(treatment: Treatment, places: _Places, back: Picture) -> tuple[Picture | None, Picture | None]:
+    """The picture that a turn is read with which goes back to another, and what is mixed with it (table 9).
+
+    Which one "random" goes back to hangs on the number of the turn and on what is said alone.
+    """
+    match treatment:
+        case "replace":
+            return back, None
+        case "ignore":
+            return places.own, None
+        case "blend":
+            return back, places.own
+        case "random":
+            earlier = [place for place, number in enumerate(places.turns) if number != places.turn.number]
+            seed = [places.turn.number, zlib.crc32(places.turn.text.encode())]
+            drawn = int(np.random.default_rng(seed).integers(len(earlier))) if earlier else 0
+            return places.picture(drawn) or back, None
+
+
+def _recallable(heard: ModificationTurn, settings: Model) -> ModificationTurn:
+    """Without earlier pictures that cannot be read again; words say of them what they say."""
+    if not heard.recalled:
+        return heard
+    written = settings.captions and all(one.picture.caption for one in heard.recalled)
+    if settings.stages == "two" and (settings.recall == "pictures" or written):
+        return heard
+    reason = "nobody has written about it" if settings.captions else "these weights do not read it again"
+    line = f"drop: what is kept of an earlier picture is read as words alone, {reason}"
+    return replace(heard, recalled=(), adapters=(*heard.adapters, line))
+
 
 SYSTEM = "mai"
 SHIPPED = Path(__file__).with_name("modern.safetensors")
@@ -118,7 +335,7 @@ class Mai:
         if heard.says:
             said, of_words = self._said(heard, turn.sentences)
             told = (*told, *of_words)
-            carried, vector_d = forward.numpy_encode_turn(self._arrays, self.settings, carried, said)
+            carried, vector_d = numpy_network.numpy_encode_turn(self._arrays, self.settings, carried, said)
             turns = (*turns, Turned(turn.number, heard.text or "this picture", vector_d))
         pictured = (*state.pictured, turn.number) if heard.own else state.pictured
         excluded, adapters = heard.ruled.after(state.excluded), tuple(dict.fromkeys((*state.adapters, *told)))
@@ -148,20 +365,20 @@ class Mai:
 
     def _said(
         self, heard: ModificationTurn, sentences: SentenceEncoder | None
-    ) -> tuple[forward.ModificationInput, tuple[str, ...]]:
+    ) -> tuple[numpy_network.ModificationInput, tuple[str, ...]]:
         """What the network reads of a turn, and what to tell of words that it does not."""
         modification_lh, told = self._texts.read(modification_text(heard.text), sentences)
         seen = self._looks(heard.picture)
         if heard.blended is not None:
             seen = seen.mixed(self._looks(heard.blended))
         caption_lh = self._caption(heard.picture, sentences)
-        return forward.ModificationInput(
+        return numpy_network.ModificationInput(
             seen, caption_lh, modification_lh, self._recalled(heard.recalled, sentences)
         ), told
 
     def _recalled(
         self, recalled: Sequence[RecalledPicture], sentences: SentenceEncoder | None
-    ) -> tuple[tuple[forward.NumpyComponents | None, Float32[np.ndarray, "_l h"]], ...]:
+    ) -> tuple[tuple[numpy_network.NumpyComponents | None, Float32[np.ndarray, "_l h"]], ...]:
         """Earlier pictures as they are read again: by one text of their captions, or one after the other."""
         if not recalled:
             return ()
@@ -170,12 +387,12 @@ class Mai:
         text = " ".join(f"{one.name}: {one.picture.caption}" if one.name else one.picture.caption for one in recalled)
         return ((None, self._texts.read(text, sentences)[0]),)
 
-    def _looks(self, picture: Picture | None) -> forward.NumpyComponents:
+    def _looks(self, picture: Picture | None) -> numpy_network.NumpyComponents:
         """What is read of a picture; of none as of a picture of zeros, as in training."""
         if picture is None:
-            return forward.blank_components(self._arrays, self.settings, self._regions)
+            return numpy_network.blank_components(self._arrays, self.settings, self._regions)
         regions_re = picture.vectors["raw regions"][None] if self.space.reads_regions else None
-        return forward.numpy_components(self._arrays, self.settings, picture.vectors["raw"][None], regions_re)
+        return numpy_network.numpy_components(self._arrays, self.settings, picture.vectors["raw"][None], regions_re)
 
     def _caption(self, picture: Picture | None, sentences: SentenceEncoder | None) -> Float32[np.ndarray, "l h"]:
         text = picture.caption if picture is not None and self.settings.captions else ""
@@ -184,8 +401,10 @@ class Mai:
     def _projected(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
         captions = raw.captions if self.settings.captions and raw.captions else ("",) * len(raw.whole_ng)
         known = {text: self._texts.read(text, raw.sentences)[0] for text in dict.fromkeys(captions)}
-        seen = forward.numpy_components(self._arrays, self.settings, raw.whole_ng, raw.regions_nre)
-        return forward.numpy_encode_pictures(self._arrays, self.settings, seen, [known[text] for text in captions])
+        seen = numpy_network.numpy_components(self._arrays, self.settings, raw.whole_ng, raw.regions_nre)
+        return numpy_network.numpy_encode_pictures(
+            self._arrays, self.settings, seen, [known[text] for text in captions]
+        )
 
 
 def load(checkpoint: Path | None = None) -> Mai:

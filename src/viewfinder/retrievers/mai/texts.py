@@ -1,8 +1,29 @@
-"""Modifications as MAI reads them, in training and at search alike. No torch here."""
+"""Modifications as MAI reads them, in training and at search alike. No torch here.
+
+Texts as the pieces of a published tokeniser, in training and at search alike. No torch here.
+
+Axes: c texts, m pieces of a text at most, l places (the first piece, a text's own, the last one), v pieces that there
+are, p positions, h numbers of a place.
+
+`text` without torch: a text as the places that a Q-Former reads.
+
+Axes: l places (the first, then words), s numbers of a word's vector, h numbers of a place.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float32, Int
+
 from viewfinder.data.fashionmt import split_modification
+from viewfinder.retrievers.base import SentenceEncoder
+from viewfinder.retrievers.mai.settings import Model
+from viewfinder.retrievers.shared.numpy_network import NO_WORD, WordLookup, numpy_linear
+from viewfinder.training.weights import Weights
 
 
 def modification_text(modification: str) -> str:
@@ -13,3 +34,136 @@ def modification_text(modification: str) -> str:
     """
     read = split_modification(modification)
     return " ".join(part for part in (read.lead, ", ".join(read.clauses)) if part)
+
+
+DROPPED = '.!"()*#:;~'
+"""Signs that are read as blanks, as published; "FIRST:" is read as "first"."""
+
+_BLANKS = str.maketrans(DROPPED, " " * len(DROPPED))
+
+
+@dataclass(frozen=True)
+class SavedTokeniser:
+    """A tokeniser as a card has it.
+
+    Attributes:
+        json: the whole of tokenizer.json.
+        first, last: the numbers of the pieces before and after every text ([CLS], [SEP]), counted from 0 as its
+            library does.
+    """
+
+    json: str = field(repr=False)
+    first: int
+    last: int
+
+
+class PieceTokenizer:
+    """Cuts texts into pieces, the first of which has the number 1, and takes as many of a text as are read."""
+
+    def __init__(self, tokeniser: SavedTokeniser, most: int) -> None:
+        """`most`: the pieces of a text that are read, its first and last one not among them."""
+        from tokenizers import Tokenizer
+
+        self.most = most
+        self._tokeniser: Any = Tokenizer.from_str(tokeniser.json)
+        self._tokeniser.no_padding()
+        self._tokeniser.no_truncation()
+
+    @property
+    def count(self) -> int:
+        """v, the pieces that there are."""
+        return 1 + max(map(int, self._tokeniser.get_vocab().values()))
+
+    @property
+    def trained(self) -> int:
+        """How many of them the tokeniser was trained with; others were added, as for a picture's place in a text."""
+        return int(self._tokeniser.get_vocab_size(with_added_tokens=False))
+
+    def numbers(self, texts: Sequence[str]) -> Int[np.ndarray, "c {self.most}"]:
+        """The numbers of the pieces of texts, `NOTHING` after the last; a first and a last one are not added."""
+        table_cm = np.full((len(texts), self.most), NO_WORD)
+        found = self._tokeniser.encode_batch([clean_text(text) for text in texts], add_special_tokens=False)
+        for row_m, one in zip(table_cm, found, strict=True):
+            read = one.ids[: self.most]
+            row_m[: len(read)] = np.array(read, np.int64) + 1
+        return table_cm
+
+    def beyond(self, text: str) -> str:
+        """What of a text is not read, as it is too long."""
+        text = clean_text(text)
+        starts = [start for start, _ in self._tokeniser.encode(text, add_special_tokens=False).offsets[self.most :]]
+        return text[starts[0] :].strip() if starts else ""
+
+
+class PieceTextReader:
+    """`text.PieceInput` without torch: the places of texts."""
+
+    def __init__(self, weights: Weights, settings: Model) -> None:
+        tokeniser = SavedTokeniser(**weights.card.settings["tokeniser"])
+        self._pieces = PieceTokenizer(tokeniser, settings.most_words)
+        self._ends = tokeniser.first, tokeniser.last
+        self._pieces_vh: Float32[np.ndarray, "v h"] = weights.arrays["text.pieces.weight"]
+        self._positions_ph: Float32[np.ndarray, "p h"] = weights.arrays["text.positions"]
+
+    def read(self, text: str, sentences: SentenceEncoder | None) -> tuple[Float32[np.ndarray, "l h"], tuple[str, ...]]:
+        """The places of a text, and what to tell of its end, if it is too long; sentence vectors are not read."""
+        first, last = self._ends
+        [row_m] = self._pieces.numbers([text])
+        numbers = [first, *(row_m[row_m != NO_WORD] - 1), last]
+        places_lh = self._pieces_vh[numbers] + self._positions_ph[: len(numbers)]
+        beyond = self._pieces.beyond(text)
+        line = f'drop: the first {self._pieces.most} pieces of a turn are read, not "{beyond}"'
+        return np.asarray(places_lh, np.float32), (line,) if beyond else ()
+
+
+def clean_text(text: str) -> str:
+    """A text as it is cut: in lower case, without signs that say nothing.
+
+    >>> cleaned("keep the FIRST's collar. (it is red)")
+    "keep the first's collar  it is red"
+    """
+    return text.lower().translate(_BLANKS).strip()
+
+
+@runtime_checkable
+class TextReader(Protocol):
+    """Reads texts."""
+
+    def read(self, text: str, sentences: SentenceEncoder | None) -> tuple[Float32[np.ndarray, "l h"], tuple[str, ...]]:
+        """The places of a text, and what to tell of words that are not read.
+
+        Raises:
+            EncoderMismatch: the session's sentence vectors are not those of the training.
+        """
+        ...
+
+
+class WordTextReader:
+    """`text.TextInput`: a first place, then the words that are known."""
+
+    def __init__(self, weights: Weights, settings: Model) -> None:
+        self._arrays = weights.arrays
+        tables = {name.removeprefix("text."): table for name, table in weights.arrays.items() if "text.words" in name}
+        self._words = WordLookup(tables, settings, weights.card)
+
+    def read(self, text: str, sentences: SentenceEncoder | None) -> tuple[Float32[np.ndarray, "l h"], tuple[str, ...]]:
+        """See `Texts`."""
+        places_lh = self._arrays["text.first"][None]
+        told: tuple[str, ...] = ()
+        if text:
+            words_ls, told = self._words.read(text, sentences)
+            places_lh = np.concatenate([places_lh, numpy_linear(self._arrays, "text.word", words_ls)])
+        return add_positions(places_lh, self._arrays["text.positions"]), told
+
+
+def add_positions(
+    places_lh: Float32[np.ndarray, "l h"], positions_ph: Float32[np.ndarray, "p h"]
+) -> Float32[np.ndarray, "l h"]:
+    """Places as they stand; beyond the last position that is known, all stand there."""
+    at_l = np.minimum(np.arange(len(places_lh)), len(positions_ph) - 1)
+    return np.asarray(places_lh + positions_ph[at_l], np.float32)
+
+
+def make_text_reader(weights: Weights, settings: Model) -> TextReader:
+    """What reads the texts of these weights."""
+    return PieceTextReader(weights, settings) if settings.words == "pieces" else WordTextReader(weights, settings)

@@ -1,4 +1,7 @@
-"""Training MAI: OUT/best.safetensors, and what `training.fit` says lies beside it."""
+"""What MAI begins with that others have published: a tokeniser, and the Q-Former of BLIP-2. In torch.
+
+Training MAI: OUT/best.safetensors, and what `training.fit` says lies beside it.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +16,35 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from transformers import AutoTokenizer
 
-from viewfinder.errors import EncoderMismatch
-from viewfinder.retrievers.mai.images import PictureComponents
+from viewfinder.encoders.checkpoints import (
+    TOKENIZER_FILES,
+    CheckpointSource,
+    explain_failures,
+    find_checkpoint,
+    silence_transformers,
+)
+from viewfinder.errors import BadInput, EncoderMismatch
+from viewfinder.retrievers.mai.inputs import EmbeddedTexts, PictureComponents, PieceInput, longest_text
 from viewfinder.retrievers.mai.loss import TurnTargets, add_noise, modification_turn_loss
-from viewfinder.retrievers.mai.network import MaiNetwork
-from viewfinder.retrievers.mai.pieces import PieceTokenizer, SavedTokeniser
-from viewfinder.retrievers.mai.published import copy_blip2_weights, load_blip2, load_tokeniser
+from viewfinder.retrievers.mai.network import (
+    NOWHERE,
+    Blip2Weights,
+    CaptionedGallery,
+    MaiNetwork,
+    ModificationDialogues,
+    encode_dialogues,
+)
 from viewfinder.retrievers.mai.settings import MOST_SCALE, LossSettings, Model, Preset
-from viewfinder.retrievers.mai.text import EmbeddedTexts
+from viewfinder.retrievers.mai.texts import PieceTokenizer, SavedTokeniser
 from viewfinder.retrievers.mai.transactions import (
     DialogueSampler,
     TrainingTransactions,
     read_training_transactions,
     transaction_vocabulary,
 )
-from viewfinder.retrievers.mai.wiring import NOWHERE, CaptionedGallery, ModificationDialogues, encode_dialogues
+from viewfinder.retrievers.shared.blip2 import check_weight_sizes, read_blip2_config, read_blip2_weights
 from viewfinder.retrievers.shared.network import WordNumbers, WordVectors, read_word_table
 from viewfinder.retrievers.shared.train_plan import TrainPlan, read_start_card
 from viewfinder.training import (
@@ -43,6 +59,110 @@ from viewfinder.training import (
 )
 from viewfinder.training.picture_layers import sample_regions
 from viewfinder.training.presets import read_card_settings
+
+WANTED = "weights of BLIP-2 for image-text retrieval, such as Salesforce/blip2-itm-vit-g"
+
+
+def load_tokeniser(name_or_path: str) -> SavedTokeniser:
+    """The tokeniser in a folder, or of a name on the hub.
+
+    Raises:
+        BadInput: there is none, or none with a tokenizer.json, [CLS] and [SEP].
+    """
+    folder = Path(name_or_path).expanduser()
+    source = CheckpointSource(folder.resolve().name, folder) if folder.is_dir() else find_checkpoint(name_or_path)
+    with explain_failures(source, "the tokeniser"), silence_transformers():
+        if source.folder is not None and not any((source.folder / name).is_file() for name in TOKENIZER_FILES):
+            # transformers would make an empty one, which cuts every text alike.
+            raise BadInput(
+                f"{source.location}: has no tokeniser (none of {', '.join(TOKENIZER_FILES)}); give another folder"
+            )
+        found: Any = AutoTokenizer.from_pretrained(source.location, **source.options)
+    if not found.is_fast or found.cls_token_id is None or found.sep_token_id is None:
+        raise BadInput(
+            f"{source.location}: its tokeniser has no tokenizer.json with [CLS] and [SEP]; give one like BERT's"
+        )
+    return SavedTokeniser(found.backend_tokenizer.to_str(), found.cls_token_id, found.sep_token_id)
+
+
+def load_blip2(settings: Model, tokeniser: SavedTokeniser) -> Blip2Weights:
+    """BLIP-2's weights in the folder, or of the name on the hub, that the settings name; in single precision.
+
+    Raises:
+        BadInput: nothing there, something else, weights that are missing, or sizes that are not those of the settings.
+    """
+    source = find_checkpoint(settings.qformer)
+    config = read_blip2_config(source, WANTED)
+    _check(source, config, settings)
+    _check_texts(source, config.qformer_config, settings, tokeniser)
+    return read_blip2_weights(Blip2Weights, source, config, "Blip2ForImageTextRetrieval")
+
+
+@torch.no_grad()
+def copy_blip2_weights(network: MaiNetwork, published: Blip2Weights) -> None:
+    """Fills a network with BLIP-2's weights, as far as it has the same parts.
+
+    What a picture's numbers are mapped by, the prompts, what is carried, and what targets are projected by are new
+    (published); but SPRC projects targets as BLIP-2 does its pictures.
+    """
+    text, known = network.text, published.embeddings
+    assert isinstance(text, PieceInput)
+    pieces_vh = known.word_embeddings.weight[: len(text.pieces.weight)]
+    text.pieces.weight[: len(pieces_vh)] = pieces_vh  # pieces that were added later have no vector there
+    text.positions.copy_(known.position_embeddings.weight[: len(text.positions)])
+    network.learned.copy_(published.query_tokens[0])
+    same: list[tuple[nn.Module, nn.Module]] = [
+        (network.qformer, published.qformer),
+        (network.images.norm, published.vision_model["post_layernorm"]),
+        (network.text_project, published.text_projection),
+    ]
+    if network.settings.stages == "sprc":
+        same.append((network.target_project, published.vision_projection))
+    for own, theirs in same:
+        own.load_state_dict(theirs.state_dict())
+
+
+def _check(source: CheckpointSource, config: Any, settings: Model) -> None:
+    """Raises BadInput where a configuration is of something else, or of other sizes."""
+    if not config.qformer_config.use_qformer_text_input:
+        raise BadInput(f"{source.location}: is a Q-Former that reads no text; give {WANTED}")
+    there = blip2_sizes(config)
+    check_weight_sizes(source, there, {name: _size(settings, name) for name in there})
+
+
+def _check_texts(source: CheckpointSource, config: Any, settings: Model, tokeniser: SavedTokeniser) -> None:
+    """Raises BadInput where a tokeniser has more pieces, or texts more places, than weights have vectors for."""
+    pieces, places = PieceTokenizer(tokeniser, settings.most_words).trained, longest_text(settings)
+    if config.vocab_size < pieces:
+        raise BadInput(
+            f"{source.location}: knows {config.vocab_size} pieces, and the tokeniser {settings.tokeniser} has "
+            f"{pieces}; give the one that belongs to it"
+        )
+    if config.max_position_embeddings < places:
+        raise BadInput(
+            f"{source.location}: texts have {config.max_position_embeddings} places, and most_words with prompts are "
+            f"{places}; set less of either"
+        )
+
+
+def blip2_sizes(config: Any) -> dict[str, int]:
+    """The sizes that BLIP-2's weights fix, by the names that settings have for them."""
+    qformer = config.qformer_config
+    return {
+        "width": qformer.hidden_size,
+        "layers": qformer.num_hidden_layers,
+        "heads": qformer.num_attention_heads,
+        "hidden": qformer.intermediate_size,
+        "cross_every": qformer.cross_attention_frequency,
+        "image_width": qformer.encoder_hidden_size,
+        "tokens": config.num_query_tokens,
+        "projection": config.image_text_hidden_size,
+    }
+
+
+def _size(settings: Model, name: str) -> int:
+    return settings.read_width if name == "image_width" else int(getattr(settings, name))
+
 
 SYSTEM = "mai"
 PRESETS = Path(__file__).with_name("presets.toml")

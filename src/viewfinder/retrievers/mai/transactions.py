@@ -27,9 +27,9 @@ from viewfinder.data.fashionmt import (
     split_modification,
 )
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.retrievers.mai.network import NOWHERE, ModificationDialogues
 from viewfinder.retrievers.mai.settings import Preset
 from viewfinder.retrievers.mai.texts import modification_text
-from viewfinder.retrievers.mai.wiring import NOWHERE, ModificationDialogues
 from viewfinder.retrievers.shared.numpy_network import split_words
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 

@@ -38,9 +38,9 @@ from viewfinder.data.visual_genome.regions import TURNS, VOCABULARY, read_pictur
 from viewfinder.data.visual_genome.words import FEWEST_IN_CODE, UNWANTED, WANTED
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
-from viewfinder.encoders.features.chunks import Progress
-from viewfinder.encoders.features.lookup import PictureFile
+from viewfinder.encoders.features.compute import Progress
 from viewfinder.encoders.features.precomputed import PictureVectors, collect_stored_vectors
+from viewfinder.encoders.features.store import PictureFile
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 
 MOST_CAPTIONS = 5

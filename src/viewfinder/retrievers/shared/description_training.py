@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from viewfinder.data.visual_genome import Vocabulary
+from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.errors import EncoderMismatch
 from viewfinder.metrics import score_bounds
 from viewfinder.retrievers.shared.captioned_pictures import (
@@ -23,7 +24,6 @@ from viewfinder.retrievers.shared.captioned_pictures import (
     build_caption_vocabulary,
     join_captioned_pictures,
 )
-from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.training import Batches, Card, TrainingJob, TrainingResult, TrainingSettings, shuffled
 

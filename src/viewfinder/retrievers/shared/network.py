@@ -19,9 +19,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, embedding, normalize, relu
 from torch.nn.utils.rnn import pack_padded_sequence
 
+from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.shared.numpy_network import NO_WORD, split_words
-from viewfinder.retrievers.shared.sentences import SentenceVectors
 
 
 class UpdateCell(nn.Module):

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
-from viewfinder.encoders.features.places import feature_folders, is_writable
+from viewfinder.encoders.features.sentences import SentenceVectors
+from viewfinder.encoders.features.store import feature_folders, is_writable
 from viewfinder.retrievers.shared.captioned_pictures import CaptionedPictures, read_captioned_pictures
 from viewfinder.retrievers.shared.picture_dialogues import PictureDialogues, read_picture_dialogues
-from viewfinder.retrievers.shared.sentences import SentenceVectors
 from viewfinder.training.weights import Card, check_card, read_card
 
 if TYPE_CHECKING:

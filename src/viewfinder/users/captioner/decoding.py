@@ -1,4 +1,6 @@
-"""Captions out of a trained network: the likeliest word each time, the best of several beams, or drawn by chance.
+"""Words of a caption, as they were cut for training, back into a text.
+
+Captions out of a trained network: the likeliest word each time, the best of several beams, or drawn by chance.
 
 All give one form: numbers of words (b t), t the most that the settings allow, without <start>, and with <pad> in place
 of <end> and of everything after it. In the published code greedy captions keep <start> and are filled with <end>, and
@@ -8,6 +10,7 @@ unless `forbidden` is `()`. In torch; without gradients, the network in eval mod
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -17,7 +20,20 @@ from torch import Tensor
 
 from viewfinder.data.fashion_iq import SPECIAL_WORDS
 from viewfinder.users.captioner.network import CaptionerNetwork
-from viewfinder.users.captioner.wording import join_words
+
+_JOINED_TO_LAST = re.compile(r" (?=(?:n't|'(?:s|m|d|re|ve|ll)?|[.,!?;:%)\]])(?: |$))")
+_JOINED_TO_NEXT = re.compile(r"(?<=[(\[$#]) ")
+
+
+def join_words(words: Sequence[str]) -> str:
+    """The text that is cut into these words (see `data.fashion_iq.words_of`), as far as that can be told.
+
+    >>> sentence("does n't have a v-neck , and is the girl 's".split())
+    "doesn't have a v-neck, and is the girl's"
+    """
+    text = " ".join(words).replace("`` ", '"').replace(" ''", '"')
+    return _JOINED_TO_NEXT.sub("", _JOINED_TO_LAST.sub("", text))
+
 
 PAD, START, END = (SPECIAL_WORDS.index(word) for word in ("<pad>", "<start>", "<end>"))
 

@@ -23,8 +23,8 @@ from viewfinder.encoders.attributes import SYSTEM as ATTRIBUTES
 from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.metrics import bleu, cider_d, rouge_l
+from viewfinder.retrievers.fashioniq.attribute_training import train_attributes
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
-from viewfinder.retrievers.fashioniq.predicting import train_attributes
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.training import (
     Batches,

@@ -3,6 +3,16 @@
 Where the history is "incremental", keys and values of earlier tokens are kept, and a turn costs its own tokens; a
 "whole" one is encoded again with every turn. Axes: l words, or tokens so far, t tokens of a turn, n heads, v numbers of
 a head, s numbers of a word, h numbers of a token, of a picture's vector and of a query.
+
+`recurrent.RecurrentRetriever` without torch, one talk at a time.
+
+Axes: l words, s numbers of a word, c channels and p places that a filter sees, f filters, h numbers of a picture's
+vector, of the state and of a query.
+
+`composition.CompositionRetriever` without torch, one talk at a time.
+
+Axes: l words, s numbers of a word, t numbers of a sentence, j numbers of all that is read, h numbers of a picture's
+vector and of a query.
 """
 
 from __future__ import annotations
@@ -14,7 +24,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.retrievers.fashioniq.settings import FeedbackReading, TransformerModel
+from viewfinder.retrievers.fashioniq.settings import (
+    CompositionModel,
+    FeedbackReading,
+    Modality,
+    RecurrentModel,
+    TransformerModel,
+)
 from viewfinder.retrievers.shared.numpy_network import Arrays, numpy_linear, to_unit
 
 NORM_EPS = 1e-6
@@ -199,3 +215,107 @@ def numpy_sinusoid(places: Sequence[int], width: int, *, published: bool) -> Flo
     exponent_h = 2 * number_h if published else number_h - number_h % 2
     angle_th = np.asarray(places, np.float64)[:, None] * 10000.0 ** (-exponent_h / width)
     return np.where(number_h % 2 == 0, np.sin(angle_th), np.cos(angle_th)).astype(np.float32)
+
+
+BATCH_NORM_EPS = 1e-5
+"""Of torch's norm over a batch."""
+
+State = Float32[np.ndarray, " h"]
+
+
+def numpy_begin_recurrent(arrays: Arrays, settings: RecurrentModel) -> State:
+    """Zeros."""
+    return np.zeros(settings.width, np.float32)
+
+
+def numpy_step_recurrent(
+    arrays: Arrays, settings: RecurrentModel, state: State, said: FeedbackVectors
+) -> tuple[State, Float32[np.ndarray, " h"]]:
+    """The state after one more turn, and the query in it."""
+    said_h = numpy_convolve_sentence(arrays, settings, said.words_ls)
+    if said.picture_h is not None:
+        said_h = said_h + said.picture_h
+    if settings.attributes:
+        said_h = said_h + numpy_mean_attributes(arrays, said.attributes[: settings.attributes])
+    input_h = arrays["joint.weight"] @ said_h
+    state_h = numpy_gru_step(arrays["cell.weight_ih"] @ input_h, arrays["cell.weight_hh"] @ state, state)
+    return state_h, numpy_compared(settings, arrays["head.weight"] @ state_h)
+
+
+def numpy_convolve_sentence(
+    arrays: Arrays, settings: RecurrentModel, words_ls: Float[np.ndarray, "l s"]
+) -> Float[np.ndarray, " h"]:
+    """`recurrent.SentenceFilters`."""
+    rows_ls = np.zeros((settings.most_words, words_ls.shape[1]), np.float32)
+    read_ls = words_ls[: settings.most_words]
+    rows_ls[: len(read_ls)] = read_ls
+    seen_cp = rows_ls.T if settings.slides_over == "words" else rows_ls
+    first_fc, second_fc = np.moveaxis(arrays["sentence.filters.weight"], -1, 0)
+    strongest_f = (first_fc @ seen_cp[:, :-1] + second_fc @ seen_cp[:, 1:]).max(axis=1) + arrays[
+        "sentence.filters.bias"
+    ]
+    norm = {part: arrays[f"sentence.norm.{part}"] for part in ("running_mean", "running_var", "weight", "bias")}
+    scaled_f = (strongest_f - norm["running_mean"]) / np.sqrt(norm["running_var"] + BATCH_NORM_EPS)
+    return np.asarray(arrays["sentence.out.weight"] @ (scaled_f * norm["weight"] + norm["bias"]))
+
+
+def numpy_gru_step(from_input_g: Float[np.ndarray, " g"], from_state_g: Float[np.ndarray, " g"], state: State) -> State:
+    """The state of a GRU after one more input; torch's three maps of the input, and of the state, one after another."""
+    reset_in, keep_in, new_in = np.split(from_input_g, 3)
+    reset_by, keep_by, new_by = np.split(from_state_g, 3)
+    keep_h = sigmoid(keep_in + keep_by)
+    new_h = np.tanh(new_in + sigmoid(reset_in + reset_by) * new_by)
+    return np.asarray((1 - keep_h) * new_h + keep_h * state, np.float32)
+
+
+def sigmoid(rows: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:
+    """1 / (1 + e^-x)."""
+    return np.asarray(1 / (1 + np.exp(-rows)))
+
+
+def numpy_mean_attributes(arrays: Arrays, attributes: Sequence[int]) -> Float32[np.ndarray, " h"]:
+    """`recurrent.mean_of`."""
+    vectors_ah = arrays["attribute.weight"][list(attributes)]
+    return np.asarray(vectors_ah.sum(axis=0) / max(1, len(attributes)), np.float32)
+
+
+def numpy_begin_composition(arrays: Arrays, settings: CompositionModel) -> tuple[()]:
+    """Nothing: a turn is read alone."""
+    return ()
+
+
+def numpy_step_composition(
+    arrays: Arrays, settings: CompositionModel, state: tuple[()], said: FeedbackVectors
+) -> tuple[tuple[()], Float32[np.ndarray, " h"]]:
+    """The query of one turn, whatever was said before it."""
+    read = {modality: _read(arrays, settings, modality, said) for modality in settings.modalities}
+    joined_j = np.concatenate(list(read.values()))
+    query_h = numpy_linear(arrays, "joint.2", np.maximum(numpy_linear(arrays, "joint.0", joined_j), 0.0))
+    if settings.gate:
+        query_h = query_h + sigmoid(numpy_linear(arrays, "gate", joined_j)) * numpy_linear(
+            arrays, "through", read["text"]
+        )
+    return (), numpy_compared(settings, query_h)
+
+
+def _read(
+    arrays: Arrays, settings: CompositionModel, modality: Modality, said: FeedbackVectors
+) -> Float[np.ndarray, " w"]:
+    """What is read of one modality, in its own width."""
+    if modality == "image":
+        return np.zeros(settings.width, np.float32) if said.picture_h is None else said.picture_h
+    if modality == "attributes":
+        return numpy_mean_attributes(arrays, said.attributes[: settings.attributes])
+    return numpy_read_sentence(arrays, settings, said.words_ls)
+
+
+def numpy_read_sentence(
+    arrays: Arrays, settings: CompositionModel, words_ls: Float[np.ndarray, "l s"]
+) -> Float32[np.ndarray, " t"]:
+    """`composition.SentenceReader`."""
+    gru = {part: arrays[f"sentence.gru.{part}_l0"] for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")}
+    read_ls = words_ls[: settings.most_words] if len(words_ls) else np.zeros((1, words_ls.shape[1]), np.float32)
+    state_t = np.zeros(settings.text_width, np.float32)
+    for input_g in read_ls @ gru["weight_ih"].T + gru["bias_ih"]:
+        state_t = numpy_gru_step(input_g, gru["weight_hh"] @ state_t + gru["bias_hh"], state_t)
+    return state_t

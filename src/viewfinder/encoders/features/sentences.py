@@ -31,7 +31,7 @@ import numpy as np
 from jaxtyping import Float16, Int
 
 from viewfinder.encoders.base import Encoder
-from viewfinder.encoders.features.manifest import write_whole
+from viewfinder.encoders.features.store import write_whole
 from viewfinder.errors import UnknownName, ViewfinderError
 from viewfinder.index.names import to_file_name
 
@@ -185,7 +185,7 @@ def _process(encoder: Encoder) -> Iterator[Connection]:
     with theirs:
         command = (
             "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
-            "from viewfinder.retrievers.shared.sentences import serve; serve(int(sys.argv[2]), sys.argv[3])"
+            "from viewfinder.encoders.features.sentences import serve; serve(int(sys.argv[2]), sys.argv[3])"
         )
         arguments = [json.dumps(sys.path), str(theirs.fileno()), encoder.name]
         process = subprocess.Popen(

@@ -1,0 +1,164 @@
+"""A picture as tokens that a Q-Former looks at. In torch.
+
+Axes: b or n pictures, g numbers of a raw whole vector, r regions, e numbers of a raw one, x numbers of a whole vector
+that are read, y those of a region, i tokens, h numbers of one.
+
+Texts as the places that a Q-Former reads: a first one that stands for the whole, then words or pieces. In torch.
+
+Axes: b texts, l places (the first, then words), p prompts, h numbers of a place, s numbers of a word's vector.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Float16, Float32, Int
+from torch import Tensor, nn
+
+from viewfinder.retrievers.mai.settings import WHITENING, WHOLE_TOKENS, Model
+from viewfinder.retrievers.mai.texts import PieceTokenizer, SavedTokeniser
+from viewfinder.retrievers.shared.network import WordVectors
+from viewfinder.retrievers.shared.numpy_network import NO_WORD
+from viewfinder.training.picture_layers import PictureInput
+
+
+class PictureComponents(NamedTuple):
+    """Pictures as far as nothing of it trains: the same for all of a training."""
+
+    whole_bx: Float[Tensor, "b x"]
+    regions_bry: Float[Tensor, "b r y"]
+
+    def of(self, rows: Tensor) -> PictureComponents:
+        """Those of some pictures."""
+        return PictureComponents(self.whole_bx[rows], self.regions_bry[rows])
+
+    def mixed(self, others: PictureComponents, mixed_b: Bool[Tensor, " b"]) -> PictureComponents:
+        """The mean of two pictures each where they are mixed."""
+        share_b = mixed_b / 2
+        return PictureComponents(
+            self.whole_bx.lerp(others.whole_bx, share_b[:, None]),
+            self.regions_bry.lerp(others.regions_bry, share_b[:, None, None]),
+        )
+
+
+class ImageTokens(nn.Module):
+    """The whole vector becomes some tokens, each region one; a norm brings them to one scale (BLIP-2's ln_vision)."""
+
+    def __init__(self, settings: Model, raw_width: int, region_width: int, width: int) -> None:
+        """`raw_width`: g; `region_width`: e; `width`: h."""
+        super().__init__()
+        self.settings = settings
+        self.width = width
+        if settings.image != "regions":
+            self.whole_input = _input(raw_width, settings.components)
+            self.whole = nn.Linear(self.whole_input.width, WHOLE_TOKENS * width)
+        if settings.image != "whole":
+            self.region_input = _input(region_width, settings.region_components)
+            self.regions = nn.Linear(self.region_input.width, width)
+        self.norm = nn.LayerNorm(width)
+
+    def measure(self, raw_ng: Float32[np.ndarray, "n g"], regions_pe: Float32[np.ndarray, "p e"] | None) -> None:
+        """Sets what does not train by the pictures of the training set, and by some of their regions."""
+        if self.settings.image != "regions":
+            self.whole_input.measure(raw_ng)
+        if self.settings.image != "whole":
+            assert regions_pe is not None
+            self.region_input.measure(regions_pe)
+
+    @torch.no_grad()
+    def looks(
+        self, raw_ng: Float[np.ndarray, "n g"], regions_nre: Float16[np.ndarray, "n r e"] | None
+    ) -> PictureComponents:
+        """What is read of pictures, before anything that trains."""
+        whole_bx = regions_bry = torch.zeros(len(raw_ng), 0)
+        if self.settings.image != "regions":
+            whole_bx = self.whole_input(torch.from_numpy(np.asarray(raw_ng, np.float32)))
+        if self.settings.image == "whole":
+            return PictureComponents(whole_bx, regions_bry[:, None])
+        assert regions_nre is not None
+        return PictureComponents(whole_bx, self.region_input(torch.from_numpy(np.asarray(regions_nre, np.float32))))
+
+    def forward(self, looks: PictureComponents) -> Float[Tensor, "b i h"]:
+        """The tokens: those of the whole, then the regions'."""
+        parts = []
+        if self.settings.image != "regions":
+            parts.append(self.whole(looks.whole_bx).unflatten(-1, (WHOLE_TOKENS, self.width)))
+        if self.settings.image != "whole":
+            parts.append(self.regions(looks.regions_bry))
+        found_bih: Tensor = self.norm(torch.cat(parts, dim=1))
+        return found_bih
+
+
+def _input(raw_width: int, components: int) -> PictureInput:
+    return PictureInput("whitened" if components else "standardised", raw_width, components, WHITENING)
+
+
+POSITIONS = 192
+"""Places that have an embedding of their own; later ones share the last."""
+
+
+class EmbeddedTexts(NamedTuple):
+    """Texts that are ready to be read."""
+
+    places_blh: Float[Tensor, "b l h"]
+    there_bl: Bool[Tensor, "b l"]
+
+
+class WordInput(nn.Module):
+    """Word vectors, brought to the width of the Q-Former, and where they stand."""
+
+    def __init__(self, settings: Model, words: WordVectors) -> None:
+        super().__init__()
+        self.words = words
+        self.word = nn.Linear(words.width, settings.width)
+        self.first = nn.Parameter(torch.randn(settings.width) * 0.02)
+        self.positions = nn.Parameter(torch.randn(POSITIONS, settings.width) * 0.02)
+
+    def forward(self, words_bl: Int[Tensor, "b l"], prompts_ph: Float[Tensor, "p h"] | None = None) -> EmbeddedTexts:
+        """Texts by the numbers of their words, `NOTHING` after the last; prompts come between first place and words."""
+        rows = len(words_bl)
+        longest = int((words_bl != NO_WORD).sum(dim=1).max()) if rows else 0
+        words_bl = words_bl[:, :longest]
+        first_b1h = self.first.expand(rows, 1, -1)
+        between = [] if prompts_ph is None else [prompts_ph.expand(rows, -1, -1)]
+        places_blh = torch.cat([first_b1h, *between, self.word(self.words(words_bl))], dim=1)
+        position_l = torch.arange(places_blh.shape[1], device=words_bl.device).clamp_max(POSITIONS - 1)
+        always = places_blh.shape[1] - longest
+        there_bl = torch.nn.functional.pad(words_bl != NO_WORD, (always, 0), value=True)
+        return EmbeddedTexts(places_blh + self.positions[position_l], there_bl)
+
+
+def longest_text(settings: Model) -> int:
+    """Places of the longest text in pieces: the first one, prompts, its pieces, the last one."""
+    return 2 + settings.prompts + settings.most_words
+
+
+class PieceInput(nn.Module):
+    """Pieces of a tokeniser between its first and its last one, and where they stand; as BERT and BLIP-2 read texts.
+
+    Parameters: `pieces.weight`, and `positions`, as many as the longest text with prompts has places.
+    """
+
+    def __init__(self, settings: Model, tokeniser: SavedTokeniser) -> None:
+        super().__init__()
+        self.first, self.last = tokeniser.first + 1, tokeniser.last + 1
+        self.pieces = nn.Embedding(PieceTokenizer(tokeniser, settings.most_words).count, settings.width)
+        nn.init.normal_(self.pieces.weight, std=0.02)
+        self.positions = nn.Parameter(torch.randn(longest_text(settings), settings.width) * 0.02)
+
+    def forward(self, words_bl: Int[Tensor, "b l"], prompts_ph: Float[Tensor, "p h"] | None = None) -> EmbeddedTexts:
+        """Texts by the numbers of their pieces, `NOTHING` after the last; prompts come after the first place."""
+        length_b = (words_bl != NO_WORD).sum(dim=1)
+        longest = int(length_b.max()) if len(words_bl) else 0
+        numbers_bl = nn.functional.pad(words_bl[:, :longest], (1, 1), value=NO_WORD)
+        numbers_bl[:, 0] = self.first
+        numbers_bl.scatter_(1, length_b[:, None] + 1, self.last)
+        there_bl = numbers_bl != NO_WORD
+        found_blh = self.pieces((numbers_bl - 1).clamp_min(0))
+        if prompts_ph is not None:
+            prompts_bph = prompts_ph.expand(len(words_bl), -1, -1)
+            found_blh = torch.cat([found_blh[:, :1], prompts_bph, found_blh[:, 1:]], dim=1)
+            there_bl = nn.functional.pad(there_bl, (len(prompts_ph), 0), value=True)
+        return EmbeddedTexts(found_blh + self.positions[: found_blh.shape[1]], there_bl)
