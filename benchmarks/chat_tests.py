@@ -18,9 +18,9 @@ from pathlib import Path
 
 from rows import is_measured
 
-from viewfinder.data.splits import split_of
+from viewfinder.data.captions import split_of
 from viewfinder.encoders import Encoder, load_encoder
-from viewfinder.evaluation import Plan, Run, Task, evaluate, figures, replay, write_run
+from viewfinder.evaluation import Plan, Run, Task, compute_figures, evaluate, replay_task, write_run
 from viewfinder.evaluation.deciding import measure_decisions
 from viewfinder.evaluation.grounding import ground_phrases
 from viewfinder.evaluation.preparing import load_tasks, match_pictures
@@ -119,8 +119,8 @@ def replayed(plan: Plan, out: Path, changed: Callable[[Task], Task]) -> None:
     pictures = load_pictures(plan, encoder(), system, told=told)
     known = changed(match_pictures(task, pictures))
     told(f"{known.title}: {len(known.talks):,} talks, {len(known.gallery):,} pictures")
-    table = replay(known, pictures.gallery(tuple(known.pictures())), system)
-    result = task_result(known, table, figures(known, table))
+    table = replay_task(known, pictures.gallery(tuple(known.pictures())), system)
+    result = task_result(known, table, compute_figures(known, table))
     write_run(Run(out, provenance_of(plan, encoder()), describe_machine(), (result,)))
 
 

@@ -90,7 +90,7 @@ def main() -> None:
 
 def measured(data: Path, system: str) -> dict[str, float]:
     """Seconds, peak memory, and Hits@10 after the last round beside what chance would have."""
-    from viewfinder.evaluation import figures, replay
+    from viewfinder.evaluation import compute_figures, replay_task
     from viewfinder.evaluation.pictures import Pictures
     from viewfinder.evaluation.protocols import read_tasks
     from viewfinder.evaluation.systems import load_system
@@ -101,8 +101,8 @@ def measured(data: Path, system: str) -> dict[str, float]:
     vectors_nd = np.random.default_rng(0).standard_normal((len(keys), WIDTH)).astype(np.float32)
     vectors_nd /= np.linalg.norm(vectors_nd, axis=1, keepdims=True)
     gallery = Pictures(keys, vectors_nd, StandIn()).gallery()
-    table = replay(task, gallery, load_system(system))
-    found = {(figure.name.metric, figure.name.at): figure.measure.interval for figure in figures(task, table)}
+    table = replay_task(task, gallery, load_system(system))
+    found = {(figure.name.metric, figure.name.at): figure.measure.interval for figure in compute_figures(task, table)}
     hits = found["Hits@10", "round 10"]
     return {
         "seconds": round(time.perf_counter() - started, 1),

@@ -22,7 +22,7 @@ from machine import described
 
 from viewfinder.encoders import load_encoder
 from viewfinder.encoders.features import features
-from viewfinder.evaluation import Plan, Run, compare, evaluate, write_run
+from viewfinder.evaluation import Plan, Run, compare_runs, evaluate, write_run
 from viewfinder.evaluation.report import write_report
 from viewfinder.worlds import write_world
 
@@ -103,7 +103,7 @@ def tested(claim: Mapping[str, str], runs: Mapping[str, Run]) -> dict[str, Any]:
         return dict(claim)
     rows = [
         row
-        for row in compare([runs[claim["than"]], runs[claim["better"]]])
+        for row in compare_runs([runs[claim["than"]], runs[claim["better"]]])
         if row.title.startswith(claim["protocol"]) and claim["task"] in row.title
         if (row.metric, row.at) == (claim["metric"], claim["at"])
     ]

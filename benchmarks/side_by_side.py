@@ -21,7 +21,7 @@ from jaxtyping import Float
 from machine import described
 from rows import is_measured, measured
 
-from viewfinder.data.splits import split_of
+from viewfinder.data.captions import split_of
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.errors import ViewfinderError

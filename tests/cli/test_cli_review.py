@@ -11,8 +11,16 @@ from typing import Any
 import httpx
 import pytest
 
-from viewfinder.data.chatsearch import ChatSample, ChatTurn, TextItem, read_chatsearch, write_chatsearch
-from viewfinder.data.review import Review, add_review, review_file
+from viewfinder.data.chatsearch import (
+    ChatSample,
+    ChatTurn,
+    Review,
+    TextItem,
+    add_review,
+    read_chatsearch,
+    review_file,
+    write_chatsearch,
+)
 from viewfinder.testing import tiny_pictures
 
 Run = Callable[..., Any]

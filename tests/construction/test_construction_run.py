@@ -15,8 +15,7 @@ import pytest
 
 from viewfinder.construction import ConstructionOrder, ConstructionReport, construct_samples
 from viewfinder.construction.run import journal_file
-from viewfinder.data.chatsearch import ChatSample, read_chatsearch, read_galleries
-from viewfinder.data.review import Review, add_review, review_file
+from viewfinder.data.chatsearch import ChatSample, Review, add_review, read_chatsearch, read_galleries, review_file
 from viewfinder.errors import BadInput, LanguageModelFailed, UnknownName
 from viewfinder.evaluation.protocols.chatsearch import chatsearch_splits, chatsearch_tasks
 from viewfinder.library import Library

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from viewfinder.construction.setup import SourcePicture, read_captioned, take_evenly
-from viewfinder.data.splits import split_of
+from viewfinder.data.captions import split_of
 from viewfinder.errors import BadInput
 
 MakeFolder = Callable[[Path, int], Path]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from viewfinder.data.cc3m import WebPicture, read_cc3m, unpack_shards
-from viewfinder.data.report import Dropped, ReadReport
+from viewfinder.data.files import Dropped, ReadReport
+from viewfinder.data.web import WebPicture, read_cc3m, unpack_shards
 from viewfinder.errors import BadInput
 
 PUBLISHED = 'a very typical bus station\thttp://x.org/1.jpg\nthe "best" view , they say\thttps://y.org/2.png\n'

@@ -23,7 +23,7 @@ from viewfinder.data.chatsearch import (
     write_chatsearch,
     write_gallery,
 )
-from viewfinder.data.report import Dropped, ReadReport
+from viewfinder.data.files import Dropped, ReadReport
 from viewfinder.errors import BadInput
 
 TOWERS = {

@@ -21,7 +21,7 @@ from viewfinder.data.dialogues import (
     write_dialogues,
     write_pool,
 )
-from viewfinder.data.report import Dropped
+from viewfinder.data.files import Dropped
 from viewfinder.errors import BadInput, UnknownName
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"

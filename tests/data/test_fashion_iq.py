@@ -22,7 +22,7 @@ from viewfinder.data.fashion_iq import (
     write_fashion_iq,
     write_shuffled,
 )
-from viewfinder.data.report import Dropped
+from viewfinder.data.files import Dropped
 from viewfinder.errors import BadInput, UnknownName
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"

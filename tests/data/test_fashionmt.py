@@ -21,7 +21,7 @@ from viewfinder.data.fashionmt import (
     split_modification,
     write_transactions,
 )
-from viewfinder.data.report import Dropped
+from viewfinder.data.files import Dropped
 from viewfinder.errors import BadInput, UnknownName
 
 SAID = ("1. is darker 2. is plain ", "1. is red ", "I prefer the FIRST, and 1. is red 2. is shorter ")

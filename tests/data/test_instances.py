@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from viewfinder.data.instances import Instance, read_instances
-from viewfinder.data.records import write_json
+from viewfinder.data.captions import Instance, read_instances
+from viewfinder.data.files import write_json
 from viewfinder.errors import BadInput
 
 COCO = Path(__file__).resolve().parents[3] / "shared" / "data" / "coco"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from viewfinder.data.instruct_pix2pix import EditTriplet, read_instruct_pix2pix
-from viewfinder.data.report import Dropped, ReadReport
+from viewfinder.data.files import Dropped, ReadReport
+from viewfinder.data.instructions import EditTriplet, read_instruct_pix2pix
 from viewfinder.errors import BadInput
 
 HORSE = {"input": "a horse", "edit": "make it a zebra", "output": "a zebra"}

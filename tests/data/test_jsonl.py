@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.data.jsonl import parse_json_lines, read_jsonl, write_jsonl
+from viewfinder.data.files import parse_json_lines, read_jsonl, write_jsonl
 from viewfinder.errors import BadInput
 
 VALUES = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5)

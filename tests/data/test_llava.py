@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from viewfinder.data.chatsearch import ChatTurn, ImageItem, TextItem
-from viewfinder.data.llava import read_llava
-from viewfinder.data.report import Dropped, ReadReport
+from viewfinder.data.files import Dropped, ReadReport
+from viewfinder.data.instructions import read_llava
 from viewfinder.errors import BadInput
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"

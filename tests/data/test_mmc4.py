@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from viewfinder.data.mmc4 import PagePicture, read_mmc4
-from viewfinder.data.report import Dropped, ReadReport
+from viewfinder.data.files import Dropped, ReadReport
+from viewfinder.data.web import PagePicture, read_mmc4
 from viewfinder.errors import BadInput
 
 LOCKS: dict[str, Any] = {

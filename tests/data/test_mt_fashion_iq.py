@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from viewfinder.data.fashion_iq import read_attributes
-from viewfinder.data.mt_fashion_iq import (
+from viewfinder.data.fashion_iq import (
     MultiTurnFashionIQ,
     Reference,
     Session,
+    read_attributes,
     read_sessions,
     session_kinds,
     write_sessions,
 )
-from viewfinder.data.report import Dropped, ReadReport
+from viewfinder.data.files import Dropped, ReadReport
 from viewfinder.errors import BadInput, UnknownName
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"

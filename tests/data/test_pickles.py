@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.data.pickles import PickledVocabulary, read_pickle
+from viewfinder.data.visual_genome.features import PickledVocabulary, read_pickle
 from viewfinder.errors import BadInput
 
 PROTOCOLS = pytest.mark.parametrize("protocol", range(6))

@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from viewfinder.data.records import (
+from viewfinder.data.files import (
+    Dropped,
     keys_with_pictures,
     need_field,
     need_texts,
@@ -10,7 +11,6 @@ from viewfinder.data.records import (
     read_mapping,
     report_missing,
 )
-from viewfinder.data.report import Dropped
 from viewfinder.errors import BadInput
 
 

@@ -1,4 +1,4 @@
-from viewfinder.data.report import Dropped, ReadReport
+from viewfinder.data.files import Dropped, ReadReport
 
 
 def test_a_report_reads_as_a_sentence() -> None:

@@ -5,8 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, TextItem
-from viewfinder.data.review import Review, Verdict, add_review, apply_reviews, read_reviews, review_file
+from viewfinder.data.chatsearch import (
+    ChatSample,
+    ChatTurn,
+    ImageItem,
+    Review,
+    TextItem,
+    Verdict,
+    add_review,
+    apply_reviews,
+    read_reviews,
+    review_file,
+)
 from viewfinder.errors import BadInput
 
 TURNS = (ChatTurn("user", (ImageItem("ref.jpg"), TextItem("the same, but at night"))),)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from viewfinder.data.splits import SPLITS, split_of
+from viewfinder.data.captions import SPLITS, split_of
 
 
 def test_of_thirteen_in_a_row_ten_are_for_training() -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from viewfinder.data.fashion_iq import SPECIAL_WORDS, FashionPair, write_fashion_iq, write_shuffled
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
-from viewfinder.evaluation import Plan, compare, evaluate, read_run
+from viewfinder.evaluation import Plan, compare_runs, evaluate, read_run
 from viewfinder.evaluation.captioning import (
     CAPTIONS,
     CaptioningRun,
@@ -118,7 +118,7 @@ def test_every_caption_is_written_with_its_pair(pairs: Path, weights: Callable[[
 def test_two_captioners_are_compared_pair_by_pair(pairs: Path, weights: Callable[[int], Path], tmp_path: Path) -> None:
     for seed in (0, 1):
         write_caption_run(captioned(pairs, weights(seed), tmp_path / str(seed)))
-    rows = compare([read_run(tmp_path / "0"), read_run(tmp_path / "1")])
+    rows = compare_runs([read_run(tmp_path / "0"), read_run(tmp_path / "1")])
     assert {(row.title, row.metric) for row in rows} == {
         (f"captioner, {kind}, val", metric)
         for kind, metric in product(("all kinds", "flags", "signs"), ("ROUGE-L", "CIDEr-D"))

@@ -13,7 +13,7 @@ from PIL import Image
 import viewfinder.retrievers
 from viewfinder.data.dialogues import read_dialogues
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
-from viewfinder.evaluation import Evaluation, Plan, compare, evaluate, read_run, write_run
+from viewfinder.evaluation import Evaluation, Plan, compare_runs, evaluate, read_run, write_run
 from viewfinder.evaluation.report import write_report
 from viewfinder.retrievers.shared.captioned_pictures import DETECTOR_VERSION
 from viewfinder.testing import ColourEncoder
@@ -94,10 +94,10 @@ def test_questioners_are_compared_talk_by_talk(scenes: Path, tmp_path: Path) -> 
         interviewed(scenes, tmp_path / "silent", questioner="none").run,
         done(scenes, tmp_path / "replayed", protocol="chatir", split="val").run,
     )
-    rows = {row.metric: row for row in compare([silent, asked])}
+    rows = {row.metric: row for row in compare_runs([silent, asked])}
     assert rows["questions"].others[0].difference.mean == 10
     assert "don't know" not in rows  # a share of nothing
-    assert "questions" not in {row.metric for row in compare([asked, replayed])}
+    assert "questions" not in {row.metric for row in compare_runs([asked, replayed])}
 
 
 def test_a_limit_and_processes_change_no_figure(scenes: Path, tmp_path: Path) -> None:

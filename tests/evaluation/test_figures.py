@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from viewfinder.evaluation import RankTable, SearchDialogue, Task, figures
+from viewfinder.evaluation import RankTable, SearchDialogue, Task, compute_figures
 from viewfinder.evaluation.figures import LAST_TURN, metric_values, values_per_dialogue
 
 NAN = math.nan
@@ -67,7 +67,7 @@ def test_the_last_turn_is_each_talks_own() -> None:
 def test_figures_carry_gallery_split_turn_and_setting() -> None:
     talks = (SearchDialogue("a", "x", setting="rollback"), SearchDialogue("b", "x", setting="combination"))
     task = Task("mai", "shoes", "test", ("x",), talks, ("R@1", "median rank"), rounds=2)
-    found = figures(task, table([[0, 5], [3, 0]]))
+    found = compute_figures(task, table([[0, 5], [3, 0]]))
     names = [(one.name.metric, one.name.at) for one in found]
     assert names[:4] == [("R@1", "turn 1"), ("R@1", "turn 2"), ("median rank", "turn 1"), ("median rank", "turn 2")]
     assert ("R@1", "turn 1, rollback") in names
@@ -82,13 +82,13 @@ def test_rounds_are_counted_from_zero_where_the_caption_is_round_zero() -> None:
     task = Task(
         "chatir", "Human", "val", ("x",), (SearchDialogue("a", "x"),), ("Hits@10", "BRI"), first_turn=0, rounds=2
     )
-    found = figures(task, table([[20, 5]]))
+    found = compute_figures(task, table([[20, 5]]))
     assert [one.name.at for one in found] == ["round 0", "round 1", "whole talk"]
 
 
 def test_only_the_turns_asked_for_are_reported() -> None:
     task = Task("fashioniq", "dress", "val", ("x",), (SearchDialogue("a", "x"),), ("P",), at=(1, 3, 5))
-    found = figures(task, table([[4, 3, 2, 1, 0]]))
+    found = compute_figures(task, table([[4, 3, 2, 1, 0]]))
     assert [(one.name.at, one.measure.interval.mean) for one in found] == [
         ("turn 1", 0.96),
         ("turn 3", 0.98),

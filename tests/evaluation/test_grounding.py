@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from jaxtyping import Float
 from PIL import Image
 
-from viewfinder.data.records import write_json
+from viewfinder.data.files import write_json
 from viewfinder.data.truth import PictureTruth, ThingTruth, truth_line
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation import Plan, read_run

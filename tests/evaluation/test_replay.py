@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from viewfinder.conversation import Answer, BackTo, Like, Question, Reject, Say, Turn
-from viewfinder.evaluation import SearchDialogue, Task, replay
+from viewfinder.evaluation import SearchDialogue, Task, replay_task
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.raw import MappedVectors
 from viewfinder.evaluation.systems import load_system
-from viewfinder.index.memo import ByteCache
+from viewfinder.index.turns import ByteCache
 from viewfinder.retrievers import Retriever
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, draw_halves
@@ -58,7 +58,7 @@ def test_replayed_ranks_are_those_of_a_live_session(system: str) -> None:
     pictures = colours(copies=2)
     asked = task(pictures.keys)
     # A bare "none of these" means what was shown, and a replay shows nothing: it is not in these talks.
-    table = replay(asked, pictures.gallery(), load_system(system))
+    table = replay_task(asked, pictures.gallery(), load_system(system))
     for row, talk in enumerate(asked.talks):
         live = live_bounds(pictures, load_system(system), talk)
         assert list(zip(table.best_st[row], table.worst_st[row], strict=True)) == live
@@ -70,7 +70,7 @@ def test_replayed_ranks_of_region_queries_are_those_of_a_live_session(
 ) -> None:
     pictures, retriever = colours(copies=2), looking(compare=compare)
     asked = task(pictures.keys, {**TALKS, "blue-white": (Say("blue"), BackTo(0), Say("blue over white"))})
-    table = replay(asked, pictures.gallery(), retriever)
+    table = replay_task(asked, pictures.gallery(), retriever)
     for row, talk in enumerate(asked.talks):
         live = live_bounds(pictures, retriever, talk)
         judged = ~np.isnan(table.best_st[row])
@@ -81,8 +81,8 @@ def test_ranks_are_fused_among_the_tasks_gallery_alone(looking: Callable[..., Re
     few = ("blue-blue", "green-green", "green-red", "red-red")
     talks: dict[str, tuple[Turn, ...]] = {"green-red": (Say("red"), Say("green"))}
     retriever = looking(compare="rank_fusion")
-    among_all = replay(task(few, talks), colours().gallery(), retriever)
-    alone = replay(task(few, talks), colours().gallery(few), retriever)
+    among_all = replay_task(task(few, talks), colours().gallery(), retriever)
+    alone = replay_task(task(few, talks), colours().gallery(few), retriever)
     # By "red": red-red, green-red, then the others; by "green": green-green, green-red, then the others: 2 + 2 against
     # 1 + 3 or more, so the picture of both colours comes first or ties.
     assert (among_all.best_st[0, 1], among_all.worst_st[0, 1]) == (alone.best_st[0, 1], alone.worst_st[0, 1])
@@ -91,7 +91,7 @@ def test_ranks_are_fused_among_the_tasks_gallery_alone(looking: Callable[..., Re
 
 def test_subset_ranks_of_region_queries_count_the_subset_alone(looking: Callable[..., Retriever[Any]]) -> None:
     talk = SearchDialogue("a", "red-red", (Say("red"),), among=("red-red", "blue-blue"), leaves_out=("red-green",))
-    table = replay(Task("t", "", "all", tuple(NAMES), (talk,), ("R@1",)), colours().gallery(), looking())
+    table = replay_task(Task("t", "", "all", tuple(NAMES), (talk,), ("R@1",)), colours().gallery(), looking())
     assert table.subset_best_st is not None
     assert (table.subset_best_st[0, 0], table.best_st[0, 0]) == (0, 0)
 
@@ -99,13 +99,13 @@ def test_subset_ranks_of_region_queries_count_the_subset_alone(looking: Callable
 def test_only_the_tasks_gallery_is_ranked() -> None:
     pictures = colours()
     few = ("red-red", "green-blue", "white-black")
-    table = replay(task(few), pictures.gallery(), load_system("composer"))
+    table = replay_task(task(few), pictures.gallery(), load_system("composer"))
     assert table.gallery_size == 3
     assert table.worst_st.max() <= 2
 
 
 def test_copies_of_the_target_tie_with_it() -> None:
-    table = replay(
+    table = replay_task(
         task(colours(3).keys, {"red-red": (Say("red over red"),)}), colours(3).gallery(), load_system("clip-t")
     )
     assert (table.best_st[0, 0], table.worst_st[0, 0]) == (0, 2)
@@ -113,8 +113,8 @@ def test_copies_of_the_target_tie_with_it() -> None:
 
 def test_going_back_says_nothing_new_and_forgets_what_came_since() -> None:
     turns = (Say("green over blue"), BackTo(0), Say("red over red"))
-    table = replay(task(tuple(NAMES), {"red-red": turns}), colours().gallery(), load_system("composer"))
-    alone = replay(
+    table = replay_task(task(tuple(NAMES), {"red-red": turns}), colours().gallery(), load_system("composer"))
+    alone = replay_task(
         task(tuple(NAMES), {"red-red": (Say("red over red"),)}), colours().gallery(), load_system("composer")
     )
     assert table.best_st.shape == (1, 2)
@@ -123,14 +123,14 @@ def test_going_back_says_nothing_new_and_forgets_what_came_since() -> None:
 
 def test_a_shorter_talk_has_no_rank_for_turns_it_lacks() -> None:
     talks: dict[str, tuple[Turn, ...]] = {"red-red": (Say("red"),), "green-blue": (Say("green"), Say("blue"))}
-    table = replay(task(tuple(NAMES), talks), colours().gallery(), load_system("composer"))
+    table = replay_task(task(tuple(NAMES), talks), colours().gallery(), load_system("composer"))
     assert np.isnan(table.best_st).tolist() == [[False, True], [False, False]]
 
 
 def test_each_turn_may_have_a_target_of_its_own() -> None:
     talk = SearchDialogue("a", "red-red", (Say("green over blue"), Say("red over red")), ("green-blue", "red-red"))
     asked = Task("test", "", "all", tuple(NAMES), (talk,), ("R@1",))
-    table = replay(asked, colours().gallery(), load_system("clip-t"))
+    table = replay_task(asked, colours().gallery(), load_system("clip-t"))
     assert table.best_st[0, 0] == 0
 
 
@@ -139,10 +139,10 @@ def test_subset_ranks_count_the_subset_alone_and_leave_the_reference_out() -> No
         "a", "red-red", (Like("red-green", "red"),), among=("red-red", "blue-blue"), leaves_out=("red-green",)
     )
     asked = Task("test", "", "all", tuple(NAMES), (talk,), ("R_subset@1",))
-    table = replay(asked, colours().gallery(), load_system("clip-i"))
+    table = replay_task(asked, colours().gallery(), load_system("clip-i"))
     assert table.subset_best_st is not None
     assert table.subset_best_st[0, 0] == 0
-    unlike = replay(
+    unlike = replay_task(
         Task("t", "", "all", tuple(NAMES), (SearchDialogue("a", "red-red", talk.turns),), ("R@1",)),
         colours().gallery(),
         load_system("clip-i"),
@@ -152,5 +152,5 @@ def test_subset_ranks_count_the_subset_alone_and_leave_the_reference_out() -> No
 
 def test_random_choice_finds_as_much_as_chance() -> None:
     talks: dict[str, tuple[Turn, ...]] = {name: tuple(Say(f"turn {turn}") for turn in range(5)) for name in NAMES}
-    table = replay(task(tuple(NAMES), talks), colours().gallery(), load_system("random", seed=3))
+    table = replay_task(task(tuple(NAMES), talks), colours().gallery(), load_system("random", seed=3))
     assert abs(table.best_st.mean() / (len(NAMES) - 1) - 0.5) < 0.05

@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 
 from viewfinder.errors import BadInput
-from viewfinder.evaluation import RankTable, Run, SearchDialogue, Task, compare, figures, read_run, write_run
+from viewfinder.evaluation import (
+    RankTable,
+    Run,
+    SearchDialogue,
+    Task,
+    compare_runs,
+    compute_figures,
+    read_run,
+    write_run,
+)
 from viewfinder.evaluation.results import Provenance, describe_machine, task_result
 
 
@@ -16,7 +25,7 @@ def run(folder: Path, system: str, ranks: list[list[float]], ids: str = "abcdefg
     task = Task("drilldown", "", "test", ("x",), talks, ("R@1", "median rank"), rounds=len(ranks[0]))
     table = RankTable(np.array(ranks, float), np.array(ranks, float), 10)
     provenance = Provenance(system=system, data="tiny", encoder="colours", user="", questioner="", seed=0)
-    return Run(folder, provenance, describe_machine(), (task_result(task, table, figures(task, table)),))
+    return Run(folder, provenance, describe_machine(), (task_result(task, table, compute_figures(task, table)),))
 
 
 def test_a_run_is_read_back_as_it_was_written(tmp_path: Path) -> None:
@@ -45,7 +54,7 @@ def test_a_damaged_run_is_one_clear_line(tmp_path: Path, damage: str) -> None:
 def test_runs_are_compared_on_the_talks_they_share(tmp_path: Path) -> None:
     first = run(tmp_path, "random", [[5, 5], [5, 5], [5, 5]])
     second = run(tmp_path, "composer", [[0, 0], [0, 5]], ids="bc")
-    rows = compare([first, second])
+    rows = compare_runs([first, second])
     assert [(row.metric, row.at, row.talks) for row in rows[:2]] == [("R@1", "turn 1", 2), ("R@1", "turn 2", 2)]
     assert rows[0].first == 0
     assert rows[0].others[0].mean == 1
@@ -55,22 +64,22 @@ def test_runs_are_compared_on_the_talks_they_share(tmp_path: Path) -> None:
 
 def test_a_difference_on_eight_talks_has_its_exact_p_value(tmp_path: Path) -> None:
     first, second = run(tmp_path, "random", [[5]] * 8), run(tmp_path, "composer", [[0]] * 8)
-    [row, *_] = compare([first, second])
+    [row, *_] = compare_runs([first, second])
     assert row.others[0].p_value == 2 / 2**8
 
 
 def test_runs_without_a_common_figure_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no figure in common"):
-        compare([run(tmp_path, "random", [[5]]), run(tmp_path, "composer", [[0]], ids="z")])
+        compare_runs([run(tmp_path, "random", [[5]]), run(tmp_path, "composer", [[0]], ids="z")])
 
 
 def test_runs_of_one_system_are_told_apart_by_who_talked_and_asked(tmp_path: Path) -> None:
     plain = run(tmp_path, "composer", [[0]])
     asked = replace(plain, provenance=replace(plain.provenance, user="oracle", questioner="information_gain"))
-    [row, *_] = compare([plain, asked])
+    [row, *_] = compare_runs([plain, asked])
     assert row.others[0].run == "composer + oracle + information_gain"
 
 
 def test_one_run_alone_cannot_be_compared(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="at least two runs"):
-        compare([run(tmp_path, "random", [[5]])])
+        compare_runs([run(tmp_path, "random", [[5]])])

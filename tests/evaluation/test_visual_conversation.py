@@ -11,9 +11,9 @@ import pytest
 
 from viewfinder.conversation import Answer, Like, Question, Say
 from viewfinder.data.dialogues import Dialogue, Round, make_dialogue, write_dialogues
-from viewfinder.data.records import write_json
+from viewfinder.data.files import write_json
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.evaluation import Plan, compare, read_run
+from viewfinder.evaluation import Plan, compare_runs, read_run
 from viewfinder.evaluation.values import MeasuredRun, write_measured_run
 from viewfinder.evaluation.visual_conversation import (
     VisualQuestion,
@@ -117,7 +117,7 @@ def test_a_run_is_written_with_every_question_and_compared(asked: Path) -> None:
     assert len(lines) == 6 and lines[0]["said"].startswith("It is ")
     run = read_run(asked / "run")
     assert run.tasks[0].title == "visual, tiny, test" and len(run.tasks[0].talk_ids) == 3
-    rows = {row.metric: row for row in compare([run, run])}
+    rows = {row.metric: row for row in compare_runs([run, run])}
     assert rows["accuracy"].first == 0.5 and rows["accuracy"].others[0].difference.mean == 0
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viewfinder.metrics import Interval, bootstrap_interval, difference_interval, median_interval, seeded_interval
-from viewfinder.metrics import interval as module
+from viewfinder.metrics import intervals as module
 
 
 def test_two_sessions_have_three_possible_means() -> None:

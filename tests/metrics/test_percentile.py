@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from viewfinder.metrics import percentile, ranks
+from viewfinder.metrics import percentile, target_ranks
 
 
 def test_it_is_the_share_of_the_gallery_that_does_not_come_before() -> None:
@@ -11,7 +11,7 @@ def test_it_is_the_share_of_the_gallery_that_does_not_come_before() -> None:
 
 
 def test_chance_comes_to_a_little_over_a_half() -> None:
-    assert percentile(ranks(np.zeros((10, 10)), np.arange(10)), gallery=10).mean() == 1 - 4.5 / 10
+    assert percentile(target_ranks(np.zeros((10, 10)), np.arange(10)), gallery=10).mean() == 1 - 4.5 / 10
 
 
 def test_the_last_place_is_worth_one_picture_and_a_turn_that_is_missing_nothing() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import permutation_test as scipy_permutation_test
 
-from viewfinder.metrics import permutation as module
+from viewfinder.metrics import intervals as module
 from viewfinder.metrics import permutation_test
 
 

@@ -5,16 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.metrics import Ties, ranks, ranks_between
+from viewfinder.metrics import Ties, ranks_between, target_ranks
 from viewfinder.metrics.ranks import check_ranks
 
 
 def expected_rank(scores_n: np.ndarray, target: int) -> float:
-    return float(ranks(scores_n[None], np.array([target]))[0])
+    return float(target_ranks(scores_n[None], np.array([target]))[0])
 
 
 def pessimistic_rank(scores_n: np.ndarray, target: int) -> float:
-    return float(ranks(scores_n[None], np.array([target]), "pessimistic")[0])
+    return float(target_ranks(scores_n[None], np.array([target]), "pessimistic")[0])
 
 
 SCORES = st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 1.0, np.inf, np.nan])
@@ -30,7 +30,7 @@ def test_a_tie_counts_half_as_expected_and_whole_as_pessimistic() -> None:
     scores_n = np.array([0.9, 0.5, 0.5, 0.5, 0.1])
     assert expected_rank(scores_n, target=1) == 1 + 2 / 2  # one above, two others beside
     assert pessimistic_rank(scores_n, target=1) == 1 + 2
-    assert ranks(scores_n[None], np.array([1]), ties="optimistic").tolist() == [1]
+    assert target_ranks(scores_n[None], np.array([1]), ties="optimistic").tolist() == [1]
 
 
 def test_constant_scores_place_every_target_in_the_middle() -> None:
@@ -51,7 +51,7 @@ def test_a_target_outside_the_gallery_is_refused(target: int) -> None:
 
 
 def test_no_queries_have_no_ranks() -> None:
-    assert ranks(np.zeros((0, 3)), np.zeros(0, dtype=np.int64)).shape == (0,)
+    assert target_ranks(np.zeros((0, 3)), np.zeros(0, dtype=np.int64)).shape == (0,)
 
 
 @settings(deadline=None)
@@ -60,8 +60,8 @@ def test_batched_ranks_are_those_of_one_query_at_a_time(rows: list[list[float]],
     scores_qn = np.array(rows)
     targets_q = np.array([data.draw(st.integers(0, 4)) for _ in rows])
     pairs = list(zip(scores_qn, targets_q.tolist(), strict=True))
-    assert ranks(scores_qn, targets_q).tolist() == [expected_rank(row, target) for row, target in pairs]
-    assert ranks(scores_qn, targets_q, "pessimistic").tolist() == [pessimistic_rank(*pair) for pair in pairs]
+    assert target_ranks(scores_qn, targets_q).tolist() == [expected_rank(row, target) for row, target in pairs]
+    assert target_ranks(scores_qn, targets_q, "pessimistic").tolist() == [pessimistic_rank(*pair) for pair in pairs]
 
 
 def _slow_place(scores: list[float], target: int, ties: Ties) -> int:
@@ -81,7 +81,7 @@ def test_ranks_are_places_in_a_sorted_list(scores: list[float], data: st.DataObj
     target = data.draw(st.integers(0, len(scores) - 1))
     scores_n = np.array(scores, dtype=np.float32)
     best, worst = (_slow_place(scores, target, ties) for ties in ("optimistic", "pessimistic"))
-    assert ranks(scores_n[None], np.array([target]), "optimistic")[0] == best
+    assert target_ranks(scores_n[None], np.array([target]), "optimistic")[0] == best
     assert pessimistic_rank(scores_n, target) == worst
     assert expected_rank(scores_n, target) == (best + worst) / 2
 
@@ -94,7 +94,7 @@ def test_what_is_no_rank_is_refused(bad: list[float], said: str) -> None:
 
 def test_argsort_ranks_are_places_in_the_sorted_row() -> None:
     scores_qn = np.array([[0.2, 0.9, np.nan, 0.7]])
-    places = [ranks(scores_qn, np.array([target]), "argsort").tolist() for target in range(4)]
+    places = [target_ranks(scores_qn, np.array([target]), "argsort").tolist() for target in range(4)]
     assert places == [[2], [0], [3], [1]]
 
 
@@ -102,10 +102,10 @@ def test_argsort_ranks_are_places_in_the_sorted_row() -> None:
 @given(st.lists(SCORES, min_size=1, max_size=40))
 def test_argsort_puts_every_picture_in_a_place_of_its_own_within_its_bounds(scores: list[float]) -> None:
     scores_nn, targets_n = np.array([scores] * len(scores)), np.arange(len(scores))
-    sorted_n = ranks(scores_nn, targets_n, "argsort")
+    sorted_n = target_ranks(scores_nn, targets_n, "argsort")
     assert sorted(sorted_n.tolist()) == list(range(len(scores)))
-    assert (ranks(scores_nn, targets_n, "optimistic") <= sorted_n).all()
-    assert (sorted_n <= ranks(scores_nn, targets_n, "pessimistic")).all()
+    assert (target_ranks(scores_nn, targets_n, "optimistic") <= sorted_n).all()
+    assert (sorted_n <= target_ranks(scores_nn, targets_n, "pessimistic")).all()
 
 
 def test_bounds_give_the_ranks_of_every_rule_but_argsort() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.metrics import expected_hits, ranks, recall_at
+from viewfinder.metrics import expected_hits, recall_at, target_ranks
 
 
 def test_recall_at_k_counts_the_ranks_below_k() -> None:
@@ -33,7 +33,10 @@ def test_chances_keep_the_shape_and_the_gaps_of_a_table() -> None:
 
 def test_constant_scores_give_the_recall_of_chance() -> None:
     scores_qn, targets_q = np.zeros((1, 10)), np.array([7])
-    best_q, worst_q = (ranks(scores_qn, targets_q, "optimistic"), ranks(scores_qn, targets_q, "pessimistic"))
+    best_q, worst_q = (
+        target_ranks(scores_qn, targets_q, "optimistic"),
+        target_ranks(scores_qn, targets_q, "pessimistic"),
+    )
     assert expected_hits(5, best_q, worst_q).tolist() == [5 / 10]
 
 
@@ -43,7 +46,7 @@ def test_expected_recall_is_the_mean_over_all_orders_of_equals(scores: list[int]
     scores_1n, target_1 = np.array([scores], dtype=np.float64), np.array([0])
     orders = [sorted(order, key=lambda row: -scores[row]) for order in permutations(range(len(scores)))]
     expected = np.mean([order.index(0) < k for order in orders])
-    best, worst = (ranks(scores_1n, target_1, "optimistic"), ranks(scores_1n, target_1, "pessimistic"))
+    best, worst = (target_ranks(scores_1n, target_1, "optimistic"), target_ranks(scores_1n, target_1, "pessimistic"))
     assert expected_hits(k, best, worst).tolist() == pytest.approx([expected])
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from viewfinder.metrics import caption_words
-from viewfinder.metrics.sentences import check_sentences, ngrams
+from viewfinder.metrics.captions import check_sentences, ngrams
 
 
 def test_every_run_of_words_is_counted() -> None:

@@ -6,7 +6,7 @@ import ir_measures
 import numpy as np
 import pytest
 
-from viewfinder.metrics import mean_reciprocal_rank, ranks, recall_at
+from viewfinder.metrics import mean_reciprocal_rank, recall_at, target_ranks
 
 QUERIES, PICTURES = 40, 25
 
@@ -32,7 +32,7 @@ def of_trec(scores_qn: np.ndarray, targets_q: np.ndarray, measures: list[ir_meas
 
 
 def test_recall_is_its_success_and_its_recall(scores_qn: np.ndarray, targets_q: np.ndarray) -> None:
-    places_q = ranks(scores_qn, targets_q)
+    places_q = target_ranks(scores_qn, targets_q)
     for k in (1, 5, 10):
         theirs = of_trec(scores_qn, targets_q, [ir_measures.R @ k, ir_measures.Success @ k])
         assert list(theirs.values()) == pytest.approx([recall_at(k, places_q)] * 2)
@@ -40,4 +40,4 @@ def test_recall_is_its_success_and_its_recall(scores_qn: np.ndarray, targets_q: 
 
 def test_the_mean_reciprocal_rank_is_its_own(scores_qn: np.ndarray, targets_q: np.ndarray) -> None:
     theirs = of_trec(scores_qn, targets_q, [ir_measures.RR])
-    assert theirs["RR"] == pytest.approx(mean_reciprocal_rank(ranks(scores_qn, targets_q)))
+    assert theirs["RR"] == pytest.approx(mean_reciprocal_rank(target_ranks(scores_qn, targets_q)))

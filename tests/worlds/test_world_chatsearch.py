@@ -4,8 +4,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from viewfinder.data.captions import split_of
 from viewfinder.data.chatsearch import ChatSample, ImageItem, TextItem
-from viewfinder.data.splits import split_of
 from viewfinder.worlds.chatsearch import PicturedScene, chat_samples, nearest_scenes, scene_likeness
 from viewfinder.worlds.grammar import change_clauses, change_instruction, speaker_for
 from viewfinder.worlds.kinds import Light

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from viewfinder.cli.add import announce_preparation
+from viewfinder.cli.library import announce_preparation
 from viewfinder.cli.options import FeaturesOption, JsonOption, VectorsOption
 from viewfinder.cli.output import print_json, print_line, print_note, print_table
 
@@ -182,7 +182,7 @@ def compare(
     Each is compared with the first, on the talks that they share; p is the chance
     of such a difference between equal systems (paired permutation test).
     """
-    from viewfinder.evaluation import compare as compared
+    from viewfinder.evaluation import compare_runs as compared
     from viewfinder.evaluation import read_run
     from viewfinder.evaluation.report import comparison_head, comparison_rows
 

@@ -11,9 +11,16 @@ truth           what a world knows of its pictures
 """
 
 from viewfinder.data.captions import CaptionedPicture, read_captions_csv, read_coco, read_flickr8k
-from viewfinder.data.catalogue import Catalogue, CatalogueRow, read_catalogue, read_products
-from viewfinder.data.matching import Ambiguity, Matches, match_keys
-from viewfinder.data.report import Dropped, ReadReport
+from viewfinder.data.catalogue import (
+    Ambiguity,
+    Catalogue,
+    CatalogueRow,
+    Matches,
+    match_keys,
+    read_catalogue,
+    read_products,
+)
+from viewfinder.data.files import Dropped, ReadReport
 
 __all__ = [
     "Ambiguity",

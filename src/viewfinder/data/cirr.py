@@ -14,9 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from viewfinder.data.files import need_folder
-from viewfinder.data.records import need_field, need_split_file, need_texts, read_list, read_mapping, write_json
-from viewfinder.data.report import Dropped, ReadReport
+from viewfinder.data.files import (
+    Dropped,
+    ReadReport,
+    need_field,
+    need_folder,
+    need_split_file,
+    need_texts,
+    read_list,
+    read_mapping,
+    write_json,
+)
 from viewfinder.errors import BadInput
 
 VERSION = "rc2"

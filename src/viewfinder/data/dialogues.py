@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from viewfinder.data.files import need_folder
-from viewfinder.data.records import (
+from viewfinder.data.files import (
+    Dropped,
+    ReadReport,
     keys_with_pictures,
     need_field,
+    need_folder,
     need_split_file,
     need_texts,
     read_keys,
@@ -26,7 +28,6 @@ from viewfinder.data.records import (
     report_missing,
     write_json,
 )
-from viewfinder.data.report import Dropped, ReadReport
 from viewfinder.errors import BadInput
 
 VISDIAL_PICTURES = {"train": "COCO_train2014", "val": "VisualDialog_val2018", "test": "VisualDialog_test2018"}

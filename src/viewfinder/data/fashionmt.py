@@ -14,19 +14,20 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from viewfinder.data.files import need_folder, read_text
-from viewfinder.data.records import (
+from viewfinder.data.files import (
+    ReadReport,
     keys_with_pictures,
     kinds_and_splits,
     need_field,
+    need_folder,
     need_split_file,
     read_list,
     read_mapping,
+    read_text,
     report_missing,
     unique_keys,
     write_json,
 )
-from viewfinder.data.report import ReadReport
 from viewfinder.errors import BadInput
 
 ORDINALS = ("FIRST", "SECOND", "THIRD")

@@ -1,16 +1,27 @@
-"""Text, JSON and CSV files as readers want them: decoded, checked, damage named by file and line."""
+"""Text, JSON and CSV files as readers want them: decoded, checked, damage named by file and line.
+
+JSON lines: one object a line, damage named by file and line; compressed files are read as they are.
+
+Records of JSON files, checked as they are read: damage is named by file, record and field.
+
+What a reader of data found, what it left out, and why.
+"""
 
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
-from collections.abc import Iterator, Sequence
+import os
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from viewfinder.errors import BadInput
+from viewfinder.errors import BadInput, UnknownName
 
 KEY_COLUMNS = ("image", "file", "path", "id")
 """Columns that may say which picture a row is about, the preferred one first."""
@@ -148,3 +159,225 @@ def _check_header(path: Path, header: list[str]) -> None:
         if name and name.lower() in seen:
             raise BadInput(f"{path}, line 1: the column {name!r} is there twice; rename one")
         seen.add(name.lower())
+
+
+def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line number, object) of every line that is not blank; `.gz` is unpacked on the way, one line at a time.
+
+    Raises:
+        BadInput: the file is missing, unreadable or cut off, not UTF-8, or a line is no JSON object (it is named).
+    """
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
+            yield from parse_json_lines(stream, where=str(path))
+    except FileNotFoundError:
+        raise BadInput(f"{path}: no such file") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise BadInput(f"{path}: cannot be read ({error}); fetch the file again") from error
+
+
+def parse_json_lines(stream: Iterable[bytes], *, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """As `read_jsonl`, for bytes that are open already; `where` names them in errors."""
+    for number, line in enumerate(stream, start=1):
+        if line.strip():
+            yield number, _object(line.removeprefix(b"\xef\xbb\xbf"), f"{where}, line {number}")
+
+
+def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """One object a line, in UTF-8, by way of a temporary file: an interruption leaves the old file or the new one."""
+    written = path.with_name(f".{path.name}.new")
+    with written.open("w", encoding="utf-8", newline="\n") as stream:
+        stream.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    written.replace(path)
+
+
+def append_json_line(path: Path, record: Mapping[str, Any]) -> None:
+    """Adds a line; on return it is on the disk. A last line that a crash cut short is taken out first."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as stream:
+        stream.seek(max(stream.seek(0, os.SEEK_END) - 1, 0))
+        if stream.read(1) not in {b"", b"\n"}:
+            stream.seek(0)
+            whole, _ = whole_lines(stream.read())
+            stream.truncate(len(whole))
+            stream.write(b"" if whole.endswith(b"\n") or not whole else b"\n")
+        stream.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def whole_lines(content: bytes) -> tuple[bytes, bytes]:
+    """The whole lines of a journal, and what a crash left of a last one."""
+    end = content.rfind(b"\n") + 1
+    try:
+        is_whole = not content[end:].strip() or isinstance(json.loads(content[end:]), dict)
+    except ValueError:
+        is_whole = False
+    return (content, b"") if is_whole else (content[:end], content[end:])
+
+
+def _object(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{where}: this is not UTF-8; save the file as UTF-8") from error
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{where}, column {error.colno}: damaged JSON ({error.msg}); fetch the file again") from error
+    except RecursionError as error:
+        raise BadInput(f"{where}: damaged JSON (nested too deeply); fetch the file again") from error
+    if not isinstance(record, dict):
+        raise BadInput(f"{where}: a JSON object is needed, this is {line[:60].decode(errors='replace').strip()!r}")
+    return record
+
+
+Value = TypeVar("Value")
+
+PICTURE_SUFFIXES = ("", ".jpg", ".png")
+"""What a key may lack of a file's name."""
+
+
+def read_list(file: Path) -> list[Any]:
+    """A JSON file that holds a list.
+
+    Raises:
+        BadInput: as `read_json`, or the file holds something else.
+    """
+    data = read_json(file)
+    if not isinstance(data, list):
+        raise BadInput(f"{file}: a JSON list is needed, this is {_shown(data)}; fetch or write the file again")
+    return data
+
+
+def read_mapping(file: Path) -> dict[str, Any]:
+    """A JSON file that holds an object.
+
+    Raises:
+        BadInput: as `read_json`, or the file holds something else.
+    """
+    data = read_json(file)
+    if not isinstance(data, dict):
+        raise BadInput(f"{file}: a JSON object is needed, this is {_shown(data)}; fetch or write the file again")
+    return data
+
+
+def need_field(where: str, record: Any, name: str, kind: type[Value]) -> Value:
+    """`record[name]`, which must be a `kind`; `where` names file and record.
+
+    Raises:
+        BadInput: the record is no object, or lacks the field, or has something else there.
+    """
+    value = record.get(name) if isinstance(record, Mapping) else None
+    if not isinstance(value, kind) or isinstance(value, bool):
+        of = f"it has {_shown(value)}" if isinstance(record, Mapping) else f"this is {_shown(record)}"
+        raise BadInput(f"{where}: field {name!r} is needed ({kind.__name__}); {of}; fetch or write the file again")
+    return value
+
+
+def need_texts(where: str, value: Any) -> tuple[str, ...]:
+    """A list of texts; `where` names file, record and field.
+
+    Raises:
+        BadInput: it is something else.
+    """
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise BadInput(f"{where}: a list of texts is needed, this is {_shown(value)}; fetch or write the file again")
+    return tuple(value)
+
+
+def read_keys(file: Path) -> tuple[tuple[str, ...], list[Dropped]]:
+    """The keys that a JSON file lists, each once, in its order; what stands there again is reported.
+
+    Raises:
+        BadInput: as `read_list`, or an item is no text.
+    """
+    return unique_keys(file, need_texts(str(file), read_list(file)))
+
+
+def unique_keys(file: Path, keys: Iterable[str]) -> tuple[tuple[str, ...], list[Dropped]]:
+    """Each key once, at its first place; the others are reported by their place."""
+    places: dict[str, int] = {}
+    dropped: list[Dropped] = []
+    for place, key in enumerate(keys):
+        if places.setdefault(key, place) != place:
+            dropped.append(Dropped(f"{file.name}: [{place}]", f"{key} is there already, at [{places[key]}]"))
+    return tuple(places), dropped
+
+
+def kinds_and_splits(folder: Path, names: re.Pattern[str]) -> dict[str, tuple[str, ...]]:
+    """What `<kind>` and `<split>` the names of a folder's files have, in that order of the pattern's groups.
+
+    Raises:
+        BadInput: no file has such a name.
+    """
+    matches = [match for match in (names.fullmatch(file.name) for file in sorted(folder.glob("*"))) if match]
+    if not matches:
+        raise BadInput(f"{folder}: no file here is called like {names.pattern}; name the folder of the data set")
+    kinds: dict[str, tuple[str, ...]] = {}
+    for match in matches:
+        kinds[match[1]] = (*kinds.get(match[1], ()), match[2])
+    return kinds
+
+
+def need_split_file(file: Path, pattern: str) -> Path:
+    """`file`, if it is there; `pattern` (a glob in its folder) finds the files that could be meant instead.
+
+    Raises:
+        UnknownName: it is not there; the message lists what is.
+    """
+    if not file.is_file():
+        there = ", ".join(sorted(other.name for other in file.parent.glob(pattern))) or "none of the kind"
+        raise UnknownName(f"{file}: no such file, so no such kind or split; there are: {there}")
+    return file
+
+
+def keys_with_pictures(folder: Path | None, keys: Iterable[str]) -> frozenset[str]:
+    """Those of the keys that have a picture in the folder; all of them, where pictures do not matter (None)."""
+    if folder is None:
+        return frozenset(keys)
+    files = [(key, folder / f"{key.lstrip('/')}{suffix}") for key in keys for suffix in PICTURE_SUFFIXES]
+    return frozenset(key for key, file in files if file.is_file())
+
+
+def report_missing(record: str, keys: Iterable[str], there: frozenset[str]) -> list[Dropped]:
+    """Why a record is left out whose pictures are not all there; nothing if they are."""
+    missing = sorted(set(keys) - there)
+    return [Dropped(record, f"no picture {', '.join(missing)}")] if missing else []
+
+
+def write_json(file: Path, data: Any, *, indent: int | None = None) -> None:
+    """Write JSON as the published files have it: in ASCII; folders are made."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(data, indent=indent), encoding="utf-8")
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, default=str)[:60]
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """One record (a picture, a row, an annotation) that was left out, and the reason."""
+
+    record: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ReadReport:
+    """The account of one reading.
+
+    Attributes:
+        expected: items that the data set says it has, None where it does not say.
+        found: items that were returned.
+        dropped: records left out. A dropped row or annotation need not cost a whole item.
+    """
+
+    expected: int | None
+    found: int
+    dropped: tuple[Dropped, ...] = ()
+
+    def __str__(self) -> str:
+        of = "" if self.expected is None else f" of {self.expected}"
+        what = "noted" if self.found == self.expected else "left out"  # a whole reading may have remarks
+        why = "" if not self.dropped else f", {len(self.dropped)} {what} (first: {self.dropped[0].record}: "
+        return f"{self.found}{of} found" + (f"{why}{self.dropped[0].reason})" if why else "")

@@ -31,7 +31,7 @@ from viewfinder.evaluation.results import Run, TaskResult, describe_machine, wri
 from viewfinder.evaluation.values import check_options, pick_evenly, provenance_of, write_details
 from viewfinder.evaluation.vectors import by_tenths
 from viewfinder.metrics import Interval, Measure, MeasureName, bleu, bootstrap_interval, cider_d, rouge_l
-from viewfinder.metrics.sentences import LONGEST, ngrams
+from viewfinder.metrics.captions import LONGEST, ngrams
 from viewfinder.users.captioner.captioner import SYSTEM, Captioner
 
 CAPTIONS = "captions.jsonl"

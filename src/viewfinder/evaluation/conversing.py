@@ -22,7 +22,7 @@ from viewfinder.evaluation.replay import Progress, RankTable, rank_queries
 from viewfinder.evaluation.speaking import pictures_only
 from viewfinder.evaluation.task import SearchDialogue, Task
 from viewfinder.index import Gallery
-from viewfinder.index.memo import ByteCache
+from viewfinder.index.turns import ByteCache
 from viewfinder.metrics import carry_ranks
 from viewfinder.retrievers import Query, Retriever
 from viewfinder.session import Session

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from viewfinder.data.captions import split_of
 from viewfinder.data.chatsearch import read_chatsearch
-from viewfinder.data.splits import split_of
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput
 from viewfinder.evaluation.pictures import Pictures
@@ -83,7 +83,9 @@ def measure_decisions(
     pictures = load_pictures(plan, encoder, speaker, told=told)
     if plan.manners.get(LEANING) == CHOSEN:
         best = choose_picture_bias(speaker, decision_task(plan, pictures, "val"), pictures)
-        told(f"leaning {best.picture_bias:g}: on val {best.searches:.0%} of searches, {best.questions:.0%} of questions")
+        told(
+            f"leaning {best.picture_bias:g}: on val {best.searches:.0%} of searches, {best.questions:.0%} of questions"
+        )
         speaker = with_picture_bias(speaker, best.picture_bias)
     task = decision_task(plan, pictures, split)
     told(f"{len(task.talks):,} talks, leaning {speaker.picture_bias:g}")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from viewfinder.data.jsonl import append_json_line, parse_json_lines, whole_lines, write_jsonl
+from viewfinder.data.files import append_json_line, parse_json_lines, whole_lines, write_jsonl
 from viewfinder.errors import BadInput
 
 SCHEMA = "viewfinder/dialogues-journal"

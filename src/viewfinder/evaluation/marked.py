@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.data.instances import read_instances
-from viewfinder.data.splits import split_of
+from viewfinder.data.captions import read_instances, split_of
 from viewfinder.data.truth import TRUTH_FILE, ThingTruth, read_truth
 from viewfinder.encoders.base import Pixels
 from viewfinder.errors import BadInput, UnknownName

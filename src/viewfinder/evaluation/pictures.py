@@ -53,8 +53,7 @@ class Pictures:
         return found
 
     def _snapshot(self, rows: Sequence[int], captions: Mapping[str, str]) -> Snapshot:
-        from viewfinder.index.columns import build_columns
-        from viewfinder.index.rows import pictures_to_arrow
+        from viewfinder.index.rows import build_columns, pictures_to_arrow
 
         keys = [self.keys[row] for row in rows]
         pictures = [

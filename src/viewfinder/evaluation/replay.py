@@ -19,8 +19,8 @@ from viewfinder.evaluation.region_scores import RegionScorer
 from viewfinder.evaluation.speaking import pictures_only
 from viewfinder.evaluation.task import SearchDialogue, Task
 from viewfinder.index import Gallery, sum_plain_parts
-from viewfinder.index.exact import TIE
-from viewfinder.index.resolving import resolve_turn
+from viewfinder.index.late_interaction import TIE
+from viewfinder.index.turns import resolve_turn
 from viewfinder.metrics import rank_bounds, score_bounds
 from viewfinder.retrievers import Query, RegionSpace, Retriever, reads_of
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from viewfinder.conversation import Conversation, Turn
 from viewfinder.errors import BadInput
 from viewfinder.index import Gallery
-from viewfinder.index.resolving import resolve_turn
+from viewfinder.index.turns import resolve_turn
 from viewfinder.retrievers import AnsweringRetriever, ResolvedTurn, Retriever, reads_of
 
 State = TypeVar("State")

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.data.jsonl import write_jsonl
+from viewfinder.data.files import write_jsonl
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.asked import questioner_label

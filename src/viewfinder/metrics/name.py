@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
-from viewfinder.metrics.interval import Interval
+from viewfinder.metrics.intervals import Interval
 
 SEPARATOR = " | "
 """Between the parts of a key; no part may hold it."""

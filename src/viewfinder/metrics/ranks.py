@@ -16,6 +16,28 @@ of tied scores", ECIR 2008).
 The official code of Fashion IQ is optimistic; that of Drill-down, ChatIR and MAI sorts, which leaves the order of
 ties to the sort. `argsort` does as they do, with numpy's default sort: always the same on one machine, but not
 on every machine, and never the same as torch's. It is for comparing with their figures, not for new ones.
+
+Recall@k: how often the target is among the first k.
+
+    R@k = 1/|Q| * sum over q of [rank_q < k]
+
+With one target a query it is the success rate that retrieval papers call recall (Karpathy and Fei-Fei, "Deep
+visual-semantic alignments for generating image descriptions", CVPR 2015). Tables of multi-turn systems add the
+mean over several depths: {1, 5, 10, 20} for FashionMT, {1, 5, 10} for ChatSearch, {5, 8} for MT Fashion IQ.
+
+Mean reciprocal rank.
+
+    MRR = 1/|Q| * sum over q of 1 / (rank_q + 1)
+
+with 0-based ranks (Voorhees, "The TREC-8 question answering track report", 1999).
+
+P, the rank percentile of Fashion IQ.
+
+    P = 1/|Q| * sum over q of (1 - rank_q / G)
+
+with G pictures in the gallery: 1 if every target comes first, near 1/2 for chance (Wu et al., "Fashion IQ", CVPR
+2021, Appendix C, in percent; first in Guo et al., "Dialog-based Interactive Image Retrieval", NeurIPS 2018). As ranks
+stop at G - 1, the worst is 1/G, not 0.
 """
 
 from __future__ import annotations
@@ -97,3 +119,64 @@ def check_depth(k: int) -> int:
     if k < 1:
         raise ValueError(f"k={k}, but at least the first place must count: k is 1 or more")
     return k
+
+
+def recall_at(k: int, ranks_q: Ranks) -> float:
+    """Share of ranks below k.
+
+    Give pessimistic ranks, or use `chance_below`, where scores may tie: an expected rank is compared as it stands, so
+    that ten equal scores (rank 4.5) would all be hits at k = 5.
+
+    >>> recall_at(2, [0, 1, 2, 8])
+    0.5
+
+    Raises:
+        ValueError: k is below 1, there are no ranks, or one is negative or NaN.
+    """
+    return float(np.mean(check_ranks(ranks_q) < check_depth(k)))
+
+
+def expected_hits(
+    k: int, best: Real[np.ndarray, "*shape"], worst: Real[np.ndarray, "*shape"]
+) -> Float[np.ndarray, "*shape"]:
+    """The chance of each target, over all orders of equal scores, to be among the first k; NaN where a rank is NaN.
+
+    A target with `above` pictures above it and `equal` others beside it stands in each of the places from
+    above to above + equal with the same chance; of these equal + 1 places k - above are below k, at least
+    none and at most all (McSherry and Najork, ECIR 2008).
+
+    >>> chance_below(2, np.array([0, 1, 2]), np.array([0, 2, 2]))
+    array([1. , 0.5, 0. ])
+
+    Raises:
+        ValueError: k is below 1.
+    """
+    return np.asarray(np.clip((check_depth(k) - best) / (worst - best + 1), 0, 1))
+
+
+def mean_reciprocal_rank(ranks_q: Ranks) -> float:
+    """Mean of 1 / (rank + 1): 1 if every target comes first, near 0 if all are far down.
+
+    Of an expected rank it is the reciprocal of the mean place, a little below the mean of the reciprocals.
+
+    >>> mean_reciprocal_rank([0, 1, 3])     # (1 + 1/2 + 1/4) / 3
+    0.5833333333333334
+
+    Raises:
+        ValueError: there are no ranks, or one is negative or NaN.
+    """
+    return float(np.mean(1 / (check_ranks(ranks_q) + 1)))
+
+
+def percentile(ranks: Real[np.ndarray, "*shape"], gallery: int) -> Float[np.ndarray, "*shape"]:
+    """The share of the gallery that does not come before each target; P is its mean. NaN where a rank is NaN.
+
+    >>> percentile(np.array([0, 10, 20]), gallery=100)
+    array([1. , 0.9, 0.8])
+
+    Raises:
+        ValueError: a rank is not below the size of the gallery.
+    """
+    if (ranks >= gallery).any():
+        raise ValueError(f"rank {np.nanmax(ranks):g} in a gallery of {gallery}: ranks run from 0 to {gallery - 1}")
+    return np.asarray(1 - ranks / gallery)

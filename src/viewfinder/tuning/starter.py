@@ -13,7 +13,7 @@ from viewfinder.data import CaptionedPicture, read_coco, read_flickr8k, read_pro
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.fit import CaptionedVectors, calibrate_head, fit_head
 from viewfinder.encoders.starter.head import Head
-from viewfinder.metrics import ranks, recall_at
+from viewfinder.metrics import recall_at, target_ranks
 from viewfinder.pictures import AtMost, Limits, decode
 from viewfinder.tuning.collection import with_labels
 
@@ -112,7 +112,7 @@ def fold_recalls(folds: Sequence[tuple[Head, CaptionedVectors]], *, turns: int =
         likeness_mn = texts_md @ pictures_nd.T - head.background(pictures_nd)
         so_far_ntn = likeness_mn.reshape(len(kind), -1, len(kind)).cumsum(axis=1)
         targets_n = np.arange(len(kind))
-        recalls_ft.append([recall_at(10, ranks(so_far_ntn[:, turn], targets_n)) for turn in range(turns)])
+        recalls_ft.append([recall_at(10, target_ranks(so_far_ntn[:, turn], targets_n)) for turn in range(turns)])
     return [float(value) for value in np.mean(recalls_ft, axis=0)]
 
 

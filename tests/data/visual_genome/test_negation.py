@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.data.visual_genome import add_negations, draw_absent_names
-from viewfinder.data.visual_genome.negation import UNWANTED, WANTED
+from viewfinder.data.visual_genome.words import UNWANTED, WANTED
 
 TEN = tuple(f"caption {i}" for i in range(10))
 

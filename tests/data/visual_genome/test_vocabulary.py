@@ -6,7 +6,7 @@ import pytest
 
 from viewfinder.data.visual_genome import Vocabulary as Known
 from viewfinder.data.visual_genome import build_vocabulary, read_vocabulary, tokenize
-from viewfinder.data.visual_genome.vocabulary import SPECIAL
+from viewfinder.data.visual_genome.words import SPECIAL
 from viewfinder.errors import BadInput
 
 

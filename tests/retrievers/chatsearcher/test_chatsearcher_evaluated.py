@@ -13,7 +13,7 @@ import pytest
 from viewfinder.cli import run
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, TextItem, write_chatsearch
 from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
-from viewfinder.data.records import write_json
+from viewfinder.data.files import write_json
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork
 from viewfinder.retrievers.chatsearcher.sequence import TokenizerRecord
 from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings

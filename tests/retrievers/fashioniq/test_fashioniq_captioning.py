@@ -13,7 +13,7 @@ import torch
 
 from viewfinder.data.fashion_iq import CaptionVocabulary, FashionPair, build_caption_vocabulary, write_fashion_iq
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
-from viewfinder.metrics import captions
+from viewfinder.metrics import bleu
 from viewfinder.retrievers.fashioniq.captioner_training import (
     PRESETS,
     CaptionerPreset,
@@ -160,7 +160,7 @@ def test_validation_s_bleu_is_that_of_its_captions(
     captioner = Captioner.load(without_attributes.best)
     rows = found.pairs
     said = captioner.captions(found.raw_ng[rows.candidate_p], found.raw_ng[rows.target_p], "greedy")
-    assert without_attributes.figures["bleu3"] == pytest.approx(captions(said, rows.captions)[2])
+    assert without_attributes.figures["bleu3"] == pytest.approx(bleu(said, rows.captions)[2])
 
 
 def test_a_captioner_without_attributes_needs_none(without_attributes: TrainingResult) -> None:

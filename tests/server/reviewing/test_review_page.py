@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from viewfinder.data.chatsearch import ChatTurn, TextItem
-from viewfinder.data.review import Review, read_reviews, review_file
+from viewfinder.data.chatsearch import ChatTurn, Review, TextItem, read_reviews, review_file
 
 if TYPE_CHECKING:
     from tests.server.reviewing.conftest import Serve

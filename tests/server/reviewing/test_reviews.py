@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from viewfinder.data.chatsearch import ChatTurn, ImageItem, TextItem
-from viewfinder.data.review import Review, Verdict, read_reviews, review_file
+from viewfinder.data.chatsearch import ChatTurn, ImageItem, Review, TextItem, Verdict, read_reviews, review_file
 from viewfinder.errors import BadInput
 from viewfinder.server.problems import Problem
 from viewfinder.server.reviewing.reviews import Reviews, open_reviews

@@ -6,18 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from viewfinder.evaluation import compare, read_run
-from viewfinder.server.schemas.studies import StudyPlan
-from viewfinder.server.studies.export import export_archive
+from viewfinder.evaluation import compare_runs, read_run
 from viewfinder.server.studies.figures import (
     EndedTrial,
+    export_archive,
     found_by_round,
     make_runs,
     rank_table,
     select_trials,
     study_figures,
 )
-from viewfinder.server.studies.plan import SettledPlan
+from viewfinder.server.studies.plan import SettledPlan, StudyPlan
 
 
 def settled(rounds: int = 2, task: str = "describe") -> SettledPlan:
@@ -136,5 +135,5 @@ def test_exported_runs_are_read_and_compared_as_those_of_evaluate(tmp_path: Path
     assert first.provenance.label == "composer + people"
     assert first.tasks[0].talk_ids == second.tasks[0].talk_ids == ("0/a", "0/b")
     np.testing.assert_array_equal(second.tasks[0].ranks.best_st, [[0, 0], [40, 2]])
-    row = next(row for row in compare([first, second]) if (row.metric, row.at) == ("rank", "turn 2"))
+    row = next(row for row in compare_runs([first, second]) if (row.metric, row.at) == ("rank", "turn 2"))
     assert (row.first, row.others[0].mean) == (7.0, 2.0)

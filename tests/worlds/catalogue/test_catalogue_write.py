@@ -10,11 +10,16 @@ import pytest
 from PIL import Image
 
 from viewfinder.data import read_catalogue, read_flickr8k
-from viewfinder.data.fashion_iq import fashion_kinds, read_attribute_index, read_fashion_iq, read_shuffled
+from viewfinder.data.captions import SPLITS
+from viewfinder.data.fashion_iq import (
+    fashion_kinds,
+    read_attribute_index,
+    read_fashion_iq,
+    read_sessions,
+    read_shuffled,
+)
 from viewfinder.data.fashionmt import parse_back_reference, read_transactions
-from viewfinder.data.jsonl import read_jsonl
-from viewfinder.data.mt_fashion_iq import read_sessions
-from viewfinder.data.splits import SPLITS
+from viewfinder.data.files import read_jsonl
 from viewfinder.data.truth import read_truth
 from viewfinder.errors import BadInput
 from viewfinder.worlds.catalogue import write_catalogue

@@ -1,9 +1,15 @@
 """Visual Genome in the on-disk layout of Drill-down (Tan et al., NeurIPS 2019)."""
 
-from viewfinder.data.visual_genome.layout import Layout, find_layout, list_splits
-from viewfinder.data.visual_genome.negation import add_negations, draw_absent_names
-from viewfinder.data.visual_genome.region_features import RegionFeatures, read_global_feature, read_region_features
-from viewfinder.data.visual_genome.regions import Region, RegionPicture, choose_captions, read_visual_genome
+from viewfinder.data.visual_genome.features import RegionFeatures, read_global_feature, read_region_features
+from viewfinder.data.visual_genome.regions import (
+    Layout,
+    Region,
+    RegionPicture,
+    choose_captions,
+    find_layout,
+    list_splits,
+    read_visual_genome,
+)
 from viewfinder.data.visual_genome.scene_graphs import (
     SceneGraph,
     SceneObject,
@@ -13,7 +19,14 @@ from viewfinder.data.visual_genome.scene_graphs import (
     read_scene_graph,
     scene_graph_xml,
 )
-from viewfinder.data.visual_genome.vocabulary import Vocabulary, build_vocabulary, read_vocabulary, tokenize
+from viewfinder.data.visual_genome.words import (
+    Vocabulary,
+    add_negations,
+    build_vocabulary,
+    draw_absent_names,
+    read_vocabulary,
+    tokenize,
+)
 
 __all__ = [
     "Layout",
@@ -24,10 +37,13 @@ __all__ = [
     "SceneObject",
     "SceneRelation",
     "Vocabulary",
-    "draw_absent_names",
+    "add_negations",
     "build_vocabulary",
-    "keep_known",
+    "choose_captions",
+    "draw_absent_names",
     "find_layout",
+    "keep_known",
+    "list_splits",
     "read_classes",
     "read_global_feature",
     "read_region_features",
@@ -35,8 +51,5 @@ __all__ = [
     "read_visual_genome",
     "read_vocabulary",
     "scene_graph_xml",
-    "list_splits",
-    "choose_captions",
     "tokenize",
-    "add_negations",
 ]

@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from viewfinder.encoders.starter.fit import CaptionedVectors, FitSettings, fit_head
 from viewfinder.encoders.starter.head import Head, Residual, head_input, unit_rows
-from viewfinder.metrics import mean_reciprocal_rank, ranks
+from viewfinder.metrics import mean_reciprocal_rank, target_ranks
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -93,7 +93,7 @@ def refine_head(
 def _held_out(head: Head, kind: CaptionedVectors) -> float:
     pictures_nd = head.pictures(kind.raw_vnr[0])
     scores_mn = head.sentences(kind.captions_ms) @ pictures_nd.T - head.background(pictures_nd)
-    return mean_reciprocal_rank(ranks(scores_mn, kind.owners_m))
+    return mean_reciprocal_rank(target_ranks(scores_mn, kind.owners_m))
 
 
 class _Towers:

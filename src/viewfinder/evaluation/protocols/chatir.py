@@ -14,8 +14,8 @@ from pathlib import Path
 
 from viewfinder.conversation import Answer, BackTo, Question, Say, Turn
 from viewfinder.data import ReadReport
+from viewfinder.data.captions import SPLITS, split_of
 from viewfinder.data.dialogues import Dialogue, read_dialogues, read_pool, read_visdial
-from viewfinder.data.splits import SPLITS, split_of
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.protocols.captions import has_captions, read_captioned
 from viewfinder.evaluation.task import SearchDialogue, Task

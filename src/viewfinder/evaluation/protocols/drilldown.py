@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from viewfinder.conversation import Say
-from viewfinder.data.splits import SPLITS, split_of
+from viewfinder.data.captions import SPLITS, split_of
 from viewfinder.data.visual_genome import RegionPicture, choose_captions, list_splits, read_visual_genome
 from viewfinder.evaluation.protocols.captions import MOST_TURNS, has_captions, read_captioned
 from viewfinder.evaluation.task import SearchDialogue, Task

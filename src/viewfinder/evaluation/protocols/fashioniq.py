@@ -52,8 +52,8 @@ def _single(read: FashionIQ, report: ReadReport) -> list[Task]:
         galleries["union"] = union
     return [
         Task(
-            "fashioniq", f"{read.kind}, {name} gallery", read.split, gallery, talks, SINGLE_TURN_METRICS, "first and second joined",
-            reports=(report,),
+            "fashioniq", f"{read.kind}, {name} gallery", read.split, gallery, talks, SINGLE_TURN_METRICS,
+            "first and second joined", reports=(report,),
         )
         for name, gallery in galleries.items()
         if talks

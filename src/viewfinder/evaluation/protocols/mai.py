@@ -14,9 +14,8 @@ from pathlib import Path
 
 from viewfinder.conversation import Like
 from viewfinder.data import Dropped, ReadReport
-from viewfinder.data.fashion_iq import join_captions
+from viewfinder.data.fashion_iq import Session, join_captions, read_sessions, session_kinds
 from viewfinder.data.fashionmt import Transaction, fashionmt_sources, parse_back_reference, read_transactions
-from viewfinder.data.mt_fashion_iq import Session, read_sessions, session_kinds
 from viewfinder.evaluation.protocols.mai_captions import published_captions, table_captions, transaction_captions
 from viewfinder.evaluation.task import SearchDialogue, Task
 

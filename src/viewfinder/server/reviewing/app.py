@@ -24,8 +24,16 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from viewfinder import __version__
 from viewfinder.data import chatsearch
-from viewfinder.data.chatsearch import ChatSample, Role, Subtask, dump_turns, parse_turns, write_chatsearch
-from viewfinder.data.review import Review, Verdict
+from viewfinder.data.chatsearch import (
+    ChatSample,
+    Review,
+    Role,
+    Subtask,
+    Verdict,
+    dump_turns,
+    parse_turns,
+    write_chatsearch,
+)
 from viewfinder.server import monitoring, problems
 from viewfinder.server.access import routes as login
 from viewfinder.server.access.gate import install_access
@@ -35,8 +43,9 @@ from viewfinder.server.conversations.schemas import NO_NUL, Name, Strict, Text
 from viewfinder.server.database import Database, TokenRows
 from viewfinder.server.problems import responses
 from viewfinder.server.reviewing.reviews import Reviews, make_small_copy, open_reviews
-from viewfinder.server.services import BaseServices, Pool
+from viewfinder.server.services import BaseServices
 from viewfinder.server.settings import ServerSettings, database_url
+from viewfinder.server.threads import ThreadPool
 
 
 @dataclass(frozen=True)
@@ -44,7 +53,7 @@ class ReviewServices(BaseServices):
     """`aside` reads pictures: a decision waits for none of them. `scratch` is a folder that goes when the app ends."""
 
     reviews: Reviews
-    aside: Pool
+    aside: ThreadPool
     scratch: Path
 
 
@@ -248,7 +257,9 @@ def create_app(
             folder = Path(scratch) if settings.is_loopback else library_folder
             database = Database.open(database_url(folder, settings))
             tokens = Tokens(TokenRows(database), settings)
-            services = ReviewServices(settings, Pool(settings.threads), tokens, reviews, Pool(2), Path(scratch))
+            services = ReviewServices(
+                settings, ThreadPool(settings.threads), tokens, reviews, ThreadPool(2), Path(scratch)
+            )
             app.state.services = services
             try:
                 yield

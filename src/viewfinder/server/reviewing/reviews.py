@@ -13,9 +13,20 @@ from pathlib import Path, PurePosixPath
 
 from filelock import FileLock, Timeout
 
-from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Role, read_chatsearch
+from viewfinder.data.chatsearch import (
+    ChatSample,
+    ChatTurn,
+    ImageItem,
+    Review,
+    Role,
+    Verdict,
+    add_review,
+    apply_reviews,
+    read_chatsearch,
+    read_reviews,
+    review_file,
+)
 from viewfinder.data.files import need_folder
-from viewfinder.data.review import Review, Verdict, add_review, apply_reviews, read_reviews, review_file
 from viewfinder.errors import BadInput, PictureError
 from viewfinder.pictures import load_thumbnail, picture_id
 from viewfinder.server.problems import Problem, not_found

@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.evaluation import RankTable, Run, Task, compare, figures, write_run
+from viewfinder.evaluation import RankTable, Run, Task, compare_runs, compute_figures, write_run
 from viewfinder.evaluation.results import Provenance, describe_machine, task_result
 from viewfinder.evaluation.task import SearchDialogue
 from viewfinder.metrics import Interval, bootstrap_interval, carry_ranks, difference_interval, permutation_test
@@ -109,7 +109,7 @@ def make_runs(settled: SettledPlan, trials: Sequence[EndedTrial]) -> list[Run]:
                     folder=Path(f"{arm + 1}-{retriever}"),
                     provenance=_provenance(settled, retriever),
                     machine=describe_machine(),
-                    tasks=(task_result(task, table, figures(task, table)),),
+                    tasks=(task_result(task, table, compute_figures(task, table)),),
                 )
             )
     return runs
@@ -168,7 +168,7 @@ def _differences(settled: SettledPlan, runs: Sequence[Run], trials: Sequence[End
     found = _found_differences(settled, [first[pair] for pair in pairs], [second[pair] for pair in pairs])
     ranked = [
         _difference(row.metric, row.at, row.talks, (row.first, other.mean), other.difference, other.p_value)
-        for row in compare(runs)
+        for row in compare_runs(runs)
         for other in row.others
     ]
     return [*found, *ranked]

@@ -1,0 +1,194 @@
+"""What the measures of text share: sentences as words, n-grams, and pairs of a sentence and its references.
+
+The measures take sentences whose words are set apart by blanks, and change nothing about them: Fashion IQ scores
+captions as they are, while COCO captions are brought to words first, for which there is `caption_words`.
+
+BLEU-1 to BLEU-4 of a corpus, with several references a sentence.
+
+    BLEU-n = BP * exp(1/n * sum over m <= n of ln p_m)
+    BP     = min(1, exp(1 - r/c))
+
+p_m is the share of the m-grams that a reference has too, counts clipped at the most that one reference has; c the
+words of all sentences, r those of the nearest long references, the shorter of two (Papineni et al., ACL 2002).
+Counted by sacrebleu, with neither its tokeniser nor its smoothing: what the evaluation of COCO captions gives.
+
+ROUGE-L: how much of a sentence stands in a reference in the same order.
+
+    P = LCS / words of the sentence,  R = LCS / words of the reference
+    F = (1 + beta^2) * P * R / (R + beta^2 * P)
+
+LCS is the longest common subsequence (Lin, "ROUGE: a package for automatic evaluation of summaries", 2004), found
+by the rouge-score library. Of several references the largest P and the largest R are taken, each by itself, and
+beta is 1.2: so does the evaluation of COCO captions, and so Fashion IQ. With one reference and beta 1 it is the
+F-measure of rouge-score.
+
+CIDEr-D: how much of what references agree on a sentence says, rare words counting more.
+
+For n-grams of each length n, with tf counts and N sentences (each with its references),
+
+    g_n(c)      = tf * (ln N - ln max(1, sentences with the n-gram in a reference))
+    D_n(c, r)   = 10 * exp(-(l_c - l_r)^2 / (2 * 6^2)) * min(g(c), g(r)) . g(r) / (|g(c)| * |g(r)|)
+    CIDEr-D     = mean over references and over n = 1 to 4
+
+(Vedantam, Zitnick and Parikh, "CIDEr: consensus-based image description evaluation", CVPR 2015). As in the
+official code, tf is a count, not a share, and the l are numbers of bigrams. The weights come from the references of
+the very corpus that is scored, so values of different corpora cannot be compared, and a corpus of one sentence
+scores 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from math import exp, log, sqrt
+
+import numpy as np
+from jaxtyping import Float
+
+NGram = tuple[str, ...]
+
+LONGEST = 4
+"""Words of the longest n-gram that BLEU and CIDEr count."""
+
+DROPPED = frozenset(
+    ["''", "'", "``", "`", ".", "?", "!", ",", ":", "-", "--", "...", ";", "(", ")", "[", "]", "{", "}"]
+)
+"""Marks that are no words, as the evaluation of COCO captions has them. It means brackets too, but keeps them as
+words ("-lrb-"): it lowers their names before it looks for them."""
+
+
+def check_sentences(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+    """Whether every sentence has something to be compared with.
+
+    Raises:
+        ValueError: there are no sentences, not as many lists of references, or one of these is empty.
+    """
+    if not hypotheses or len(hypotheses) != len(references):
+        raise ValueError(f"{len(hypotheses)} sentences, {len(references)} lists of references: one each is needed")
+    for row, several in enumerate(references):
+        if isinstance(several, str) or not several:
+            raise ValueError(f"references of sentence {row}: {several!r}, but a list of at least one is needed")
+
+
+def ngrams(sentence: str, longest: int = LONGEST) -> Counter[NGram]:
+    """How often each run of 1 to `longest` words occurs."""
+    words = sentence.split()
+    return Counter(
+        tuple(words[start : start + length])
+        for length in range(1, longest + 1)
+        for start in range(len(words) - length + 1)
+    )
+
+
+def caption_words(text: str) -> str:
+    """A caption in lower case, words apart as the Penn Treebank has them, without marks of punctuation.
+
+    As the tokeniser of the COCO evaluation, without its Java; they differ in brackets (see `DROPPED`).
+
+    >>> caption_words("A woman's red hat, isn't it?")
+    "a woman 's red hat is n't it"
+    """
+    from nltk.tokenize import NLTKWordTokenizer
+
+    words = NLTKWordTokenizer().tokenize(re.sub(r"\s+", " ", text.lower()))
+    return " ".join(word for word in words if word not in DROPPED)
+
+
+def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Float[np.ndarray, " n"]:
+    """BLEU-1, -2, -3 and -4 of a whole corpus, 0 to 1; sentences may have different numbers of references.
+
+    Raises:
+        ValueError: there are no sentences, not as many lists of references, or one of these is empty.
+    """
+    from sacrebleu.metrics.bleu import BLEU
+
+    check_sentences(hypotheses, references)
+    streams = list(zip_longest(*references))
+    counter = BLEU(tokenize="none", smooth_method="none", max_ngram_order=LONGEST, force=True)
+    score = counter.corpus_score(list(hypotheses), streams)
+    shares_n = np.array(score.counts) / np.maximum(score.totals, 1)
+    with np.errstate(divide="ignore"):  # no common n-gram: ln 0, and a BLEU of 0
+        return np.asarray(score.bp * np.exp(np.cumsum(np.log(shares_n)) / np.arange(1, LONGEST + 1)))
+
+
+def rouge_l(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, beta: float = 1.2
+) -> Float[np.ndarray, " s"]:
+    """ROUGE-L of every sentence, 0 to 1; that of a corpus is their mean.
+
+    Raises:
+        ValueError: there are no sentences, not as many lists of references, or one of these is empty.
+    """
+    from rouge_score.rouge_scorer import RougeScorer
+
+    check_sentences(hypotheses, references)
+    scorer = RougeScorer(["rougeL"], tokenizer=_Blanks())
+    values = []
+    for hypothesis, several in zip(hypotheses, references, strict=True):
+        found = [scorer.score(reference, hypothesis)["rougeL"] for reference in several]
+        precision, recall = max(one.precision for one in found), max(one.recall for one in found)
+        values.append((1 + beta**2) * precision * recall / (recall + beta**2 * precision) if precision else 0)
+    return np.array(values, dtype=np.float64)
+
+
+class _Blanks:
+    """The tokeniser that rouge-score is given: words are set apart already."""
+
+    def tokenize(self, text: str) -> list[str]:
+        return text.split()
+
+
+SIGMA = 6.0
+"""Width of the penalty for another length, in bigrams."""
+
+
+def cider_d(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Float[np.ndarray, " s"]:
+    """CIDEr-D of every sentence, 0 to 10; that of a corpus is their mean.
+
+    Raises:
+        ValueError: there are no sentences, not as many lists of references, or one of these is empty.
+    """
+    check_sentences(hypotheses, references)
+    counted = [[ngrams(reference) for reference in several] for several in references]
+    seen = Counter(ngram for several in counted for ngram in set().union(*several))
+    weights = {ngram: log(len(counted)) - log(sentences) for ngram, sentences in seen.items()}
+    unseen = log(len(counted))
+    values = []
+    for hypothesis, several in zip(hypotheses, counted, strict=True):
+        said = _weighted(ngrams(hypothesis), weights, unseen)
+        values.append(np.mean([_likeness(said, _weighted(one, weights, unseen)) for one in several]))
+    return np.array(values, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class _Vectors:
+    """A sentence as weighted n-grams: one vector and one norm for each n, and the number of its bigrams."""
+
+    weights: tuple[dict[NGram, float], ...]
+    norms: tuple[float, ...]
+    bigrams: int
+
+
+def _weighted(counts: Counter[NGram], weights: Mapping[NGram, float], unseen: float) -> _Vectors:
+    vectors: tuple[dict[NGram, float], ...] = tuple({} for _ in range(LONGEST))
+    for ngram, count in counts.items():
+        vectors[len(ngram) - 1][ngram] = count * weights.get(ngram, unseen)
+    norms = tuple(sqrt(sum(weight**2 for weight in vector.values())) for vector in vectors)
+    return _Vectors(vectors, norms, sum(count for ngram, count in counts.items() if len(ngram) == 2))
+
+
+def _likeness(said: _Vectors, meant: _Vectors) -> float:
+    """10 times the mean over n of the clipped cosine, less for another length."""
+    penalty = exp(-((said.bigrams - meant.bigrams) ** 2) / (2 * SIGMA**2))
+    return 10 * penalty * sum(map(_clipped_cosine, said.weights, meant.weights, said.norms, meant.norms)) / LONGEST
+
+
+def _clipped_cosine(said: dict[NGram, float], meant: dict[NGram, float], norm: float, other: float) -> float:
+    if not norm or not other:
+        return 0.0
+    return sum(min(weight, meant[ngram]) * meant[ngram] for ngram, weight in said.items() if ngram in meant) / (
+        norm * other
+    )
