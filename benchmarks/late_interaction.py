@@ -40,7 +40,7 @@ from viewfinder.index import (
     tile_batches,
     top_k,
 )
-from viewfinder.index.regions import CODED
+from viewfinder.index.late_interaction import CODED
 from viewfinder.retrievers import ResolvedTurn, SentenceEncoder, load_retriever
 
 K = 10

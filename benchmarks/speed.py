@@ -29,7 +29,7 @@ from machine import described
 import viewfinder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.index import FileRecord, PictureRow, dot_scores, top_k
-from viewfinder.index.candidates import CANDIDATES
+from viewfinder.index.ranking import CANDIDATES
 from viewfinder.library import Library
 from viewfinder.pictures import Limits, decode
 

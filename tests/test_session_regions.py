@@ -16,9 +16,9 @@ from jaxtyping import Float, Float32
 from viewfinder.conversation import Reject, Say
 from viewfinder.errors import EncoderMismatch
 from viewfinder.index import Gallery
-from viewfinder.index import gallery_regions as region_scores
-from viewfinder.index.memo import ByteCache
-from viewfinder.index.results import Hits
+from viewfinder.index import raw_vectors as region_scores
+from viewfinder.index.ranking import Hits
+from viewfinder.index.turns import ByteCache
 from viewfinder.retrievers import Composer, Part, Query, RegionSpace, ResolvedTurn, Retriever
 from viewfinder.retrievers.base import RawPictures
 from viewfinder.session import Session

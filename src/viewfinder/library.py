@@ -23,8 +23,8 @@ from viewfinder.encoders.starter.head import Head
 from viewfinder.errors import BadInput, EmptyQuery, EncoderMismatch, NewerLibrary, NotALibrary
 from viewfinder.index import Failure, Gallery, Snapshot, Store, check_fits, load_snapshot, read_generation
 from viewfinder.index.ingest import AddReport, Ingest, PictureDescriptions, Progress
-from viewfinder.index.region_vectors import FillReport, StoredVectors
-from viewfinder.index.results import Hit, Hits
+from viewfinder.index.ranking import Hit, Hits
+from viewfinder.index.raw_vectors import FillReport, StoredVectors
 from viewfinder.pictures import BadFile
 from viewfinder.retrievers import Composer, RegionSpace, Retriever, load_retriever
 from viewfinder.session import Session
@@ -229,7 +229,9 @@ class Library:
         found = load_retriever(retriever, weights) if isinstance(retriever, str) else retriever
         self.prepare(found, progress)
         pictures = _PreparedPictures(self, found, self._gallery)
-        return Session(pictures, found, questioner, n=n, where=where, conversation=conversation, picture_bias=picture_bias)
+        return Session(
+            pictures, found, questioner, n=n, where=where, conversation=conversation, picture_bias=picture_bias
+        )
 
     def prepare(self, retriever: Retriever[Any], progress: Progress | None = None) -> FillReport:
         """Makes what a retriever reads of the pictures and nobody needed before: their regions.

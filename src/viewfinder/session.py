@@ -36,10 +36,8 @@ from viewfinder.conversation import (
 )
 from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.index import Gallery
-from viewfinder.index.candidates import select_candidates
-from viewfinder.index.memo import MEMO, ByteCache
-from viewfinder.index.resolving import resolve_turn
-from viewfinder.index.results import Hit, Hits, Ranking
+from viewfinder.index.ranking import Hit, Hits, Ranking, select_candidates
+from viewfinder.index.turns import MEMO, ByteCache, resolve_turn
 from viewfinder.questioners import Questioner, load_questioner
 from viewfinder.retrievers import AnsweringRetriever, Query, RegionSpace, Retriever, reads_of
 from viewfinder.retrievers.base import Operation

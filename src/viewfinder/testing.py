@@ -140,8 +140,7 @@ def tiny_snapshot(
 
     Pictures of equal looks have equal vectors, as copies under other names would.
     """
-    from viewfinder.index.columns import build_columns
-    from viewfinder.index.rows import pictures_to_arrow
+    from viewfinder.index.rows import build_columns, pictures_to_arrow
 
     encoder = encoder or ColourEncoder()
     known = attributes or [{} for _ in looks]

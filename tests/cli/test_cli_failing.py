@@ -6,7 +6,7 @@ import errno
 
 import pytest
 
-from viewfinder.cli.failing import explain_error, report_failure
+from viewfinder.cli.ending import explain_error, report_failure
 from viewfinder.errors import DiskFull, EmptyQuery, UnknownName
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from viewfinder.cli.script import parse_script_line, read_lines
+from viewfinder.cli.typed import parse_script_line, read_lines
 from viewfinder.conversation import Conversation, Like, Reject, Say, Show
 
 Run = Callable[..., Any]

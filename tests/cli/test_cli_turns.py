@@ -9,10 +9,9 @@ import pytest
 from jaxtyping import Float, Int
 
 from viewfinder.cli.turns import TurnPrinter
-from viewfinder.conversation import Like, Show
+from viewfinder.conversation import Like, Show, describe_turn
 from viewfinder.index import Gallery
-from viewfinder.index.memo import ByteCache
-from viewfinder.index.telling import describe_turn
+from viewfinder.index.turns import ByteCache
 from viewfinder.retrievers import Composer, Predictor
 from viewfinder.session import Session
 from viewfinder.testing import ColourEncoder, TinyRaw, tiny_snapshot

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 import viewfinder.questioners
-from viewfinder.cli.waiting import NOTICED_S, POLL_S, await_question
+from viewfinder.cli.terminal import NOTICED_S, POLL_S, await_question
 from viewfinder.conversation import BackTo, Question, Say
 from viewfinder.errors import EncoderMismatch
 from viewfinder.index import Gallery
-from viewfinder.index.memo import ByteCache
+from viewfinder.index.turns import ByteCache
 from viewfinder.questioners import Candidates
 from viewfinder.retrievers import Composer
 from viewfinder.session import Session

@@ -20,7 +20,7 @@ import pytest
 from viewfinder.cli import serve as verb
 from viewfinder.errors import BadInput
 from viewfinder.server import running
-from viewfinder.server.logs import LEVEL
+from viewfinder.server.monitoring import LEVEL
 from viewfinder.server.settings import ServerSettings
 
 Start = Callable[..., subprocess.Popen[str]]

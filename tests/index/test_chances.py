@@ -7,7 +7,7 @@ import pytest
 
 from viewfinder.encoders.base import Calibration
 from viewfinder.index import LIKELY, MAYBE, ChanceOf, judge_match, judge_result
-from viewfinder.index.chances import calibrate
+from viewfinder.index.scores import calibrate
 from viewfinder.retrievers import Part, Query
 
 

@@ -10,15 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.errors import UnknownName
-from viewfinder.index.columns import (
+from viewfinder.index.rows import (
     AttributeColumn,
+    FileRecord,
+    PictureRow,
     StoredColumns,
     build_columns,
     find_column,
     save_columns,
     split_date,
 )
-from viewfinder.index.rows import FileRecord, PictureRow
 
 COLOURS = AttributeColumn.of("colour", [("red", "Blue"), (), ("blue",), ("red", "red", " "), ("red",)])
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jaxtyping import Float32
 
-from viewfinder.index.exact import dot_scores, top_k
+from viewfinder.index.scores import dot_scores, top_k
 
 Array = Float32[np.ndarray, "..."]
 

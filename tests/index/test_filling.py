@@ -23,8 +23,7 @@ from viewfinder.encoders.base import Encoded, Pixels
 from viewfinder.errors import DiskFull
 from viewfinder.index import RawVectors, Store
 from viewfinder.index.ingest import Ingest
-from viewfinder.index.region_table import RegionTable
-from viewfinder.index.region_vectors import FillReport, StoredVectors, fill_regions
+from viewfinder.index.raw_vectors import FillReport, RegionTable, StoredVectors, fill_regions
 from viewfinder.pictures import Stretch, decode_one, pacing
 from viewfinder.testing import ColourEncoder, draw_halves, tiny_pictures
 
@@ -56,7 +55,7 @@ class Bench:
 
     @property
     def table(self) -> RegionTable:
-        return self.store.regions(RAW)
+        return RegionTable(self.store.folder, RAW)
 
     def files(self) -> dict[str, list[str]]:
         return {row.id: [file.path for file in row.files] for row in self.store.rows()}
@@ -192,7 +191,7 @@ def test_of_two_that_fill_one_waits_and_tells_how_far_the_other_is(bench: Bench)
 
 
 def test_raw_vectors_come_in_any_order_a_batch_at_a_time(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viewfinder.index.region_vectors.READ", 4)
+    monkeypatch.setattr("viewfinder.index.raw_vectors.READ", 4)
     bench.fill()
     raw = StoredVectors(bench.store, ColourEncoder())
     assert isinstance(raw, RawVectors)
@@ -282,7 +281,7 @@ def main(folder: str) -> None:
         print(done, flush=True)
         time.sleep(0.01)
 
-    fill_regions(store.regions(RAW), ColourEncoder(), files, workers=1, progress=progress)
+    fill_regions(RegionTable(store.folder, RAW), ColourEncoder(), files, workers=1, progress=progress)
 
 
 if __name__ == "__main__":

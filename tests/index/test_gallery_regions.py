@@ -16,7 +16,7 @@ from jaxtyping import Float, Float16, Float32
 
 from viewfinder.errors import EncoderMismatch, LibraryError
 from viewfinder.index import Boxed, Gallery, RawVectors, RegionBlock, Snapshot
-from viewfinder.index import gallery_regions as region_scores
+from viewfinder.index import raw_vectors as region_scores
 from viewfinder.retrievers import Part, Query, RegionSpace
 from viewfinder.retrievers.base import RawPictures
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot

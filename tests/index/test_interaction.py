@@ -10,18 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import Float32
 
-from viewfinder.index import interaction, regions
-from viewfinder.index.exact import top_k
-from viewfinder.index.interaction import (
+from viewfinder.index import late_interaction as interaction
+from viewfinder.index import late_interaction as regions
+from viewfinder.index.late_interaction import (
+    RegionBlock,
     attention_weights,
     late_interaction,
     late_interaction_coarse,
-    late_interaction_near,
     query_vector_scores,
     rank_fusion,
     single_vector_scores,
 )
-from viewfinder.index.regions import RegionBlock
+from viewfinder.index.scores import late_interaction_near, top_k
 
 Array = Float32[np.ndarray, "..."]
 

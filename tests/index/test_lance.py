@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from viewfinder.errors import DiskFull, LibraryBusy, LibraryError, NotALibrary, UnknownName
-from viewfinder.index.lance import Store
 from viewfinder.index.rows import Failure, FileRecord, PictureRow
+from viewfinder.index.store import Store
 
 
 def picture(name: str, caption: str = "a dog") -> PictureRow:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from viewfinder.errors import LibraryBusy, LibraryError
 from viewfinder.index import PictureRow, Store, read_generation
-from viewfinder.index.region_table import RegionTable, read_filled_mark
+from viewfinder.index.raw_vectors import RegionTable
+from viewfinder.index.tables import read_filled_mark
 
 RAW = "Colours/raw+1"
 """Encoders' names hold characters that files do not."""
@@ -38,7 +39,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def table_of(store: Store) -> RegionTable:
-    return store.regions(RAW)
+    return RegionTable(store.folder, RAW)
 
 
 def test_a_library_begins_without_regions(store: Store) -> None:

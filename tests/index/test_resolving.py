@@ -13,7 +13,7 @@ from PIL import Image
 from viewfinder.conversation import BackTo, Conversation, Keep, Like, Reject, Say, Show
 from viewfinder.errors import EncoderMismatch
 from viewfinder.index import Gallery
-from viewfinder.index.resolving import ShownPictures, resolve_turn
+from viewfinder.index.turns import ShownPictures, resolve_turn
 from viewfinder.retrievers import Picture, Reads, RegionSpace
 from viewfinder.retrievers.base import RawPictures
 from viewfinder.testing import ColourEncoder, TinyRaw, draw_halves, tiny_snapshot

@@ -11,12 +11,12 @@ from viewfinder.index.rows import (
     Failure,
     FileRecord,
     PictureRow,
-    TextLists,
     failures_from_arrow,
     failures_to_arrow,
     pictures_from_arrow,
     pictures_to_arrow,
 )
+from viewfinder.index.snapshot import TextLists
 
 TEXTS = st.text("aé日 \"'\\\0\n\udc80\udcff", max_size=8)  # lone surrogates: file names may hold them
 FILES = st.tuples(TEXTS, st.integers(0, 2**62), st.integers(-(2**62), 2**62))

@@ -14,9 +14,9 @@ import pytest
 
 from viewfinder.errors import LibraryError, NotALibrary, UnknownName
 from viewfinder.index import snapshot as snapshots
-from viewfinder.index.lance import Store
 from viewfinder.index.rows import FileRecord, PictureRow
 from viewfinder.index.snapshot import Snapshot, load_snapshot, read_generation
+from viewfinder.index.store import Store
 
 
 def picture(name: str, colour: str = "red", **changes: object) -> PictureRow:

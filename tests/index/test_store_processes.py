@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from viewfinder.index.lance import Store
 from viewfinder.index.rows import FileRecord, PictureRow
 from viewfinder.index.snapshot import load_snapshot
+from viewfinder.index.store import Store
 
 BATCH = 4
 SPACES = {"raw": 12, "joined": 6}

@@ -1,4 +1,4 @@
-"""viewfinder.pictures.colour, seen through `decode`: every mode becomes 8-bit sRGB on white."""
+"""viewfinder.pictures.decode, seen through `decode`: every mode becomes 8-bit sRGB on white."""
 
 from __future__ import annotations
 

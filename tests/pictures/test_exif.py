@@ -1,10 +1,10 @@
-"""viewfinder.pictures.exif"""
+"""viewfinder.pictures.formats"""
 
 import pytest
 from PIL import Image
 from PIL.ExifTags import IFD, Base
 
-from viewfinder.pictures.exif import read_camera, read_capture_date, read_orientation
+from viewfinder.pictures.formats import read_camera, read_capture_date, read_orientation
 
 
 def notes(**tags: object) -> Image.Exif:

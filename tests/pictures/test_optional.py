@@ -1,4 +1,4 @@
-"""viewfinder.pictures.optional: HEIC, and a raw file written here by hand."""
+"""viewfinder.pictures.formats: HEIC, and a raw file written here by hand."""
 
 from __future__ import annotations
 

@@ -19,8 +19,7 @@ import pytest
 from PIL import Image
 
 from viewfinder.errors import PictureError, ViewfinderError
-from viewfinder.pictures.decode import AtMost, Limits, Stretch, decode
-from viewfinder.pictures.identity import picture_id
+from viewfinder.pictures.decode import AtMost, Limits, Stretch, decode, picture_id
 from viewfinder.pictures.sandbox import IN_FLIGHT, BadFile, DecodedFile, Decoders, Outcome, decode_one
 
 SMALL = Stretch(16)

@@ -1,4 +1,4 @@
-"""viewfinder.pictures.signatures"""
+"""viewfinder.pictures.formats"""
 
 from io import BytesIO
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from viewfinder.pictures.signatures import detect_format, read_webp_canvas, show_first_bytes
+from viewfinder.pictures.formats import detect_format, read_webp_canvas, show_first_bytes
 
 WRITTEN = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
 

@@ -4,7 +4,7 @@ import pytest
 
 from viewfinder.conversation import Answer, Conversation, Question, Say
 from viewfinder.index import Gallery
-from viewfinder.index.resolving import resolve_turn
+from viewfinder.index.turns import resolve_turn
 from viewfinder.questioners import write_statement
 from viewfinder.testing import ColourEncoder, tiny_snapshot
 

@@ -1,11 +1,14 @@
-"""The command line: one small module a verb or group of verbs.
+"""The command line: a module for each group of verbs.
 
-app       the program: which verbs there are, and how it ends
-failing   errors to one line and an exit code, the only place that does so
+app       the program: which verbs there are
+ending    how it ends: errors to one line and an exit code (the only place that does so), Ctrl-C
 options   options that several verbs share
-output    JSON, and tables for people
-typed     what a person types in a talk -> turns and commands
-script    turns from a file
+output    JSON for programs, lines and tables for people
+library   add, find, status, failures, prune, verify, tune
+chat      chat, demo; terminal: the prompt, typed: lines and scripts to turns, turns: what a turn came to
+serve     serve, review, token
+data      world, construct, dialogues
+train     train, features; evaluate: evaluate, compare; doctor: doctor, bench
 """
 
 from viewfinder.cli.app import app, main, run

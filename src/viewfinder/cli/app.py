@@ -13,25 +13,14 @@ from typing import Annotated
 
 import typer
 
-from viewfinder.cli.add import add
-from viewfinder.cli.bench import bench
-from viewfinder.cli.chat import chat
-from viewfinder.cli.construct import construct
-from viewfinder.cli.demo import demo
-from viewfinder.cli.dialogues import dialogues
-from viewfinder.cli.doctor import doctor
+from viewfinder.cli.chat import chat, demo
+from viewfinder.cli.data import construct, dialogues, world
+from viewfinder.cli.doctor import bench, doctor
+from viewfinder.cli.ending import FAILED, INTERRUPTED, WRONG_USE, debugging, end_by, report_failure, silence_stdout
 from viewfinder.cli.evaluate import compare, evaluate
-from viewfinder.cli.failing import FAILED, INTERRUPTED, WRONG_USE, debugging, report_failure, silence_stdout
-from viewfinder.cli.features import features
-from viewfinder.cli.find import find
-from viewfinder.cli.leaving import end_by
-from viewfinder.cli.review import review
-from viewfinder.cli.serve import serve
-from viewfinder.cli.status import failures, prune, status, verify
-from viewfinder.cli.token import token
-from viewfinder.cli.train import train
-from viewfinder.cli.tune import tune
-from viewfinder.cli.world import world
+from viewfinder.cli.library import add, failures, find, prune, status, tune, verify
+from viewfinder.cli.serve import review, serve, token
+from viewfinder.cli.train import features, train
 
 app = typer.Typer(
     name="viewfinder",

@@ -1,20 +1,26 @@
-"""`viewfinder chat`: a talk, typed or from a script."""
+"""`viewfinder chat | demo`: a conversation, typed or from a script; and one over a drawn world that the package ships."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from viewfinder.cli.options import CountOption, JsonOption, LeaningOption, LibraryOption, open_library
-from viewfinder.cli.output import count_noun, print_line, print_note
+from viewfinder.cli.output import count_noun, print_json, print_line, print_note
+from viewfinder.errors import BadInput
 from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from viewfinder.cli.turns import TurnPrinter
+    from viewfinder.library import Library
     from viewfinder.pictures import BadFile
+    from viewfinder.session import Session
 
 
 def chat(
@@ -51,7 +57,7 @@ def chat(
     _note_left_out(collection.left_out)
     teller = TurnPrinter(as_json, preview and not as_json)
     if script is not None:
-        from viewfinder.cli.script import play_script
+        from viewfinder.cli.typed import play_script
 
         for _, hits in play_script(session, script):
             teller.tell(session, hits, echo=True)
@@ -70,3 +76,97 @@ def _note_left_out(left_out: Sequence[BadFile]) -> None:
             f"viewfinder: {count_noun(len(left_out), 'picture')} cannot be searched here, the first is {first.path} "
             f"({first.reason}): `viewfinder add` takes in what changed, `viewfinder prune` forgets what is gone"
         )
+
+
+SCRIPT = Path(__file__).with_name("demo.json")
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Demo:
+    """Which world is drawn, which of its pictures is looked for, and what is said."""
+
+    pictures: int
+    seed: int
+    target: str
+    meaning: str
+    turns: tuple[dict[str, Any], ...]
+
+    @staticmethod
+    def read() -> Demo:
+        """The demo that the package ships."""
+        data = json.loads(SCRIPT.read_text(encoding="utf-8"))
+        return Demo(**{**data, "turns": tuple(data["turns"])})
+
+
+def demo(
+    no_serve: Annotated[
+        bool, typer.Option("--no-serve", help="Stop after the talk (as with --json), rather than serve the page.")
+    ] = False,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the world and its library go.")] = Path("demo"),
+    as_json: JsonOption = False,
+) -> int:
+    """Draw pictures, find one in a talk, and serve them."""
+    from viewfinder.cli.turns import TurnPrinter
+
+    plan = Demo.read()
+    library = _prepared(plan, out, quiet=as_json)
+    target = _id_of(library, plan.target)
+    if not as_json:
+        print_line(f"Looking for {plan.target}: {plan.meaning}")
+        print_line()
+    session = library.chat(n=SHOWN)
+    told = [_turn(session, turn, target, TurnPrinter(as_json=False), quiet=as_json) for turn in plan.turns]
+    if as_json:
+        print_json({"library": str(library.folder), "target": target, "turns": told})
+    else:
+        print_line(f"After {count_noun(len(told), 'turn')} it is number {told[-1]['target_rank']} of {plan.pictures}.")
+        print_line(f"Go on yourself: viewfinder chat --library {library.folder}")
+    return 0 if no_serve or as_json else _serve(library.folder)
+
+
+def _serve(folder: Path) -> int:
+    """The page over the demo's library; on another port where a server runs already."""
+    from viewfinder.cli.serve import read_server_settings, serve_library
+    from viewfinder.server.running import open_listener
+
+    settings = read_server_settings({})
+    try:
+        open_listener(settings.host, settings.port).close()
+    except BadInput:
+        settings = read_server_settings({"port": 0})
+    return serve_library(folder, settings)
+
+
+def _prepared(plan: Demo, out: Path, *, quiet: bool) -> Library:
+    """The world drawn and indexed; what an earlier run has done is kept."""
+    from viewfinder.library import Library
+    from viewfinder.worlds import write_scenes
+
+    tell = (lambda line: None) if quiet else print_note
+    drawn, catalogue = out / "world", out / "world" / "catalogue.csv"
+    if not catalogue.exists():  # it is written last
+        tell(f"drawing {count_noun(plan.pictures, 'picture')} in {drawn}")
+        write_scenes(drawn, count=plan.pictures, seed=plan.seed)
+    tell("indexing them (the first time on a machine, the encoder is prepared: half a minute)")
+    library = Library.open(out / "library")
+    library.add(drawn / "images", catalogue=catalogue)
+    return library
+
+
+def _id_of(library: Library, name: str) -> str:
+    return next(row.id for row in library.store.rows() if any(Path(file.path).name == name for file in row.files))
+
+
+def _turn(session: Session, data: dict[str, Any], target: str, teller: TurnPrinter, *, quiet: bool) -> dict[str, Any]:
+    """Takes one turn of the script and tells what it came to, the target's place included (from 1)."""
+    from viewfinder.cli.turns import turn_json
+    from viewfinder.cli.typed import parse_script_line
+
+    hits = session.take(parse_script_line(json.dumps(data), session.conversation))
+    rank = session.rank_of(target) + 1
+    if not quiet:
+        teller.tell(session, hits, echo=True)
+        print_line(f"   (the picture looked for is number {rank})")
+        print_line()
+    return {**turn_json(session, hits), "said": data, "target_rank": rank}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from viewfinder.index.results import Hit, Hits
+    from viewfinder.index.ranking import Hit, Hits
 
 VERDICTS = {
     "found": "",

@@ -1,30 +1,33 @@
-"""The talk at the prompt: reads lines, takes turns, shows what they came to."""
+"""A conversation at the prompt: reads lines, takes turns, shows results, waits for a question while nobody types."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import select
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from viewfinder.cli.failing import explain_error
-from viewfinder.cli.leaving import leave_if_waiting
+from viewfinder.cli.ending import explain_error, leave_if_waiting
 from viewfinder.cli.output import count_noun, print_json, print_line, print_note, print_table
 from viewfinder.cli.turns import TurnPrinter, print_question, print_tree
 from viewfinder.cli.typed import HELP, Command, Lean, Open, Plain, Save, Why, parse_line
-from viewfinder.cli.waiting import await_question
-from viewfinder.conversation import Conversation, Turn
+from viewfinder.conversation import Conversation, Question, Turn
 from viewfinder.errors import BadInput, ViewfinderError
 
 if TYPE_CHECKING:
-    from viewfinder.index.results import Hits
+    from viewfinder.index.ranking import Hits
     from viewfinder.library import Library
     from viewfinder.retrievers import Retriever
     from viewfinder.session import Session
 
 PROMPT = "> "
+
+
 REMEMBERED = 1000
 """Lines of history that are kept from one talk to the next."""
 
@@ -174,3 +177,60 @@ def _history() -> Iterator[None]:
         with contextlib.suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
             readline.write_history_file(file)
+
+
+POLL_S = 0.05
+
+
+NOTICED_S = 0.8
+"""After which one wonders whether anything is to come."""
+
+
+def await_question(
+    session: Session, thinking: Callable[[], None], typed: Callable[[], bool] | None = None
+) -> Question | None:
+    """The question after the newest turn; None where there is none, or where the user goes on before it is chosen.
+
+    A choice that is given up goes on in a thread that ends with the process, and nobody hears what came of it.
+    `thinking` is called if it takes long; `typed` says whether a line waits to be read.
+
+    Raises:
+        ViewfinderError: the questioner cannot work.
+    """
+    choose = session.question_choice()
+    if choose is None:
+        return session.question
+    chosen = _begun(choose)
+    waited, has_typed = 0.0, typed or is_line_waiting
+    try:
+        while not wait([chosen], POLL_S).done:
+            if has_typed():
+                return None
+            if waited < NOTICED_S <= waited + POLL_S:
+                thinking()
+            waited += POLL_S
+    except KeyboardInterrupt:
+        return None
+    session.record_question(chosen.result())
+    return session.question
+
+
+def _begun(choose: Callable[[], Question | None]) -> Future[Question | None]:
+    chosen: Future[Question | None] = Future()
+
+    def run() -> None:
+        try:
+            chosen.set_result(choose())
+        except BaseException as error:  # whatever it is, it belongs to who waits
+            chosen.set_exception(error)
+
+    threading.Thread(target=run, name="asking", daemon=True).start()
+    return chosen
+
+
+def is_line_waiting() -> bool:
+    """Whether a line was typed and not read yet; False where that cannot be known."""
+    try:
+        return bool(select.select([sys.stdin], [], [], 0)[0])
+    except (OSError, ValueError):
+        return False

@@ -20,36 +20,50 @@ chances  what a score means: chances, matches, the verdict
 why      what each turn adds, and what each slot looks at, as JSON
 """
 
-from viewfinder.index.chances import LIKELY, MAYBE, ChanceOf, Match, Verdict, judge_match, judge_result
-from viewfinder.index.columns import AttributeColumn
-from viewfinder.index.exact import dot_scores, top_k
 from viewfinder.index.gallery import Gallery, Scores
-from viewfinder.index.gallery_regions import Boxed, RawVectors, check_fits
-from viewfinder.index.interaction import (
+from viewfinder.index.late_interaction import (
+    RegionBlock,
+    RegionCodes,
     attention_weights,
     late_interaction,
     late_interaction_coarse,
-    late_interaction_near,
     query_vector_scores,
     rank_fusion,
     single_vector_scores,
+    tile_batches,
+    tile_regions,
 )
-from viewfinder.index.lance import Store
-from viewfinder.index.plain import PlainSum, contrast_scores, sum_plain_parts, vocabulary_vectors
-from viewfinder.index.regions import RegionBlock, RegionCodes, tile_batches, tile_regions
-from viewfinder.index.rows import Failure, FileRecord, PictureRow
+from viewfinder.index.raw_vectors import Boxed, RawVectors, check_fits
+from viewfinder.index.rows import AttributeColumn, Failure, FileRecord, PictureRow
+from viewfinder.index.scores import (
+    LIKELY,
+    MAYBE,
+    ChanceOf,
+    Match,
+    PlainSum,
+    Verdict,
+    contrast_scores,
+    dot_scores,
+    explain_turns,
+    judge_match,
+    judge_result,
+    late_interaction_near,
+    sum_plain_parts,
+    top_k,
+    vocabulary_vectors,
+)
 from viewfinder.index.snapshot import Snapshot, load_built_snapshot, load_snapshot, read_generation
-from viewfinder.index.why import explain_turns
+from viewfinder.index.store import Store
 
 __all__ = [
+    "LIKELY",
+    "MAYBE",
     "AttributeColumn",
     "Boxed",
     "ChanceOf",
     "Failure",
     "FileRecord",
     "Gallery",
-    "LIKELY",
-    "MAYBE",
     "Match",
     "PictureRow",
     "PlainSum",
@@ -65,20 +79,20 @@ __all__ = [
     "contrast_scores",
     "dot_scores",
     "explain_turns",
-    "read_generation",
-    "tile_batches",
+    "judge_match",
+    "judge_result",
     "late_interaction",
     "late_interaction_coarse",
     "late_interaction_near",
-    "query_vector_scores",
-    "load_snapshot",
     "load_built_snapshot",
-    "judge_match",
+    "load_snapshot",
+    "query_vector_scores",
+    "rank_fusion",
+    "read_generation",
     "single_vector_scores",
     "sum_plain_parts",
-    "rank_fusion",
+    "tile_batches",
     "tile_regions",
-    "vocabulary_vectors",
     "top_k",
-    "judge_result",
+    "vocabulary_vectors",
 ]

@@ -13,26 +13,35 @@ from jaxtyping import Bool, Float, Float32, Int, UInt8
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import UnknownName
-from viewfinder.index.attributes import name_labels, predict_all_attributes, predict_attributes
-from viewfinder.index.chances import ChanceOf, calibrate
-from viewfinder.index.exact import dot_scores, top_k
-from viewfinder.index.gallery_regions import (
+from viewfinder.index.late_interaction import TILE, RegionBlock, attention_weights
+from viewfinder.index.raw_vectors import (
     Boxed,
     RawVectors,
     build_block,
     check_fits,
     check_version,
+    name_labels,
+    name_raw_vectors,
+    predict_all_attributes,
+    predict_attributes,
+)
+from viewfinder.index.scores import (
+    ChanceOf,
+    calibrate,
+    contrast_scores,
+    dot_scores,
+    explain_regions,
+    explain_turns,
     fusion_shares,
     late_scores,
     late_shares,
-    name_raw_vectors,
+    positive_weight,
+    sum_plain_parts,
+    top_k,
     vectors_of_parts,
+    vocabulary_vectors,
 )
-from viewfinder.index.interaction import attention_weights
-from viewfinder.index.plain import contrast_scores, positive_weight, sum_plain_parts, vocabulary_vectors
-from viewfinder.index.regions import TILE, RegionBlock
 from viewfinder.index.snapshot import Snapshot
-from viewfinder.index.why import explain_regions, explain_turns
 from viewfinder.retrievers import (
     NOTHING_MORE,
     Part,

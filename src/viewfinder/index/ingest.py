@@ -17,8 +17,8 @@ import numpy as np
 
 from viewfinder.encoders.base import Encoder
 from viewfinder.errors import BadInput
-from viewfinder.index.lance import Store
 from viewfinder.index.rows import Failure, FileRecord, PictureRow
+from viewfinder.index.store import Store
 from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile, Outcome, Scan, scan
 from viewfinder.pictures.pacing import pace_batches
 

@@ -1,11 +1,23 @@
-"""What the store knows of a picture besides its vectors, and how that lies in an Arrow table."""
+"""What the store knows of a picture besides its vectors, and how that lies in an Arrow table.
+
+Columns of a snapshot: what is known of pictures in words, for filters and questions.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path, PurePath
 from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Int32, Int64
+
+from viewfinder.errors import UnknownName
 
 
 @dataclass(frozen=True)
@@ -108,26 +120,6 @@ def failures_from_arrow(table: Any) -> list[Failure]:
     return sorted(found, key=lambda failure: failure.path)
 
 
-class TextLists:
-    """A column of lists of packed texts, for who reads rows one by one: several times faster than Arrow's own rows."""
-
-    def __init__(self, column: Any, field: str | None = None) -> None:
-        """`field`: of lists of structs, the one that holds the texts."""
-        lists = column.combine_chunks()
-        lists = lists.chunk(0) if hasattr(lists, "num_chunks") else lists
-        self._ends = lists.offsets.to_numpy()
-        self._texts = lists.values if field is None else lists.values.field(field)
-
-    def __len__(self) -> int:
-        """The texts of all rows."""
-        return int(self._ends[-1] - self._ends[0])
-
-    def at(self, row: int) -> tuple[str, ...]:
-        """The texts of a row."""
-        places = range(int(self._ends[row]), int(self._ends[row + 1]))
-        return tuple(unpack_text(self._texts[place].as_py()) for place in places)
-
-
 def pack_text(text: str) -> str:
     """The text in a form that Arrow and SQL filters accept; `unpack_text` gives it back.
 
@@ -189,3 +181,165 @@ def _picture_from_dict(item: Mapping[str, Any]) -> PictureRow:
         captions=tuple(unpack_text(caption) for caption in item["captions"]),
         attributes={name: tuple(values) for name, values in attributes.items()},
     )
+
+
+FACTS = ("format", "year", "month", "camera", "folder")
+"""Columns every collection has; a catalogue column of the same name takes precedence."""
+
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+@dataclass(frozen=True)
+class AttributeColumn:
+    """One column: picture i has the values of `codes[offsets[i]:offsets[i + 1]]`, in the order given.
+
+    `values` stand most frequent first. `offsets` has one entry more than there are pictures.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    offsets: Int64[np.ndarray, " bounds"]
+    codes: Int32[np.ndarray, " c"]
+
+    @staticmethod
+    def of(name: str, values_of_pictures: Sequence[Sequence[str]]) -> AttributeColumn:
+        """The column of these values; empty ones are left out, repeated ones count once a picture."""
+        kept = [list(dict.fromkeys(filter(None, map(str.strip, given)))) for given in values_of_pictures]
+        counts = Counter(value for given in kept for value in given)
+        values = tuple(sorted(counts, key=lambda value: (-counts[value], value)))
+        code = {value: number for number, value in enumerate(values)}
+        offsets = np.zeros(len(kept) + 1, dtype=np.int64)
+        np.cumsum([len(given) for given in kept], out=offsets[1:])
+        codes = np.array([code[value] for given in kept for value in given], dtype=np.int32)
+        return AttributeColumn(name, values, offsets, codes)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def rows(self) -> Int64[np.ndarray, " c"]:
+        """The picture each code belongs to."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
+
+    @cached_property
+    def first_codes_n(self) -> Int32[np.ndarray, " n"]:
+        """Each picture's first value, -1 where nothing is known."""
+        first_n = np.full(len(self), -1, dtype=np.int32)
+        known_n = np.diff(self.offsets) > 0
+        first_n[known_n] = self.codes[self.offsets[:-1][known_n]]
+        return first_n
+
+    def of_row(self, row: int) -> tuple[str, ...]:
+        """The values of one picture."""
+        return tuple(self.values[code] for code in self.codes[self.offsets[row] : self.offsets[row + 1]])
+
+    def mask(self, value: str) -> Bool[np.ndarray, " n"]:
+        """Which pictures have this value among theirs; capitals do not matter.
+
+        Raises:
+            UnknownName: no picture has it; the message lists the most frequent values.
+        """
+        wanted = [code for code, known in enumerate(self.values) if known.casefold() == value.strip().casefold()]
+        if not wanted:
+            listed = ", ".join(self.values[:10]) + (", ..." if len(self.values) > 10 else "")
+            raise UnknownName(f"no picture has {self.name} = {value!r}; known are: {listed or 'no values at all'}")
+        mask_n = np.zeros(len(self), dtype=bool)
+        mask_n[self.rows[np.isin(self.codes, wanted)]] = True
+        return mask_n
+
+
+class StoredColumns(Mapping[str, AttributeColumn]):
+    """Columns that `save_columns` wrote, each read when first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._names: list[str] = json.loads((folder / "columns.json").read_text("utf-8"))
+        self._read: dict[str, AttributeColumn] = {}
+
+    def __getitem__(self, name: str) -> AttributeColumn:
+        if name not in self._read:
+            number = self._names.index(name) if name in self._names else None
+            if number is None:
+                raise KeyError(name)
+            self._read[name] = _load_column(self._folder, name, number)
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def save_columns(folder: Path, columns: Mapping[str, AttributeColumn]) -> None:
+    """Writes columns into a folder: their names in one file, three files each."""
+    for number, column in enumerate(columns.values()):
+        np.save(folder / f"column-{number}.offsets.npy", column.offsets)
+        np.save(folder / f"column-{number}.codes.npy", column.codes)
+        (folder / f"column-{number}.json").write_text(json.dumps(column.values), "utf-8")
+    (folder / "columns.json").write_text(json.dumps(list(columns)), "utf-8")
+
+
+def _load_column(folder: Path, name: str, number: int) -> AttributeColumn:
+    values = json.loads((folder / f"column-{number}.json").read_text("utf-8"))
+    offsets = np.load(folder / f"column-{number}.offsets.npy")
+    codes = np.load(folder / f"column-{number}.codes.npy")
+    return AttributeColumn(name, tuple(values), offsets, codes)
+
+
+def build_columns(rows: Sequence[PictureRow]) -> dict[str, AttributeColumn]:
+    """Catalogue columns by name, then the `FACTS` that no catalogue column is called."""
+    names = sorted({name for row in rows for name in row.attributes})
+    taken = {name.casefold() for name in names}
+    columns = {name: AttributeColumn.of(name, [row.attributes.get(name, ()) for row in rows]) for name in names}
+    facts = [_facts_in_words(row) for row in rows]
+    for name in FACTS:
+        if name not in taken:
+            columns[name] = AttributeColumn.of(name, [fact[name] for fact in facts])
+    return columns
+
+
+def find_column(names: Iterable[str], wanted: str) -> str:
+    """The column a user means: the name itself, or the first that differs in capitals only.
+
+    Raises:
+        UnknownName: there is none; the message lists the columns.
+    """
+    listed = list(names)
+    if wanted in listed:
+        return wanted
+    for name in listed:
+        if name.casefold() == wanted.strip().casefold():
+            return name
+    raise UnknownName(f"there is no column called {wanted!r}; there are: {', '.join(listed)}")
+
+
+def split_date(captured: str | None) -> tuple[str | None, str | None]:
+    """Year and name of the month of an ISO date (EXIF's colons are understood too).
+
+    >>> year_and_month("2019-07-14T10:03:00")
+    ('2019', 'July')
+    """
+    found = re.match(r"(\d{4})[-:](\d{2})", captured or "")
+    if not found or not 1 <= int(found[2]) <= 12:
+        return None, None
+    return found[1], MONTHS[int(found[2]) - 1]
+
+
+def _facts_in_words(row: PictureRow) -> dict[str, tuple[str, ...]]:
+    year, month = split_date(row.captured)
+    return {
+        "format": (row.format,),
+        "year": (year or "",),
+        "month": (month or "",),
+        "camera": (row.camera or "",),
+        "folder": tuple(_readable(PurePath(file.path).parent.name) for file in row.files),
+    }
+
+
+def _readable(text: str) -> str:
+    """Bytes of a file name that are not unicode, shown as question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -31,19 +31,20 @@ import numpy as np
 from jaxtyping import Bool, Float32
 
 from viewfinder.errors import LibraryError, NotALibrary
-from viewfinder.index.columns import (
+from viewfinder.index.names import to_file_name
+from viewfinder.index.rows import (
     AttributeColumn,
+    PictureRow,
     StoredColumns,
     build_columns,
     find_column,
+    pictures_from_arrow,
     save_columns,
     split_date,
+    unpack_text,
 )
-from viewfinder.index.lance import PICTURES, SPACES, Store
-from viewfinder.index.names import to_file_name
-from viewfinder.index.region_table import read_filled_mark
-from viewfinder.index.rows import PictureRow, TextLists, pictures_from_arrow, unpack_text
-from viewfinder.index.tables import versions_path
+from viewfinder.index.store import PICTURES, SPACES, Store
+from viewfinder.index.tables import read_filled_mark, versions_path
 
 FORMAT = 1
 """Raised when the files of a snapshot change their meaning: older ones are then rebuilt."""
@@ -353,3 +354,23 @@ def _save_array(path: Path, array: np.ndarray) -> None:
         beside.replace(path)
     except OSError:
         beside.unlink(missing_ok=True)
+
+
+class TextLists:
+    """A column of lists of packed texts, for who reads rows one by one: several times faster than Arrow's own rows."""
+
+    def __init__(self, column: Any, field: str | None = None) -> None:
+        """`field`: of lists of structs, the one that holds the texts."""
+        lists = column.combine_chunks()
+        lists = lists.chunk(0) if hasattr(lists, "num_chunks") else lists
+        self._ends = lists.offsets.to_numpy()
+        self._texts = lists.values if field is None else lists.values.field(field)
+
+    def __len__(self) -> int:
+        """The texts of all rows."""
+        return int(self._ends[-1] - self._ends[0])
+
+    def at(self, row: int) -> tuple[str, ...]:
+        """The texts of a row."""
+        places = range(int(self._ends[row]), int(self._ends[row + 1]))
+        return tuple(unpack_text(self._texts[place].as_py()) for place in places)

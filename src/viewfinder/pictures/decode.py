@@ -1,32 +1,33 @@
 """The one way from a file's bytes to pixels: upright, sRGB, on white, first frame, within limits.
 
 Runs in worker processes (see `sandbox.py`): a hostile file may crash or stall the libraries below.
+
+Any of Pillow's modes to 8-bit sRGB on white.
+
+A picture is what its bytes are: the same file under ten names is one picture.
 """
 
 from __future__ import annotations
 
+import hashlib
+import uuid
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from io import BytesIO
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import (  # each announces its format to Image.open, which would otherwise import all fifty
-    AvifImagePlugin,  # noqa: F401
-    BmpImagePlugin,  # noqa: F401
-    GifImagePlugin,  # noqa: F401
+from PIL import (
     Image,
-    JpegImagePlugin,  # noqa: F401
-    PngImagePlugin,  # noqa: F401
-    TiffImagePlugin,  # noqa: F401
+    ImageCms,
     UnidentifiedImageError,
-    WebPImagePlugin,  # noqa: F401
 )
 
 from viewfinder.errors import PictureError
-from viewfinder.pictures import colour, exif, optional, signatures
+from viewfinder.pictures import formats
 
 _TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -132,15 +133,15 @@ def explain_too_hungry(limits: Limits) -> str:
 
 
 def _decode(data: bytes, limits: Limits, fit: Fit) -> Decoded:
-    announced = signatures.detect_format(data)
+    announced = formats.detect_format(data)
     if announced is None:
-        raise PictureError(f"not a picture (starts with {signatures.show_first_bytes(data)})")
-    if announced == "RAW" or (announced == "TIFF" and optional.is_camera_raw(data)):
+        raise PictureError(f"not a picture (starts with {formats.show_first_bytes(data)})")
+    if announced == "RAW" or (announced == "TIFF" and formats.is_camera_raw(data)):
         return _developed(data, limits, fit)
-    if announced == "WEBP" and (canvas := signatures.read_webp_canvas(data)):
+    if announced == "WEBP" and (canvas := formats.read_webp_canvas(data)):
         _check_pixels(canvas, limits)
     if announced == "HEIF":
-        optional.register_heif()
+        formats.register_heif()
     with Image.open(BytesIO(data), formats=(announced,)) as image:
         _check_pixels(image.size, limits)
         width, height = image.size
@@ -148,13 +149,13 @@ def _decode(data: bytes, limits: Limits, fit: Fit) -> Decoded:
         image.draft(None, (_DRAFT * target[0], _DRAFT * target[1]))
         image.load()
         notes = image.getexif()  # after load: in PNG it may come last, and TIFF has turned itself
-        turn = exif.read_orientation(notes)
+        turn = formats.read_orientation(notes)
         facts = Facts(
             *((height, width) if turn >= 5 else (width, height)),
             format="JPEG" if image.format == "MPO" else image.format or "",
             bytes=len(data),
-            captured=exif.read_capture_date(notes),
-            camera=exif.read_camera(notes),
+            captured=formats.read_capture_date(notes),
+            camera=formats.read_camera(notes),
         )
         return Decoded(_pixels(image, target, turn), facts)
 
@@ -162,15 +163,15 @@ def _decode(data: bytes, limits: Limits, fit: Fit) -> Decoded:
 def _pixels(image: Image.Image, target: tuple[int, int], turn: int) -> NDArray[np.uint8]:
     """Small first: colours and turning then cost nothing, and none of the three minds the order."""
     profile = image.info.get("icc_profile")
-    small = colour.to_eight_bit(image).resize(target, Image.Resampling.BICUBIC, reducing_gap=_GAP)
-    plain = colour.to_srgb_on_white(small, profile)
+    small = to_eight_bit(image).resize(target, Image.Resampling.BICUBIC, reducing_gap=_GAP)
+    plain = to_srgb_on_white(small, profile)
     upright = plain.transpose(_TURNS[turn]) if turn in _TURNS else plain
     return np.array(upright)
 
 
 def _developed(data: bytes, limits: Limits, fit: Fit) -> Decoded:
     """A camera's raw file, through LibRaw, which also turns it upright."""
-    with optional.open_raw(data) as raw:
+    with formats.open_raw(data) as raw:
         _check_pixels((raw.width, raw.height), limits)
         target = fit.target(raw.width, raw.height)
         image = raw.develop(half=min(raw.width // target[0], raw.height // target[1]) >= 2 * _DRAFT)
@@ -185,7 +186,7 @@ def _check_pixels(size: tuple[int, int], limits: Limits) -> None:
 
 
 def _reason(error: Exception, data: bytes) -> str:
-    format_name = signatures.detect_format(data)
+    format_name = formats.detect_format(data)
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
     if isinstance(error, UnidentifiedImageError) or "could not create decoder" in text:  # the latter: WebP
         return f"truncated or damaged {format_name}"
@@ -204,3 +205,73 @@ def _without_pillows_limit() -> Iterator[None]:
             yield
     finally:
         Image.MAX_IMAGE_PIXELS = before
+
+
+_PLAIN = frozenset({"L", "LA", "RGB", "RGBA", "CMYK", "LAB"})
+_SPACES = {"L": "GRAY", "RGB": "RGB", "CMYK": "CMYK", "LAB": "Lab"}
+
+
+def to_eight_bit(image: Image.Image) -> Image.Image:
+    """The picture in one of the modes L, LA, RGB, RGBA, CMYK, LAB; 16 bits are scaled, not clipped.
+
+    32-bit modes have no agreed white: their brightest value becomes white, zero and below black.
+    """
+    if image.mode.startswith("I;16"):
+        return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+    if image.mode in ("I", "F"):
+        return _brightest_to_white(image)
+    if image.has_transparency_data and image.mode not in ("LA", "RGBA"):
+        return image.convert("RGBA")
+    if image.mode in _PLAIN:
+        return image
+    return image.convert("L" if image.mode == "1" else "RGB")
+
+
+def to_srgb_on_white(image: Image.Image, profile: bytes | None) -> Image.Image:
+    """An image of `eight_bit` in mode RGB: through its ICC profile if that can be used, alpha on white."""
+    if image.mode not in ("LA", "RGBA"):
+        return _to_srgb(image, profile)
+    *bands, alpha = image.split()
+    colours = bands[0] if len(bands) == 1 else Image.merge("RGB", bands)
+    page = Image.new("RGB", image.size, "white")
+    page.paste(_to_srgb(colours, profile), mask=alpha)
+    return page
+
+
+def _to_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
+    transform = _transform(profile, image.mode) if profile or image.mode == "LAB" else None
+    if transform is None:
+        return image.convert("RGB")
+    source = image.convert("RGB") if transform.input_mode == "RGB" else image
+    return transform.apply(source)
+
+
+@lru_cache(maxsize=16)
+def _transform(profile: bytes | None, mode: str) -> ImageCms.ImageCmsTransform | None:
+    """The way from a profile to sRGB (a folder shares a few); None for a broken or foreign profile."""
+    try:
+        source = ImageCms.ImageCmsProfile(BytesIO(profile) if profile else ImageCms.createProfile("LAB"))
+        space = source.profile.xcolor_space.strip()
+        if mode == "L" and space == "RGB":  # grey pixels under a colour profile
+            mode = "RGB"
+        if space != _SPACES[mode]:
+            return _transform(None, mode) if mode == "LAB" and profile else None
+        target = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB"))
+        return ImageCms.ImageCmsTransform(source, target, mode, "RGB")
+    except (OSError, ValueError, TypeError, ImageCms.PyCMSError):
+        return None
+
+
+def _brightest_to_white(image: Image.Image) -> Image.Image:
+    values_hw = np.nan_to_num(np.asarray(image, dtype=np.float32), posinf=0.0, neginf=0.0)
+    top = float(values_hw.max()) or 1.0
+    return Image.fromarray((np.clip(values_hw / abs(top), 0.0, 1.0) * 255.0 + 0.5).astype(np.uint8))
+
+
+def picture_id(data: bytes) -> str:
+    """The 128-bit blake2b hash of a file's content, written as a UUID.
+
+    >>> picture_id(b"not even a picture")
+    'b56fb7e4-be83-8e61-fb6a-be50613f190d'
+    """
+    return str(uuid.UUID(bytes=hashlib.blake2b(data, digest_size=16).digest()))

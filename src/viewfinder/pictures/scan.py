@@ -1,4 +1,7 @@
-"""Folders to the picture files in them, in a fixed order, with what could not be looked into."""
+"""Folders to the picture files in them, in a fixed order, with what could not be looked into.
+
+What a scan passes over: hidden names, other programs' litter, libraries of ours, `.viewfinderignore`.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pathspec import GitIgnoreSpec
+
 from viewfinder.errors import BadInput
-from viewfinder.pictures import signatures
-from viewfinder.pictures.ignoring import IgnoreRules, is_library
+from viewfinder.pictures import formats
 
 EXTENSIONS = frozenset(
     [
@@ -181,7 +185,7 @@ class _Walk:
             if not entry.is_file():
                 return False
             with open(entry.path, "rb") as file:  # noqa: PTH123
-                return signatures.detect_format(file.read(signatures.LONGEST)) is not None
+                return formats.detect_format(file.read(formats.LONGEST)) is not None
         except OSError as error:
             self._report(entry.path, _reason(error))
             return False
@@ -212,3 +216,44 @@ def _is_utf8(name: str) -> bool:
 
 def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
+
+
+IGNORE_FILE = ".viewfinderignore"
+_LITTER = frozenset({"__MACOSX", "Thumbs.db", "@eaDir"})
+
+
+@dataclass(frozen=True)
+class IgnoreRules:
+    """The ignore files that hold in a folder: each with the folder it lies in, the outermost first."""
+
+    files: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+
+    def entering(self, folder: str) -> IgnoreRules:
+        """The rules inside `folder`: these, and those of its own ignore file if it has one.
+
+        Raises:
+            OSError: the ignore file cannot be read.
+            ValueError: a line of it is no pattern.
+        """
+        try:
+            text = Path(folder, IGNORE_FILE).read_text(encoding="utf-8-sig", errors="surrogateescape")
+        except (FileNotFoundError, NotADirectoryError):
+            return self
+        return IgnoreRules((*self.files, (folder, GitIgnoreSpec.from_lines(text.splitlines()))))
+
+    def ignore(self, path: str, *, folder: bool) -> bool:
+        """Whether a file or folder is passed over; as in git, the innermost file with an opinion decides."""
+        name = os.path.basename(path)  # noqa: PTH119 (a path object for each of a million names costs seconds)
+        if name.startswith(".") or name in _LITTER:
+            return True
+        for base, spec in reversed(self.files):
+            relative = path[len(base.rstrip("/")) + 1 :] + ("/" if folder else "")
+            verdict = spec.check_file(relative).include
+            if verdict is not None:
+                return verdict
+        return False
+
+
+def is_library(folder: str) -> bool:
+    """Whether a folder is a viewfinder library, whose thumbnails are nobody's pictures."""
+    return Path(folder, "library.json").is_file() and Path(folder, "tables").is_dir()

@@ -21,8 +21,16 @@ from typing import Any
 from PIL import AvifImagePlugin
 
 from viewfinder.errors import PictureError
-from viewfinder.pictures.decode import AtMost, Fit, Limits, Stretch, decode, explain_too_hungry, explain_too_large
-from viewfinder.pictures.identity import picture_id
+from viewfinder.pictures.decode import (
+    AtMost,
+    Fit,
+    Limits,
+    Stretch,
+    decode,
+    explain_too_hungry,
+    explain_too_large,
+    picture_id,
+)
 
 READY = b"ready"
 _GRACE = 5.0  # seconds beyond the limit after which a worker whose parent has gone ends itself

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
+from fastapi.responses import FileResponse
+from fastapi.staticfiles import StaticFiles
 
 from viewfinder import __version__
-from viewfinder.index.memo import MEMO
-from viewfinder.server import access, metrics, openapi, pages, problems
+from viewfinder.index.turns import MEMO
+from viewfinder.server import monitoring, openapi, problems
+from viewfinder.server.access import routes as access_routes
+from viewfinder.server.access.gate import install_access
+from viewfinder.server.access.tokens import Tokens
+from viewfinder.server.conversations import routes as conversation_routes
+from viewfinder.server.conversations.conversations import Conversations
 from viewfinder.server.database import (
     Database,
     FeedbackRows,
@@ -20,19 +28,34 @@ from viewfinder.server.database import (
     TokenRows,
     UploadRows,
 )
-from viewfinder.server.images.thumbnails import Thumbnails
-from viewfinder.server.images.uploads import Uploads
+from viewfinder.server.jobs import routes as job_routes
 from viewfinder.server.jobs.manager import Jobs
 from viewfinder.server.live_library import LiveLibrary
-from viewfinder.server.routes import ROUTERS
-from viewfinder.server.services import Pool, Services
+from viewfinder.server.pictures import routes as picture_routes
+from viewfinder.server.pictures.thumbnails import Thumbnails
+from viewfinder.server.pictures.uploads import Uploads
+from viewfinder.server.services import Services
 from viewfinder.server.settings import ServerSettings, database_url
+from viewfinder.server.studies import routes as study_routes
 from viewfinder.server.studies.studies import Studies
-from viewfinder.server.talks.talks import Conversations
+from viewfinder.server.threads import ThreadPool
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
 
+ROUTERS = (
+    conversation_routes.router,
+    conversation_routes.search_router,
+    picture_routes.router,
+    job_routes.router,
+    conversation_routes.retrievers_router,
+    study_routes.router,
+    access_routes.router,
+    monitoring.router,
+)
+"""The API, in the order of its document; all below /api/v1."""
+
+STATIC = Path(__file__).parent / "static"
 PAGES = {
     "index.html": ("/", "/talk/{rest:path}", "/compare/{rest:path}"),
     "study.html": ("/study/{rest:path}",),
@@ -59,7 +82,7 @@ def create_app(library: Library, settings: ServerSettings) -> FastAPI:
         services = open_services(LiveLibrary.of(library), settings)
         app.state.services = services
         services.library.start()
-        services.talks.askers.start()
+        services.conversations.questioners.start()
         await services.jobs.start()
         try:
             yield
@@ -80,13 +103,13 @@ def create_app(library: Library, settings: ServerSettings) -> FastAPI:
         openapi_url="/api/v1/openapi.json",
         separate_input_output_schemas=False,
     )
-    problems.install(app)
-    access.install_access(app, lambda: getattr(app.state, "services", None))
-    metrics.install(app)
+    problems.install_problems(app)
+    install_access(app, lambda: getattr(app.state, "services", None))
+    monitoring.install_metrics(app)
     for router in ROUTERS:
         app.include_router(router)
-    pages.install(app, PAGES)
-    app.openapi = lambda: openapi.build_document(app)  # type: ignore[method-assign]  # FastAPI's documented way
+    install_pages(app, PAGES)
+    app.openapi = lambda: openapi.build_document(app, ROUTERS)  # type: ignore[method-assign]  # FastAPI's documented way
     return app
 
 
@@ -96,16 +119,31 @@ def open_services(library: LiveLibrary, settings: ServerSettings) -> Services:
     state = library.folder / "server"
     database = Database.open(database_url(library.folder, settings))
     uploads = Uploads(state / "uploads", UploadRows(database), settings)
-    talks = Conversations(library, SessionRows(database), FeedbackRows(database), uploads, settings)
+    conversations = Conversations(library, SessionRows(database), FeedbackRows(database), uploads, settings)
     return Services(
         settings=settings,
         library=library,
         database=database,
-        pool=Pool(settings.threads),
-        tokens=access.Tokens(TokenRows(database), settings),
+        pool=ThreadPool(settings.threads),
+        tokens=Tokens(TokenRows(database), settings),
         uploads=uploads,
         thumbnails=Thumbnails(library),
-        talks=talks,
+        conversations=conversations,
         jobs=Jobs(library, JobRows(database), settings),
-        studies=Studies(StudyRows(database), talks, library),
+        studies=Studies(StudyRows(database), conversations, library),
     )
+
+
+def install_pages(app: FastAPI, pages: Mapping[str, tuple[str, ...]]) -> None:
+    """Serves each page at its addresses, and all scripts and styles below /static."""
+
+    def sender(name: str) -> Callable[[], Any]:
+        async def send_page() -> FileResponse:
+            return FileResponse(STATIC / name, headers={"Cache-Control": "no-cache"})
+
+        return send_page
+
+    for name, addresses in pages.items():
+        for address in addresses:
+            app.add_api_route(address, sender(name), methods=["GET", "HEAD"], include_in_schema=False)
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")

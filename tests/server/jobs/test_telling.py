@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from viewfinder.index import Failure
 from viewfinder.index.ingest import AddReport
-from viewfinder.index.region_vectors import FillReport
+from viewfinder.index.raw_vectors import FillReport
 from viewfinder.pictures import BadFile
-from viewfinder.server.discreet import hide_paths
-from viewfinder.server.jobs.telling import merge_reports, report_adding, report_filling
+from viewfinder.server.jobs.worker import merge_reports, report_adding, report_filling
+from viewfinder.server.redaction import hide_paths
 
 
 @pytest.mark.parametrize(

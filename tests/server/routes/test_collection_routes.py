@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import viewfinder.library
-from viewfinder.index.columns import AttributeColumn
+from viewfinder.index.rows import AttributeColumn
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.pictures.collection import MOST_VALUES, SHOWN, count_facet, count_values, encoder_name

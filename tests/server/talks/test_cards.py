@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from viewfinder.index import FileRecord, PictureRow, Snapshot
-from viewfinder.index.results import Hit
+from viewfinder.index.ranking import Hit
 from viewfinder.index.rows import pictures_to_arrow
 from viewfinder.library import Library
 from viewfinder.server.conversations import answers

@@ -16,7 +16,7 @@ import pytest
 
 from viewfinder.conversation import Say, Turn
 from viewfinder.errors import BadInput, EmptyQuery, UnknownName
-from viewfinder.index.results import Hits
+from viewfinder.index.ranking import Hits
 from viewfinder.library import Library
 from viewfinder.retrievers import Composer
 from viewfinder.server.access.tokens import LOCAL, Caller

@@ -4,16 +4,13 @@ A retriever that reads regions needs them of every picture, which takes as long 
 for that in a talk: such a retriever is refused until a job has made them. While pictures are added, it goes on with
 those that it has seen.
 
-Answers of retrievers that speak: how much they lean to pictures in a talk, and what they answer in words.
-
-What a retriever sees in a picture, in words: the attributes that are read with it when it is picked.
+Those that answer in words have a leaning to pictures; those that read attributes tell what they see in a picture.
 """
 
 from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,25 +19,20 @@ import numpy as np
 
 from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
 from viewfinder.index import Gallery, check_fits
-from viewfinder.index.attributes import predict_attributes
-from viewfinder.index.region_vectors import StoredVectors
+from viewfinder.index.raw_vectors import StoredVectors, predict_attributes
 from viewfinder.pictures import decode_one
 from viewfinder.retrievers import (
     RETRIEVERS,
     AnsweringRetriever,
-    Reads,
     RegionSpace,
     Retriever,
     load_retriever,
     reads_of,
 )
-from viewfinder.server.conversations.answers import find_upload
-from viewfinder.server.conversations.open_sessions import OpenSessions
-from viewfinder.server.conversations.schemas import MOST_LEANING, Answered, PictureAttribute, PictureAttributes
-from viewfinder.server.live_library import current_gallery
+from viewfinder.server.conversations.schemas import MOST_LEANING, PictureAttribute, PictureAttributes
+from viewfinder.server.pictures.library import current_gallery
 from viewfinder.server.pictures.schemas import RetrieverInfo, Retrievers
 from viewfinder.server.problems import Problem, not_found
-from viewfinder.session import Session
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
@@ -60,16 +52,12 @@ WAIT_S = 5.0
 class ReadablePictures:
     """The pictures of a library that grows, as far as a retriever can read them."""
 
-    engines: RetrieverPool
+    pool: RetrieverPool
     retriever: str
 
     def gallery(self) -> Gallery:
-        """Those of now.
-
-        Raises:
-            Problem: there are none, or the retriever has yet to be prepared.
-        """
-        return self.retrievers.gallery(self.retriever)
+        """Those of now; raises as `RetrieverPool.gallery`."""
+        return self.pool.gallery(self.retriever)
 
 
 class RetrieverPool:
@@ -196,25 +184,8 @@ def own_picture_bias(retriever: Retriever[Any]) -> float | None:
     return max(-MOST_LEANING, min(retriever.picture_bias, MOST_LEANING))
 
 
-def describe_answer(session: Session, number: int, text: str | None) -> Answered | None:
-    """What a turn is answered with; `text`: what was written, as far as that is known."""
-    kind = session.answered_at(number)
-    return None if kind is None else Answered(kind=kind, text=text if kind == "words" else None)
-
-
-def stream_reply(talks: OpenSessions, id: str, number: int, session: Session, pieces: Iterator[str]) -> Iterator[str]:
-    """The pieces of a reply as they come; the whole of it is noted with the talk, if it is still open as it was."""
-    text = ""
-    for piece in pieces:
-        text += piece
-        yield piece
-    with talks.held(id) as live:
-        if live.session is session:
-            live.replies[number] = text
-
-
 def predict_picture_attributes(
-    engines: RetrieverPool, uploads: Uploads, name: str, *, like: str | None = None, show: str | None = None
+    retrievers: RetrieverPool, uploads: Uploads, name: str, *, like: str | None = None, show: str | None = None
 ) -> PictureAttributes:
     """What the retriever of this name sees in a picture of the library (`like`), or in an upload (`show`).
 
@@ -224,27 +195,20 @@ def predict_picture_attributes(
     """
     if (like is None) == (show is None):
         raise BadInput("give one picture: `like`, the id of a picture, or `show`, the id of an upload")
-    reads, gallery = reads_of(engines.retriever(name)), engines.gallery(name)
-    if like is not None:
-        seen = _in_library(gallery, like, reads)
+    reads, gallery = reads_of(retrievers.retriever(name)), retrievers.gallery(name)
+    row = None if like is None else gallery.snapshot.row_of(like)
+    file = None if show is None else uploads.find(show)
+    if like is not None and row is None:
+        raise not_found("picture", like)
+    if reads.predictor is None:
+        return PictureAttributes(attributes=[], known=[])
+    if file is not None:
+        raw_1g = gallery.encoder.pictures([decode_one(file, gallery.encoder.fit).pixels]).global_bd
+        seen = predict_attributes(reads.predictor, np.asarray(raw_1g, np.float32), reads.count)[0]
     else:
-        seen = _in_image(gallery, find_upload(uploads, str(show)), reads)
-    known = () if reads.predictor is None else reads.predictor.labels
+        assert row is not None
+        seen = gallery.predicted([row], reads.predictor, reads.count)[0]
     return PictureAttributes(
         attributes=[PictureAttribute(name=name, chance=round(chance, 4)) for name, chance in seen.items()],
-        known=sorted(known),
+        known=sorted(reads.predictor.labels),
     )
-
-
-def _in_library(gallery: Gallery, picture: str, reads: Reads) -> dict[str, float]:
-    row = gallery.snapshot.row_of(picture)
-    if row is None:
-        raise not_found("picture", picture)
-    return {} if reads.predictor is None else gallery.predicted([row], reads.predictor, reads.count)[0]
-
-
-def _in_image(gallery: Gallery, file: Path, reads: Reads) -> dict[str, float]:
-    if reads.predictor is None:
-        return {}
-    raw_1g = gallery.encoder.pictures([decode_one(file, gallery.encoder.fit).pixels]).global_bd
-    return predict_attributes(reads.predictor, np.asarray(raw_1g, np.float32), reads.count)[0]

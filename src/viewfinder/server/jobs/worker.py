@@ -1,4 +1,8 @@
-"""One job in a process of its own: `python -m viewfinder.server.jobs.worker`, which only a server starts.
+"""What a job tells of itself: reports and errors, in which no folder of this machine is named.
+
+The server's end of a worker process.
+
+One job in a process of its own: `python -m viewfinder.server.jobs.worker`, which only a server starts.
 
 stdin: one line, the job: {"library": folder, "kind": "add", "paths": [...], "names": {path: name to tell}} or
 {"library": folder, "kind": "prepare", "retriever": name}. Then "stop" (or the end of the server, which closes stdin)
@@ -9,22 +13,137 @@ false} or {"error": "one line"}.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from viewfinder.errors import BadInput, LibraryBusy, ViewfinderError
-from viewfinder.server.discreet import hide_paths
-from viewfinder.server.jobs.telling import report_adding, report_filling
+from viewfinder.server.redaction import hide_paths, to_unicode
 
 if TYPE_CHECKING:
+    from viewfinder.index.ingest import AddReport
+    from viewfinder.index.raw_vectors import FillReport
     from viewfinder.library import Library
     from viewfinder.retrievers import RegionSpace
+
+LISTED = 10
+"""Failures that a report names; all are at /collection/failures."""
+
+SUMMED = ("added", "changed", "moved", "duplicates", "described", "made")
+"""What several runs of one job add up to; of everything else the last run knows best."""
+
+
+def report_failure(path: str | Path, reason: str) -> dict[str, str]:
+    """A file by its last name, and why it could not be read."""
+    return {"name": to_unicode(Path(path).name), "reason": to_unicode(hide_paths(reason))}
+
+
+def report_adding(report: AddReport) -> dict[str, Any]:
+    """Counts, notes, and the first failures."""
+    counts = ("found", "added", "changed", "moved", "unchanged", "duplicates", "quarantined", "described")
+    return {
+        **{name: getattr(report, name) for name in counts},
+        "notes": [hide_paths(line) for line in report.notes],
+        "failures": _first((failure.path, failure.reason) for failure in report.failures),
+    }
+
+
+def report_filling(filled: FillReport) -> dict[str, Any]:
+    """How many pictures got regions, how many could not, and the first of those."""
+    left_out = filled.left_out
+    return {
+        "made": filled.made,
+        "left_out": len(left_out),
+        "failures": _first((bad.path, bad.reason) for bad in left_out),
+    }
+
+
+def merge_reports(before: Mapping[str, Any] | None, last: Mapping[str, Any]) -> dict[str, Any]:
+    """The report of a job that ran several times. What an earlier run took in, the last one found unchanged."""
+    if before is None:
+        return dict(last)
+    sums = {name: before.get(name, 0) + last[name] for name in SUMMED if name in last}
+    taken = sum(before.get(name, 0) for name in ("added", "changed", "moved", "duplicates"))
+    known = {"unchanged": max(last["unchanged"] - taken, 0)} if "unchanged" in last else {}
+    return {**last, **sums, **known}
+
+
+def _first(failures: Iterable[tuple[str | Path, str]]) -> list[dict[str, str]]:
+    return [report_failure(path, reason) for path, reason in list(failures)[:LISTED]]
+
+
+COMMAND = (sys.executable, "-m", "viewfinder.server.jobs.worker")
+
+LOOK_S = 0.02
+"""How often it is looked whether a worker has ended, by whoever waits for that."""
+
+
+class Worker:
+    """One worker at one job."""
+
+    def __init__(self, process: subprocess.Popen[bytes], output: asyncio.StreamReader) -> None:
+        self._process, self._output = process, output
+
+    @staticmethod
+    async def start(job: Mapping[str, Any]) -> Worker:
+        """A new process, out of reach of the terminal's Ctrl-C, with this job (see `worker`).
+
+        Not by asyncio's own call: uvloop forks, at which OpenBLAS ends its threads in this process, and a search that
+        is multiplying just then waits for them for ever. `subprocess` does not fork (it has vfork).
+        """
+        process = subprocess.Popen(
+            COMMAND, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        )
+        output = asyncio.StreamReader()
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(output), process.stdout)
+        worker = Worker(process, output)
+        worker._say(json.dumps(dict(job)))
+        return worker
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    async def told(self) -> AsyncIterator[dict[str, Any]]:
+        """What it says, until it ends."""
+        async for line in self._output:
+            with suppress(ValueError):  # cut short by its death
+                yield json.loads(line)
+
+    async def stop(self, patience_s: float) -> None:
+        """Asks it to end after its batch; where that takes too long, ends it. What is acknowledged is kept."""
+        self._say("stop")
+        try:
+            await asyncio.wait_for(self.ended(), patience_s)
+        except TimeoutError:
+            self.kill()
+
+    def kill(self) -> None:
+        """Ends it at once; nothing acknowledged is lost."""
+        self._process.kill()
+
+    async def ended(self) -> int:
+        """Its exit status, negative for a signal; once it has one."""
+        while (status := self._process.poll()) is None:
+            await asyncio.sleep(LOOK_S)
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        return status
+
+    def _say(self, line: str) -> None:
+        """A line of a few bytes: a pipe takes it at once."""
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError, ValueError):  # it has died: `told` ends, and that says so
+            self._process.stdin.write(line.encode() + b"\n")
+
 
 NICENESS = 19
 """Talks come first: what runs beside them takes what they leave."""

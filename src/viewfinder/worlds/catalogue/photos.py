@@ -10,10 +10,9 @@ from pathlib import Path
 from PIL import Image
 
 from viewfinder.data.catalogue import NOT_GIVEN, CatalogueRow, read_catalogue
-from viewfinder.data.files import need_folder
-from viewfinder.data.report import Dropped
+from viewfinder.data.files import Dropped, need_folder
 from viewfinder.errors import BadInput
-from viewfinder.pictures.identity import picture_id
+from viewfinder.pictures.decode import picture_id
 from viewfinder.worlds.catalogue.items import COLUMNS, Item, Word, noun_of
 
 NEEDED = ("subCategory", "articleType", "productDisplayName")

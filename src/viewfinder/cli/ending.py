@@ -1,11 +1,21 @@
-"""Errors to one clear line and an exit code. No traceback reaches a user who did not ask for one."""
+"""Errors to one clear line and an exit code. No traceback reaches a user who did not ask for one.
+
+The first Ctrl-C asks for an orderly end, the second one ends at once.
+
+How the process ends: by its own exit code, also when Ctrl-C comes late or a language model is still waited for.
+"""
 
 from __future__ import annotations
 
+import atexit
 import errno
 import os
+import signal
 import sys
+import threading
 import traceback
+from types import FrameType, TracebackType
+from typing import Any, NoReturn
 
 import typer
 
@@ -84,3 +94,60 @@ def silence_stdout() -> None:
         os.close(quiet)
     except (OSError, ValueError):  # stdout is no file of the system
         pass
+
+
+MESSAGE = b"\nviewfinder: finishing this batch, then stopping (Ctrl-C again stops at once)\n"
+
+
+class Interrupts:
+    """Call it to learn whether the user wants to stop."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: Any = None
+
+    def __call__(self) -> bool:
+        """Whether Ctrl-C was pressed."""
+        return self.asked
+
+    def __enter__(self) -> Interrupts:
+        self._before = signal.signal(signal.SIGINT, self._on_interrupt)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+        os.write(2, MESSAGE)  # not through a buffer: the program may be in the middle of writing to it
+
+
+WAITING = frozenset({"asking", "questioners", "language-model"})
+"""Threads that wait for a language model which nobody listens to any more."""
+
+
+def leave_if_waiting(code: int) -> None:
+    """Ends the process now where such a thread is left, and returns where none is.
+
+    An orderly end would wait for it; and if it did not, native libraries whose objects the thread holds would abort.
+    Whatever is to be written must be written before.
+    """
+    if any(thread.name in WAITING for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def end_by(code: int) -> NoReturn:
+    """Exits with `code`, whatever Ctrl-C does from here on.
+
+    While the interpreter still waits for threads, Ctrl-C ends it at once. After that it would be killed by the signal
+    (Python takes its handlers back before it has ended), although all is said and done: then Ctrl-C means nothing.
+    """
+    signal.signal(signal.SIGINT, lambda number, frame: os._exit(code))
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    sys.exit(code)

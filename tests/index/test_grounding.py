@@ -12,9 +12,8 @@ from PIL import Image
 from viewfinder.encoders.base import Encoded, Pixels
 from viewfinder.errors import PictureError, UnknownName
 from viewfinder.index import FileRecord, Gallery, PictureRow, Snapshot
-from viewfinder.index.columns import build_columns
 from viewfinder.index.grounding import CROPS, SIDE, Grounder, crop_boxes, crop_picture, spread_to_regions
-from viewfinder.index.rows import pictures_to_arrow
+from viewfinder.index.rows import build_columns, pictures_to_arrow
 from viewfinder.pictures import picture_id
 from viewfinder.testing import COLOURS, ColourEncoder, draw_halves
 

@@ -1,4 +1,9 @@
-"""The scoring kernels for pictures of many vectors: late interaction as Drill-down defines it, and rank fusion.
+"""Region vectors of a collection, laid out for scoring.
+
+Axes: `n` pictures, `r` vectors of a picture, `d` numbers of a vector, `f` = n * r rows of a flat matrix, `k` chosen
+pictures, `t` tiles, `b` pictures of a tile.
+
+The scoring kernels for pictures of many vectors: late interaction as Drill-down defines it, and rank fusion.
 
 With c the dot product of query vector i and region k of a picture, the picture's likeness to the query vector is
 s_i = sum_k softmax_k(temperature * c) c (Tan et al. 2019, Eq. 1, with the temperature multiplied and without the 1/N,
@@ -13,15 +18,155 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, UInt8
+from jaxtyping import Float, Float32, Int, UInt8
 
 from viewfinder.encoders.onnx import inference_session
-from viewfinder.index.exact import TIE, top_k
-from viewfinder.index.regions import RegionBlock, RegionCodes, Tiles
+
+TILE = 64
+"""Pictures of a tile. Files hold this layout, so what is stored under one value cannot be read under another."""
+
+CODED = 512
+"""Pictures of a part in 8 bits: enough for one product to be worth its call, and few enough for the cache."""
+
+Tiles = Float32[np.ndarray, "_t r d _b"]
+
+
+def tile_regions(regions_nrd: Float[np.ndarray, "n r d"]) -> Float32[np.ndarray, "f d"]:
+    """The flat layout of a block: its numbers in order, tile after tile; each tile is (r d b) (copies)."""
+    return tile_batches([regions_nrd], *regions_nrd.shape)
+
+
+def tile_batches(
+    batches: Iterable[Float[np.ndarray, "_ r d"]], pictures: int, regions: int, width: int
+) -> Float32[np.ndarray, "f d"]:
+    """`region_major` of pictures that pass by in batches of any size.
+
+    Raises:
+        ValueError: there were more pictures, or fewer, than `pictures`.
+    """
+    flat_fd = np.empty((pictures * regions, width), dtype=np.float32)
+    full, rest = _tiles(flat_fd, regions)
+    at = 0
+    for batch_brd in batches:
+        left_brd = batch_brd
+        while len(left_brd):
+            number, place = divmod(at, TILE)
+            piece_brd, left_brd = np.split(left_brd, [TILE - place])
+            if at + len(piece_brd) <= pictures:
+                tile_rdb = full[number] if number < len(full) else rest[0]
+                tile_rdb[..., place : place + len(piece_brd)] = piece_brd.transpose(1, 2, 0)
+            at += len(piece_brd)
+    if at != pictures:
+        raise ValueError(f"{at} pictures came instead of {pictures}")
+    return flat_fd
+
+
+def _tiles(flat_fd: Float32[np.ndarray, "f d"], regions: int) -> tuple[Tiles, Tiles]:
+    """Views of the full tiles, and of the last one with what is left over (which may be no picture)."""
+    rows, width = flat_fd.shape
+    if regions < 1 or rows % regions:
+        raise ValueError(f"{rows} rows are not whole pictures of {regions} regions")
+    number, left = divmod(rows // regions, TILE)
+    full_fd, rest_fd = np.split(flat_fd, [number * TILE * regions])
+    return full_fd.reshape(number, regions, width, TILE), rest_fd.reshape(1, regions, width, left)
+
+
+@dataclass(frozen=True)
+class RegionBlock:
+    """Region vectors of a collection, float32, in tiles of `TILE` pictures; each tile is region by region (r d b).
+
+    So the product with a few query vectors streams through memory (with 64 columns, 3 times as fast as that with a
+    matrix of a row a region), and the softmax over a picture's regions adds whole rows. `parts` are the full tiles, and
+    one with the pictures left over, filled up with zeros, so that equal pictures score equally wherever they lie.
+    Vectors are expected at unit length; a missing region is a vector of zeros, as in Drill-down's padding.
+    """
+
+    parts: tuple[Tiles, Tiles]
+    pictures: int
+
+    @staticmethod
+    def of(regions_nrd: Float[np.ndarray, "n r d"]) -> RegionBlock:
+        """The block of regions given picture by picture (copies)."""
+        return RegionBlock.mapped(tile_regions(regions_nrd), regions_nrd.shape[1])
+
+    @staticmethod
+    def mapped(flat_fd: Float32[np.ndarray, "f d"], regions: int) -> RegionBlock:
+        """The block over what `region_major` made, say a memory-mapped file of it (views, but for the last tile).
+
+        Raises:
+            ValueError: the rows are not whole pictures.
+        """
+        full, rest = _tiles(flat_fd, regions)
+        left = rest.shape[3]
+        filled_up = np.zeros((1 if left else 0, *rest.shape[1:3], TILE), np.float32)
+        filled_up[..., :left] = rest[: len(filled_up)]
+        return RegionBlock((full, filled_up), len(flat_fd) // regions)
+
+    def __len__(self) -> int:
+        return self.pictures
+
+    @property
+    def tile(self) -> int:
+        """Pictures of a tile."""
+        return int(self.parts[0].shape[3])
+
+    def vectors(self, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k r d"]:
+        """The vectors of some pictures (copies)."""
+        full, last = self.parts
+        chosen_krd = np.empty((len(rows_k), *full.shape[1:3]), dtype=np.float32)
+        number_k, place_k = np.divmod(rows_k, TILE)
+        inside_k = number_k < len(full)
+        chosen_krd[inside_k] = full[number_k[inside_k], :, :, place_k[inside_k]]
+        chosen_krd[~inside_k] = last[number_k[~inside_k] - len(full), :, :, place_k[~inside_k]]
+        return chosen_krd
+
+    def at(self, rows_k: Int[np.ndarray, " k"]) -> RegionBlock:
+        """The block of some pictures only (copies)."""
+        return RegionBlock.of(self.vectors(rows_k))
+
+    @cached_property
+    def codes(self) -> RegionCodes:
+        """The same in 8 bits, a quarter of the memory: made on first use."""
+        return RegionCodes.of(self)
+
+
+@dataclass(frozen=True)
+class RegionCodes:
+    """Region vectors in 8 bits, 128 + x / step, in parts of `CODED` pictures; each part is region-major (r b d).
+
+    What the last part has beyond `pictures` are zeros, as in `RegionBlock`.
+    """
+
+    parts: tuple[UInt8[np.ndarray, "r _ d"], ...]
+    step: float
+    pictures: int
+
+    @staticmethod
+    def of(block: RegionBlock, step: float | None = None) -> RegionCodes:
+        """The codes of a block (copies); a `step` that is given bounds what can be told apart: +-127 steps."""
+        step = step or max(float(max(part.max(initial=0.0), -part.min(initial=0.0))) for part in block.parts) / 127
+        step = step or 1.0
+        size = CODED // TILE
+        pieces = (part[at : at + size] for part in block.parts for at in range(0, len(part), size))
+        return RegionCodes(tuple(_coded(piece, step) for piece in pieces), step, len(block))
+
+    def __len__(self) -> int:
+        return self.pictures
+
+
+def _coded(tiles_trdb: Tiles, step: float) -> UInt8[np.ndarray, "r _ d"]:
+    tiles, regions, width, size = tiles_trdb.shape
+    coded_trdb = tiles_trdb * np.float32(1 / step)
+    np.rint(coded_trdb, out=coded_trdb)
+    np.clip(coded_trdb, -127, 127, out=coded_trdb)
+    coded_trdb += 128
+    return coded_trdb.astype(np.uint8).transpose(1, 0, 3, 2).reshape(regions, tiles * size, width)
+
 
 CACHED = 2**16
 """Similarities looked at together: these and their exponentials (512 KB) stay in a core's cache."""
@@ -93,38 +238,6 @@ def attention_weights(
     np.exp(weights_kmr, out=weights_kmr)
     weights_kmr /= weights_kmr.sum(axis=-1, keepdims=True)
     return weights_kmr
-
-
-def late_interaction_near(
-    block: RegionBlock,
-    queries_md: Float[np.ndarray, "m d"],
-    *,
-    candidates: int = 100,
-    temperature: float = 9.0,
-    weights_m: Float[np.ndarray, " m"] | None = None,
-    allowed_n: Bool[np.ndarray, " n"] | None = None,
-) -> Float32[np.ndarray, " n"]:
-    """`late_interaction` in 8 bits for every picture, and exactly for the best `candidates` of those allowed.
-
-    The order is consistent: the other allowed pictures are moved, all by the same amount, below the candidates where
-    they would reach into them. So a picture is only misplaced among the first if the 8-bit pass puts it behind
-    `candidates` others.
-    """
-    scores_n = late_interaction_coarse(block.codes, queries_md, temperature=temperature, weights_m=weights_m)
-    found_k = np.sort(top_k(scores_n, candidates, allowed_n=allowed_n))
-    if len(found_k):
-        others_n = np.ones(len(scores_n), dtype=bool) if allowed_n is None else allowed_n.copy()
-        others_n[found_k] = False
-        exact_k = late_interaction(block.at(found_k), queries_md, temperature=temperature, weights_m=weights_m)
-        scores_n[others_n] -= _reach(scores_n[others_n], exact_k)
-        scores_n[found_k] = exact_k
-    return scores_n
-
-
-def _reach(others: Float32[np.ndarray, " o"], candidates_k: Float32[np.ndarray, " k"]) -> np.float32:
-    """How far scores must come down for the highest to be below all candidates; 0 if it is."""
-    highest, lowest = others.max(initial=-np.inf), candidates_k.min()
-    return np.float32(0 if highest < lowest else highest - lowest + 1e-6 * max(1.0, abs(highest)))
 
 
 def late_interaction_coarse(
@@ -275,3 +388,7 @@ def _integer_product() -> Any:
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     return inference_session(model.SerializeToString(), threads=1)
+
+
+TIE = 1e-6
+"""Scores that differ by less are equal: a matrix product gives equal vectors scores a few float32 steps apart."""

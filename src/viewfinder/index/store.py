@@ -28,7 +28,6 @@ from jaxtyping import Float, Float16
 
 from viewfinder.errors import NotALibrary, UnknownName
 from viewfinder.index.names import to_file_name
-from viewfinder.index.region_table import RegionTable, list_region_tables
 from viewfinder.index.rows import (
     Failure,
     PictureRow,
@@ -40,8 +39,18 @@ from viewfinder.index.rows import (
     pictures_schema,
     pictures_to_arrow,
 )
-from viewfinder.index.tables import TABLES, Tables, check_ids, hold_lock, sql_clauses
-from viewfinder.index.vectors import VectorReader, sort_vectors, vectors_schema, vectors_to_arrow
+from viewfinder.index.tables import (
+    TABLES,
+    Tables,
+    VectorReader,
+    check_ids,
+    hold_lock,
+    list_region_tables,
+    sort_vectors,
+    sql_clauses,
+    vectors_schema,
+    vectors_to_arrow,
+)
 
 PICTURES = "pictures"
 SPACES = "spaces"
@@ -212,10 +221,6 @@ class Store:
         """
         with self._tables.guarded():
             return VectorReader(self._tables, self._space(space)[0])
-
-    def regions(self, raw_version: str) -> RegionTable:
-        """The region vectors of this version; there may be none yet."""
-        return RegionTable(self.folder, raw_version)
 
     def pictures_with_regions(self) -> set[str]:
         """The pictures that have region vectors, of any version of raw vectors (as a rule there is one)."""

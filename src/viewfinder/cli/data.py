@@ -1,0 +1,316 @@
+"""`viewfinder world`: a folder of pictures whose truth is known.
+
+`viewfinder construct`: chat-search dialogues from captioned pictures, by the pipelines of ChatSearch.
+
+`viewfinder dialogues`: talks between a questioner and a simulated user, written as ChatIR's are.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from contextlib import ExitStack
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from viewfinder.cli.ending import FAILED, Interrupts
+from viewfinder.cli.evaluate import parse_style
+from viewfinder.cli.library import announce_preparation
+from viewfinder.cli.options import FeaturesOption, JsonOption, VectorsOption
+from viewfinder.cli.output import count_noun, print_json, print_line, print_note
+from viewfinder.training.progress import progress_bar
+
+if TYPE_CHECKING:
+    from viewfinder.construction import ConstructionReport, Part, Pipeline
+    from viewfinder.encoders import Encoder
+    from viewfinder.evaluation.generating import GenerationReport
+    from viewfinder.worlds import WorldReport
+
+WORTH_PROCESSES = 100
+"""Pictures from which on several processes are worth their start."""
+
+
+def world(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A new or empty folder.")],
+    kind: Annotated[
+        str,
+        typer.Option(
+            metavar="scenes|catalogue|edits",
+            help="Several things in a place, one product a picture, or scenes before and after one change.",
+        ),
+    ] = "scenes",
+    count: Annotated[int, typer.Option(metavar="N", help="How many pictures, or edits.")] = 300,
+    seed: Annotated[int, typer.Option(metavar="S", help="The same seed makes the same pictures.")] = 0,
+    sprites: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Real products to use: a folder with products.csv and images/."),
+    ] = None,
+    transactions: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="FashionMT transactions. [default: 3 a picture]"),
+    ] = None,
+    pairs: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="References of each picture for training, in Fashion IQ. [default: 1]"),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes that draw.")] = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Make annotated pictures to try, train and test with."""
+    from viewfinder import worlds
+
+    processes = _processes(count) if workers is None else workers
+    with progress_bar("making pictures", count or None, shown=not as_json) as progress:
+        report = worlds.write_world(
+            out, kind=kind, count=count, seed=seed, sprites=sprites, transactions=transactions, pairs=pairs,
+            workers=processes, progress=progress,
+        )  # fmt: skip
+    if as_json:
+        print_json(asdict(report) | {"out": str(report.out)})
+    else:
+        _tell(report)
+    return 0
+
+
+def _processes(count: int) -> int:
+    """All cores, unless starting processes would take longer than the drawing."""
+    return 1 if count < WORTH_PROCESSES else os.cpu_count() or 1
+
+
+def _tell(report: WorldReport) -> None:
+    """What was made, and what one can do with it."""
+    others = {
+        "region phrase": report.regions,
+        "dialogue": report.dialogues,
+        "chat-search sample": report.chats,
+        "pair": report.pairs,
+        "session": report.sessions,
+        "transaction": report.transactions,
+        "query": report.queries,
+        "edit": report.edits,
+    }
+    made = [
+        count_noun(report.pictures, "picture"),
+        count_noun(report.captions, "caption"),
+        *(count_noun(count, noun) for noun, count in others.items() if count),
+    ]
+    print_line(f"{', '.join(made[:-1])} and {made[-1]} in {report.out}")
+    for what, file in (("look at them", "preview.png"), ("how it was made", "world.json")):
+        if (report.out / file).is_file():
+            print_line(f"{what}: {report.out / file}")
+    tables = (report.out / name for name in ("catalogue.csv", "products.csv"))
+    columns = "".join(f" --catalogue {table}" for table in tables if table.is_file())
+    if report.edits:
+        print_line(f"index them: viewfinder add {report.out}")
+        print_line(f"learn from them, and from captions: viewfinder train chatsearcher --data {report.out} --data DIR")
+        return
+    print_line(f"index them: viewfinder add {report.out / 'images'}{columns}")
+    print_line(f"measure on them: viewfinder evaluate composer --data {report.out}")
+
+
+ALL = "text,mdc-i,mdc-t,mdc-t-single,merge"
+
+
+def construct(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Captioned pictures, or a world of scenes.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where they go; pictures are linked into it. [default: DATA]")
+    ] = None,
+    pipelines: Annotated[str, typer.Option(metavar="NAME,...", help="Which pipelines.")] = ALL,
+    split: Annotated[str, typer.Option(metavar="train|val|test|all", help="Which pictures.")] = "train",
+    generator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="world|MODEL",
+            help="What writes: a world's truth, or a language model: http://host/v1#MODEL, a folder, a .gguf file, a "
+            "hub name. [default: the truth, else $VIEWFINDER_LANGUAGE_MODEL]",
+        ),
+    ] = None,
+    gallery: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Pictures to find, a folder or a library. [default: those of the split]"),
+    ] = None,
+    captioner: Annotated[
+        str, typer.Option(metavar="captions|MODEL", help="What describes a target: its captions, or BLIP.")
+    ] = "captions",
+    threshold: Annotated[
+        float | None,
+        typer.Option(metavar="F", help="How like a target must be to its reference. [default: 0.6; by truth 0.4]"),
+    ] = None,
+    ceiling: Annotated[float, typer.Option(metavar="F", help="Above this it is a copy, and no target.")] = 0.98,
+    count: Annotated[int | None, typer.Option(min=1, metavar="N", help="Pictures to begin with, taken evenly.")] = None,
+    only_targets: Annotated[
+        bool, typer.Option("--only-targets", help="Galleries of the samples' own pictures, as in the paper.")
+    ] = False,
+    encoder: Annotated[str, typer.Option(metavar="NAME|PATH", help="What sees the pictures.")] = "starter",
+    features: FeaturesOption = None,
+    seed: Annotated[int, typer.Option(metavar="S", help="Of everything that is drawn.")] = 0,
+    at_once: Annotated[int, typer.Option(min=1, metavar="N", help="Pictures at a time, for an endpoint.")] = 1,
+    seconds: Annotated[float, typer.Option(min=0.1, metavar="F", help="An answer takes no longer.")] = 60.0,
+    as_json: JsonOption = False,
+) -> int:
+    """Make dialogues that lead to a picture.
+
+    What a model wrote is kept: repeat the command to go on after Ctrl-C, or with other settings. `viewfinder review`
+    lets a person accept or rewrite what was made.
+    """
+    from viewfinder.construction import ConstructionOrder, construct_samples
+
+    order = ConstructionOrder(
+        data=data, out=out or data, pipelines=_pipelines(pipelines), split=_split(split), generator=generator,
+        gallery=gallery, captioner=captioner, encoder=encoder, features=features, threshold=threshold, ceiling=ceiling,
+        count=count, only_targets=only_targets, seed=seed, at_once=at_once, seconds=seconds,
+    )  # fmt: skip
+    with ExitStack() as stack:
+        progress = stack.enter_context(progress_bar("making dialogues", shown=not as_json))
+        stop = stack.enter_context(Interrupts())
+        done = construct_samples(
+            order, make_encoder=partial(_encoder, encoder), told=(lambda line: None) if as_json else print_note,
+            progress=progress, should_stop=stop,
+        )  # fmt: skip
+    print_json(asdict(done) | {"out": str(done.out)}) if as_json else _say_made(done)
+    if not done.ended:
+        print_note(f"viewfinder: stopped after {count_noun(done.pictures, 'picture')}; repeat the command to go on")
+        return FAILED
+    return 0
+
+
+def _encoder(name: str) -> Encoder:
+    from viewfinder.cli.library import announce_preparation
+    from viewfinder.encoders import load_encoder
+
+    model = load_encoder(name)
+    announce_preparation(model)
+    return model
+
+
+def _pipelines(named: str) -> tuple[Pipeline, ...]:
+    """The names between commas, each once.
+
+    Raises:
+        UnknownName: there is no such pipeline.
+    """
+    from viewfinder.construction import PIPELINES
+    from viewfinder.errors import UnknownName
+
+    asked = [name.strip() for name in named.split(",") if name.strip()]
+    unknown = [name for name in asked if name not in PIPELINES]
+    if unknown or not asked:
+        raise UnknownName(f"--pipelines {named!r}: no such pipeline; there are: {', '.join(PIPELINES)}")
+    return tuple(name for name in PIPELINES if name in asked)
+
+
+def _split(named: str) -> Part:
+    from viewfinder.construction import PARTS
+    from viewfinder.errors import UnknownName
+
+    for part in PARTS:
+        if part == named:
+            return part
+    raise UnknownName(f"--split {named!r}: no such split; there are: {', '.join(PARTS)}")
+
+
+def _say_made(done: ConstructionReport) -> None:
+    for line in done.left_out:
+        print_line(f"  left out of the data: {line}")
+    for name, made in done.made.items():
+        reasons = done.dropped.get(name, {})
+        print_line(
+            f"{name}: {count_noun(made, 'dialogue')}" + (f", {sum(reasons.values()):,} dropped" if reasons else "")
+        )
+        for reason, times in reasons.items():
+            print_line(f"  {times:,}: {reason}")
+    if done.files:
+        print_line(f"written by {done.generator}, captions by {done.captioner}, in {done.out}: {', '.join(done.files)}")
+        samples = next(file for file in done.files if file.endswith(".jsonl"))
+        print_line(f"look through them: viewfinder review {done.out / samples} --images {done.out}")
+
+
+SPLIT = "train"
+
+
+def dialogues(
+    data: Annotated[Path, typer.Option(metavar="DIR", help="The folder of a data set, or of a world.")],
+    questioner: Annotated[str, typer.Option(metavar="NAME[=SOURCE]", help="What asks.")] = "information_gain",
+    user: Annotated[str, typer.Option(metavar="NAME", help="The simulated user that answers.")] = "oracle",
+    manner: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="How the user answers, such as noise=0.1; repeatable.")
+    ] = None,
+    split: Annotated[str, typer.Option(metavar="NAME", help="Which part of the data.")] = SPLIT,
+    rounds: Annotated[int, typer.Option(min=1, metavar="N", help="Questions of a talk, at most.")] = 10,
+    retriever: Annotated[
+        str, typer.Option(metavar="NAME", help="What looks for the pictures that a question is about.")
+    ] = "composer",
+    checkpoint: Annotated[Path | None, typer.Option(metavar="F", help="Its trained weights.")] = None,
+    encoder: Annotated[str, typer.Option(metavar="NAME|PATH", help="What reads pictures and words.")] = "starter",
+    catalogue: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="Columns that may be asked for. [default: pixels alone]")
+    ] = None,
+    vectors: VectorsOption = None,
+    features: FeaturesOption = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What the dialogues are called. [default: QUESTIONER_USER]")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where they go. [default: DIR/dialogues/NAME_SPLIT.json]")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Talks, taken evenly.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run was stopped.")] = False,
+    processes: Annotated[int, typer.Option(min=1, metavar="N", help="How many hold talks at once.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="S", help="Of draws and simulated users.")] = 0,
+    as_json: JsonOption = False,
+) -> int:
+    """Let a questioner talk with a simulated user.
+
+    One dialogue a picture of the split, each begun with what the data says of it first. They are written as ChatIR
+    releases its own; `train chatir` learns from them, `evaluate` replays them. Ctrl-C stops after a talk.
+    """
+    from viewfinder import encoders
+    from viewfinder.data.files import need_folder
+    from viewfinder.evaluation import Plan
+    from viewfinder.evaluation.generating import GenerationOrder, default_dialogue_file, generate_dialogues
+
+    need_folder(data)
+    plan = Plan(
+        system=retriever, data=data, split=split, user=user, manners=parse_style(manner or ()), questioner=questioner,
+        catalogue=catalogue, vectors=vectors, features=features, limit=limit, seed=seed, checkpoint=checkpoint,
+        processes=processes,
+    )  # fmt: skip
+    order = GenerationOrder(
+        plan=plan, out=out or default_dialogue_file(data, questioner, user, split, name), rounds=rounds, resume=resume
+    )
+    make_encoder = partial(encoders.load_encoder, encoder)
+    model = make_encoder()
+    announce_preparation(model)
+    with ExitStack() as stack:
+        progress = stack.enter_context(progress_bar("holding talks", shown=not as_json))
+        stop = stack.enter_context(Interrupts())
+        made = generate_dialogues(
+            order, model, make_encoder=make_encoder, told=(lambda line: None) if as_json else print_note, progress=progress,
+            should_stop=stop,
+        )  # fmt: skip
+    print_json(asdict(made) | {"out": str(made.out)}) if as_json else _say_made_dialogues(made, data)
+    if not made.ended:
+        print_note(f"viewfinder: stopped after a talk; {made.talks:,} of {made.of:,} are kept, --resume goes on")
+        return FAILED
+    return 0
+
+
+def _say_made_dialogues(made: GenerationReport, data: Path) -> None:
+    print_line(f"{count_noun(made.talks, 'dialogue')}, {made.questions:.1f} questions each: {made.out}")
+    print_line(
+        f"repeated questions a dialogue {made.repeated:.2f}, different words {made.unique_tokens:.1f}, "
+        f"answered by don't know {made.dont_know:.1%}, asked by another questioner {made.by_another:.1%}"
+    )
+    for line in made.left_out:
+        print_line(f"  left out: {line}")
+    if made.ended and made.out.stem.endswith("_train") and made.out.parent == data / "dialogues":
+        stem = made.out.stem.removesuffix("_train")
+        print_line(
+            f"learn from them: {shlex.join(['viewfinder', 'train', 'chatir', '--data', str(data)])} "
+            f"--set {shlex.quote(f'dialogues={stem}*')}"
+        )

@@ -1,0 +1,362 @@
+"""The scoring kernels for pictures of one vector each: dot products, and the best k.
+
+Axes: `n` pictures, `d` numbers of a vector, `m` query vectors, `k` results. Nothing here reads a disk or knows a
+library; every kernel is tested against slow, obvious code. Pictures of many vectors: `interaction`.
+
+Scores where a picture is one vector: what is one scan, and what is compared through words.
+
+What a score means: the chance that a picture of this score is the one that is meant.
+
+Why a picture is a hit, as JSON: what each turn adds to its score, and what each slot of a query looks at.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int64
+
+from viewfinder.encoders.base import Calibration, Vocabulary
+from viewfinder.index.late_interaction import (
+    RegionBlock,
+    late_interaction,
+    late_interaction_coarse,
+    query_vector_scores,
+    rank_fusion,
+    single_vector_scores,
+)
+from viewfinder.retrievers import Part, Query, RegionSpace
+
+BLOCKS = 4
+"""Blocks for each of the k best: enough that few scores beside those reach the border."""
+
+
+def dot_scores(matrix_nd: Float[np.ndarray, "n d"], query_d: Float[np.ndarray, "*m d"]) -> Float32[np.ndarray, "*m n"]:
+    """Dot product of every picture with a query (d) -> (n), or with several queries (m d) -> (m n)."""
+    query = np.asarray(query_d, dtype=np.float32)
+    matrix = np.asarray(matrix_nd, dtype=np.float32)
+    if query.ndim == 1:
+        return np.asarray(matrix @ query)
+    return np.ascontiguousarray((matrix @ query.T).T)
+
+
+def top_k(
+    scores_n: Float[np.ndarray, " n"], k: int, *, allowed_n: Bool[np.ndarray, " n"] | None = None
+) -> Int64[np.ndarray, " k"]:
+    """Rows of the k best scores among the allowed ones, best first, ties in row order.
+
+    Always min(k, allowed) rows; NaN comes after everything else.
+
+    Raises:
+        ValueError: k is negative.
+
+    >>> top_k(np.array([0.1, 0.3, 0.3, 0.2], dtype=np.float32), 3).tolist()
+    [1, 2, 3]
+    """
+    if k < 0:
+        raise ValueError(f"k={k}, but nobody can be shown fewer than 0 pictures")
+    rows = _hopeful(scores_n, k, allowed_n) if 0 < k * BLOCKS < len(scores_n) else None
+    if rows is None:
+        rows = np.arange(len(scores_n)) if allowed_n is None else np.flatnonzero(allowed_n)
+    losses = -scores_n[rows]
+    if 0 < k < len(rows):
+        kept = _smallest(losses, k)
+        rows, losses = rows[kept], losses[kept]
+    return np.asarray(rows[np.argsort(losses, kind="stable")][:k], dtype=np.int64)
+
+
+def _hopeful(
+    scores_n: Float[np.ndarray, " n"], k: int, allowed_n: Bool[np.ndarray, " n"] | None
+) -> Int64[np.ndarray, " h"] | None:
+    """Rows that hold the k best and not many more, found in two passes without sorting; None where that cannot be told.
+
+    Of k blocks, each has a score as good as the worst of their best ones: what is below that is not among the k best.
+    """
+    open_n = scores_n if allowed_n is None else np.where(allowed_n, scores_n, -np.inf)
+    blocks = k * BLOCKS
+    whole = len(open_n) - len(open_n) % blocks
+    best_b = open_n[:whole].reshape(blocks, -1).max(axis=1)
+    border = np.partition(best_b, blocks - k)[blocks - k]
+    if not np.isfinite(border) or np.isnan(best_b).any():
+        return None
+    return np.flatnonzero(open_n >= border)
+
+
+def _smallest(losses_n: Float[np.ndarray, " n"], k: int) -> Int64[np.ndarray, " k"]:
+    """Positions of the k smallest numbers (first ones on ties, NaN last), in ascending position."""
+    border = losses_n[np.argpartition(losses_n, k - 1)[k - 1]]
+    below_n = ~np.isnan(losses_n) if np.isnan(border) else losses_n < border
+    level_n = np.isnan(losses_n) if np.isnan(border) else losses_n == border
+    level = np.flatnonzero(level_n)[: k - np.count_nonzero(below_n)]
+    below_n[level] = True
+    return np.flatnonzero(below_n)
+
+
+WORD_TEMPERATURE, RIVAL_TEMPERATURE = 0.065, 0.05
+"""Of the softmax over the vocabulary and over rivals, for pictures compared by what words say of them."""
+
+LEAST_CONTRAST = -6.0
+"""One picture in 400: below that a word simply does not hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlainSum:
+    """The parts of a query that are plain likeness, as one: their weighted mean is a vector too.
+
+    A picture's share of the score is its dot product with `vector_d` (None where there are no such parts) less
+    `centred` times its background; `others` are the parts that are not plain.
+    """
+
+    vector_d: Float32[np.ndarray, " d"] | None
+    centred: float
+    others: tuple[Part, ...]
+
+
+def sum_plain_parts(query: Query) -> PlainSum:
+    """A query as one scan, as far as it goes."""
+    weight = positive_weight(query)
+    plain = [part for part in query.parts if part.kind in ("words", "picture")]
+    vectors = [part.weight * part.vector_d for part in plain if part.vector_d is not None]
+    return PlainSum(
+        vector_d=(np.sum(vectors, axis=0) / weight).astype(np.float32) if vectors else None,
+        centred=sum((part.weight for part in plain if part.centred), 0.0) / weight,
+        others=tuple(part for part in query.parts if part.kind not in ("words", "picture")),
+    )
+
+
+def positive_weight(query: Query) -> float:
+    """By what a weighted sum is divided; 1 where nothing is asked for."""
+    return sum(part.weight for part in query.parts if part.weight > 0) or 1.0
+
+
+def vocabulary_vectors(vectors_nd: Float[np.ndarray, "n d"], vocabulary: Vocabulary) -> Float32[np.ndarray, "n l"]:
+    """Square roots of the chances of every word for every picture.
+
+    The dot product of two such rows is the Bhattacharyya coefficient of what words say of two pictures: 1 if they
+    say the same.
+    """
+    logits_nl = np.asarray(vectors_nd @ vocabulary.vectors_ld.T / WORD_TEMPERATURE, np.float32)
+    logits_nl -= logits_nl.max(axis=1, keepdims=True)
+    np.exp(logits_nl, out=logits_nl)
+    logits_nl /= logits_nl.sum(axis=1, keepdims=True)
+    np.sqrt(logits_nl, out=logits_nl)
+    return logits_nl
+
+
+def contrast_scores(
+    vectors_nd: Float[np.ndarray, "n d"], asked_d: Float[np.ndarray, " d"], rivals_rd: Float[np.ndarray, "r d"]
+) -> Float[np.ndarray, " n"]:
+    """Log-probability of a word against its rivals for every picture, not below `LEAST_CONTRAST`."""
+    logits_nr = vectors_nd @ rivals_rd.T / RIVAL_TEMPERATURE
+    top_n1 = logits_nr.max(axis=1, keepdims=True)
+    whole_n = np.log(np.exp(logits_nr - top_n1).sum(axis=1)) + top_n1[:, 0]
+    logs_n: Float[np.ndarray, " n"] = vectors_nd @ asked_d / RIVAL_TEMPERATURE - whole_n
+    np.maximum(logs_n, LEAST_CONTRAST, out=logs_n)
+    return logs_n
+
+
+Match = Literal["likely", "maybe", "unlikely"]
+Verdict = Literal["found", "unsure", "nothing"]
+
+LIKELY, MAYBE = 0.5, 0.25
+"""Chances above which a hit is called likely, or maybe; see docs/benchmarks.md for what they come to."""
+
+OUTLIER_WEIGHT, OUTLIER_BIAS = 2.0, -6.0
+"""Without a calibration: a hit three standard deviations above the collection's mean has an even chance."""
+
+
+@dataclass(frozen=True)
+class ChanceOf:
+    """score -> chance, for one query on one collection: logistic in the score and in its outlierness there."""
+
+    mean: float
+    deviation: float
+    score_weight: float
+    outlier_weight: float
+    bias: float
+
+    def __call__(self, score: float) -> float:
+        """The chance that a picture of this score is one that is meant."""
+        # In a collection of one picture, or of equal ones, nothing stands out; scores are rounded to 1e-4 on the way.
+        outlier = (score - self.mean) / max(self.deviation, 1e-3)
+        logit = min(max(self.score_weight * score + self.outlier_weight * outlier + self.bias, -50.0), 50.0)
+        return 1 / (1 + math.exp(-logit))
+
+
+def calibrate(query: Query, total_n: Float32[np.ndarray, " n"], calibration: Calibration | None) -> ChanceOf:
+    """The encoder's calibration, for this query on this collection.
+
+    It was learnt on descriptions in the space of words. Where pictures, catalogue values or regions take part, scores
+    lie elsewhere, so only their outlierness counts.
+    """
+    known = calibration if all(part.kind == "words" for part in query.parts) else None
+    weights = (
+        (known.score_weight, known.outlier_weight, known.bias)
+        if known is not None
+        else (0.0, OUTLIER_WEIGHT, OUTLIER_BIAS)
+    )
+    if not len(total_n):
+        return ChanceOf(0.0, 0.0, *weights)
+    return ChanceOf(float(total_n.mean()), float(total_n.std()), *weights)
+
+
+def judge_match(chance: float) -> Match:
+    """The word for a chance."""
+    return "likely" if chance >= LIKELY else "maybe" if chance >= MAYBE else "unlikely"
+
+
+def judge_result(best_chance: float | None) -> Verdict:
+    """The word for a whole result: by its best hit, None where there is none."""
+    if best_chance is None or best_chance < MAYBE:
+        return "nothing"
+    return "found" if best_chance >= LIKELY else "unsure"
+
+
+MANY = 20_000
+"""Pictures above which they are first scored in 8 bits, and only the best (and `exact` scores) in full."""
+
+
+CANDIDATES = 100
+"""The best by 8 bits, which are scored in full."""
+
+
+def vectors_of_parts(query: Query) -> Float32[np.ndarray, "m d"]:
+    """The vectors of a query's parts, all of kind "regions"."""
+    vectors = [part.vector_d for part in query.parts if part.kind == "regions" and part.vector_d is not None]
+    if len(vectors) != len(query.parts):
+        kinds = sorted({part.kind for part in query.parts})
+        raise ValueError(f"{query.compare} compares vectors of kind 'regions', and this query has {', '.join(kinds)}")
+    return np.stack(vectors).astype(np.float32)
+
+
+def weights_of_parts(query: Query) -> Float[np.ndarray, " m"]:
+    """How much each part counts, adding up to 1; zeros where nothing counts."""
+    weights_m = np.array([part.weight for part in query.parts], np.float64)
+    return np.asarray(weights_m / (weights_m.sum() or 1.0))
+
+
+def late_scores(
+    query: Query, space: RegionSpace, block: RegionBlock, *, exact: bool, allowed_n: Bool[np.ndarray, " n"]
+) -> Float32[np.ndarray, " n"]:
+    """The mean likeness to the parts: in full, or beyond `MANY` pictures for the best of those allowed only."""
+    weights_m = weights_of_parts(query)
+    if not weights_m.any():
+        return np.zeros(len(block), np.float32)
+    vectors_md = vectors_of_parts(query)
+    if space.regions == 1:
+        # Of one vector there is nothing to choose: parts add up before they are compared, in a single scan.
+        return single_vector_scores(block, weights_m @ vectors_md)
+    if exact or len(block) <= MANY:
+        return late_interaction(block, vectors_md, temperature=space.temperature, weights_m=weights_m)
+    scores_n = late_interaction_near(
+        block, vectors_md, candidates=CANDIDATES, temperature=space.temperature, weights_m=weights_m
+    )
+    if not allowed_n.all():
+        # Only now, lest pictures that are not allowed are moved too: chances are measured against the whole collection.
+        found_k = np.sort(top_k(scores_n, CANDIDATES, allowed_n=allowed_n))
+        exact_k = late_interaction(block.at(found_k), vectors_md, temperature=space.temperature, weights_m=weights_m)
+        np.minimum(scores_n, exact_k.min(initial=np.inf), out=scores_n, where=allowed_n)
+        scores_n[found_k] = exact_k
+    return scores_n
+
+
+def late_shares(query: Query, space: RegionSpace, block: RegionBlock) -> Float[np.ndarray, "m n"]:
+    """What each part adds to `late_scores`."""
+    likeness_mn = query_vector_scores(block, vectors_of_parts(query), temperature=space.temperature)
+    return np.asarray(weights_of_parts(query)[:, None] * likeness_mn)
+
+
+def fusion_shares(query: Query, space: RegionSpace, block: RegionBlock) -> Float32[np.ndarray, "m n"]:
+    """What each part's ranking adds to the score of rank fusion: columns sum to `rank_fusion` of all."""
+    likeness_mn = query_vector_scores(block, vectors_of_parts(query), temperature=space.temperature)
+    return np.stack([rank_fusion(likeness_n[None]) for likeness_n in likeness_mn]) / np.float32(len(likeness_mn))
+
+
+def explain_turns(query: Query, shares_p: Float[np.ndarray, " parts"]) -> dict[str, Any]:
+    """The shares of one hit's score as JSON: per turn, what it said and what it added."""
+    turns: dict[int, dict[str, Any]] = {}
+    for part, share in zip(query.parts, shares_p, strict=True):
+        entry = turns.setdefault(part.turn, {"turn": part.turn, "parts": [], "adds": 0.0})
+        if part.label not in entry["parts"]:  # several slots may hold a little of the same
+            entry["parts"].append(part.label)
+        entry["adds"] += float(share)
+    whole = sum(abs(entry["adds"]) for entry in turns.values()) or 1.0
+    return {
+        "turns": [
+            {**entry, "adds": round(entry["adds"], 4), "share": round(entry["adds"] / whole, 3)}
+            for entry in turns.values()
+        ]
+    }
+
+
+def explain_regions(
+    query: Query,
+    shares_p: Float[np.ndarray, " parts"],
+    attention_pr: Float[np.ndarray, "parts r"],
+    boxes_r4: Float[np.ndarray, "_boxes 4"],
+) -> dict[str, Any]:
+    """What every part of a query looks at in one hit, to be drawn over the picture (the paper's figure 4).
+
+    `boxes`: [x0, y0, x1, y1] as shares of width and height, one a region (none where they are not known); `slots`:
+    per part what was said, in which turn, one weight a region, which add up to 1, and what it adds to the score.
+    """
+    return {
+        "boxes": [[round(edge, 3) for edge in box] for box in boxes_r4.tolist()],
+        "slots": [
+            {
+                "said": part.label,
+                "turn": part.turn,
+                "weights": round_to_thousandths(weights_r),
+                "adds": round(float(share), 4),
+            }
+            for part, weights_r, share in zip(query.parts, attention_pr, shares_p, strict=True)
+        ],
+    }
+
+
+def round_to_thousandths(weights_r: Float[np.ndarray, " r"]) -> list[float]:
+    """Weights that add up to 1 with 3 decimals, still adding up to 1: the largest remainders are rounded up.
+
+    >>> thousandths(np.array([1 / 3, 1 / 3, 1 / 3]))
+    [0.334, 0.333, 0.333]
+    """
+    scaled_r = weights_r.astype(np.float64) / weights_r.sum(dtype=np.float64) * 1000
+    whole_r = np.floor(scaled_r)
+    short = 1000 - int(whole_r.sum())
+    whole_r[np.argsort(whole_r - scaled_r, kind="stable")[:short]] += 1
+    return [count / 1000 for count in whole_r.tolist()]
+
+
+def late_interaction_near(
+    block: RegionBlock,
+    queries_md: Float[np.ndarray, "m d"],
+    *,
+    candidates: int = 100,
+    temperature: float = 9.0,
+    weights_m: Float[np.ndarray, " m"] | None = None,
+    allowed_n: Bool[np.ndarray, " n"] | None = None,
+) -> Float32[np.ndarray, " n"]:
+    """`late_interaction` in 8 bits for every picture, and exactly for the best `candidates` of those allowed.
+
+    The order is consistent: the other allowed pictures are moved, all by the same amount, below the candidates where
+    they would reach into them. So a picture is only misplaced among the first if the 8-bit pass puts it behind
+    `candidates` others.
+    """
+    scores_n = late_interaction_coarse(block.codes, queries_md, temperature=temperature, weights_m=weights_m)
+    found_k = np.sort(top_k(scores_n, candidates, allowed_n=allowed_n))
+    if len(found_k):
+        others_n = np.ones(len(scores_n), dtype=bool) if allowed_n is None else allowed_n.copy()
+        others_n[found_k] = False
+        exact_k = late_interaction(block.at(found_k), queries_md, temperature=temperature, weights_m=weights_m)
+        scores_n[others_n] -= _reach(scores_n[others_n], exact_k)
+        scores_n[found_k] = exact_k
+    return scores_n
+
+
+def _reach(others: Float32[np.ndarray, " o"], candidates_k: Float32[np.ndarray, " k"]) -> np.float32:
+    """How far scores must come down for the highest to be below all candidates; 0 if it is."""
+    highest, lowest = others.max(initial=-np.inf), candidates_k.min()
+    return np.float32(0 if highest < lowest else highest - lowest + 1e-6 * max(1.0, abs(highest)))

@@ -1,0 +1,215 @@
+"""The first bytes of a file: which format they announce, whatever the file is called.
+
+What a camera wrote beside the pixels: when, with what, which way up. Nothing here fails a picture.
+
+Formats that need an extra package: HEIC (pillow-heif) and cameras' raw files (rawpy, on LibRaw).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from io import BytesIO
+from typing import Any
+
+from PIL import ExifTags, Image
+
+from viewfinder.errors import PictureError
+
+_STARTS: tuple[tuple[bytes, str], ...] = (
+    (b"\xff\xd8\xff", "JPEG"),
+    (b"\x89PNG\r\n\x1a\n", "PNG"),
+    (b"GIF87a", "GIF"),
+    (b"GIF89a", "GIF"),
+    (b"BM", "BMP"),
+    (b"FUJIFILMCCD-RAW", "RAW"),
+    (b"IIU\x00", "RAW"),  # Panasonic RW2
+    (b"IIRO", "RAW"),  # Olympus ORF, three spellings
+    (b"IIRS", "RAW"),
+    (b"MMOR", "RAW"),
+    (b"II*\x00", "TIFF"),
+    (b"MM\x00*", "TIFF"),
+    (b"II+\x00", "TIFF"),  # BigTIFF
+    (b"MM\x00+", "TIFF"),
+)
+_HEIF_BRANDS = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
+LONGEST = 64
+"""Bytes that `format_of` may look at."""
+
+
+def detect_format(data: bytes) -> str | None:
+    """The format that the first bytes announce (a name as Pillow has it, or "HEIF", "RAW"), or None.
+
+    Camera files built on TIFF (DNG, NEF, ARW) announce "TIFF" here; only their tags tell them apart.
+
+    >>> format_of(b"GIF89a...")
+    'GIF'
+    """
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "WEBP"
+    if data[4:8] == b"ftyp":
+        return _format_of_brands(data)
+    if data[:4] == b"II*\x00" and data[8:10] == b"CR":
+        return "RAW"  # Canon CR2
+    if data[:2] == b"BM" and not _is_bitmap_header(data):
+        return None
+    return next((name for start, name in _STARTS if data.startswith(start)), None)
+
+
+def read_webp_canvas(data: bytes) -> tuple[int, int] | None:
+    """Width and height that a WebP file claims: libwebp allocates its canvas before one can ask Pillow."""
+    kind = data[12:16]
+    if len(data) < 30:
+        return None
+    if kind == b"VP8X":
+        return int.from_bytes(data[24:27], "little") + 1, int.from_bytes(data[27:30], "little") + 1
+    if kind == b"VP8L":
+        bits = int.from_bytes(data[21:25], "little")
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    if kind == b"VP8 ":
+        width, height = struct.unpack("<HH", data[26:30])
+        return width & 0x3FFF, height & 0x3FFF
+    return None
+
+
+def show_first_bytes(data: bytes) -> str:
+    """The first bytes as something a person can read in a message."""
+    start = data[:16]
+    if all(32 <= byte < 127 or byte in b"\r\n\t" for byte in start):
+        return f"'{' '.join(start.decode('ascii').split())}'"
+    return f"the bytes {start[:6].hex(' ')}"
+
+
+def _format_of_brands(data: bytes) -> str | None:
+    """Formats in ISO boxes name their brands: the major one first, then compatible ones."""
+    length = min(int.from_bytes(data[:4], "big"), len(data), LONGEST)
+    brands = [data[8:12], *(data[at : at + 4] for at in range(16, length - 3, 4))]
+    if any(brand in (b"avif", b"avis") for brand in brands):
+        return "AVIF"
+    if brands[0] == b"crx ":
+        return "RAW"  # Canon CR3
+    return "HEIF" if _HEIF_BRANDS.intersection(brands) else None
+
+
+def _is_bitmap_header(data: bytes) -> bool:
+    """Two letters are weak evidence ("BMW.txt"): the size of the second header must be a known one."""
+    return int.from_bytes(data[14:18], "little") in (12, 16, 40, 52, 56, 64, 108, 124)
+
+
+_LONGEST_NAME = 100
+
+
+def read_capture_date(exif: Image.Exif) -> str | None:
+    """DateTimeOriginal, else DateTime, as ISO 8601 in the camera's own time; None if absent or nonsense."""
+    for value in (_details(exif).get(ExifTags.Base.DateTimeOriginal), exif.get(ExifTags.Base.DateTime)):
+        try:
+            return datetime.strptime(_text(value)[:19], "%Y:%m:%d %H:%M:%S").isoformat()
+        except ValueError:
+            continue
+    return None
+
+
+def read_camera(exif: Image.Exif) -> str | None:
+    """Maker and model, the maker not twice ("Canon", "Canon EOS 5D" is "Canon EOS 5D"); None if unknown."""
+    make, model = _text(exif.get(ExifTags.Base.Make)), _text(exif.get(ExifTags.Base.Model))
+    name = model if model.lower().startswith(make.lower()) else f"{make} {model}"
+    return (name.strip() or make)[:_LONGEST_NAME] or None
+
+
+def read_orientation(exif: Image.Exif) -> int:
+    """1 to 8 as EXIF numbers them; 1 (upright) for anything else."""
+    value = exif.get(ExifTags.Base.Orientation, 1)
+    return value if isinstance(value, int) and 1 <= value <= 8 else 1
+
+
+def _details(exif: Image.Exif) -> dict[int, Any]:
+    try:
+        return exif.get_ifd(ExifTags.IFD.Exif)
+    except Exception:  # whatever a broken block makes Pillow raise, the pixels are still good
+        return {}
+
+
+def _text(value: object) -> str:
+    """An EXIF text without the zero bytes and control characters that cameras pad it with."""
+    text = value.decode("latin-1") if isinstance(value, bytes) else value if isinstance(value, str) else ""
+    return "".join(letter for letter in text.split("\0")[0] if letter.isprintable()).strip()
+
+
+_NEW_SUBFILE_TYPE, _SUB_IFDS, _DNG_VERSION = 254, 330, 50706  # TIFF and DNG tags
+
+
+def register_heif() -> None:
+    """Lets Pillow read HEIC from now on.
+
+    Raises:
+        PictureError: pillow-heif is not installed.
+    """
+    try:
+        import pillow_heif
+    except ImportError:
+        raise PictureError("HEIC pictures need an extra: pip install 'viewfinder[heic]'") from None
+    pillow_heif.register_heif_opener(decode_threads=1)  # workers are parallel already
+
+
+def is_camera_raw(data: bytes) -> bool:
+    """Whether a file that looks like TIFF is a DNG, NEF or ARW: what Pillow would show is its thumbnail."""
+    tags = _tiff_notes(data)
+    is_reduced = isinstance(kind := tags.get(_NEW_SUBFILE_TYPE), int) and kind & 1
+    return _DNG_VERSION in tags or bool(is_reduced and _SUB_IFDS in tags)
+
+
+@dataclass(frozen=True)
+class RawFile:
+    """An opened raw file; width and height are upright."""
+
+    width: int
+    height: int
+    captured: str | None
+    camera: str | None
+    _raw: Any
+
+    def develop(self, *, half: bool) -> Image.Image:
+        """Upright sRGB with the camera's white balance; `half` the size is four times as fast."""
+        return Image.fromarray(self._raw.postprocess(use_camera_wb=True, half_size=half, output_bps=8))
+
+
+@contextmanager
+def open_raw(data: bytes) -> Iterator[RawFile]:
+    """Opens a raw file.
+
+    Raises:
+        PictureError: rawpy is not installed, or LibRaw does not know the file.
+    """
+    try:
+        import rawpy
+    except ImportError:
+        raise PictureError("RAW pictures need an extra: pip install 'viewfinder[raw]'") from None
+    try:
+        opened = rawpy.imread(BytesIO(data))
+    except rawpy.LibRawError as error:
+        raise PictureError(f"damaged or unknown RAW: {_words(error)}") from error
+    with opened:
+        sizes = opened.sizes
+        turned = sizes.flip in (5, 6)
+        width, height = (sizes.height, sizes.width) if turned else (sizes.width, sizes.height)
+        notes = _tiff_notes(data)
+        yield RawFile(width, height, read_capture_date(notes), read_camera(notes), opened)
+
+
+def _words(error: Exception) -> str:
+    """LibRaw's messages are bytes."""
+    first = error.args[0] if error.args else ""
+    return first.decode("ascii", errors="replace") if isinstance(first, bytes) else str(first)
+
+
+def _tiff_notes(data: bytes) -> Image.Exif:
+    """The first directory of the raw formats that are TIFF files (DNG, NEF, ARW, CR2); empty for others."""
+    notes = Image.Exif()
+    try:
+        notes.load(data)
+    except Exception:  # the pixels are LibRaw's business; without notes there is no date, nothing worse
+        return Image.Exif()
+    return notes

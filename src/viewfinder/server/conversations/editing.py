@@ -1,0 +1,135 @@
+"""Another turn in the place of one, or none: what followed is said again on a branch of its own, and nothing is lost.
+
+Numbers of turns change on the way, so what a turn refers to is renumbered. "None of these" keeps meaning the pictures
+that were on the screen when it was said. What makes no sense any more is left out, and named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from viewfinder.conversation import (
+    Answer,
+    BackTo,
+    Conversation,
+    Keep,
+    Like,
+    Node,
+    PictureId,
+    Question,
+    Reject,
+    Turn,
+    describe_turn,
+)
+from viewfinder.errors import BadInput
+from viewfinder.session import Session
+
+
+@dataclass
+class RepeatedTurns:
+    """What was said again: old number -> new number; what was not, with the reason; and the numbers of that."""
+
+    numbers: dict[int, int] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    gone: set[int] = field(default_factory=set)
+
+
+def repeat_turns(
+    session: Session,
+    number: int,
+    turn_of: Callable[[Question | None], Turn] | None,
+    known: Callable[[PictureId], bool],
+) -> RepeatedTurns:
+    """Goes back to before turn `number`, takes another turn there, and then what followed it.
+
+    Args:
+        session: stands anywhere; afterwards at the end of the new branch.
+        turn_of: makes the turn, given the question that it may answer; None: turn `number` is left out.
+        known: whether a picture is (still) in the library.
+
+    Raises:
+        BadInput: there is no such turn, or the new turn cannot be taken; the session may have gone back by then.
+    """
+    talk = session.conversation
+    node = _editable(talk, number)
+    session.search(BackTo(_real(talk, node.parent).number))
+    again = RepeatedTurns(gone=set() if turn_of else {number})
+    if turn_of is not None:
+        pending = node.turn.question if isinstance(node.turn, Answer) else session.question
+        turn = turn_of(pending)
+        if isinstance(turn, BackTo):
+            raise BadInput("a turn cannot become a way back: delete it, or go back and say something else")
+        session.search(turn)
+        again.numbers[number] = session.conversation.here.number
+    for follower in following_turns(talk, number):
+        _repeat(session, talk, follower, again, known)
+    return again
+
+
+def following_turns(talk: Conversation, number: int) -> tuple[Node, ...]:
+    """The turns after turn `number`, on the way to the newest one below it."""
+    below = {number}
+    for node in talk.nodes[number + 1 :]:
+        if node.parent in below:
+            below.add(node.number)
+    return tuple(node for node in talk.path(max(below)) if node.number > number)
+
+
+def renumber_turn(turn: Turn, talk: Conversation, again: RepeatedTurns) -> Turn:
+    """The turn with the numbers of the new branch; what it refers to elsewhere keeps its number.
+
+    Raises:
+        BadInput: it keeps something of a turn that is not said again.
+    """
+    match turn:
+        case Keep(turn=at):
+            meant = _real(talk, at)
+            if meant.number in again.gone:
+                raise BadInput(f"it keeps something of turn {at}, which is not there any more")
+            return replace(turn, turn=again.numbers.get(meant.number, at))
+        case Like(turn=int(at)):
+            meant = _real(talk, at)
+            while meant.number in again.gone:  # go on from the turn before, then
+                meant = _real(talk, meant.parent)
+            return replace(turn, turn=again.numbers.get(meant.number, meant.number))
+        case _:
+            return turn
+
+
+def _repeat(
+    session: Session, talk: Conversation, node: Node, again: RepeatedTurns, known: Callable[[PictureId], bool]
+) -> None:
+    """One turn once more; the question that it answers is noted as asked before it."""
+    assert node.turn is not None
+    shown = talk.nodes[node.parent].shown
+    try:
+        turn = renumber_turn(node.turn, talk, again)
+        if turn == Reject() and shown != session.conversation.here.shown:
+            turn = Reject(tuple(picture for picture in shown if known(picture)))
+            if not turn.pictures:
+                raise BadInput("there is nothing left of what was on the screen then")
+        before = session.conversation
+        if isinstance(turn, Answer) and turn.question.text and before.here.turn is not None:
+            session.conversation = before.recorded(shown=before.here.shown, asked=turn.question)
+        session.search(turn)
+        again.numbers[node.number] = session.conversation.here.number
+    except BadInput as error:
+        again.gone.add(node.number)
+        again.left_out.append(f"turn {node.number}, {describe_turn(node.turn, shown, own_image='your image')}: {error}")
+
+
+def _editable(talk: Conversation, number: int) -> Node:
+    if not 0 < number < len(talk.nodes):
+        raise BadInput(f"turn {number} does not exist: this talk has turns 1 to {len(talk)}")
+    if isinstance(talk.nodes[number].turn, BackTo):
+        raise BadInput(f"turn {number} is a way back: there is nothing in it to change")
+    return talk.nodes[number]
+
+
+def _real(talk: Conversation, number: int) -> Node:
+    """The node itself, or the one that it is a way back to."""
+    node = talk.node(number)
+    while isinstance(node.turn, BackTo):
+        node = talk.node(node.parent)
+    return node

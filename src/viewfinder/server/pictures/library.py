@@ -1,0 +1,372 @@
+"""What the library holds, as the API tells it: cards of pictures, pages of them, facts, original files, filters.
+
+Of a file only its last name goes out, never the folder that it lies in.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Bool, Int64
+
+from viewfinder.conversation import Conversation, Like
+from viewfinder.errors import BadInput, PictureError
+from viewfinder.index import Gallery, Snapshot, results
+from viewfinder.index.resolving import resolve_turn
+from viewfinder.index.results import Ranking
+from viewfinder.pictures import picture_id
+from viewfinder.retrievers import Composer
+from viewfinder.server.conversations.schemas import Card, Hit
+from viewfinder.server.jobs.worker import report_failure
+from viewfinder.server.pictures.schemas import (
+    Browsed,
+    BrowseIn,
+    Collection,
+    Facet,
+    Facets,
+    FacetValue,
+    Facts,
+    FailedFile,
+    Failures,
+    PictureDetails,
+    Root,
+    SimilarPictures,
+)
+from viewfinder.server.problems import Problem, not_found
+from viewfinder.server.redaction import to_unicode
+
+if TYPE_CHECKING:
+    from viewfinder.index.columns import AttributeColumn
+    from viewfinder.library import Library
+    from viewfinder.server.settings import ServerSettings
+
+FORMATS: dict[str, tuple[str, str]] = {
+    "JPEG": ("jpg", "image/jpeg"),
+    "PNG": ("png", "image/png"),
+    "WEBP": ("webp", "image/webp"),
+    "GIF": ("gif", "image/gif"),
+    "BMP": ("bmp", "image/bmp"),
+    "TIFF": ("tif", "image/tiff"),
+    "AVIF": ("avif", "image/avif"),
+    "HEIF": ("heic", "image/heic"),
+    "RAW": ("dng", "image/x-adobe-dng"),
+}
+"""How files of each format are called, and what they are called over HTTP."""
+
+MOST_VALUES = 500
+"""A column of more values is no filter to choose from: names, numbers, free text."""
+
+SHOWN_VALUES = 20
+"""Values of a column that are listed."""
+
+
+# -- the library as it is now
+
+
+def current_gallery(library: Library) -> Gallery:
+    """The pictures of a library that is served.
+
+    Raises:
+        Problem: 409, there are none yet.
+    """
+    try:
+        return library.gallery()
+    except BadInput as error:
+        raise Problem(409, "no-pictures", "there are no pictures yet: add some first") from error
+
+
+def current_snapshot(library: Library) -> Snapshot | None:
+    """The same without vectors; None before any picture was added."""
+    try:
+        return library.gallery().snapshot
+    except BadInput:
+        return None
+
+
+def find_picture(library: Library, picture_id: str) -> tuple[Gallery, int]:
+    """The gallery as it is now, and the row of a picture in it.
+
+    Raises:
+        Problem: 404, there is no such picture.
+    """
+    try:
+        gallery = library.gallery()
+    except BadInput:  # nothing was added yet
+        raise not_found("picture", picture_id) from None
+    row = gallery.snapshot.row_of(picture_id)
+    if row is None:
+        raise not_found("picture", picture_id)
+    return gallery, row
+
+
+def is_in_library(library: Library, picture: str) -> bool:
+    """Whether the library has this very picture, and a file of it."""
+    snapshot = current_snapshot(library)
+    row = None if snapshot is None else snapshot.row_of(picture)
+    return snapshot is not None and row is not None and any(Path(path).is_file() for path in snapshot.paths(row))
+
+
+# -- cards
+
+
+def make_hits(
+    snapshot: Snapshot, found: Sequence[results.Hit], why: Mapping[str, dict[str, Any]] | None = None
+) -> list[Hit]:
+    """Results, as they go out; `why` has the reasons of some."""
+    rows = [snapshot.row_of(hit.id) for hit in found]
+    known = _describe_rows(snapshot, rows, [hit.path for hit in found])
+    return [
+        Hit(**card, rank=hit.rank, score=hit.score, match=hit.match, why=(why or {}).get(hit.id))
+        for card, hit in zip(known, found, strict=True)
+    ]
+
+
+def make_cards(snapshot: Snapshot, rows: Sequence[int]) -> list[Card]:
+    """Pictures that nobody asked for."""
+    paths = [snapshot.paths(row)[0] for row in rows]
+    return [Card(**card) for card in _describe_rows(snapshot, rows, paths)]
+
+
+def _describe_rows(snapshot: Snapshot, rows: Sequence[int | None], paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Id, name, caption and size; column by column, as every turn needs fifty of them."""
+    assert None not in rows, "a result is of the snapshot that it was found in"
+    there = [row for row in rows if row is not None]
+    captions = [next(iter(snapshot.captions(row)), None) for row in there] if snapshot.has_captions else [None] * len(there)
+    names = [to_unicode(os.path.basename(path)) for path in paths]  # noqa: PTH119 (pathlib takes ten times as long)
+    told = [None if caption is None else to_unicode(caption) for caption in captions]
+    sizes = [snapshot.size(row) for row in there]
+    return [
+        {"id": snapshot.ids[row], "name": name, "caption": caption, "width": width, "height": height}
+        for row, name, caption, (width, height) in zip(there, names, told, sizes, strict=True)
+    ]
+
+
+# -- pages of pictures
+
+
+def parse_cursor(cursor: str | None) -> int:
+    """Where a page begins.
+
+    Raises:
+        BadInput: no answer ever had this cursor.
+    """
+    if cursor is None:
+        return 0
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
+        raise BadInput("this cursor is none that was given out: begin again without one")
+    return int(cursor)
+
+
+def next_cursor(end: int, total: int) -> str | None:
+    """The cursor of what comes after the first `end` of `total`; None where nothing does."""
+    return str(end) if end < total else None
+
+
+def browse_pictures(library: Library, given: BrowseIn) -> Browsed:
+    """Pictures that meet the filters, by id: ids are hashes of the content, so neighbours have nothing in common.
+
+    Raises:
+        UnknownName: no such column or value.
+    """
+    snapshot = current_snapshot(library)
+    if snapshot is None:  # nothing to look at is no failure of who looks around
+        return Browsed(pictures=[], total=0, next=None)
+    rows = np.flatnonzero(snapshot.where(given.where))
+    start = int(given.cursor or 0)
+    shown = rows[start : start + given.n].tolist()
+    return Browsed(
+        pictures=make_cards(snapshot, shown), total=len(rows), next=next_cursor(start + given.n, len(rows))
+    )
+
+
+def find_similar(library: Library, picture: str, *, n: int, start: int) -> SimilarPictures:
+    """The `n` pictures most like one, after the first `start`: what a bare "like this" finds, without itself.
+
+    Raises:
+        Problem: 404, there is no such picture.
+    """
+    gallery, _ = find_picture(library, picture)
+    conversation = Conversation().then(Like(picture))
+    composer = Composer()
+    query = composer.query(
+        composer.step(composer.begin(), resolve_turn(conversation, conversation.here, gallery))
+    )
+    ranking = Ranking(gallery, replace(query, excluded=frozenset({picture})))
+    hits = make_hits(gallery.snapshot, ranking.hits(n, start))
+    return SimilarPictures(results=hits, next=next_cursor(start + n, ranking.total))
+
+
+# -- one picture
+
+
+def describe_picture(library: Library, picture: str, *, originals: bool) -> PictureDetails:
+    """Facts of the file, what people wrote, what the encoder sees.
+
+    Raises:
+        Problem: 404, there is no such picture.
+    """
+    gallery, row = find_picture(library, picture)
+    snapshot = gallery.snapshot
+    facts = snapshot.facts(row)
+    texts = {
+        name: None if facts[name] is None else to_unicode(facts[name]) for name in ("captured", "camera", "folder")
+    }
+    return PictureDetails(
+        id=picture,
+        names=list(dict.fromkeys(to_unicode(PurePath(path).name) for path in snapshot.paths(row))),
+        facts=Facts(**{name: facts[name] for name in ("width", "height", "format", "bytes")}, **texts),
+        captions=[to_unicode(caption) for caption in snapshot.captions(row)],
+        attributes={
+            to_unicode(name): [to_unicode(value) for value in values]
+            for name, values in snapshot.attributes(row).items()
+        },
+        tags=_likeliest_tags(gallery, row),
+        original=originals,
+    )
+
+
+def _likeliest_tags(gallery: Gallery, row: int) -> dict[str, tuple[str, float]]:
+    """The likeliest answer of each group; groups of which nothing fits best are left out."""
+    found = {}
+    for name, probability_1t in gallery.tags.probabilities(gallery.snapshot.matrix_nd[row : row + 1]).items():
+        best = int(probability_1t[0].argmax())
+        chance = float(probability_1t[0, best])
+        if chance > 1.0 - float(probability_1t[0].sum()):
+            found[name] = (gallery.tags.group(name).tags[best].name, round(chance, 3))
+    return found
+
+
+@dataclass(frozen=True)
+class Original:
+    """A picture's file; `name` is the last of its names."""
+
+    path: Path
+    name: str
+    media_type: str
+
+
+def find_original(library: Library, picture: str) -> Original:
+    """The first file that still is the picture.
+
+    Raises:
+        Problem: 404 there is no such picture; 410 none of its files is there any more.
+        PictureError: all of them have changed since.
+    """
+    gallery, row = find_picture(library, picture)
+    there = [path for path in map(Path, gallery.snapshot.paths(row)) if path.is_file()]
+    if not there:
+        raise picture_gone(picture)
+    for path in there:
+        try:
+            status = path.stat()
+            content = hash_file(path, status.st_size, status.st_mtime_ns, status.st_ino)
+        except OSError:
+            continue
+        if content == picture:
+            return Original(path, to_unicode(path.name), FORMATS[gallery.snapshot.facts(row)["format"]][1])
+    raise picture_changed(there[0])
+
+
+@lru_cache(maxsize=4096)
+def hash_file(path: Path, size: int, mtime_ns: int, inode: int) -> str:
+    """The hash of a file's content, read again only if its size, time of change or inode is another."""
+    return picture_id(path.read_bytes())
+
+
+def picture_gone(picture_id: str) -> Problem:
+    """410: the picture is known, and none of its files is there any more."""
+    return Problem(410, "gone", f"no file of the picture {picture_id} is there any more")
+
+
+def picture_changed(file: Path) -> PictureError:
+    """None of a picture's files is that picture any more. What they are by now is not for everybody to know."""
+    return PictureError(f"{to_unicode(file.name)} has changed since it was added, or cannot be read: add it again")
+
+
+# -- the collection in numbers
+
+
+def summarize_collection(library: Library, settings: ServerSettings, *, jobs: int) -> Collection:
+    """The collection at a glance; a library without pictures is one too."""
+    snapshot = current_snapshot(library)
+    return Collection(
+        pictures=0 if snapshot is None else len(snapshot),
+        failures=len(library.failures()),
+        columns=[] if snapshot is None else [to_unicode(name) for name in snapshot.columns()],
+        encoder=encoder_name(library.settings.encoder),
+        space=None if snapshot is None else snapshot.space,
+        originals=settings.originals,
+        roots=[Root(number=number, name=to_unicode(root.resolve().name)) for number, root in enumerate(settings.roots)],
+        jobs=jobs,
+    )
+
+
+def encoder_name(encoder: str) -> str:
+    """By name; one that was given as a folder of this machine, by the folder's last name."""
+    return to_unicode(Path(encoder).name) if Path(encoder).is_absolute() or encoder.startswith((".", "~")) else encoder
+
+
+def list_failures(library: Library, n: int, cursor: str | None) -> Failures:
+    """Files in quarantine, `n` from where the cursor says.
+
+    Raises:
+        BadInput: the cursor is none of ours.
+    """
+    start = parse_cursor(cursor)
+    found = library.failures()
+    page = [FailedFile(**report_failure(failure.path, failure.reason)) for failure in found[start : start + n]]
+    return Failures(failures=page, total=len(found), next=next_cursor(start + n, len(found)))
+
+
+def count_facets(library: Library, where: Mapping[str, str]) -> Facets:
+    """Filters to choose from, each column's counts under the filters of all *other* columns.
+
+    Raises:
+        UnknownName: no such column, or a value that no picture has.
+    """
+    snapshot = current_snapshot(library)
+    if snapshot is None:
+        return Facets(total=0, facets=[])
+    met = {snapshot.column(name).name: snapshot.column(name).mask(value) for name, value in where.items()}
+    chosen = {snapshot.column(name).name: value for name, value in where.items()}
+    columns = [column for column in map(snapshot.column, snapshot.columns()) if 0 < len(column.values) <= MOST_VALUES]
+    listed = [
+        count_facet(column, _all_but(met, column.name, len(snapshot)), chosen.get(column.name)) for column in columns
+    ]
+    return Facets(total=int(_all_but(met, None, len(snapshot)).sum()), facets=listed)
+
+
+def count_facet(column: AttributeColumn, allowed_n: Bool[np.ndarray, " n"], chosen: str | None) -> Facet:
+    """A column's most frequent values among the pictures allowed; one that is chosen is always listed."""
+    counts_v = count_values(column, allowed_n)
+    order = [int(code) for code in np.argsort(-counts_v, kind="stable") if counts_v[code]]
+    wanted = [code for code, value in enumerate(column.values) if _same(value, chosen)]
+    shown = order[:SHOWN_VALUES]
+    shown += [code for code in wanted[:1] if code not in shown]
+    values = [FacetValue(value=to_unicode(column.values[code]), count=int(counts_v[code])) for code in shown]
+    return Facet(column=to_unicode(column.name), values=values, more=len(set(order) - set(shown)))
+
+
+def count_values(column: AttributeColumn, allowed_n: Bool[np.ndarray, " n"]) -> Int64[np.ndarray, " values"]:
+    """How many of the pictures allowed have each value (a picture has a value once)."""
+    codes = column.codes[allowed_n[column.rows]]
+    counted: Int64[np.ndarray, " values"] = np.bincount(codes, minlength=len(column.values)).astype(np.int64)
+    return counted
+
+
+def _all_but(met: Mapping[str, Bool[np.ndarray, " n"]], name: str | None, count: int) -> Bool[np.ndarray, " n"]:
+    allowed_n = np.ones(count, dtype=bool)
+    for other, mask_n in met.items():
+        if other != name:
+            allowed_n &= mask_n
+    return allowed_n
+
+
+def _same(value: str, chosen: str | None) -> bool:
+    return chosen is not None and value.casefold() == chosen.strip().casefold()
