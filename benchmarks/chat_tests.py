@@ -22,14 +22,13 @@ from viewfinder.data.captions import split_of
 from viewfinder.encoders import Encoder, load_encoder
 from viewfinder.evaluation import Plan, Run, Task, compute_figures, evaluate, replay_task, write_run
 from viewfinder.evaluation.deciding import measure_decisions
+from viewfinder.evaluation.evaluate import load_tasks
 from viewfinder.evaluation.grounding import ground_phrases
-from viewfinder.evaluation.preparing import load_tasks, match_pictures
-from viewfinder.evaluation.protocols.captions import read_captioned
-from viewfinder.evaluation.results import describe_machine, task_result
-from viewfinder.evaluation.speaking import pictures_only
-from viewfinder.evaluation.systems import load_system
-from viewfinder.evaluation.values import provenance_of, write_measured_run
-from viewfinder.evaluation.vectors import load_pictures
+from viewfinder.evaluation.pictures import load_pictures, match_pictures
+from viewfinder.evaluation.plan import load_system
+from viewfinder.evaluation.protocols.drilldown import read_captioned
+from viewfinder.evaluation.replay import pictures_only
+from viewfinder.evaluation.results import describe_machine, provenance_of, task_result, write_measured_run
 from viewfinder.evaluation.visual_conversation import answer_questions
 
 CAPTIONED = ("flickr8k", "scenes")

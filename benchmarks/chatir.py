@@ -92,8 +92,8 @@ def measured(data: Path, system: str) -> dict[str, float]:
     """Seconds, peak memory, and Hits@10 after the last round beside what chance would have."""
     from viewfinder.evaluation import compute_figures, replay_task
     from viewfinder.evaluation.pictures import Pictures
+    from viewfinder.evaluation.plan import load_system
     from viewfinder.evaluation.protocols import read_tasks
-    from viewfinder.evaluation.systems import load_system
 
     started = time.perf_counter()
     [task] = [task for task in read_tasks(data / "chatir", "chatir", "val") if task.name == FILE]

@@ -20,8 +20,8 @@ from chat_tests import Place
 from machine import described
 
 from viewfinder.conversation import BackTo, Say
-from viewfinder.evaluation.speaking import pictures_only, with_picture_bias
-from viewfinder.evaluation.systems import load_system
+from viewfinder.evaluation.plan import load_system
+from viewfinder.evaluation.replay import pictures_only, with_picture_bias
 from viewfinder.index import Gallery
 from viewfinder.index.turns import ByteCache
 from viewfinder.session import Session

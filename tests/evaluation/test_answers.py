@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.data.dialogues import read_dialogues
-from viewfinder.evaluation.answers import KINDS, OTHER, classify_question, normalize_answer
+from viewfinder.evaluation.visual_conversation import KINDS, OTHER, classify_question, normalize_answer
 
 
 @pytest.mark.parametrize(

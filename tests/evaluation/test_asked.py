@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from viewfinder.conversation import Answer, BackTo, Conversation, Question, Say
 from viewfinder.data.dialogues import read_dialogues, split_round, write_dialogues
-from viewfinder.evaluation.asked import question_times, question_values, record_dialogue, record_round
-from viewfinder.evaluation.conversing import HeldDialogue
+from viewfinder.evaluation.simulate import HeldDialogue, question_times, question_values, record_dialogue, record_round
 
 WORDS = st.text(st.sampled_from("Answer: ?.!\"')yes\n"), max_size=30)
 

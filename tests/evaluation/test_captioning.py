@@ -25,9 +25,8 @@ from viewfinder.evaluation.captioning import (
     caption_pairs,
     write_caption_run,
 )
-from viewfinder.evaluation.report import write_report
-from viewfinder.evaluation.report.captions import write_caption_page
-from viewfinder.evaluation.task import Task
+from viewfinder.evaluation.plan import Task
+from viewfinder.evaluation.report import write_caption_page, write_report
 from viewfinder.metrics import bleu, cider_d, rouge_l
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import Card, save_network
@@ -213,10 +212,9 @@ def test_tasks_are_chosen_by_words_of_their_titles(pairs: Path, tmp_path: Path) 
 
 
 def test_a_talk_whose_first_picture_is_lost_begins_with_another(tmp_path: Path) -> None:
-    from viewfinder.evaluation.conversing import draw_first_pictures
-    from viewfinder.evaluation.preparing import match_pictures
-    from viewfinder.evaluation.protocols.fashioniq import fashioniq_tasks
-    from viewfinder.evaluation.vectors import load_pictures
+    from viewfinder.evaluation.pictures import load_pictures, match_pictures
+    from viewfinder.evaluation.protocols.composed import fashioniq_tasks
+    from viewfinder.evaluation.simulate import draw_first_pictures
     from viewfinder.retrievers import load_retriever
 
     names = [one.path.stem for one in tiny_pictures(tmp_path / "images", 4)]

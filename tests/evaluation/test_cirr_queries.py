@@ -6,8 +6,8 @@ from pathlib import Path
 
 from viewfinder.conversation import Like
 from viewfinder.data.cirr import CirrPair, write_cirr
+from viewfinder.evaluation.evaluate import OTHER_PROTOCOLS
 from viewfinder.evaluation.protocols import OTHERS, read_tasks
-from viewfinder.evaluation.talking import OTHER_PROTOCOLS
 
 PAIR = CirrPair(3, "a", "is red", "b", ("a", "b", "c"), {"b": 1.0})
 PATHS = {name: f"../images/{name}.jpg" for name in "abc"}

@@ -12,8 +12,8 @@ import pytest
 
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn, is_skip
 from viewfinder.errors import BadInput
-from viewfinder.evaluation.conversing import RESULTS_SHOWN, simulate_dialogues
-from viewfinder.evaluation.task import SearchDialogue, Task
+from viewfinder.evaluation.plan import SearchDialogue, Task
+from viewfinder.evaluation.simulate import RESULTS_SHOWN, simulate_dialogues
 from viewfinder.index import Gallery
 from viewfinder.retrievers import load_retriever
 from viewfinder.session import Session

@@ -23,7 +23,7 @@ from viewfinder.evaluation.deciding import (
     decision_values,
     measure_decisions,
 )
-from viewfinder.evaluation.values import MeasuredRun, write_measured_run
+from viewfinder.evaluation.results import MeasuredRun, write_measured_run
 from viewfinder.testing import ColourEncoder, tiny_pictures
 
 SEARCHES, QUESTIONS = "searches shown pictures", "questions answered in words"

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from viewfinder.conversation import Say
-from viewfinder.evaluation.conversing import simulate_dialogues
+from viewfinder.evaluation.plan import SearchDialogue, Task
 from viewfinder.evaluation.replay import RankTable, replay_task
-from viewfinder.evaluation.task import SearchDialogue, Task
+from viewfinder.evaluation.simulate import simulate_dialogues
 from viewfinder.index import Gallery
 from viewfinder.retrievers import Composer
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot

@@ -16,7 +16,7 @@ import pytest
 from viewfinder.data.dialogues import read_dialogues, read_pool
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation import Plan
-from viewfinder.evaluation.generating import (
+from viewfinder.evaluation.generate import (
     GenerationOrder,
     GenerationReport,
     default_dialogue_file,
@@ -76,7 +76,7 @@ GENERATES = """
 import sys
 from pathlib import Path
 from viewfinder.evaluation import Plan
-from viewfinder.evaluation.generating import Order, generate
+from viewfinder.evaluation.generate import Order, generate
 from viewfinder.testing import ColourEncoder
 data, out = map(Path, sys.argv[1:3])
 plan = Plan(system="composer", data=data, user="oracle", questioner=f"recorded={data}")

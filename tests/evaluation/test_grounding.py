@@ -17,16 +17,18 @@ from viewfinder.data.files import write_json
 from viewfinder.data.truth import PictureTruth, ThingTruth, truth_line
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation import Plan, read_run
-from viewfinder.evaluation.grounding import GroundedPhrase, ground_phrases, grounding_values
-from viewfinder.evaluation.marked import (
+from viewfinder.evaluation.grounding import (
+    GroundedPhrase,
     cut_boxes,
     grid_windows,
+    ground_phrases,
+    grounding_values,
     intersection_over_union,
     jitter_boxes,
     name_thing,
     read_marked_pictures,
 )
-from viewfinder.evaluation.values import MeasuredRun, write_measured_run
+from viewfinder.evaluation.results import MeasuredRun, write_measured_run
 from viewfinder.testing import COLOURS, ColourEncoder
 
 CATEGORIES = {1: "red", 2: "blue", 3: "green", 4: "white"}

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viewfinder.errors import BadInput
-from viewfinder.evaluation.journal import DialogueJournal, JournalEntry
+from viewfinder.evaluation.generate import DialogueJournal, JournalEntry
 
 ENTRIES = [JournalEntry(place, f"{place}.jpg", ("a dog", "is it big? nö"), place) for place in (2, 0, 1)]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.raw import MappedVectors
-from viewfinder.evaluation.region_scores import VECTORS_AT_ONCE, RegionScorer, split_into_runs
+from viewfinder.evaluation.replay import VECTORS_AT_ONCE, RegionScorer, split_into_runs
 from viewfinder.retrievers import Part, Query, RegionSpace
 from viewfinder.testing import ColourEncoder, draw_halves
 

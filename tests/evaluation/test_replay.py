@@ -9,8 +9,8 @@ import pytest
 from viewfinder.conversation import Answer, BackTo, Like, Question, Reject, Say, Turn
 from viewfinder.evaluation import SearchDialogue, Task, replay_task
 from viewfinder.evaluation.pictures import Pictures
+from viewfinder.evaluation.plan import load_system
 from viewfinder.evaluation.raw import MappedVectors
-from viewfinder.evaluation.systems import load_system
 from viewfinder.index.turns import ByteCache
 from viewfinder.retrievers import Retriever
 from viewfinder.session import Session

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from viewfinder.errors import ViewfinderError
-from viewfinder.evaluation.spreading import run_in_processes
+from viewfinder.evaluation.simulate import run_in_processes
 
 
 @pytest.mark.parametrize("processes", [1, 2, 9])

@@ -14,7 +14,7 @@ from viewfinder.data.dialogues import Dialogue, Round, make_dialogue, write_dial
 from viewfinder.data.files import write_json
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation import Plan, compare_runs, read_run
-from viewfinder.evaluation.values import MeasuredRun, write_measured_run
+from viewfinder.evaluation.results import MeasuredRun, write_measured_run
 from viewfinder.evaluation.visual_conversation import (
     VisualQuestion,
     accuracy_values,

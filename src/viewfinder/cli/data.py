@@ -27,7 +27,7 @@ from viewfinder.training.progress import progress_bar
 if TYPE_CHECKING:
     from viewfinder.construction import ConstructionReport, Part, Pipeline
     from viewfinder.encoders import Encoder
-    from viewfinder.evaluation.generating import GenerationReport
+    from viewfinder.evaluation.generate import GenerationReport
     from viewfinder.worlds import WorldReport
 
 WORTH_PROCESSES = 100
@@ -272,7 +272,7 @@ def dialogues(
     from viewfinder import encoders
     from viewfinder.data.files import need_folder
     from viewfinder.evaluation import Plan
-    from viewfinder.evaluation.generating import GenerationOrder, default_dialogue_file, generate_dialogues
+    from viewfinder.evaluation.generate import GenerationOrder, default_dialogue_file, generate_dialogues
 
     need_folder(data)
     plan = Plan(

@@ -125,7 +125,7 @@ def evaluate(
 def _caption(plan: Plan, encoder: Encoder, folder: Path, told: Notify, as_json: bool) -> int:
     """The one system that finds nothing: what it says is measured."""
     from viewfinder.evaluation.captioning import CAPTIONS, caption_pairs, write_caption_run
-    from viewfinder.evaluation.report.captions import write_caption_page
+    from viewfinder.evaluation.report import write_caption_page
 
     captioning = caption_pairs(plan, encoder, folder, told)
     write_caption_run(captioning)
@@ -140,10 +140,10 @@ def _caption(plan: Plan, encoder: Encoder, folder: Path, told: Notify, as_json: 
 
 def _talk(plan: Plan, encoder: Encoder, folder: Path, told: Notify, as_json: bool) -> int:
     """What a system says, when it says something, and where it looks, rather than what it finds."""
-    from viewfinder.evaluation import talking
-    from viewfinder.evaluation.values import write_measured_run
+    from viewfinder.evaluation import evaluate
+    from viewfinder.evaluation.results import write_measured_run
 
-    measured = talking.OTHER_PROTOCOLS[plan.protocol or ""](plan, encoder, folder, told)
+    measured = evaluate.OTHER_PROTOCOLS[plan.protocol or ""](plan, encoder, folder, told)
     behind = write_measured_run(measured)
     if as_json:
         print_json(_record(measured.run) | {"behind": str(behind)})

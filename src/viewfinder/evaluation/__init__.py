@@ -6,14 +6,12 @@ target after every turn, `figures` are made of the ranks, `results` keeps both, 
 runs side by side.
 """
 
-from viewfinder.evaluation.compare import ComparedFigure, Difference, compare_runs
 from viewfinder.evaluation.evaluate import Evaluation, evaluate
 from viewfinder.evaluation.figures import Figure, compute_figures
-from viewfinder.evaluation.plan import Plan
+from viewfinder.evaluation.plan import Plan, SearchDialogue, Task
 from viewfinder.evaluation.protocols import PROTOCOLS
 from viewfinder.evaluation.replay import RankTable, replay_task
-from viewfinder.evaluation.results import Run, TaskResult, read_run, write_run
-from viewfinder.evaluation.task import SearchDialogue, Task
+from viewfinder.evaluation.results import ComparedFigure, Difference, Run, TaskResult, compare_runs, read_run, write_run
 
 __all__ = [
     "PROTOCOLS",

@@ -24,12 +24,19 @@ from viewfinder.encoders import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.figures import Figure
-from viewfinder.evaluation.plan import Notify, Plan
+from viewfinder.evaluation.pictures import by_tenths
+from viewfinder.evaluation.plan import Notify, Plan, pick_evenly
 from viewfinder.evaluation.protocols import PREFERRED
 from viewfinder.evaluation.replay import RankTable
-from viewfinder.evaluation.results import Run, TaskResult, describe_machine, write_run
-from viewfinder.evaluation.values import check_options, pick_evenly, provenance_of, write_details
-from viewfinder.evaluation.vectors import by_tenths
+from viewfinder.evaluation.results import (
+    Run,
+    TaskResult,
+    check_options,
+    describe_machine,
+    provenance_of,
+    write_details,
+    write_run,
+)
 from viewfinder.metrics import Interval, Measure, MeasureName, bleu, bootstrap_interval, cider_d, rouge_l
 from viewfinder.metrics.captions import LONGEST, ngrams
 from viewfinder.users.captioner.captioner import SYSTEM, Captioner

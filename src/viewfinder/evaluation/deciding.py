@@ -22,16 +22,18 @@ from viewfinder.data.captions import split_of
 from viewfinder.data.chatsearch import read_chatsearch
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput
-from viewfinder.evaluation.pictures import Pictures
-from viewfinder.evaluation.plan import Notify, Plan
-from viewfinder.evaluation.preparing import match_pictures
+from viewfinder.evaluation.pictures import Pictures, load_pictures, match_pictures
+from viewfinder.evaluation.plan import Notify, Plan, SearchDialogue, Task, load_system, pick_evenly
 from viewfinder.evaluation.protocols import chatsearch
-from viewfinder.evaluation.results import Run, describe_machine
-from viewfinder.evaluation.speaking import Speaker, replay_before_last, replay_turns, with_picture_bias
-from viewfinder.evaluation.systems import load_system
-from viewfinder.evaluation.task import SearchDialogue, Task
-from viewfinder.evaluation.values import MeasuredRun, check_options, pick_evenly, provenance_of, result_of_values
-from viewfinder.evaluation.vectors import load_pictures
+from viewfinder.evaluation.replay import Speaker, replay_before_last, replay_turns, with_picture_bias
+from viewfinder.evaluation.results import (
+    MeasuredRun,
+    Run,
+    check_options,
+    describe_machine,
+    provenance_of,
+    result_of_values,
+)
 from viewfinder.evaluation.visual_conversation import question_turns, read_question_dialogues
 from viewfinder.retrievers import AnsweringRetriever
 

@@ -1,38 +1,61 @@
-"""A system over a data set: which tasks, which pictures, replayed or with a simulated user, and what came out."""
+"""A system over a data set: which tasks, which pictures, replayed or with a simulated user, and what came out.
+
+What a plan comes to: its tasks, cut to the pictures that are there and to its limit, and who talks.
+
+Talks of simulated users in several processes: the same talks, sooner.
+
+The protocols that measure something else than a search, by name.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from viewfinder.conversation import Conversation
 from viewfinder.data.truth import TRUTH_FILE
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.evaluation.asked import question_times, question_values, record_dialogue
-from viewfinder.evaluation.conversing import draw_first_pictures, is_interview, simulate_dialogues
+from viewfinder.evaluation import deciding, grounding, visual_conversation
+from viewfinder.evaluation.deciding import measure_decisions
 from viewfinder.evaluation.examples import Example, pick_examples
 from viewfinder.evaluation.figures import compute_figures, figures_of_values
-from viewfinder.evaluation.pictures import Pictures
-from viewfinder.evaluation.plan import Notify, Plan
-from viewfinder.evaluation.preparing import (
-    comparing_user,
+from viewfinder.evaluation.grounding import ground_phrases
+from viewfinder.evaluation.pictures import Pictures, load_pictures, load_raw_vectors, match_pictures
+from viewfinder.evaluation.plan import (
+    COMPARER,
+    Notify,
+    Plan,
+    Task,
     limit_dialogues,
-    load_tasks,
-    load_user_of_plan,
-    match_pictures,
+    load_system,
 )
-from viewfinder.evaluation.replay import replay_task
-from viewfinder.evaluation.results import Run, TaskResult, describe_machine, task_result
-from viewfinder.evaluation.side_by_side import simulate_in_processes
-from viewfinder.evaluation.systems import load_system
-from viewfinder.evaluation.task import Task
-from viewfinder.evaluation.values import provenance_of
-from viewfinder.evaluation.vectors import load_pictures
+from viewfinder.evaluation.protocols import read_tasks
+from viewfinder.evaluation.protocols.chatir import chatir_splits as dialogue_splits
+from viewfinder.evaluation.protocols.chatir import opening_task
+from viewfinder.evaluation.replay import RankTable, replay_task
+from viewfinder.evaluation.results import MeasuredRun, Run, TaskResult, describe_machine, provenance_of, task_result
+from viewfinder.evaluation.simulate import (
+    HeldDialogue,
+    draw_first_pictures,
+    is_interview,
+    question_times,
+    question_values,
+    record_dialogue,
+    run_in_processes,
+    simulate_dialogues,
+)
+from viewfinder.evaluation.visual_conversation import answer_questions
 from viewfinder.metrics import Ties
+from viewfinder.questioners import load_questioner
+from viewfinder.questioners.base import prepare_questioner
 from viewfinder.retrievers import Retriever
-from viewfinder.users import SimulatedUser
+from viewfinder.users import Person, SimulatedUser, load_user
 
 TIES: tuple[Ties, ...] = ("expected", "optimistic", "pessimistic")
 """Rules that the bounds of a rank tell; argsort is a draw, which they do not."""
@@ -146,3 +169,103 @@ def _talked(
         times=question_times(held),
         dialogues=dialogues if is_interview(task, plan.questioner) else (),
     ), shown
+
+
+def load_tasks(plan: Plan) -> list[Task]:
+    """The tasks of the plan. Captions are enough for a questioner to begin with, where there are no dialogues.
+
+    Raises:
+        UnknownName, BadInput: as `tasks_of`; or no task has the plan's words in its title.
+    """
+    if plan.protocol == "chatir" and plan.questioner is not None and not dialogue_splits(plan.data):
+        found = [opening_task(plan.data, plan.split or "test", pool=plan.pool)]
+    else:
+        found = read_tasks(plan.data, plan.protocol, plan.split, plan.pool)
+    wanted = (plan.task or "").lower().split()
+    chosen = [task for task in found if all(word in _title_words(task) for word in wanted)]
+    if not chosen:
+        titles = "; ".join(task.title for task in found)
+        raise UnknownName(f"no task has {plan.task!r} in its title; there are: {titles}")
+    return chosen
+
+
+def _title_words(task: Task) -> list[str]:
+    return task.title.lower().replace(",", " ").split()
+
+
+def load_user_of_plan(plan: Plan, encoder: Encoder) -> SimulatedUser | None:
+    """The user that the plan asks for, before anything long begins. A captioner looks at the plan's pictures.
+
+    Raises:
+        UnknownName: there is no such user or questioner.
+        BadInput: what only a user can do is asked for, but no user.
+    """
+    if plan.questioner is not None:
+        prepare_questioner(load_questioner(plan.questioner))  # a language model may have to be loaded
+    if plan.user is None:
+        if plan.manners or plan.questioner is not None:
+            raise BadInput("manners and a questioner are for a simulated user: name one, for example --user oracle")
+        return None
+    settings: dict[str, Any] = {} if plan.user == "recorded" else {"seed": plan.seed}
+    settings |= plan.manners
+    if plan.user == "captioner":
+        settings["vectors"] = load_raw_vectors(plan, encoder)
+    user = load_user(plan.user, plan.data, **settings)
+    if plan.questioner is not None and isinstance(user, Person) and user.manners.policy in {"compares", "describes"}:
+        raise BadInput(f"--manner policy={user.manners.policy}: this user answers nothing; leave out --questioner")
+    return user
+
+
+def comparing_user(task: Task, plan: Plan) -> SimulatedUser | None:
+    """Who talks where nothing is recorded: one picture is shown at a time, until it is the wanted one."""
+    if task.user == COMPARER:
+        return load_user("oracle", plan.data, seed=plan.seed, policy="compares", looks_at=1)
+    return None
+
+
+def simulate_in_processes(
+    task: Task, plan: Plan, make_encoder: Callable[[], Encoder]
+) -> tuple[RankTable, list[HeldDialogue]]:
+    """Talks held in several processes: process k has every so-manieth."""
+    shares = [range(first, len(task.talks), plan.processes) for first in range(min(plan.processes, len(task.talks)))]
+    parts = [replace(task, talks=tuple(task.talks[at] for at in share)) for share in shares]
+    best_st, worst_st = (np.empty((len(task.talks), task.rounds)) for _ in range(2))
+    held = [HeldDialogue(Conversation())] * len(task.talks)
+    for place, (table, some) in run_in_processes(partial(_conversing, plan, make_encoder), parts, plan.processes):
+        rows = list(shares[place])
+        best_st[rows], worst_st[rows] = table.best_st, table.worst_st
+        for row, one in zip(rows, some, strict=True):
+            held[row] = one
+    return RankTable(best_st, worst_st, len(task.gallery)), held
+
+
+def _conversing(
+    plan: Plan, make_encoder: Callable[[], Encoder]
+) -> Callable[[Task], tuple[RankTable, list[HeldDialogue]]]:
+    """What leads the talks of a task, in a process of its own."""
+    encoder, retriever = make_encoder(), load_system(plan.system, plan.seed, plan.checkpoint)
+    user = load_user_of_plan(plan, encoder)
+
+    def work(task: Task) -> tuple[RankTable, list[HeldDialogue]]:
+        split = task.split if task.protocol == "drilldown" else None
+        gallery = load_pictures(plan, encoder, retriever, split).gallery(task.gallery)
+        speaker = user or comparing_user(task, plan)
+        assert speaker is not None
+        return simulate_dialogues(task, gallery, retriever, speaker, questioner=plan.questioner)
+
+    return work
+
+
+OTHER_PROTOCOLS: dict[str, Callable[[Plan, Encoder, Path, Notify], MeasuredRun[Any]]] = {
+    visual_conversation.PROTOCOL: answer_questions,
+    deciding.PROTOCOL: measure_decisions,
+    grounding.PROTOCOL: ground_phrases,
+}
+"""What runs a plan; see `write_measured`."""
+
+SHARES = frozenset(
+    {visual_conversation.ACCURACY, visual_conversation.TEXT_ONLY, visual_conversation.MAJORITY}
+    | {visual_conversation.BY_KIND, deciding.BOTH, *deciding.RIGHT.values()}
+    | {grounding.GROUNDED, grounding.CLIP, grounding.LARGEST, grounding.RANDOM, grounding.BEST}
+)
+"""Their figures: each lies between 0 and 1."""

@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float
 
+from viewfinder.evaluation.plan import Task
 from viewfinder.evaluation.replay import RankTable
-from viewfinder.evaluation.task import Task
 from viewfinder.metrics import (
     Interval,
     Measure,

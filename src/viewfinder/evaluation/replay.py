@@ -2,27 +2,34 @@
 
 The way of a turn is the live one (`resolve`, `step`, `query`), only that nothing is displayed; so all queries of a
 task are known before the first is scored, and are scored in blocks.
+
+Scores of many region queries at once: what a replay ranks their targets by.
+
+A state keeps most of its vectors from one turn to the next, so the different vectors of a run of queries are compared
+with the pictures once each, and every query's score is put together from them.
+
+Systems that answer, turn by turn, without a session: what they say, and whether they show pictures instead.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
-from viewfinder.conversation import BackTo, Conversation, Node
-from viewfinder.evaluation.region_scores import RegionScorer
-from viewfinder.evaluation.speaking import pictures_only
-from viewfinder.evaluation.task import SearchDialogue, Task
-from viewfinder.index import Gallery, sum_plain_parts
+from viewfinder.conversation import BackTo, Conversation, Node, Turn
+from viewfinder.errors import BadInput
+from viewfinder.evaluation.plan import SearchDialogue, Task
+from viewfinder.index import Gallery, RegionBlock, query_vector_scores, rank_fusion, sum_plain_parts
 from viewfinder.index.late_interaction import TIE
 from viewfinder.index.turns import resolve_turn
 from viewfinder.metrics import rank_bounds, score_bounds
-from viewfinder.retrievers import Query, RegionSpace, Retriever, reads_of
+from viewfinder.retrievers import AnsweringRetriever, Query, RegionSpace, ResolvedTurn, Retriever
 
 AT_ONCE = 4096
 """Queries held in memory before they are scored."""
@@ -138,14 +145,15 @@ def query_each_turn(
     """
     retriever = pictures_only(retriever)
     states: list[Any] = []
-    reads = reads_of(retriever)
     for node in conversation.nodes:
         if node.turn is None:
             states.append(retriever.begin())
         elif isinstance(node.turn, BackTo):
             states.append(states[node.parent])
         else:
-            states.append(retriever.step(states[node.parent], resolve_turn(conversation, node, gallery, reads=reads)))
+            states.append(
+                retriever.step(states[node.parent], resolve_turn(conversation, node, gallery, reads=retriever.reads))
+            )
             yield node, retriever.query(states[-1])
 
 
@@ -231,3 +239,121 @@ def _bounds(one: _Asked, scores_n: Float[np.ndarray, " n"], out_k: Int[np.ndarra
     """The rank of one query's target at best and at worst."""
     best_q, worst_q = score_bounds(scores_n[None], np.array([one.target]), excluded=[out_k], tie=TIE)
     return float(best_q[0]), float(worst_q[0])
+
+
+VECTORS_AT_ONCE = 64
+"""In one product: with 36 regions, the similarities to 2,000 pictures are 18 MB."""
+
+
+class RegionScorer:
+    """Scores of some rows of a gallery in one space; ranks are fused among these alone."""
+
+    def __init__(self, gallery: Gallery, space: RegionSpace, ranked_n: Int[np.ndarray, " n"]) -> None:
+        block = gallery.block(space)
+        whole = len(ranked_n) == len(block) and bool((ranked_n == np.arange(len(block))).all())
+        self._block: RegionBlock = block if whole else block.at(ranked_n)
+        self._temperature = space.temperature
+
+    def scores(self, queries: Sequence[Query]) -> Iterator[Float32[np.ndarray, " n"]]:
+        """The scores of each query in turn, as `Gallery.scores` has them."""
+        for run in split_into_runs(queries):
+            vectors_md, shares_qm = _stacked(run)
+            yield from shares_qm @ self._per_vector(vectors_md, run[0].compare)
+
+    def _per_vector(self, vectors_md: Float32[np.ndarray, "m d"], compare: str) -> Float32[np.ndarray, "m n"]:
+        """What each vector alone gives every picture: its likeness, or minus its rank as a share of the pictures."""
+        alike_mn = query_vector_scores(self._block, vectors_md, temperature=self._temperature)
+        if compare != "rank_fusion":
+            return alike_mn
+        return np.stack([rank_fusion(alike_n[None]) for alike_n in alike_mn])
+
+
+def split_into_runs(queries: Sequence[Query]) -> Iterator[list[Query]]:
+    """Queries in order, cut where they compare in another way or their different vectors become too many."""
+    run: list[Query] = []
+    known: set[bytes] = set()
+    for query in queries:
+        own = {_vector(part.vector_d).tobytes() for part in query.parts}
+        if run and (query.compare != run[0].compare or len(known | own) > VECTORS_AT_ONCE):
+            yield run
+            run, known = [], set()
+        run.append(query)
+        known |= own
+    if run:
+        yield run
+
+
+def _stacked(run: Sequence[Query]) -> tuple[Float32[np.ndarray, "m d"], Float32[np.ndarray, "q m"]]:
+    """The different vectors of some queries, and the share that each has in each query's score."""
+    place: dict[bytes, int] = {}
+    vectors: list[Float32[np.ndarray, " d"]] = []
+    entries: list[tuple[int, int, float]] = []
+    for number, query in enumerate(run):
+        fused = query.compare == "rank_fusion"
+        whole = (float(len(query.parts)) if fused else sum(part.weight for part in query.parts)) or 1.0
+        for part in query.parts:
+            vector_d = _vector(part.vector_d)
+            at = place.setdefault(vector_d.tobytes(), len(vectors))
+            if at == len(vectors):
+                vectors.append(vector_d)
+            entries.append((number, at, (1.0 if fused else part.weight) / whole))
+    shares_qm = np.zeros((len(run), len(vectors)), np.float32)
+    for number, at, share in entries:
+        shares_qm[number, at] += share
+    return np.stack(vectors), shares_qm
+
+
+def _vector(vector_d: Float[np.ndarray, " d"] | None) -> Float32[np.ndarray, " d"]:
+    assert vector_d is not None, "parts of kind regions have a vector"
+    return np.ascontiguousarray(vector_d, dtype=np.float32)
+
+
+State = TypeVar("State")
+
+WORDS_ALONE, PICTURES_ALONE = -math.inf, math.inf
+"""Leanings with which words, and pictures, are the only answer."""
+
+
+@runtime_checkable
+class Speaker(Retriever[State], AnsweringRetriever[State], Protocol[State]):
+    """A retriever that answers."""
+
+
+def with_picture_bias(retriever: Retriever[Any], pictures: float) -> Speaker[Any]:
+    """A retriever that answers, with this bias to pictures.
+
+    Raises:
+        BadInput: it never answers in words.
+    """
+    if not isinstance(retriever, AnsweringRetriever):
+        raise BadInput(f"{retriever.name} only finds pictures; name a system that answers, for example chatsearcher")
+    biased = retriever.with_picture_bias(pictures)
+    assert isinstance(biased, Speaker), "what speaks does so with any bias"
+    return biased
+
+
+def pictures_only(retriever: Retriever[Any]) -> Retriever[Any]:
+    """The same retriever, which answers every turn with pictures; those that only do that anyway stay as they are."""
+    return with_picture_bias(retriever, PICTURES_ALONE) if isinstance(retriever, AnsweringRetriever) else retriever
+
+
+def replay_before_last(
+    turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[State]
+) -> tuple[State, ResolvedTurn]:
+    """The state in which these turns but the last leave a retriever, and the last; nothing was displayed between."""
+    conversation, state, reads = Conversation(), retriever.begin(), retriever.reads
+    for turn in turns[:-1]:
+        conversation = conversation.then(turn)
+        state = retriever.step(state, resolve_turn(conversation, conversation.here, gallery, reads=reads))
+    conversation = conversation.then(turns[-1])
+    return state, resolve_turn(conversation, conversation.here, gallery, reads=reads)
+
+
+def replay_turns(turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[State]) -> State:
+    """The state in which these turns leave a retriever."""
+    return retriever.step(*replay_before_last(turns, gallery, retriever))
+
+
+def reply_to_last(turns: Sequence[Turn], gallery: Gallery, speaker: Speaker[Any]) -> str:
+    """What it answers to the last of these turns."""
+    return "".join(speaker.reply(replay_turns(turns, gallery, speaker))).strip()

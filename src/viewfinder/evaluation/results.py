@@ -6,6 +6,10 @@ dialogues.json  where a questioner asked: what, and what was answered, in ChatIR
 report.html     the same for people, with plots and example talks
 
 Times are in results.json too, apart from the figures: only they differ between two runs of one plan.
+
+Results of what is not a search: one value a talk (or a picture) and figure, and no ranks.
+
+Runs side by side: the same talks, figure by figure, with the chance that a difference is chance alone.
 """
 
 from __future__ import annotations
@@ -13,22 +17,32 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 from jaxtyping import Float
 
 from viewfinder.data.dialogues import Dialogue, write_dialogues
-from viewfinder.errors import BadInput
-from viewfinder.evaluation.figures import Figure, metric_values
+from viewfinder.data.files import write_jsonl
+from viewfinder.encoders import Encoder
+from viewfinder.errors import BadInput, UnknownName
+from viewfinder.evaluation.figures import Figure, metric_values, values_per_dialogue
+from viewfinder.evaluation.plan import Plan, Task, questioner_label, weights_label
 from viewfinder.evaluation.replay import RankTable
-from viewfinder.evaluation.task import Task
-from viewfinder.metrics import Measure, Ties
+from viewfinder.metrics import (
+    Interval,
+    Measure,
+    MeasureName,
+    Ties,
+    bootstrap_interval,
+    difference_interval,
+    permutation_test,
+)
 
 SCHEMA, VERSION = "viewfinder/results", 1
 RESULTS, RANKS, DIALOGUES = "results.json", "ranks.npz", "dialogues.json"
@@ -207,3 +221,179 @@ def _task(record: dict[str, Any], number: int, arrays: Any) -> TaskResult:
     asked = {name.removeprefix(start): arrays[name] for name in arrays if name.startswith(start)}
     left_out, times = tuple(record["left_out"]), record.get("times", {})
     return TaskResult(record["title"], tuple(figures), ids, settings, ranks, left_out, asked, times)
+
+
+Thing = TypeVar("Thing")
+
+
+def result_of_values(
+    title: str,
+    values: Mapping[str, Float[np.ndarray, " s"]],
+    ids: Sequence[str],
+    *,
+    of: str,
+    split: str,
+    pictures: int,
+    at: str,
+    seed: int = 0,
+    left_out: tuple[str, ...] = (),
+) -> TaskResult:
+    """A task whose figures are means of values, a value for each id; NaN: it has none.
+
+    `of` says what they were measured on ("test, 10,000 questions"), `at` what one value is of ("one picture").
+    """
+    figures = []
+    for metric, values_s in values.items():
+        known_s = values_s[~np.isnan(values_s)]
+        if known_s.size:
+            name = MeasureName(metric=metric, at=at, gallery=of, split=split, caption="none", ties="none")
+            figures.append(Figure(Measure(name, bootstrap_interval(known_s, seed=seed), len(known_s)), None))
+    nothing_s0 = np.empty((len(ids), 0))
+    return TaskResult(
+        title=title,
+        figures=tuple(figures),
+        talk_ids=tuple(ids),
+        settings=("",) * len(ids),
+        ranks=RankTable(nothing_s0, nothing_s0, pictures),
+        left_out=left_out,
+        asked=values,
+    )
+
+
+def provenance_of(plan: Plan, encoder: Encoder, *, simulated: bool = False) -> Provenance:
+    """What a run says of its plan; `simulated`: a user may talk. Options are named where they are not as usual."""
+    options = {
+        CHECKPOINT: plan.checkpoint and weights_label(plan.checkpoint),
+        "limit": plan.limit,
+        "catalogue": plan.catalogue and plan.catalogue.name,
+        "pool": plan.pool and plan.pool.name,
+        "captions": None if plan.captions else "no",
+        **plan.manners,
+    }
+    return Provenance(
+        system=plan.system,
+        data=plan.data.resolve().name,
+        encoder=encoder.version,
+        user=(plan.user or "") if simulated else "",
+        questioner=questioner_label(plan.questioner or "") if simulated else "",
+        seed=plan.seed,
+        options={name: str(value) for name, value in options.items() if value is not None},
+    )
+
+
+def check_options(plan: Plan, known: Iterable[str], protocol: str) -> None:
+    """Raises:
+    UnknownName: the plan has a manner that the protocol does not know.
+    """
+    names = tuple(known)
+    for name in plan.manners:
+        if name not in names:
+            raise UnknownName(f"{protocol} has no manner {name!r}; there are: {', '.join(names)}")
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredRun(Generic[Thing]):
+    """A run, each thing behind its figures, and the name of the file in which these are kept."""
+
+    run: Run
+    things: tuple[Thing, ...]
+    file: str
+
+
+def write_measured_run(measured: MeasuredRun[Any]) -> Path:
+    """Writes a run as others are, and beside it a JSON line for each thing behind it; gives their file.
+
+    Raises:
+        BadInput: the folder cannot be written.
+    """
+    write_run(measured.run)
+    return write_details(measured.run.folder / measured.file, map(asdict, measured.things))
+
+
+def write_details(file: Path, records: Iterable[Mapping[str, Any]]) -> Path:
+    """Writes what is behind the figures of a run, a JSON line each.
+
+    Raises:
+        BadInput: the folder cannot be written.
+    """
+    try:
+        write_jsonl(file, records)
+    except OSError as error:
+        raise BadInput(f"{file}: cannot be written ({error.strerror}); choose another --out") from error
+    return file
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One figure of a run beside the first run's: the difference on the talks that both have, and its p-value."""
+
+    run: str
+    mean: float
+    difference: Interval
+    p_value: float
+
+
+@dataclass(frozen=True)
+class ComparedFigure:
+    """One figure in all runs; `others` follow the order of the runs."""
+
+    title: str
+    metric: str
+    at: str
+    talks: int
+    first: float
+    others: tuple[Difference, ...]
+
+
+def compare_runs(runs: Sequence[Run]) -> list[ComparedFigure]:
+    """Every figure that all runs have, each run against the first on the talks they share.
+
+    Raises:
+        BadInput: fewer than two runs, or nothing that all of them measured on the same talks.
+    """
+    if len(runs) < 2:
+        raise BadInput("compare needs at least two runs: name their folders")
+    rows = [row for task in runs[0].tasks for row in _rows(task, runs)]
+    if not rows:
+        names = ", ".join(str(run.folder) for run in runs)
+        raise BadInput(f"{names}: these runs have no figure in common; evaluate the systems on the same data")
+    return rows
+
+
+def _rows(task: TaskResult, runs: Sequence[Run]) -> list[ComparedFigure]:
+    others = [next((other for other in run.tasks if other.title == task.title), None) for run in runs[1:]]
+    if any(other is None for other in others):
+        return []
+    shared = [talk for talk in task.talk_ids if all(talk in other.talk_ids for other in others if other)]
+    rows = []
+    for figure in task.figures:
+        if not shared or figure.name.metric.startswith(("median", "BLEU")):
+            continue  # without a value a talk: medians are compared by the ranks themselves, captions by ROUGE-L
+        if any(figure.name.metric in task.asked and figure.name.metric not in other.asked for other in others if other):
+            continue  # nothing was asked in the other run
+        own_s = _shared(task, figure, figure.setting, shared)
+        others_s = [_shared(other, figure, "", shared) for other in others if other is not None]
+        known_s = ~np.isnan(own_s)
+        if any(np.isnan(own_s + other_s).all() for other_s in (own_s, *others_s)):
+            continue  # none of the talks that are shared is of this setting, or was asked anything
+        compared = [
+            _difference(run.provenance.label, own_s, other_s) for run, other_s in zip(runs[1:], others_s, strict=True)
+        ]
+        name, first = figure.name, float(own_s[known_s].mean())
+        rows.append(ComparedFigure(task.title, name.metric, name.at, int(known_s.sum()), first, tuple(compared)))
+    return rows
+
+
+def _shared(task: TaskResult, figure: Figure, setting: str, talks: Sequence[str]) -> Float[np.ndarray, " s"]:
+    row_of = {talk: row for row, talk in enumerate(task.talk_ids)}
+    return values_per_dialogue(task.values_st(figure), figure.turn, setting, task.settings)[
+        [row_of[talk] for talk in talks]
+    ]
+
+
+def _difference(system: str, own_s: Float[np.ndarray, " s"], other_s: Float[np.ndarray, " s"]) -> Difference:
+    known_s = ~(np.isnan(own_s) | np.isnan(other_s))
+    own_s, other_s = own_s[known_s], other_s[known_s]
+    return Difference(
+        system, float(other_s.mean()), difference_interval(other_s, own_s), permutation_test(other_s, own_s)
+    )

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from viewfinder.data.files import need_folder
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.evaluation.protocols import captions, chatir, chatsearch, cirr, drilldown, fashioniq, mai
-from viewfinder.evaluation.task import Task
+from viewfinder.evaluation.plan import Task
+from viewfinder.evaluation.protocols import chatir, chatsearch, composed, drilldown
 
 OTHERS = ("visual", "decision", "grounding")
 """Those that measure something else than a search, see `evaluation.talking`."""
@@ -29,11 +29,11 @@ class Protocol:
 PROTOCOLS: dict[str, Protocol] = {
     "drilldown": Protocol(drilldown.drilldown_splits, drilldown.drilldown_tasks),
     "chatir": Protocol(chatir.chatir_splits, chatir.chatir_tasks),
-    "fashioniq": Protocol(fashioniq.fashioniq_splits, fashioniq.fashioniq_tasks),
+    "fashioniq": Protocol(composed.fashioniq_splits, composed.fashioniq_tasks),
     "chatsearch": Protocol(chatsearch.chatsearch_splits, chatsearch.chatsearch_tasks),
-    "mai": Protocol(mai.mai_splits, mai.mai_tasks),
-    "cirr": Protocol(cirr.cirr_splits, cirr.cirr_tasks),
-    "captions": Protocol(captions.caption_splits, captions.caption_tasks),
+    "mai": Protocol(composed.mai_splits, composed.mai_tasks),
+    "cirr": Protocol(composed.cirr_splits, composed.cirr_tasks),
+    "captions": Protocol(drilldown.caption_splits, drilldown.caption_tasks),
 }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from viewfinder.conversation import Answer, Like, Question, Say, Turn
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, TextItem, read_chatsearch, read_galleries
-from viewfinder.evaluation.task import SearchDialogue, Task
+from viewfinder.evaluation.plan import SearchDialogue, Task
 
 METRICS = ("R@1", "R@5", "R@10")
 

@@ -3,6 +3,10 @@
 R@1, R@5 and R@10 after every turn (Sec. 4), and the median and mean rank that the published code prints; no early
 stopping, so nothing accumulates. Captioned pictures (Flickr8k, COCO) serve too: their captions, five as a rule, are the
 turns, and they are split by their place in the file, as for training.
+
+Captioned photos: every caption one turn, in the order of the file; the whole set is ranked.
+
+The first turn alone is text-to-image retrieval as usually reported.
 """
 
 from __future__ import annotations
@@ -10,10 +14,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from viewfinder.conversation import Say
+from viewfinder.data import CaptionedPicture, ReadReport, read_coco, read_flickr8k
 from viewfinder.data.captions import SPLITS, split_of
 from viewfinder.data.visual_genome import RegionPicture, choose_captions, list_splits, read_visual_genome
-from viewfinder.evaluation.protocols.captions import MOST_TURNS, has_captions, read_captioned
-from viewfinder.evaluation.task import SearchDialogue, Task
+from viewfinder.evaluation.plan import SearchDialogue, Task
 
 METRICS = ("R@1", "R@5", "R@10", "median rank", "rank")
 
@@ -54,3 +58,33 @@ def _captions(folder: Path, split: str) -> Task:
 
 def _key(picture: RegionPicture) -> str:
     return str(picture.id) if picture.path is None else picture.path.name
+
+
+CAPTION_METRICS = ("R@1", "R@5", "R@10", "median rank", "rank")
+MOST_TURNS = 5
+
+
+def caption_splits(folder: Path) -> tuple[str, ...]:
+    """These files know no splits."""
+    return ("all",) if has_captions(folder) else ()
+
+
+def caption_tasks(folder: Path, split: str) -> list[Task]:
+    """One task over all pictures: these files know no splits."""
+    pictures, report = read_captioned(folder)
+    talks = tuple(
+        SearchDialogue(picture.path.name, picture.path.name, tuple(map(Say, picture.captions[:MOST_TURNS])))
+        for picture in pictures
+    )
+    gallery = tuple(picture.path.name for picture in pictures)
+    return [Task("captions", "", "all", gallery, talks, CAPTION_METRICS, "in the order of the file", reports=(report,))]
+
+
+def has_captions(folder: Path) -> bool:
+    """Whether a folder holds captions as Flickr8k's or COCO's."""
+    return (folder / "captions.csv").is_file() or any(folder.glob("annotations/captions_*.json"))
+
+
+def read_captioned(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
+    """The captioned pictures of a folder, in the order of its files."""
+    return read_flickr8k(folder) if (folder / "captions.csv").is_file() else read_coco(folder)

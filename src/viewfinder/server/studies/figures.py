@@ -25,8 +25,8 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.evaluation import RankTable, Run, Task, compare_runs, compute_figures, write_run
+from viewfinder.evaluation.plan import SearchDialogue
 from viewfinder.evaluation.results import Provenance, describe_machine, task_result
-from viewfinder.evaluation.task import SearchDialogue
 from viewfinder.metrics import Interval, bootstrap_interval, carry_ranks, difference_interval, permutation_test
 from viewfinder.server.database import ParticipantRow, StudyRow, StudyRows, TrialRow
 from viewfinder.server.studies.plan import ArmFigures, DifferenceOut, FigureOut, SettledPlan, StudyFigures

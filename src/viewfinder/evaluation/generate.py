@@ -3,30 +3,41 @@
 The questioner sees what it would see live: the likeliest pictures of the split after every answer, and nothing of the
 one that is meant. Talks go into a journal as they end; the file itself, in the form of the released ones, is written
 when all are held.
+
+A record of talks as they end, from which an interrupted run goes on.
+
+The first line says what the run is; every other one is a talk. A line is on the disk before the next talk is taken up,
+so that a program that is killed loses only what was being said.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from viewfinder.conversation import Answer, is_dont_know
 from viewfinder.data.dialogues import Dialogue, split_round, write_dialogues
+from viewfinder.data.files import append_json_line, parse_json_lines, whole_lines, write_jsonl
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput
-from viewfinder.evaluation.asked import questioner_label, questioner_name, record_dialogue
-from viewfinder.evaluation.conversing import SimulatedSession
-from viewfinder.evaluation.journal import DialogueJournal, JournalEntry
-from viewfinder.evaluation.plan import Notify, Plan
-from viewfinder.evaluation.preparing import limit_dialogues, load_user_of_plan, match_pictures
+from viewfinder.evaluation.evaluate import load_user_of_plan
+from viewfinder.evaluation.pictures import load_pictures, match_pictures
+from viewfinder.evaluation.plan import (
+    Notify,
+    Plan,
+    Task,
+    limit_dialogues,
+    load_system,
+    questioner_label,
+    questioner_name,
+    weights_label,
+)
 from viewfinder.evaluation.protocols.chatir import ROUNDS, opening_task
-from viewfinder.evaluation.spreading import run_in_processes
-from viewfinder.evaluation.systems import load_system, weights_label
-from viewfinder.evaluation.task import Task
-from viewfinder.evaluation.vectors import load_pictures
+from viewfinder.evaluation.simulate import SimulatedSession, record_dialogue, run_in_processes
 from viewfinder.index import Gallery
 from viewfinder.metrics import count_repeated_questions, count_unique_tokens
 from viewfinder.retrievers import Retriever
@@ -223,3 +234,71 @@ def _mean(values: Iterable[int]) -> float:
     """0 of nothing."""
     known = list(values)
     return sum(known) / max(len(known), 1)
+
+
+SCHEMA = "viewfinder/dialogues-journal"
+
+
+@dataclass(frozen=True)
+class JournalEntry:
+    """A talk that is over.
+
+    Attributes:
+        place: which of the run's talks it is.
+        img, dialog: as ChatIR's files have them.
+        by_another: how many questions another questioner asked in place of the one that was meant to.
+    """
+
+    place: int
+    img: str
+    dialog: tuple[str, ...]
+    by_another: int
+
+
+@dataclass(frozen=True)
+class DialogueJournal:
+    """The record in a file; `run` says what its talks are talks of, and must be the same when it goes on."""
+
+    file: Path
+    run: Mapping[str, str]
+
+    def begun(self) -> dict[int, JournalEntry]:
+        """An empty record, and so no talks.
+
+        Raises:
+            BadInput: there is one already; or the file cannot be written.
+        """
+        if self.file.is_file():
+            raise BadInput(f"{self.file}: an earlier run was stopped here; --resume goes on, or remove this file")
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        write_jsonl(self.file, [{"schema": SCHEMA, "run": dict(self.run)}])
+        return {}
+
+    def resumed(self) -> dict[int, JournalEntry]:
+        """The talks that are over, by place; a last line that was cut short is forgotten.
+
+        Raises:
+            BadInput: the record is that of another run (what differs is named), or damaged.
+        """
+        if not self.file.is_file():
+            return self.begun()
+        head, *lines = whole_lines(self.file.read_bytes())[0].splitlines() or [b"{}"]
+        try:
+            before: Mapping[str, str] | None = json.loads(head)["run"] if SCHEMA.encode() in head else None
+        except (ValueError, LookupError):
+            before = None
+        if before is None:
+            raise BadInput(f"{self.file}: this is no record of talks; remove it, or choose another --out")
+        for name in dict.fromkeys((*self.run, *before)):
+            if before.get(name) != self.run.get(name):
+                raise BadInput(
+                    f"{self.file}: begun with {name} {before.get(name)!r}, not {self.run.get(name)!r}; "
+                    "go on as it was begun, or remove this file"
+                )
+        records = (record for _, record in parse_json_lines([b"", *lines], where=str(self.file)))
+        entries = (JournalEntry(**{**record, "dialog": tuple(record["dialog"])}) for record in records)
+        return {entry.place: entry for entry in entries}
+
+    def add(self, entry: JournalEntry) -> None:
+        """Records a talk; on return it is on the disk."""
+        append_json_line(self.file, asdict(entry))

@@ -1,0 +1,279 @@
+"""Fashion IQ's protocols (Wu et al. 2021): one turn of relative feedback, and a dialogue of five with a simulator.
+
+One turn: a candidate and its two captions, joined as "First and second" (CLIP4Cir and later work; in the paper's
+Appendix B each caption is a query of its own); R@10 and R@50, both in the whole split and in the union of candidates
+and targets, which the literature often mixes up. Dialogue (Sec. 5.2, Table 3): every picture of the split is a target
+once, the first picture is fixed (Appendix C), a simulated user says how the target differs from what is shown; the
+percentile, R@10 and R@50 after turns 1, 3 and 5. The first pictures are those of data/shuffled.<kind>.<split>.json;
+without that file they are drawn (`conversing.first_pictures`).
+
+CIRR's protocol (Liu et al. 2021): a reference picture and one sentence; the reference is never ranked.
+
+R@1, R@5, R@10 and R@50 in the whole split, and R_subset@1, 2, 3 among the other five pictures of its set.
+
+The protocols of multi-turn composed retrieval: FashionMT (MAI, Chen et al. 2025) and MT Fashion IQ.
+
+Every turn names a reference picture and a modification, and every turn is judged against what it leads to, where
+the papers judge the last alone. FashionMT: R@1, R@5, R@10, R@20 and their mean (Sec. 5.1), rollback and combination
+apart. MT Fashion IQ: R@5, R@8 and their mean. Pictures come with their captions, as far as the folder has any.
+
+What is written about the pictures of FashionMT: by its transactions, by the published files, by captions.csv.
+
+A gallery has to be described in one manner. Transactions name few of its pictures besides those that are wanted, and
+were the rest described otherwise (by a shop's titles, say), a system could tell the wanted ones by that alone. So of
+the captions that captions.csv has of a picture the one is taken that stands where the transactions took theirs.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap, Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from viewfinder.conversation import Like
+from viewfinder.data import Dropped, ReadReport, match_keys, read_captions_csv
+from viewfinder.data.cirr import read_cirr
+from viewfinder.data.fashion_iq import (
+    FashionIQ,
+    Session,
+    fashion_kinds,
+    join_captions,
+    read_fashion_iq,
+    read_sessions,
+    read_shuffled,
+    session_kinds,
+)
+from viewfinder.data.fashionmt import (
+    Transaction,
+    fashionmt_sources,
+    parse_back_reference,
+    product_of,
+    read_caption_files,
+    read_titles,
+    read_transactions,
+)
+from viewfinder.evaluation.plan import COMPARER, SearchDialogue, Task
+
+SINGLE_TURN_METRICS = ("R@10", "R@50")
+DIALOGUE_METRICS = ("P", "R@10", "R@50")
+
+
+def fashioniq_splits(folder: Path) -> tuple[str, ...]:
+    """The splits of a folder's Fashion IQ captions; CIRR's lie in files of a like name."""
+    return tuple(sorted({split for kind in _kinds(folder).values() for split in kind}))
+
+
+def fashioniq_tasks(folder: Path, split: str) -> list[Task]:
+    """For every kind: one turn in both galleries, and the dialogue."""
+    found: list[Task] = []
+    for kind, known in _kinds(folder).items():
+        if split in known:
+            read, report = read_fashion_iq(folder, kind, split)
+            found += [*_single(read, report), _dialogue(folder, read, report)]
+    return found
+
+
+def _kinds(folder: Path) -> dict[str, tuple[str, ...]]:
+    files = (folder / "captions").glob("cap.*.json")
+    return fashion_kinds(folder) if any(not file.name.startswith("cap.rc2.") for file in files) else {}
+
+
+def _single(read: FashionIQ, report: ReadReport) -> list[Task]:
+    talks = tuple(
+        SearchDialogue(f"{number} {pair.candidate}", pair.target, (Like(pair.candidate, join_captions(pair.captions)),))
+        for number, pair in enumerate(read.pairs)
+        if pair.target is not None
+    )
+    galleries = {"split": read.gallery}
+    if (union := read.union()) != read.gallery:  # where every picture is somebody's target, the two are one
+        galleries["union"] = union
+    return [
+        Task(
+            "fashioniq", f"{read.kind}, {name} gallery", read.split, gallery, talks, SINGLE_TURN_METRICS,
+            "first and second joined", reports=(report,),
+        )
+        for name, gallery in galleries.items()
+        if talks
+    ]  # fmt: skip
+
+
+def _dialogue(folder: Path, read: FashionIQ, report: ReadReport) -> Task:
+    talks = tuple(
+        SearchDialogue(picture, picture, first=first if first != picture else "")
+        for picture, first in zip(read.gallery, _firsts(folder, read), strict=True)
+    )
+    return Task(
+        "fashioniq", f"{read.kind}, dialogue", read.split, read.gallery, talks, DIALOGUE_METRICS, "simulated",
+        user=COMPARER, at=(1, 3, 5), rounds=5, reports=(report,),
+    )  # fmt: skip
+
+
+def _firsts(folder: Path, read: FashionIQ) -> tuple[str, ...]:
+    """The picture that each talk begins with, as the folder fixes it; "" where it does not."""
+    file = folder / "data" / f"shuffled.{read.kind}.{read.split}.json"
+    if not file.is_file():
+        return ("",) * len(read.gallery)
+    return tuple(read.gallery[place] for place in read_shuffled(file, len(read.gallery)))
+
+
+WORLD = "cirr"
+"""Where a catalogue world has them: its own `captions/` are Fashion IQ's."""
+
+CIRR_METRICS = ("R@1", "R@5", "R@10", "R@50", "R_subset@1", "R_subset@2", "R_subset@3")
+
+
+def cirr_splits(folder: Path) -> tuple[str, ...]:
+    """The splits of a folder's CIRR captions."""
+    return tuple(sorted(file.name.split(".")[-2] for file in (_home(folder) / "captions").glob("cap.rc2.*.json")))
+
+
+def cirr_tasks(folder: Path, split: str) -> list[Task]:
+    """One task: the pairs of the split that have a target."""
+    read, report = read_cirr(_home(folder), split)
+    talks = tuple(
+        SearchDialogue(
+            str(pair.pairid),
+            pair.target,
+            (Like(pair.reference, pair.caption),),
+            among=pair.candidates,
+            leaves_out=(pair.reference,),
+        )
+        for pair in read.pairs
+        if pair.target is not None
+    )
+    return [Task("cirr", "", split, read.gallery, talks, CIRR_METRICS, reports=(report,))]
+
+
+def _home(folder: Path) -> Path:
+    """The folder itself, or the one in which a catalogue world has its queries of this kind."""
+    inner = folder / WORLD
+    return inner if inner.is_dir() and not any((folder / "captions").glob("cap.rc2.*.json")) else folder
+
+
+FASHIONMT_METRICS = ("R@1", "R@5", "R@10", "R@20", "mean R@1,5,10,20")
+MT_FASHION_IQ_METRICS = ("R@5", "R@8", "mean R@5,8")
+
+
+def mai_splits(folder: Path) -> tuple[str, ...]:
+    """The splits of a folder's transactions and sessions."""
+    known = (*_sources(folder).values(), *_kinds_mai(folder).values())
+    return tuple(sorted({split for splits_of_one in known for split in splits_of_one}))
+
+
+def mai_tasks(folder: Path, split: str) -> list[Task]:
+    """One task a source of transactions and a kind of sessions."""
+    of_sources = [_transactions(folder, source, split) for source, known in _sources(folder).items() if split in known]
+    of_kinds = [_sessions(folder, kind, split) for kind, known in _kinds_mai(folder).items() if split in known]
+    said = {picture: caption for task in of_sources for picture, caption in task.captions.items()}
+    names = sorted(said.keys() | {picture for task in (*of_sources, *of_kinds) for picture in task.pictures()})
+    others = table_captions(folder, names, said)
+    of_sources = [
+        _captioned(task, published_captions(folder, task.name, task.pictures()), others) for task in of_sources
+    ]
+    return of_sources + [_captioned(task, {}, others) for task in of_kinds]
+
+
+def _captioned(task: Task, *sources: Mapping[str, str]) -> Task:
+    """The task with captions of its other pictures too, from the first source that has one."""
+    known = ChainMap(*map(dict, (task.captions, *sources)))
+    captions = {picture: known[picture] for picture in sorted(task.pictures()) if picture in known}
+    bare = [picture for picture in task.gallery if picture not in captions]
+    if not captions or not bare:
+        return replace(task, captions=captions)
+    why = Dropped(f"captions of {len(bare):,} pictures", f"there are none, as of {bare[0]}")
+    report = ReadReport(len(task.gallery), len(task.gallery) - len(bare), (why,))
+    return replace(task, captions=captions, reports=(*task.reports, report))
+
+
+def _sources(folder: Path) -> dict[str, tuple[str, ...]]:
+    return fashionmt_sources(folder) if any((folder / "modifiers").glob("*_*_cap.json")) else {}
+
+
+def _kinds_mai(folder: Path) -> dict[str, tuple[str, ...]]:
+    return session_kinds(folder) if any((folder / "data").glob("*.*.json")) else {}
+
+
+def _transactions(folder: Path, source: str, split: str) -> Task:
+    read, report = read_transactions(folder, source, split)
+    talks = tuple(_transaction(number, one) for number, one in enumerate(read.transactions))
+    task = Task(
+        "mai", source, split, read.gallery, talks, FASHIONMT_METRICS, "whole modification", rounds=3, reports=(report,)
+    )
+    return replace(task, captions=transaction_captions(read.transactions))
+
+
+def _transaction(number: int, one: Transaction) -> SearchDialogue:
+    turns = tuple(Like(*said) for said in zip(one.pictures[:-1], one.modifications, strict=True))
+    back = parse_back_reference(one.modifications[-1])
+    return SearchDialogue(str(number), one.targets[-1], turns, one.targets, "" if back is None else back.setting)
+
+
+def _sessions(folder: Path, kind: str, split: str) -> Task:
+    read, report = read_sessions(folder, kind, split)
+    talks = tuple(_session(number, one) for number, one in enumerate(read.sessions))
+    name = f"sessions, {kind}"
+    return Task(
+        "mai", name, split, read.gallery, talks, MT_FASHION_IQ_METRICS, "all joined", last_only=True, reports=(report,)
+    )
+
+
+def _session(number: int, one: Session) -> SearchDialogue:
+    turns = tuple(Like(shown.key, join_captions(shown.captions)) for shown in one.references)
+    return SearchDialogue(str(number), one.target, turns, one.keys[1:])
+
+
+CAPTION_FOLDERS = {
+    "200k": "image_captions_200k",
+    "shoes": "shoes_dataset/blip2_captions_combine",
+    "Fiq": "fashion-iq/blip2_captions_combine",
+}
+"""Where the published code has a text file a product or picture, by source; of FC there are titles instead."""
+
+
+def transaction_captions(transactions: Iterable[Transaction]) -> dict[str, str]:
+    """The captions that transactions bring along, by picture: the first, where they differ."""
+    found: dict[str, str] = {}
+    for one in transactions:
+        for picture, caption in zip(one.pictures, one.captions, strict=False):  # there may be none at all
+            if caption:
+                found.setdefault(picture, caption)
+    return found
+
+
+def published_captions(folder: Path, source: str, names: Iterable[str]) -> dict[str, str]:
+    """The captions of these pictures in the source's own files, as far as they are there.
+
+    Raises:
+        BadInput: a damaged file.
+    """
+    titles = folder / "modifiers" / f"{source}-caption.json"
+    texts = folder / CAPTION_FOLDERS.get(source, "")
+    if titles.is_file():
+        known = read_titles(titles)
+    elif source in CAPTION_FOLDERS and texts.is_dir():
+        known = read_caption_files(texts)
+    else:
+        return {}
+    return {name: caption for name in names if (caption := known.get(product_of(source, name), ""))}
+
+
+def table_captions(folder: Path, names: Sequence[str], said: Mapping[str, str]) -> dict[str, str]:
+    """The captions of these pictures in the folder's captions.csv, if there is one: of each the one at the same place.
+
+    `said` are captions that are known of some of the names. The place is where most of them stand; the first, if none
+    is known. Where they stand nowhere, the table describes pictures in another manner, and is not used.
+
+    Raises:
+        BadInput: a damaged file.
+    """
+    file = folder / "captions.csv"
+    if not file.is_file():
+        return {}
+    rows = {picture.path: picture.captions for picture in read_captions_csv(file)[0]}
+    captions = {names[at]: rows[path] for path, found in match_keys(names, rows).files.items() for at in found}
+    agree = Counter(captions[name].index(said[name]) for name in names if said.get(name) in captions.get(name, ()))
+    if said and not agree:
+        return {}
+    place = min(agree, key=lambda place: (-agree[place], place), default=0)
+    return {name: texts[place] for name, texts in captions.items() if place < len(texts)}

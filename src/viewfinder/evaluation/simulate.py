@@ -1,0 +1,334 @@
+"""Simulated users in live sessions: the same engine a person has, with someone who knows the target in front of it.
+
+There are two ways of talking. A user on their own says what a person would, looks at the results, and ends when the
+wanted picture is among them. In an interview (ChatIR) the talk begins with a given description, the questioner asks,
+the user only answers, and it goes on to the last round whatever was found.
+
+What a simulated user says to one question, and nothing else: ChatIR's user only answers.
+
+What a questioner asked: how often the same, in how many words, to how many shrugs, and how long it took.
+
+questions             how many were asked
+repeated questions    how many of them had been asked before, letter by letter (ChatIR)
+unique tokens         how many different words they have
+don't know            share of the answers that say nothing, passing over included
+by another            share of the questions that another questioner asked, because this one could not
+
+Talks in several processes, each of which makes what it needs of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from jaxtyping import Float
+
+from viewfinder.conversation import Answer, Conversation, Question, Say, Turn, is_dont_know
+from viewfinder.data.dialogues import Dialogue, Round, make_dialogue
+from viewfinder.errors import BadInput, ViewfinderError
+from viewfinder.evaluation.plan import SearchDialogue, Task, questioner_name
+from viewfinder.evaluation.replay import Progress, RankTable, pictures_only, rank_queries
+from viewfinder.index import Gallery
+from viewfinder.index.turns import ByteCache
+from viewfinder.metrics import carry_ranks, count_repeated_questions, count_unique_tokens
+from viewfinder.retrievers import Query, Retriever
+from viewfinder.session import Session
+from viewfinder.users import RecordedUser
+from viewfinder.users.base import Screen, SimulatedUser, find_picture
+from viewfinder.users.words import DONT_KNOW, normalize_question
+
+RESULTS_SHOWN = 10
+"""Results on the screen."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeldDialogue:
+    """A talk as it was held, and how long each of its questions took to choose, in milliseconds.
+
+    Not counted is the first question of a process, for which things are read and made that are kept after that.
+    """
+
+    conversation: Conversation
+    asking_ms: tuple[float, ...] = ()
+
+
+def simulate_dialogues(
+    task: Task,
+    gallery: Gallery,
+    retriever: Retriever[Any],
+    user: SimulatedUser,
+    *,
+    questioner: str | None = None,
+    progress: Progress = lambda done: None,
+) -> tuple[RankTable, list[HeldDialogue]]:
+    """Lets a user look for every target of the task; `gallery` holds the pictures that are ranked.
+
+    A talk that ends early (found, given up, or nothing left to ask) keeps its last rank for the turns that are left;
+    one that never began has the rank of a draw.
+    """
+    held: list[HeldDialogue] = []
+
+    def queries() -> Iterator[tuple[int, int, Query]]:
+        for number, talk in enumerate(task.talks):
+            live = SimulatedSession(gallery, retriever, questioner)
+            take_turns = live.interview if is_interview(task, questioner) else live.talk
+            for turn, query in enumerate(take_turns(talk, user, task.rounds)):
+                yield number, turn, query
+            held.append(live.held)
+            progress(number + 1)
+
+    best_st, worst_st = rank_queries(gallery, [talk.target for talk in task.talks], task.rounds, queries())
+    if held:
+        held[0] = replace(held[0], asking_ms=held[0].asking_ms[1:])
+    never_s = np.isnan(best_st[:, 0])
+    best_st[never_s, 0], worst_st[never_s, 0] = 0.0, float(len(gallery) - 1)
+    return RankTable(carry_ranks(best_st), carry_ranks(worst_st), len(gallery)), held
+
+
+def is_interview(task: Task, questioner: str | None) -> bool:
+    """Whether the user only answers; a questioner that is called "none" asks nothing, and leaves the description."""
+    return task.interviews and questioner is not None
+
+
+@dataclass(eq=False)
+class SimulatedSession:
+    """One talk in a session of its own, in which every turn is answered with pictures."""
+
+    gallery: Gallery
+    retriever: Retriever[Any]
+    questioner: str | None = None
+    _asking_ms: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        shows = pictures_only(self.retriever)
+        self._session = Session(self.gallery, shows, self.questioner, n=RESULTS_SHOWN, memo=ByteCache())
+
+    @property
+    def held(self) -> HeldDialogue:
+        """The talk so far."""
+        return HeldDialogue(self._session.conversation, tuple(self._asking_ms))
+
+    def talk(self, talk: SearchDialogue, user: SimulatedUser, rounds: int) -> Iterator[Query]:
+        """What is looked for after every turn of a user on their own."""
+        shown: tuple[str, ...] = (talk.first,) if talk.first else ()
+        for number in range(rounds):
+            said = user.reply(talk.target, Screen(shown, self._asked(), number))
+            if said is None:
+                return
+            shown = self._take(talk, said) or shown
+            yield self._session.last_query
+
+    def interview(self, talk: SearchDialogue, user: SimulatedUser, rounds: int) -> Iterator[Query]:
+        """What is looked for after the description, and after every answer."""
+        self._take(talk, talk.turns[0])
+        yield self._session.last_query
+        for number in range(1, rounds):
+            question = self._asked()
+            if question is None:
+                return
+            self._take(talk, answer_question(user, talk.target, question, number))
+            yield self._session.last_query
+
+    def _asked(self) -> Question | None:
+        started = time.perf_counter()
+        question = self._session.follow_up()
+        if question is not None:
+            self._asking_ms.append((time.perf_counter() - started) * 1000)
+        return question
+
+    def _take(self, talk: SearchDialogue, said: Turn) -> tuple[str, ...]:
+        """Says it; gives what is shown."""
+        try:
+            return tuple(hit.id for hit in self._session.search(said))
+        except BadInput as error:
+            turn = len(self._session.conversation) + 1
+            raise BadInput(f"talk {talk.id}, turn {turn}: {error}") from error
+
+
+def draw_first_pictures(task: Task, seed: int) -> Task:
+    """The task with a fixed first picture for every talk that has none, another one than its target.
+
+    The picture depends on the seed, the talk and the gallery's size alone, so that every system starts alike.
+    """
+    talks = []
+    for talk in task.talks:
+        if talk.first:  # the data set fixes it (Fashion IQ's shuffled list)
+            talks.append(talk)
+            continue
+        digest = hashlib.blake2b(f"{seed}/{talk.id}".encode(), digest_size=8).digest()
+        first = task.gallery[int.from_bytes(digest, "big") % len(task.gallery)]
+        if first == talk.target:
+            first = task.gallery[(task.gallery.index(first) + 1) % len(task.gallery)]
+        talks.append(replace(talk, first=first))
+    return replace(task, talks=tuple(talks))
+
+
+def answer_question(user: SimulatedUser, wanted: str, question: Question, number: int) -> Answer:
+    """The user's answer to question `number` (from 1), given without looking at results; no text: passed over.
+
+    A recorded user who was asked something else in that round says what was answered to this question in another.
+
+    Raises:
+        UnknownName: the user knows nothing of the wanted picture.
+    """
+    said = user.reply(wanted, Screen((), question, number))
+    if isinstance(said, Answer) and _alike(said.question, question):
+        return Answer(question, said.text)
+    return Answer(question, _recorded(user, wanted, question) if isinstance(user, RecordedUser) else "")
+
+
+def _recorded(user: RecordedUser, wanted: str, question: Question) -> str:
+    turns = find_picture(user.talks, wanted) or ()
+    answers = (turn.text for turn in turns if isinstance(turn, Answer) and _alike(turn.question, question))
+    return next(answers, DONT_KNOW)
+
+
+def _alike(one: Question, other: Question) -> bool:
+    return normalize_question(one.text) == normalize_question(other.text)
+
+
+REPEATED, SHRUGS, BY_ANOTHER = "repeated questions", "don't know", "by another"
+
+
+def question_values(held: Sequence[HeldDialogue], questioner: str) -> dict[str, Float[np.ndarray, " s"]]:
+    """One value a talk, by the names above; NaN for shares of talks in which nothing was asked."""
+    answers = [_answers(one.conversation) for one in held]
+    asked = [[answer.question.text for answer in talk] for talk in answers]
+    name = questioner_name(questioner)
+    return {
+        "questions": np.array([float(len(talk)) for talk in asked]),
+        REPEATED: count_repeated_questions(asked).astype(np.float64),
+        "unique tokens": count_unique_tokens(asked).astype(np.float64),
+        SHRUGS: np.array([_share([is_dont_know(answer.text) for answer in talk]) for talk in answers]),
+        BY_ANOTHER: np.array([_share([answer.question.by != name for answer in talk]) for talk in answers]),
+    }
+
+
+def question_times(held: Sequence[HeldDialogue]) -> dict[str, float]:
+    """Milliseconds that it took to choose a question: median and 95th percentile; {} where none was timed."""
+    taken = [ms for one in held for ms in one.asking_ms]
+    if not taken:
+        return {}
+    return {"median_ms": round(float(np.median(taken)), 3), "p95_ms": round(float(np.percentile(taken, 95)), 3)}
+
+
+def record_dialogue(image: str, conversation: Conversation) -> Dialogue:
+    """A talk in ChatIR's form: what was said at first, then questions and answers."""
+    first = next((node.turn.text for node in conversation.path() if isinstance(node.turn, Say)), "")
+    rounds = [record_round(answer.question.text, answer.text) for answer in _answers(conversation)]
+    return make_dialogue(image, " ".join(first.split()), rounds)
+
+
+def record_round(question: str, answer: str) -> Round:
+    """Question and answer such that a reader of "question? answer" finds the two again.
+
+    There the last "?" ends the question, so that there can be none in the answer, and "Answer:" parts them too.
+
+    >>> round_of("What  colour", "red? maybe")
+    Round(question='What colour?', answer='red maybe')
+    """
+    asked = _line(question)
+    if not _ASKED.search(asked):
+        asked = f"{asked.rstrip(_ENDS)}?"
+    return Round(asked, _line(answer.replace("?", " ")))
+
+
+_ASKED = re.compile(r"\?[)\]\"'’”]*$")
+_ENDS = " .!:;,"
+_LEAK = re.compile(r"\bAnswer(?=\s*:)")
+
+
+def _line(text: str) -> str:
+    return " ".join(_LEAK.sub("answer", text).split())
+
+
+def _answers(conversation: Conversation) -> list[Answer]:
+    return [node.turn for node in conversation.path() if isinstance(node.turn, Answer)]
+
+
+def _share(flags: Sequence[bool]) -> float:
+    return float(np.mean(flags)) if flags else float("nan")
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+Work = Callable[[Item], Result]
+
+
+def run_in_processes(
+    make: Callable[[], Work[Item, Result]], items: Sequence[Item], processes: int
+) -> Iterator[tuple[int, Result]]:
+    """The place of each item and what comes of it, as it is done; process k takes every `processes`-th item.
+
+    `make` is called once in each process, which is started afresh; it, the items and the results must be of a kind that
+    can travel. With one process everything is done in this one.
+
+    Raises:
+        ViewfinderError: a process died; or what the work raised.
+    """
+    if processes == 1 or len(items) < 2:
+        work = make()
+        yield from ((place, work(item)) for place, item in enumerate(items))
+        return
+    # Started afresh, not forked: this process has threads, and locks that they hold.
+    context = multiprocessing.get_context("spawn")
+    hired: dict[Connection, BaseProcess] = {}
+    try:
+        for first in range(min(processes, len(items))):
+            here, there = context.Pipe(duplex=False)
+            share = [(place, items[place]) for place in range(first, len(items), processes)]
+            process: BaseProcess = context.Process(target=_serve, args=(make, share, there), daemon=True)
+            process.start()
+            there.close()
+            hired[here] = process
+        yield from _as_done(set(hired))
+    finally:
+        for connection, process in hired.items():
+            process.terminate()
+            connection.close()
+            process.join()
+
+
+def _as_done(listening: set[Connection]) -> Iterator[tuple[int, Any]]:
+    while listening:
+        for connection in cast("list[Connection]", wait(list(listening))):
+            try:
+                found = connection.recv()
+            except (EOFError, OSError) as error:
+                raise ViewfinderError(
+                    "a process that led talks died (out of memory?); try again with --processes 1"
+                ) from error
+            if isinstance(found, BaseException):
+                raise found
+            if found is None:
+                listening.remove(connection)
+            else:
+                yield found
+
+
+def _serve(make: Callable[[], Work[Any, Any]], share: Sequence[tuple[int, Any]], there: Connection) -> None:
+    """Does a share, in a process of its own. It ends when nobody listens any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends this process
+    from threadpoolctl import threadpool_limits
+
+    try:
+        with threadpool_limits(1):  # as many processes as cores: threads of each would only wait for one another
+            work = make()
+            for place, item in share:
+                there.send((place, work(item)))
+        there.send(None)
+    except BrokenPipeError:
+        return
+    except Exception as error:
+        there.send(error)
