@@ -30,7 +30,7 @@ from viewfinder.conversation import Like
 from viewfinder.data.fashion_iq import fashion_kinds, join_captions, read_fashion_iq
 from viewfinder.index import Gallery, dot_scores
 from viewfinder.index.turns import ByteCache
-from viewfinder.retrievers import RegionSpace, load_retriever
+from viewfinder.retrievers import load_retriever
 from viewfinder.session import Session
 
 SIZE = 50_000
@@ -79,8 +79,8 @@ def captions(data: Path, begins: Iterator[str]) -> Iterator[str]:
 
 def measured(gallery: Gallery, retriever: Any, said: Iterator[str], talks: int) -> dict[str, Any]:
     """Medians over the talks, turn by turn."""
-    space = retriever.query(retriever.begin()).space
-    assert isinstance(space, RegionSpace)
+    space = retriever.reads.space
+    assert space is not None
     matrix_nd = gallery.block(space).vectors(np.arange(len(gallery)))[:, 0]
     turn_ts: list[Any] = []
     encode_ts: list[Any] = []

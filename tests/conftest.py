@@ -18,7 +18,7 @@ from hypothesis import settings
 
 from viewfinder.conversation import Say
 from viewfinder.encoders.base import REGIONS
-from viewfinder.retrievers import Part, Query, RegionSpace, ResolvedTurn, Retriever
+from viewfinder.retrievers import Part, Query, Reads, RegionSpace, ResolvedTurn, Retriever
 from viewfinder.retrievers.base import RawPictures
 from viewfinder.testing import COLOURS
 
@@ -37,11 +37,11 @@ class LooksAtRegions:
     """
 
     name = "looks-at-regions"
-    needs = ("regions",)
 
     def __init__(self, raw_version: str, width: int) -> None:
         self._turn_ed = np.random.default_rng(5).standard_normal((width, 16)).astype(np.float32)
         self.space = RegionSpace(f"turned-{width}", raw_version, self.project, REGIONS, 16)
+        self.reads = Reads(self.space)
 
     def project(self, raw: RawPictures) -> Array:
         assert raw.regions_nre is not None

@@ -21,7 +21,7 @@ class LooksBack:
 
     def __init__(self) -> None:
         self._composer = Composer()
-        self.needs = self._composer.needs
+        self.reads = self._composer.reads
 
     def begin(self) -> tuple[Any, tuple[Operation, ...]]:
         return self._composer.begin(), ()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from viewfinder.conversation import Answer
-from viewfinder.retrievers import Composer, Query, ResolvedTurn
+from viewfinder.retrievers import Composer, Query, Reads, ResolvedTurn
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Talker:
     written: list[str] = field(default_factory=list)
     name: str = "talker"
     fingerprint: str = "talker-1"
-    needs: tuple[str, ...] = Composer.needs
+    reads: Reads = Composer.reads
     composer: Composer = field(default_factory=Composer)
 
     def with_picture_bias(self, pictures: float) -> Talker:

@@ -13,7 +13,7 @@ from viewfinder.conversation import Conversation, Like
 from viewfinder.errors import UnknownName
 from viewfinder.index import Gallery
 from viewfinder.index.turns import ByteCache
-from viewfinder.retrievers import Composer, Part, Predictor, Query, ResolvedTurn, Retriever
+from viewfinder.retrievers import Composer, Part, Query, Reads, ResolvedTurn, Retriever
 from viewfinder.session import Session
 from viewfinder.testing import ColourEncoder, TinyRaw, tiny_snapshot
 
@@ -41,9 +41,7 @@ class ByAttributes:
     """Looks for words that stand for the attributes it reads, and notes what it read."""
 
     name: str = "by-attributes"
-    needs: tuple[str, ...] = ("attributes",)
-    attributes: Predictor | None = field(default_factory=Channels)
-    most_attributes: int = 2
+    reads: Reads = field(default_factory=lambda: Reads(predictor=Channels(), count=2))
     heard: list[tuple[str, ...]] = field(default_factory=list)
 
     def begin(self) -> Query:

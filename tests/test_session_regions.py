@@ -19,7 +19,7 @@ from viewfinder.index import Gallery
 from viewfinder.index import raw_vectors as region_scores
 from viewfinder.index.ranking import Hits
 from viewfinder.index.turns import ByteCache
-from viewfinder.retrievers import Composer, Part, Query, RegionSpace, ResolvedTurn, Retriever
+from viewfinder.retrievers import Composer, Part, Query, Reads, RegionSpace, ResolvedTurn, Retriever
 from viewfinder.retrievers.base import RawPictures
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
@@ -48,7 +48,10 @@ class Looking:
     compare: Literal["late_interaction", "rank_fusion"] = "late_interaction"
     factor: float = 1.0
     name: str = "looking"
-    needs: tuple[str, ...] = ("regions",)
+
+    @property
+    def reads(self) -> Reads:
+        return Reads(self.space)
 
     def begin(self) -> Query:
         return Query((), self.space, self.compare)

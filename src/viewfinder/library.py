@@ -26,7 +26,7 @@ from viewfinder.index.ingest import AddReport, Ingest, PictureDescriptions, Prog
 from viewfinder.index.ranking import Hit, Hits
 from viewfinder.index.raw_vectors import FillReport, StoredVectors
 from viewfinder.pictures import BadFile
-from viewfinder.retrievers import Composer, RegionSpace, Retriever, load_retriever
+from viewfinder.retrievers import Composer, Retriever, load_retriever
 from viewfinder.session import Session
 
 SCHEMA = "viewfinder/library"
@@ -243,10 +243,9 @@ class Library:
             EncoderMismatch: the retriever was trained on the vectors of another encoder.
         """
         filled = FillReport()
-        space = retriever.query(retriever.begin()).space
-        if isinstance(space, RegionSpace):
+        if (space := retriever.reads.space) is not None:
             check_fits(space, self.gallery().raw)
-        if "regions" in retriever.needs:
+        if retriever.reads.regions:
             filled = self._raw.fill(self.gallery().snapshot, progress)
             self._raw.has_regions(self.gallery().snapshot)  # noted for the next talk
         self.left_out = filled.left_out

@@ -39,7 +39,7 @@ from viewfinder.index import Gallery
 from viewfinder.index.ranking import Hit, Hits, Ranking, select_candidates
 from viewfinder.index.turns import MEMO, ByteCache, resolve_turn
 from viewfinder.questioners import Questioner, load_questioner
-from viewfinder.retrievers import AnsweringRetriever, Query, RegionSpace, Retriever, reads_of
+from viewfinder.retrievers import AnsweringRetriever, Query, Retriever
 from viewfinder.retrievers.base import Operation
 
 Answered = Literal["pictures", "words"]
@@ -90,7 +90,7 @@ class Session:
         self.gallery: Gallery | None = None
         self._retriever = retriever if picture_bias is None else _biased(retriever, picture_bias)
         self._weights = _weights_of(retriever)
-        self._reads = reads_of(retriever)
+        self._reads = retriever.reads
         self._questioner_name = None if questioner == "none" else questioner
         self._questioner: Questioner | None = None
         self._n = n
@@ -453,8 +453,8 @@ def _weights_of(retriever: Retriever[Any]) -> str:
     """Tells retrievers of one name and different weights apart: their states are not each other's."""
     if isinstance(known := getattr(retriever, "fingerprint", None), str):
         return known
-    space = retriever.query(retriever.begin()).space
-    return space.name if isinstance(space, RegionSpace) else space
+    space = retriever.reads.space
+    return "global" if space is None else space.name
 
 
 def _check_says_something(turn: Turn) -> None:

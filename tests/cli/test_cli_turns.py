@@ -12,7 +12,7 @@ from viewfinder.cli.turns import TurnPrinter
 from viewfinder.conversation import Like, Show, describe_turn
 from viewfinder.index import Gallery
 from viewfinder.index.turns import ByteCache
-from viewfinder.retrievers import Composer, Predictor
+from viewfinder.retrievers import Composer, Reads
 from viewfinder.session import Session
 from viewfinder.testing import ColourEncoder, TinyRaw, tiny_snapshot
 
@@ -35,9 +35,7 @@ class Same:
 class Reading(Composer):
     """The composer, with attributes that it could read."""
 
-    needs: ClassVar[tuple[str, ...]] = ("global", "vocabulary", "attributes")
-    attributes: Predictor = Same()
-    most_attributes: int = 2
+    reads: ClassVar[Reads] = Reads(predictor=Same(), count=2)
 
 
 def told(turn: Like, composer: Composer, capsys: pytest.CaptureFixture[str]) -> str:

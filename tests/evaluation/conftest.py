@@ -15,7 +15,7 @@ import pytest
 from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Reject
-from viewfinder.retrievers import RETRIEVERS, Part, Query, RegionSpace, ResolvedTurn
+from viewfinder.retrievers import NOTHING_MORE, RETRIEVERS, Part, Query, Reads, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.base import RawPictures
 from viewfinder.testing import COLOURS, ColourEncoder
 
@@ -54,7 +54,6 @@ class Looking:
     compare: Literal["late_interaction", "rank_fusion"] = "late_interaction"
     slots: int = 3
     raw_version: str = ColourEncoder.raw_version
-    needs: tuple[str, ...] = ("regions",)
     projected: list[int] = field(default_factory=list, compare=False)
 
     @property
@@ -64,6 +63,10 @@ class Looking:
     @property
     def space(self) -> RegionSpace:
         return RegionSpace(self.name, self.raw_version, self._project, regions=36, width=3)
+
+    @property
+    def reads(self) -> Reads:
+        return Reads(self.space)
 
     def begin(self) -> tuple[Said, frozenset[str]]:
         return (), frozenset()
@@ -123,7 +126,7 @@ class Seer:
 
     picture_bias: float = 0.0
     name: str = "seer"
-    needs: tuple[str, ...] = ("global",)
+    reads: Reads = NOTHING_MORE
 
     def with_picture_bias(self, pictures: float) -> Seer:
         return replace(self, picture_bias=pictures)

@@ -18,7 +18,7 @@ from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.errors import BadInput
 from viewfinder.evaluation import Evaluation, Plan, Task, evaluate
 from viewfinder.evaluation.protocols import read_tasks
-from viewfinder.retrievers import Query, ResolvedTurn
+from viewfinder.retrievers import NOTHING_MORE, Query, Reads, ResolvedTurn
 from viewfinder.testing import ColourEncoder
 
 NAMES = tuple(f"/img/{letter}.jpg" for letter in "abcdef")
@@ -111,7 +111,7 @@ class ReadsCaptions:
 
     heard: list[str] = field(default_factory=list)
     name: str = "reads"
-    needs: tuple[str, ...] = ("global",)
+    reads: Reads = NOTHING_MORE
 
     def begin(self) -> int:
         return 0
@@ -146,8 +146,8 @@ def test_systems_read_the_captions_of_references_unless_that_is_switched_off(
 ) -> None:
     evaluation, reader = measured()
     captions = rollback(goods).captions
-    talks = [talk for talk in rollback(goods).talks if talk.id in evaluation.run.tasks[0].talk_ids]
-    references = {turn.picture for talk in talks for turn in talk.turns if isinstance(turn, Like)}
+    dialogues = [dialogue for dialogue in rollback(goods).dialogues if dialogue.id in evaluation.run.tasks[0].dialogue_ids]
+    references = {turn.picture for dialogue in dialogues for turn in dialogue.turns if isinstance(turn, Like)}
     assert set(reader.heard) == {captions[picture] for picture in references}
     assert "captions" not in evaluation.run.provenance.options
     evaluation, reader = measured(captions=False)

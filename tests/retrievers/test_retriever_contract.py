@@ -17,7 +17,7 @@ from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, S
 from viewfinder.data.visual_genome.words import SPECIAL, UNKNOWN
 from viewfinder.errors import LanguageModelFailed, UnknownName
 from viewfinder.index import Gallery
-from viewfinder.retrievers import RETRIEVERS, ResolvedTurn, Retriever, SentenceEncoder, load_retriever, reads_of
+from viewfinder.retrievers import RETRIEVERS, ResolvedTurn, Retriever, SentenceEncoder, load_retriever
 from viewfinder.retrievers.baselines.settings import SYSTEMS
 from viewfinder.retrievers.chatir.plugir import PlugirRetriever
 from viewfinder.testing import COLOURS, ColourEncoder, ScriptedModel, TinyRaw, tiny_snapshot
@@ -35,7 +35,7 @@ GALLERY = gallery_of(LOOKS)
 
 def turns_for(retriever: Retriever[Any]) -> list[ResolvedTurn]:
     """Every kind of turn, with pictures as this retriever reads them."""
-    reads = reads_of(retriever)
+    reads = retriever.reads
     p, q = GALLERY.picture("p003", reads), GALLERY.picture("p009", reads)
     turns = [
         ResolvedTurn(Say("red, no blue"), 1, ENCODER.words, "red, no blue"),
@@ -229,7 +229,9 @@ def test_it_fulfils_the_contract_and_knows_its_name(name: str, load: Callable[[s
     retriever = load(name)
     assert isinstance(retriever, Retriever)
     assert retriever.name == name
-    assert set(retriever.needs) <= {"global", "regions", "named regions", "attributes", "own", "raw", "vocabulary"}
+    known = {"global", "regions", "named regions", "attributes", "own", "raw", "vocabulary"}
+    assert set(retriever.reads.needs) <= known
+    assert retriever.query(retriever.begin()).space == (retriever.reads.space or "global")
 
 
 @each

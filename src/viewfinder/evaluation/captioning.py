@@ -74,10 +74,10 @@ class CaptioningRun:
     files: dict[str, str]
 
 
-def caption_pairs(plan: Plan, encoder: Encoder, out: Path, told: Notify = lambda line: None) -> CaptioningRun:
+def caption_pairs(plan: Plan, encoder: Encoder, out: Path, notify: Notify = lambda line: None) -> CaptioningRun:
     """Captions the pairs of a folder in the format of Fashion IQ; nothing is written, see `write_captions`.
 
-    Of the plan count data, split, limit (pairs a kind), checkpoint, features, seed, and of its manners "decoding"
+    Of the plan count data, split, limit (pairs a kind), checkpoint, features, seed, and of its options "decoding"
     (beam, greedy) and "prefix".
 
     Raises:
@@ -87,16 +87,16 @@ def caption_pairs(plan: Plan, encoder: Encoder, out: Path, told: Notify = lambda
     check_options(plan, MANNERS, SYSTEM)
     captioner = Captioner.load(plan.checkpoint)
     captioner.check(encoder.raw_version)
-    told(f"reading {plan.data}")
+    notify(f"reading {plan.data}")
     read = _read(plan)
-    told("vectors of its pictures")
-    vectors = features(plan.data, encoder, out=plan.features, progress=by_tenths(told))
+    notify("vectors of its pictures")
+    vectors = features(plan.data, encoder, out=plan.features, progress=by_tenths(notify))
     known, left_out = _known(read, vectors, plan.limit)
     if not known:
         raise BadInput(f"{plan.data}: no pair has both of its pictures here; {left_out[0] if left_out else ''}")
-    told(f"captions of {len(known):,} pairs")
-    said = _captions(captioner, known, vectors, str(plan.manners.get("decoding", "beam")))
-    scored = _scored(known, said, str(plan.manners.get("prefix", "")))
+    notify(f"captions of {len(known):,} pairs")
+    said = _captions(captioner, known, vectors, str(plan.options.get("decoding", "beam")))
+    scored = _scored(known, said, str(plan.options.get("prefix", "")))
     tasks = tuple(_tasks(scored, read[0].split, plan, left_out))
     run = Run(out, provenance_of(plan, encoder), describe_machine(), tasks)
     return CaptioningRun(run, tuple(scored), {key: str(plan.data / key) for key in vectors.keys})
@@ -205,14 +205,14 @@ def _tasks(pairs: Sequence[PairCaption], split: str, plan: Plan, left_out: tuple
 
 
 def _task(name: str, pairs: Sequence[PairCaption], split: str, plan: Plan, left_out: tuple[str, ...]) -> TaskResult:
-    hypotheses, references = _texts(pairs, str(plan.manners.get("prefix", "")))
+    hypotheses, references = _texts(pairs, str(plan.options.get("prefix", "")))
     values = {ROUGE: rouge_l(hypotheses, references), CIDER: cider_d(hypotheses, references)}
     intervals = {
         BLEU: bleu_interval(hypotheses, references, seed=plan.seed),
         **{metric: bootstrap_interval(values_s, seed=plan.seed) for metric, values_s in values.items()},
     }
     pictures = len({key for pair in pairs for key in (pair.shown, pair.wanted)})
-    caption = ", ".join(f"{key} {value}".strip() for key, value in plan.manners.items()) or "as it stands"
+    caption = ", ".join(f"{key} {value}".strip() for key, value in plan.options.items()) or "as it stands"
     measures = [
         Measure(
             MeasureName(
@@ -228,7 +228,7 @@ def _task(name: str, pairs: Sequence[PairCaption], split: str, plan: Plan, left_
     return TaskResult(
         title=f"{SYSTEM}, {name}, {split}",
         figures=tuple(Figure(measure, None) for measure in measures),
-        talk_ids=tuple(_ids(pairs)),
+        dialogue_ids=tuple(_ids(pairs)),
         settings=("",) * len(pairs),
         ranks=RankTable(nothing_s0, nothing_s0, pictures),
         left_out=left_out,

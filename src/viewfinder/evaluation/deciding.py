@@ -4,7 +4,7 @@ searches   chat-search dialogues; right if the last turn is answered with pictur
 questions  about a picture of the user's own, as in visual conversation; right if the answer is words
 decisions  the mean of both shares, whatever their numbers
 
-How much a system leans to pictures is one number, which `choose_leaning` chooses on talks of the validation split.
+How much a system leans to pictures is one number, which `choose_leaning` chooses on dialogues of the validation split.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ PICTURES, WORDS = "pictures", "words"
 RIGHT = {PICTURES: "searches shown pictures", WORDS: "questions answered in words"}
 BOTH = "right decisions"
 DIALOGUES_PER_KIND = 500
-"""Talks of a kind unless told otherwise: a share of them is known to four points."""
+"""Dialogues of a kind unless told otherwise: a share of them is known to four points."""
 
 PICTURE_BIASES = tuple(np.linspace(-12, 12, 97).tolist())
 """Leanings that are tried: a quarter apart, from e^-12 times the chance to e^12 times."""
@@ -51,7 +51,7 @@ PICTURE_BIASES = tuple(np.linspace(-12, 12, 97).tolist())
 
 @dataclass(frozen=True)
 class Decision:
-    """A talk, what its last turn wants (pictures or words), and what the system answers with."""
+    """A dialogue, what its last turn wants (pictures or words), and what the system answers with."""
 
     id: str
     wants: str
@@ -68,35 +68,35 @@ class PictureBias:
 
 
 def measure_decisions(
-    plan: Plan, encoder: Encoder, out: Path, told: Notify = lambda line: None
+    plan: Plan, encoder: Encoder, out: Path, notify: Notify = lambda line: None
 ) -> MeasuredRun[Decision]:
     """How often a system decides rightly; nothing is written.
 
-    The manner "leaning" is a number, or "chosen": on talks of the validation split. Without it the system leans as
-    its weights say. Of the plan count also system, checkpoint, data, split, limit (talks of a kind), features, seed.
+    The manner "leaning" is a number, or "chosen": on dialogues of the validation split. Without it the system leans as
+    its weights say. Of the plan count also system, checkpoint, data, split, limit (dialogues of a kind), features, seed.
 
     Raises:
-        UnknownName, BadInput: no such system, split or manner; a system that does not answer; no talks.
+        UnknownName, BadInput: no such system, split or manner; a system that does not answer; no dialogues.
         EncoderMismatch: the system was trained on other vectors than the encoder gives.
     """
     speaker = _speaker(plan)
     split = plan.split or "test"
-    told(f"reading {plan.data}")
-    pictures = load_pictures(plan, encoder, speaker, told=told)
-    if plan.manners.get(LEANING) == CHOSEN:
+    notify(f"reading {plan.data}")
+    pictures = load_pictures(plan, encoder, speaker, notify=notify)
+    if plan.options.get(LEANING) == CHOSEN:
         best = choose_picture_bias(speaker, decision_task(plan, pictures, "val"), pictures)
-        told(
+        notify(
             f"leaning {best.picture_bias:g}: on val {best.searches:.0%} of searches, {best.questions:.0%} of questions"
         )
         speaker = with_picture_bias(speaker, best.picture_bias)
     task = decision_task(plan, pictures, split)
-    told(f"{len(task.talks):,} talks, leaning {speaker.picture_bias:g}")
+    notify(f"{len(task.dialogues):,} talks, leaning {speaker.picture_bias:g}")
     gallery = pictures.gallery(task.gallery)
     found = tuple(
         Decision(
-            talk.id, talk.setting, PICTURES if speaker.shows(replay_turns(talk.turns, gallery, speaker)) else WORDS
+            dialogue.id, dialogue.setting, PICTURES if speaker.shows(replay_turns(dialogue.turns, gallery, speaker)) else WORDS
         )
-        for talk in task.talks
+        for dialogue in task.dialogues
     )
     result = result_of_values(
         task.title,
@@ -115,18 +115,18 @@ def measure_decisions(
 def _speaker(plan: Plan) -> Speaker[Any]:
     check_options(plan, (LEANING,), PROTOCOL)
     retriever = load_system(plan.system, plan.seed, plan.checkpoint)
-    asked = plan.manners.get(LEANING, CHOSEN)
+    asked = plan.options.get(LEANING, CHOSEN)
     if asked != CHOSEN and not isinstance(asked, int | float):
         raise BadInput(f"--manner {LEANING}={asked}: a number is needed, or {CHOSEN}")
     own = retriever.picture_bias if isinstance(retriever, AnsweringRetriever) else 0.0
     return with_picture_bias(retriever, own if asked == CHOSEN else float(asked))
 
 
-# -- talks
+# -- dialogues
 
 
 def decision_task(plan: Plan, pictures: Pictures, split: str) -> Task:
-    """Searches and questions of a split as talks, so many of each at most; their settings are what they want.
+    """Searches and questions of a split as dialogues, so many of each at most; their settings are what they want.
 
     Where no chat-search dialogues are for validation, those for training that are held out of it are.
 
@@ -134,10 +134,10 @@ def decision_task(plan: Plan, pictures: Pictures, split: str) -> Task:
         BadInput: there are none of either.
     """
     most = plan.limit or DIALOGUES_PER_KIND
-    talks = (*pick_evenly(_searches(plan.data, split), most), *pick_evenly(_questions(plan.data, split), most))
-    named = sorted({picture for talk in talks for picture in talk.pictures()})
-    task = match_pictures(Task(PROTOCOL, "", split, tuple(named), talks, ()), pictures)
-    if not task.talks:
+    dialogues = (*pick_evenly(_searches(plan.data, split), most), *pick_evenly(_questions(plan.data, split), most))
+    named = sorted({picture for dialogue in dialogues for picture in dialogue.pictures()})
+    task = match_pictures(Task(PROTOCOL, "", split, tuple(named), dialogues, ()), pictures)
+    if not task.dialogues:
         raise BadInput(f"{plan.data}: no talks of {split!r} here; chatsearch/*.jsonl or dialogues/*.json are needed")
     return task
 
@@ -156,12 +156,12 @@ def _searches(folder: Path, split: str) -> list[SearchDialogue]:
 
 def _questions(folder: Path, split: str) -> list[SearchDialogue]:
     """One question of each dialogue: the first of the first, the second of the second and so on, round and round."""
-    talks = [(name, talk) for name, several in read_question_dialogues(folder, split).items() for talk in several]
+    dialogues = [(name, dialogue) for name, several in read_question_dialogues(folder, split).items() for dialogue in several]
     found = []
-    for at, (name, talk) in enumerate(talks):
-        one = talk.rounds[at % len(talk.rounds)]
-        asked = question_turns((replace(one, answer=""),), talk.image)
-        found.append(SearchDialogue(f"{name} {talk.image} {at}", talk.image, asked, setting=WORDS))
+    for at, (name, dialogue) in enumerate(dialogues):
+        one = dialogue.rounds[at % len(dialogue.rounds)]
+        asked = question_turns((replace(one, answer=""),), dialogue.image)
+        found.append(SearchDialogue(f"{name} {dialogue.image} {at}", dialogue.image, asked, setting=WORDS))
     return found
 
 
@@ -169,9 +169,9 @@ def _questions(folder: Path, split: str) -> list[SearchDialogue]:
 
 
 def decision_values(found: Sequence[Decision]) -> dict[str, Float[np.ndarray, " s"]]:
-    """A value a talk for each figure: 1 where it is answered as it wants, NaN where a figure is not about it.
+    """A value a dialogue for each figure: 1 where it is answered as it wants, NaN where a figure is not about it.
 
-    In the mean of both kinds each talk weighs as much as there are few of its kind, so that the kinds weigh the same.
+    In the mean of both kinds each dialogue weighs as much as there are few of its kind, so that the kinds weigh the same.
     """
     wants_s = np.array([one.wants for one in found])
     right_s = np.array([float(one.wants == one.answered) for one in found])
@@ -194,21 +194,21 @@ def choose_picture_bias(speaker: Speaker[Any], task: Task, pictures: Pictures) -
     gallery = pictures.gallery(task.gallery)
     leaning = [with_picture_bias(speaker, each) for each in PICTURE_BIASES]
 
-    def least(talk: SearchDialogue) -> int:
+    def least(dialogue: SearchDialogue) -> int:
         """The first leaning with which it is answered with pictures, by halves: with every later one it is, too."""
-        before, last = replay_before_last(talk.turns, gallery, speaker)
+        before, last = replay_before_last(dialogue.turns, gallery, speaker)
         return bisect_left(
             range(len(PICTURE_BIASES)), True, key=lambda at: leaning[at].shows(leaning[at].step(before, last))
         )
 
-    first = {kind: [least(talk) for talk in task.talks if talk.setting == kind] for kind in RIGHT}
+    first = {kind: [least(dialogue) for dialogue in task.dialogues if dialogue.setting == kind] for kind in RIGHT}
     if not all(first.values()):
         raise BadInput(f"{task.title}: searches and questions are needed to choose a leaning; there is one kind alone")
     return best_picture_bias(first[PICTURES], first[WORDS])
 
 
 def best_picture_bias(searches: Sequence[int], questions: Sequence[int]) -> PictureBias:
-    """The best of `LEANINGS`, given the first one with which each talk is answered with pictures, by its place."""
+    """The best of `LEANINGS`, given the first one with which each dialogue is answered with pictures, by its place."""
     places_l = np.arange(len(PICTURE_BIASES))
     shown_l = (np.array(searches)[:, None] <= places_l).mean(axis=0)
     told_l = (np.array(questions)[:, None] > places_l).mean(axis=0)

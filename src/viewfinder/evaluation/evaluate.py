@@ -1,8 +1,8 @@
 """A system over a data set: which tasks, which pictures, replayed or with a simulated user, and what came out.
 
-What a plan comes to: its tasks, cut to the pictures that are there and to its limit, and who talks.
+What a plan comes to: its tasks, cut to the pictures that are there and to its limit, and who dialogues.
 
-Talks of simulated users in several processes: the same talks, sooner.
+Dialogues of simulated users in several processes: the same dialogues, sooner.
 
 The protocols that measure something else than a search, by name.
 """
@@ -63,7 +63,7 @@ TIES: tuple[Ties, ...] = ("expected", "optimistic", "pessimistic")
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A run and a few of its talks to look at."""
+    """A run and a few of its dialogues to look at."""
 
     run: Run
     examples: tuple[Example, ...]
@@ -73,7 +73,7 @@ def evaluate(
     plan: Plan,
     encoder: Encoder,
     out: Path,
-    told: Notify = lambda line: None,
+    notify: Notify = lambda line: None,
     *,
     make_encoder: Callable[[], Encoder] | None = None,
 ) -> Evaluation:
@@ -88,7 +88,7 @@ def evaluate(
     if plan.ties not in TIES:
         raise UnknownName(f"no tie rule is called {plan.ties!r}; there are: {', '.join(TIES)}")
     user = load_user_of_plan(plan, encoder)
-    told(f"reading {plan.data}")
+    notify(f"reading {plan.data}")
     tasks = load_tasks(plan)
     split = next((task.split for task in tasks if task.protocol == "drilldown"), None)
     pictures = load_pictures(plan, encoder, retriever, split, told)
@@ -99,7 +99,7 @@ def evaluate(
         if (why := _not_possible(known, plan) or _same_interviews(known, plan, begun)) is not None:
             skipped.append(f"{task.title}: {why}")
             continue
-        told(f"{known.title}: {len(known.talks):,} talks, {len(known.gallery):,} pictures")
+        notify(f"{known.title}: {len(known.dialogues):,} talks, {len(known.gallery):,} pictures")
         speaker = user or comparing_user(known, plan)
         if speaker is None:
             result, some = _replayed(known, pictures, retriever, plan)
@@ -108,14 +108,14 @@ def evaluate(
         results.append(result)
         shown += some
     if not results:
-        raise BadInput(f"{plan.data}: nothing to evaluate; {skipped[0] if skipped else 'its files hold no talk'}")
+        raise BadInput(f"{plan.data}: nothing to evaluate; {skipped[0] if skipped else 'its files hold no dialogue'}")
     run = Run(out, provenance_of(plan, encoder, simulated=True), describe_machine(), tuple(results), tuple(skipped))
     return Evaluation(run, tuple(shown))
 
 
 def _not_possible(task: Task, plan: Plan) -> str | None:
     """Why a task cannot be run, if so."""
-    if not task.talks or len(task.gallery) < 2:
+    if not task.dialogues or len(task.gallery) < 2:
         return "fewer than two of the pictures that its talks name are here"
     if task.user and plan.user is None and not (plan.data / TRUTH_FILE).is_file():
         return "a simulated user must talk, and there is no world's truth to make one of; see --user"
@@ -126,14 +126,14 @@ def _same_interviews(task: Task, plan: Plan, begun: dict[tuple[object, ...], str
     """Why interviews need not be held, if so: files of dialogues about the same pictures often begin alike."""
     if not is_interview(task, plan.questioner):
         return None
-    before = begun.setdefault((task.gallery, *((talk.target, talk.turns[0]) for talk in task.talks)), task.title)
+    before = begun.setdefault((task.gallery, *((dialogue.target, dialogue.turns[0]) for dialogue in task.dialogues)), task.title)
     return None if before == task.title else f"its talks begin as those of {before}, and so would go on alike"
 
 
 def _replayed(
     task: Task, pictures: Pictures, retriever: Retriever[Any], plan: Plan
 ) -> tuple[TaskResult, list[Example]]:
-    """A task whose talks were recorded: its ranks and figures, and the first talks to look at."""
+    """A task whose dialogues were recorded: its ranks and figures, and the first dialogues to look at."""
     gallery = pictures.gallery(tuple(task.pictures()), task.captions if plan.captions else None)
     table = replay_task(task, gallery, retriever)
     shown = pick_examples(task, gallery, retriever, None, table, pictures.files)
@@ -148,26 +148,28 @@ def _talked(
     user: SimulatedUser,
     make_encoder: Callable[[], Encoder] | None,
 ) -> tuple[TaskResult, list[Example]]:
-    """A task in which a simulated user talks: the same, and what was asked."""
+    """A task in which a simulated user dialogues: the same, and what was asked."""
     task = draw_first_pictures(task, plan.seed) if task.user else task
     gallery = pictures.gallery(task.gallery)
     if plan.processes > 1 and make_encoder is not None:
         table, held = simulate_in_processes(task, plan, make_encoder)
     else:
         table, held = simulate_dialogues(task, gallery, retriever, user, questioner=plan.questioner)
-    talks = [one.conversation for one in held]
-    shown = pick_examples(task, gallery, retriever, talks, table, pictures.files)
+    conversations = [one.conversation for one in held]
+    shown = pick_examples(task, gallery, retriever, conversations, table, pictures.files)
     result = task_result(task, table, compute_figures(task, table, plan.ties))
     if plan.questioner is None:
         return result, shown
     asked = question_values(held, plan.questioner)
-    dialogues = tuple(record_dialogue(talk.target, said) for talk, said in zip(task.talks, talks, strict=True))
+    recorded = tuple(
+        record_dialogue(dialogue.target, said) for dialogue, said in zip(task.dialogues, conversations, strict=True)
+    )
     return replace(
         result,
         figures=(*result.figures, *figures_of_values(task, table, asked)),
         asked=asked,
         times=question_times(held),
-        dialogues=dialogues if is_interview(task, plan.questioner) else (),
+        dialogues=recorded if is_interview(task, plan.questioner) else (),
     ), shown
 
 
@@ -203,11 +205,11 @@ def load_user_of_plan(plan: Plan, encoder: Encoder) -> SimulatedUser | None:
     if plan.questioner is not None:
         prepare_questioner(load_questioner(plan.questioner))  # a language model may have to be loaded
     if plan.user is None:
-        if plan.manners or plan.questioner is not None:
+        if plan.options or plan.questioner is not None:
             raise BadInput("manners and a questioner are for a simulated user: name one, for example --user oracle")
         return None
     settings: dict[str, Any] = {} if plan.user == "recorded" else {"seed": plan.seed}
-    settings |= plan.manners
+    settings |= plan.options
     if plan.user == "captioner":
         settings["vectors"] = load_raw_vectors(plan, encoder)
     user = load_user(plan.user, plan.data, **settings)
@@ -217,7 +219,7 @@ def load_user_of_plan(plan: Plan, encoder: Encoder) -> SimulatedUser | None:
 
 
 def comparing_user(task: Task, plan: Plan) -> SimulatedUser | None:
-    """Who talks where nothing is recorded: one picture is shown at a time, until it is the wanted one."""
+    """Who dialogues where nothing is recorded: one picture is shown at a time, until it is the wanted one."""
     if task.user == COMPARER:
         return load_user("oracle", plan.data, seed=plan.seed, policy="compares", looks_at=1)
     return None
@@ -226,11 +228,11 @@ def comparing_user(task: Task, plan: Plan) -> SimulatedUser | None:
 def simulate_in_processes(
     task: Task, plan: Plan, make_encoder: Callable[[], Encoder]
 ) -> tuple[RankTable, list[HeldDialogue]]:
-    """Talks held in several processes: process k has every so-manieth."""
-    shares = [range(first, len(task.talks), plan.processes) for first in range(min(plan.processes, len(task.talks)))]
-    parts = [replace(task, talks=tuple(task.talks[at] for at in share)) for share in shares]
-    best_st, worst_st = (np.empty((len(task.talks), task.rounds)) for _ in range(2))
-    held = [HeldDialogue(Conversation())] * len(task.talks)
+    """Dialogues held in several processes: process k has every so-manieth."""
+    shares = [range(first, len(task.dialogues), plan.processes) for first in range(min(plan.processes, len(task.dialogues)))]
+    parts = [replace(task, dialogues=tuple(task.dialogues[at] for at in share)) for share in shares]
+    best_st, worst_st = (np.empty((len(task.dialogues), task.rounds)) for _ in range(2))
+    held = [HeldDialogue(Conversation())] * len(task.dialogues)
     for place, (table, some) in run_in_processes(partial(_conversing, plan, make_encoder), parts, plan.processes):
         rows = list(shares[place])
         best_st[rows], worst_st[rows] = table.best_st, table.worst_st
@@ -242,7 +244,7 @@ def simulate_in_processes(
 def _conversing(
     plan: Plan, make_encoder: Callable[[], Encoder]
 ) -> Callable[[Task], tuple[RankTable, list[HeldDialogue]]]:
-    """What leads the talks of a task, in a process of its own."""
+    """What leads the dialogues of a task, in a process of its own."""
     encoder, retriever = make_encoder(), load_system(plan.system, plan.seed, plan.checkpoint)
     user = load_user_of_plan(plan, encoder)
 

@@ -1,4 +1,4 @@
-"""A few talks of a run as a reader wants to see them: what was said, what was on the screen, where the target was.
+"""A few dialogues of a run as a reader wants to see them: what was said, what was on the screen, where the target was.
 
 For systems that look at regions also where in the wanted picture each of their vectors looked (figure 4 of Tan et al.
 2019).
@@ -30,7 +30,7 @@ from viewfinder.pictures import AtMost, decode_one
 from viewfinder.retrievers import Query, RegionSpace, Retriever
 
 TALKS = 4
-"""Talks shown of a task, taken evenly."""
+"""Dialogues shown of a task, taken evenly."""
 
 PICTURES = 6
 """Results shown of a turn."""
@@ -72,10 +72,10 @@ class ExampleTurn:
 
 @dataclass(frozen=True)
 class Example:
-    """One talk of a task."""
+    """One dialogue of a task."""
 
     task: str
-    talk: str
+    dialogue: str
     target: str
     turns: tuple[ExampleTurn, ...]
 
@@ -88,15 +88,15 @@ def pick_examples(
     table: RankTable,
     files: Mapping[str, str],
 ) -> list[Example]:
-    """Some talks of a task: as they were held, or (recorded ones, None) said to the retriever once more."""
-    step = max(1, len(task.talks) // TALKS)
+    """Some dialogues of a task: as they were held, or (recorded ones, None) said to the retriever once more."""
+    step = max(1, len(task.dialogues) // TALKS)
     found = []
-    for number in range(0, len(task.talks), step)[:TALKS]:
-        talk = task.talks[number]
+    for number in range(0, len(task.dialogues), step)[:TALKS]:
+        dialogue = task.dialogues[number]
         held = conversations[number] if conversations is not None else None
         turns = []
         places = (table.best_st[number] + table.worst_st[number]) / 2 + 1
-        asked = query_each_turn(recorded_conversation(talk) if held is None else held, gallery, retriever)
+        asked = query_each_turn(recorded_conversation(dialogue) if held is None else held, gallery, retriever)
         for (node, query), place in zip(asked, places, strict=False):
             assert node.turn is not None
             shown = _results(task, gallery, query) if held is None else node.shown[:PICTURES]
@@ -106,15 +106,15 @@ def pick_examples(
                     _picture(node.turn, files),
                     tuple(files.get(one, "") for one in shown),
                     float(place),
-                    _looks(node, query, gallery, talk),
+                    _looks(node, query, gallery, dialogue),
                 )
             )
-        found.append(Example(task.title, talk.id, files.get(talk.target, ""), tuple(turns)))
+        found.append(Example(task.title, dialogue.id, files.get(dialogue.target, ""), tuple(turns)))
     return found
 
 
 def turn_line(turn: Turn) -> str:
-    """A turn as a line of a talk."""
+    """A turn as a line of a dialogue."""
     match turn:
         case Answer(question, text):
             return f"{question.text} - {text}"
@@ -131,11 +131,11 @@ def _results(task: Task, gallery: Gallery, query: Query) -> tuple[str, ...]:
     return tuple(one for one in ids if one in ranked)[:PICTURES]
 
 
-def _looks(node: Node, query: Query, gallery: Gallery, talk: SearchDialogue) -> QueryAttention | None:
+def _looks(node: Node, query: Query, gallery: Gallery, dialogue: SearchDialogue) -> QueryAttention | None:
     """What the query's vectors look at in the wanted picture; None where there are no regions to look at."""
     if not isinstance(query.space, RegionSpace) or not query.parts:
         return None
-    row = gallery.row(talk.target)
+    row = gallery.row(dialogue.target)
     boxes_r4 = gallery.boxes(row, query.space)
     if len(boxes_r4) < 2:
         return None
@@ -166,7 +166,7 @@ COLOURS = ("#e6194b", "#4363d8", "#3cb44b", "#f58231", "#911eb4", "#00b3b3", "#f
 
 
 def attention_plot(example: Example) -> bytes | None:
-    """The drawing of one talk; None where nothing looks at regions, or the picture cannot be read."""
+    """The drawing of one dialogue; None where nothing looks at regions, or the picture cannot be read."""
     looked = [(number, turn, turn.looks) for number, turn in enumerate(example.turns, 1) if turn.looks is not None]
     if not looked or not example.target:
         return None

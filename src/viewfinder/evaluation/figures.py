@@ -1,4 +1,4 @@
-"""From ranks to figures: every metric of the protocols as one number a talk and turn, then means with intervals.
+"""From ranks to figures: every metric of the protocols as one number a dialogue and turn, then means with intervals.
 
 R@k            1 if the rank is below k; a target that ties across the border counts as a fraction (expected)
 Hits@k         1 if that was so at this turn or before (ChatIR: a dialogue ends at its first hit)
@@ -7,9 +7,9 @@ median rank    the same, of which the median is taken
 P              1 - rank / gallery, 0-based: Fashion IQ's percentile
 BRI            PlugIR's: the mean of ln(best rank so far), trapezoidal over the turns, 1-based
 mean R@1,5     the mean of several R@k
-R_subset@k     R@k within the talk's subset (CIRR)
+R_subset@k     R@k within the dialogue's subset (CIRR)
 
-What a questioner asked is counted in `asked`; its figures are means of one value a talk.
+What a questioner asked is counted in `asked`; its figures are means of one value a dialogue.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from viewfinder.metrics import (
 ValuesST = Float[np.ndarray, "s t"]
 
 WHOLE_DIALOGUE = frozenset({"BRI"})
-"""Metrics with one value a talk."""
+"""Metrics with one value a dialogue."""
 
 
 LAST_TURN = -1
-"""Stands for the last turn of each talk."""
+"""Stands for the last turn of each dialogue."""
 
 
 @dataclass(frozen=True)
 class Figure:
     """One number of a report, and which values it is the mean of.
 
-    `turn` counts from 0, `LAST` is each talk's last one, None the whole talk; `setting` is "" for all talks.
+    `turn` counts from 0, `LAST` is each dialogue's last one, None the whole dialogue; `setting` is "" for all dialogues.
     """
 
     measure: Measure
@@ -65,8 +65,8 @@ class Figure:
 
 
 def compute_figures(task: Task, table: RankTable, ties: Ties = "expected") -> list[Figure]:
-    """All figures of a task, in the order of its metrics and turns; each setting of talks also apart."""
-    settings = [talk.setting for talk in task.talks]
+    """All figures of a task, in the order of its metrics and turns; each setting of dialogues also apart."""
+    settings = [dialogue.setting for dialogue in task.dialogues]
     found = []
     apart = sorted(set(settings) - {""}) if len(set(settings)) > 1 else []
     for setting in ("", *apart):
@@ -83,7 +83,7 @@ def compute_figures(task: Task, table: RankTable, ties: Ties = "expected") -> li
 
 
 def figures_of_values(task: Task, table: RankTable, asked: Mapping[str, Float[np.ndarray, " s"]]) -> list[Figure]:
-    """Figures of values that each talk has one of: means over the talks that have it."""
+    """Figures of values that each dialogue has one of: means over the dialogues that have it."""
     found = []
     for metric, values_s in asked.items():
         known_s = values_s[~np.isnan(values_s)]
@@ -96,7 +96,7 @@ def figures_of_values(task: Task, table: RankTable, asked: Mapping[str, Float[np
 def values_per_dialogue(
     values: ValuesST, turn: int | None, setting: str, settings: Sequence[str]
 ) -> Float[np.ndarray, " s"]:
-    """One value a talk: at a turn, at its last, or for the whole talk; NaN for talks of another setting."""
+    """One value a dialogue: at a turn, at its last, or for the whole dialogue; NaN for dialogues of another setting."""
     values_s = np.array([_last(row) for row in values]) if turn == LAST_TURN else values[:, turn or 0]
     return np.where(np.asarray(settings) == setting, values_s, np.nan) if setting else np.asarray(values_s)
 
@@ -136,7 +136,7 @@ def _last(row: Float[np.ndarray, " t"]) -> float:
 
 
 def metric_values(metric: str, table: RankTable, ties: Ties = "expected") -> ValuesST:  # noqa: PLR0911 (one line a metric)
-    """One value a talk and turn (a talk alone: one column); NaN where the talk has no such turn.
+    """One value a dialogue and turn (a dialogue alone: one column); NaN where the dialogue has no such turn.
 
     Raises:
         ValueError: there is no such metric.

@@ -1,12 +1,12 @@
 """Dialogues made: a questioner asks, a simulated user who knows the picture answers, picture by picture (ChatIR).
 
 The questioner sees what it would see live: the likeliest pictures of the split after every answer, and nothing of the
-one that is meant. Talks go into a journal as they end; the file itself, in the form of the released ones, is written
+one that is meant. Dialogues go into a journal as they end; the file itself, in the form of the released ones, is written
 when all are held.
 
-A record of talks as they end, from which an interrupted run goes on.
+A record of dialogues as they end, from which an interrupted run goes on.
 
-The first line says what the run is; every other one is a talk. A line is on the disk before the next talk is taken up,
+The first line says what the run is; every other one is a dialogue. A line is on the disk before the next dialogue is taken up,
 so that a program that is killed loses only what was being said.
 """
 
@@ -53,7 +53,7 @@ class GenerationOrder:
     Attributes:
         plan: data, split (None: train), questioner, user and their settings; the system is what looks for pictures.
         out: the file that is written.
-        rounds: questions of a talk at most; a questioner with nothing left to ask ends it.
+        rounds: questions of a dialogue at most; a questioner with nothing left to ask ends it.
         resume: goes on where a run was stopped.
     """
 
@@ -64,15 +64,15 @@ class GenerationOrder:
 
     @property
     def journal(self) -> Path:
-        """Where talks are kept until all are held."""
+        """Where dialogues are kept until all are held."""
         return self.out.with_name(f"{self.out.name}.journal")
 
 
 @dataclass(frozen=True)
 class GenerationReport:
-    """What was made; figures are means a talk, shares of all questions and answers.
+    """What was made; figures are means a dialogue, shares of all questions and answers.
 
-    `ended` is False where the run was stopped: the talks so far are in the journal.
+    `ended` is False where the run was stopped: the dialogues so far are in the journal.
     """
 
     out: Path
@@ -97,11 +97,11 @@ def generate_dialogues(
     encoder: Encoder,
     *,
     make_encoder: Callable[[], Encoder],
-    told: Notify = lambda line: None,
+    notify: Notify = lambda line: None,
     progress: Callable[[int, int], None] = lambda done, total: None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> GenerationReport:
-    """Holds the talks and writes the file; `should_stop` is asked after every talk.
+    """Holds the dialogues and writes the file; `should_stop` is asked after every dialogue.
 
     Raises:
         UnknownName: there is no such questioner, user, system or split.
@@ -112,38 +112,38 @@ def generate_dialogues(
     plan = order.plan
     user, retriever = load_user_of_plan(plan, encoder), load_system(plan.system, plan.seed, plan.checkpoint)
     assert user is not None
-    told(f"reading {plan.data}")
+    notify(f"reading {plan.data}")
     task = opening_task(plan.data, plan.split or SPLIT, order.rounds)
-    pictures = load_pictures(plan, encoder, retriever, told=told)
+    pictures = load_pictures(plan, encoder, retriever, notify=notify)
     known = limit_dialogues(match_pictures(task, pictures), plan.limit)
-    if len(known.gallery) < 2 or not known.talks:
+    if len(known.gallery) < 2 or not known.dialogues:
         raise BadInput(f"{plan.data}: fewer than two pictures of {task.split!r} are here: there is nothing to ask")
     journal = DialogueJournal(order.journal, _described(order, encoder, known))
-    names = {talk.id: talk.target for talk in task.talks}
+    names = {dialogue.id: dialogue.target for dialogue in task.dialogues}
     try:
         entries = journal.resumed() if order.resume else journal.begun()
-        told(f"{len(known.talks):,} talks about {len(known.gallery):,} pictures; {len(entries):,} are held already")
+        notify(f"{len(known.dialogues):,} talks about {len(known.gallery):,} pictures; {len(entries):,} are held already")
         here = _Interviewer(known, pictures.gallery(known.gallery), retriever, user, plan.questioner)
         make = (lambda: here) if plan.processes == 1 else partial(_interviewer, order, make_encoder)
-        waiting = [place for place in range(len(known.talks)) if place not in entries]
+        waiting = [place for place in range(len(known.dialogues)) if place not in entries]
         for _, (place, strings, others) in run_in_processes(make, waiting, plan.processes):
-            entry = JournalEntry(place, names[known.talks[place].id], strings, others)
+            entry = JournalEntry(place, names[known.dialogues[place].id], strings, others)
             journal.add(entry)
             entries[place] = entry
-            progress(len(entries), len(known.talks))
+            progress(len(entries), len(known.dialogues))
             if should_stop():
                 break
-        if len(entries) == len(known.talks):
+        if len(entries) == len(known.dialogues):
             _write(order, entries)
     except OSError as error:
         raise BadInput(f"{order.out}: cannot be written ({error.strerror}); choose another --out") from error
     left_out = tuple(str(report) for report in known.reports if report.dropped)
-    return _summary(order, list(entries.values()), len(known.talks), left_out)
+    return _summary(order, list(entries.values()), len(known.dialogues), left_out)
 
 
 @dataclass(frozen=True, eq=False)
 class _Interviewer:
-    """Holds one talk: given its place, the strings of its dialogue, and how many questions another asked."""
+    """Holds one dialogue: given its place, the strings of its dialogue, and how many questions another asked."""
 
     task: Task
     gallery: Gallery
@@ -152,15 +152,15 @@ class _Interviewer:
     questioner: str | None
 
     def __call__(self, place: int) -> tuple[int, tuple[str, ...], int]:
-        talk = self.task.talks[place]
+        dialogue = self.task.dialogues[place]
         live = SimulatedSession(self.gallery, self.retriever, self.questioner)
-        for _ in live.interview(talk, self.user, self.task.rounds):
+        for _ in live.interview(dialogue, self.user, self.task.rounds):
             pass
         conversation = live.held.conversation
         name = questioner_name(self.questioner or "")
         answers = [node.turn for node in conversation.path() if isinstance(node.turn, Answer)]
         others = sum(answer.question.by != name for answer in answers)
-        return place, record_dialogue(talk.target, conversation).strings, others
+        return place, record_dialogue(dialogue.target, conversation).strings, others
 
 
 def _interviewer(order: GenerationOrder, make_encoder: Callable[[], Encoder]) -> _Interviewer:
@@ -181,12 +181,12 @@ def _check_free(order: GenerationOrder) -> None:
 
 
 def _described(order: GenerationOrder, encoder: Encoder, task: Task) -> dict[str, str]:
-    """What the talks of a run are talks of: a run goes on only with talks like those that it has."""
+    """What the dialogues of a run are dialogues of: a run goes on only with dialogues like those that it has."""
     plan = order.plan
     settings: dict[str, object] = {
         "data": plan.data.resolve().name,
         "split": task.split,
-        "talks": len(task.talks),
+        "talks": len(task.dialogues),
         "pictures": len(task.gallery),
         "rounds": order.rounds,
         "questioner": questioner_label(plan.questioner or ""),
@@ -196,16 +196,16 @@ def _described(order: GenerationOrder, encoder: Encoder, task: Task) -> dict[str
         "checkpoint": plan.checkpoint and weights_label(plan.checkpoint),
         "catalogue": plan.catalogue and plan.catalogue.name,
         "encoder": encoder.version,
-        **plan.manners,
+        **plan.options,
     }
     return {name: str(value) for name, value in settings.items() if value is not None}
 
 
 def _write(order: GenerationOrder, entries: Mapping[int, JournalEntry]) -> None:
     """The file, whole or not at all; then the journal goes."""
-    talks = [Dialogue(entry.img, entry.dialog[0], (), entry.dialog) for _, entry in sorted(entries.items())]
+    dialogues = [Dialogue(entry.img, entry.dialog[0], (), entry.dialog) for _, entry in sorted(entries.items())]
     fresh = order.out.with_name(f"{order.out.name}.new")
-    write_dialogues(fresh, talks)
+    write_dialogues(fresh, dialogues)
     fresh.replace(order.out)
     order.journal.unlink()
 
@@ -214,8 +214,8 @@ def _summary(
     order: GenerationOrder, entries: Sequence[JournalEntry], of: int, left_out: tuple[str, ...]
 ) -> GenerationReport:
     rounds = [[split_round(text) for text in entry.dialog[1:]] for entry in entries]
-    asked = [[one.question for one in talk] for talk in rounds]
-    shrugs = [is_dont_know(one.answer) for talk in rounds for one in talk]
+    asked = [[one.question for one in dialogue] for dialogue in rounds]
+    shrugs = [is_dont_know(one.answer) for dialogue in rounds for one in dialogue]
     return GenerationReport(
         out=order.out,
         ended=order.out.exists(),
@@ -241,10 +241,10 @@ SCHEMA = "viewfinder/dialogues-journal"
 
 @dataclass(frozen=True)
 class JournalEntry:
-    """A talk that is over.
+    """A dialogue that is over.
 
     Attributes:
-        place: which of the run's talks it is.
+        place: which of the run's dialogues it is.
         img, dialog: as ChatIR's files have them.
         by_another: how many questions another questioner asked in place of the one that was meant to.
     """
@@ -257,13 +257,13 @@ class JournalEntry:
 
 @dataclass(frozen=True)
 class DialogueJournal:
-    """The record in a file; `run` says what its talks are talks of, and must be the same when it goes on."""
+    """The record in a file; `run` says what its dialogues are dialogues of, and must be the same when it goes on."""
 
     file: Path
     run: Mapping[str, str]
 
     def begun(self) -> dict[int, JournalEntry]:
-        """An empty record, and so no talks.
+        """An empty record, and so no dialogues.
 
         Raises:
             BadInput: there is one already; or the file cannot be written.
@@ -275,7 +275,7 @@ class DialogueJournal:
         return {}
 
     def resumed(self) -> dict[int, JournalEntry]:
-        """The talks that are over, by place; a last line that was cut short is forgotten.
+        """The dialogues that are over, by place; a last line that was cut short is forgotten.
 
         Raises:
             BadInput: the record is that of another run (what differs is named), or damaged.
@@ -300,5 +300,5 @@ class DialogueJournal:
         return {entry.place: entry for entry in entries}
 
     def add(self, entry: JournalEntry) -> None:
-        """Records a talk; on return it is on the disk."""
+        """Records a dialogue; on return it is on the disk."""
         append_json_line(self.file, asdict(entry))

@@ -34,7 +34,7 @@ from viewfinder.encoders import Encoder
 from viewfinder.encoders.base import Pixels
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.pictures import Pictures
-from viewfinder.evaluation.plan import Notify, Plan, load_system, pick_evenly, region_space
+from viewfinder.evaluation.plan import Notify, Plan, load_system, pick_evenly
 from viewfinder.evaluation.raw import MappedVectors
 from viewfinder.evaluation.replay import pictures_only, replay_turns
 from viewfinder.evaluation.results import (
@@ -87,34 +87,34 @@ class GroundedPhrase:
 
 
 def ground_phrases(
-    plan: Plan, encoder: Encoder, out: Path, told: Notify = lambda line: None
+    plan: Plan, encoder: Encoder, out: Path, notify: Notify = lambda line: None
 ) -> MeasuredRun[GroundedPhrase]:
     """Finds the things of a folder's pictures by what they are called; nothing is written.
 
-    Of the plan count system, checkpoint, data, split (of a world), limit (pictures), manners and seed.
+    Of the plan count system, checkpoint, data, split (of a world), limit (pictures), options and seed.
 
     Raises:
         UnknownName, BadInput: no such system, split or manner; nothing is marked in the pictures there.
         EncoderMismatch: the system was trained on other vectors than the encoder gives.
     """
     check_options(plan, (PROPOSALS,), PROTOCOL)
-    proposals = plan.manners.get(PROPOSALS, WINDOWS)
+    proposals = plan.options.get(PROPOSALS, WINDOWS)
     if proposals not in {WINDOWS, BOXES}:
         raise BadInput(f"--manner {PROPOSALS}={proposals}: {WINDOWS} or {BOXES}")
     systems = {
         GROUNDED: pictures_only(load_system(plan.system, plan.seed, plan.checkpoint)),
         CLIP: load_system("clip-t"),
     }
-    told(f"reading {plan.data}")
+    notify(f"reading {plan.data}")
     split, marked = read_marked_pictures(plan.data, plan.split)
     marked = pick_evenly(marked, plan.limit or PICTURES_AT_MOST)
-    told(f"{sum(len(one.phrases) for one in marked):,} phrases of {len(marked):,} pictures")
+    notify(f"{sum(len(one.phrases) for one in marked):,} phrases of {len(marked):,} pictures")
     rng = np.random.default_rng(plan.seed)
     found: list[GroundedPhrase] = []
     for done, one in enumerate(marked, start=1):
         found += _grounded(one, proposals == WINDOWS, encoder, systems, rng)
         if done % max(len(marked) // 10, 1) == 0:
-            told(f"  {done:,} of {len(marked):,} pictures")
+            notify(f"  {done:,} of {len(marked):,} pictures")
     if not found:
         raise BadInput(f"{plan.data}: no thing that is marked there is large enough to be looked for")
     names = list(dict.fromkeys(one.picture for one in found))
@@ -158,9 +158,7 @@ def _grounded(
 
 def encode_boxes(pixels: Pixels, boxes_n4: Boxes, encoder: Encoder, retriever: Retriever[Any]) -> Gallery:
     """What is in each box as a picture to search for, in the order of the boxes."""
-    space = region_space(retriever)
-    regions = "regions" in retriever.needs or (space is not None and space.reads_regions)
-    encoded = encoder.pictures(cut_boxes(pixels, boxes_n4), regions=regions)
+    encoded = encoder.pictures(cut_boxes(pixels, boxes_n4), regions=retriever.reads.regions)
     raw_ng = np.asarray(encoded.global_bd, np.float32)
     regions_nre = None if encoded.regions_brd is None else np.asarray(encoded.regions_brd, np.float16)
     keys = tuple(f"{at:06d}" for at in range(len(boxes_n4)))

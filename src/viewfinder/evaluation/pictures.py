@@ -20,7 +20,7 @@ from viewfinder.encoders import Encoder
 from viewfinder.encoders.features import Features, features, read_vectors
 from viewfinder.encoders.features.compute import Progress
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.evaluation.plan import Notify, Plan, SearchDialogue, Task, region_space
+from viewfinder.evaluation.plan import Notify, Plan, SearchDialogue, Task
 from viewfinder.evaluation.raw import MappedVectors, raw_of
 from viewfinder.index import FileRecord, Gallery, PictureRow, RawVectors, Snapshot
 from viewfinder.retrievers import RegionSpace, Retriever
@@ -96,23 +96,23 @@ class Pictures:
 def match_pictures(task: Task, pictures: Pictures) -> Task:
     """The task with the names its files use for pictures replaced by keys; what has no picture is reported.
 
-    A talk that misses nothing but the picture it begins with is held: it begins with another.
+    A dialogue that misses nothing but the picture it begins with is held: it begins with another.
     """
     names = pictures.named(sorted(task.pictures()))
-    firsts = sum(bool(talk.first) and talk.first not in names for talk in task.talks)
-    known = replace(task, talks=tuple(_with_first(talk, names) for talk in task.talks)).renamed(names)
+    firsts = sum(bool(dialogue.first) and dialogue.first not in names for dialogue in task.dialogues)
+    known = replace(task, dialogues=tuple(_with_first(dialogue, names) for dialogue in task.dialogues)).renamed(names)
     why = [Dropped(f"the first pictures of {firsts:,} talks", "they are not here; others are drawn")] if firsts else []
-    if lost := len(task.talks) - len(known.talks):
+    if lost := len(task.dialogues) - len(known.dialogues):
         missing = sorted(task.pictures() - set(names))
         such = f"such as {missing[0] if missing else '?'}"
         why.append(Dropped(f"{lost:,} talks", f"they name pictures that are not here, {such}"))
     if not why:
         return known
-    return replace(known, reports=(*known.reports, ReadReport(len(task.talks), len(known.talks), tuple(why))))
+    return replace(known, reports=(*known.reports, ReadReport(len(task.dialogues), len(known.dialogues), tuple(why))))
 
 
-def _with_first(talk: SearchDialogue, names: Mapping[str, str]) -> SearchDialogue:
-    return talk if talk.first in names else replace(talk, first="")
+def _with_first(dialogue: SearchDialogue, names: Mapping[str, str]) -> SearchDialogue:
+    return dialogue if dialogue.first in names else replace(dialogue, first="")
 
 
 def load_pictures(
@@ -120,7 +120,7 @@ def load_pictures(
     encoder: Encoder,
     retriever: Retriever[Any],
     split: str | None = None,
-    told: Notify = lambda line: None,
+    notify: Notify = lambda line: None,
 ) -> Pictures:
     """The pictures of a data set: their vectors, with what a catalogue beside them says.
 
@@ -131,7 +131,7 @@ def load_pictures(
         BadInput: no pictures there, or vectors of another width than the encoder's.
         EncoderMismatch: the system was trained on other vectors than the encoder gives.
     """
-    space = region_space(retriever)
+    space = retriever.reads.space
     regions = retriever.reads.regions or retriever.reads.named_regions
     if plan.vectors is not None:
         if regions:
@@ -144,9 +144,9 @@ def load_pictures(
             f"{plan.system} was trained on vectors of {space.raw_version}, not {encoder.raw_version} "
             f"({encoder.name}): name its encoder with --encoder, or other weights with --checkpoint"
         )
-    told("vectors of its pictures, with regions" if regions else "vectors of its pictures")
+    notify("vectors of its pictures, with regions" if regions else "vectors of its pictures")
     try:
-        cached = features(plan.data, encoder, regions=regions, out=plan.features, progress=by_tenths(told))
+        cached = features(plan.data, encoder, regions=regions, out=plan.features, progress=by_tenths(notify))
     except BadInput as error:
         advice = "" if regions else "; or give the pictures' vectors with --vectors FILE"
         raise BadInput(f"{error}{advice}") from error
@@ -178,7 +178,7 @@ def load_raw_vectors(plan: Plan, encoder: Encoder) -> Callable[[Sequence[str]], 
     return vectors
 
 
-def by_tenths(told: Notify) -> Progress:
+def by_tenths(notify: Notify) -> Progress:
     """Tells how far a long work is, ten times at most; nothing where it is short."""
     said = {0}
 
@@ -186,7 +186,7 @@ def by_tenths(told: Notify) -> Progress:
         tenth = 10 * done // max(total, 1)
         if total > 1000 and tenth not in said:
             said.add(tenth)
-            told(f"  {done:,} of {total:,} pictures")
+            notify(f"  {done:,} of {total:,} pictures")
 
     return progress
 
@@ -207,13 +207,13 @@ def _brought(file: Path, encoder: Encoder) -> Pictures:
     return Pictures(keys, sorted_nd, encoder, raw=raw if encoder.raw_version == encoder.version else None)
 
 
-def _detected(plan: Plan, encoder: Encoder, space: RegionSpace, split: str | None, told: Notify) -> Pictures:
+def _detected(plan: Plan, encoder: Encoder, space: RegionSpace, split: str | None, notify: Notify) -> Pictures:
     """The pictures that a detector has looked at; in the space of the encoder's words they are zeros."""
     if split is None:
         raise BadInput(f"{plan.data}: {plan.system} reads the regions of Visual Genome's detector: there are none here")
-    told(f"regions of its {split} pictures, as the detector found them")
+    notify(f"regions of its {split} pictures, as the detector found them")
     whole = not space.reads_regions or (space.has_whole and space.regions > 1)
-    found: Features = read_detector_features(plan.data, split, whole=whole, out=plan.features, progress=by_tenths(told))
+    found: Features = read_detector_features(plan.data, split, whole=whole, out=plan.features, progress=by_tenths(notify))
     files = {key: str(file) for key in found.keys if (file := plan.data / key).is_file()}
     blank_nd = np.zeros((len(found), encoder.words(["a picture"]).shape[1]), np.float32)
     return Pictures(found.keys, blank_nd, encoder, files, raw=raw_of(found, files))

@@ -1,9 +1,4 @@
-"""What to evaluate and how.
-
-What a protocol asks of a system: talks with a known target, a gallery to rank, and the measures that count.
-
-What can be evaluated: every retriever, and the least that any of them must beat.
-"""
+"""What is evaluated: a plan names system, data and protocol, a protocol makes tasks of the data, a task has dialogues."""
 
 from __future__ import annotations
 
@@ -19,12 +14,14 @@ from viewfinder.conversation import BackTo, Like, Reject, Turn
 from viewfinder.data import ReadReport
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.metrics import Ties
-from viewfinder.retrievers import RETRIEVERS, Part, Query, Reads, RegionSpace, ResolvedTurn, Retriever, load_retriever
+from viewfinder.retrievers import RETRIEVERS, Part, Query, Reads, ResolvedTurn, Retriever, load_retriever
 
 Thing = TypeVar("Thing")
 
 Notify = Callable[[str], None]
 """Called with a line whenever a stage is reached."""
+
+RANDOM = "random"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,18 +34,18 @@ class Plan:
         protocol, split: None: all protocols that find their files there; the test split, or else validation.
         task: words; of the tasks those alone that have them all in their title. None: all tasks.
         user: a simulated user that talks in place of what is recorded; None: only where a task needs one.
-        manners: settings of the user, see `users.Manners`.
+        options: of the user (how it speaks) or of the protocol, as --manner gives them.
         questioner: what the system asks with, when a user talks. By ChatIR's protocol the user then only answers.
         pool: a file that lists the pictures to search in, in place of those of ChatIR's protocol.
         vectors: a file of image vectors to use in place of the data set's own pictures.
         catalogue: a table whose columns the system may use; None: it sees pixels alone.
         features: where the vectors of the data set's pictures are kept; None: beside the data.
-        captions: whether systems may read what is written about pictures, where the protocol has that and talks are
+        captions: whether systems may read what is written about pictures, where the protocol has that and dialogues are
             replayed; those of simulated users, and what is asked in them, are about pictures that nobody described.
         ties: the rule for equal scores: expected, optimistic (Fashion IQ's own) or pessimistic.
-        limit: talks a task, taken evenly; None: all.
-        checkpoint: a system's trained weights; None: those in the box.
-        processes: how many lead talks at once, where a user talks; the figures do not depend on it.
+        limit: dialogues a task, taken evenly; None: all.
+        checkpoint: a system's trained weights; None: those that are shipped.
+        processes: how many lead dialogues at once, where a user talks; the figures do not depend on it.
     """
 
     system: str
@@ -57,7 +54,7 @@ class Plan:
     split: str | None = None
     task: str | None = None
     user: str | None = None
-    manners: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     questioner: str | None = None
     pool: Path | None = None
     vectors: Path | None = None
@@ -79,7 +76,7 @@ def questioner_name(questioner: str) -> str:
 def questioner_label(questioner: str) -> str:
     """A questioner as a run names it: of what it was told to use, the file's name alone.
 
-    >>> shown_questioner("llm=/home/me/models/smol.gguf"), shown_questioner("information_gain")
+    >>> questioner_label("llm=/home/me/models/smol.gguf"), questioner_label("information_gain")
     ('llm=smol.gguf', 'information_gain')
     """
     name, equals, source = questioner.partition("=")
@@ -102,11 +99,11 @@ class SearchDialogue:
     """One session: the picture that is wanted, and what is said, turn by turn.
 
     Attributes:
-        id: unique in its task; two runs are compared talk by talk.
+        id: unique in its task; two runs are compared dialogue by dialogue.
         target: the picture that is wanted.
         turns: what the user says. Empty where a simulated user talks instead.
         targets: the picture wanted at each turn that is judged, where it changes on the way (MAI); else `target`.
-        setting: a kind of talk that is also counted apart (rollback, combination).
+        setting: a kind of dialogue that is also counted apart (rollback, combination).
         first: a picture that is on the screen before anything was said (Fashion IQ).
         among: the pictures of its subset, where a protocol has subsets (CIRR).
         leaves_out: pictures taken out of the ranking beforehand (CIRR: the reference).
@@ -122,10 +119,32 @@ class SearchDialogue:
     leaves_out: tuple[str, ...] = ()
 
     def pictures(self) -> tuple[str, ...]:
-        """Every picture that the talk names."""
-        named = tuple(picture for turn in self.turns for picture in named_pictures(turn))
+        """Every picture that the dialogue names."""
+        named = [turn.picture for turn in self.turns if isinstance(turn, Like)]
+        rejected = [picture for turn in self.turns if isinstance(turn, Reject) for picture in turn.pictures]
         first = (self.first,) if self.first else ()
-        return (self.target, *self.targets, *named, *first, *self.among, *self.leaves_out)
+        return (self.target, *self.targets, *named, *rejected, *first, *self.among, *self.leaves_out)
+
+    def renamed(self, names: Mapping[str, str]) -> SearchDialogue:
+        """The same dialogue with its pictures under other names."""
+        turns: list[Turn] = []
+        for turn in self.turns:
+            match turn:
+                case Like(picture):
+                    turns.append(replace(turn, picture=names[picture]))
+                case Reject(pictures):
+                    turns.append(replace(turn, pictures=tuple(names[picture] for picture in pictures)))
+                case _:
+                    turns.append(turn)
+        return replace(
+            self,
+            target=names[self.target],
+            turns=tuple(turns),
+            targets=tuple(names[picture] for picture in self.targets),
+            first=names[self.first] if self.first else "",
+            among=tuple(names[picture] for picture in self.among),
+            leaves_out=tuple(names[picture] for picture in self.leaves_out),
+        )
 
     def target_at(self, turn: int) -> str:
         """The picture that is wanted at a judged turn, counted from 0."""
@@ -139,7 +158,7 @@ class SearchDialogue:
 
 @dataclass(frozen=True)
 class Task:
-    """All talks of one protocol, split and gallery.
+    """All dialogues of one protocol, split and gallery.
 
     Attributes:
         protocol: a key of `PROTOCOLS`.
@@ -147,14 +166,14 @@ class Task:
         split: train, val, test, or "all" where the data has none.
         gallery: the pictures that are ranked.
         caption: which text is used where the data has several ("first two joined"); may be "".
-        metrics: what is counted, as `figures.values_st` spells them: "R@10", "Hits@10", "BRI" ...
-        user: the simulated user that the talks need, where nothing is recorded (`COMPARER`); else "".
+        metrics: what is counted, as `figures.metric_values` spells them: "R@10", "Hits@10", "BRI" ...
+        user: the simulated user that the dialogues need, where nothing is recorded (`COMPARER`); else "".
         at: the turns (from 1) at which figures are given; None: all of them.
-        last_only: talks differ in length and only their last turn counts.
+        last_only: dialogues differ in length and only their last turn counts.
         first_turn: the number people give to the first turn: ChatIR's round 0 is the caption.
         rounds: how many turns a simulated user has.
-        interviews: with a questioner, every talk begins with what was recorded first, the user only answers, and a
-            talk goes on when the target was shown.
+        interviews: with a questioner, every dialogue begins with what was recorded first, the user only answers, and a
+            dialogue goes on when the target was shown.
         captions: what somebody wrote about pictures, for systems that read that, where the protocol has such texts.
         reports: what the readers found and left out.
     """
@@ -163,7 +182,7 @@ class Task:
     name: str
     split: str
     gallery: tuple[str, ...]
-    talks: tuple[SearchDialogue, ...]
+    dialogues: tuple[SearchDialogue, ...]
     metrics: tuple[str, ...]
     caption: str = ""
     user: str = ""
@@ -182,61 +201,28 @@ class Task:
 
     def pictures(self) -> frozenset[str]:
         """Every picture that is ranked or named."""
-        return frozenset(self.gallery).union(*(talk.pictures() for talk in self.talks))
+        return frozenset(self.gallery).union(*(dialogue.pictures() for dialogue in self.dialogues))
 
     def renamed(self, names: Mapping[str, str]) -> Task:
         """The same task with its pictures under other names.
 
-        Talks that name a picture which is not in `names` go, and so do pictures of the gallery: data sets lose
+        Dialogues that name a picture which is not in `names` go, and so do pictures of the gallery: data sets lose
         pictures over the years. A target outside the gallery that remains goes as well.
         """
         gallery = tuple(dict.fromkeys(names[picture] for picture in self.gallery if picture in names))
         ranked = frozenset(gallery)
-        talks = tuple(
-            rename_pictures(talk, names.__getitem__)
-            for talk in self.talks
-            if all(picture in names for picture in talk.pictures())
-            and all(names[target] in ranked for target in (talk.target, *talk.targets))
+        dialogues = tuple(
+            dialogue.renamed(names)
+            for dialogue in self.dialogues
+            if all(picture in names for picture in dialogue.pictures())
+            and all(names[target] in ranked for target in (dialogue.target, *dialogue.targets))
         )
         captions = {names[picture]: caption for picture, caption in self.captions.items() if picture in names}
-        return replace(self, gallery=gallery, talks=talks, captions=captions)
+        return replace(self, gallery=gallery, dialogues=dialogues, captions=captions)
 
-
-def named_pictures(turn: Turn) -> tuple[str, ...]:
-    """The pictures that a turn names."""
-    match turn:
-        case Like(picture):
-            return (picture,)
-        case Reject(pictures):
-            return pictures
-        case _:
-            return ()
-
-
-def rename_pictures(talk: SearchDialogue, name: Callable[[str], str]) -> SearchDialogue:
-    """A talk with its pictures under other names."""
-    return replace(
-        talk,
-        target=name(talk.target),
-        turns=tuple(_renamed_turn(turn, name) for turn in talk.turns),
-        targets=tuple(map(name, talk.targets)),
-        first=name(talk.first) if talk.first else "",
-        among=tuple(map(name, talk.among)),
-        leaves_out=tuple(map(name, talk.leaves_out)),
-    )
-
-
-def _renamed_turn(turn: Turn, name: Callable[[str], str]) -> Turn:
-    match turn:
-        case Like(picture):
-            return replace(turn, picture=name(picture))
-        case Reject(pictures):
-            return replace(turn, pictures=tuple(map(name, pictures)))
-        case _:
-            return turn
-
-
-RANDOM = "random"
+    def limited(self, limit: int | None) -> Task:
+        """The same task with so many dialogues at most, taken evenly."""
+        return replace(self, dialogues=tuple(pick_evenly(self.dialogues, limit)))
 
 
 class RandomChoice:
@@ -282,18 +268,7 @@ def load_system(name: str, seed: int = 0, checkpoint: Path | None = None) -> Ret
     return load_retriever(name, checkpoint)
 
 
-def region_space(retriever: Retriever[Any]) -> RegionSpace | None:
-    """The space that a trained system looks in; None for those that compare one vector a picture of the encoder's."""
-    space = retriever.query(retriever.begin()).space
-    return space if isinstance(space, RegionSpace) else None
-
-
 def weights_label(checkpoint: Path) -> str:
     """Which weights these are, for people and for telling runs apart: the file's name and eight digits of its hash."""
     with checkpoint.open("rb") as file:
         return f"{checkpoint.name} {hashlib.file_digest(file, 'blake2b').hexdigest()[:8]}"
-
-
-def limit_dialogues(task: Task, limit: int | None) -> Task:
-    """The task with so many talks at most, taken evenly."""
-    return replace(task, talks=tuple(pick_evenly(task.talks, limit)))

@@ -1,4 +1,4 @@
-"""Recorded talks through a retriever: the rank of every target after every turn.
+"""Recorded dialogues through a retriever: the rank of every target after every turn.
 
 The way of a turn is the live one (`resolve`, `step`, `query`), only that nothing is displayed; so all queries of a
 task are known before the first is scored, and are scored in blocks.
@@ -35,14 +35,14 @@ AT_ONCE = 4096
 """Queries held in memory before they are scored."""
 
 Progress = Callable[[int], None]
-"""Called with the number of talks done."""
+"""Called with the number of dialogues done."""
 
 
 @dataclass(frozen=True, eq=False)
 class RankTable:
-    """0-based ranks of the target, at best and at worst where scores tie; NaN: the talk has no such turn.
+    """0-based ranks of the target, at best and at worst where scores tie; NaN: the dialogue has no such turn.
 
-    `subset_*` are the ranks within the talk's own subset, where the protocol has subsets.
+    `subset_*` are the ranks within the dialogue's own subset, where the protocol has subsets.
     """
 
     best_st: Float[np.ndarray, "s t"]
@@ -52,7 +52,7 @@ class RankTable:
     subset_worst_st: Float[np.ndarray, "s t"] | None = None
 
     def where(self, chosen_s: Sequence[int]) -> RankTable:
-        """The same for some of the talks."""
+        """The same for some of the dialogues."""
         rows = np.asarray(chosen_s, dtype=np.int64)
         return RankTable(
             self.best_st[rows],
@@ -65,9 +65,9 @@ class RankTable:
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """One query to score: which talk and turn it belongs to, and the rows of its target and of what is left out."""
+    """One query to score: which dialogue and turn it belongs to, and the rows of its target and of what is left out."""
 
-    talk: int
+    dialogue: int
     turn: int
     query: Query
     target: int
@@ -78,23 +78,23 @@ class _Asked:
 def replay_task(
     task: Task, gallery: Gallery, retriever: Retriever[Any], progress: Progress = lambda done: None
 ) -> RankTable:
-    """Says every talk of the task to the retriever and ranks the task's gallery after each turn.
+    """Says every dialogue of the task to the retriever and ranks the task's gallery after each turn.
 
     `gallery` holds every picture of the task, ranked or only named. A rank counts the pictures of the task's gallery
     that score higher; excluded pictures come last.
     """
     ranked_n = np.sort(np.array([gallery.row(picture) for picture in task.gallery], dtype=np.int64))
     scorer = _Scorer(gallery, ranked_n)
-    turns = max((talk.judged for talk in task.talks), default=0)
-    tables = [np.full((len(task.talks), turns), np.nan) for _ in range(4)]
+    turns = max((dialogue.judged for dialogue in task.dialogues), default=0)
+    tables = [np.full((len(task.dialogues), turns), np.nan) for _ in range(4)]
     waiting: list[_Asked] = []
-    for number, talk in enumerate(task.talks):
-        waiting += _asked(number, talk, gallery, retriever, scorer)
-        if len(waiting) >= AT_ONCE or number == len(task.talks) - 1:
+    for number, dialogue in enumerate(task.dialogues):
+        waiting += _asked(number, dialogue, gallery, retriever, scorer)
+        if len(waiting) >= AT_ONCE or number == len(task.dialogues) - 1:
             scorer.rank(waiting, tables)
             waiting = []
             progress(number + 1)
-    has_subsets = any(talk.among for talk in task.talks)
+    has_subsets = any(dialogue.among for dialogue in task.dialogues)
     return RankTable(tables[0], tables[1], len(ranked_n), *(tables[2:] if has_subsets else (None, None)))
 
 
@@ -103,35 +103,35 @@ def rank_queries(
 ) -> tuple[Float[np.ndarray, "s t"], Float[np.ndarray, "s t"]]:
     """Ranks of the targets among all pictures, at best and at worst where scores tie; NaN: no such turn.
 
-    `said` are queries as they come, each with its talk and turn (from 0); they are scored in blocks.
+    `said` are queries as they come, each with its dialogue and turn (from 0); they are scored in blocks.
     """
     scorer = _Scorer(gallery, np.arange(len(gallery)))
     tables = [np.full((len(targets), turns), np.nan) for _ in range(4)]
     position_s = [scorer.position(target) for target in targets]
-    coming = (_Asked(talk, turn, query, position_s[talk], (), ()) for talk, turn, query in said)
+    coming = (_Asked(dialogue, turn, query, position_s[dialogue], (), ()) for dialogue, turn, query in said)
     while waiting := list(islice(coming, AT_ONCE)):
         scorer.rank(waiting, tables)
     return tables[0], tables[1]
 
 
 def _asked(
-    number: int, talk: SearchDialogue, gallery: Gallery, retriever: Retriever[Any], scorer: _Scorer
+    number: int, dialogue: SearchDialogue, gallery: Gallery, retriever: Retriever[Any], scorer: _Scorer
 ) -> Iterator[_Asked]:
-    without = tuple(scorer.position(picture) for picture in talk.leaves_out if scorer.ranks(picture))
-    among = tuple(scorer.position(picture) for picture in talk.among if scorer.ranks(picture))
-    for turn, query in enumerate(queries(talk, gallery, retriever)):
-        yield _Asked(number, turn, query, scorer.position(talk.target_at(turn)), without, among)
+    without = tuple(scorer.position(picture) for picture in dialogue.leaves_out if scorer.ranks(picture))
+    among = tuple(scorer.position(picture) for picture in dialogue.among if scorer.ranks(picture))
+    for turn, query in enumerate(queries(dialogue, gallery, retriever)):
+        yield _Asked(number, turn, query, scorer.position(dialogue.target_at(turn)), without, among)
 
 
-def queries(talk: SearchDialogue, gallery: Gallery, retriever: Retriever[Any]) -> Iterator[Query]:
-    """What the retriever looks for after each turn of a talk that says something; going back only moves."""
-    return (query for _, query in query_each_turn(recorded_conversation(talk), gallery, retriever))
+def queries(dialogue: SearchDialogue, gallery: Gallery, retriever: Retriever[Any]) -> Iterator[Query]:
+    """What the retriever looks for after each turn of a dialogue that says something; going back only moves."""
+    return (query for _, query in query_each_turn(recorded_conversation(dialogue), gallery, retriever))
 
 
-def recorded_conversation(talk: SearchDialogue) -> Conversation:
-    """A recorded talk as a conversation in which nothing was displayed."""
+def recorded_conversation(dialogue: SearchDialogue) -> Conversation:
+    """A recorded dialogue as a conversation in which nothing was displayed."""
     conversation = Conversation()
-    for turn in talk.turns:
+    for turn in dialogue.turns:
         conversation = conversation.then(turn)
     return conversation
 
@@ -184,13 +184,13 @@ class _Scorer:
         if plain:
             best_q, worst_q = self._rank_plain(plain)
             for one, best, worst in zip(plain, best_q, worst_q, strict=True):
-                tables[0][one.talk, one.turn], tables[1][one.talk, one.turn] = best, worst
+                tables[0][one.dialogue, one.turn], tables[1][one.dialogue, one.turn] = best, worst
         for one, scores_n in self._scored([one for one in asked if one.among or not _is_plain(one.query)]):
             if not _is_plain(one.query):
-                tables[0][one.talk, one.turn], tables[1][one.talk, one.turn] = _bounds(one, scores_n, self._out(one))
+                tables[0][one.dialogue, one.turn], tables[1][one.dialogue, one.turn] = _bounds(one, scores_n, self._out(one))
             if one.among:
                 outside = np.setdiff1d(np.arange(len(self._ranked_n)), np.asarray(one.among))
-                tables[2][one.talk, one.turn], tables[3][one.talk, one.turn] = _bounds(one, scores_n, outside)
+                tables[2][one.dialogue, one.turn], tables[3][one.dialogue, one.turn] = _bounds(one, scores_n, outside)
 
     def _scored(self, asked: Sequence[_Asked]) -> Iterator[tuple[_Asked, Float32[np.ndarray, " n"]]]:
         """The queries with the scores of all pictures that are ranked: region queries together, others as live."""
@@ -224,7 +224,7 @@ class _Scorer:
         return best_q.astype(np.float64), worst_q.astype(np.float64)
 
     def _out(self, one: _Asked) -> Int[np.ndarray, " k"]:
-        """Positions that come last for this query: excluded by the talk, or left out by the protocol."""
+        """Positions that come last for this query: excluded by the dialogue, or left out by the protocol."""
         rows = (self._gallery.snapshot.row_of(picture) for picture in one.query.excluded)
         excluded = {self._position[row] for row in rows if row is not None and row in self._position}
         return np.array(sorted(excluded.union(one.without)), dtype=np.int64)

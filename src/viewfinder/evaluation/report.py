@@ -1,4 +1,4 @@
-"""A run for people: a table in the terminal, and one HTML page with plots and example talks.
+"""A run for people: a table in the terminal, and one HTML page with plots and example dialogues.
 
 Figures as rows of plain texts, for a terminal or a page.
 
@@ -54,7 +54,7 @@ FIGURE_HEAD = ("metric", "at", "mean", "95 % interval", "talks")
 
 
 def figure_rows(task: TaskResult) -> list[tuple[str, ...]]:
-    """One row a figure: metric, when, mean, interval, talks."""
+    """One row a figure: metric, when, mean, interval, dialogues."""
     return [
         (figure.name.metric, figure.name.at, *_values(figure), f"{figure.measure.sessions:,}")
         for figure in task.figures
@@ -189,7 +189,7 @@ def recall_plot(task: TaskResult) -> bytes | None:
 
 
 def rank_plot(task: TaskResult) -> bytes:
-    """The share of talks whose target is among the first k, for every k: first and last turn."""
+    """The share of dialogues whose target is among the first k, for every k: first and last turn."""
     figure, axes = _axes()
     ranks_st = (task.ranks.best_st + task.ranks.worst_st) / 2 + 1
     last_s = np.array([row[~np.isnan(row)][-1] for row in ranks_st if not np.isnan(row).all()])
@@ -276,7 +276,7 @@ def write_report(run: Run, shown: Sequence[Example] = ()) -> Path:
 
 
 def _write_drawings(folder: Path, drawn: Mapping[Example, bytes]) -> None:
-    """One PNG a talk, to be looked at without the page; those of an earlier run go."""
+    """One PNG a dialogue, to be looked at without the page; those of an earlier run go."""
     for old in folder.glob("*.png"):
         old.unlink()
     if not drawn:
@@ -284,7 +284,7 @@ def _write_drawings(folder: Path, drawn: Mapping[Example, bytes]) -> None:
             folder.rmdir()
     for number, (example, plot) in enumerate(drawn.items(), start=1):
         folder.mkdir(exist_ok=True)
-        name = re.sub(r"\W+", "-", f"{number} {example.task} {example.talk}")
+        name = re.sub(r"\W+", "-", f"{number} {example.task} {example.dialogue}")
         (folder / f"{name[:100]}.png").write_bytes(plot)
 
 
@@ -325,7 +325,7 @@ def write_caption_page(captioning: CaptioningRun) -> Path:
 def _row(task: TaskResult) -> tuple[str, ...]:
     """A task in one line: every mean with its interval."""
     means = [f"{mean} ({span})" for _, _, mean, span, _ in figure_rows(task)]
-    return (task.title, *means, f"{len(task.talk_ids):,}")
+    return (task.title, *means, f"{len(task.dialogue_ids):,}")
 
 
 def _shown(captions: Sequence[PairCaption], kind: str) -> tuple[int, list[PairCaption]]:

@@ -1,15 +1,15 @@
 """A run on disk: what was measured, of what, when, and every rank behind it.
 
 results.json    figures with intervals, and everything that names them: system, data, encoder, seeds, date
-ranks.npz       the ranks of every talk and turn, so that runs can be compared talk by talk
+ranks.npz       the ranks of every dialogue and turn, so that runs can be compared dialogue by dialogue
 dialogues.json  where a questioner asked: what, and what was answered, in ChatIR's form (dialogues-2.json: next task)
-report.html     the same for people, with plots and example talks
+report.html     the same for people, with plots and example dialogues
 
 Times are in results.json too, apart from the figures: only they differ between two runs of one plan.
 
-Results of what is not a search: one value a talk (or a picture) and figure, and no ranks.
+Results of what is not a search: one value a dialogue (or a picture) and figure, and no ranks.
 
-Runs side by side: the same talks, figure by figure, with the chance that a difference is chance alone.
+Runs side by side: the same dialogues, figure by figure, with the chance that a difference is chance alone.
 """
 
 from __future__ import annotations
@@ -73,15 +73,15 @@ class Provenance:
 
 @dataclass(frozen=True, eq=False)
 class TaskResult:
-    """One task of a run: its figures, and the ranks behind them with the ids of their talks.
+    """One task of a run: its figures, and the ranks behind them with the ids of their dialogues.
 
-    Where a questioner asked: `asked` has one value a talk of each figure on that, `times` how long a question took to
+    Where a questioner asked: `asked` has one value a dialogue of each figure on that, `times` how long a question took to
     choose, and `dialogues` what was said (written with a run, not read with it).
     """
 
     title: str
     figures: tuple[Figure, ...]
-    talk_ids: tuple[str, ...]
+    dialogue_ids: tuple[str, ...]
     settings: tuple[str, ...]
     ranks: RankTable
     left_out: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ class TaskResult:
     dialogues: tuple[Dialogue, ...] = ()
 
     def values_st(self, figure: Figure) -> Float[np.ndarray, "s t"]:
-        """What a figure is the mean of: one value a talk and turn, or a talk."""
+        """What a figure is the mean of: one value a dialogue and turn, or a dialogue."""
         if (asked_s := self.asked.get(figure.name.metric)) is not None:
             return asked_s[:, None]
         return metric_values(figure.name.metric, self.ranks, cast(Ties, figure.name.ties))
@@ -112,8 +112,8 @@ def task_result(task: Task, table: RankTable, figures: Sequence[Figure]) -> Task
     return TaskResult(
         title=task.title,
         figures=tuple(figures),
-        talk_ids=tuple(talk.id for talk in task.talks),
-        settings=tuple(talk.setting for talk in task.talks),
+        dialogue_ids=tuple(dialogue.id for dialogue in task.dialogues),
+        settings=tuple(dialogue.setting for dialogue in task.dialogues),
         ranks=table,
         left_out=tuple(str(report) for report in task.reports if report.dropped),
     )
@@ -138,7 +138,7 @@ def write_run(run: Run) -> None:
     arrays: dict[str, Any] = {}
     for number, task in enumerate(run.tasks):
         arrays[f"best_{number}"], arrays[f"worst_{number}"] = task.ranks.best_st, task.ranks.worst_st
-        arrays[f"ids_{number}"], arrays[f"settings_{number}"] = np.array(task.talk_ids), np.array(task.settings)
+        arrays[f"ids_{number}"], arrays[f"settings_{number}"] = np.array(task.dialogue_ids), np.array(task.settings)
         if task.ranks.subset_best_st is not None and task.ranks.subset_worst_st is not None:
             arrays[f"subset_best_{number}"] = task.ranks.subset_best_st
             arrays[f"subset_worst_{number}"] = task.ranks.subset_worst_st
@@ -174,7 +174,7 @@ def _task_record(task: TaskResult) -> dict[str, Any]:
     return {
         "title": task.title,
         "gallery": task.ranks.gallery_size,
-        "talks": len(task.talk_ids),
+        "talks": len(task.dialogue_ids),
         "left_out": list(task.left_out),
         **({"times": dict(task.times)} if task.times else {}),
         "figures": [
@@ -252,7 +252,7 @@ def result_of_values(
     return TaskResult(
         title=title,
         figures=tuple(figures),
-        talk_ids=tuple(ids),
+        dialogue_ids=tuple(ids),
         settings=("",) * len(ids),
         ranks=RankTable(nothing_s0, nothing_s0, pictures),
         left_out=left_out,
@@ -261,14 +261,14 @@ def result_of_values(
 
 
 def provenance_of(plan: Plan, encoder: Encoder, *, simulated: bool = False) -> Provenance:
-    """What a run says of its plan; `simulated`: a user may talk. Options are named where they are not as usual."""
+    """What a run says of its plan; `simulated`: a user may dialogue. Options are named where they are not as usual."""
     options = {
         CHECKPOINT: plan.checkpoint and weights_label(plan.checkpoint),
         "limit": plan.limit,
         "catalogue": plan.catalogue and plan.catalogue.name,
         "pool": plan.pool and plan.pool.name,
         "captions": None if plan.captions else "no",
-        **plan.manners,
+        **plan.options,
     }
     return Provenance(
         system=plan.system,
@@ -286,7 +286,7 @@ def check_options(plan: Plan, known: Iterable[str], protocol: str) -> None:
     UnknownName: the plan has a manner that the protocol does not know.
     """
     names = tuple(known)
-    for name in plan.manners:
+    for name in plan.options:
         if name not in names:
             raise UnknownName(f"{protocol} has no manner {name!r}; there are: {', '.join(names)}")
 
@@ -325,7 +325,7 @@ def write_details(file: Path, records: Iterable[Mapping[str, Any]]) -> Path:
 
 @dataclass(frozen=True)
 class Difference:
-    """One figure of a run beside the first run's: the difference on the talks that both have, and its p-value."""
+    """One figure of a run beside the first run's: the difference on the dialogues that both have, and its p-value."""
 
     run: str
     mean: float
@@ -346,10 +346,10 @@ class ComparedFigure:
 
 
 def compare_runs(runs: Sequence[Run]) -> list[ComparedFigure]:
-    """Every figure that all runs have, each run against the first on the talks they share.
+    """Every figure that all runs have, each run against the first on the dialogues they share.
 
     Raises:
-        BadInput: fewer than two runs, or nothing that all of them measured on the same talks.
+        BadInput: fewer than two runs, or nothing that all of them measured on the same dialogues.
     """
     if len(runs) < 2:
         raise BadInput("compare needs at least two runs: name their folders")
@@ -364,18 +364,18 @@ def _rows(task: TaskResult, runs: Sequence[Run]) -> list[ComparedFigure]:
     others = [next((other for other in run.tasks if other.title == task.title), None) for run in runs[1:]]
     if any(other is None for other in others):
         return []
-    shared = [talk for talk in task.talk_ids if all(talk in other.talk_ids for other in others if other)]
+    shared = [dialogue for dialogue in task.dialogue_ids if all(dialogue in other.dialogue_ids for other in others if other)]
     rows = []
     for figure in task.figures:
         if not shared or figure.name.metric.startswith(("median", "BLEU")):
-            continue  # without a value a talk: medians are compared by the ranks themselves, captions by ROUGE-L
+            continue  # without a value a dialogue: medians are compared by the ranks themselves, captions by ROUGE-L
         if any(figure.name.metric in task.asked and figure.name.metric not in other.asked for other in others if other):
             continue  # nothing was asked in the other run
         own_s = _shared(task, figure, figure.setting, shared)
         others_s = [_shared(other, figure, "", shared) for other in others if other is not None]
         known_s = ~np.isnan(own_s)
         if any(np.isnan(own_s + other_s).all() for other_s in (own_s, *others_s)):
-            continue  # none of the talks that are shared is of this setting, or was asked anything
+            continue  # none of the dialogues that are shared is of this setting, or was asked anything
         compared = [
             _difference(run.provenance.label, own_s, other_s) for run, other_s in zip(runs[1:], others_s, strict=True)
         ]
@@ -384,10 +384,10 @@ def _rows(task: TaskResult, runs: Sequence[Run]) -> list[ComparedFigure]:
     return rows
 
 
-def _shared(task: TaskResult, figure: Figure, setting: str, talks: Sequence[str]) -> Float[np.ndarray, " s"]:
-    row_of = {talk: row for row, talk in enumerate(task.talk_ids)}
+def _shared(task: TaskResult, figure: Figure, setting: str, dialogues: Sequence[str]) -> Float[np.ndarray, " s"]:
+    row_of = {dialogue: row for row, dialogue in enumerate(task.dialogue_ids)}
     return values_per_dialogue(task.values_st(figure), figure.turn, setting, task.settings)[
-        [row_of[talk] for talk in talks]
+        [row_of[dialogue] for dialogue in dialogues]
     ]
 
 

@@ -1,7 +1,7 @@
 """Simulated users in live sessions: the same engine a person has, with someone who knows the target in front of it.
 
 There are two ways of talking. A user on their own says what a person would, looks at the results, and ends when the
-wanted picture is among them. In an interview (ChatIR) the talk begins with a given description, the questioner asks,
+wanted picture is among them. In an interview (ChatIR) the dialogue begins with a given description, the questioner asks,
 the user only answers, and it goes on to the last round whatever was found.
 
 What a simulated user says to one question, and nothing else: ChatIR's user only answers.
@@ -14,7 +14,7 @@ unique tokens         how many different words they have
 don't know            share of the answers that say nothing, passing over included
 by another            share of the questions that another questioner asked, because this one could not
 
-Talks in several processes, each of which makes what it needs of its own.
+Dialogues in several processes, each of which makes what it needs of its own.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ RESULTS_SHOWN = 10
 
 @dataclass(frozen=True, eq=False)
 class HeldDialogue:
-    """A talk as it was held, and how long each of its questions took to choose, in milliseconds.
+    """A dialogue as it was held, and how long each of its questions took to choose, in milliseconds.
 
     Not counted is the first question of a process, for which things are read and made that are kept after that.
     """
@@ -73,21 +73,21 @@ def simulate_dialogues(
 ) -> tuple[RankTable, list[HeldDialogue]]:
     """Lets a user look for every target of the task; `gallery` holds the pictures that are ranked.
 
-    A talk that ends early (found, given up, or nothing left to ask) keeps its last rank for the turns that are left;
+    A dialogue that ends early (found, given up, or nothing left to ask) keeps its last rank for the turns that are left;
     one that never began has the rank of a draw.
     """
     held: list[HeldDialogue] = []
 
     def queries() -> Iterator[tuple[int, int, Query]]:
-        for number, talk in enumerate(task.talks):
+        for number, dialogue in enumerate(task.dialogues):
             live = SimulatedSession(gallery, retriever, questioner)
-            take_turns = live.interview if is_interview(task, questioner) else live.talk
-            for turn, query in enumerate(take_turns(talk, user, task.rounds)):
+            take_turns = live.interview if is_interview(task, questioner) else live.dialogue
+            for turn, query in enumerate(take_turns(dialogue, user, task.rounds)):
                 yield number, turn, query
             held.append(live.held)
             progress(number + 1)
 
-    best_st, worst_st = rank_queries(gallery, [talk.target for talk in task.talks], task.rounds, queries())
+    best_st, worst_st = rank_queries(gallery, [dialogue.target for dialogue in task.dialogues], task.rounds, queries())
     if held:
         held[0] = replace(held[0], asking_ms=held[0].asking_ms[1:])
     never_s = np.isnan(best_st[:, 0])
@@ -102,7 +102,7 @@ def is_interview(task: Task, questioner: str | None) -> bool:
 
 @dataclass(eq=False)
 class SimulatedSession:
-    """One talk in a session of its own, in which every turn is answered with pictures."""
+    """One dialogue in a session of its own, in which every turn is answered with pictures."""
 
     gallery: Gallery
     retriever: Retriever[Any]
@@ -115,28 +115,28 @@ class SimulatedSession:
 
     @property
     def held(self) -> HeldDialogue:
-        """The talk so far."""
+        """The dialogue so far."""
         return HeldDialogue(self._session.conversation, tuple(self._asking_ms))
 
-    def talk(self, talk: SearchDialogue, user: SimulatedUser, rounds: int) -> Iterator[Query]:
+    def dialogue(self, dialogue: SearchDialogue, user: SimulatedUser, rounds: int) -> Iterator[Query]:
         """What is looked for after every turn of a user on their own."""
-        shown: tuple[str, ...] = (talk.first,) if talk.first else ()
+        shown: tuple[str, ...] = (dialogue.first,) if dialogue.first else ()
         for number in range(rounds):
-            said = user.reply(talk.target, Screen(shown, self._asked(), number))
+            said = user.reply(dialogue.target, Screen(shown, self._asked(), number))
             if said is None:
                 return
-            shown = self._take(talk, said) or shown
+            shown = self._take(dialogue, said) or shown
             yield self._session.last_query
 
-    def interview(self, talk: SearchDialogue, user: SimulatedUser, rounds: int) -> Iterator[Query]:
+    def interview(self, dialogue: SearchDialogue, user: SimulatedUser, rounds: int) -> Iterator[Query]:
         """What is looked for after the description, and after every answer."""
-        self._take(talk, talk.turns[0])
+        self._take(dialogue, dialogue.turns[0])
         yield self._session.last_query
         for number in range(1, rounds):
             question = self._asked()
             if question is None:
                 return
-            self._take(talk, answer_question(user, talk.target, question, number))
+            self._take(dialogue, answer_question(user, dialogue.target, question, number))
             yield self._session.last_query
 
     def _asked(self) -> Question | None:
@@ -146,31 +146,31 @@ class SimulatedSession:
             self._asking_ms.append((time.perf_counter() - started) * 1000)
         return question
 
-    def _take(self, talk: SearchDialogue, said: Turn) -> tuple[str, ...]:
+    def _take(self, dialogue: SearchDialogue, said: Turn) -> tuple[str, ...]:
         """Says it; gives what is shown."""
         try:
             return tuple(hit.id for hit in self._session.search(said))
         except BadInput as error:
             turn = len(self._session.conversation) + 1
-            raise BadInput(f"talk {talk.id}, turn {turn}: {error}") from error
+            raise BadInput(f"talk {dialogue.id}, turn {turn}: {error}") from error
 
 
 def draw_first_pictures(task: Task, seed: int) -> Task:
-    """The task with a fixed first picture for every talk that has none, another one than its target.
+    """The task with a fixed first picture for every dialogue that has none, another one than its target.
 
-    The picture depends on the seed, the talk and the gallery's size alone, so that every system starts alike.
+    The picture depends on the seed, the dialogue and the gallery's size alone, so that every system starts alike.
     """
-    talks = []
-    for talk in task.talks:
-        if talk.first:  # the data set fixes it (Fashion IQ's shuffled list)
-            talks.append(talk)
+    dialogues = []
+    for dialogue in task.dialogues:
+        if dialogue.first:  # the data set fixes it (Fashion IQ's shuffled list)
+            dialogues.append(dialogue)
             continue
-        digest = hashlib.blake2b(f"{seed}/{talk.id}".encode(), digest_size=8).digest()
+        digest = hashlib.blake2b(f"{seed}/{dialogue.id}".encode(), digest_size=8).digest()
         first = task.gallery[int.from_bytes(digest, "big") % len(task.gallery)]
-        if first == talk.target:
+        if first == dialogue.target:
             first = task.gallery[(task.gallery.index(first) + 1) % len(task.gallery)]
-        talks.append(replace(talk, first=first))
-    return replace(task, talks=tuple(talks))
+        dialogues.append(replace(dialogue, first=first))
+    return replace(task, dialogues=tuple(dialogues))
 
 
 def answer_question(user: SimulatedUser, wanted: str, question: Question, number: int) -> Answer:
@@ -188,7 +188,7 @@ def answer_question(user: SimulatedUser, wanted: str, question: Question, number
 
 
 def _recorded(user: RecordedUser, wanted: str, question: Question) -> str:
-    turns = find_picture(user.talks, wanted) or ()
+    turns = find_picture(user.dialogues, wanted) or ()
     answers = (turn.text for turn in turns if isinstance(turn, Answer) and _alike(turn.question, question))
     return next(answers, DONT_KNOW)
 
@@ -201,16 +201,16 @@ REPEATED, SHRUGS, BY_ANOTHER = "repeated questions", "don't know", "by another"
 
 
 def question_values(held: Sequence[HeldDialogue], questioner: str) -> dict[str, Float[np.ndarray, " s"]]:
-    """One value a talk, by the names above; NaN for shares of talks in which nothing was asked."""
+    """One value a dialogue, by the names above; NaN for shares of dialogues in which nothing was asked."""
     answers = [_answers(one.conversation) for one in held]
-    asked = [[answer.question.text for answer in talk] for talk in answers]
+    asked = [[answer.question.text for answer in dialogue] for dialogue in answers]
     name = questioner_name(questioner)
     return {
-        "questions": np.array([float(len(talk)) for talk in asked]),
+        "questions": np.array([float(len(dialogue)) for dialogue in asked]),
         REPEATED: count_repeated_questions(asked).astype(np.float64),
         "unique tokens": count_unique_tokens(asked).astype(np.float64),
-        SHRUGS: np.array([_share([is_dont_know(answer.text) for answer in talk]) for talk in answers]),
-        BY_ANOTHER: np.array([_share([answer.question.by != name for answer in talk]) for talk in answers]),
+        SHRUGS: np.array([_share([is_dont_know(answer.text) for answer in dialogue]) for dialogue in answers]),
+        BY_ANOTHER: np.array([_share([answer.question.by != name for answer in dialogue]) for dialogue in answers]),
     }
 
 
@@ -223,7 +223,7 @@ def question_times(held: Sequence[HeldDialogue]) -> dict[str, float]:
 
 
 def record_dialogue(image: str, conversation: Conversation) -> Dialogue:
-    """A talk in ChatIR's form: what was said at first, then questions and answers."""
+    """A dialogue in ChatIR's form: what was said at first, then questions and answers."""
     first = next((node.turn.text for node in conversation.path() if isinstance(node.turn, Say)), "")
     rounds = [record_round(answer.question.text, answer.text) for answer in _answers(conversation)]
     return make_dialogue(image, " ".join(first.split()), rounds)

@@ -90,7 +90,7 @@ class VisualQuestion:
 
 
 def answer_questions(
-    plan: Plan, encoder: Encoder, out: Path, told: Notify = lambda line: None
+    plan: Plan, encoder: Encoder, out: Path, notify: Notify = lambda line: None
 ) -> MeasuredRun[VisualQuestion]:
     """Asks a system about the pictures of a split; nothing is written.
 
@@ -105,22 +105,22 @@ def answer_questions(
     """
     history = _history(plan)
     speaker = with_picture_bias(load_system(plan.system, plan.seed, plan.checkpoint), WORDS_ALONE)
-    told(f"reading {plan.data}")
+    notify(f"reading {plan.data}")
     split, talks_of = _chosen(plan)
-    pictures = load_pictures(plan, encoder, speaker, told=told)
-    names = pictures.named(sorted({talk.image for talks in talks_of.values() for talk in talks}))
+    pictures = load_pictures(plan, encoder, speaker, notify=notify)
+    names = pictures.named(sorted({dialogue.image for dialogues in talks_of.values() for dialogue in dialogues}))
     tasks: list[TaskResult] = []
     asked: list[VisualQuestion] = []
-    for name, talks in talks_of.items():
-        here = [replace(talk, image=names[talk.image]) for talk in talks if talk.image in names]
+    for name, dialogues in talks_of.items():
+        here = [replace(dialogue, image=names[dialogue.image]) for dialogue in dialogues if dialogue.image in names]
         if not (chosen := pick_evenly(here, plan.limit)):
             continue
-        told(f"{_title(name, split)}: {sum(len(talk.rounds) for talk in chosen):,} questions")
-        gallery = pictures.gallery(sorted({talk.image for talk in chosen}))
+        notify(f"{_title(name, split)}: {sum(len(dialogue.rounds) for dialogue in chosen):,} questions")
+        gallery = pictures.gallery(sorted({dialogue.image for dialogue in chosen}))
         answered = list(_answered(chosen, gallery, speaker, history, told))
         answered = add_majorities(answered, read_question_dialogues(plan.data, "train").get(name, []))
-        lost = f"{len(talks) - len(here):,} of {len(talks):,} pictures are not here"
-        tasks.append(_task(name, split, answered, plan.seed, (lost,) if len(here) < len(talks) else ()))
+        lost = f"{len(dialogues) - len(here):,} of {len(dialogues):,} pictures are not here"
+        tasks.append(_task(name, split, answered, plan.seed, (lost,) if len(here) < len(dialogues) else ()))
         asked += answered
     if not tasks:
         raise BadInput(f"{plan.data}: no picture of {split!r} that is asked about is here; name another --data")
@@ -144,13 +144,13 @@ def read_question_dialogues(folder: Path, split: str) -> dict[str, list[Dialogue
         for home in (folder, folder / VISDIAL):
             if any((home / inner / f"visdial_1.0_{split}.json").is_file() for inner in (".", split)):
                 found[VISDIAL] = _complete(read_visdial(home, split)[0])
-    return {name: talks for name, talks in found.items() if talks}
+    return {name: dialogues for name, dialogues in found.items() if dialogues}
 
 
-def _complete(talks: Sequence[Dialogue]) -> list[Dialogue]:
-    """The talks with the rounds that have both a question and an answer, where any are left."""
-    whole = (replace(talk, rounds=tuple(one for one in talk.rounds if one.question and one.answer)) for talk in talks)
-    return [talk for talk in whole if talk.rounds]
+def _complete(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
+    """The dialogues with the rounds that have both a question and an answer, where any are left."""
+    whole = (replace(dialogue, rounds=tuple(one for one in dialogue.rounds if one.question and one.answer)) for dialogue in dialogues)
+    return [dialogue for dialogue in whole if dialogue.rounds]
 
 
 def _chosen(plan: Plan) -> tuple[str, dict[str, list[Dialogue]]]:
@@ -160,8 +160,8 @@ def _chosen(plan: Plan) -> tuple[str, dict[str, list[Dialogue]]]:
             wanted = (plan.task or "").lower().split()
             titles = {name: _title(name, split) for name in found}
             chosen = {
-                name: talks
-                for name, talks in found.items()
+                name: dialogues
+                for name, dialogues in found.items()
                 if all(word in titles[name].lower().replace(",", " ").split() for word in wanted)
             }
             if not chosen:
@@ -178,7 +178,7 @@ def _title(name: str, split: str) -> str:
 
 def _history(plan: Plan) -> int:
     check_options(plan, (HISTORY,), PROTOCOL)
-    history = plan.manners.get(HISTORY, 0)
+    history = plan.options.get(HISTORY, 0)
     if not isinstance(history, int) or history < 0:
         raise BadInput(f"--manner {HISTORY}={history}: a number of rounds is needed, 0 or more")
     return history
@@ -199,19 +199,19 @@ def question_turns(rounds: Sequence[Round], picture: str | None) -> tuple[Turn, 
 
 
 def _answered(
-    talks: Sequence[Dialogue], gallery: Gallery, speaker: Speaker[Any], history: int, told: Notify
+    dialogues: Sequence[Dialogue], gallery: Gallery, speaker: Speaker[Any], history: int, notify: Notify
 ) -> Iterator[VisualQuestion]:
     blindly: dict[tuple[Round, ...], str] = {}
-    progress, total, done = by_tenths(told), sum(len(talk.rounds) for talk in talks), 0
-    for talk in talks:
-        for at, one in enumerate(talk.rounds):
-            rounds = talk.rounds[max(at - history, 0) : at + 1]
+    progress, total, done = by_tenths(notify), sum(len(dialogue.rounds) for dialogue in dialogues), 0
+    for dialogue in dialogues:
+        for at, one in enumerate(dialogue.rounds):
+            rounds = dialogue.rounds[max(at - history, 0) : at + 1]
             before = (*rounds[:-1], Round(one.question, ""))
             if before not in blindly:
                 blindly[before] = reply_to_last(question_turns(before, None), gallery, speaker)
-            said = reply_to_last(question_turns(before, talk.image), gallery, speaker)
+            said = reply_to_last(question_turns(before, dialogue.image), gallery, speaker)
             kind = classify_question(one.question)
-            yield VisualQuestion(talk.image, one.question, kind, one.answer, said, blindly[before])
+            yield VisualQuestion(dialogue.image, one.question, kind, one.answer, said, blindly[before])
             progress(done := done + 1, total)
 
 
@@ -221,8 +221,8 @@ def add_majorities(asked: Sequence[VisualQuestion], training: Sequence[Dialogue]
     Kinds that were not asked in training have the answer of all; without training there is none.
     """
     counts: dict[str, Counter[str]] = {}
-    for talk in training:
-        for one in talk.rounds:
+    for dialogue in training:
+        for one in dialogue.rounds:
             for kind in ("", classify_question(one.question)):
                 counts.setdefault(kind, Counter())[normalize_answer(one.answer)] += 1
     most = {kind: count.most_common(1)[0][0] for kind, count in counts.items()}

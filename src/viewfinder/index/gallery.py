@@ -1,4 +1,7 @@
-"""Pictures to search in: a snapshot of a library seen through its encoder."""
+"""Pictures to search in: a snapshot of a library seen through its encoder.
+
+A `Snapshot` stores pictures, a `Gallery` scores them for a query, and a `Ranking` orders them.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,17 @@ from jaxtyping import Bool, Float, Float32, Int, UInt8
 
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.tags import TagVectors
-from viewfinder.errors import UnknownName
+from viewfinder.errors import LibraryError, UnknownName
 from viewfinder.index.late_interaction import TILE, RegionBlock, attention_weights
 from viewfinder.index.raw_vectors import (
     Boxed,
     RawVectors,
+    best_labels,
     build_block,
     check_fits,
     check_version,
     name_labels,
     name_raw_vectors,
-    predict_all_attributes,
     predict_attributes,
 )
 from viewfinder.index.scores import (
@@ -77,6 +80,11 @@ class Scores:
     excluded_n: Bool[np.ndarray, " n"]
     adds_pn: Float32[np.ndarray, "parts n"] | None = None
 
+    def best(self, count: int, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Int[np.ndarray, " k"]:
+        """Rows of the best pictures that are allowed and not excluded, best first, ties by id."""
+        open_n = ~self.excluded_n if allowed_n is None else allowed_n & ~self.excluded_n
+        return top_k(self.total_n, count, allowed_n=open_n)
+
 
 class Gallery:
     """Pictures to search in. Rows are the snapshot's; nothing here changes.
@@ -127,15 +135,20 @@ class Gallery:
         return next(iter(self.snapshot.captions(row)), "")
 
     def row(self, picture_id: str) -> int:
-        """The row of a picture.
+        """The row of a picture; raises as `rows`."""
+        return self.rows([picture_id])[0]
+
+    def rows(self, ids: Sequence[str]) -> list[int]:
+        """The rows of pictures.
 
         Raises:
-            UnknownName: it is not in this library.
+            UnknownName: one is not in this library.
         """
-        row = self.snapshot.row_of(picture_id)
-        if row is None:
-            raise UnknownName(f"no picture in this library has the id {picture_id!r}; ids are what `find` prints")
-        return row
+        rows = self.snapshot.rows_of(ids)
+        for picture_id, row in zip(ids, rows, strict=True):
+            if row is None:
+                raise UnknownName(f"no picture in this library has the id {picture_id!r}; ids are what `find` prints")
+        return [row for row in rows if row is not None]
 
     def picture(self, picture_id: str, reads: Reads = NOTHING_MORE) -> Picture:
         """What a retriever may know of a picture, `reads` included.
@@ -147,11 +160,13 @@ class Gallery:
         """
         row = self.row(picture_id)
         vectors = self.vectors_of(self.snapshot.matrix_nd[row], words=reads.words)
-        if reads.space is not None:
+        if reads.named == "own":
+            assert reads.space is not None
             vectors["own"] = self.block(reads.space).vectors(np.array([row]))[0]
-        if reads.raw is not None:
-            raw = check_fits(reads.raw, self.raw)
-            [(raw_1g, regions_1re)] = raw.batches([picture_id], regions=reads.regions or reads.raw.reads_regions)
+        elif reads.named == "raw":
+            assert reads.space is not None
+            raw = check_fits(reads.space, self.raw)
+            [(raw_1g, regions_1re)] = raw.batches([picture_id], regions=reads.regions or reads.named_regions)
             vectors |= name_raw_vectors(raw_1g, regions_1re)
         seen = {} if reads.predictor is None else self.predicted([row], reads.predictor, reads.count)[0]
         return Picture(picture_id, vectors, self.snapshot.attributes(row), tuple(seen), self.caption(row))
@@ -162,26 +177,21 @@ class Gallery:
         Raises:
             EncoderMismatch: the retriever was trained on raw vectors of another encoder.
         """
-        spaces = [space for space in (reads.space, reads.raw) if space is not None]
-        for space in spaces:
+        space = None if reads.named == "global" else reads.space
+        if space is not None:
             check_version(space, self.encoder.raw_version)
-        with_regions = reads.regions or any(space.reads_regions for space in spaces)
-        raw = self.encoder.pictures([pixels], regions=with_regions)
+        regions = space is not None and (reads.regions or reads.named_regions)
+        raw = self.encoder.pictures([pixels], regions=regions)
         raw_1g = np.asarray(raw.global_bd, np.float32)
         vectors = self.vectors_of(self.encoder.project(raw.global_bd)[0], words=reads.words)
-        if reads.space is not None:
-            vectors["own"] = reads.space.project(self._raw_pictures(reads.space, raw_1g, raw.regions_brd))[0]
-        if reads.raw is not None:
-            vectors |= name_raw_vectors(raw_1g, raw.regions_brd if reads.regions or reads.raw.reads_regions else None)
+        if space is not None and reads.named == "own":
+            captions, sentences = (("",), self.sentences) if space.reads_captions else ((), None)  # nobody wrote of it
+            regions_1re = raw.regions_brd if space.reads_regions else None
+            vectors["own"] = space.project(RawPictures(raw_1g, regions_1re, captions, sentences))[0]
+        elif space is not None:
+            vectors |= name_raw_vectors(raw_1g, raw.regions_brd if regions else None)
         seen = {} if reads.predictor is None else predict_attributes(reads.predictor, raw_1g, reads.count)[0]
         return Picture(None, vectors, predicted=tuple(seen))
-
-    def _raw_pictures(
-        self, space: RegionSpace, raw_1g: Float32[np.ndarray, "1 g"], regions_1re: Float[np.ndarray, "1 r e"] | None
-    ) -> RawPictures:
-        """An image of which nobody has written, as far as the space reads it."""
-        captions, sentences = (("",), self.sentences) if space.reads_captions else ((), None)
-        return RawPictures(raw_1g, regions_1re if space.reads_regions else None, captions, sentences)
 
     def predicted(self, rows: Sequence[int], predictor: Predictor, count: int = 8) -> list[dict[str, float]]:
         """The likeliest attributes of pictures and their chances, best first: of all on the first call, then mapped.
@@ -189,10 +199,15 @@ class Gallery:
         Raises:
             LibraryError: there are no raw vectors of these pictures.
         """
-        seen_nc2 = self.snapshot.derived(
-            f"attributes-{predictor.fingerprint}-{count}",
-            lambda snapshot: predict_all_attributes(snapshot.ids, predictor, self.raw, count),
-        )
+
+        def predict(snapshot: Snapshot) -> Float32[np.ndarray, "n c 2"]:
+            if self.raw is None:
+                raise LibraryError("attributes are predicted from raw vectors, and of these pictures there are none")
+            batches = self.raw.batches(snapshot.ids, regions=False)
+            found = [best_labels(predictor, np.asarray(raw_bg, np.float32), count) for raw_bg, _ in batches]
+            return np.concatenate([np.zeros((0, min(count, len(predictor.labels)), 2), np.float32), *found])
+
+        seen_nc2 = self.snapshot.derived(f"attributes-{predictor.fingerprint}-{count}", predict)
         return [name_labels(seen_nc2[row], predictor.labels) for row in rows]
 
     def vectors_of(self, vector_d: Float[np.ndarray, " d"], *, words: bool) -> dict[str, Float[np.ndarray, ...]]:
@@ -207,15 +222,14 @@ class Gallery:
     def scores(self, query: Query, *, exact: bool = False, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Scores:
         """The score of every picture for a query, in one pass over the vectors.
 
-        Late interaction over many pictures (`regions.MANY`) is approximate for all but the best of those allowed and
+        Late interaction over many pictures (`scores.MANY`) is approximate for all but the best of those allowed and
         not excluded, unless `exact`; their order is as if it were not, but for what 8 bits misjudge.
 
         Raises:
             EncoderMismatch: the query is for vectors of another encoder.
         """
         excluded_n = np.zeros(len(self), dtype=bool)
-        rows = [self.snapshot.row_of(picture) for picture in query.excluded]
-        excluded_n[[row for row in rows if row is not None]] = True
+        excluded_n[[row for row in self.snapshot.rows_of(query.excluded) if row is not None]] = True
         adds_pn = None
         if not isinstance(query.space, RegionSpace):
             total_n = self._dot_scores(query)
@@ -247,17 +261,10 @@ class Gallery:
         adds_pn = fusion_shares(query, query.space, self.block(query.space)) if known is None else known
         return adds_pn[:, rows_k].T
 
-    def best(
-        self, scores: Scores, count: int, allowed_n: Bool[np.ndarray, " n"] | None = None
-    ) -> Int[np.ndarray, " k"]:
-        """Rows of the best pictures that are allowed and not excluded, best first, ties by id."""
-        open_n = ~scores.excluded_n if allowed_n is None else allowed_n & ~scores.excluded_n
-        return top_k(scores.total_n, count, allowed_n=open_n)
-
     def why(self, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | None = None) -> list[dict[str, Any]]:
-        """Why these pictures are hits, as JSON: `turns` (see `explained`), and `regions` where the query has them."""
+        """Why these pictures are hits, as JSON: `turns` (see `explain_turns`), and `regions` where the query has them."""
         shares_kp = self.shares(query, rows_k, scores)
-        found = [explain_turns(query, shares_p) for shares_p in shares_kp]
+        found = explain_turns(query, shares_kp)
         if isinstance(query.space, RegionSpace) and query.parts:
             looks = zip(found, rows_k.tolist(), shares_kp, self.attention(query, rows_k), strict=True)
             for entry, row, shares_p, attention_pr in looks:
@@ -275,14 +282,14 @@ class Gallery:
         raw = check_fits(space, self.raw)
         if space.name not in self._blocks:
             # Captions need no mark of their own in the name: other captions are another state of the tables.
-            flat_fd = self.snapshot.derived(f"regions-{space.name}-{TILE}", lambda _: self._flat_block(space, raw))
+            captions = map(self.caption, range(len(self) if space.reads_captions else 0))
+            sentences = self.sentences if space.reads_captions else None
+            flat_fd = self.snapshot.derived(
+                f"regions-{space.name}-{TILE}",
+                lambda snapshot: build_block(snapshot.ids, space, raw, captions, sentences),
+            )
             self._blocks[space.name] = RegionBlock.mapped(flat_fd, space.regions)
         return self._blocks[space.name]
-
-    def _flat_block(self, space: RegionSpace, raw: RawVectors) -> Float32[np.ndarray, "f d"]:
-        if not space.reads_captions:
-            return build_block(self.snapshot.ids, space, raw)
-        return build_block(self.snapshot.ids, space, raw, map(self.caption, range(len(self))), self.sentences)
 
     def attention(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k parts r"]:
         """How much each part of a query in a `RegionSpace` looks at each vector of these pictures: the softmax."""
@@ -301,19 +308,19 @@ class Gallery:
         is one vector only. No boxes at all where it is not known where regions lie.
         """
         alone = space is not None and space.regions == 1
-        boxes_r4 = np.zeros((0, 4), np.float32) if alone else self._region_boxes(row)
+        boxes_r4: Float[np.ndarray, "_boxes 4"] = np.zeros((0, 4), np.float32)
+        if alone:
+            pass
+        elif isinstance(self.raw, Boxed):
+            boxes_r4 = self.raw.boxes(self.snapshot.ids[row])
+        elif self.raw is None or self.raw.raw_version == self.encoder.raw_version:
+            facts = self.snapshot.facts(row)
+            width, height = facts["width"] or UNKNOWN_SIDE, facts["height"] or UNKNOWN_SIDE
+            boxes_r4 = self.encoder.region_boxes(width, height) / np.array([width, height] * 2, np.float32)
+        # else: regions of a detector that does not say where it looked
         if space and (space.has_whole or alone):
             boxes_r4 = np.concatenate([boxes_r4, np.array([WHOLE], np.float32)])
         return boxes_r4 if space is None or len(boxes_r4) == space.regions else np.zeros((0, 4), np.float32)
-
-    def _region_boxes(self, row: int) -> Float[np.ndarray, "_boxes 4"]:
-        if isinstance(self.raw, Boxed):
-            return self.raw.boxes(self.snapshot.ids[row])
-        if self.raw is not None and self.raw.raw_version != self.encoder.raw_version:
-            return np.zeros((0, 4), np.float32)  # regions of a detector that does not say where it looked
-        facts = self.snapshot.facts(row)
-        width, height = facts["width"] or UNKNOWN_SIDE, facts["height"] or UNKNOWN_SIDE
-        return self.encoder.region_boxes(width, height) / np.array([width, height, width, height], np.float32)
 
     # -- one vector a picture
 

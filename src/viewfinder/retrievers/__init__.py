@@ -20,7 +20,6 @@ from viewfinder.retrievers.base import (
     ResolvedTurn,
     Retriever,
     SentenceEncoder,
-    reads_of,
 )
 from viewfinder.retrievers.composer import Composer, PlainClip
 
@@ -42,7 +41,6 @@ __all__ = [
     "Retriever",
     "SentenceEncoder",
     "load_retriever",
-    "reads_of",
 ]
 
 Maker = Callable[[Path | None], Retriever[Any]]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
@@ -28,7 +28,7 @@ class SentenceEncoder:
 class Picture:
     """What a retriever may know of a picture that a turn names or that was shown.
 
-    `vectors` holds the representations in the retriever's `needs` ("global": (d,), "vocabulary": (l,)), as far as
+    `vectors` holds the representations in what the retriever `Reads` ("global": (d,), "vocabulary": (l,)), as far as
     the encoder gives them, "own": (k, d), its vectors in the retriever's `RegionSpace`, "raw": (g,) and "raw regions":
     (r, e), what these are made from; `attributes` what the catalogue says of it; `predicted` what the retriever's
     predictor sees in it, the likeliest first; `caption` what somebody wrote about it, "" if nobody did.
@@ -142,37 +142,46 @@ class Predictor(Protocol):
         ...
 
 
-@runtime_checkable
-class ReadsAttributes(Protocol):
-    """A retriever that reads attributes of the pictures that turns name."""
-
-    @property
-    def attributes(self) -> Predictor | None:
-        """What predicts them; None: these weights read none."""
-        ...
-
-    @property
-    def most_attributes(self) -> int:
-        """How many of a picture it reads, the likeliest."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class Reads:
-    """What a retriever reads of a picture besides what all encoders give: its `needs` "own", "raw" and "attributes".
+    """What a retriever reads of pictures: declared once, as its `reads`, for the session, the gallery and the library.
 
-    `space`: in which it wants pictures; `raw`: the space whose raw vectors it wants; `regions`: whether raw regions of
-    pictures that turns name come with them, even where the space itself is made without. `words`: whether what the
-    vocabulary says of pictures, and which of its words a "but ..." changes, is looked up as well; who reads vectors of
-    their own does without.
+    Attributes:
+        space: in which its queries look for pictures; None: that of the encoder's own vectors, "global".
+        named: how pictures that turns name come, beside their global vector: as the vectors of `space` ("own"), or as
+            the raw vectors that it is made from ("raw").
+        named_regions: whether raw regions of these come as well, even where `space` itself is made without.
+        words: whether what the vocabulary says of these pictures, and which of its words a "but ..." changes, is looked
+            up; who reads vectors of their own does without.
+        predictor: what predicts the attributes of these pictures; None: they are not read.
+        count: how many attributes of a picture, the likeliest.
     """
 
     space: RegionSpace | None = None
-    raw: RegionSpace | None = None
-    regions: bool = False
+    named: Literal["global", "own", "raw"] = "global"
+    named_regions: bool = False
+    words: bool = True
     predictor: Predictor | None = None
     count: int = 0
-    words: bool = True
+
+    @property
+    def regions(self) -> bool:
+        """Whether all pictures of a collection must have raw regions."""
+        return self.space is not None and self.space.reads_regions
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The same in names of representations: "global", "own", "raw", "regions", "named regions", "vocabulary",
+        "attributes"."""
+        there = {
+            "global": self.named == "global" and not self.regions,
+            self.named: self.named != "global",
+            "regions": self.regions,
+            "named regions": self.named_regions,
+            "vocabulary": self.words,
+            "attributes": self.predictor is not None,
+        }
+        return tuple(name for name, needed in there.items() if needed)
 
 
 NOTHING_MORE = Reads()
@@ -263,14 +272,8 @@ class Retriever(Protocol[State]):
         ...
 
     @property
-    def needs(self) -> tuple[str, ...]:
-        """Representations it reads: "global", "vocabulary", "regions", "named regions", "own", "raw", "attributes".
-
-        With "own", pictures that turns name come with their vectors in the space of its queries, a `RegionSpace`; with
-        "raw", with the raw vectors that this space is made from. With "named regions" these have regions, made for
-        those pictures alone where the space itself is made without. With "attributes", they come with what its
-        predictor sees in them (`ReadsAttributes`).
-        """
+    def reads(self) -> Reads:
+        """What it reads of pictures; always the same."""
         ...
 
     def begin(self) -> State:
@@ -309,15 +312,3 @@ class AnsweringRetriever(Protocol[State]):
         Always the same for a state; to be joined without anything between.
         """
         ...
-
-
-def reads_of(retriever: Retriever[Any]) -> Reads:
-    """What this retriever reads of a picture."""
-    reads, needs = NOTHING_MORE, retriever.needs
-    space = retriever.query(retriever.begin()).space if {"own", "raw"} & set(needs) else None
-    if isinstance(space, RegionSpace):
-        raw = space if "raw" in needs else None
-        reads = Reads(space if "own" in needs else None, raw, "named regions" in needs, words=False)
-    if "attributes" not in needs or not isinstance(retriever, ReadsAttributes):
-        return reads
-    return replace(reads, predictor=retriever.attributes, count=retriever.most_attributes)

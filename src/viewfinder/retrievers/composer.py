@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show, is_dont_know
-from viewfinder.retrievers.base import Part, Picture, Query, ResolvedTurn, Words
+from viewfinder.retrievers.base import Part, Picture, Query, Reads, ResolvedTurn, Words
 from viewfinder.retrievers.shared.wording import split_clauses
 
 
@@ -43,7 +43,7 @@ class ComposerState:
 class Composer:
     """Fuses all turns of a conversation into one query; reads the "global" vectors only."""
 
-    needs: ClassVar[tuple[str, ...]] = ("global", "vocabulary")
+    reads: ClassVar[Reads] = Reads()
 
     def __init__(self, settings: ComposerSettings | None = None) -> None:
         self.name = "composer"
@@ -188,7 +188,7 @@ class PlainClip:
     With `first` only what is said first is read, as in ChatIR's baseline on the caption.
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("global",)
+    reads: ClassVar[Reads] = Reads(words=False)
 
     def __init__(self, name: str, *, text: bool, image: bool, first: bool = False) -> None:
         self.name = name

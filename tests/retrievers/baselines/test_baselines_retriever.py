@@ -156,8 +156,12 @@ def test_only_hre_sees_the_whole_picture_alone() -> None:
     for system in SYSTEMS:
         found = retriever(network(system))
         assert found.space.name == f"{system}-0123abcd"
-        seen = (found.needs, found.space.regions, found.space.reads_regions, found.space.has_whole)
-        assert seen == ((("global",), 1, False, True) if system == "hre" else (("regions",), REGIONS, True, False))
+        seen = (found.reads.needs, found.space.regions, found.space.reads_regions, found.space.has_whole)
+        assert seen == (
+            (("global", "vocabulary"), 1, False, True)
+            if system == "hre"
+            else (("regions", "vocabulary"), REGIONS, True, False)
+        )
 
 
 @each

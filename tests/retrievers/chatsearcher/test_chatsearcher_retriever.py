@@ -18,7 +18,7 @@ from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, S
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.index import Gallery
-from viewfinder.retrievers import Picture, ResolvedTurn, SentenceEncoder, load_retriever, reads_of
+from viewfinder.retrievers import Picture, ResolvedTurn, SentenceEncoder, load_retriever
 from viewfinder.retrievers.base import AnsweringRetriever, RawPictures
 from viewfinder.retrievers.chatsearcher import sequence
 from viewfinder.retrievers.chatsearcher.batches import make_batch
@@ -168,7 +168,7 @@ def test_without_a_perceiver_a_picture_is_its_global_token(
 ) -> None:
     model = replace(small, tokens=0)
     retriever, codec = made(model), SequenceCodec(tokeniser, 0)
-    assert (retriever.needs, made().needs) == (("raw",), ("raw", "named regions"))
+    assert (retriever.reads.needs, made().reads.needs) == (("raw",), ("raw", "named regions"))
     network = network_of(model)
     network.region_input = None
     batch = make_batch(
@@ -204,7 +204,7 @@ def test_a_score_is_the_cosine_over_the_temperature(made: Made) -> None:
 
 
 def test_pictures_that_turns_name_come_with_regions_though_the_gallery_is_made_without(made: Made) -> None:
-    reads = reads_of(made())
+    reads = made().reads
     assert reads.regions and reads.raw is not None and not reads.raw.reads_regions
     assert GALLERY.picture("p003", reads).vectors["raw regions"].shape == (36, 3)
 

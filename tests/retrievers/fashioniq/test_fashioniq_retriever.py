@@ -18,7 +18,7 @@ from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, S
 from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.index import Gallery
-from viewfinder.retrievers import Picture, Query, ResolvedTurn, SentenceEncoder, load_retriever, reads_of
+from viewfinder.retrievers import Picture, Query, ResolvedTurn, SentenceEncoder, load_retriever
 from viewfinder.retrievers.fashioniq import retriever as fashioniq
 from viewfinder.retrievers.fashioniq.network import (
     CompositionRetriever,
@@ -144,7 +144,7 @@ def resolved(found: FashionIq, turn: Turn, number: int, **known: Any) -> Resolve
 
 
 def picture(found: FashionIq, name: str) -> Picture:
-    return GALLERY.picture(name, reads_of(found))
+    return GALLERY.picture(name, found.reads)
 
 
 def asked(found: FashionIq, talk: Sequence[Turn], **known: Any) -> list[Query]:
@@ -324,7 +324,7 @@ def test_the_chances_are_those_of_the_loss() -> None:
 
 def test_an_own_image_is_read_as_the_same_picture_in_the_library_is() -> None:
     found = made("modern")
-    own = GALLERY.picture_of(draw_halves(*LOOKS[3]), reads_of(found))
+    own = GALLERY.picture_of(draw_halves(*LOOKS[3]), found.reads)
     stored = picture(found, "p003")
     np.testing.assert_allclose(own.vectors["own"], stored.vectors["own"], atol=1e-5)
     assert own.predicted == stored.predicted
@@ -343,9 +343,9 @@ def test_vectors_of_another_encoder_are_refused() -> None:
 
 def test_weights_without_attributes_need_none() -> None:
     found = made("masked, whole, no attributes")
-    assert (found.needs, found.attributes) == (("own",), None)
+    assert (found.reads.needs, found.attributes) == (("own",), None)
     assert picture(found, "p003").predicted == ()
-    assert made("modern").needs == ("own", "attributes")
+    assert made("modern").reads.needs == ("own", "attributes")
     assert isinstance(made("modern").attributes, AttributePredictor)
 
 

@@ -15,7 +15,6 @@ from viewfinder.evaluation.raw import MappedVectors
 from viewfinder.index import Gallery
 from viewfinder.index.turns import resolve_turn
 from viewfinder.pictures import decode_one
-from viewfinder.retrievers import reads_of
 from viewfinder.retrievers.mai.retriever import SHIPPED, load
 
 PRODUCTS = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "fashion-products"
@@ -63,7 +62,7 @@ def test_another_colour_finds_that_colour_and_going_back_to_the_first_its_like(
         (Like(second, "go back to the first, but in black"), "Black"),
     ]:
         talk = talk.then(turn)
-        state = mai.step(state, resolve_turn(talk, talk.here, gallery, reads=reads_of(mai)))
+        state = mai.step(state, resolve_turn(talk, talk.here, gallery, reads=mai.reads))
         rows = gallery.best(gallery.scores(mai.query(state)), 5)
         found = [colour_of[gallery.snapshot.ids[row]] for row in rows.tolist()]
         assert found.count(wanted) >= 4, (turn, found)

@@ -15,7 +15,7 @@ import torch
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show, Turn
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.index import Gallery
-from viewfinder.retrievers import Picture, ResolvedTurn, SentenceEncoder, load_retriever, reads_of
+from viewfinder.retrievers import Picture, ResolvedTurn, SentenceEncoder, load_retriever
 from viewfinder.retrievers.base import Operation, RawPictures
 from viewfinder.retrievers.mai import retriever as mai
 from viewfinder.retrievers.mai.network import (
@@ -333,7 +333,7 @@ def test_a_file_is_loaded_by_name(
     save_network(file, network_of(MODELS[name]), card_of(MODELS[name]))
     loaded = load_retriever("mai", file)
     assert isinstance(loaded, Mai)
-    assert reads_of(loaded).raw is loaded.space
+    assert (loaded.reads.named, loaded.reads.space) == ("raw", loaded.space)
     assert loaded.space.reads_regions is (MODELS[name].image != "whole")
     found, same = (said(one, turns_of(WAYS["rollback"]))[-1] for one in (loaded, made(MODELS[name])))
     # Components are stored in half precision.

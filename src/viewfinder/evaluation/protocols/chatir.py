@@ -46,7 +46,7 @@ def chatir_tasks(folder: Path, split: str, pool: Path | None = None) -> list[Tas
 
 
 def opening_task(folder: Path, split: str, rounds: int = ROUNDS, pool: Path | None = None) -> Task:
-    """What talks of questioners begin with: each picture of a split, and what was said of it first.
+    """What dialogues of questioners begin with: each picture of a split, and what was said of it first.
 
     Taken from the folder's dialogues of the split, or VisDial's, or from captions (the first of each picture); split
     as for training. The pictures of the split are those that are searched, unless `pool` lists others.
@@ -57,9 +57,9 @@ def opening_task(folder: Path, split: str, rounds: int = ROUNDS, pool: Path | No
     """
     said, report = _openings(folder, split)
     gallery = tuple(said) if pool is None else read_pool(pool)[0]
-    talks = tuple(SearchDialogue(str(number), image, (Say(text),)) for number, (image, text) in enumerate(said.items()))
+    dialogues = tuple(SearchDialogue(str(number), image, (Say(text),)) for number, (image, text) in enumerate(said.items()))
     return Task(
-        "chatir", "openings", split, gallery, talks, METRICS, first_turn=0, rounds=rounds + 1, interviews=True,
+        "chatir", "openings", split, gallery, dialogues, METRICS, first_turn=0, rounds=rounds + 1, interviews=True,
         reports=report,
     )  # fmt: skip
 
@@ -80,9 +80,9 @@ def _openings(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadRepor
             "captions.csv beside images/, or annotations/captions_*.json"
         )
     said: dict[str, str] = {}
-    for talks, _ in read:
-        for talk in talks:
-            said.setdefault(talk.image, talk.caption)
+    for dialogues, _ in read:
+        for dialogue in dialogues:
+            said.setdefault(dialogue.image, dialogue.caption)
     return said, tuple(report for _, report in read)
 
 
@@ -96,15 +96,15 @@ def _captioned(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadRepo
 
 def _task(file: Path, split: str, pools: Sequence[Pool]) -> Task:
     """The smallest pool that holds every target is the one that the file belongs to."""
-    dialogues, report = read_dialogues(file)
-    wanted = {talk.image for talk in dialogues}
+    recorded, report = read_dialogues(file)
+    wanted = {one.image for one in recorded}
     pool = min((pool for pool in pools if wanted.issubset(pool)), key=len, default=None)
     if pool is None:
         read_dialogues(file, pool=max(pools, key=lambda pool: len(wanted.intersection(pool))))  # says what is missing
     assert pool is not None
-    talks = tuple(SearchDialogue(str(number), talk.image, _turns(talk)) for number, talk in enumerate(dialogues))
+    dialogues = tuple(SearchDialogue(str(number), one.image, _turns(one)) for number, one in enumerate(recorded))
     return Task(
-        "chatir", file.stem, split, pool, talks, METRICS, first_turn=0, rounds=ROUNDS + 1, interviews=True,
+        "chatir", file.stem, split, pool, dialogues, METRICS, first_turn=0, rounds=ROUNDS + 1, interviews=True,
         reports=(report,),
     )  # fmt: skip
 

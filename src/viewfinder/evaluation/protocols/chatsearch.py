@@ -31,10 +31,10 @@ def chatsearch_tasks(folder: Path, split: str) -> list[Task]:
         samples, report = read_chatsearch(file, galleries=galleries)
         if not samples:
             continue
-        talks = tuple(SearchDialogue(sample.id, sample.target, tuple(user_turns(sample))) for sample in samples)
+        dialogues = tuple(SearchDialogue(sample.id, sample.target, tuple(user_turns(sample))) for sample in samples)
         subtask = samples[0].subtask
         gallery = galleries.get(subtask) or tuple(dict.fromkeys(sample.target for sample in samples))
-        found.append(Task("chatsearch", subtask, split, gallery, talks, METRICS, last_only=True, reports=(report,)))
+        found.append(Task("chatsearch", subtask, split, gallery, dialogues, METRICS, last_only=True, reports=(report,)))
     return found
 
 

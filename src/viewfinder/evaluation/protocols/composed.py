@@ -80,7 +80,7 @@ def _kinds(folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _single(read: FashionIQ, report: ReadReport) -> list[Task]:
-    talks = tuple(
+    dialogues = tuple(
         SearchDialogue(f"{number} {pair.candidate}", pair.target, (Like(pair.candidate, join_captions(pair.captions)),))
         for number, pair in enumerate(read.pairs)
         if pair.target is not None
@@ -90,27 +90,27 @@ def _single(read: FashionIQ, report: ReadReport) -> list[Task]:
         galleries["union"] = union
     return [
         Task(
-            "fashioniq", f"{read.kind}, {name} gallery", read.split, gallery, talks, SINGLE_TURN_METRICS,
+            "fashioniq", f"{read.kind}, {name} gallery", read.split, gallery, dialogues, SINGLE_TURN_METRICS,
             "first and second joined", reports=(report,),
         )
         for name, gallery in galleries.items()
-        if talks
+        if dialogues
     ]  # fmt: skip
 
 
 def _dialogue(folder: Path, read: FashionIQ, report: ReadReport) -> Task:
-    talks = tuple(
+    dialogues = tuple(
         SearchDialogue(picture, picture, first=first if first != picture else "")
         for picture, first in zip(read.gallery, _firsts(folder, read), strict=True)
     )
     return Task(
-        "fashioniq", f"{read.kind}, dialogue", read.split, read.gallery, talks, DIALOGUE_METRICS, "simulated",
+        "fashioniq", f"{read.kind}, dialogue", read.split, read.gallery, dialogues, DIALOGUE_METRICS, "simulated",
         user=COMPARER, at=(1, 3, 5), rounds=5, reports=(report,),
     )  # fmt: skip
 
 
 def _firsts(folder: Path, read: FashionIQ) -> tuple[str, ...]:
-    """The picture that each talk begins with, as the folder fixes it; "" where it does not."""
+    """The picture that each dialogue begins with, as the folder fixes it; "" where it does not."""
     file = folder / "data" / f"shuffled.{read.kind}.{read.split}.json"
     if not file.is_file():
         return ("",) * len(read.gallery)
@@ -131,7 +131,7 @@ def cirr_splits(folder: Path) -> tuple[str, ...]:
 def cirr_tasks(folder: Path, split: str) -> list[Task]:
     """One task: the pairs of the split that have a target."""
     read, report = read_cirr(_home(folder), split)
-    talks = tuple(
+    dialogues = tuple(
         SearchDialogue(
             str(pair.pairid),
             pair.target,
@@ -142,7 +142,7 @@ def cirr_tasks(folder: Path, split: str) -> list[Task]:
         for pair in read.pairs
         if pair.target is not None
     )
-    return [Task("cirr", "", split, read.gallery, talks, CIRR_METRICS, reports=(report,))]
+    return [Task("cirr", "", split, read.gallery, dialogues, CIRR_METRICS, reports=(report,))]
 
 
 def _home(folder: Path) -> Path:
@@ -196,9 +196,9 @@ def _kinds_mai(folder: Path) -> dict[str, tuple[str, ...]]:
 
 def _transactions(folder: Path, source: str, split: str) -> Task:
     read, report = read_transactions(folder, source, split)
-    talks = tuple(_transaction(number, one) for number, one in enumerate(read.transactions))
+    dialogues = tuple(_transaction(number, one) for number, one in enumerate(read.transactions))
     task = Task(
-        "mai", source, split, read.gallery, talks, FASHIONMT_METRICS, "whole modification", rounds=3, reports=(report,)
+        "mai", source, split, read.gallery, dialogues, FASHIONMT_METRICS, "whole modification", rounds=3, reports=(report,)
     )
     return replace(task, captions=transaction_captions(read.transactions))
 
@@ -211,10 +211,10 @@ def _transaction(number: int, one: Transaction) -> SearchDialogue:
 
 def _sessions(folder: Path, kind: str, split: str) -> Task:
     read, report = read_sessions(folder, kind, split)
-    talks = tuple(_session(number, one) for number, one in enumerate(read.sessions))
+    dialogues = tuple(_session(number, one) for number, one in enumerate(read.sessions))
     name = f"sessions, {kind}"
     return Task(
-        "mai", name, split, read.gallery, talks, MT_FASHION_IQ_METRICS, "all joined", last_only=True, reports=(report,)
+        "mai", name, split, read.gallery, dialogues, MT_FASHION_IQ_METRICS, "all joined", last_only=True, reports=(report,)
     )
 
 

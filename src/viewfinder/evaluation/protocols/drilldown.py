@@ -34,13 +34,13 @@ def drilldown_tasks(folder: Path, split: str) -> list[Task]:
 
 def _regions(folder: Path, split: str) -> Task:
     pictures, report = read_visual_genome(folder, split)
-    talks = tuple(
+    dialogues = tuple(
         SearchDialogue(str(picture.id), _key(picture), tuple(map(Say, choose_captions(picture))))
         for picture in pictures
     )
     gallery = tuple(_key(picture) for picture in pictures)
     caption = "first ten regions by id"
-    return Task("drilldown", "", split, gallery, talks, METRICS, caption, rounds=10, reports=(report,))
+    return Task("drilldown", "", split, gallery, dialogues, METRICS, caption, rounds=10, reports=(report,))
 
 
 def _captions(folder: Path, split: str) -> Task:
@@ -49,11 +49,11 @@ def _captions(folder: Path, split: str) -> Task:
     chosen = [picture for place, picture in enumerate(pictures) if split_of(place) == split]
     said = [tuple(dict.fromkeys(map(str.lower, picture.captions)))[:MOST_TURNS] for picture in chosen]
     gallery = tuple(picture.path.name for picture in chosen)
-    talks = tuple(
+    dialogues = tuple(
         SearchDialogue(name, name, tuple(map(Say, captions))) for name, captions in zip(gallery, said, strict=True)
     )
     caption = "in the order of the file"
-    return Task("drilldown", "", split, gallery, talks, METRICS, caption, rounds=MOST_TURNS, reports=(report,))
+    return Task("drilldown", "", split, gallery, dialogues, METRICS, caption, rounds=MOST_TURNS, reports=(report,))
 
 
 def _key(picture: RegionPicture) -> str:
@@ -72,12 +72,12 @@ def caption_splits(folder: Path) -> tuple[str, ...]:
 def caption_tasks(folder: Path, split: str) -> list[Task]:
     """One task over all pictures: these files know no splits."""
     pictures, report = read_captioned(folder)
-    talks = tuple(
+    dialogues = tuple(
         SearchDialogue(picture.path.name, picture.path.name, tuple(map(Say, picture.captions[:MOST_TURNS])))
         for picture in pictures
     )
     gallery = tuple(picture.path.name for picture in pictures)
-    return [Task("captions", "", "all", gallery, talks, CAPTION_METRICS, "in the order of the file", reports=(report,))]
+    return [Task("captions", "", "all", gallery, dialogues, CAPTION_METRICS, "in the order of the file", reports=(report,))]
 
 
 def has_captions(folder: Path) -> bool:

@@ -14,7 +14,7 @@ from jaxtyping import Float32
 from viewfinder.conversation import PictureId
 from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.base import Part, Query, RawPictures, RegionSpace, ResolvedTurn
+from viewfinder.retrievers.base import Part, Query, RawPictures, Reads, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.baselines.settings import ModelSettings
 from viewfinder.retrievers.shared.numpy_network import (
     Arrays,
@@ -60,7 +60,6 @@ class Baseline:
         self._joint = joint_number(self._vocabulary)
         whole = self.name == "hre"
         self._sees = "whole" if whole and not self.settings.pooled else "regions"
-        self.needs: tuple[str, ...] = ("global",) if self._sees == "whole" else ("regions",)
         self.space = RegionSpace(
             name=f"{self.name}-{weights.fingerprint}",
             raw_version=card.encoder,
@@ -71,6 +70,7 @@ class Baseline:
             reads_regions=self._sees == "regions",
             has_whole=whole,
         )
+        self.reads = Reads(self.space)
 
     def begin(self) -> BaselineState:
         """Nothing said."""

@@ -15,7 +15,7 @@ from typing import ClassVar
 from viewfinder.conversation import Answer, PictureId, is_dont_know
 from viewfinder.errors import BadInput, LanguageModelFailed
 from viewfinder.language import LanguageModel, LoadsInBackground, load_language_model
-from viewfinder.retrievers.base import Part, Query, ResolvedTurn, Words
+from viewfinder.retrievers.base import Part, Query, Reads, ResolvedTurn, Words
 from viewfinder.retrievers.shared.wording import VerbalizedTurn, verbalize_turn
 from viewfinder.users.words import singular_words
 
@@ -87,7 +87,7 @@ class PlugirRetriever:
     """
 
     name: ClassVar[str] = "plugir"
-    needs: ClassVar[tuple[str, ...]] = ("global", "vocabulary")
+    reads: ClassVar[Reads] = Reads()
 
     def __init__(self, model: LanguageModel, settings: PlugirSettings | None = None) -> None:
         self._model = model

@@ -17,15 +17,14 @@ from jaxtyping import Float32
 
 from viewfinder.conversation import Answer, PictureId, Reject, is_dont_know
 from viewfinder.errors import EncoderMismatch
-from viewfinder.retrievers.base import Query, RawPictures, RegionSpace, ResolvedTurn, SentenceEncoder
+from viewfinder.retrievers.base import Query, RawPictures, Reads, RegionSpace, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.chatir.numpy_network import encode_dialogue, feed_forward
 from viewfinder.retrievers.chatir.settings import MOST_SCALE, PROBE, ModelSettings
-from viewfinder.retrievers.shared.boxed import load_system_weights
 from viewfinder.retrievers.shared.numpy_network import Arrays, check_sentences, numpy_project_regions
 from viewfinder.retrievers.shared.turn_vectors import TurnVector, turn_parts
 from viewfinder.retrievers.shared.wording import VerbalizedTurn, verbalize_turn
 from viewfinder.training.presets import read_card_settings
-from viewfinder.training.weights import Weights
+from viewfinder.training.weights import Weights, load_system_weights
 
 SYSTEM = "chatir"
 SHIPPED = Path(__file__).with_name("lab.safetensors")
@@ -248,7 +247,6 @@ class Chatir:
     """A trained dialogue encoder at work; `fingerprint` changes with every number of the weights."""
 
     name: ClassVar[str] = SYSTEM
-    needs: ClassVar[tuple[str, ...]] = ("global",)
 
     def __init__(self, weights: Weights) -> None:
         self.settings = read_card_settings(ModelSettings, weights.card)
@@ -258,12 +256,13 @@ class Chatir:
         reader = TokenReader if self.settings.reads == "tokens" else SentenceReader
         self._reader = reader(weights, self.settings)
         self._sharpness = Query(()).sharpness
-        if weights.card.settings.get("loss", {}).get("kind") == "contrastive":
-            self._sharpness = min(math.exp(float(weights.arrays["log_scale"])), MOST_SCALE)
+        loss = weights.card.settings.get("loss", {})
+        if loss.get("kind") == "contrastive":  # old cards name a bound of their own
+            self._sharpness = min(math.exp(float(weights.arrays["log_scale"])), loss.get("most_scale", MOST_SCALE))
         self._pictures = _picture_arrays(weights.arrays)
-        self.space: Literal["global"] | RegionSpace = "global"
+        self.reads = Reads()
         if self.settings.image != "shared":
-            self.space = RegionSpace(
+            space = RegionSpace(
                 name=f"{SYSTEM}-{weights.fingerprint}",
                 raw_version=self.encoder,
                 project=self._project,
@@ -273,6 +272,7 @@ class Chatir:
                 reads_regions=False,
                 has_whole=True,
             )
+            self.reads = Reads(space)
 
     def begin(self) -> ChatirState:
         """Nothing said."""
@@ -303,10 +303,10 @@ class Chatir:
 
     def query(self, state: ChatirState) -> Query:
         """What each turn added to the vector of the dialogue."""
-        is_global = self.space == "global"
+        is_global = self.reads.space is None
         return Query(
             turn_parts(state.turns, "words" if is_global else "regions"),
-            self.space,
+            self.reads.space or "global",
             "dot" if is_global else "late_interaction",
             state.excluded,
             state.adapters,

@@ -25,7 +25,16 @@ from jaxtyping import Float32
 
 from viewfinder.conversation import Answer, Like, PictureId, Say, Show
 from viewfinder.data.chatsearch import ImageItem, TextItem
-from viewfinder.retrievers.base import Part, Picture, Query, RawPictures, RegionSpace, ResolvedTurn, SentenceEncoder
+from viewfinder.retrievers.base import (
+    Part,
+    Picture,
+    Query,
+    RawPictures,
+    Reads,
+    RegionSpace,
+    ResolvedTurn,
+    SentenceEncoder,
+)
 from viewfinder.retrievers.chatsearcher import numpy_network
 from viewfinder.retrievers.chatsearcher.numpy_network import (
     EMPTY_CACHE,
@@ -240,11 +249,7 @@ class ChatSearcher:
             reads_regions=False,
             has_whole=True,
         )
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Raw vectors of pictures that turns name, and of their regions where there is a perceiver."""
-        return ("raw", "named regions") if self.settings.tokens else ("raw",)
+        self.reads = Reads(self.space, "raw", named_regions=settings.tokens > 0, words=False)
 
     @property
     def picture_bias(self) -> float:

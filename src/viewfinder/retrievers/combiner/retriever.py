@@ -24,7 +24,7 @@ from jaxtyping import Float, Float32
 from viewfinder.conversation import Like, PictureId, Show
 from viewfinder.data.fashionmt import split_modification as clauses
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.retrievers.base import Operation, Part, Picture, Query, ResolvedTurn
+from viewfinder.retrievers.base import Operation, Part, Picture, Query, Reads, ResolvedTurn
 from viewfinder.retrievers.combiner.settings import ModelSettings
 from viewfinder.retrievers.shared.back_references import find_back_reference, to_operations
 from viewfinder.retrievers.shared.numpy_network import Arrays, numpy_linear, numpy_update_cell, to_unit
@@ -180,7 +180,7 @@ class Combiner:
     """
 
     name: ClassVar[str] = SYSTEM
-    needs: ClassVar[tuple[str, ...]] = ("global",)
+    reads: ClassVar[Reads] = Reads()
 
     def __init__(self, weights: Weights) -> None:
         card = weights.card

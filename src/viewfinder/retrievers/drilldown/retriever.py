@@ -15,7 +15,7 @@ from jaxtyping import Float, Float32
 
 from viewfinder.conversation import PictureId
 from viewfinder.data.visual_genome import Vocabulary
-from viewfinder.retrievers.base import Part, Query, RawPictures, RegionSpace, ResolvedTurn
+from viewfinder.retrievers.base import Part, Query, RawPictures, Reads, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.drilldown.settings import ModelSettings
 from viewfinder.retrievers.shared.numpy_network import (
     Arrays,
@@ -53,7 +53,6 @@ class Drilldown:
     """A trained Drill-down network at work."""
 
     name: ClassVar[str] = SYSTEM
-    needs: ClassVar[tuple[str, ...]] = ("regions",)
 
     def __init__(self, weights: Weights) -> None:
         card = weights.card
@@ -71,6 +70,7 @@ class Drilldown:
             temperature=self.settings.factor,
             has_whole=self.settings.whole,
         )
+        self.reads = Reads(self.space)
 
     def begin(self) -> DrilldownState:
         """Empty slots."""

@@ -29,7 +29,7 @@ from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Like, PictureId, Show
 from viewfinder.encoders.attributes import AttributePredictor
-from viewfinder.retrievers.base import Part, Picture, Query, RawPictures, RegionSpace, ResolvedTurn
+from viewfinder.retrievers.base import Part, Picture, Query, RawPictures, Reads, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.fashioniq import numpy_network
 from viewfinder.retrievers.fashioniq.numpy_network import FeedbackVectors, numpy_pictures
 from viewfinder.retrievers.fashioniq.settings import CompositionModel, FeedbackReading, RecurrentModel, TransformerModel
@@ -218,16 +218,7 @@ class FashionIq:
             reads_regions=False,
             has_whole=True,
         )
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Its own vectors of pictures, and their attributes where it reads them."""
-        return ("own", "attributes") if self.attributes is not None else ("own",)
-
-    @property
-    def most_attributes(self) -> int:
-        """How many attributes of a picture it reads."""
-        return self.settings.attributes
+        self.reads = Reads(self.space, "own", words=False, predictor=self.attributes, count=self.settings.attributes)
 
     def begin(self) -> FashionIqState:
         """Nothing said."""

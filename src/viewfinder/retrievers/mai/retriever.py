@@ -28,6 +28,7 @@ from viewfinder.retrievers.base import (
     Picture,
     Query,
     RawPictures,
+    Reads,
     RegionSpace,
     ResolvedTurn,
     SentenceEncoder,
@@ -314,11 +315,7 @@ class Mai:
             reads_captions=settings.captions,
             has_whole=not self._of_tokens,
         )
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Raw vectors of pictures that turns name, and regions where it reads them."""
-        return ("raw", "regions") if self.space.reads_regions else ("raw",)
+        self.reads = Reads(self.space, "raw", words=False)
 
     def begin(self) -> MaiState:
         """Nothing said."""

@@ -27,7 +27,6 @@ from viewfinder.retrievers import (
     RegionSpace,
     Retriever,
     load_retriever,
-    reads_of,
 )
 from viewfinder.server.conversations.schemas import MOST_LEANING, PictureAttribute, PictureAttributes
 from viewfinder.server.pictures.library import current_gallery
@@ -93,8 +92,8 @@ class RetrieverPool:
             Problem: there are no pictures, they are of another encoder, or their regions have yet to be made.
         """
         retriever, gallery = self.retriever(name), current_gallery(self._library)
-        space = retriever.query(retriever.begin()).space
-        if not isinstance(space, RegionSpace) or self._prepared.get(name) is gallery:
+        space = retriever.reads.space
+        if space is None or self._prepared.get(name) is gallery:
             return gallery
         try:
             check_fits(space, gallery.raw)
@@ -103,7 +102,7 @@ class RetrieverPool:
         before = self._prepared.get(name)
         if before is not None and before.snapshot.space != gallery.snapshot.space:
             before = None
-        missing = self.missing(gallery) if "regions" in retriever.needs else 0
+        missing = self.missing(gallery) if retriever.reads.regions else 0
         if missing > AT_ONCE:
             if before is None:
                 detail = f"{name} reads regions of pictures, and {missing} pictures have none yet: prepare it first"
@@ -148,12 +147,12 @@ class RetrieverPool:
         missing, problem, leaning, needs, tells = 0, None, None, [], False
         try:
             retriever = self.retriever(name)
-            needs, tells = list(retriever.needs), reads_of(retriever).predictor is not None
+            declared = retriever.reads
+            needs, tells = list(declared.needs), declared.predictor is not None
             leaning = own_picture_bias(retriever)
-            space = retriever.query(retriever.begin()).space
-            if gallery is not None and isinstance(space, RegionSpace):
-                check_fits(space, gallery.raw)
-                missing = self.missing(gallery) if "regions" in needs else 0
+            if gallery is not None and declared.space is not None:
+                check_fits(declared.space, gallery.raw)
+                missing = self.missing(gallery) if declared.regions else 0
         except ViewfinderError as error:
             problem = " ".join(str(error).split())
         ready = problem is None and missing <= AT_ONCE
@@ -166,7 +165,7 @@ class RetrieverPool:
 def session_picture_bias(
     retriever: Retriever[Any], given: float | None, *, pictures_alone: bool = False
 ) -> float | None:
-    """The leaning that a session is to have; None: the retriever's own, or it does not speak.
+    """The picture bias that a session is to have; None: the retriever's own, or it answers with pictures alone.
 
     `given` is as it goes over the wire, where the farthest in either direction is infinity.
     """
@@ -178,7 +177,7 @@ def session_picture_bias(
 
 
 def own_picture_bias(retriever: Retriever[Any]) -> float | None:
-    """How much a retriever leans to pictures by itself, as it goes over the wire; None: it does not speak."""
+    """A retriever's own picture bias, as it goes over the wire; None: it answers with pictures alone."""
     if not isinstance(retriever, AnsweringRetriever):
         return None
     return max(-MOST_LEANING, min(retriever.picture_bias, MOST_LEANING))
@@ -195,7 +194,7 @@ def predict_picture_attributes(
     """
     if (like is None) == (show is None):
         raise BadInput("give one picture: `like`, the id of a picture, or `show`, the id of an upload")
-    reads, gallery = reads_of(retrievers.retriever(name)), retrievers.gallery(name)
+    reads, gallery = retrievers.retriever(name).reads, retrievers.gallery(name)
     row = None if like is None else gallery.snapshot.row_of(like)
     file = None if show is None else uploads.find(show)
     if like is not None and row is None:

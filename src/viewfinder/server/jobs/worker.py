@@ -215,8 +215,7 @@ def _prepare(library: Library, job: Mapping[str, Any], tell: Tell, should_stop: 
         filled = library.prepare(retriever, progress)
     except Stopped:
         return {"stopped": True}
-    space = retriever.query(retriever.begin()).space
-    _warm(library, None if isinstance(space, str) else space)
+    _warm(library, retriever.reads.space)
     return {"report": report_filling(filled), "stopped": False}
 
 
