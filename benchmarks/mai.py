@@ -32,7 +32,7 @@ from safetensors.numpy import save_file
 from viewfinder.evaluation import read_run
 from viewfinder.evaluation.figures import metric_values
 from viewfinder.evaluation.replay import RankTable
-from viewfinder.retrievers.mai.numpy_network import NOTHING_CARRIED, carried_bytes, numpy_update_memory
+from viewfinder.retrievers.mai.numpy_network import NOTHING_CARRIED, numpy_update_memory
 from viewfinder.retrievers.mai.settings import Model
 from viewfinder.training.presets import build_settings
 from viewfinder.training.weights import read_weights
@@ -383,7 +383,7 @@ def memory_of(file: Path) -> dict[str, Any]:
             count += len(carried[0]) if carried else 0
         tokens_qh = rng.standard_normal((count, settings.width), dtype=np.float32)
         carried = numpy_update_memory(weights.arrays, settings, carried, tokens_qh)
-        sizes.append(carried_bytes(carried))
+        sizes.append(sum(part.nbytes for part in carried))
     own = sum(array.nbytes for name, array in weights.arrays.items() if name.startswith("memory."))
     return {"memory": {"carried bytes": {str(turn): sizes[turn - 1] for turn in (1, 3, 10)}, "weights bytes": own}}
 

@@ -43,11 +43,8 @@ def load_preset(source: Path | Traversable, name: str, kind: type[T], overrides:
     if not isinstance(tables.get(name), dict):
         there = ", ".join(key for key, table in tables.items() if isinstance(table, dict))
         raise UnknownName(f"{source}: no preset is called {name!r}; there are: {there or 'none'}")
-    table, overridden = tables[name], set()
-    for override in overrides:
-        key, value = _parsed(override)
-        _put(table, key, value, override)
-        overridden.add(key)
+    table = tables[name]
+    overridden = {_apply_override(table, override) for override in overrides}
 
     def where(key: str) -> str:
         return f"the setting {key}" if key in overridden else f"{source}, [{name}]" + (f", {key}" if key else "")
@@ -66,6 +63,13 @@ def build_settings(kind: type[T], table: Mapping[str, Any], where: Where = str) 
 
 
 RETIRED_SETTINGS: dict[str, dict[str, Any]] = {
+    "chatir": {"model.whitening": 0.5},
+    "chatsearcher": {
+        "model.whitening": 0.5,
+        "model.rope": 10000.0,
+        "model.lora.alpha": 16.0,
+        "model.lora.modules": ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
+    },
     "mai": {
         "model.whitening": 0.5,
         "model.whole_tokens": 4,
@@ -75,6 +79,15 @@ RETIRED_SETTINGS: dict[str, dict[str, Any]] = {
         "loss.align": 1.0,
         "loss.prompted": 1.0,
     },
+    "fashioniq": {
+        "model.whitening": 0.5,
+        "model.separator": True,
+        "model.rounds": 5,
+        "loss.scale": 10.0,
+        "loss.most_scale": 100.0,
+        "loss.learned_scale": True,
+    },
+    "captioner": {"model.whitening": 0.5},
 }
 """Settings that are no more, by system: dotted key in the card's settings -> the value that is now built in.
 
@@ -118,24 +131,21 @@ def _read(source: Path | Traversable) -> dict[str, Any]:
         raise BadInput(f"{source}: damaged TOML ({error})") from error
 
 
-def _parsed(override: str) -> tuple[str, Any]:
-    """("training.epochs", 2) of "training.epochs=2"; what is no TOML value is taken as text."""
+def _apply_override(table: dict[str, Any], override: str) -> str:
+    """Put "training.epochs=2" into a table; the key. What is no TOML value is taken as text."""
     key, equals, text = (part.strip() for part in override.partition("="))
     if not key or not equals:
         raise BadInput(f"{override!r}: a setting is written key=value")
-    try:
-        return key, tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, KeyError):
-        return key, text
-
-
-def _put(table: dict[str, Any], key: str, value: Any, override: str) -> None:
     *parents, last = key.split(".")
     for parent in parents:
         table = table.setdefault(parent, {})
         if not isinstance(table, dict):
             raise BadInput(f"{override!r}: {parent} is no table")
-    table[last] = value
+    try:
+        table[last] = tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, KeyError):
+        table[last] = text
+    return key
 
 
 @dataclass(frozen=True)
@@ -189,7 +199,7 @@ class _Table:
         rest = [member for member in members if member is not NoneType]
         if len(rest) == 1:
             return self.value(rest[0], value, key)
-        kinds = {_kind(member): member for member in rest}
+        kinds = {get_args(get_type_hints(member)["kind"])[0]: member for member in rest}
         if not isinstance(value, Mapping) or value.get("kind") not in kinds:
             raise self.wrong(key, value, "a table with kind = one of " + ", ".join(map(repr, kinds)))
         return self.dataclass(kinds[value["kind"]], value, key)
@@ -208,11 +218,6 @@ class _Table:
 
 
 _SIMPLE = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
-
-
-def _kind(member: Any) -> str:
-    kind: str = get_args(get_type_hints(member)["kind"])[0]
-    return kind
 
 
 def _join(key: str, name: str) -> str:

@@ -63,7 +63,7 @@ def test_another_colour_finds_that_colour_and_going_back_to_the_first_its_like(
     ]:
         talk = talk.then(turn)
         state = mai.step(state, resolve_turn(talk, talk.here, gallery, reads=mai.reads))
-        rows = gallery.best(gallery.scores(mai.query(state)), 5)
+        rows = gallery.scores(mai.query(state)).best(5)
         found = [colour_of[gallery.snapshot.ids[row]] for row in rows.tolist()]
         assert found.count(wanted) >= 4, (turn, found)
     assert [(done.kind, done.turn) for done in mai.query(state).operations] == [("rollback", 1)]

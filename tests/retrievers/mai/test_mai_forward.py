@@ -14,7 +14,7 @@ from viewfinder.retrievers.mai import numpy_network
 from viewfinder.retrievers.mai.inputs import POSITIONS, EmbeddedTexts
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.retrievers.mai.texts import add_positions, make_text_reader
+from viewfinder.retrievers.mai.texts import make_text_reader
 from viewfinder.retrievers.shared.numpy_network import split_words
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw
 from viewfinder.training.weights import Weights
@@ -64,8 +64,9 @@ def test_pictures_are_those_of_the_network(name: str, network_of: Made, weights_
     # The encoder knows words that training did not: both read the same here.
     captions = [" ".join(w for w in split_words(text) if w in weights.card.settings["vocabulary"]) for text in CAPTIONS]
     whole_ng, regions_nre = raw()
-    expected_nkd = network.pictures(
-        network.images.looks(whole_ng, regions_nre), numbered(network, captions, weights.card.settings["vocabulary"])
+    expected_nkd = network.encode_pictures(
+        network.images.components(whole_ng, regions_nre),
+        numbered(network, captions, weights.card.settings["vocabulary"]),
     )
     reader = make_text_reader(weights, network.settings)
     read = [reader.read(text if network.settings.captions else "", SENTENCES)[0] for text in captions]
@@ -116,7 +117,7 @@ def test_places_that_are_wanted_are_as_if_all_were(
     network = network_of(MODELS["as lab"])
     tokens_bth, text_blh, image_bih = (torch.randn(2, places, 8) for places in (4, 3, 5))
     there_bl = torch.ones(2, 3, dtype=torch.bool)
-    found = network.read(tokens_bth, EmbeddedTexts(text_blh, there_bl), image_bih if pictured else None)
+    found = network.fuse(tokens_bth, EmbeddedTexts(text_blh, there_bl), image_bih if pictured else None)
     images = image_bih.numpy() if pictured else None
     arrays = weights_of(network).arrays
     found_bwh = numpy_network.numpy_fuse(arrays, network.settings, tokens_bth.numpy(), text_blh.numpy(), images, wanted)
@@ -131,15 +132,9 @@ def test_places_that_are_wanted_are_as_if_all_were(
 def test_two_pictures_are_mixed_half_and_half() -> None:
     one = numpy_network.NumpyComponents(np.array([[1.0, 3.0]], np.float32), np.zeros((1, 1, 2), np.float32))
     other = numpy_network.NumpyComponents(np.array([[3.0, -3.0]], np.float32), np.full((1, 1, 2), 4.0, np.float32))
-    mixed = one.mixed(other)
+    mixed = one.blend(other)
     np.testing.assert_array_equal(mixed.whole_bx, [[2.0, 0.0]])
     np.testing.assert_array_equal(mixed.regions_bry, [[[2.0, 2.0]]])
-
-
-def test_words_beyond_the_last_position_stand_there() -> None:
-    positions_ph = np.array([[0.0], [1.0], [2.0]], np.float32)
-    found_lh = add_positions(np.zeros((5, 1), np.float32), positions_ph)
-    np.testing.assert_array_equal(found_lh, [[0.0], [1.0], [2.0], [2.0], [2.0]])
 
 
 @torch.no_grad()

@@ -43,7 +43,7 @@ def said(turn: int, talks: int) -> Float[Tensor, "b t h"]:
 
 def begun(made: Memory, added: list[Float[Tensor, "b t h"]]) -> list[Float[Tensor, "b q h"]]:
     """The tokens of each turn of talks whose turns add this to the turn's own tokens, and of the turn after them."""
-    state, found = made.begin(), []
+    state, found = None, []
     for added_bth in added:
         found.append(made.tokens(state, LEARNED.expand(len(added_bth), -1, -1)))
         own_bth, rest_bqh = found[-1][:, :4] + added_bth, found[-1][:, 4:]
@@ -54,7 +54,7 @@ def begun(made: Memory, added: list[Float[Tensor, "b t h"]]) -> list[Float[Tenso
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_talk_begins_with_the_learned_tokens(kind: MemoryKind) -> None:
     made = memory_of(kind)
-    assert torch.equal(made.tokens(made.begin(), LEARNED), LEARNED)
+    assert torch.equal(made.tokens(None, LEARNED), LEARNED)
 
 
 def test_nothing_is_carried_where_there_is_no_memory() -> None:
@@ -169,7 +169,7 @@ def test_a_batch_of_talks_is_each_talk_alone(kind: MemoryKind) -> None:
 @pytest.mark.parametrize("kind", CARRYING)
 def test_a_state_is_not_changed_by_the_turns_after_it(kind: MemoryKind) -> None:
     made = memory_of(kind)
-    state = made.after(made.begin(), said(0, 1))
+    state = made.after(None, said(0, 1))
     before = made.tokens(state, LEARNED).clone()
     made.after(state, torch.cat([said(1, 1), said(2, 1)], dim=1) if kind == "concatenation" else said(1, 1))
     assert torch.equal(made.tokens(state, LEARNED), before)

@@ -124,9 +124,11 @@ def asked(trained: Path, picture: Picture, text: str) -> np.ndarray:
     load_network(trained, network, system="mai", encoder=ENCODER.raw_version)
     pieces = PieceTokenizer(tokeniser, model.most_words)
     caption, said = (network.text(torch.from_numpy(pieces.numbers([one]))) for one in (picture.caption, text))
-    image = network.images(network.images.looks(picture.vectors["raw"][None], picture.vectors["raw regions"][None]))
-    seen = network.read(network.begin(1), caption, image)
-    return np.asarray(network.query(network.read(seen.tokens_bth, said, None))[0])
+    image = network.images(
+        network.images.components(picture.vectors["raw"][None], picture.vectors["raw regions"][None])
+    )
+    seen = network.fuse(network.learned[None], caption, image)
+    return np.asarray(network.encode_queries(network.fuse(seen.tokens_bth, said, None))[0])
 
 
 def test_a_training_goes_on_from_such_weights_with_their_tokeniser(data: Path, tmp_path: Path, trained: Path) -> None:

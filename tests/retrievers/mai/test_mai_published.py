@@ -19,9 +19,9 @@ from safetensors.torch import load_file, save_file
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.mai.network import MaiNetwork
+from viewfinder.retrievers.mai.published import blip2_sizes, copy_blip2_weights, load_blip2, load_tokeniser
 from viewfinder.retrievers.mai.settings import Model
 from viewfinder.retrievers.mai.texts import PieceTokenizer
-from viewfinder.retrievers.mai.train import blip2_sizes, copy_blip2_weights, load_blip2, load_tokeniser
 
 Blip2 = transformers.Blip2ForImageTextRetrieval
 
@@ -81,7 +81,7 @@ def test_tokens_look_at_a_picture_as_those_of_blip2_do(model: Model, blip2: Any)
     network = begun(model)
     pixels = torch.rand(2, 3, 16, 16, generator=torch.Generator().manual_seed(2))
     image_bix = blip2.vision_model(pixel_values=pixels)[0]
-    tokens_bth = network.begin(2)
+    tokens_bth = network.learned.expand(2, -1, -1)
     there_bt = torch.ones(tokens_bth.shape[:2], dtype=torch.bool)
     found_bth = network.qformer.read(tokens_bth, there_bt, model.tokens, image_bix)
     stock = blip2.qformer(query_embeds=blip2.query_tokens.expand(2, -1, -1), encoder_hidden_states=image_bix)
@@ -158,7 +158,7 @@ def test_texts_longer_than_blip2_has_places_for_are_refused(model: Model) -> Non
 
 OFFLINE = """
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.mai.train import load_tokeniser
+from viewfinder.retrievers.mai.published import load_tokeniser
 try:
     load_tokeniser("nobody/nothing")
 except BadInput as error:

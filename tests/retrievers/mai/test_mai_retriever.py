@@ -25,7 +25,6 @@ from viewfinder.retrievers.mai.network import (
     ModificationDialogues,
     encode_dialogues,
 )
-from viewfinder.retrievers.mai.numpy_network import carried_bytes
 from viewfinder.retrievers.mai.retriever import Mai, MaiState
 from viewfinder.retrievers.mai.settings import Model, Treatment
 from viewfinder.retrievers.mai.texts import modification_text
@@ -138,7 +137,7 @@ def queries_by_torch(network: MaiNetwork, way: Way, vocabulary: list[str]) -> np
         ]
         return torch.tensor([row + [0] * (most - len(row)) for row in known])
 
-    shelf = CaptionedGallery(network.images.looks(RAW_NG, REGIONS_NRE), numbered(CAPTIONS))
+    shelf = CaptionedGallery(network.images.components(RAW_NG, REGIONS_NRE), numbered(CAPTIONS))
     count = len(way.rows)
     seen_bp = torch.ones(1, count + 1, dtype=torch.bool)
     seen_bp[0, 0] = not way.described
@@ -243,7 +242,7 @@ def test_a_picture_that_is_no_longer_there_is_told(made: Callable[..., Mai]) -> 
 def test_a_talk_of_any_length_keeps_as_much(made: Callable[..., Mai]) -> None:
     found = made(Model(tokens=32, width=64, words="learned", components=5))
     states = said(found, [Like(f"p{row:03}", "is red") for row in range(12)])
-    assert [carried_bytes(state.carried) for state in states] == [0] + 12 * [32 * 64 * 4]
+    assert [sum(part.nbytes for part in state.carried) for state in states] == [0] + 12 * [32 * 64 * 4]
 
 
 def test_what_the_turns_add_sums_to_the_score(made: Callable[..., Mai]) -> None:

@@ -13,8 +13,8 @@ TIMED = """
 import time
 import numpy as np, torch
 from viewfinder.retrievers.shared.network import WordVectors
-from viewfinder.retrievers.mai import forward
-from viewfinder.retrievers.mai.numpy_network import BEGIN
+from viewfinder.retrievers.mai import numpy_network
+
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.settings import Model
 from viewfinder.index import RegionBlock, only_vectors
@@ -37,10 +37,11 @@ def clock(work):
 settings = Model(words="learned")
 network = MaiNetwork(settings, 2560, 1, WordVectors(settings, None, 20))
 arrays = {name: array.numpy().astype(np.float32) for name, array in network.state_dict().items()}
-said = forward.Said(forward.looks(arrays, settings, drawn(1, 2560), None), drawn(9, 64), drawn(13, 64))
-carried = [BEGIN]
+seen = numpy_network.numpy_components(arrays, settings, drawn(1, 2560), None)
+said = numpy_network.ModificationInput(seen, drawn(9, 64), drawn(13, 64))
+carried = [numpy_network.NOTHING_CARRIED]
 for _ in range(TURNS):
-    after, query_d = forward.step(arrays, settings, carried[-1], said)
+    after, query_d = numpy_network.numpy_encode_turn(arrays, settings, carried[-1], said)
     carried.append(after)
 
 matrix_nd = drawn(PICTURES, 64)
@@ -49,8 +50,8 @@ rounds = [
     (
         clock(lambda: matrix_nd @ query_d),
         clock(lambda: only_vectors(block, query_d)),
-        clock(lambda: forward.step(arrays, settings, carried[1], said)),
-        clock(lambda: forward.step(arrays, settings, carried[TURNS], said)),
+        clock(lambda: numpy_network.numpy_encode_turn(arrays, settings, carried[1], said)),
+        clock(lambda: numpy_network.numpy_encode_turn(arrays, settings, carried[TURNS], said)),
     )
     for _ in range(60)
 ]

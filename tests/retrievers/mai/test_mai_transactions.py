@@ -186,7 +186,7 @@ def words(rows: Any) -> list[str]:
 
 
 def test_recorded_talks_are_as_they_were_said() -> None:
-    talks = drawer().talks(np.arange(3))
+    talks = drawer().recorded(np.arange(3))
     assert talks.pictures_bp.tolist() == [[0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 0]]
     assert [words(turns) for turns in talks.words_bnl] == [["is red", "is blue", "is green"]] * 3
     assert talks.back_b.tolist() == [0, NOWHERE, NOWHERE]
@@ -198,8 +198,8 @@ def test_recorded_talks_are_as_they_were_said() -> None:
 
 def test_what_random_goes_back_to_hangs_on_the_transaction_alone() -> None:
     one = drawer()
-    together = one.talks(np.array([0, 1, 2, 0])).drawn_b.tolist()
-    assert together == [int(one.talks(np.array([row])).drawn_b) for row in (0, 1, 2, 0)]
+    together = one.recorded(np.array([0, 1, 2, 0])).drawn_b.tolist()
+    assert together == [int(one.recorded(np.array([row])).drawn_b) for row in (0, 1, 2, 0)]
 
 
 def test_some_pictures_lose_their_caption_and_what_recalls_it_with_them() -> None:
@@ -233,7 +233,7 @@ def test_some_modifications_are_said_in_short() -> None:
 def test_nothing_is_drawn_where_nothing_is_to_be_drawn_and_the_same_by_the_same_seed() -> None:
     one = drawer()
     plain = one.draw(np.arange(3), preset(), np.random.default_rng(0))
-    assert all((found == said).all() for found, said in zip(plain, one.talks(np.arange(3)), strict=True))
+    assert all((found == said).all() for found, said in zip(plain, one.recorded(np.arange(3)), strict=True))
     some = preset(caption_dropout=0.5, described=0.5, clauses=0.5)
     twice = [one.draw(np.arange(3), some, np.random.default_rng(5)) for _ in range(2)]
     assert all((first == second).all() for first, second in zip(*twice, strict=True))
@@ -262,5 +262,5 @@ def test_transactions_may_have_a_single_turn() -> None:
     one = TrainingTransactions(
         np.zeros((2, 2), np.float32), None, "raw", ("", ""), (TransactionTexts((0, 1), ("is red",), ("red",)),)
     )
-    talks = DialogueSampler.of(one, WordNumbers(WORDS, 5)).talks(np.array([0]))
+    talks = DialogueSampler.of(one, WordNumbers(WORDS, 5)).recorded(np.array([0]))
     assert (talks.turns, talks.drawn_b.tolist()) == (1, [0])

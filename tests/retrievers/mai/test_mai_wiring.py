@@ -44,7 +44,7 @@ def shelf_of(made: MaiNetwork) -> CaptionedGallery:
     regions_nre = torch.randn(PICTURES, 4, 3, generator=chance).half()
     captions_nl = torch.randint(1, WORDS + 1, (PICTURES, 4), generator=chance)
     captions_nl[::2, 2:] = 0
-    return CaptionedGallery(made.images.looks(raw_ng.numpy(), regions_nre.numpy()), captions_nl)
+    return CaptionedGallery(made.images.components(raw_ng.numpy(), regions_nre.numpy()), captions_nl)
 
 
 def talks_of(back: list[int], recalls: list[list[int]], turns: int = 3) -> ModificationDialogues:
@@ -139,8 +139,8 @@ def passes(made: MaiNetwork, talks: ModificationDialogues) -> Callable[..., Fuse
     shelf = shelf_of(made)
 
     def read(tokens_bth: Tensor, words_bl: Tensor, place: int | None) -> FusedTokens:
-        image = None if place is None else made.images(shelf.looks.of(talks.pictures_bp[:, place]))
-        return made.read(tokens_bth, made.text(words_bl), image)
+        image = None if place is None else made.images(shelf.pictures.take(talks.pictures_bp[:, place]))
+        return made.fuse(tokens_bth, made.text(words_bl), image)
 
     return read
 
@@ -149,11 +149,11 @@ def passes(made: MaiNetwork, talks: ModificationDialogues) -> Callable[..., Fuse
 def test_a_turn_in_two_stages_reads_the_caption_with_the_picture_then_what_is_said(network_of: Make) -> None:
     made = network_of(model_of(memory="concatenation"))
     talks = talks_of([NOWHERE] * 2, [[], []], turns=2)
-    read, captions_nl, learned = passes(made, talks), shelf_of(made).captions_nl, made.begin(2)
+    read, captions_nl, learned = passes(made, talks), shelf_of(made).captions_nl, made.learned.expand(2, -1, -1)
     first = read(learned, captions_nl[talks.pictures_bp[:, 0]], 0).tokens_bth
     second = read(torch.cat([learned, first], dim=1), captions_nl[talks.pictures_bp[:, 1]], 1).tokens_bth
-    expected = [made.query(read(first, talks.words_bnl[:, 0], None))]
-    expected.append(made.query(read(second, talks.words_bnl[:, 1], None)))
+    expected = [made.encode_queries(read(first, talks.words_bnl[:, 0], None))]
+    expected.append(made.encode_queries(read(second, talks.words_bnl[:, 1], None)))
     assert torch.allclose(queries(made, talks), torch.stack(expected), atol=1e-6)
 
 
@@ -163,12 +163,12 @@ def test_a_turn_in_one_stage_reads_what_is_said_with_the_picture(network_of: Mak
     talks = talks_of([NOWHERE] * 2, [[], []], turns=2)
     for stages in ("one", "sprc"):
         made = network_of(model_of(stages, memory="concatenation"))
-        read, learned = passes(made, talks), made.begin(2)
+        read, learned = passes(made, talks), made.learned.expand(2, -1, -1)
         first = read(learned, talks.words_bnl[:, 0], 0)
         second = read(torch.cat([learned, first.tokens_bth], dim=1), talks.words_bnl[:, 1], 1)
         if stages == "sprc":
             first, second = (read(one.tokens_bth, talks.words_bnl[:, n], None) for n, one in enumerate((first, second)))
-        expected = torch.stack([made.query(first), made.query(second)])
+        expected = torch.stack([made.encode_queries(first), made.encode_queries(second)])
         assert torch.allclose(queries(made, talks), expected, atol=1e-6)
 
 
@@ -177,9 +177,11 @@ def test_earlier_captions_are_recalled_as_one_text_without_a_picture(network_of:
     made = network_of(model_of(memory="none"))
     talks = talks_of([NOWHERE] * 2, [[0, 1], []], turns=2)
     read, captions_nl = passes(made, talks), shelf_of(made).captions_nl
-    tokens_bth = read(made.begin(2), captions_nl[talks.pictures_bp[:, 1]], 1).tokens_bth
+    tokens_bth = read(made.learned.expand(2, -1, -1), captions_nl[talks.pictures_bp[:, 1]], 1).tokens_bth
     again = read(tokens_bth, talks.recall_bl, None).tokens_bth
-    with_recall, without = (made.query(read(some, talks.words_bnl[:, 1], None)) for some in (again, tokens_bth))
+    with_recall, without = (
+        made.encode_queries(read(some, talks.words_bnl[:, 1], None)) for some in (again, tokens_bth)
+    )
     found_nbd = queries(made, talks)
     assert torch.allclose(found_nbd[1, 0], with_recall[0], atol=1e-5)
     assert torch.allclose(found_nbd[1, 1], without[1], atol=1e-5)
@@ -196,9 +198,9 @@ def test_earlier_pictures_are_recalled_one_after_the_other(network_of: Make) -> 
     def tokens_after(tokens_bth: Tensor, place: int) -> Tensor:
         return read(tokens_bth, captions_nl[talks.pictures_bp[:, place]], place).tokens_bth
 
-    none = tokens_after(made.begin(3), 2)
+    none = tokens_after(made.learned.expand(3, -1, -1), 2)
     second, both = tokens_after(none, 1), tokens_after(tokens_after(none, 0), 1)
-    expected = [made.query(read(some, talks.words_bnl[:, 2], None)) for some in (both, second, none)]
+    expected = [made.encode_queries(read(some, talks.words_bnl[:, 2], None)) for some in (both, second, none)]
     found_bd = queries(made, talks)[2]
     for talk in range(3):
         assert torch.allclose(found_bd[talk], expected[talk][talk], atol=1e-5)
@@ -210,9 +212,9 @@ def test_only_what_is_known_of_earlier_pictures_is_recalled(network_of: Make) ->
     made = network_of(model_of(memory="none", recall="pictures"))
     talks = talks_of([NOWHERE], [[0]])
     talks.seen_bp[0, 0] = talks.captioned_bp[0, 0] = False
-    tokens_bth = made.begin(1)
-    nothing = PictureComponents(*(torch.zeros_like(part) for part in shelf_of(made).looks.of(torch.tensor([0]))))
-    expected = made.read(tokens_bth, made.text(torch.zeros(1, 0, dtype=torch.long)), made.images(nothing)).tokens_bth
+    tokens_bth = made.learned.expand(1, -1, -1)
+    nothing = PictureComponents(*(torch.zeros_like(part) for part in shelf_of(made).pictures.take(torch.tensor([0]))))
+    expected = made.fuse(tokens_bth, made.text(torch.zeros(1, 0, dtype=torch.long)), made.images(nothing)).tokens_bth
     assert torch.allclose(recall_pictures(made, shelf_of(made), talks, tokens_bth), expected, atol=1e-6)
 
 
@@ -223,7 +225,9 @@ def test_a_recall_without_captions_changes_nothing(network_of: Make, unread: str
     talks = talks_of([NOWHERE], [[0, 1]])
     if unread == "there are none":
         talks = talks._replace(recall_bl=torch.zeros_like(talks.recall_bl))
-    assert torch.equal(recall_pictures(made, shelf_of(made), talks, made.begin(1)), made.begin(1))
+    assert torch.equal(
+        recall_pictures(made, shelf_of(made), talks, made.learned.expand(1, -1, -1)), made.learned.expand(1, -1, -1)
+    )
 
 
 @pytest.mark.parametrize("kind", get_args(MemoryKind))
@@ -261,7 +265,7 @@ def test_gradients_go_back_through_what_is_carried(network_of: Make) -> None:
     made, talks = network_of(model_of(memory="mio")), talks_of([NOWHERE] * 4, [[]] * 4)
     shelf = shelf_of(made)
     first = talks.pictures_bp[:, 0]
-    looks = PictureComponents(shelf.looks.whole_bx.clone().requires_grad_(), shelf.looks.regions_bry)
+    looks = PictureComponents(shelf.pictures.whole_bx.clone().requires_grad_(), shelf.pictures.regions_bry)
     *_, last = encode_dialogues(made, CaptionedGallery(looks, shelf.captions_nl), talks._replace(pictures_bp=torch.stack(
         [first, *(torch.full_like(first, 9) for _ in range(3))], dim=1)))  # fmt: skip
     torch.autograd.backward(last.queries_bd.sum())

@@ -12,7 +12,7 @@ import pytest
 TIMED = """
 import time
 import numpy as np, torch
-from viewfinder.retrievers.mai import mio, mio_forward
+from viewfinder.retrievers.mai import memory, numpy_network
 from viewfinder.retrievers.mai.settings import Iteration
 
 torch.set_num_threads(1)
@@ -31,9 +31,9 @@ def least(runs, work):
 for form in (Iteration(), Iteration(density="paper", distance="nearest", neighbours=32, drop=0.25)):
     wide_th = rng.standard_normal((64, 768)).astype(np.float32)
     tokens_bth = torch.randn(64, 64, 64)
-    step = least(300, lambda: mio_forward.kept(wide_th, 32, form))
-    batched = least(20, lambda: mio.kept(tokens_bth, 32, form))
-    looped = least(5, lambda: [mio.kept(tokens_th[None], 32, form) for tokens_th in tokens_bth])
+    step = least(300, lambda: numpy_network.numpy_select_tokens(wide_th, 32, form))
+    batched = least(20, lambda: memory.select_tokens(tokens_bth, 32, form))
+    looped = least(5, lambda: [memory.select_tokens(tokens_th[None], 32, form) for tokens_th in tokens_bth])
     print(step, batched, looped)
 """
 

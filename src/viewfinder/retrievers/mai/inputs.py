@@ -1,11 +1,8 @@
-"""A picture as tokens that a Q-Former looks at. In torch.
+"""What MAI's Q-Former reads: a picture as tokens, and a text as places. In torch.
 
-Axes: b or n pictures, g numbers of a raw whole vector, r regions, e numbers of a raw one, x numbers of a whole vector
-that are read, y those of a region, i tokens, h numbers of one.
-
-Texts as the places that a Q-Former reads: a first one that stands for the whole, then words or pieces. In torch.
-
-Axes: b texts, l places (the first, then words), p prompts, h numbers of a place, s numbers of a word's vector.
+Axes: b or n pictures or texts, g numbers of a raw whole vector, r regions, e numbers of a raw one, x numbers that are
+read of a whole vector, y those of a region, i tokens, l places of a text (the first, then words or pieces), p prompts,
+h numbers of a token or place, s numbers of a word's vector.
 """
 
 from __future__ import annotations
@@ -30,13 +27,16 @@ class PictureComponents(NamedTuple):
     whole_bx: Float[Tensor, "b x"]
     regions_bry: Float[Tensor, "b r y"]
 
-    def of(self, rows: Tensor) -> PictureComponents:
-        """Those of some pictures."""
-        return PictureComponents(self.whole_bx[rows], self.regions_bry[rows])
+    def take(self, rows_b: Int[Tensor, " b"], seen_b: Bool[Tensor, " b"] | None = None) -> PictureComponents:
+        """Some pictures; zeros where `seen_b` says that nothing is seen."""
+        whole_bx, regions_bry = self.whole_bx[rows_b], self.regions_bry[rows_b]
+        if seen_b is None:
+            return PictureComponents(whole_bx, regions_bry)
+        return PictureComponents(whole_bx * seen_b[:, None], regions_bry * seen_b[:, None, None])
 
-    def mixed(self, others: PictureComponents, mixed_b: Bool[Tensor, " b"]) -> PictureComponents:
-        """The mean of two pictures each where they are mixed."""
-        share_b = mixed_b / 2
+    def blend(self, others: PictureComponents, blended_b: Bool[Tensor, " b"]) -> PictureComponents:
+        """The mean of two pictures each where they are blended."""
+        share_b = blended_b / 2
         return PictureComponents(
             self.whole_bx.lerp(others.whole_bx, share_b[:, None]),
             self.regions_bry.lerp(others.regions_bry, share_b[:, None, None]),
@@ -49,13 +49,16 @@ class ImageTokens(nn.Module):
     def __init__(self, settings: Model, raw_width: int, region_width: int, width: int) -> None:
         """`raw_width`: g; `region_width`: e; `width`: h."""
         super().__init__()
-        self.settings = settings
-        self.width = width
+        self.settings, self.width = settings, width
+
+        def picture_input(raw_width: int, components: int) -> PictureInput:
+            return PictureInput("whitened" if components else "standardised", raw_width, components, WHITENING)
+
         if settings.image != "regions":
-            self.whole_input = _input(raw_width, settings.components)
+            self.whole_input = picture_input(raw_width, settings.components)
             self.whole = nn.Linear(self.whole_input.width, WHOLE_TOKENS * width)
         if settings.image != "whole":
-            self.region_input = _input(region_width, settings.region_components)
+            self.region_input = picture_input(region_width, settings.region_components)
             self.regions = nn.Linear(self.region_input.width, width)
         self.norm = nn.LayerNorm(width)
 
@@ -68,7 +71,7 @@ class ImageTokens(nn.Module):
             self.region_input.measure(regions_pe)
 
     @torch.no_grad()
-    def looks(
+    def components(
         self, raw_ng: Float[np.ndarray, "n g"], regions_nre: Float16[np.ndarray, "n r e"] | None
     ) -> PictureComponents:
         """What is read of pictures, before anything that trains."""
@@ -80,19 +83,15 @@ class ImageTokens(nn.Module):
         assert regions_nre is not None
         return PictureComponents(whole_bx, self.region_input(torch.from_numpy(np.asarray(regions_nre, np.float32))))
 
-    def forward(self, looks: PictureComponents) -> Float[Tensor, "b i h"]:
+    def forward(self, seen: PictureComponents) -> Float[Tensor, "b i h"]:
         """The tokens: those of the whole, then the regions'."""
         parts = []
         if self.settings.image != "regions":
-            parts.append(self.whole(looks.whole_bx).unflatten(-1, (WHOLE_TOKENS, self.width)))
+            parts.append(self.whole(seen.whole_bx).unflatten(-1, (WHOLE_TOKENS, self.width)))
         if self.settings.image != "whole":
-            parts.append(self.regions(looks.regions_bry))
+            parts.append(self.regions(seen.regions_bry))
         found_bih: Tensor = self.norm(torch.cat(parts, dim=1))
         return found_bih
-
-
-def _input(raw_width: int, components: int) -> PictureInput:
-    return PictureInput("whitened" if components else "standardised", raw_width, components, WHITENING)
 
 
 POSITIONS = 192
@@ -117,7 +116,7 @@ class WordInput(nn.Module):
         self.positions = nn.Parameter(torch.randn(POSITIONS, settings.width) * 0.02)
 
     def forward(self, words_bl: Int[Tensor, "b l"], prompts_ph: Float[Tensor, "p h"] | None = None) -> EmbeddedTexts:
-        """Texts by the numbers of their words, `NOTHING` after the last; prompts come between first place and words."""
+        """Texts by the numbers of their words, `NO_WORD` after the last; prompts come between first place and words."""
         rows = len(words_bl)
         longest = int((words_bl != NO_WORD).sum(dim=1).max()) if rows else 0
         words_bl = words_bl[:, :longest]
@@ -149,7 +148,7 @@ class PieceInput(nn.Module):
         self.positions = nn.Parameter(torch.randn(longest_text(settings), settings.width) * 0.02)
 
     def forward(self, words_bl: Int[Tensor, "b l"], prompts_ph: Float[Tensor, "p h"] | None = None) -> EmbeddedTexts:
-        """Texts by the numbers of their pieces, `NOTHING` after the last; prompts come after the first place."""
+        """Texts by the numbers of their pieces, `NO_WORD` after the last; prompts come after the first place."""
         length_b = (words_bl != NO_WORD).sum(dim=1)
         longest = int(length_b.max()) if len(words_bl) else 0
         numbers_bl = nn.functional.pad(words_bl[:, :longest], (1, 1), value=NO_WORD)

@@ -1,6 +1,6 @@
 """The losses of MAI: the cyclic combination loss (CCL, Sec. 4.4), those of SPRC, and noise against the modality gap.
 
-In torch. Axes: b talks, c vectors that are compared, d numbers of a vector, k vectors of a picture, t tokens.
+In torch. Axes: b dialogues, c vectors that are compared, d numbers of a vector, k vectors of a picture, t tokens.
 """
 
 from __future__ import annotations
@@ -35,25 +35,19 @@ class TurnTargets(NamedTuple):
     prompts_bph: Float[Tensor, "b p h"] | None = None
 
     def of_turns(self, turns: int) -> list[TurnTargets]:
-        """Those of all turns of each talk, one talk after another, by turn."""
-
-        def of(turn: int, part: Tensor | None) -> Tensor | None:
-            return None if part is None else part[turn::turns]
-
-        return [
-            TurnTargets(self.pictures_bkd[turn::turns], *(of(turn, part) for part in self[1:])) for turn in range(turns)
-        ]
+        """By turn, where rows are all turns of each dialogue, one dialogue after another."""
+        return [TurnTargets(*(None if part is None else part[turn::turns] for part in self)) for turn in range(turns)]
 
 
 def modification_turn_loss(
-    settings: LossSettings, scale: Float[Tensor, ""], turned: EncodedTurns, targets: TurnTargets
+    settings: LossSettings, scale: Float[Tensor, ""], encoded: EncodedTurns, targets: TurnTargets
 ) -> Float[Tensor, ""]:
     """The loss of a turn: the terms of Eq. 9 that are switched on; SPRC's where prompts are given.
 
     Two terms look from the other side than in Eq. 9, as in the published code: modifications look for targets, and
     queries for captions.
     """
-    queries_bd, pictures_bkd, modifications_bd, captions_bd, prompts_bph = turned.queries_bd, *targets
+    queries_bd, pictures_bkd, modifications_bd, captions_bd, prompts_bph = encoded.queries_bd, *targets
     pair = (queries_bd, pictures_bkd)
     if settings.noise == "mixing":
         share_b = torch.rand(len(queries_bd), device=queries_bd.device)
@@ -62,7 +56,7 @@ def modification_turn_loss(
         return (
             best_token_loss(*pair, scale)
             + best_token_loss(modifications_bd, pictures_bkd, scale)
-            + alignment_loss(turned.fused.tokens_bth, prompts_bph)
+            + alignment_loss(encoded.fused.tokens_bth, prompts_bph)
         )
     compared = {
         "query_target": (pair[0], pair[1][:, 0]),

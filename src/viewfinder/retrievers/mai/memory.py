@@ -1,15 +1,12 @@
-"""Multi-turn iterative optimisation (MIO; Chen et al. 2025, Sec. 4.2): which tokens of several turns stay. In torch.
+"""What MAI carries from turn to turn: multi-turn iterative optimisation (MIO; Chen et al. 2025, Sec. 4.2). In torch.
 
-Density peaks by k nearest neighbours (Du et al. 2016; Rodriguez and Laio 2014, in the form of TCFormer, Zeng et al.
-2022): a token that is dense and far from any denser one stands for those around it. Nothing here has parameters.
+MIO is density peaks by k nearest neighbours (Du et al. 2016; Rodriguez and Laio 2014, in the form of TCFormer, Zeng et
+al. 2022): a token that is dense and far from any denser one stands for those around it. It has no parameters. Eq. 1,
+the clusters, has no counterpart: only the tokens in their middle are kept, so no other token is assigned to one. The
+other memories are those that the paper compares it with (table 5).
 
-Eq. 1, the clusters, has no counterpart: only the tokens in their middle are kept, so no other token is assigned to one.
-
-Axes: b talks, t tokens, h numbers of a token, k tokens that are kept.
-
-What is carried from turn to turn, and with which tokens a turn begins. In torch.
-
-Axes: b talks, t learned tokens, q tokens that a turn begins with, h numbers of one, m slots of a memory.
+Axes: b dialogues, t tokens (of a memory: learned ones), q tokens that a turn begins with, h numbers of one, k tokens
+that are kept, m slots of a memory.
 """
 
 from __future__ import annotations
@@ -41,9 +38,8 @@ def choose_places(tokens_bth: Float[Tensor, "b t h"], count: int, settings: Iter
         apart_btt = apart_btt / tokens_bth.shape[2] ** 0.5
     density_bt = token_log_densities(apart_btt, settings)
     # In logarithms: plain distances of 768 numbers make every density of the paper's form 0 in single precision.
-    score_bt = (density_bt + peak_distances(apart_btt, density_bt, settings).log()).clamp_min(
-        torch.finfo(tokens_bth.dtype).min
-    )
+    score_bt = density_bt + peak_distances(apart_btt, density_bt, settings).log()
+    score_bt = score_bt.clamp_min(torch.finfo(tokens_bth.dtype).min)
     dropped = min(int(settings.drop * tokens_bth.shape[1]), tokens_bth.shape[1] - count)
     if dropped > 0:
         sparse_bt = density_bt.argsort(dim=1, descending=True, stable=True)[:, -dropped:]
@@ -89,15 +85,11 @@ def peak_distances(
 
 
 MemoryState = Any
-"""What a memory carries; tensors, or None."""
+"""What a memory carries; tensors, or None before the first turn."""
 
 
 class Memory(nn.Module):
     """Nothing is carried: every turn begins with the learned tokens."""
-
-    def begin(self) -> MemoryState:
-        """Before the first turn."""
-        return None
 
     def tokens(self, state: MemoryState, learned_bth: Float[Tensor, "b t h"]) -> Float[Tensor, "b q h"]:
         """What a turn begins with."""
@@ -136,11 +128,9 @@ class MioMemory(Memory):
 
     def after(self, state: MemoryState, tokens_bqh: Float[Tensor, "b q h"]) -> MemoryState:
         """What is kept of both."""
-        return (
-            tokens_bqh
-            if state is None
-            else select_tokens(torch.cat([state, tokens_bqh], dim=1), self.count, self.settings)
-        )
+        if state is None:
+            return tokens_bqh
+        return select_tokens(torch.cat([state, tokens_bqh], dim=1), self.count, self.settings)
 
 
 class RecurrentMemory(Memory):

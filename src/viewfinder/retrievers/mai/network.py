@@ -1,17 +1,12 @@
-"""The Q-Former of BLIP-2 (Li et al. 2023), which can also read without a picture. In torch.
+"""MAI's network (Chen et al., "MAI: A Multi-turn Aggregation-Iteration Model", ICLR 2025, Sec. 4.2). In torch.
 
-Axes: b rows, t tokens, l places of a text, s = t + l, h numbers of a token, i tokens of a picture, x numbers of one.
+One Q-Former (BLIP-2, Li et al. 2023) reads everything: a picture with its caption (BSA), then a modification (MSA).
+A dialogue goes from picture to picture: at turn n the user is at picture n (0 is the reference) and says what to
+change. In its last turn it may look back.
 
-MAI's network (Chen et al., "MAI: A Multi-turn Aggregation-Iteration Model", ICLR 2025, Sec. 4.2). In torch.
-
-One Q-Former reads everything. Axes: b pictures or talks, t tokens, l places of a text, h numbers of either, i tokens of
-a picture, z numbers of one, d numbers of a query's or a picture's vector, k vectors of a picture (1, or as many as
-tokens).
-
-The way of several talks through MAI's network, turn by turn: BSA, MIO, MSA (Sec. 4.2). In torch.
-
-A talk goes from picture to picture: at turn n the user is at picture n (0 is the reference) and says what to change. In
-its last turn it may look back. Axes: b talks, p pictures of a talk, n turns, l words, t tokens, d numbers of a query.
+Axes: b pictures or dialogues, p pictures of a dialogue, n turns, t tokens, l words or places of a text, s = t + l, h
+numbers of a token or place, i tokens of a picture, z numbers of one, d numbers of a query's or a picture's vector, k
+vectors of a picture (1, or as many as tokens).
 """
 
 from __future__ import annotations
@@ -24,13 +19,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 from transformers import Blip2QFormerConfig
-from transformers.models.blip_2.modeling_blip_2 import Blip2QFormerLayer, Blip2QFormerModel, Blip2TextEmbeddings
+from transformers.models.blip_2.modeling_blip_2 import Blip2QFormerLayer, Blip2QFormerModel
 
 from viewfinder.retrievers.mai.inputs import EmbeddedTexts, ImageTokens, PictureComponents, PieceInput, WordInput
 from viewfinder.retrievers.mai.memory import MemoryState, make_memory
 from viewfinder.retrievers.mai.settings import Model, Treatment
 from viewfinder.retrievers.mai.texts import SavedTokeniser
-from viewfinder.retrievers.shared.blip2 import QFormerWithTokens
 from viewfinder.retrievers.shared.network import WordVectors
 
 
@@ -70,7 +64,7 @@ class QFormer(Blip2QFormerModel):
         places_bsh: Float[Tensor, "b s h"],
         there_bs: Bool[Tensor, "b s"],
         tokens: int = 0,
-        image_bix: Float[Tensor, "b i x"] | None = None,
+        image_biz: Float[Tensor, "b i z"] | None = None,
     ) -> Float[Tensor, "b s h"]:
         """All places after all layers.
 
@@ -78,32 +72,18 @@ class QFormer(Blip2QFormerModel):
             places_bsh: the tokens, then the text.
             there_bs: False where there is nothing to look at.
             tokens: how many of the places are tokens, which look at the picture.
-            image_bix: the picture; None: there is none.
+            image_biz: the picture; None: there is none.
         """
-        hidden_bsh = self.dropout(self.layernorm(places_bsh))
+        hidden_bsh: Tensor = self.dropout(self.layernorm(places_bsh))
         faint = torch.finfo(hidden_bsh.dtype).min
         mask_b11s = torch.zeros_like(there_bs, dtype=hidden_bsh.dtype).masked_fill(~there_bs, faint)[:, None, None]
-        found: Tensor = hidden_bsh
         for layer in self.encoder.layer:
-            found = layer(found, mask_b11s, image_bix, None, tokens)
-        return found
-
-
-class Blip2Weights(QFormerWithTokens):
-    """What is read of BLIP-2's weights for retrieval: `Blip2ForImageTextRetrieval` without its picture tower."""
-
-    def __init__(self, config: Any) -> None:
-        """`config`: a `Blip2Config`."""
-        super().__init__(config)
-        width, projection = config.qformer_config.hidden_size, config.image_text_hidden_size
-        self.embeddings = Blip2TextEmbeddings(config.qformer_config)
-        self.vision_projection = nn.Linear(width, projection)
-        self.text_projection = nn.Linear(width, projection)
-        self.post_init()
+            hidden_bsh = layer(hidden_bsh, mask_b11s, image_biz, None, tokens)
+        return hidden_bsh
 
 
 def qformer_config(settings: Model, image_width: int) -> Blip2QFormerConfig:
-    """The configuration of a Q-Former that is drawn; `image_width`: x."""
+    """The configuration of a Q-Former that is drawn; `image_width`: z."""
     return Blip2QFormerConfig(
         hidden_size=settings.width,
         num_hidden_layers=settings.layers,
@@ -127,7 +107,7 @@ class FusedTokens(NamedTuple):
 
 
 class MaiNetwork(nn.Module):
-    """The passes through the Q-Former, and what they are projected to; the way of a talk is in `wiring`.
+    """The passes through the Q-Former, and what they are projected to.
 
     `log_scale` is what cosines are multiplied by in the loss.
     """
@@ -152,11 +132,7 @@ class MaiNetwork(nn.Module):
             self.fused_norm = nn.LayerNorm(width)
         self.log_scale = nn.Parameter(torch.zeros(()))
 
-    def begin(self, talks: int) -> Float[Tensor, "b t h"]:
-        """The learned tokens, for each talk."""
-        return self.learned.expand(talks, -1, -1)
-
-    def read(
+    def fuse(
         self, tokens_bth: Float[Tensor, "b t h"], text: EmbeddedTexts, image_biz: Float[Tensor, "b i z"] | None
     ) -> FusedTokens:
         """Tokens and a text that look at each other, and the tokens at the picture, if there is one.
@@ -170,39 +146,34 @@ class MaiNetwork(nn.Module):
         found_bsh = self.qformer.read(places_bsh, there_bs, count, image_biz)
         return FusedTokens(found_bsh[:, :count], found_bsh[:, count])
 
-    def vector(self, words_bl: Int[Tensor, "b l"]) -> Float[Tensor, "b d"]:
-        """A text on its own, with the prompts: m_n and c_n of Eq. 9."""
-        text = self.text(words_bl, self.prompts)
-        return normalize(self.text_project(self.qformer.read(*text)[:, 0]), dim=-1)
-
-    def prompted(self, words_bl: Int[Tensor, "b l"]) -> tuple[Float[Tensor, "b p h"], Float[Tensor, "b d"]]:
-        """The prompts after a text was read with them, and the text's vector (SPRC)."""
+    def encode_texts(self, words_bl: Int[Tensor, "b l"]) -> tuple[Float[Tensor, "b p h"], Float[Tensor, "b d"]]:
+        """Texts on their own: the prompts that were read with them (SPRC), and their vectors (m_n, c_n of Eq. 9)."""
         found_blh = self.qformer.read(*self.text(words_bl, self.prompts))
-        vector_bd = normalize(self.text_project(found_blh[:, 0]), dim=-1)
-        return found_blh[:, 1 : 1 + self.settings.prompts], vector_bd
+        vectors_bd = normalize(self.text_project(found_blh[:, 0]), dim=-1)
+        return found_blh[:, 1 : 1 + self.settings.prompts], vectors_bd
 
-    def query(self, fused: FusedTokens) -> Float[Tensor, "b d"]:
-        """What is looked for, of length 1: the state at the start of the modification; or t_n^r, the tokens (paper)."""
+    def encode_queries(self, fused: FusedTokens) -> Float[Tensor, "b d"]:
+        """What is searched for: the state at the start of the modification; or the tokens (t_n^r, paper)."""
         state_bh = fused.first_bh
         if self.settings.query == "fused":
             state_bh = self.fused_norm(self.fused(fused.tokens_bth.mean(dim=1)))
         return normalize(self.text_project(state_bh), dim=-1)
 
-    def pictures(self, looks: PictureComponents, captions_bl: Int[Tensor, "b l"]) -> Float[Tensor, "b k d"]:
+    def encode_pictures(self, seen: PictureComponents, captions_bl: Int[Tensor, "b l"]) -> Float[Tensor, "b k d"]:
         """Vectors of pictures, t_n^tg: the learned tokens after BSA, of captions only if the settings read them."""
         if not self.settings.captions:
             captions_bl = captions_bl[:, :0]
-        found = self.read(self.begin(len(captions_bl)), self.text(captions_bl), self.images(looks))
+        found = self.fuse(self.learned.expand(len(captions_bl), -1, -1), self.text(captions_bl), self.images(seen))
         state_bkh = found.tokens_bth if self.settings.stages == "sprc" else found.first_bh[:, None]
         return normalize(self.target_project(state_bkh), dim=-1)
 
 
 NOWHERE = -1
-"""In place of the place of a picture: the talk goes back to none."""
+"""In place of the place of a picture: the dialogue goes back to none."""
 
 
 class ModificationDialogues(NamedTuple):
-    """Talks of the same number of turns.
+    """Dialogues of the same number of turns.
 
     Attributes:
         pictures_bp: the pictures in the order of the turns, by their rows; the last is what is wanted in the end.
@@ -212,7 +183,7 @@ class ModificationDialogues(NamedTuple):
         back_b: the place of the picture to which the last turn goes back; `NOWHERE`: to none.
         recalled_bp: whose captions, or pictures, the last turn recalls.
         recall_bl: these captions as one text, by numbers of words.
-        drawn_b: an earlier place for each talk, for the treatment "random".
+        drawn_b: an earlier place for each dialogue, for the treatment "random".
     """
 
     pictures_bp: Int[Tensor, "b p"]
@@ -226,14 +197,14 @@ class ModificationDialogues(NamedTuple):
 
     @property
     def turns(self) -> int:
-        """How many."""
+        """How many turns each has."""
         return self.words_bnl.shape[1]
 
 
 class CaptionedGallery(NamedTuple):
-    """All pictures that talks are about, and their captions by numbers of words."""
+    """All pictures that dialogues are about, and their captions by numbers of words."""
 
-    looks: PictureComponents
+    pictures: PictureComponents
     captions_nl: Int[Tensor, "n l"]
 
     def captions(self, rows_b: Int[Tensor, " b"], read_b: Bool[Tensor, " b"]) -> Int[Tensor, "b l"]:
@@ -254,79 +225,73 @@ class EncodedTurns(NamedTuple):
 
 def encode_dialogues(
     network: MaiNetwork,
-    shelf: CaptionedGallery,
-    talks: ModificationDialogues,
-    heard: Callable[[EmbeddedTexts], EmbeddedTexts] = lambda text: text,
+    gallery: CaptionedGallery,
+    dialogues: ModificationDialogues,
+    change: Callable[[EmbeddedTexts], EmbeddedTexts] = lambda text: text,
 ) -> Iterator[EncodedTurns]:
-    """The talks turn by turn; `heard`: what becomes of modifications on the way (noise, in training)."""
+    """The dialogues turn by turn; `change`: what is done to modifications on the way (noise, in training)."""
     memory, settings = network.memory, network.settings
-    carried: MemoryState = memory.begin()
-    for turn in range(talks.turns):
-        tokens_bth = memory.tokens(carried, network.begin(len(talks.back_b)))
-        modification = heard(network.text(talks.words_bnl[:, turn]))
-        looks, captions_bl = select_reference(shelf, talks, turn, settings.rollback)
+    carried: MemoryState = None
+    for turn in range(dialogues.turns):
+        tokens_bth = memory.tokens(carried, network.learned.expand(len(dialogues.back_b), -1, -1))
+        modification = change(network.text(dialogues.words_bnl[:, turn]))
+        reference, captions_bl = select_reference(gallery, dialogues, turn, settings.rollback)
         if settings.stages == "two":
             first = network.text(captions_bl if settings.captions else captions_bl[:, :0])
-            seen = network.read(tokens_bth, first, network.images(looks))  # BSA
+            seen = network.fuse(tokens_bth, first, network.images(reference))  # BSA
             carried = memory.after(carried, seen.tokens_bth)  # MIO
             # MSA reads the tokens of BSA as they are, as the published code does; the paper: those that MIO kept.
             tokens_bth = seen.tokens_bth
-            if turn == talks.turns - 1:
-                tokens_bth = recall_pictures(network, shelf, talks, tokens_bth)
-            fused = network.read(tokens_bth, modification, None)  # MSA
+            if turn == dialogues.turns - 1:
+                tokens_bth = recall_pictures(network, gallery, dialogues, tokens_bth)
+            fused = network.fuse(tokens_bth, modification, None)  # MSA
         else:
-            fused = network.read(tokens_bth, modification, network.images(looks))
+            fused = network.fuse(tokens_bth, modification, network.images(reference))
             carried = memory.after(carried, fused.tokens_bth)
             if settings.stages == "sprc":
-                fused = network.read(fused.tokens_bth, modification, None)
-        yield EncodedTurns(network.query(fused), fused)
+                fused = network.fuse(fused.tokens_bth, modification, None)
+        yield EncodedTurns(network.encode_queries(fused), fused)
 
 
 def select_reference(
-    shelf: CaptionedGallery, talks: ModificationDialogues, turn: int, treatment: Treatment
+    gallery: CaptionedGallery, dialogues: ModificationDialogues, turn: int, treatment: Treatment
 ) -> tuple[PictureComponents, Int[Tensor, "b l"]]:
     """The pictures that a turn is read with, and their captions: those it is said of, or those it goes back to.
 
-    The last turn of a talk that goes back reads, by `treatment` (table 9): the earlier picture ("replace"), the one
+    The last turn of a dialogue that goes back reads, by `treatment` (table 9): the earlier picture ("replace"), the one
     it is said of ("ignore"), any of the earlier ones ("random"), the mean of both ("blend").
     """
-    place_b = torch.full_like(talks.back_b, turn)
-    goes_b = (talks.back_b != NOWHERE) & (turn == talks.turns - 1)
+    place_b = torch.full_like(dialogues.back_b, turn)
+    goes_b = (dialogues.back_b != NOWHERE) & (turn == dialogues.turns - 1)
     if treatment != "ignore":
-        place_b = torch.where(goes_b, talks.drawn_b if treatment == "random" else talks.back_b, place_b)
+        place_b = torch.where(goes_b, dialogues.drawn_b if treatment == "random" else dialogues.back_b, place_b)
     here_b = torch.arange(len(place_b), device=place_b.device)
-    rows_b = talks.pictures_bp[here_b, place_b]
-    looks = _seen(shelf.looks.of(rows_b), talks.seen_bp[here_b, place_b])
+    rows_b = dialogues.pictures_bp[here_b, place_b]
+    seen = gallery.pictures.take(rows_b, dialogues.seen_bp[here_b, place_b])
     if treatment == "blend":
-        latest = shelf.looks.of(talks.pictures_bp[:, turn])
-        looks = looks.mixed(latest, goes_b)
-    return looks, shelf.captions(rows_b, talks.captioned_bp[here_b, place_b])
+        seen = seen.blend(gallery.pictures.take(dialogues.pictures_bp[:, turn]), goes_b)
+    return seen, gallery.captions(rows_b, dialogues.captioned_bp[here_b, place_b])
 
 
 def recall_pictures(
-    network: MaiNetwork, shelf: CaptionedGallery, talks: ModificationDialogues, tokens_bth: Float[Tensor, "b t h"]
+    network: MaiNetwork, gallery: CaptionedGallery, dialogues: ModificationDialogues, tokens_bth: Float[Tensor, "b t h"]
 ) -> Float[Tensor, "b t h"]:
     """The tokens after earlier pictures were recalled: by one text of their captions, or one picture after another."""
-    if not bool(talks.recalled_bp.any()):
+    if not bool(dialogues.recalled_bp.any()):
         return tokens_bth
     if network.settings.recall == "captions":
-        some_b = (talks.recall_bl != 0).any(dim=1)
+        some_b = (dialogues.recall_bl != 0).any(dim=1)
         if not network.settings.captions or not bool(some_b.any()):
             return tokens_bth
-        read = network.read(tokens_bth[some_b], network.text(talks.recall_bl[some_b]), None)
+        read = network.fuse(tokens_bth[some_b], network.text(dialogues.recall_bl[some_b]), None)
         return tokens_bth.index_put((some_b,), read.tokens_bth)
-    for place in range(talks.turns):
-        some_b = talks.recalled_bp[:, place]
+    for place in range(dialogues.turns):
+        some_b = dialogues.recalled_bp[:, place]
         if not bool(some_b.any()):
             continue
-        rows_b = talks.pictures_bp[some_b, place]
-        captions_bl = shelf.captions(rows_b, talks.captioned_bp[some_b, place] & network.settings.captions)
-        image = network.images(_seen(shelf.looks.of(rows_b), talks.seen_bp[some_b, place]))
-        read = network.read(tokens_bth[some_b], network.text(captions_bl), image)
+        rows_b = dialogues.pictures_bp[some_b, place]
+        captions_bl = gallery.captions(rows_b, dialogues.captioned_bp[some_b, place] & network.settings.captions)
+        image = network.images(gallery.pictures.take(rows_b, dialogues.seen_bp[some_b, place]))
+        read = network.fuse(tokens_bth[some_b], network.text(captions_bl), image)
         tokens_bth = tokens_bth.index_put((some_b,), read.tokens_bth)
     return tokens_bth
-
-
-def _seen(looks: PictureComponents, seen_b: Bool[Tensor, " b"]) -> PictureComponents:
-    """Zeros where nothing is seen."""
-    return PictureComponents(looks.whole_bx * seen_b[:, None], looks.regions_bry * seen_b[:, None, None])

@@ -1,20 +1,12 @@
-"""`mio` without torch, for one talk: which tokens of several turns are kept.
+"""MAI's network without torch: pictures in batches, and conversations one turn at a time.
 
-Axes: t tokens, h numbers of a token, k tokens that are kept.
+The twin of `network` and `memory`: names of arrays are those of the torch modules, and tests compare the numbers. Texts
+that are read together are of one length, so there is nothing to mask.
 
-`memory` without torch, for one talk: what is carried from turn to turn, and with which tokens a turn begins.
-
-Names of arrays are those of the network's `memory`. Axes: t learned tokens, q tokens that a turn begins with, h numbers
-of one, m slots of a memory, g numbers of a cell's gates.
-
-`network.MaiNetwork` without torch: pictures in batches, and talks one turn at a time.
-
-Texts that are read together are of one length, so that there is nothing to look away from. Names of arrays are those of
-the torch modules; tests compare the two.
-
-Axes: b pictures or talks, t tokens, l places of a text, s = t + l, w of these that are wanted, i tokens of a picture, z
-numbers of one, x numbers that are read of a whole vector, r regions, y numbers that are read of one, h numbers of a
-token, d numbers of a query, k vectors of a picture.
+Axes: b pictures or conversations, t tokens, q tokens that a turn begins with, l places of a text, w of the tokens and
+places that are wanted, i tokens of a picture, z numbers of one, x numbers that are read of a whole vector, r regions, y
+numbers that are read of one, h numbers of a token, m slots of a memory, d numbers of a query, k vectors of a picture
+(or tokens that MIO keeps).
 """
 
 from __future__ import annotations
@@ -26,192 +18,19 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from viewfinder.retrievers.mai.settings import WHOLE_TOKENS, Iteration, Model
-from viewfinder.retrievers.shared import numpy_network
 from viewfinder.retrievers.shared.numpy_network import (
     Arrays,
     QFormerShape,
+    numpy_gru_step,
     numpy_layer_norm,
     numpy_linear,
     numpy_linear_rows,
     numpy_picture_input,
+    numpy_qformer,
+    numpy_sigmoid,
+    softmax,
     to_unit,
 )
-
-
-def numpy_select_tokens(
-    tokens_th: Float[np.ndarray, "t h"], count: int, settings: Iteration
-) -> Float32[np.ndarray, "k h"]:
-    """The `count` tokens that stand for all, in their order."""
-    return np.asarray(tokens_th[numpy_choose_places(tokens_th, count, settings)], np.float32)
-
-
-def numpy_choose_places(tokens_th: Float[np.ndarray, "t h"], count: int, settings: Iteration) -> Int[np.ndarray, " k"]:
-    """`mio.chosen`: the places of the kept tokens, in rising order; ties to earlier ones."""
-    apart_tt = numpy_token_distances(tokens_th)
-    if settings.density == "tcformer":
-        apart_tt /= np.float32(tokens_th.shape[1] ** 0.5)
-    density_t = numpy_token_log_densities(apart_tt, settings)
-    peaks_t = numpy_peak_distances(apart_tt, density_t, settings)
-    lowest = np.finfo(np.float32).min
-    score_t = np.where(peaks_t > 0, density_t + np.log(np.maximum(peaks_t, np.finfo(np.float32).tiny)), lowest)
-    dropped = min(int(settings.drop * len(tokens_th)), len(tokens_th) - count)
-    if dropped > 0:
-        score_t[(-density_t).argsort(kind="stable")[-dropped:]] = -np.inf
-    return np.sort((-score_t).argsort(kind="stable")[:count])
-
-
-def numpy_token_distances(tokens_th: Float[np.ndarray, "t h"]) -> Float32[np.ndarray, "t t"]:
-    """`mio.distances`: how far apart any two tokens are."""
-    tokens_th = np.asarray(tokens_th, np.float32)
-    tokens_th = tokens_th - tokens_th.mean(axis=0)
-    square_t = np.square(tokens_th).sum(axis=1)
-    square_tt = square_t[:, None] + square_t - 2 * (tokens_th @ tokens_th.T)
-    np.fill_diagonal(square_tt, 0.0)
-    return np.asarray(np.sqrt(np.maximum(square_tt, 0)))
-
-
-def numpy_token_log_densities(apart_tt: Float[np.ndarray, "t t"], settings: Iteration) -> Float[np.ndarray, " t"]:
-    """`mio.log_densities`: minus the mean squared distance to the nearest neighbours."""
-    itself = int(settings.density == "paper")
-    last = min(settings.neighbours + itself, len(apart_tt))
-    near_tk = np.sort(apart_tt, axis=1)[:, itself:last]
-    return np.asarray(-np.square(near_tk).mean(axis=1))
-
-
-def numpy_peak_distances(
-    apart_tt: Float[np.ndarray, "t t"], density_t: Float[np.ndarray, " t"], settings: Iteration
-) -> Float[np.ndarray, " t"]:
-    """`mio.peaks`: the distance of each token that makes it a peak."""
-    place_t = np.arange(len(apart_tt))
-    if settings.distance == "nearest":
-        return np.asarray(np.where(place_t[:, None] == place_t, np.inf, apart_tt).min(axis=1))
-    denser_tt = density_t > density_t[:, None]
-    denser_tt |= (density_t == density_t[:, None]) & (place_t < place_t[:, None])
-    nearest_t = np.where(denser_tt, apart_tt, np.inf).min(axis=1)
-    return np.asarray(np.where(np.isinf(nearest_t), apart_tt.max(axis=1), nearest_t))
-
-
-CarriedTokens = tuple[np.ndarray, ...]
-"""What a memory carries, in single precision: () before the first turn, and where nothing is carried; of "lstm" output
-and cell; of all others one array."""
-
-NOTHING_CARRIED: CarriedTokens = ()
-"""Before the first turn."""
-
-LEAST = np.float32(1e-8)
-"""What the length of a vector is at least when cosines are taken, as torch does."""
-
-
-def carried_bytes(carried: CarriedTokens) -> int:
-    """How large a state is."""
-    return sum(part.nbytes for part in carried)
-
-
-def numpy_turn_tokens(
-    arrays: Arrays, settings: Model, carried: CarriedTokens, learned_th: Float32[np.ndarray, "t h"]
-) -> Float32[np.ndarray, "q h"]:
-    """What a turn begins with: the learned tokens, and what the memory makes of them."""
-    if not carried:
-        return learned_th
-    match settings.memory:
-        case "none":
-            return learned_th
-        case "concatenation":
-            return np.concatenate([learned_th, carried[0]])
-        case "lstm" | "gru":
-            return np.asarray(learned_th + carried[0])
-        case "ntm":
-            return np.asarray(learned_th + _read(arrays, carried[0], learned_th))
-        case "mio":
-            return np.asarray(carried[0])
-
-
-def numpy_update_memory(
-    arrays: Arrays, settings: Model, carried: CarriedTokens, tokens_qh: Float32[np.ndarray, "q h"]
-) -> CarriedTokens:
-    """What is carried after a turn that ended with these tokens; `carried` stays as it is."""
-    match settings.memory:
-        case "none":
-            return ()
-        case "concatenation":
-            earlier = len(carried[0]) if carried else 0
-            return (np.concatenate([*carried, tokens_qh[: len(tokens_qh) - earlier]]),)
-        case "lstm":
-            return _lstm(arrays, carried, tokens_qh)
-        case "gru":
-            return (_gru(arrays, carried, tokens_qh),)
-        case "ntm":
-            return (_written(arrays, carried[0] if carried else arrays["memory.slots"], tokens_qh),)
-        case "mio":
-            both = np.concatenate([*carried, tokens_qh])
-            return (numpy_select_tokens(both, settings.tokens, settings.iteration) if carried else both,)
-
-
-def _gates(
-    arrays: Arrays, inputs_th: Float32[np.ndarray, "t h"], hidden_th: Float32[np.ndarray, "t h"]
-) -> tuple[Float32[np.ndarray, "t g"], Float32[np.ndarray, "t g"]]:
-    """What the gates of a cell have of the input, and of the state before."""
-    from_input_tg = inputs_th @ arrays["memory.cell.weight_ih"].T + arrays["memory.cell.bias_ih"]
-    from_state_tg = hidden_th @ arrays["memory.cell.weight_hh"].T + arrays["memory.cell.bias_hh"]
-    return from_input_tg, from_state_tg
-
-
-def _lstm(arrays: Arrays, carried: CarriedTokens, inputs_th: Float32[np.ndarray, "t h"]) -> CarriedTokens:
-    """A step of `LSTMCell`: output and cell."""
-    hidden_th, cell_th = carried or (np.zeros_like(inputs_th), np.zeros_like(inputs_th))
-    from_input_tg, from_state_tg = _gates(arrays, inputs_th, hidden_th)
-    let_in, forget, new, let_out = np.split(from_input_tg + from_state_tg, 4, axis=1)
-    cell_th = _sigmoid(forget) * cell_th + _sigmoid(let_in) * np.tanh(new)
-    return _sigmoid(let_out) * np.tanh(cell_th), cell_th
-
-
-def _gru(arrays: Arrays, carried: CarriedTokens, inputs_th: Float32[np.ndarray, "t h"]) -> Float32[np.ndarray, "t h"]:
-    """A step of `GRUCell`."""
-    hidden_th = carried[0] if carried else np.zeros_like(inputs_th)
-    from_input_tg, from_state_tg = _gates(arrays, inputs_th, hidden_th)
-    reset_in, keep_in, new_in = np.split(from_input_tg, 3, axis=1)
-    reset_by, keep_by, new_by = np.split(from_state_tg, 3, axis=1)
-    keep = _sigmoid(keep_in + keep_by)
-    return np.asarray((1 - keep) * np.tanh(new_in + _sigmoid(reset_in + reset_by) * new_by) + keep * hidden_th)
-
-
-def _read(
-    arrays: Arrays, memory_mh: Float32[np.ndarray, "m h"], learned_th: Float32[np.ndarray, "t h"]
-) -> Float32[np.ndarray, "t h"]:
-    """What each token reads of a memory of slots."""
-    keys = numpy_linear(arrays, "memory.read", learned_th)
-    shares_tm = numpy_address_slots(memory_mh, keys[:, :-1], keys[:, -1:])
-    return np.asarray(numpy_linear(arrays, "memory.out", shares_tm @ memory_mh), np.float32)
-
-
-def _written(
-    arrays: Arrays, memory_mh: Float32[np.ndarray, "m h"], tokens_qh: Float32[np.ndarray, "q h"]
-) -> Float32[np.ndarray, "m h"]:
-    """A memory of slots after the mean of a turn's tokens was written."""
-    width = tokens_qh.shape[1]
-    parts = numpy_linear(arrays, "memory.write", tokens_qh.mean(axis=0, keepdims=True))
-    key_1h, erase_1h, add_1h, strength_11 = np.split(parts, [width, 2 * width, 3 * width], axis=1)
-    shares_m1 = numpy_address_slots(memory_mh, key_1h, strength_11).T
-    return np.asarray(memory_mh * (1 - shares_m1 * _sigmoid(erase_1h)) + shares_m1 * np.tanh(add_1h), np.float32)
-
-
-def numpy_address_slots(
-    memory_mh: Float32[np.ndarray, "m h"], key_th: Float32[np.ndarray, "t h"], strength_t1: Float32[np.ndarray, "t 1"]
-) -> Float32[np.ndarray, "t m"]:
-    """`memory.addressed`: how much each key looks at each slot."""
-    likeness_tm = _unit(key_th) @ _unit(memory_mh).T
-    logits_tm = (1 + np.logaddexp(0, strength_t1)) * likeness_tm
-    shares_tm = np.exp(logits_tm - logits_tm.max(axis=1, keepdims=True))
-    return np.asarray(shares_tm / shares_tm.sum(axis=1, keepdims=True), np.float32)
-
-
-def _unit(rows_nh: Float32[np.ndarray, "n h"]) -> Float32[np.ndarray, "n h"]:
-    return np.asarray(rows_nh / np.maximum(np.linalg.norm(rows_nh, axis=1, keepdims=True), LEAST))
-
-
-def _sigmoid(rows: Float32[np.ndarray, "*n"]) -> Float32[np.ndarray, "*n"]:
-    return np.asarray(1 / (1 + np.exp(-rows)), np.float32)
-
 
 AT_ONCE = 32
 """Pictures that are read together: what one layer makes of them (2 MB at the width of `lab`) stays in the cache."""
@@ -222,18 +41,26 @@ REGIONS_AT_ONCE = 64
 NORM_EPS = 1e-5
 """What torch's norms add to a variance, but for those of the Q-Former."""
 
+LEAST_LENGTH = np.float32(1e-8)
+"""What the length of a vector is at least when cosines are taken, as torch does."""
+
+CarriedTokens = tuple[np.ndarray, ...]
+"""What a memory carries, in single precision: () before the first turn, and where nothing is carried; of "lstm" output
+and cell; of all others one array."""
+
+NOTHING_CARRIED: CarriedTokens = ()
+"""Before the first turn."""
+
+# -- pictures
+
 
 class NumpyComponents(NamedTuple):
-    """`images.Looks`: pictures as they are read, before anything that trains."""
+    """`inputs.PictureComponents`: pictures as they are read, before anything that trains."""
 
     whole_bx: Float32[np.ndarray, "b x"]
     regions_bry: Float32[np.ndarray, "b r y"]
 
-    def at(self, rows: Sequence[int]) -> NumpyComponents:
-        """Those of some pictures."""
-        return NumpyComponents(self.whole_bx[list(rows)], self.regions_bry[list(rows)])
-
-    def mixed(self, other: NumpyComponents) -> NumpyComponents:
+    def blend(self, other: NumpyComponents) -> NumpyComponents:
         """The mean of two pictures each."""
         return NumpyComponents(*((one + two) / 2 for one, two in zip(self, other, strict=True)))
 
@@ -244,7 +71,7 @@ def numpy_components(
     whole_bg: Float[np.ndarray, "b g"],
     regions_bre: Float[np.ndarray, "b r e"] | None,
 ) -> NumpyComponents:
-    """`images.ImageTokens.looks`; of zeros (nothing is seen) zeros."""
+    """`inputs.ImageTokens.components`; of zeros (nothing is seen) zeros."""
     whole_bx = regions_bry = np.zeros((len(whole_bg), 0), np.float32)
     if settings.image != "regions":
         whole_bx = numpy_picture_input(arrays, "images.whole_input", whole_bg)
@@ -264,7 +91,7 @@ def blank_components(arrays: Arrays, settings: Model, regions: int) -> NumpyComp
 
 
 def numpy_image_tokens(arrays: Arrays, settings: Model, seen: NumpyComponents) -> Float32[np.ndarray, "b i z"]:
-    """`images.ImageTokens`: those of the whole, then the regions'."""
+    """`inputs.ImageTokens`: tokens of the whole, then the regions'."""
     parts = []
     if settings.image != "regions":
         whole = numpy_linear(arrays, "images.whole", seen.whole_bx)
@@ -282,12 +109,32 @@ def numpy_fuse(
     image_biz: Float32[np.ndarray, "b i z"] | None,
     wanted: range,
 ) -> Float32[np.ndarray, "b w h"]:
-    """`MaiNetwork.read`: the places that are wanted, as `qformer_forward.read`."""
-    former = QFormerShape("qformer", settings.layers, settings.heads, settings.cross_every)
-    return numpy_network.numpy_qformer(arrays, former, tokens_bth, text_blh, image_biz, wanted)
+    """`MaiNetwork.fuse`: the places that are wanted, as `numpy_qformer` tells."""
+    shape = QFormerShape("qformer", settings.layers, settings.heads, settings.cross_every)
+    return numpy_qformer(arrays, shape, tokens_bth, text_blh, image_biz, wanted)
 
 
-# -- talks
+def numpy_encode_pictures(
+    arrays: Arrays, settings: Model, seen: NumpyComponents, captions: Sequence[Float32[np.ndarray, "_l h"]]
+) -> Float32[np.ndarray, "b k d"]:
+    """`MaiNetwork.encode_pictures`, by the places of their captions; those that are as long are read together."""
+    by_length: dict[int, list[int]] = {}
+    for row, caption_lh in enumerate(captions):
+        by_length.setdefault(len(caption_lh), []).append(row)
+    count = settings.tokens
+    wanted = range(count) if settings.stages == "sprc" else range(count, count + 1)
+    found_bkd = np.zeros((len(captions), len(wanted), settings.projection), np.float32)
+    for rows in by_length.values():
+        for some in (rows[at : at + AT_ONCE] for at in range(0, len(rows), AT_ONCE)):
+            image_biz = numpy_image_tokens(arrays, settings, NumpyComponents(*(part[some] for part in seen)))
+            learned_bth = np.repeat(np.asarray(arrays["learned"], np.float32)[None], len(some), axis=0)
+            text_blh = np.stack([captions[row] for row in some])
+            found_bkh = numpy_fuse(arrays, settings, learned_bth, text_blh, image_biz, wanted)
+            found_bkd[some] = to_unit(numpy_linear_rows(arrays, "target_project", found_bkh))
+    return found_bkd
+
+
+# -- turns
 
 
 class ModificationInput(NamedTuple):
@@ -309,72 +156,157 @@ class ModificationInput(NamedTuple):
 def numpy_encode_turn(
     arrays: Arrays, settings: Model, carried: CarriedTokens, said: ModificationInput
 ) -> tuple[CarriedTokens, Float32[np.ndarray, " d"]]:
-    """`wiring.converse`, one turn of one talk: what is carried after it, and the query; `carried` stays as it is."""
+    """`network.encode_dialogues`, one turn: what is carried after it, and the query; `carried` stays as it is."""
+
+    def fuse(
+        tokens_th: Float32[np.ndarray, "t h"],
+        text_lh: Float32[np.ndarray, "l h"],
+        image_1iz: Float32[np.ndarray, "1 i z"] | None,
+    ) -> tuple[Float32[np.ndarray, "t h"], Float32[np.ndarray, " h"]]:
+        """The tokens after a text was read, and the state at its beginning."""
+        count = len(tokens_th)
+        [found_wh] = numpy_fuse(arrays, settings, tokens_th[None], text_lh[None], image_1iz, range(count + 1))
+        return found_wh[:count], found_wh[count]
+
     begin_qh = numpy_turn_tokens(arrays, settings, carried, np.asarray(arrays["learned"], np.float32))
     image_1iz = numpy_image_tokens(arrays, settings, said.seen)
     if settings.stages == "two":
-        tokens_qh, _ = _fused(arrays, settings, begin_qh, said.caption_lh, image_1iz)
+        tokens_qh, _ = fuse(begin_qh, said.caption_lh, image_1iz)  # BSA
         carried = numpy_update_memory(arrays, settings, carried, tokens_qh)
         for seen, text_lh in said.recalled:
             again_1iz = None if seen is None else numpy_image_tokens(arrays, settings, seen)
-            tokens_qh, _ = _fused(arrays, settings, tokens_qh, text_lh, again_1iz)
-        fused = _fused(arrays, settings, tokens_qh, said.modification_lh, None)
+            tokens_qh, _ = fuse(tokens_qh, text_lh, again_1iz)
+        tokens_qh, first_h = fuse(tokens_qh, said.modification_lh, None)  # MSA
     else:
-        fused = _fused(arrays, settings, begin_qh, said.modification_lh, image_1iz)
-        carried = numpy_update_memory(arrays, settings, carried, fused[0])
+        tokens_qh, first_h = fuse(begin_qh, said.modification_lh, image_1iz)
+        carried = numpy_update_memory(arrays, settings, carried, tokens_qh)
         if settings.stages == "sprc":
-            fused = _fused(arrays, settings, fused[0], said.modification_lh, None)
-    return carried, numpy_query(arrays, settings, *fused)
-
-
-def _fused(
-    arrays: Arrays,
-    settings: Model,
-    tokens_th: Float32[np.ndarray, "t h"],
-    text_lh: Float32[np.ndarray, "l h"],
-    image_1iz: Float32[np.ndarray, "1 i z"] | None,
-) -> tuple[Float32[np.ndarray, "t h"], Float32[np.ndarray, " h"]]:
-    """The tokens of one talk after a text was read, and the state at its beginning."""
-    count = len(tokens_th)
-    [found_wh] = numpy_fuse(arrays, settings, tokens_th[None], text_lh[None], image_1iz, range(count + 1))
-    return found_wh[:count], found_wh[count]
-
-
-def numpy_query(
-    arrays: Arrays, settings: Model, tokens_th: Float32[np.ndarray, "t h"], first_h: Float32[np.ndarray, " h"]
-) -> Float32[np.ndarray, " d"]:
-    """`MaiNetwork.query`: what is looked for, of length 1."""
+            tokens_qh, first_h = fuse(tokens_qh, said.modification_lh, None)
     if settings.query == "fused":
-        first_h = numpy_layer_norm(
-            arrays, "fused_norm", numpy_linear(arrays, "fused", tokens_th.mean(axis=0)), NORM_EPS
-        )
-    return np.asarray(to_unit(numpy_linear(arrays, "text_project", first_h)), np.float32)
+        mean_h = numpy_linear(arrays, "fused", tokens_qh.mean(axis=0))
+        first_h = numpy_layer_norm(arrays, "fused_norm", mean_h, NORM_EPS)
+    return carried, np.asarray(to_unit(numpy_linear(arrays, "text_project", first_h)), np.float32)
 
 
-# -- pictures
+# -- what is carried from turn to turn
 
 
-def numpy_encode_pictures(
-    arrays: Arrays, settings: Model, seen: NumpyComponents, captions: Sequence[Float32[np.ndarray, "_l h"]]
-) -> Float32[np.ndarray, "b k d"]:
-    """`MaiNetwork.pictures`, with the places of a caption for each; those that are as long are read together."""
-    by_length: dict[int, list[int]] = {}
-    for row, caption_lh in enumerate(captions):
-        by_length.setdefault(len(caption_lh), []).append(row)
-    vectors = settings.tokens if settings.stages == "sprc" else 1
-    found_bkd = np.zeros((len(captions), vectors, settings.projection), np.float32)
-    for rows in by_length.values():
-        for some in (rows[at : at + AT_ONCE] for at in range(0, len(rows), AT_ONCE)):
-            text_blh = np.stack([captions[row] for row in some])
-            found_bkd[some] = _pictures(arrays, settings, seen.at(some), text_blh)
-    return found_bkd
+def numpy_turn_tokens(
+    arrays: Arrays, settings: Model, carried: CarriedTokens, learned_th: Float32[np.ndarray, "t h"]
+) -> Float32[np.ndarray, "q h"]:
+    """`memory.Memory.tokens`: the learned tokens, and what the memory makes of them."""
+    if not carried:
+        return learned_th
+    match settings.memory:
+        case "none":
+            return learned_th
+        case "concatenation":
+            return np.concatenate([learned_th, carried[0]])
+        case "lstm" | "gru":
+            return np.asarray(learned_th + carried[0])
+        case "ntm":
+            keys = numpy_linear(arrays, "memory.read", learned_th)
+            read_th = numpy_address_slots(carried[0], keys[:, :-1], keys[:, -1:]) @ carried[0]
+            return np.asarray(learned_th + numpy_linear(arrays, "memory.out", read_th), np.float32)
+        case "mio":
+            return np.asarray(carried[0])
 
 
-def _pictures(
-    arrays: Arrays, settings: Model, seen: NumpyComponents, text_blh: Float32[np.ndarray, "b l h"]
-) -> Float32[np.ndarray, "b k d"]:
-    count = settings.tokens
-    wanted = range(count) if settings.stages == "sprc" else range(count, count + 1)
-    learned_bth = np.repeat(np.asarray(arrays["learned"], np.float32)[None], len(text_blh), axis=0)
-    found_bkh = numpy_fuse(arrays, settings, learned_bth, text_blh, numpy_image_tokens(arrays, settings, seen), wanted)
-    return np.asarray(to_unit(numpy_linear_rows(arrays, "target_project", found_bkh)), np.float32)
+def numpy_update_memory(
+    arrays: Arrays, settings: Model, carried: CarriedTokens, tokens_qh: Float32[np.ndarray, "q h"]
+) -> CarriedTokens:
+    """`memory.Memory.after`: what is carried after a turn that ended with these tokens."""
+    match settings.memory:
+        case "none":
+            return ()
+        case "concatenation":
+            earlier = len(carried[0]) if carried else 0
+            return (np.concatenate([*carried, tokens_qh[: len(tokens_qh) - earlier]]),)
+        case "lstm" | "gru":
+            return _step_cell(arrays, carried, tokens_qh, lstm=settings.memory == "lstm")
+        case "ntm":
+            return (_write_slots(arrays, carried[0] if carried else arrays["memory.slots"], tokens_qh),)
+        case "mio":
+            both = np.concatenate([*carried, tokens_qh])
+            return (numpy_select_tokens(both, settings.tokens, settings.iteration) if carried else both,)
+
+
+def _step_cell(
+    arrays: Arrays, carried: CarriedTokens, inputs_th: Float32[np.ndarray, "t h"], *, lstm: bool
+) -> CarriedTokens:
+    """A step of `LSTMCell` (output and cell) or of `GRUCell`, for each place of a token."""
+    hidden_th = carried[0] if carried else np.zeros_like(inputs_th)
+    from_input_tg = inputs_th @ arrays["memory.cell.weight_ih"].T + arrays["memory.cell.bias_ih"]
+    from_state_tg = hidden_th @ arrays["memory.cell.weight_hh"].T + arrays["memory.cell.bias_hh"]
+    if not lstm:
+        return (numpy_gru_step(from_input_tg, from_state_tg, hidden_th),)
+    let_in, forget, new, let_out = np.split(from_input_tg + from_state_tg, 4, axis=1)
+    before_th = carried[1] if carried else np.zeros_like(inputs_th)
+    cell_th = numpy_sigmoid(forget) * before_th + numpy_sigmoid(let_in) * np.tanh(new)
+    return np.asarray(numpy_sigmoid(let_out) * np.tanh(cell_th), np.float32), np.asarray(cell_th, np.float32)
+
+
+def _write_slots(
+    arrays: Arrays, memory_mh: Float32[np.ndarray, "m h"], tokens_qh: Float32[np.ndarray, "q h"]
+) -> Float32[np.ndarray, "m h"]:
+    """A memory of slots after the mean of a turn's tokens was written."""
+    width = tokens_qh.shape[1]
+    parts = numpy_linear(arrays, "memory.write", tokens_qh.mean(axis=0, keepdims=True))
+    key_1h, erase_1h, add_1h, strength_11 = np.split(parts, [width, 2 * width, 3 * width], axis=1)
+    shares_m1 = numpy_address_slots(memory_mh, key_1h, strength_11).T
+    kept_mh = memory_mh * (1 - shares_m1 * numpy_sigmoid(erase_1h))
+    return np.asarray(kept_mh + shares_m1 * np.tanh(add_1h), np.float32)
+
+
+def numpy_address_slots(
+    memory_mh: Float32[np.ndarray, "m h"], key_th: Float32[np.ndarray, "t h"], strength_t1: Float32[np.ndarray, "t 1"]
+) -> Float32[np.ndarray, "t m"]:
+    """`memory.address_slots`: how much each key looks at each slot."""
+    key_unit_th, memory_unit_mh = (
+        rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), LEAST_LENGTH) for rows in (key_th, memory_mh)
+    )
+    return softmax(np.asarray((1 + np.logaddexp(0, strength_t1)) * (key_unit_th @ memory_unit_mh.T), np.float32))
+
+
+# -- MIO
+
+
+def numpy_select_tokens(
+    tokens_th: Float[np.ndarray, "t h"], count: int, settings: Iteration
+) -> Float32[np.ndarray, "k h"]:
+    """`memory.select_tokens`: the `count` tokens that stand for all, in their order."""
+    return np.asarray(tokens_th[numpy_choose_places(tokens_th, count, settings)], np.float32)
+
+
+def numpy_choose_places(tokens_th: Float[np.ndarray, "t h"], count: int, settings: Iteration) -> Int[np.ndarray, " k"]:
+    """`memory.choose_places`: the places of the tokens of the highest score (Eq. 3), in rising order."""
+    tokens_th = np.asarray(tokens_th, np.float32)
+    tokens_th = tokens_th - tokens_th.mean(axis=0)
+    square_t = np.square(tokens_th).sum(axis=1)
+    square_tt = square_t[:, None] + square_t - 2 * (tokens_th @ tokens_th.T)
+    np.fill_diagonal(square_tt, 0.0)
+    apart_tt = np.sqrt(np.maximum(square_tt, 0))
+    itself = int(settings.density == "paper")
+    if not itself:
+        apart_tt /= np.float32(tokens_th.shape[1] ** 0.5)
+    near_tk = np.sort(apart_tt, axis=1)[:, itself : min(settings.neighbours + itself, len(apart_tt))]
+    density_t = -np.square(near_tk).mean(axis=1)  # the logarithm of Eq. 2
+    peak_t, least = numpy_peak_distances(apart_tt, density_t, settings), np.finfo(np.float32)
+    score_t = np.where(peak_t > 0, density_t + np.log(np.maximum(peak_t, least.tiny)), least.min)
+    dropped = min(int(settings.drop * len(tokens_th)), len(tokens_th) - count)
+    if dropped > 0:
+        score_t[(-density_t).argsort(kind="stable")[-dropped:]] = -np.inf
+    return np.sort((-score_t).argsort(kind="stable")[:count])
+
+
+def numpy_peak_distances(
+    apart_tt: Float[np.ndarray, "t t"], density_t: Float[np.ndarray, " t"], settings: Iteration
+) -> Float[np.ndarray, " t"]:
+    """`memory.peak_distances`: dist(v) of Eq. 3."""
+    place_t = np.arange(len(apart_tt))
+    if settings.distance == "nearest":
+        return np.asarray(np.where(place_t[:, None] == place_t, np.inf, apart_tt).min(axis=1))
+    denser_tt = density_t > density_t[:, None]
+    denser_tt |= (density_t == density_t[:, None]) & (place_t < place_t[:, None])
+    nearest_t = np.where(denser_tt, apart_tt, np.inf).min(axis=1)
+    return np.asarray(np.where(np.isinf(nearest_t), apart_tt.max(axis=1), nearest_t))

@@ -1,12 +1,9 @@
-"""A turn as MAI reads it: of which picture, what is said, what it does with earlier pictures. No torch here.
+"""MAI as a retriever: a conversation goes from picture to picture, and may go back to any it came from.
 
-What cannot be taken as it was given goes through an adapter, which is named: those of `blocks.spoken`, and
+Numpy only; the network is what was trained. What cannot be read as it was given goes through an adapter, which is
+named: those of `shared.wording`, and
 
-screen       "the second" is the second result where the talk has not come to a second picture
-
-MAI as a retriever: a talk goes from picture to picture, and may go back to any it came from.
-
-Numpy only; the network is what was trained. A turn that is no modification goes through adapters (`reading`).
+screen       "the second" is the second result where the conversation has not come to a second picture
 """
 
 from __future__ import annotations
@@ -24,7 +21,6 @@ from jaxtyping import Float32
 from viewfinder.conversation import Keep, Like, PictureId, Reject, Show
 from viewfinder.retrievers.base import (
     Operation,
-    Part,
     Picture,
     Query,
     RawPictures,
@@ -33,8 +29,16 @@ from viewfinder.retrievers.base import (
     ResolvedTurn,
     SentenceEncoder,
 )
-from viewfinder.retrievers.mai import numpy_network
-from viewfinder.retrievers.mai.numpy_network import NOTHING_CARRIED, CarriedTokens
+from viewfinder.retrievers.mai.numpy_network import (
+    NOTHING_CARRIED,
+    CarriedTokens,
+    ModificationInput,
+    NumpyComponents,
+    blank_components,
+    numpy_components,
+    numpy_encode_pictures,
+    numpy_encode_turn,
+)
 from viewfinder.retrievers.mai.settings import MOST_SCALE, LossSettings, Model, Treatment
 from viewfinder.retrievers.mai.texts import make_text_reader, modification_text
 from viewfinder.retrievers.shared.back_references import (
@@ -43,12 +47,13 @@ from viewfinder.retrievers.shared.back_references import (
     to_operations,
     turn_of_place,
 )
+from viewfinder.retrievers.shared.turn_vectors import TurnVector, turn_parts
 from viewfinder.retrievers.shared.wording import VerbalizedTurn, verbalize_turn
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
 
 ORDINALS = ("FIRST", "SECOND", "THIRD", "FOURTH", "FIFTH", "SIXTH", "SEVENTH", "EIGHTH", "NINTH", "TENTH")
-"""How a text calls the pictures of a talk."""
+"""How a text calls the pictures of a conversation."""
 
 VAGUE = "something "
 """How a tag's phrase begins that fits anything ("something orange")."""
@@ -86,11 +91,6 @@ class ModificationTurn:
     adapters: tuple[str, ...] = ()
     ruled: VerbalizedTurn = field(default_factory=VerbalizedTurn)
 
-    @property
-    def says(self) -> bool:
-        """Whether it says anything at all; else it only rules pictures out, or nothing."""
-        return bool(self.text or self.picture)
-
 
 def parse_modification(
     turn: ResolvedTurn, pictured: Sequence[int], settings: Model, *, exclude_shown: bool = False
@@ -104,32 +104,27 @@ def parse_modification(
         exclude_shown: whether a picture goes out once it was said how the wanted one differs.
     """
     match turn.turn:
-        case Like() | Show():
-            heard = _picked(turn, turn.turn, exclude_shown=exclude_shown)
+        case Like() | Show() as picked:
+            # Words said of a picture; without any it may be the one, whatever ruled it out before.
+            picture, text = turn.pictures[0], " ".join(picked.text.split())
+            named: frozenset[PictureId] = frozenset() if picture.id is None else frozenset({picture.id})
+            excluded = named if text and exclude_shown else frozenset()
+            ruled = VerbalizedTurn(excluded=excluded, readmitted=frozenset() if text else named)
+            at = picked.turn if isinstance(picked, Like) else None
+            operations = () if at is None else (Operation("rollback", at),)
+            parsed = ModificationTurn(text, picture, own=True, operations=operations, ruled=ruled)
         case Keep(attribute, at):
-            heard = _kept(turn, attribute, at, pictured)
+            parsed = _parse_keep(turn, attribute, at, pictured)
         case _:
             said = verbalize_turn(turn)
-            heard = ModificationTurn(". ".join(said.sentences), adapters=said.adapters, ruled=said)
-    looked = None if isinstance(turn.turn, Keep | Reject) else find_back_reference(heard.text)
-    if looked is not None:
-        heard = _looked_back(turn, heard, looked, pictured, settings.rollback)
-    return _recallable(heard, settings)
+            parsed = ModificationTurn(". ".join(said.sentences), adapters=said.adapters, ruled=said)
+    back = None if isinstance(turn.turn, Keep | Reject) else find_back_reference(parsed.text)
+    if back is not None:
+        parsed = _look_back(turn, parsed, back, pictured, settings.rollback)
+    return _drop_unreadable(parsed, settings)
 
 
-def _picked(turn: ResolvedTurn, picked: Like | Show, *, exclude_shown: bool) -> ModificationTurn:
-    """Words said of a picture; without any it may be the one, whatever ruled it out before."""
-    picture, text = turn.pictures[0], " ".join(picked.text.split())
-    named: frozenset[PictureId] = frozenset() if picture.id is None else frozenset({picture.id})
-    ruled = (
-        VerbalizedTurn(excluded=named if exclude_shown else frozenset()) if text else VerbalizedTurn(readmitted=named)
-    )
-    at = picked.turn if isinstance(picked, Like) else None
-    back = () if at is None else (Operation("rollback", at),)
-    return ModificationTurn(text, picture, own=True, operations=back, ruled=ruled)
-
-
-def _kept(turn: ResolvedTurn, attribute: str, at: int, pictured: Sequence[int]) -> ModificationTurn:
+def _parse_keep(turn: ResolvedTurn, attribute: str, at: int, pictured: Sequence[int]) -> ModificationTurn:
     """An attribute of an earlier turn's picture, as one says it, with its value where it has one."""
     name = ordinal_name(at, pictured)
     values = ", ".join(value for known in turn.attribute_values.values() for value in known)
@@ -144,7 +139,7 @@ def _kept(turn: ResolvedTurn, attribute: str, at: int, pictured: Sequence[int]) 
 def ordinal_name(turn: int, pictured: Sequence[int]) -> str:
     """How a text calls the picture of a turn; "" if it has no name.
 
-    >>> name_of(5, (2, 5)), name_of(4, (2, 5))
+    >>> ordinal_name(5, (2, 5)), ordinal_name(4, (2, 5))
     ('SECOND', '')
     """
     place = pictured.index(turn) if turn in pictured else len(ORDINALS)
@@ -178,8 +173,8 @@ class _Places:
             return self.turn.shown[place] if self.on_screen(place) else None
         return self.own if number == self.turn.number else next(iter(self.turn.earlier(number)), None)
 
-    def told(self, place: int) -> tuple[str, ...]:
-        """What to tell of a picture that is not the talk's, or no longer there."""
+    def notes(self, place: int) -> tuple[str, ...]:
+        """What to tell of a picture that is not the conversation's, or no longer there."""
         called = f"the {self.name(place).lower()}"
         if self.on_screen(place):
             return (f'screen: "{called}" is taken as result {place + 1}, as the talk has come to fewer pictures',)
@@ -187,44 +182,38 @@ class _Places:
         return (f'drop: "{called}" is no longer there',) if gone else ()
 
 
-def _looked_back(
-    turn: ResolvedTurn, heard: ModificationTurn, looked: BackReference, pictured: Sequence[int], treatment: Treatment
+def _look_back(
+    turn: ResolvedTurn, parsed: ModificationTurn, said: BackReference, pictured: Sequence[int], treatment: Treatment
 ) -> ModificationTurn:
     """A turn that says something of earlier pictures."""
-    places = _Places(turn, heard.picture, (*pictured, turn.number) if heard.own else tuple(pictured))
-    backs = () if looked.rollback is None else (looked.rollback,)
-    keeps = tuple(dict.fromkeys(kept.place for kept in looked.keeps))
-    operations, told = to_operations(_of_talk(looked, places), places.turns)
-    lines = [line for place in dict.fromkeys((*backs, *keeps)) for line in places.told(place)]
-    picture, blended = heard.picture, None
-    for back in map(places.picture, backs):
-        if back is not None:
-            picture, blended = _treated(treatment, places, back)
-    recalled = [(places.name(place), places.picture(place)) for place in keeps]
+    places = _Places(turn, parsed.picture, (*pictured, turn.number) if parsed.own else tuple(pictured))
+    keeps = tuple(dict.fromkeys(kept.place for kept in said.keeps))
+    named = keeps if said.rollback is None else tuple(dict.fromkeys((said.rollback, *keeps)))
+    of_conversation = replace(  # without what is said of pictures on the screen
+        said,
+        rollback=None if said.rollback is not None and places.on_screen(said.rollback) else said.rollback,
+        keeps=tuple(kept for kept in said.keeps if not places.on_screen(kept.place)),
+    )
+    operations, notes = to_operations(of_conversation, places.turns)
+    picture, blended = parsed.picture, None
+    if said.rollback is not None and (back := places.picture(said.rollback)) is not None:
+        picture, blended = _treat_rollback(treatment, places, back)
     return replace(
-        heard,
+        parsed,
         picture=picture,
         blended=blended,
-        recalled=tuple(RecalledPicture(name, picture) for name, picture in recalled if picture is not None),
-        operations=(*heard.operations, *operations),
-        adapters=(*heard.adapters, *told, *lines),
+        recalled=tuple(
+            RecalledPicture(places.name(place), kept) for place in keeps if (kept := places.picture(place)) is not None
+        ),
+        operations=(*parsed.operations, *operations),
+        adapters=(*parsed.adapters, *notes, *(line for place in named for line in places.notes(place))),
     )
 
 
-def _of_talk(looked: BackReference, places: _Places) -> BackReference:
-    """Without what is said of pictures on the screen."""
-    back = looked.rollback
-    return replace(
-        looked,
-        rollback=None if back is not None and places.on_screen(back) else back,
-        keeps=tuple(kept for kept in looked.keeps if not places.on_screen(kept.place)),
-    )
-
-
-def _treated(treatment: Treatment, places: _Places, back: Picture) -> tuple[Picture | None, Picture | None]:
+def _treat_rollback(treatment: Treatment, places: _Places, back: Picture) -> tuple[Picture | None, Picture | None]:
     """The picture that a turn is read with which goes back to another, and what is mixed with it (table 9).
 
-    Which one "random" goes back to hangs on the number of the turn and on what is said alone.
+    Which one "random" goes back to depends on the number of the turn and on what is said alone.
     """
     match treatment:
         case "replace":
@@ -240,16 +229,14 @@ def _treated(treatment: Treatment, places: _Places, back: Picture) -> tuple[Pict
             return places.picture(drawn) or back, None
 
 
-def _recallable(heard: ModificationTurn, settings: Model) -> ModificationTurn:
+def _drop_unreadable(parsed: ModificationTurn, settings: Model) -> ModificationTurn:
     """Without earlier pictures that cannot be read again; words say of them what they say."""
-    if not heard.recalled:
-        return heard
-    written = settings.captions and all(one.picture.caption for one in heard.recalled)
-    if settings.stages == "two" and (settings.recall == "pictures" or written):
-        return heard
+    written = settings.captions and all(one.picture.caption for one in parsed.recalled)
+    if not parsed.recalled or (settings.stages == "two" and (settings.recall == "pictures" or written)):
+        return parsed
     reason = "nobody has written about it" if settings.captions else "these weights do not read it again"
     line = f"drop: what is kept of an earlier picture is read as words alone, {reason}"
-    return replace(heard, recalled=(), adapters=(*heard.adapters, line))
+    return replace(parsed, recalled=(), adapters=(*parsed.adapters, line))
 
 
 SYSTEM = "mai"
@@ -260,24 +247,15 @@ BEST = 1e5
 
 
 @dataclass(frozen=True, eq=False)
-class Turned:
-    """A turn that said something: what, and the query after it."""
-
-    turn: int
-    label: str
-    vector_d: Float32[np.ndarray, " d"]
-
-
-@dataclass(frozen=True, eq=False)
 class MaiState:
-    """What the network carries of the talk, and the turns that said something.
+    """What the network carries of the conversation, and the turns that said something.
 
     `pictured` are the turns that named a picture; their vectors are looked up again when a turn looks back.
     """
 
     carried: CarriedTokens = NOTHING_CARRIED
     pictured: tuple[int, ...] = ()
-    turns: tuple[Turned, ...] = ()
+    turns: tuple[TurnVector, ...] = ()
     excluded: frozenset[PictureId] = frozenset()
     adapters: tuple[str, ...] = ()
     operations: tuple[Operation, ...] = ()
@@ -327,29 +305,25 @@ class Mai:
         Raises:
             EncoderMismatch: the session's vectors are not those that the weights were trained on.
         """
-        heard = parse_modification(turn, state.pictured, self.settings, exclude_shown=self._exclude_shown)
-        told, carried, turns = heard.adapters, state.carried, state.turns
-        if heard.says:
-            said, of_words = self._said(heard, turn.sentences)
-            told = (*told, *of_words)
-            carried, vector_d = numpy_network.numpy_encode_turn(self._arrays, self.settings, carried, said)
-            turns = (*turns, Turned(turn.number, heard.text or "this picture", vector_d))
-        pictured = (*state.pictured, turn.number) if heard.own else state.pictured
-        excluded, adapters = heard.ruled.after(state.excluded), tuple(dict.fromkeys((*state.adapters, *told)))
-        return MaiState(carried, pictured, turns, excluded, adapters, heard.operations)
+        parsed = parse_modification(turn, state.pictured, self.settings, exclude_shown=self._exclude_shown)
+        notes, carried, turns = parsed.adapters, state.carried, state.turns
+        if parsed.text or parsed.picture:  # else it only rules pictures out, or says nothing
+            said, of_words = self._network_input(parsed, turn.sentences)
+            notes = (*notes, *of_words)
+            carried, vector_d = numpy_encode_turn(self._arrays, self.settings, carried, said)
+            turns = (*turns, TurnVector(turn.number, parsed.text or "this picture", vector_d))
+        pictured = (*state.pictured, turn.number) if parsed.own else state.pictured
+        excluded, adapters = parsed.ruled.after(state.excluded), tuple(dict.fromkeys((*state.adapters, *notes)))
+        return MaiState(carried, pictured, turns, excluded, adapters, parsed.operations)
 
     def query(self, state: MaiState) -> Query:
-        """A part a turn: by how much it moved the query, so that all parts add up to the query of the last one.
+        """A part a turn, see `turn_parts`.
 
-        Of one vector a picture, a score is the mean of the parts' dot products; hence the factor. Of several vectors
-        the best counts, and there is one part: what is best for a sum is not best for what is added up.
+        Where pictures have several vectors, the best counts, and there is one part: what is best for a sum is not best
+        for what is added up.
         """
-        said = state.turns[-1:] if self._of_tokens else state.turns
-        vectors = [turned.vector_d for turned in said]
-        before = [np.zeros_like(vector_d) for vector_d in vectors[:1]] + vectors[:-1]
-        moved = [len(vectors) * (after_d - before_d) for after_d, before_d in zip(vectors, before, strict=True)]
         return Query(
-            tuple(Part("regions", on.turn, on.label, 1.0, x_d) for on, x_d in zip(said, moved, strict=True)),
+            turn_parts(state.turns[-1:] if self._of_tokens else state.turns, "regions"),
             self.space,
             "late_interaction",
             state.excluded,
@@ -360,36 +334,33 @@ class Mai:
 
     # -- inside
 
-    def _said(
-        self, heard: ModificationTurn, sentences: SentenceEncoder | None
-    ) -> tuple[numpy_network.ModificationInput, tuple[str, ...]]:
+    def _network_input(
+        self, parsed: ModificationTurn, sentences: SentenceEncoder | None
+    ) -> tuple[ModificationInput, tuple[str, ...]]:
         """What the network reads of a turn, and what to tell of words that it does not."""
-        modification_lh, told = self._texts.read(modification_text(heard.text), sentences)
-        seen = self._looks(heard.picture)
-        if heard.blended is not None:
-            seen = seen.mixed(self._looks(heard.blended))
-        caption_lh = self._caption(heard.picture, sentences)
-        return numpy_network.ModificationInput(
-            seen, caption_lh, modification_lh, self._recalled(heard.recalled, sentences)
-        ), told
+        modification_lh, notes = self._texts.read(modification_text(parsed.text), sentences)
+        seen = self._components(parsed.picture)
+        if parsed.blended is not None:
+            seen = seen.blend(self._components(parsed.blended))
+        # Earlier pictures are read again by one text of their captions, or one after the other.
+        recalled: tuple[tuple[NumpyComponents | None, Float32[np.ndarray, "_l h"]], ...] = ()
+        if parsed.recalled and self.settings.recall == "pictures":
+            recalled = tuple(
+                (self._components(one.picture), self._caption(one.picture, sentences)) for one in parsed.recalled
+            )
+        elif parsed.recalled:
+            named = [f"{one.name}: " if one.name else "" for one in parsed.recalled]
+            text = " ".join(name + one.picture.caption for name, one in zip(named, parsed.recalled, strict=True))
+            recalled = ((None, self._texts.read(text, sentences)[0]),)
+        caption_lh = self._caption(parsed.picture, sentences)
+        return ModificationInput(seen, caption_lh, modification_lh, recalled), notes
 
-    def _recalled(
-        self, recalled: Sequence[RecalledPicture], sentences: SentenceEncoder | None
-    ) -> tuple[tuple[numpy_network.NumpyComponents | None, Float32[np.ndarray, "_l h"]], ...]:
-        """Earlier pictures as they are read again: by one text of their captions, or one after the other."""
-        if not recalled:
-            return ()
-        if self.settings.recall == "pictures":
-            return tuple((self._looks(one.picture), self._caption(one.picture, sentences)) for one in recalled)
-        text = " ".join(f"{one.name}: {one.picture.caption}" if one.name else one.picture.caption for one in recalled)
-        return ((None, self._texts.read(text, sentences)[0]),)
-
-    def _looks(self, picture: Picture | None) -> numpy_network.NumpyComponents:
+    def _components(self, picture: Picture | None) -> NumpyComponents:
         """What is read of a picture; of none as of a picture of zeros, as in training."""
         if picture is None:
-            return numpy_network.blank_components(self._arrays, self.settings, self._regions)
+            return blank_components(self._arrays, self.settings, self._regions)
         regions_re = picture.vectors["raw regions"][None] if self.space.reads_regions else None
-        return numpy_network.numpy_components(self._arrays, self.settings, picture.vectors["raw"][None], regions_re)
+        return numpy_components(self._arrays, self.settings, picture.vectors["raw"][None], regions_re)
 
     def _caption(self, picture: Picture | None, sentences: SentenceEncoder | None) -> Float32[np.ndarray, "l h"]:
         text = picture.caption if picture is not None and self.settings.captions else ""
@@ -398,16 +369,14 @@ class Mai:
     def _projected(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
         captions = raw.captions if self.settings.captions and raw.captions else ("",) * len(raw.whole_ng)
         known = {text: self._texts.read(text, raw.sentences)[0] for text in dict.fromkeys(captions)}
-        seen = numpy_network.numpy_components(self._arrays, self.settings, raw.whole_ng, raw.regions_nre)
-        return numpy_network.numpy_encode_pictures(
-            self._arrays, self.settings, seen, [known[text] for text in captions]
-        )
+        seen = numpy_components(self._arrays, self.settings, raw.whole_ng, raw.regions_nre)
+        return numpy_encode_pictures(self._arrays, self.settings, seen, [known[text] for text in captions])
 
 
 def load(checkpoint: Path | None = None) -> Mai:
-    """The retriever with these weights; None: those in the box.
+    """The retriever with these weights; None: the shipped ones.
 
     Raises:
-        BadInput: as `weights_of`.
+        BadInput: as `load_system_weights`.
     """
     return Mai(load_system_weights(SYSTEM, checkpoint, SHIPPED))

@@ -1,20 +1,14 @@
-"""Modifications as MAI reads them, in training and at search alike. No torch here.
+"""Texts as MAI reads them, in training and at search alike: modifications, words, pieces of a tokeniser. No torch here.
 
-Texts as the pieces of a published tokeniser, in training and at search alike. No torch here.
-
-Axes: c texts, m pieces of a text at most, l places (the first piece, a text's own, the last one), v pieces that there
-are, p positions, h numbers of a place.
-
-`text` without torch: a text as the places that a Q-Former reads.
-
-Axes: l places (the first, then words), s numbers of a word's vector, h numbers of a place.
+Axes: c texts, m pieces of a text at most, l places (the first word or piece, a text's own, the last piece), v pieces
+that there are, p positions, h numbers of a place, s numbers of a word's vector.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float32, Int
@@ -29,7 +23,7 @@ from viewfinder.training.weights import Weights
 def modification_text(modification: str) -> str:
     """A modification without the numbers of its clauses; what looks back is kept, as it is said.
 
-    >>> text_of("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ")
+    >>> modification_text("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ")
     'I prefer the FIRST, and is red, has a 3 inch heel'
     """
     read = split_modification(modification)
@@ -80,7 +74,7 @@ class PieceTokenizer:
         return int(self._tokeniser.get_vocab_size(with_added_tokens=False))
 
     def numbers(self, texts: Sequence[str]) -> Int[np.ndarray, "c {self.most}"]:
-        """The numbers of the pieces of texts, `NOTHING` after the last; a first and a last one are not added."""
+        """The numbers of the pieces of texts, `NO_WORD` after the last; a first and a last one are not added."""
         table_cm = np.full((len(texts), self.most), NO_WORD)
         found = self._tokeniser.encode_batch([clean_text(text) for text in texts], add_special_tokens=False)
         for row_m, one in zip(table_cm, found, strict=True):
@@ -96,7 +90,7 @@ class PieceTokenizer:
 
 
 class PieceTextReader:
-    """`text.PieceInput` without torch: the places of texts."""
+    """`inputs.PieceInput` without torch: the places of texts."""
 
     def __init__(self, weights: Weights, settings: Model) -> None:
         tokeniser = SavedTokeniser(**weights.card.settings["tokeniser"])
@@ -119,15 +113,21 @@ class PieceTextReader:
 def clean_text(text: str) -> str:
     """A text as it is cut: in lower case, without signs that say nothing.
 
-    >>> cleaned("keep the FIRST's collar. (it is red)")
+    >>> clean_text("keep the FIRST's collar. (it is red)")
     "keep the first's collar  it is red"
     """
     return text.lower().translate(_BLANKS).strip()
 
 
-@runtime_checkable
-class TextReader(Protocol):
-    """Reads texts."""
+class WordTextReader:
+    """`inputs.WordInput` without torch: a first place, then the words that are known."""
+
+    def __init__(self, weights: Weights, settings: Model) -> None:
+        self._arrays = weights.arrays
+        tables = {name.removeprefix("text."): table for name, table in weights.arrays.items() if "text.words" in name}
+        self._words = WordLookup(
+            tables, weights.card, by_encoder=settings.words == "encoder", most=settings.most_words
+        )
 
     def read(self, text: str, sentences: SentenceEncoder | None) -> tuple[Float32[np.ndarray, "l h"], tuple[str, ...]]:
         """The places of a text, and what to tell of words that are not read.
@@ -135,33 +135,17 @@ class TextReader(Protocol):
         Raises:
             EncoderMismatch: the session's sentence vectors are not those of the training.
         """
-        ...
-
-
-class WordTextReader:
-    """`text.TextInput`: a first place, then the words that are known."""
-
-    def __init__(self, weights: Weights, settings: Model) -> None:
-        self._arrays = weights.arrays
-        tables = {name.removeprefix("text."): table for name, table in weights.arrays.items() if "text.words" in name}
-        self._words = WordLookup(tables, settings, weights.card)
-
-    def read(self, text: str, sentences: SentenceEncoder | None) -> tuple[Float32[np.ndarray, "l h"], tuple[str, ...]]:
-        """See `Texts`."""
         places_lh = self._arrays["text.first"][None]
         told: tuple[str, ...] = ()
         if text:
             words_ls, told = self._words.read(text, sentences)
             places_lh = np.concatenate([places_lh, numpy_linear(self._arrays, "text.word", words_ls)])
-        return add_positions(places_lh, self._arrays["text.positions"]), told
+        positions_ph = self._arrays["text.positions"]
+        at_l = np.minimum(np.arange(len(places_lh)), len(positions_ph) - 1)  # later places share the last position
+        return np.asarray(places_lh + positions_ph[at_l], np.float32), told
 
 
-def add_positions(
-    places_lh: Float32[np.ndarray, "l h"], positions_ph: Float32[np.ndarray, "p h"]
-) -> Float32[np.ndarray, "l h"]:
-    """Places as they stand; beyond the last position that is known, all stand there."""
-    at_l = np.minimum(np.arange(len(places_lh)), len(positions_ph) - 1)
-    return np.asarray(places_lh + positions_ph[at_l], np.float32)
+TextReader = PieceTextReader | WordTextReader
 
 
 def make_text_reader(weights: Weights, settings: Model) -> TextReader:

@@ -1,6 +1,6 @@
 """What MAI is trained on: FashionMT's transactions with the raw vectors of their pictures, as numbers. In torch.
 
-Axes: s transactions, p pictures of one, n turns, l words; rows are those of `Pictures`.
+Axes: s transactions, p pictures of one, n turns, l words; rows are those of the pictures.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from viewfinder.retrievers.shared.train_plan import TrainPlan
 
 CAPTIONS = "captions.csv"
 
-TURNS, TALKS = 3, 4
-"""Of talks about captioned pictures, and how many of them begin with each."""
+TURNS, STARTS = 3, 4
+"""Turns of a dialogue about captioned pictures, and how many of them start with each picture."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +82,8 @@ class TrainingTransactions:
 def read_training_transactions(plan: TrainPlan, split: str, preset: Preset) -> TrainingTransactions:
     """The transactions of a split in all data sets of a plan; what is left out is told.
 
-    A folder without any that holds captioned pictures (captions.csv beside images/) gives talks about these, a picture
-    after the other, in each of which the next one is described.
+    A folder without any that holds captioned pictures (captions.csv beside images/) gives dialogues about these, a
+    picture after the other, in each of which the next one is described.
 
     Raises:
         UnknownName: no data set has such a source or split.
@@ -146,7 +146,7 @@ def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Trai
 
 
 def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> TrainingTransactions:
-    """`TALKS` talks a picture; chance has a seed of its own. A picture's caption is the first one."""
+    """`STARTS` dialogues a picture; chance has a seed of its own. A picture's caption is the first one."""
     regions = preset.model.image != "whole"
     found = plan.vectors(folder, regions=regions)
     pictures, _ = read_flickr8k(folder)
@@ -158,11 +158,11 @@ def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Tra
     rows_n, sentences = list(known), list(known.values())
     rng, count = np.random.default_rng(len(known)), len(known)
     said = []
-    for number in range(TALKS * count):
+    for number in range(STARTS * count):
         rows = (number % count, *rng.integers(count, size=TURNS).tolist())
         texts = tuple(str(rng.choice(sentences[row][-4:])) for row in rows[1:])
         said.append(TransactionTexts(rows, texts, texts))
-    plan.told(f"{folder}, {split}: {len(said):,} talks about captioned pictures")
+    plan.told(f"{folder}, {split}: {len(said):,} dialogues about captioned pictures")
     raw_ng, regions_nre = np.asarray(found.raw_nd[rows_n], np.float32), None
     if regions and found.regions_nre is not None:
         regions_nre = np.asarray(found.regions_nre[rows_n])
@@ -170,7 +170,7 @@ def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Tra
 
 
 def transaction_texts(one: Transaction, rows: tuple[int, ...]) -> TransactionTexts:
-    """A transaction as it is read; which clauses of a short form are left out hangs on the words alone."""
+    """A transaction as it is read; which clauses of a short form are left out depends on the words alone."""
     back = parse_back_reference(one.modifications[-1])
     combines = back is not None and back.setting == "combination"
     # Nobody can look back to what is only wanted now.
@@ -187,7 +187,7 @@ def transaction_texts(one: Transaction, rows: tuple[int, ...]) -> TransactionTex
 def shorten_modification(modification: str) -> str:
     """One or two of the clauses that are not about earlier pictures, and all that are.
 
-    >>> shortened("I prefer the FIRST, and 1. is red")
+    >>> shorten_modification("I prefer the FIRST, and 1. is red")
     'I prefer the FIRST, and 1. is red'
     """
     read_as = split_modification(modification)
@@ -205,7 +205,7 @@ def transaction_vocabulary(transactions: TrainingTransactions) -> tuple[str, ...
 
 @dataclass(frozen=True, eq=False)
 class DialogueSampler:
-    """Transactions as numbers, from which talks are drawn.
+    """Transactions as numbers, from which dialogues are drawn.
 
     `recall_sl` are the captions of what the last turn recalls as one text, "first: .. second: ..".
     """
@@ -248,27 +248,27 @@ class DialogueSampler:
         return len(self.pictures_sp)
 
     def without_captions(self) -> DialogueSampler:
-        """The same talks about pictures of which nobody wrote anything."""
+        """The same dialogues about pictures of which nobody wrote anything."""
         return replace(self, recall_sl=torch.zeros_like(self.recall_sl), captions_nl=torch.zeros_like(self.captions_nl))
 
     def draw(self, rows_b: Int[np.ndarray, " b"], preset: Preset, rng: np.random.Generator) -> ModificationDialogues:
-        """Talks as they are learnt from: some pictures have no caption, some talks begin with a description."""
-        talks = self.talks(rows_b)
-        captioned_bp = torch.from_numpy(rng.random(talks.pictures_bp.shape) >= preset.caption_dropout)
+        """Dialogues as they are learnt from: some pictures have no caption, some begin with a description."""
+        whole = self.recorded(rows_b)
+        captioned_bp = torch.from_numpy(rng.random(whole.pictures_bp.shape) >= preset.caption_dropout)
         described_b = torch.from_numpy(rng.random(len(rows_b)) < preset.described)
-        described_b &= (talks.back_b != 0) & ~talks.recalled_bp[:, 0]  # nobody goes back to what was not seen
-        recall_bl = talks.recall_bl * (captioned_bp | ~talks.recalled_bp).all(dim=1)[:, None]
-        shortened_bn = torch.from_numpy(rng.random(talks.words_bnl.shape[:2]) < preset.clauses)
+        described_b &= (whole.back_b != 0) & ~whole.recalled_bp[:, 0]  # nobody goes back to what was not seen
+        recall_bl = whole.recall_bl * (captioned_bp | ~whole.recalled_bp).all(dim=1)[:, None]
+        shortened_bn = torch.from_numpy(rng.random(whole.words_bnl.shape[:2]) < preset.clauses)
         short_bnl = self.short_snl[torch.from_numpy(np.asarray(rows_b, np.int64))]
-        seen_bp, words_bnl = talks.seen_bp.clone(), torch.where(shortened_bn[..., None], short_bnl, talks.words_bnl)
+        seen_bp, words_bnl = whole.seen_bp.clone(), torch.where(shortened_bn[..., None], short_bnl, whole.words_bnl)
         seen_bp[:, 0] = ~described_b
-        words_bnl[:, 0] = torch.where(described_b[:, None], self.captions_nl[talks.pictures_bp[:, 1]], words_bnl[:, 0])
-        return talks._replace(
+        words_bnl[:, 0] = torch.where(described_b[:, None], self.captions_nl[whole.pictures_bp[:, 1]], words_bnl[:, 0])
+        return whole._replace(
             captioned_bp=captioned_bp & seen_bp, recall_bl=recall_bl, seen_bp=seen_bp, words_bnl=words_bnl
         )
 
-    def talks(self, rows_b: Int[np.ndarray, " b"]) -> ModificationDialogues:
-        """Talks as they were recorded. What "random" goes back to hangs on the transaction alone."""
+    def recorded(self, rows_b: Int[np.ndarray, " b"]) -> ModificationDialogues:
+        """Dialogues as they were recorded. What "random" goes back to depends on the transaction alone."""
         rows = torch.from_numpy(np.asarray(rows_b, np.int64))
         turns = self.words_snl.shape[1]
         drawn = [np.random.default_rng([1, int(row)]).integers(max(turns - 1, 1)) for row in rows]
@@ -287,7 +287,7 @@ class DialogueSampler:
 def recalled_captions(one: TransactionTexts, captions: Sequence[str]) -> str:
     """What a transaction recalls: "FIRST: <caption> SECOND: <caption>"; "" where a caption is missing.
 
-    >>> recall_of(Said((0, 1), (), (), recalled=(0,)), ("a red shirt", "a cap"))
+    >>> recalled_captions(TransactionTexts((0, 1), (), (), recalled=(0,)), ("a red shirt", "a cap"))
     'FIRST: a red shirt'
     """
     found = [(ORDINALS[place], captions[one.rows[place]]) for place in one.recalled]

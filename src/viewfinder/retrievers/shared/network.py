@@ -20,8 +20,9 @@ from torch.nn.functional import cross_entropy, embedding, normalize, relu
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from viewfinder.encoders.features.sentences import SentenceVectors
-from viewfinder.errors import BadInput
+from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers.shared.numpy_network import NO_WORD, split_words
+from viewfinder.training.weights import Card
 
 
 class UpdateCell(nn.Module):
@@ -243,6 +244,19 @@ def read_word_table(
         return torch.from_numpy(read_glove(Path(settings.glove), vocabulary)), ""
     known = sentences(vocabulary)
     return torch.from_numpy(known.matrix_ns[known.rows(vocabulary)].astype(np.float32)), known.version
+
+
+def check_word_vectors(file: Path | None, start: Card | None, version: str) -> None:
+    """Refuses to go on with the training of weights (`start`, in `file`) that read words by other sentence vectors.
+
+    Raises:
+        EncoderMismatch: they do.
+    """
+    if start is not None and start.settings["sentences_version"] != version:
+        raise EncoderMismatch(
+            f"{file}: reads words as sentence vectors of {start.settings['sentences_version']!r}, and this encoder's "
+            f"are {version!r}; use the encoder it was trained with"
+        )
 
 
 def read_glove(file: Path, vocabulary: Sequence[str]) -> Float32[np.ndarray, "v s"]:

@@ -14,7 +14,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Float32
@@ -44,13 +43,13 @@ def to_unit(rows: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:
 def numpy_update_cell(
     arrays: Arrays, name: str, query: Float[np.ndarray, "*m d"], state: Float[np.ndarray, "*m d"]
 ) -> Float[np.ndarray, "*m d"]:
-    """`recurrent.UpdateCell`."""
+    """`network.UpdateCell`."""
 
     def mixed(gate: str) -> Float[np.ndarray, "*m d"]:
         query_part, state_part = f"{name}.{gate}_query", f"{name}.{gate}_state"
         return np.asarray(numpy_linear(arrays, query_part, query) + numpy_linear(arrays, state_part, state))
 
-    reset, keep = _sigmoid(mixed("reset")), _sigmoid(mixed("keep"))
+    reset, keep = numpy_sigmoid(mixed("reset")), numpy_sigmoid(mixed("keep"))
     new = np.tanh(
         numpy_linear(arrays, f"{name}.new_query", query) + reset * numpy_linear(arrays, f"{name}.new_state", state)
     )
@@ -61,38 +60,42 @@ def numpy_update_cell(
 def numpy_read_words(
     arrays: Arrays, name: str, ids: Sequence[int], before_d: Float32[np.ndarray, " d"] | None = None
 ) -> Float32[np.ndarray, " d"]:
-    """`recurrent.WordReader` for one sentence."""
+    """`network.WordReader` for one sentence."""
     gru = {part: arrays[f"{name}.gru.{part}_l0"] for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")}
     inputs_lg = arrays[f"{name}.embedding.weight"][np.asarray(ids)] @ gru["weight_ih"].T + gru["bias_ih"]
     state_d = np.zeros(gru["weight_hh"].shape[1], np.float32) if before_d is None else before_d
     for input_g in inputs_lg:
-        reset_in, keep_in, new_in = np.split(input_g, 3)
-        reset_by, keep_by, new_by = np.split(gru["weight_hh"] @ state_d + gru["bias_hh"], 3)
-        reset, keep = _sigmoid(reset_in + reset_by), _sigmoid(keep_in + keep_by)
-        state_d = (1 - keep) * np.tanh(new_in + reset * new_by) + keep * state_d
+        state_d = numpy_gru_step(input_g, gru["weight_hh"] @ state_d + gru["bias_hh"], state_d)
     return np.asarray(state_d, np.float32)
+
+
+def numpy_gru_step(
+    from_input: Float[np.ndarray, "*n g"], from_state: Float[np.ndarray, "*n g"], state: Float[np.ndarray, "*n d"]
+) -> Float32[np.ndarray, "*n d"]:
+    """A GRU's state after one more input, by torch's three maps of the input and of the state (g = 3 d)."""
+    reset_in, keep_in, new_in = np.split(from_input, 3, axis=-1)
+    reset_by, keep_by, new_by = np.split(from_state, 3, axis=-1)
+    keep = numpy_sigmoid(keep_in + keep_by)
+    new = np.tanh(new_in + numpy_sigmoid(reset_in + reset_by) * new_by)
+    return np.asarray((1 - keep) * new + keep * state, np.float32)
 
 
 def numpy_project_regions(
     arrays: Arrays, name: str, raw_nke: Float[np.ndarray, "n k e"], *, scaled_by: str | None = None
 ) -> Float32[np.ndarray, "n k d"]:
-    """`regions.RegionProjection`; `scaled_by` names arrays of mean and deviation that come first."""
-    found = [_projected(arrays, name, raw_nke[at : at + AT_ONCE], scaled_by) for at in range(0, len(raw_nke), AT_ONCE)]
-    width = len(arrays[f"{name}.bias"])
-    return np.concatenate(found) if found else np.zeros((*raw_nke.shape[:2], width), np.float32)
+    """`network.RegionProjection`; `scaled_by` names arrays of mean and deviation that come first."""
+    found_nkd = np.zeros((*raw_nke.shape[:2], len(arrays[f"{name}.bias"])), np.float32)
+    for at in range(0, len(raw_nke), AT_ONCE):
+        rows = np.asarray(raw_nke[at : at + AT_ONCE], np.float32)
+        there = (rows != 0).any(axis=-1, keepdims=True)
+        if scaled_by is not None:
+            rows = (rows - arrays[f"{scaled_by}_mean"]) / arrays[f"{scaled_by}_deviation"]
+        found_nkd[at : at + AT_ONCE] = to_unit(numpy_linear(arrays, name, rows)) * there
+    return found_nkd
 
 
-def _projected(
-    arrays: Arrays, name: str, raw_nke: Float[np.ndarray, "n k e"], scaled_by: str | None
-) -> Float32[np.ndarray, "n k d"]:
-    raw_nke = np.asarray(raw_nke, np.float32)
-    there_nk1 = (raw_nke != 0).any(axis=-1, keepdims=True)
-    if scaled_by is not None:
-        raw_nke = (raw_nke - arrays[f"{scaled_by}_mean"]) / arrays[f"{scaled_by}_deviation"]
-    return np.asarray(to_unit(numpy_linear(arrays, name, raw_nke)) * there_nk1, np.float32)
-
-
-def _sigmoid(x: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:
+def numpy_sigmoid(x: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:
+    """1 / (1 + e^-x)."""
     return np.asarray(1 / (1 + np.exp(-x)))
 
 
@@ -226,7 +229,7 @@ def _fed(arrays: Arrays, name: str, kind: str, places_bwh: Float32[np.ndarray, "
 
 
 def numpy_picture_input(arrays: Arrays, name: str, raw: Float[np.ndarray, "*b g"]) -> Float32[np.ndarray, "*b x"]:
-    """`networks.looking.PictureInput`: raw vectors on one scale, or their principal components; of zeros zeros."""
+    """`training.picture_layers.PictureInput`: raw vectors on one scale, or their principal components; of zeros zeros."""
     there = (raw != 0).any(axis=-1, keepdims=True)
     standard = (np.asarray(raw, np.float32) - arrays[f"{name}.mean"]) / arrays[f"{name}.deviation"]
     components = arrays.get(f"{name}.components")
@@ -301,28 +304,13 @@ def split_words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text.lower()))
 
 
-@runtime_checkable
-class ReadWords(Protocol):
-    """What a system's settings say of words: whose vectors they are, and how many of a turn are read."""
-
-    @property
-    def words(self) -> str:
-        """Whose vectors: "encoder" or those of a table in the weights."""
-        ...
-
-    @property
-    def most_words(self) -> int:
-        """How many of a text are read."""
-        ...
-
-
 class WordLookup:
     """Texts to vectors of their words: of the session's encoder, which knows any word, or of a table in the weights."""
 
-    def __init__(self, arrays: Arrays, settings: ReadWords, card: Card) -> None:
-        self._most = settings.most_words
+    def __init__(self, arrays: Arrays, card: Card, *, by_encoder: bool, most: int) -> None:
+        """`most`: how many words of a text are read."""
+        self._most, self._by_encoder = most, by_encoder
         self._version = str(card.settings["sentences_version"])
-        self._by_encoder = settings.words == "encoder"
         self._table_vs: Float32[np.ndarray, "v s"] = arrays.get("words.table", np.zeros((1, 0), np.float32))
         # Weights without a table read no words at all: then none is known.
         vocabulary = card.settings["vocabulary"] if "words.table" in arrays else ()

@@ -1,0 +1,135 @@
+"""What MAI begins with that others have published: a tokeniser, and the Q-Former of BLIP-2. In torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import AutoTokenizer
+from transformers.models.blip_2.modeling_blip_2 import Blip2TextEmbeddings
+
+from viewfinder.encoders.checkpoints import (
+    TOKENIZER_FILES,
+    CheckpointSource,
+    explain_failures,
+    find_checkpoint,
+    silence_transformers,
+)
+from viewfinder.errors import BadInput
+from viewfinder.retrievers.mai.inputs import PieceInput, longest_text
+from viewfinder.retrievers.mai.network import MaiNetwork
+from viewfinder.retrievers.mai.settings import Model
+from viewfinder.retrievers.mai.texts import PieceTokenizer, SavedTokeniser
+from viewfinder.retrievers.shared.blip2 import (
+    QFormerWithTokens,
+    check_weight_sizes,
+    read_blip2_config,
+    read_blip2_weights,
+)
+
+WANTED = "weights of BLIP-2 for image-text retrieval, such as Salesforce/blip2-itm-vit-g"
+
+
+class Blip2Weights(QFormerWithTokens):
+    """What is read of BLIP-2's weights for retrieval: `Blip2ForImageTextRetrieval` without its picture tower."""
+
+    def __init__(self, config: Any) -> None:
+        """`config`: a `Blip2Config`."""
+        super().__init__(config)
+        width, projection = config.qformer_config.hidden_size, config.image_text_hidden_size
+        self.embeddings = Blip2TextEmbeddings(config.qformer_config)
+        self.vision_projection = nn.Linear(width, projection)
+        self.text_projection = nn.Linear(width, projection)
+        self.post_init()
+
+
+def load_tokeniser(name_or_path: str) -> SavedTokeniser:
+    """The tokeniser in a folder, or of a name on the hub.
+
+    Raises:
+        BadInput: there is none, or none with a tokenizer.json, [CLS] and [SEP].
+    """
+    folder = Path(name_or_path).expanduser()
+    source = CheckpointSource(folder.resolve().name, folder) if folder.is_dir() else find_checkpoint(name_or_path)
+    with explain_failures(source, "the tokeniser"), silence_transformers():
+        if source.folder is not None and not any((source.folder / name).is_file() for name in TOKENIZER_FILES):
+            # transformers would make an empty one, which cuts every text alike.
+            raise BadInput(
+                f"{source.location}: has no tokeniser (none of {', '.join(TOKENIZER_FILES)}); give another folder"
+            )
+        found: Any = AutoTokenizer.from_pretrained(source.location, **source.options)
+    if not found.is_fast or found.cls_token_id is None or found.sep_token_id is None:
+        raise BadInput(
+            f"{source.location}: its tokeniser has no tokenizer.json with [CLS] and [SEP]; give one like BERT's"
+        )
+    return SavedTokeniser(found.backend_tokenizer.to_str(), found.cls_token_id, found.sep_token_id)
+
+
+def load_blip2(settings: Model, tokeniser: SavedTokeniser) -> Blip2Weights:
+    """BLIP-2's weights in the folder, or of the name on the hub, that the settings name; in single precision.
+
+    Raises:
+        BadInput: nothing there, something else, weights that are missing, sizes that are not those of the settings, or
+            too few of them for the tokeniser's pieces and the longest text.
+    """
+    source = find_checkpoint(settings.qformer)
+    config = read_blip2_config(source, WANTED)
+    if not config.qformer_config.use_qformer_text_input:
+        raise BadInput(f"{source.location}: is a Q-Former that reads no text; give {WANTED}")
+    there = blip2_sizes(config)
+    wanted = {name: getattr(settings, name) for name in there} | {"image_width": settings.read_width}
+    check_weight_sizes(source, there, wanted)
+    known, places = config.qformer_config, longest_text(settings)
+    pieces = PieceTokenizer(tokeniser, settings.most_words).trained
+    if known.vocab_size < pieces:
+        raise BadInput(
+            f"{source.location}: knows {known.vocab_size} pieces, and the tokeniser {settings.tokeniser} has "
+            f"{pieces}; give the one that belongs to it"
+        )
+    if known.max_position_embeddings < places:
+        raise BadInput(
+            f"{source.location}: texts have {known.max_position_embeddings} places, and most_words with prompts are "
+            f"{places}; set less of either"
+        )
+    return read_blip2_weights(Blip2Weights, source, config, "Blip2ForImageTextRetrieval")
+
+
+def blip2_sizes(config: Any) -> dict[str, int]:
+    """The sizes that BLIP-2's weights fix, by the names that settings have for them."""
+    qformer = config.qformer_config
+    return {
+        "width": qformer.hidden_size,
+        "layers": qformer.num_hidden_layers,
+        "heads": qformer.num_attention_heads,
+        "hidden": qformer.intermediate_size,
+        "cross_every": qformer.cross_attention_frequency,
+        "image_width": qformer.encoder_hidden_size,
+        "tokens": config.num_query_tokens,
+        "projection": config.image_text_hidden_size,
+    }
+
+
+@torch.no_grad()
+def copy_blip2_weights(network: MaiNetwork, published: Blip2Weights) -> None:
+    """Fills a network with BLIP-2's weights, as far as it has the same parts.
+
+    What a picture's numbers are mapped by, the prompts, what is carried, and what targets are projected by are new
+    (published); but SPRC projects targets as BLIP-2 does its pictures.
+    """
+    text, known = network.text, published.embeddings
+    assert isinstance(text, PieceInput)
+    pieces_vh = known.word_embeddings.weight[: len(text.pieces.weight)]
+    text.pieces.weight[: len(pieces_vh)] = pieces_vh  # pieces that were added later have no vector there
+    text.positions.copy_(known.position_embeddings.weight[: len(text.positions)])
+    network.learned.copy_(published.query_tokens[0])
+    same: list[tuple[nn.Module, nn.Module]] = [
+        (network.qformer, published.qformer),
+        (network.images.norm, published.vision_model["post_layernorm"]),
+        (network.text_project, published.text_projection),
+    ]
+    if network.settings.stages == "sprc":
+        same.append((network.target_project, published.vision_projection))
+    for own, theirs in same:
+        own.load_state_dict(theirs.state_dict())
