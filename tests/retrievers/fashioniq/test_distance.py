@@ -37,7 +37,7 @@ def test_the_order_is_that_of_the_distances_and_lengths_are_1(seed: int, width: 
     lifted_nu = lifting.pictures(pictures_nh)
     np.testing.assert_allclose(np.linalg.norm(lifted_nu, axis=1), 1, atol=1e-5)
     distance_n = np.square(pictures_nh - query_h).sum(axis=1)
-    found_n = lifting.sharpness * (lifted_nu @ lifting.query(query_h))
+    found_n = 2 * lifting.scale * (lifted_nu @ lifting.query(query_h))
     np.testing.assert_allclose(
         found_n, np.square(query_h).sum() - distance_n, atol=1e-4 * lifting.scale * (1 + longest)
     )
@@ -49,7 +49,7 @@ def test_a_picture_is_found_again_in_its_lifted_vector(seed: int) -> None:
     vectors_nh = np.random.default_rng(seed).standard_normal((4, 6))
     lifting = DistanceEmbedding(float(np.linalg.norm(vectors_nh, axis=1).max()))
     lifted_nu = lifting.pictures(vectors_nh)
-    np.testing.assert_allclose([lifting.lowered(one_u) for one_u in lifted_nu], vectors_nh, atol=1e-5)
+    np.testing.assert_allclose([lifting.restore(one_u) for one_u in lifted_nu], vectors_nh, atol=1e-5)
 
 
 @LOOSE

@@ -87,10 +87,9 @@ def test_settings_choose_the_loss_and_bound_the_scale() -> None:
     )
     squared = LossSettings(squared=True, margin=9.0)
     assert lost(squared, ONE) == pytest.approx(float(squared_triplet_loss(TARGETS, TARGETS, OTHERS, 9.0)))
-    bounded = LossSettings(kind="contrastive", most_scale=0.1)
-    assert lost(bounded, 5 * ONE) == pytest.approx(
-        float(target_contrastive_loss(TARGETS @ TARGETS.T, torch.arange(2), 0.1 * ONE))
-    )
+    contrasted = LossSettings(kind="contrastive")
+    bounded = float(target_contrastive_loss(TARGETS @ TARGETS.T, torch.arange(2), 100.0 * ONE))
+    assert lost(contrasted, 5 * ONE) == pytest.approx(bounded)
     among = LossSettings(kind="ranking", margin=9.0)
     assert lost(among, ONE) == pytest.approx(float(pairwise_ranking_loss(TARGETS @ TARGETS.T, torch.arange(2), 9.0)))
 

@@ -57,7 +57,7 @@ MODELS: dict[str, Model] = {
         **SMALL, **MODERN, layers=2, heads=2, hidden=12, history="incremental", compare="cosine", image="standardised"
     ),
     "masked, whole, no attributes": TransformerModel(
-        **{**SMALL, "attributes": 0}, **MODERN, layers=1, heads=4, hidden=5, rounds=2, words="learned"
+        **{**SMALL, "attributes": 0}, **MODERN, layers=1, heads=4, hidden=5, words="learned"
     ),
     "incremental, nothing masked": TransformerModel(
         **SMALL,
@@ -65,8 +65,6 @@ MODELS: dict[str, Model] = {
         heads=2,
         hidden=12,
         history="incremental",
-        separator=False,
-        positions="none",
         image="whitened",
     ),
     "recurrent": RecurrentModel(**SMALL, filters=7, words="learned"),
@@ -116,7 +114,7 @@ def network_of(model: Model) -> FeedbackNetwork:
 def card_of(model: Model, **settings: Any) -> Card:
     known = {
         "model": asdict(model),
-        "loss": {"kind": "contrastive", "most_scale": 100.0},
+        "loss": {"kind": "contrastive"},
         "labels": list(LABELS),
         "vocabulary": VOCABULARY,
         "sentences_version": ENCODER.sentences_version if model.words == "encoder" else "",
@@ -165,7 +163,7 @@ def vector(query: Query) -> np.ndarray:
 @torch.no_grad()
 def scores_by_torch(network: FeedbackNetwork, model: Model, talk: Sequence[Turn]) -> list[np.ndarray]:
     """After every turn of `Like`s: minus the squared distance of all pictures, or their cosine."""
-    pictures_nh, state, found = network.look(RAW_NG), network.begin(1), []
+    pictures_nh, state, found = network.looks(RAW_NG), network.begin(1), []
     for turn in talk:
         assert isinstance(turn, Like)
         row = GALLERY.row(turn.picture)
@@ -313,7 +311,6 @@ def test_pictures_that_were_gone_on_from_go_out_where_training_had_it_so(exclude
 
 def test_the_chances_are_those_of_the_loss() -> None:
     assert asked(made("modern"), TALK[:1])[0].sharpness == pytest.approx(12.0)
-    assert made("modern", loss={"kind": "contrastive", "most_scale": 5.0}).query(made("modern").begin()).sharpness == 5
     triplet = made("published", loss={"kind": "triplet"})
     query, row = asked(triplet, TALK[:1])[0], np.arange(2)
     gap = float(np.diff(query.sharpness * GALLERY.scores(query).total_n[row])[0])

@@ -75,7 +75,7 @@ SHELF = GarmentKind(
 def talks(targets: list[int], shown: list[int], turns: int, **changed: Any) -> FeedbackDialogues:
     size = len(targets)
     made = FeedbackDialogues(
-        shelf=0,
+        kind=0,
         wanted_bt=torch.tensor(targets)[:, None].repeat(1, turns),
         shown_b=torch.tensor(shown),
         seen_b=torch.ones(size, dtype=torch.bool),

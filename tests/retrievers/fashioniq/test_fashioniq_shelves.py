@@ -12,7 +12,6 @@ from torch import Tensor
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.dialogues import (
-    FeedbackDialogues,
     GarmentKind,
     SentenceTable,
     dialogue_batches,
@@ -21,7 +20,6 @@ from viewfinder.retrievers.fashioniq.dialogues import (
     move_kind,
     other_kinds_pictures,
     pair_wordings,
-    split_dialogues,
     validation_dialogues,
 )
 from viewfinder.retrievers.fashioniq.garments import Garments, RecordedPairs
@@ -122,7 +120,7 @@ def test_without_shares_everything_is_drawn_alike() -> None:
 
 def test_a_kind_is_drawn_by_its_pictures_and_has_talks_of_its_own() -> None:
     both = shelves()
-    numbers = [draw_dialogues(both, preset(turns=1), 1, np.random.default_rng(seed)).shelf for seed in range(300)]
+    numbers = [draw_dialogues(both, preset(turns=1), 1, np.random.default_rng(seed)).kind for seed in range(300)]
     assert np.mean(numbers) == pytest.approx(2 / 6, abs=0.07)
 
 
@@ -172,10 +170,10 @@ def test_strangers_are_of_all_other_kinds() -> None:
     talks = draw_dialogues(shirts_and_hats, preset(), 4, np.random.default_rng(0))
     found_mx = other_kinds_pictures(shirts_and_hats, talks, 5)
     assert found_mx is not None
-    [other] = [shelf for number, shelf in enumerate(shirts_and_hats) if number != talks.shelf]
+    [other] = [shelf for number, shelf in enumerate(shirts_and_hats) if number != talks.kind]
     assert len(found_mx) == 5
     assert {tuple(row) for row in found_mx.tolist()} <= {tuple(row) for row in other.read_nx.tolist()}
-    assert other_kinds_pictures(shirts_and_hats[:1], talks._replace(shelf=0), 5) is None
+    assert other_kinds_pictures(shirts_and_hats[:1], talks._replace(kind=0), 5) is None
     assert other_kinds_pictures(shirts_and_hats, talks, 0) is None
 
 
@@ -193,14 +191,6 @@ def test_validation_of_recorded_pairs_says_both_captions() -> None:
     pairs, _ = validation_dialogues(shelves(), preset(turns=1, simulator="recorded"))
     assert (pairs.targets_b.tolist(), pairs.shown_b.tolist()) == ([1, 3], [0, 2])
     assert texts(pairs.words_btl[:, 0]) == ["is black and black", "is blue"]
-
-
-def test_talks_can_be_split() -> None:
-    (shirts, _) = validation_dialogues(shelves(), preset())
-    parts = [*split_dialogues(shirts, 3)]
-    assert [len(part.targets_b) for part in parts] == [3, 1]
-    for name in FeedbackDialogues._fields[1:]:
-        assert torch.equal(torch.cat([getattr(part, name) for part in parts]), getattr(shirts, name))
 
 
 def test_a_shelf_that_is_moved_is_the_same() -> None:

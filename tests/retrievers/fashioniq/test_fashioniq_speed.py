@@ -12,10 +12,10 @@ import pytest
 TIMED = """
 import time
 import numpy as np, torch
-from viewfinder.retrievers.fashioniq import forward
-from viewfinder.retrievers.fashioniq.retriever import MORE, Lifting
+from viewfinder.retrievers.fashioniq import numpy_network
+from viewfinder.retrievers.fashioniq.retriever import DistanceEmbedding
 from viewfinder.retrievers.fashioniq.network import TransformerRetriever
-from viewfinder.retrievers.fashioniq.settings import Transformer
+from viewfinder.retrievers.fashioniq.settings import TransformerModel
 from viewfinder.retrievers.shared.network import WordVectors
 from viewfinder.index import RegionBlock, only_vectors
 
@@ -36,20 +36,21 @@ def scan(query_h):
 
 
 vectors_nh = rng.standard_normal((PICTURES, 128)).astype(np.float32)
-lifting = Lifting(float(np.linalg.norm(vectors_nh, axis=1).max()))
+lifting = DistanceEmbedding(float(np.linalg.norm(vectors_nh, axis=1).max()))
 block = RegionBlock.of(lifting.pictures(vectors_nh)[:, None])
-said = forward.Said(rng.standard_normal((6, 300)).astype(np.float32), tuple(range(1, 9)), vectors_nh[0])
+words_ls = rng.standard_normal((6, 300)).astype(np.float32)
+said = numpy_network.FeedbackVectors(words_ls, tuple(range(1, 9)), vectors_nh[0])
 for history in ("incremental", "whole"):
-    settings = Transformer(**sizes, history=history)
+    settings = TransformerModel(**sizes, history=history)
     network = TransformerRetriever(settings, 8, WordVectors(settings, None, 20), 100)
     arrays = {name: array.numpy() for name, array in network.state_dict().items()}
-    states, query_h = [forward.begin(arrays, settings)], None
+    states, query_h = [None], None
     for _ in range(TURNS):
-        state, query_h = forward.step(arrays, settings, states[-1], said)
+        state, query_h = numpy_network.numpy_step_transformer(arrays, settings, states[-1], said)
         states.append(state)
 
     def step(turn):
-        return forward.step(arrays, settings, states[turn], said)[1]
+        return numpy_network.numpy_step_transformer(arrays, settings, states[turn], said)[1]
 
     rounds = [
         (clock(lambda: step(0)), clock(lambda: step(4)), clock(lambda: scan(query_h)),

@@ -19,7 +19,8 @@ from viewfinder.retrievers.fashioniq.settings import PolicySettings, Preset, Rec
 from viewfinder.retrievers.fashioniq.train import (
     FashionIqTrainingData,
     choice_loss,
-    improve_policy,
+    make_job,
+    make_policy_job,
     policy_loss,
     try_candidates,
 )
@@ -65,7 +66,7 @@ def shelf() -> GarmentKind:
 
 def talks(turns: int = 3) -> FeedbackDialogues:
     return FeedbackDialogues(
-        shelf=0,
+        kind=0,
         wanted_bt=torch.tensor([0, 4, 2])[:, None].repeat(1, turns),
         shown_b=torch.tensor([3, 1, 5]),
         seen_b=torch.ones(3, dtype=torch.bool),
@@ -146,7 +147,8 @@ def test_the_second_stage_improves_validation_and_leaves_pictures_as_they_were(t
         tensorboard=False,
     )
     first = measure_rollouts(network(), (shelf(),), preset)["percentile"]
-    fitted = improve_policy(plan, preset, FashionIqTrainingData(model, card, (shelf(),), (shelf(),)))
+    data = FashionIqTrainingData(model, card, (shelf(),), (shelf(),))
+    fitted = plan.fit(make_policy_job(make_job(plan, preset, data), preset, data), tmp_path / "policy")
     assert fitted.best == tmp_path / "policy" / "best.safetensors"
     assert fitted.figures["percentile"] > first + 0.05
     changed = {name for name, numbers in model.state_dict().items() if not torch.equal(numbers, before[name])}

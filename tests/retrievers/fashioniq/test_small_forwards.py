@@ -69,7 +69,7 @@ def test_queries_of_the_recurrent_network_are_the_same_after_every_turn(way: dic
     words = WordVectors(settings, None, VOCABULARY)
     model = RecurrentRetriever(settings, RAW, words, LABELS)
     arrays = randomised(model)
-    state, own = model.begin(1), numpy_network.numpy_begin_recurrent(arrays, settings)
+    state, own = model.begin(1), None
     for turn in range(len(TURNS)):
         feedback, said = heard(turn, words.table.numpy(force=True))
         state, expected_1h = model.step(state, feedback)
@@ -100,7 +100,5 @@ def test_queries_of_single_turns_are_the_same(way: dict[str, Any]) -> None:
     for turn in range(len(TURNS)):
         feedback, said = heard(turn, words.table.numpy(force=True))
         expected_1h = model.step(model.begin(1), feedback)[1]
-        found_h = numpy_network.numpy_step_composition(
-            arrays, settings, numpy_network.numpy_begin_composition(arrays, settings), said
-        )[1]
+        found_h = numpy_network.numpy_step_composition(arrays, settings, None, said)[1]
         np.testing.assert_allclose(found_h, expected_1h[0], atol=3e-6)

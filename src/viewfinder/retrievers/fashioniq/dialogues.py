@@ -1,11 +1,8 @@
-"""What talks in training are about: the garments of one kind, what people said of them, and how talks begin. In torch.
+"""Dialogues with a simulated user, which training and validation hold: what is shown next is what was found last.
 
-A talk is about one kind, and garments are numbered within it. Axes: n garments of a kind, x numbers that a network
-reads of a picture, a attributes, p recorded pairs, c sentences, l words, b talks, t turns.
-
-Talks with a simulated user, which training and validation hold: what is shown next is what was found last. In torch.
-
-Axes: b talks, t turns, n garments of the kind that the talks are about, h numbers of a query and of a picture's vector.
+A dialogue is about one kind of garments, which are numbered within it. In torch. Axes: n garments of a kind, x numbers
+that a network reads of a picture, a attributes, p recorded pairs, c sentences, l words, b dialogues, t turns, m
+pictures of other kinds, h numbers of a query and of a picture's vector.
 """
 
 from __future__ import annotations
@@ -31,10 +28,19 @@ from viewfinder.training import Batches
 from viewfinder.training.batches import count_processes
 
 Places = Int[Tensor, " b"]
-"""A garment of each talk, by its number within the kind."""
+"""A garment of each dialogue, by its number within the kind."""
 
 SimulateFeedback = Callable[[Int[Tensor, " b"], Int[Tensor, " b"]], Int[Tensor, "b l"]]
 """A simulated user, who is shown the first garments and wants the second (rows of `Garments`): numbers of words."""
+
+DEPTH = 10
+"""Validation's recall is that among so many."""
+
+AT_ONCE = 128
+"""Dialogues that validation holds at a time."""
+
+TOLD = (1, 3, 5)
+"""Turns whose figures validation tells, as the paper's tables do."""
 
 FIRST_PICTURES = 0
 """The seed of the first pictures in validation."""
@@ -73,7 +79,7 @@ class GarmentKind:
         read_nx: what the network's `looks.input` reads of their pictures.
         attributes_na: numbers of their predicted attributes.
         target_p, candidate_p: recorded pairs.
-        recorded: what people said of each pair, see `wordings`.
+        recorded: what people said of each pair, see `pair_wordings`.
         described: what is said of each garment on its own.
         says: who says how the wanted garment differs; None: nobody, what is said describes the wanted one.
     """
@@ -105,10 +111,10 @@ def garment_kinds(
         rows = garments.gallery_of(number)
         place_n[rows] = np.arange(len(rows))
     pair_kind_p = garments.kind_n[garments.pairs.target_p]
-    shelves = []
+    kinds = []
     for number, kind in enumerate(garments.kinds):
         rows, pairs = garments.gallery_of(number), np.flatnonzero(pair_kind_p == number)
-        shelves.append(
+        kinds.append(
             GarmentKind(
                 kind=kind,
                 row_n=torch.from_numpy(rows),
@@ -121,7 +127,7 @@ def garment_kinds(
                 says=says if len(pairs) else None,
             )
         )
-    return tuple(shelves)
+    return tuple(kinds)
 
 
 def pair_wordings(captions: Sequence[str]) -> tuple[str, ...]:
@@ -130,18 +136,18 @@ def pair_wordings(captions: Sequence[str]) -> tuple[str, ...]:
 
 
 class FeedbackDialogues(NamedTuple):
-    """Talks about one kind, before the first turn.
+    """Dialogues about one kind, before the first turn.
 
     Attributes:
-        shelf: the number of the kind.
+        kind: the number of the kind.
         wanted_bt: the garment that is wanted in each turn: the same one, where no mind changes.
-        shown_b: the garments that are shown first, where `seen_b`; else the talk begins without a picture.
+        shown_b: the garments that are shown first, where `seen_b`; else the dialogue begins without a picture.
         others_bt: garments that each turn tells the target from.
         words_btl: what is said, where `given_bt`; else a simulated user says it.
         attributed_b: whether attributes are read.
     """
 
-    shelf: int
+    kind: int
     wanted_bt: Int[Tensor, "b t"]
     shown_b: Places
     seen_b: Bool[Tensor, " b"]
@@ -156,17 +162,16 @@ class FeedbackDialogues(NamedTuple):
         return self.wanted_bt[:, -1]
 
 
-def dialogue_batches(
-    shelves: Sequence[GarmentKind], preset: Preset
-) -> Callable[[int, int], Batches[FeedbackDialogues]]:
-    """What a `training.Job` calls batches: (epoch, seed) -> the batches, always the same ones.
+def dialogue_batches(kinds: Sequence[GarmentKind], preset: Preset) -> Callable[[int, int], Batches[FeedbackDialogues]]:
+    """The batches of a `TrainingJob`: (epoch, seed) -> batches, always the same ones.
 
-    An epoch has as many talks as there are garments, as far as they fill batches; targets are drawn with replacement.
+    An epoch has as many dialogues as there are garments, as far as they fill batches; targets are drawn with
+    replacement.
 
     Raises:
-        BadInput: there are fewer garments than a batch has talks, or the processes cannot share a batch.
+        BadInput: there are fewer garments than a batch has dialogues, or the processes cannot share a batch.
     """
-    count, size = sum(map(len, shelves)), preset.batch
+    count, size = sum(map(len, kinds)), preset.batch
     if count < size or size % count_processes():
         raise BadInput(
             f"a batch of {size} does not go with {count} garments and {count_processes()} process(es); change batch"
@@ -175,7 +180,7 @@ def dialogue_batches(
     def batches(epoch: int, seed: int) -> Batches[FeedbackDialogues]:
         def make(numbers_b: Int[np.ndarray, " b"]) -> FeedbackDialogues:
             return draw_dialogues(
-                shelves, preset, len(numbers_b), np.random.default_rng([seed, epoch, int(numbers_b[0])])
+                kinds, preset, len(numbers_b), np.random.default_rng([seed, epoch, int(numbers_b[0])])
             )
 
         return Batches(np.arange(count - count % size), size // count_processes(), make)
@@ -184,30 +189,30 @@ def dialogue_batches(
 
 
 def draw_dialogues(
-    shelves: Sequence[GarmentKind], preset: Preset, size: int, rng: np.random.Generator
+    kinds: Sequence[GarmentKind], preset: Preset, size: int, rng: np.random.Generator
 ) -> FeedbackDialogues:
-    """Talks about a kind that is drawn, the likelier the more garments it has."""
-    sizes = np.array([len(shelf) for shelf in shelves])
-    number = int(rng.choice(len(shelves), p=sizes / sizes.sum()))
-    shelf, turns = shelves[number], preset.turns
-    targets_b, shown_b, which_b = (_any(rng, count, size) for count in (len(shelf), len(shelf), 2**31))
-    others_bt = _any(rng, len(shelf), size, turns)
+    """Dialogues about a kind that is drawn, the likelier the more garments it has."""
+    sizes = np.array([len(kind) for kind in kinds])
+    number = int(rng.choice(len(kinds), p=sizes / sizes.sum()))
+    kind, turns = kinds[number], preset.turns
+    targets_b, shown_b, which_b = (_any(rng, count, size) for count in (len(kind), len(kind), 2**31))
+    others_bt = _any(rng, len(kind), size, turns)
     begins_b, attributed_b = torch.from_numpy(rng.random((2, size)))
     recorded_b = begins_b < (1.0 if preset.simulator == "recorded" else preset.recorded)
-    recorded_b &= len(shelf.target_p) > 0
-    if len(shelf.target_p):
-        pairs_b = _any(rng, len(shelf.target_p), size)
-        targets_b = torch.where(recorded_b, shelf.target_p[pairs_b], targets_b)
-        shown_b = torch.where(recorded_b, shelf.candidate_p[pairs_b], shown_b)
+    recorded_b &= len(kind.target_p) > 0
+    if len(kind.target_p):
+        pairs_b = _any(rng, len(kind.target_p), size)
+        targets_b = torch.where(recorded_b, kind.target_p[pairs_b], targets_b)
+        shown_b = torch.where(recorded_b, kind.candidate_p[pairs_b], shown_b)
     described_b = (begins_b >= preset.recorded) & (begins_b < preset.recorded + preset.described)
-    described_b &= ~recorded_b & (shelf.described.count_n[targets_b] > 0)
-    wanted_bt = _wanted(shelf, preset, targets_b, rng)
+    described_b &= ~recorded_b & (kind.described.count_n[targets_b] > 0)
+    wanted_bt = _wanted(kind, preset, targets_b, rng)
     # What is said where nobody simulates users.
-    described = (shelf.described.sentences(wanted_bt[:, turn], which_b + turn) for turn in range(turns))
+    described = (kind.described.sentences(wanted_bt[:, turn], which_b + turn) for turn in range(turns))
     words_btl = torch.stack(list(described), dim=1)
-    if len(shelf.target_p):
-        words_btl[:, 0] = torch.where(recorded_b[:, None], shelf.recorded.sentences(pairs_b, which_b), words_btl[:, 0])
-    given_bt = torch.full((size, turns), shelf.says is None)
+    if len(kind.target_p):
+        words_btl[:, 0] = torch.where(recorded_b[:, None], kind.recorded.sentences(pairs_b, which_b), words_btl[:, 0])
+    given_bt = torch.full((size, turns), kind.says is None)
     given_bt[:, 0] |= recorded_b | described_b
     return FeedbackDialogues(
         number,
@@ -221,7 +226,7 @@ def draw_dialogues(
     )
 
 
-def _wanted(shelf: GarmentKind, preset: Preset, first_b: Places, rng: np.random.Generator) -> Int[Tensor, "b t"]:
+def _wanted(kind: GarmentKind, preset: Preset, first_b: Places, rng: np.random.Generator) -> Int[Tensor, "b t"]:
     """What is wanted in each turn: the first ones, and from some turn on others where minds change."""
     wanted_bt = first_b[:, None].repeat(1, preset.turns)
     if not preset.changes or preset.turns == 1:
@@ -229,44 +234,44 @@ def _wanted(shelf: GarmentKind, preset: Preset, first_b: Places, rng: np.random.
     changes_b = torch.from_numpy(rng.random(len(first_b))) < preset.changes
     turn_b = 1 + _any(rng, preset.turns - 1, len(first_b))
     later_bt = (torch.arange(preset.turns) >= turn_b[:, None]) & changes_b[:, None]
-    return torch.where(later_bt, _any(rng, len(shelf), len(first_b))[:, None], wanted_bt)
+    return torch.where(later_bt, _any(rng, len(kind), len(first_b))[:, None], wanted_bt)
 
 
 def other_kinds_pictures(
-    shelves: Sequence[GarmentKind], talks: FeedbackDialogues, count: int
+    kinds: Sequence[GarmentKind], dialogues: FeedbackDialogues, count: int
 ) -> Float[Tensor, "m x"] | None:
-    """What a network reads of about `count` pictures of other kinds than the talks', some of each; None: of none.
+    """What a network reads of about `count` pictures of other kinds than the dialogues', some of each; None: of none.
 
-    They follow from what was drawn for the talks, so nothing more is.
+    They follow from what was drawn for the dialogues, so nothing more is.
     """
-    others = [shelf for number, shelf in enumerate(shelves) if number != talks.shelf]
+    others = [kind for number, kind in enumerate(kinds) if number != dialogues.kind]
     if not others or not count:
         return None
-    drawn_m = talks.others_bt.flatten()[: math.ceil(count / len(others))]
-    return torch.cat([shelf.read_nx[drawn_m % len(shelf)] for shelf in others])
+    drawn_m = dialogues.others_bt.flatten()[: math.ceil(count / len(others))]
+    return torch.cat([kind.read_nx[drawn_m % len(kind)] for kind in others])
 
 
-def validation_dialogues(shelves: Sequence[GarmentKind], preset: Preset) -> Iterator[FeedbackDialogues]:
-    """The talks of validation, those about one kind together: nothing is drawn.
+def validation_dialogues(kinds: Sequence[GarmentKind], preset: Preset) -> Iterator[FeedbackDialogues]:
+    """The dialogues of validation, those about one kind together: nothing is drawn.
 
     Every garment is wanted once, and a fixed other one shown first. Where training has recorded pairs alone, these are
-    the talks, and both captions are said.
+    the dialogues, and both captions are said.
     """
-    for number, shelf in enumerate(shelves):
-        if preset.simulator == "recorded" and len(shelf.target_p):
-            targets_b, shown_b = shelf.target_p, shelf.candidate_p
-            first_bl = shelf.recorded.sentences(torch.arange(len(targets_b)), torch.zeros_like(targets_b))
+    for number, kind in enumerate(kinds):
+        if preset.simulator == "recorded" and len(kind.target_p):
+            targets_b, shown_b = kind.target_p, kind.candidate_p
+            first_bl = kind.recorded.sentences(torch.arange(len(targets_b)), torch.zeros_like(targets_b))
             words_btl = first_bl[:, None].expand(-1, preset.turns, -1)
         else:
-            targets_b = torch.arange(len(shelf))
-            shown_b = torch.tensor(shuffle_first_pictures(len(shelf), FIRST_PICTURES))
+            targets_b = torch.arange(len(kind))
+            shown_b = torch.tensor(shuffle_first_pictures(len(kind), FIRST_PICTURES))
             turns = range(preset.turns)
             words_btl = torch.stack(
-                [shelf.described.sentences(targets_b, torch.full_like(targets_b, turn)) for turn in turns], dim=1
+                [kind.described.sentences(targets_b, torch.full_like(targets_b, turn)) for turn in turns], dim=1
             )
-        given_b = torch.full_like(targets_b, shelf.says is None or preset.simulator == "recorded").bool()
+        given_b = torch.full_like(targets_b, kind.says is None or preset.simulator == "recorded").bool()
         yield FeedbackDialogues(
-            shelf=number,
+            kind=number,
             wanted_bt=targets_b[:, None].expand(-1, preset.turns),
             shown_b=shown_b,
             seen_b=torch.ones_like(given_b),
@@ -277,13 +282,7 @@ def validation_dialogues(shelves: Sequence[GarmentKind], preset: Preset) -> Iter
         )
 
 
-def split_dialogues(talks: FeedbackDialogues, size: int) -> Iterator[FeedbackDialogues]:
-    """The same talks, at most `size` at a time."""
-    for at in range(0, len(talks.targets_b), size):
-        yield FeedbackDialogues(talks.shelf, *(part[at : at + size] for part in talks[1:]))
-
-
-def move_kind(shelf: GarmentKind, device: torch.device) -> GarmentKind:
+def move_kind(kind: GarmentKind, device: torch.device) -> GarmentKind:
     """The same on another device."""
 
     def there(value: Any) -> Any:
@@ -291,7 +290,7 @@ def move_kind(shelf: GarmentKind, device: torch.device) -> GarmentKind:
             return SentenceTable(*(there(getattr(value, item.name)) for item in fields(SentenceTable)))
         return value.to(device) if isinstance(value, Tensor) else value
 
-    parts: dict[str, Any] = {item.name: there(getattr(shelf, item.name)) for item in fields(GarmentKind)}
+    parts: dict[str, Any] = {item.name: there(getattr(kind, item.name)) for item in fields(GarmentKind)}
     return GarmentKind(**parts)
 
 
@@ -300,14 +299,7 @@ def _any(rng: np.random.Generator, count: int, *shape: int) -> Int[Tensor, ...]:
     return torch.from_numpy(rng.integers(count, size=shape))
 
 
-DEPTH = 10
-"""Validation's recall is that among so many."""
-
-AT_ONCE = 128
-"""Talks that validation holds at a time."""
-
-TOLD = (1, 3, 5)
-"""Turns whose figures validation tells, as the paper's tables do."""
+# -- held with a simulated user
 
 
 class RolloutTurn(NamedTuple):
@@ -321,24 +313,24 @@ class RolloutTurn(NamedTuple):
 
 
 def roll_out(
-    network: FeedbackNetwork, shelf: GarmentKind, talks: FeedbackDialogues, *, exclude_shown: bool, state: Any = None
+    network: FeedbackNetwork, kind: GarmentKind, dialogues: FeedbackDialogues, *, exclude_shown: bool, state: Any = None
 ) -> Iterator[RolloutTurn]:
-    """The talks turn by turn; after each the best picture is shown, even if it is the target (published).
+    """The dialogues turn by turn; after each the best picture is shown, even if it is the target (published).
 
     The pictures of the kind are embedded once, by the weights as they are; their vectors get no gradients, those of
-    the pictures that are shown do. Talks that go on from others begin with their `state`.
+    the pictures that are shown do. Dialogues that go on from others begin with their `state`.
     """
     with torch.no_grad():
-        gallery_nh = network.looks.projected(shelf.read_nx)
-    state = network.begin(len(talks.shown_b)) if state is None else state
-    shown_b, seen_b = talks.shown_b, talks.seen_b
-    passed_bn = torch.zeros(len(shown_b), len(shelf), dtype=torch.bool, device=shown_b.device)
-    for turn in range(talks.words_btl.shape[1]):
-        state, queries_bh = network.step(state, make_feedback(network, shelf, talks, turn, shown_b, seen_b))
+        gallery_nh = network.looks.projected(kind.read_nx)
+    state = network.begin(len(dialogues.shown_b)) if state is None else state
+    shown_b, seen_b = dialogues.shown_b, dialogues.seen_b
+    passed_bn = torch.zeros(len(shown_b), len(kind), dtype=torch.bool, device=shown_b.device)
+    for turn in range(dialogues.words_btl.shape[1]):
+        state, queries_bh = network.step(state, make_feedback(network, kind, dialogues, turn, shown_b, seen_b))
         scores_bn = likeness(queries_bh.detach(), gallery_nh, network.looks.compare)
         if exclude_shown:
-            passed_bn = passed_bn | (_at(shown_b, len(shelf)) & seen_b[:, None])
-        wanted_bn = _at(talks.wanted_bt[:, turn], len(shelf))
+            passed_bn = passed_bn | (_at(shown_b, len(kind)) & seen_b[:, None])
+        wanted_bn = _at(dialogues.wanted_bt[:, turn], len(kind))
         yield RolloutTurn(queries_bh, scores_bn.masked_fill(passed_bn & ~wanted_bn, -torch.inf))
         shown_b = scores_bn.masked_fill(passed_bn, -torch.inf).argmax(dim=1)
         seen_b = torch.ones_like(seen_b)
@@ -346,75 +338,70 @@ def roll_out(
 
 def make_feedback(
     network: FeedbackNetwork,
-    shelf: GarmentKind,
-    talks: FeedbackDialogues,
+    kind: GarmentKind,
+    dialogues: FeedbackDialogues,
     turn: int,
     shown_b: Places,
     seen_b: Bool[Tensor, " b"],
 ) -> Feedback:
-    """A turn as the network reads it: what is said of the pictures that are shown, and what these look like."""
-    attributes_ba = shelf.attributes_na[shown_b].masked_fill(~(talks.attributed_b & seen_b)[:, None], NO_WORD)
-    shown_bh = network.looks.projected(shelf.read_nx[shown_b])
-    return Feedback(feedback_words(shelf, talks, turn, shown_b), attributes_ba, shown_bh, seen_b)
+    """A turn as the network reads it: what is said of the pictures that are shown, and what these look like.
 
-
-def feedback_words(shelf: GarmentKind, talks: FeedbackDialogues, turn: int, shown_b: Places) -> Int[Tensor, "b l"]:
-    """What is said in a turn; a simulated user is asked where nothing is given."""
-    words_bl = talks.words_btl[:, turn]
-    asked_a = (~talks.given_bt[:, turn]).nonzero()[:, 0]
-    if len(asked_a) and shelf.says is not None:
-        rows = (shelf.row_n[places_b[asked_a]] for places_b in (shown_b, talks.wanted_bt[:, turn]))
-        words_bl = words_bl.index_copy(0, asked_a, shelf.says(*rows).to(words_bl.device))
-    return words_bl
+    A simulated user is asked where nothing is given.
+    """
+    words_bl = dialogues.words_btl[:, turn]
+    asked_a = (~dialogues.given_bt[:, turn]).nonzero()[:, 0]
+    if len(asked_a) and kind.says is not None:
+        rows = (kind.row_n[places_b[asked_a]] for places_b in (shown_b, dialogues.wanted_bt[:, turn]))
+        words_bl = words_bl.index_copy(0, asked_a, kind.says(*rows).to(words_bl.device))
+    attributes_ba = kind.attributes_na[shown_b].masked_fill(~(dialogues.attributed_b & seen_b)[:, None], NO_WORD)
+    return Feedback(words_bl, attributes_ba, network.looks.projected(kind.read_nx[shown_b]), seen_b)
 
 
 def rollout_loss(
     network: FeedbackNetwork,
-    shelf: GarmentKind,
-    talks: FeedbackDialogues,
+    kind: GarmentKind,
+    dialogues: FeedbackDialogues,
     preset: Preset,
     strangers_mx: Float[Tensor, "m x"] | None = None,
 ) -> tuple[Float[Tensor, ""], dict[str, Tensor]]:
-    """The loss of talks, summed over turns; and "percentile", the mean of P over turns, as they find their targets.
+    """The loss of dialogues, summed over turns; and "percentile", the mean of P over turns, as they find their targets.
 
     `strangers_mx`: pictures of other kinds that the targets are told from, where the loss is contrastive.
     """
     strangers_mh = None if strangers_mx is None else network.looks.projected(strangers_mx)
     lost, percentiles = [], []
-    for turn, found in enumerate(roll_out(network, shelf, talks, exclude_shown=preset.exclude_shown)):
-        others_bh = network.looks.projected(shelf.read_nx[talks.others_bt[:, turn]])
-        targets_b = talks.wanted_bt[:, turn]
-        targets_bh = network.looks.projected(shelf.read_nx[targets_b])
+    for turn, found in enumerate(roll_out(network, kind, dialogues, exclude_shown=preset.exclude_shown)):
+        others_bh = network.looks.projected(kind.read_nx[dialogues.others_bt[:, turn]])
+        targets_b = dialogues.wanted_bt[:, turn]
+        targets_bh = network.looks.projected(kind.read_nx[targets_b])
         rows = (found.queries_bh, targets_bh, others_bh, targets_b)
         lost.append(feedback_turn_loss(preset.loss, network.looks.compare, network.log_scale, *rows, strangers_mh))
-        percentiles.append(rank_percentile(target_ranks(found.scores_bn, targets_b), len(shelf)).mean())
+        percentiles.append(rank_percentile(target_ranks(found.scores_bn, targets_b), len(kind)).mean())
     return torch.stack(lost).sum(), {"percentile": torch.stack(percentiles).mean()}
 
 
-def measure_rollouts(network: FeedbackNetwork, shelves: Sequence[GarmentKind], preset: Preset) -> dict[str, float]:
-    """What validation measures in its fixed talks, as means over all of them.
+def measure_rollouts(network: FeedbackNetwork, kinds: Sequence[GarmentKind], preset: Preset) -> dict[str, float]:
+    """What validation measures in its fixed dialogues, as means over all of them.
 
     "percentile" is the mean over turns of P = 1 - rank / garments of the kind, "recall" that of Recall@10; and both
     after turns 1, 3 and 5.
     """
     ranks_t: list[list[Tensor]] = [[] for _ in range(preset.turns)]
     percentiles_t: list[list[Tensor]] = [[] for _ in range(preset.turns)]
-    for whole in validation_dialogues(shelves, preset):
-        shelf = shelves[whole.shelf]
-        for talks in split_dialogues(whole, AT_ONCE):
-            for turn, found in enumerate(roll_out(network, shelf, talks, exclude_shown=preset.exclude_shown)):
-                rank_b = target_ranks(found.scores_bn, talks.wanted_bt[:, turn])
-                ranks_t[turn].append(rank_b)
-                percentiles_t[turn].append(rank_percentile(rank_b, len(shelf)))
-    recall_t = [float((torch.cat(some) < DEPTH).double().mean()) for some in ranks_t]
-    percentile_t = [float(torch.cat(some).double().mean()) for some in percentiles_t]
-    told = [turn for turn in TOLD if turn <= preset.turns]
-    return {
-        "percentile": sum(percentile_t) / preset.turns,
-        "recall": sum(recall_t) / preset.turns,
-        **{f"percentile_{turn}": percentile_t[turn - 1] for turn in told},
-        **{f"recall_{turn}": recall_t[turn - 1] for turn in told},
+    for whole in validation_dialogues(kinds, preset):
+        kind = kinds[whole.kind]
+        for at in range(0, len(whole.shown_b), AT_ONCE):
+            dialogues = FeedbackDialogues(whole.kind, *(part[at : at + AT_ONCE] for part in whole[1:]))
+            for turn, found in enumerate(roll_out(network, kind, dialogues, exclude_shown=preset.exclude_shown)):
+                ranks_t[turn].append(target_ranks(found.scores_bn, dialogues.wanted_bt[:, turn]))
+                percentiles_t[turn].append(rank_percentile(ranks_t[turn][-1], len(kind)))
+    figures_t = {
+        "percentile": [float(torch.cat(some).double().mean()) for some in percentiles_t],
+        "recall": [float((torch.cat(some) < DEPTH).double().mean()) for some in ranks_t],
     }
+    means = {name: sum(by_turn) / preset.turns for name, by_turn in figures_t.items()}
+    named = [(name, turn) for name in figures_t for turn in TOLD if turn <= preset.turns]
+    return means | {f"{name}_{turn}": figures_t[name][turn - 1] for name, turn in named}
 
 
 def target_ranks(scores_bn: Float[Tensor, "b n"], targets_b: Places) -> Int[Tensor, " b"]:
@@ -428,5 +415,5 @@ def rank_percentile(ranks_b: Int[Tensor, " b"], pictures: int) -> Float[Tensor, 
 
 
 def _at(places_b: Places, pictures: int) -> Bool[Tensor, "b n"]:
-    """Where the picture of each talk is."""
+    """Where the picture of each dialogue is."""
     return torch.arange(pictures, device=places_b.device) == places_b[:, None]

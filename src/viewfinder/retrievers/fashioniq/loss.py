@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy, relu, triplet_margin_loss
 
-from viewfinder.retrievers.fashioniq.settings import LossSettings
+from viewfinder.retrievers.fashioniq.settings import MOST_SCALE, LossSettings
 
 Rows = Float[Tensor, "b h"]
 
@@ -91,7 +91,7 @@ def feedback_turn_loss(
     if settings.kind == "ranking":
         return pairwise_ranking_loss(likeness(queries_bh, targets_bh, compare), targets_b, settings.margin)
     if settings.kind == "contrastive":
-        scale = log_scale.exp().clamp(max=settings.most_scale)
+        scale = log_scale.exp().clamp(max=MOST_SCALE)
         strange_bm = None if strangers_mh is None else likeness(queries_bh, strangers_mh, compare)
         return target_contrastive_loss(likeness(queries_bh, targets_bh, compare), targets_b, scale, strange_bm)
     triplet = squared_triplet_loss if settings.squared else plain_triplet_loss

@@ -1,32 +1,11 @@
-"""How all networks of Fashion IQ look at pictures, and what a query must be to be compared with them. In torch.
+"""The networks of Fashion IQ (Wu et al., CVPR 2021): feedback on pictures in, queries out, turn by turn. In torch.
 
-Axes: b pictures or talks, g numbers of a raw vector, h numbers of a picture's vector and of a query.
+`TransformerRetriever` is f_D of Sec. 4.2, over all that is said and shown. `RecurrentRetriever` is its baseline, the
+dialog manager of Guo et al. (NeurIPS 2018). `CompositionRetriever` is for single turns (appendix B, table 5).
 
-What all networks of Fashion IQ do: look at pictures, and read relative feedback turn by turn. In torch.
-
-Axes: b talks, l words, a attributes, g numbers of a raw picture vector, h numbers of a picture's vector and of a query.
-
-The dialogue retriever of Fashion IQ (Wu et al., CVPR 2021, Sec. 4.2): a transformer over all that is said and shown.
-
-A turn is read as tokens, always in the same places: a separator, its words, attributes of the shown picture, the
-picture. Axes: b talks, l words or tokens so far, a attributes, t tokens of a turn, g numbers of a raw picture vector, h
-numbers of a token, of a picture's vector and of a query.
-
-The RNN baseline of Fashion IQ, which is the dialog manager of Guo et al. (NeurIPS 2018), in torch.
-
-A turn's words go through a convolution over pairs of them; their maximum is added to the picture they were said about,
-and a GRU cell carries the sum from turn to turn. Axes: b talks, l words, s numbers of a word, a attributes, g numbers
-of a raw picture vector, f filters, p places that a filter sees, h numbers of a picture's vector, of the state and of a
-query.
-
-One turn, composed of a picture and a sentence: the single-turn models of Fashion IQ (appendix B, table 5), in torch.
-
-    C to F    query = joint([picture; sentence; attributes]) of those that are read: two linear maps, a ReLU between
-    A and B   query = sigmoid(gate([...])) * through(sentence) + joint([...])   after Vo et al. (TIRG, CVPR 2019), who
-              let the picture through where these let the sentence
-
-Axes: b talks, l words, s numbers of a word, t numbers of a sentence, a attributes, g numbers of a raw picture vector, j
-numbers of all that is read, h numbers of a picture's vector and of a query.
+Axes: b dialogues, l words or tokens so far, s numbers of a word, a attributes, t tokens of a turn (of a composition:
+numbers of a sentence), g numbers of a raw picture vector, h numbers of a token, of a state, of a picture's vector and
+of a query, f filters, p places that a filter sees, j numbers of all that a composition reads.
 """
 
 from __future__ import annotations
@@ -41,6 +20,7 @@ from torch.nn.functional import normalize, pad, relu
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from viewfinder.retrievers.fashioniq.settings import (
+    ROUNDS,
     CompositionModel,
     FeedbackReading,
     Modality,
@@ -52,7 +32,14 @@ from viewfinder.retrievers.shared.numpy_network import NO_WORD
 from viewfinder.training.picture_layers import AttributeHead, PictureInput
 from viewfinder.training.transformer_layers import Encoder, KeysValues, Norm, add_positions, sinusoid_positions
 
-__all__ = ["Feedback", "FeedbackNetwork", "NO_WORD"]
+SEPARATOR, WORD, ATTRIBUTE, IMAGE = range(4)
+"""The kinds of tokens, as `modalities` numbers them."""
+
+EMBEDDED = 0.02
+"""The deviation of embeddings of turns and modalities at first."""
+
+PAIR = 2
+"""Neighbouring words that a filter sees at a time."""
 
 
 class PictureEncoder(nn.Module):
@@ -65,7 +52,7 @@ class PictureEncoder(nn.Module):
     def __init__(self, settings: FeedbackReading, raw_width: int) -> None:
         super().__init__()
         self.compare = settings.compare
-        self.input = PictureInput(settings.image, raw_width, settings.components, settings.whitening)
+        self.input = PictureInput(settings.image, raw_width, settings.components)
         self.project = nn.Linear(self.input.width, settings.width, bias=False)
         if settings.compare == "l2":
             self.norm = Norm(settings.width)
@@ -79,8 +66,7 @@ class PictureEncoder(nn.Module):
         projected_bh: Tensor = self.project(read_bx)
         if self.compare == "cosine":
             return normalize(projected_bh, dim=-1, eps=EPS)
-        normed_bh: Tensor = self.norm(projected_bh)
-        return normed_bh
+        return self.norm(projected_bh)  # type: ignore[no-any-return]
 
     def compared(self, query_bh: Float[Tensor, "b h"]) -> Float[Tensor, "b h"]:
         """A query as it is compared with pictures: of length 1 for "cosine"."""
@@ -88,12 +74,12 @@ class PictureEncoder(nn.Module):
 
 
 class Feedback(NamedTuple):
-    """One turn of several talks.
+    """One turn of several dialogues.
 
     Attributes:
-        words_bl: numbers of words in the network's vocabulary, `NOTHING` after the last.
-        attributes_ba: numbers of the shown picture's attributes, `NOTHING` where there is none.
-        picture_bh: what the network's `look` made of the shown picture; anything where there is none.
+        words_bl: numbers of words in the network's vocabulary, `NO_WORD` after the last.
+        attributes_ba: numbers of the shown picture's attributes, `NO_WORD` where there is none.
+        picture_bh: what the network's `looks` made of the shown picture; anything where there is none.
         shown_b: whether a picture was shown.
     """
 
@@ -119,27 +105,16 @@ class FeedbackNetwork(nn.Module, ABC):
         self.log_scale = nn.Parameter(torch.zeros(()))
 
     @abstractmethod
-    def look(self, raw_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b h"]:
-        """Pictures as vectors: what queries are compared with, and what is read of a shown picture."""
-
-    @abstractmethod
-    def begin(self, talks: int) -> Any:
-        """The state of talks in which nothing was said."""
+    def begin(self, dialogues: int) -> Any:
+        """The state of dialogues in which nothing was said."""
 
     @abstractmethod
     def step(self, state: Any, feedback: Feedback) -> tuple[Any, Float[Tensor, "b h"]]:
         """The state after one more turn, and the query in it; gradients go back through all turns."""
 
 
-SEPARATOR, WORD, ATTRIBUTE, IMAGE = range(4)
-"""The kinds of tokens, as `modalities` numbers them."""
-
-EMBEDDED = 0.02
-"""The deviation of embeddings of turns and modalities at first."""
-
-
 class TokenHistory(NamedTuple):
-    """Talks so far.
+    """Dialogues so far.
 
     Attributes:
         turns: how many turns each has.
@@ -156,16 +131,12 @@ class TokenHistory(NamedTuple):
     summed_bh: Float[Tensor, "b h"]
 
 
-class TokenGroup(NamedTuple):
-    """Tokens of one kind in a turn, and where there is something to be read."""
-
-    kind: int
-    tokens_bth: Float[Tensor, "b t h"]
-    there_bt: Bool[Tensor, "b t"]
-
-
 class TransformerRetriever(FeedbackNetwork):
-    """The network; `labels` is how many attributes there are."""
+    """f_D (Sec. 4.2): a transformer over all that is said and shown; `labels` is how many attributes there are.
+
+    A turn is read as tokens, always in the same places: a separator, its words, attributes of the shown picture, the
+    picture.
+    """
 
     def __init__(self, settings: TransformerModel, raw_width: int, words: WordVectors, labels: int) -> None:
         super().__init__()
@@ -179,30 +150,25 @@ class TransformerRetriever(FeedbackNetwork):
             self.attribute = nn.Embedding(labels + 1, width, padding_idx=NO_WORD, scale_grad_by_freq=True)
             self.attribute_norm = Norm(width)
         if settings.turn_embeddings:
-            self.turns = nn.Parameter(EMBEDDED * torch.randn(settings.rounds, width))
+            self.turns = nn.Parameter(EMBEDDED * torch.randn(ROUNDS, width))
         if settings.modality_embeddings:
             self.modalities = nn.Parameter(EMBEDDED * torch.randn(IMAGE + 1, width))
         self.encoder = Encoder(width, settings.layers, settings.heads, settings.hidden, settings.dropout)
         self.head = nn.Linear(width, width)
 
-    def look(self, raw_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b h"]:
-        """Pictures as vectors."""
-        vectors_bh: Tensor = self.looks(raw_bg)
-        return vectors_bh
-
-    def begin(self, talks: int) -> TokenHistory:
-        """Talks in which nothing was said."""
+    def begin(self, dialogues: int) -> TokenHistory:
+        """Dialogues in which nothing was said."""
         width, weight = self.settings.width, self.head.weight
         return TokenHistory(
             turns=0,
-            there_bl=torch.ones(talks, 0, dtype=torch.bool, device=weight.device),
-            tokens_blh=weight.new_zeros(talks, 0, width),
+            there_bl=torch.ones(dialogues, 0, dtype=torch.bool, device=weight.device),
+            tokens_blh=weight.new_zeros(dialogues, 0, width),
             seen=(),
-            summed_bh=weight.new_zeros(talks, width),
+            summed_bh=weight.new_zeros(dialogues, width),
         )
 
     def step(self, state: TokenHistory, feedback: Feedback) -> tuple[TokenHistory, Float[Tensor, "b h"]]:
-        """The talks after one more turn, and their queries."""
+        """The dialogues after one more turn, and their queries."""
         tokens_bth, own_bt = self.tokens(state.turns, feedback)
         there_bl = torch.cat([state.there_bl, own_bt], dim=1)
         if self.settings.history == "whole":
@@ -217,41 +183,28 @@ class TransformerRetriever(FeedbackNetwork):
 
     def tokens(self, turn: int, feedback: Feedback) -> tuple[Float[Tensor, "b t h"], Bool[Tensor, "b t"]]:
         """The tokens of turn 0, 1, ..., and which of them are read: without a padding mask, all."""
-        settings, parts = self.settings, self._parts(feedback)
-        tokens_bth = torch.cat([part.tokens_bth for part in parts], dim=1)
-        there_bt = torch.cat([part.there_bt for part in parts], dim=1)
-        if settings.modality_embeddings:
-            kinds_t = [part.kind for part in parts for _ in range(part.there_bt.shape[1])]
-            tokens_bth = tokens_bth + self.modalities[kinds_t]
-        if settings.turn_embeddings:
-            tokens_bth = tokens_bth + self.turns[min(turn, settings.rounds - 1)]
-        if not settings.padding_mask:
-            there_bt = torch.ones_like(there_bt)
-        return add_positions(tokens_bth, self._places(turn, tokens_bth.shape[1])), there_bt
-
-    def _parts(self, feedback: Feedback) -> list[TokenGroup]:
-        """The tokens of a turn as they are made of what is heard and seen."""
         settings, shown_b1 = self.settings, feedback.shown_b[:, None]
-        parts = []
-        if settings.separator:  # a vector of zeros comes out of the norm as its bias
-            separator_bth = self.word_norm.bias.expand(len(shown_b1), 1, -1)
-            parts.append(TokenGroup(SEPARATOR, separator_bth, torch.ones_like(shown_b1)))
         words_bl = pad_numbers(feedback.words_bl, settings.most_words)
-        parts.append(TokenGroup(WORD, self.word_norm(self.word(self.words(words_bl))), words_bl != NO_WORD))
+        kinds = [
+            # A vector of zeros comes out of the norm as its bias.
+            (SEPARATOR, self.word_norm.bias.expand(len(shown_b1), 1, -1), torch.ones_like(shown_b1)),
+            (WORD, self.word_norm(self.word(self.words(words_bl))), words_bl != NO_WORD),
+        ]
         if settings.attributes:
             attributes_ba = pad_numbers(feedback.attributes_ba, settings.attributes)
             read_bah = self.attribute_norm(self.attribute(attributes_ba))
-            parts.append(TokenGroup(ATTRIBUTE, read_bah, attributes_ba != NO_WORD))
-        pictures_bh = torch.where(shown_b1, feedback.picture_bh, 0.0)
-        return [*parts, TokenGroup(IMAGE, pictures_bh[:, None], shown_b1)]
-
-    def _places(self, turn: int, count: int) -> Float[Tensor, "t h"] | None:
-        """The vectors of the places of a turn of `count` tokens."""
-        positions = self.settings.positions
-        if positions == "none":
-            return None
-        all_lh = sinusoid_positions((turn + 1) * count, self.settings.width, published=positions == "published")
-        return all_lh[turn * count :].to(self.head.weight.device)
+            kinds.append((ATTRIBUTE, read_bah, attributes_ba != NO_WORD))
+        kinds.append((IMAGE, torch.where(shown_b1, feedback.picture_bh, 0.0)[:, None], shown_b1))
+        tokens_bth = torch.cat([tokens for _, tokens, _ in kinds], dim=1)
+        there_bt = torch.cat([there for _, _, there in kinds], dim=1)
+        if settings.modality_embeddings:
+            tokens_bth = tokens_bth + self.modalities[[kind for kind, _, there in kinds for _ in range(there.shape[1])]]
+        if settings.turn_embeddings:
+            tokens_bth = tokens_bth + self.turns[min(turn, ROUNDS - 1)]
+        first, last = turn * tokens_bth.shape[1], (turn + 1) * tokens_bth.shape[1]
+        places_lh = sinusoid_positions(last, settings.width, published=settings.positions == "published")
+        placed_bth = add_positions(tokens_bth, places_lh[first:].to(self.head.weight.device))
+        return placed_bth, there_bt if settings.padding_mask else torch.ones_like(there_bt)
 
     def _mask(self, there_bl: Bool[Tensor, "b l"], asking: int) -> Bool[Tensor, "b t l"] | None:
         """Which tokens the last `asking` ones may look at; None: at all."""
@@ -259,7 +212,7 @@ class TransformerRetriever(FeedbackNetwork):
 
 
 def pad_numbers(numbers_bl: Int[Tensor, "b _"], count: int) -> Int[Tensor, "b {count}"]:
-    """The first `count` numbers of each row, with `NOTHING` after them where there are fewer."""
+    """The first `count` numbers of each row, with `NO_WORD` after them where there are fewer."""
     return pad(numbers_bl[:, :count], (0, max(0, count - numbers_bl.shape[1])), value=NO_WORD)
 
 
@@ -268,12 +221,12 @@ def _summed(tokens_blh: Float[Tensor, "b l h"], there_bl: Bool[Tensor, "b l"]) -
     return torch.einsum("blh,bl->bh", tokens_blh, there_bl.to(tokens_blh.dtype))
 
 
-PAIR = 2
-"""Neighbours that a filter sees at a time."""
-
-
 class RecurrentRetriever(FeedbackNetwork):
-    """The network. `labels` is how many attributes there are; they are read where the settings ask for some."""
+    """The dialog manager of Guo et al.: words through a convolution over pairs of them, a GRU cell over turns.
+
+    The strongest answers are added to the picture that the words are said of. `labels` is how many attributes there
+    are; they are read where the settings ask for some.
+    """
 
     def __init__(self, settings: RecurrentModel, raw_width: int, words: WordVectors, labels: int) -> None:
         super().__init__()
@@ -288,14 +241,9 @@ class RecurrentRetriever(FeedbackNetwork):
         self.cell = nn.GRUCell(width, width, bias=False)
         self.head = nn.Linear(width, width, bias=False)
 
-    def look(self, raw_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b h"]:
-        """Pictures as vectors."""
-        vectors_bh: Tensor = self.looks(raw_bg)
-        return vectors_bh
-
-    def begin(self, talks: int) -> Float[Tensor, "b h"]:
+    def begin(self, dialogues: int) -> Float[Tensor, "b h"]:
         """Zeros."""
-        return self.head.weight.new_zeros(talks, self.settings.width)
+        return self.head.weight.new_zeros(dialogues, self.settings.width)
 
     def step(
         self, state: Float[Tensor, "b h"], feedback: Feedback
@@ -344,7 +292,14 @@ def mean_attributes(attribute: nn.Embedding, attributes_ba: Int[Tensor, "b a"]) 
 
 
 class CompositionRetriever(FeedbackNetwork):
-    """The network. `labels` is how many attributes there are; they are read where they are among the modalities."""
+    """One turn, composed of a picture and a sentence (appendix B, table 5).
+
+        C to F    query = joint([picture; sentence; attributes]) of those that are read: two linear maps with a ReLU
+        A and B   query = sigmoid(gate([...])) * through(sentence) + joint([...])   after Vo et al. (TIRG, CVPR 2019),
+                  who let the picture through where these let the sentence
+
+    `labels` is how many attributes there are; they are read where they are among the modalities.
+    """
 
     def __init__(self, settings: CompositionModel, raw_width: int, words: WordVectors, labels: int) -> None:
         super().__init__()
@@ -362,12 +317,7 @@ class CompositionRetriever(FeedbackNetwork):
             self.gate = nn.Linear(joined, width)
             self.through = nn.Linear(settings.text_width, width)
 
-    def look(self, raw_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b h"]:
-        """Pictures as vectors."""
-        vectors_bh: Tensor = self.looks(raw_bg)
-        return vectors_bh
-
-    def begin(self, talks: int) -> tuple[()]:
+    def begin(self, dialogues: int) -> tuple[()]:
         """Nothing: a turn is read alone."""
         return ()
 

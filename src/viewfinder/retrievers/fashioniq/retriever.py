@@ -1,26 +1,16 @@
-"""Squared distances as dot products of unit vectors, which is what a gallery compares.
+"""Fashion IQ as a retriever: pick a picture, say how the wanted one differs, over and over.
 
-A picture g becomes [g, |g|^2 / 2, rest] / M, where M is as long as the first two can be and `rest` fills up to length
-1; a query q becomes [q, -1, 0]. Their dot product is (|q|^2 - |q - g|^2) / 2M: the nearest picture has the highest.
-Axes: n pictures, h numbers of a vector, u = h + 2.
-
-A turn as the networks of Fashion IQ read it: whose picture, which words, which attributes. No torch here.
-
-What such a network cannot take as it was given goes through an adapter, which is named: those of `blocks.spoken`, and
+Numpy only; the networks are what was trained. What cannot be read as it was given goes through an adapter, which is
+named: those of `shared.wording`, and
 
 picture      what was said of no picture is taken as said of one
-
-Fashion IQ as a retriever: pick a picture, say how the wanted one differs, over and over.
-
-Numpy only; the networks are what was trained. A turn that is no feedback on a picture goes through adapters.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,22 +19,33 @@ from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Like, PictureId, Show
 from viewfinder.encoders.attributes import AttributePredictor
-from viewfinder.retrievers.base import Part, Picture, Query, RawPictures, Reads, RegionSpace, ResolvedTurn
-from viewfinder.retrievers.fashioniq import numpy_network
-from viewfinder.retrievers.fashioniq.numpy_network import FeedbackVectors, numpy_pictures
-from viewfinder.retrievers.fashioniq.settings import CompositionModel, FeedbackReading, RecurrentModel, TransformerModel
-from viewfinder.retrievers.shared.numpy_network import Arrays, WordLookup, note_words
+from viewfinder.retrievers.base import Picture, Query, RawPictures, Reads, RegionSpace, ResolvedTurn
+from viewfinder.retrievers.fashioniq.numpy_network import NUMPY_NETWORKS, FeedbackVectors, numpy_pictures
+from viewfinder.retrievers.fashioniq.settings import (
+    MOST_SCALE,
+    CompositionModel,
+    FeedbackReading,
+    LossSettings,
+    TransformerModel,
+)
+from viewfinder.retrievers.shared.numpy_network import WordLookup, note_words
+from viewfinder.retrievers.shared.turn_vectors import TurnVector, turn_parts
 from viewfinder.retrievers.shared.wording import VerbalizedTurn, verbalize_turn
-from viewfinder.training.presets import build_settings
+from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
 
 EXTRA_WIDTH = 2
-"""Numbers that a lifted vector has more."""
+"""Numbers that an embedded vector has more."""
 
 
 @dataclass(frozen=True)
 class DistanceEmbedding:
-    """How vectors are lifted that are at most `longest` long."""
+    """Squared distances as dot products of unit vectors, which is what a gallery compares.
+
+    A picture g becomes [g, |g|^2 / 2, rest] / M, where M is as long as the first two can be and `rest` fills up to
+    length 1; a query q becomes [q, -1, 0]. Their dot product is (|q|^2 - |q - g|^2) / 2M: the nearest picture has the
+    highest. No picture is longer than `longest`. Axes: n pictures, h numbers of a vector, u = h + 2.
+    """
 
     longest: float
 
@@ -52,11 +53,6 @@ class DistanceEmbedding:
     def scale(self) -> float:
         """M."""
         return math.hypot(self.longest, self.longest**2 / 2)
-
-    @property
-    def sharpness(self) -> float:
-        """What a score is multiplied by to be minus the squared distance, but for what is the same for all pictures."""
-        return 2 * self.scale
 
     def pictures(self, vectors_nh: Float[np.ndarray, "n h"]) -> Float32[np.ndarray, "n u"]:
         """Pictures, each at length 1."""
@@ -69,9 +65,9 @@ class DistanceEmbedding:
         """A query."""
         return np.asarray([*query_h, -1, 0], np.float32)
 
-    def lowered(self, lifted_u: Float[np.ndarray, " u"]) -> Float32[np.ndarray, " h"]:
+    def restore(self, embedded_u: Float[np.ndarray, " u"]) -> Float32[np.ndarray, " h"]:
         """A picture's vector as it was before."""
-        return np.asarray(lifted_u[:-EXTRA_WIDTH] * self.scale, np.float32)
+        return np.asarray(embedded_u[:-EXTRA_WIDTH] * self.scale, np.float32)
 
 
 def longest_normed_vector(alpha_h: Float[np.ndarray, " h"], bias_h: Float[np.ndarray, " h"]) -> float:
@@ -112,30 +108,25 @@ def parse_feedback(turn: ResolvedTurn, *, reads_alone: bool, exclude_shown: bool
         reads_alone: whether the network can read words that are said of no picture.
         exclude_shown: whether a picture goes out once it was said how the wanted one differs.
     """
-    if isinstance(turn.turn, Like | Show):
-        return _picked(turn, turn.turn, exclude_shown)
+    if isinstance(picked := turn.turn, Like | Show):
+        # Words said of a picture; without any it may be the one, whatever ruled it out before.
+        picture, text = turn.pictures[0], " ".join(picked.text.split())
+        named: frozenset[PictureId] = frozenset() if picture.id is None else frozenset({picture.id})
+        excluded = named if text and exclude_shown else frozenset()
+        ruled = VerbalizedTurn(excluded=excluded, readmitted=frozenset() if text else named)
+        adapters: tuple[str, ...] = ()
+        if isinstance(picked, Like) and picked.turn is not None:
+            adapters = (f"drop: what was said after turn {picked.turn} stays, feedback cannot be taken back",)
+        return FeedbackTurn(True, text, picture, picked.attributes, adapters, ruled)
     said = verbalize_turn(turn)
     text = ". ".join(said.sentences)
     if not text or reads_alone:
         return FeedbackTurn(bool(text), text, None, None, said.adapters, said)
-    if not len(turn.shown):
-        line = f'picture: "{text}" is taken as said of a picture that shows nothing, as none was picked or shown'
-        return FeedbackTurn(True, text, None, None, (*said.adapters, line), said)
-    line = f'picture: "{text}" is taken as said of result 1, as no picture was picked'
-    return FeedbackTurn(True, text, turn.shown[0], None, (*said.adapters, line), said)
-
-
-def _picked(turn: ResolvedTurn, picked: Like | Show, exclude_shown: bool) -> FeedbackTurn:
-    """Words said of a picture; without any it may be the one, whatever ruled it out before."""
-    picture, text = turn.pictures[0], " ".join(picked.text.split())
-    named: frozenset[PictureId] = frozenset() if picture.id is None else frozenset({picture.id})
-    excluded, readmitted = (named if exclude_shown else frozenset(), frozenset()) if text else (frozenset(), named)
-    adapters: tuple[str, ...] = ()
-    if isinstance(picked, Like) and picked.turn is not None:
-        adapters = (f"drop: what was said after turn {picked.turn} stays, feedback cannot be taken back",)
-    return FeedbackTurn(
-        True, text, picture, picked.attributes, adapters, VerbalizedTurn(excluded=excluded, readmitted=readmitted)
-    )
+    of_whom = "result 1, as no picture was picked"
+    if not turn.shown:
+        of_whom = "a picture that shows nothing, as none was picked or shown"
+    line = f'picture: "{text}" is taken as said of {of_whom}'
+    return FeedbackTurn(True, text, turn.shown[0] if turn.shown else None, None, (*said.adapters, line), said)
 
 
 def attribute_numbers(
@@ -143,46 +134,26 @@ def attribute_numbers(
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """The numbers of attributes that a user names, capitals aside, and what to tell of those that are not read.
 
-    >>> numbers_of(("Cotton", "tartan"), {"cotton": 1}, 8)
+    >>> attribute_numbers(("Cotton", "tartan"), {"cotton": 1}, 8)
     ((1,), ('drop: no attribute is called "tartan"',))
     """
     names = list(dict.fromkeys(" ".join(name.lower().split()) for name in given))
     known = [name for name in names if name in number]
-    told = note_words("drop: no attribute is called {}", [name for name in names if name not in number])
-    told += note_words(f"drop: the first {most} attributes are read, not {{}}", known[most:])
-    return tuple(number[name] for name in known[:most]), told
+    notes = note_words("drop: no attribute is called {}", [name for name in names if name not in number])
+    notes += note_words(f"drop: the first {most} attributes are read, not {{}}", known[most:])
+    return tuple(number[name] for name in known[:most]), notes
 
 
 SYSTEM = "fashioniq"
 SHIPPED = Path(__file__).with_name("modern.safetensors")
 
-NETWORKS: dict[str, tuple[type[FeedbackReading], Callable[..., Any], Callable[..., Any]]] = {
-    "transformer": (TransformerModel, numpy_network.numpy_begin_transformer, numpy_network.numpy_step_transformer),
-    "recurrent": (RecurrentModel, numpy_network.numpy_begin_recurrent, numpy_network.numpy_step_recurrent),
-    "composition": (
-        CompositionModel,
-        numpy_network.numpy_begin_composition,
-        numpy_network.numpy_step_composition,
-    ),
-}
-"""By kind of network: its settings, the state in which nothing was said, and what a turn makes of a state."""
-
-
-@dataclass(frozen=True, eq=False)
-class Turned:
-    """A turn that said something: what, and the query after it, in the space in which pictures lie."""
-
-    turn: int
-    label: str
-    vector_d: Float32[np.ndarray, " d"]
-
 
 @dataclass(frozen=True, eq=False)
 class FashionIqState:
-    """What the network keeps of the talk, and the turns that said something."""
+    """What the network keeps of the conversation, and the turns that said something."""
 
-    network: Any
-    turns: tuple[Turned, ...] = ()
+    network: Any = None
+    turns: tuple[TurnVector, ...] = ()
     excluded: frozenset[PictureId] = frozenset()
     adapters: tuple[str, ...] = ()
 
@@ -198,22 +169,33 @@ class FashionIq:
 
     def __init__(self, weights: Weights) -> None:
         card = weights.card
-        kind, self._begin, self._step = NETWORKS[card.settings["model"]["kind"]]
-        self.settings = build_settings(kind, card.settings["model"])
+        kind, self._step = NUMPY_NETWORKS[card.settings["model"]["kind"]]
+        self.settings = read_card_settings(kind, card)
         self.fingerprint = weights.fingerprint
         self._arrays = weights.arrays
-        self._words = WordLookup(weights.arrays, self.settings, card)
+        self._words = WordLookup(
+            weights.arrays, card, by_encoder=self.settings.words == "encoder", most=self.settings.most_words
+        )
         self._exclude_shown = bool(card.settings["exclude_shown"])
-        self._lifting = make_distance_embedding(weights.arrays, self.settings)
-        self._sharpness = score_sharpness(weights, self._lifting)
+        loss = read_card_settings(LossSettings, card, part="loss")
+        self._embedding: DistanceEmbedding | None = None  # where dot products are compared
+        self._sharpness = Query(()).sharpness
+        if self.settings.compare == "l2":
+            norm_alpha_h, norm_bias_h = (weights.arrays[f"looks.norm.{part}"] for part in ("alpha", "bias"))
+            self._embedding = DistanceEmbedding(longest_normed_vector(norm_alpha_h, norm_bias_h))
+            # A score times this is minus the squared distance, but for what is the same for all pictures.
+            self._sharpness = 2 * self._embedding.scale
+        if loss.kind == "contrastive":
+            learnt = min(math.exp(float(weights.arrays["log_scale"])), MOST_SCALE)
+            self._sharpness = learnt if self._embedding is None else learnt * self._sharpness
         self.attributes = AttributePredictor.of(weights) if self.settings.attributes else None
         self._number = {label: at for at, label in enumerate(card.settings["labels"], start=1)}
         self.space = RegionSpace(
             name=f"{SYSTEM}-{weights.fingerprint}",
             raw_version=card.encoder,
-            project=partial(_projected, weights.arrays, self.settings, self._lifting),
+            project=self._project,
             regions=1,
-            width=self.settings.width + (EXTRA_WIDTH if self._lifting else 0),
+            width=self.settings.width + (EXTRA_WIDTH if self._embedding else 0),
             temperature=1.0,
             reads_regions=False,
             has_whole=True,
@@ -222,7 +204,7 @@ class FashionIq:
 
     def begin(self) -> FashionIqState:
         """Nothing said."""
-        return FashionIqState(self._begin(self._arrays, self.settings))
+        return FashionIqState()
 
     def step(self, state: FashionIqState, turn: ResolvedTurn) -> FashionIqState:
         """The state after one more turn.
@@ -230,28 +212,26 @@ class FashionIq:
         Raises:
             EncoderMismatch: the session's vectors are not those that the weights were trained on.
         """
-        heard = parse_feedback(turn, reads_alone=reads_words_alone(self.settings), exclude_shown=self._exclude_shown)
-        told, network, turns = heard.adapters, state.network, state.turns
-        if heard.feedback:
-            words_ls, of_words = self._words.read(heard.text, turn.sentences)
-            numbers, of_attributes = self._attributes_of(heard)
-            told = (*told, *of_words, *of_attributes)
-            said = FeedbackVectors(words_ls, numbers, self._seen(heard.picture))
+        parsed = parse_feedback(turn, reads_alone=reads_words_alone(self.settings), exclude_shown=self._exclude_shown)
+        notes, network, turns = parsed.adapters, state.network, state.turns
+        if parsed.feedback:
+            words_ls, of_words = self._words.read(parsed.text, turn.sentences)
+            numbers, of_attributes = self._attributes_of(parsed)
+            notes = (*notes, *of_words, *of_attributes)
+            picture_h = None
+            if parsed.picture is not None:
+                own_d = np.asarray(parsed.picture.vectors["own"][0], np.float32)
+                picture_h = own_d if self._embedding is None else self._embedding.restore(own_d)
+            said = FeedbackVectors(words_ls, numbers, picture_h)
             network, query_h = self._step(self._arrays, self.settings, network, said)
-            vector_d = query_h if self._lifting is None else self._lifting.query(query_h)
-            turns = (*turns, Turned(turn.number, heard.text or "this picture", vector_d))
-        return FashionIqState(network, turns, heard.ruled.after(state.excluded), (*state.adapters, *told))
+            vector_d = query_h if self._embedding is None else self._embedding.query(query_h)
+            turns = (*turns, TurnVector(turn.number, parsed.text or "this picture", vector_d))
+        return FashionIqState(network, turns, parsed.ruled.after(state.excluded), (*state.adapters, *notes))
 
     def query(self, state: FashionIqState) -> Query:
-        """A part a turn: by how much it moved the query, so that all parts add up to the query of the last one.
-
-        Of one vector a picture, a score is the mean of the parts' dot products; hence the factor.
-        """
-        vectors = [turned.vector_d for turned in state.turns]
-        before = [np.zeros_like(vector_d) for vector_d in vectors[:1]] + vectors[:-1]
-        moved = [len(vectors) * (after_d - before_d) for after_d, before_d in zip(vectors, before, strict=True)]
+        """A part a turn, see `turn_parts`."""
         return Query(
-            tuple(Part("regions", on.turn, on.label, 1.0, x_d) for on, x_d in zip(state.turns, moved, strict=True)),
+            turn_parts(state.turns, "regions"),
             self.space,
             "late_interaction",
             state.excluded,
@@ -261,20 +241,17 @@ class FashionIq:
 
     # -- inside
 
-    def _seen(self, picture: Picture | None) -> Float32[np.ndarray, " h"] | None:
-        """What the network makes of a picture, out of its vector in the space of queries."""
-        if picture is None:
-            return None
-        own_d = np.asarray(picture.vectors["own"][0], np.float32)
-        return own_d if self._lifting is None else self._lifting.lowered(own_d)
-
-    def _attributes_of(self, heard: FeedbackTurn) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    def _attributes_of(self, parsed: FeedbackTurn) -> tuple[tuple[int, ...], tuple[str, ...]]:
         """The numbers of the attributes that are read of the turn's picture, and what to tell of others."""
         most = self.settings.attributes
-        if not most or heard.picture is None:  # what a user named then, the session tells
+        if not most or parsed.picture is None:  # what a user named then, the session tells
             return (), ()
-        predicted = heard.picture.predicted[:most]
-        return attribute_numbers(predicted if heard.attributes is None else heard.attributes, self._number, most)
+        predicted = parsed.picture.predicted[:most]
+        return attribute_numbers(predicted if parsed.attributes is None else parsed.attributes, self._number, most)
+
+    def _project(self, raw: RawPictures) -> Float32[np.ndarray, "n 1 d"]:
+        vectors_nh = numpy_pictures(self._arrays, self.settings, raw.whole_ng)
+        return (vectors_nh if self._embedding is None else self._embedding.pictures(vectors_nh))[:, None]
 
 
 def reads_words_alone(settings: FeedbackReading) -> bool:
@@ -288,33 +265,10 @@ def reads_words_alone(settings: FeedbackReading) -> bool:
             return True
 
 
-def make_distance_embedding(arrays: Arrays, settings: FeedbackReading) -> DistanceEmbedding | None:
-    """How vectors are lifted for distances; None where dot products are compared."""
-    if settings.compare == "cosine":
-        return None
-    return DistanceEmbedding(longest_normed_vector(arrays["looks.norm.alpha"], arrays["looks.norm.bias"]))
-
-
-def score_sharpness(weights: Weights, lifting: DistanceEmbedding | None) -> float:
-    """What the loss multiplied scores by: of squared distances 1 where it is no contrastive one, else what is usual."""
-    loss = weights.card.settings["loss"]
-    scale = 1.0 if lifting is not None else Query(()).sharpness
-    if loss["kind"] == "contrastive":
-        scale = min(math.exp(float(weights.arrays["log_scale"])), float(loss["most_scale"]))
-    return scale if lifting is None else scale * lifting.sharpness
-
-
-def _projected(
-    arrays: Arrays, settings: FeedbackReading, lifting: DistanceEmbedding | None, raw: RawPictures
-) -> Float32[np.ndarray, "n 1 d"]:
-    vectors_nh = numpy_pictures(arrays, settings, raw.whole_ng)
-    return (vectors_nh if lifting is None else lifting.pictures(vectors_nh))[:, None]
-
-
 def load(checkpoint: Path | None = None) -> FashionIq:
-    """The retriever with these weights; None: those in the box.
+    """The retriever with these weights; None: the shipped ones.
 
     Raises:
-        BadInput: as `weights_of`.
+        BadInput: as `load_system_weights`.
     """
     return FashionIq(load_system_weights(SYSTEM, checkpoint, SHIPPED))

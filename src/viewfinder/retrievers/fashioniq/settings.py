@@ -10,6 +10,12 @@ from viewfinder.training.settings import TrainingSettings, check_at_least_one
 
 Modality = Literal["image", "text", "attributes"]
 
+ROUNDS = 5
+"""Turns that have an embedding of their own; later ones share the last."""
+
+FIRST_SCALE, MOST_SCALE = 10.0, 100.0
+"""What a contrastive loss multiplies scores by: at first, and at most, as it is learnt."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class FeedbackReading:
@@ -19,7 +25,6 @@ class FeedbackReading:
         width: H, numbers of a picture's vector and of a query.
         image: what is read of a picture's raw vector: all of it, all on one scale, or its principal components.
         components: of "whitened": how many.
-        whitening: of "whitened": how far components are brought to one scale, 0 to 1.
         words: vectors of words: frozen ones of the session's encoder (each word as a sentence of its own), frozen ones
             of a file (`glove`, published), or trained along ("learned").
         glove: a text file, a word and its numbers a line.
@@ -32,7 +37,6 @@ class FeedbackReading:
     width: int = 256
     image: Literal["raw", "standardised", "whitened"] = "raw"
     components: int = 256
-    whitening: float = 0.5
     words: Literal["encoder", "glove", "learned"] = "encoder"
     glove: str = ""
     word_width: int = 300
@@ -44,8 +48,6 @@ class FeedbackReading:
         check_at_least_one(self, "width", "components", "word_width", "most_words")
         if self.attributes < 0:
             raise BadInput(f"attributes is {self.attributes}; it must be at least 0")
-        if not 0 <= self.whitening <= 1:
-            raise BadInput(f"whitening is {self.whitening}; it must be from 0 to 1")
         if (self.words == "glove") != bool(self.glove):
             raise BadInput("words 'glove' and the file glove go together: set both or neither")
 
@@ -58,11 +60,9 @@ class TransformerModel(FeedbackReading):
         layers, heads, hidden, dropout: of the encoder; the paper's hidden is 2048.
         history: "whole", every token looks at all turns so far and all are encoded again every turn (published); or
             "incremental", a turn's tokens look at theirs and earlier turns' only, and are encoded once.
-        positions: the published sinusoid (its exponents are twice the usual ones), the usual one, or none.
+        positions: the published sinusoid (its exponents are twice the usual ones), or the usual one.
         turn_embeddings, modality_embeddings: whether tokens say which turn and which kind they are of.
         padding_mask: whether places without a word or an attribute are left out, of attention and of the mean.
-        separator: whether a turn begins with one (a zero vector through the norm of words).
-        rounds: turns that have an embedding of their own; later ones share the last.
     """
 
     kind: Literal["transformer"] = "transformer"
@@ -71,20 +71,16 @@ class TransformerModel(FeedbackReading):
     hidden: int = 1024
     dropout: float = 0.0
     history: Literal["whole", "incremental"] = "whole"
-    positions: Literal["published", "usual", "none"] = "published"
+    positions: Literal["published", "usual"] = "published"
     turn_embeddings: bool = False
     modality_embeddings: bool = False
     padding_mask: bool = False
-    separator: bool = True
-    rounds: int = 5
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_at_least_one(self, "layers", "heads", "hidden", "rounds")
+        check_at_least_one(self, "layers", "heads", "hidden")
         if self.width % self.heads or self.width % 2:
             raise BadInput(f"a width of {self.width} must be even and a multiple of {self.heads} heads")
-        if self.padding_mask and not self.separator:
-            raise BadInput("padding_mask needs the separator: without it a turn could have nothing to look at")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,21 +143,15 @@ class LossSettings:
             target among all targets of the batch.
         squared: triplet: squared distances (paper), else plain ones (published code).
         margin: triplet, ranking.
-        scale, most_scale, learned_scale: contrastive: what scores are multiplied by at first, at most, and whether it
-            is learnt.
     """
 
     kind: Literal["triplet", "ranking", "contrastive"] = "triplet"
     squared: bool = False
     margin: float = 10.0
-    scale: float = 10.0
-    most_scale: float = 100.0
-    learned_scale: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("margin", "scale", "most_scale"):
-            if not getattr(self, name) > 0:
-                raise BadInput(f"{name} is {getattr(self, name)}; it must be above 0")
+        if not self.margin > 0:
+            raise BadInput(f"margin is {self.margin}; it must be above 0")
 
 
 @dataclass(frozen=True, kw_only=True)

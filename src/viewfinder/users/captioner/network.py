@@ -33,15 +33,6 @@ MOMENTUM = 0.01
 Memory = tuple[Tensor, ...]
 """What a network made of pairs of pictures; only that network can read it."""
 
-JOINS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "multiply": torch.mul,
-    "subtract": torch.sub,
-    "add": torch.add,
-    "max": torch.maximum,
-}
-"""How the vectors of a shown picture and of a wanted one become one."""
-
-
 class CaptionState(ABC):
     """Captions as far as they are said; what a network need not compute again for the next word."""
 
@@ -61,7 +52,7 @@ class CaptionerNetwork(nn.Module, ABC):
         if settings.attributes and not labels:
             raise BadInput(f"{settings.attributes} attributes are to be read, but there are none: set attributes to 0")
         self.settings, self.raw_width = settings, raw_width
-        self.input = PictureInput(settings.image, raw_width, settings.components, settings.whitening)
+        self.input = PictureInput(settings.image, raw_width, settings.components)
         self.attributes = AttributeHead(labels, raw_width) if settings.attributes else None
         self.attributes_read = min(settings.attributes, labels)
 
@@ -96,7 +87,7 @@ class TransformerCaptionerNetwork(CaptionerNetwork):
 
     def __init__(self, settings: TransformerCaptioner, raw_width: int, vocabulary_size: int, labels: int) -> None:
         super().__init__(settings, raw_width, labels)
-        self.share, self.join = settings.dropout, JOINS[settings.join]
+        self.share, self.join = settings.dropout, torch.sub if settings.join == "subtract" else torch.mul
         width, read = settings.width, self.input.width
         self.shown_norm, self.wanted_norm = (nn.BatchNorm1d(read, momentum=MOMENTUM) for _ in range(2))
         self.shown, self.wanted = nn.Linear(read, width), nn.Linear(read, width)

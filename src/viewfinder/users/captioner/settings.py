@@ -14,7 +14,7 @@ class PictureReading:
 
     Attributes:
         image: what is read of a picture's raw vector: all of it, all on one scale, or its principal components.
-        components, whitening: of "whitened": how many components, how far they are brought to one scale.
+        components: of "whitened": how many.
         attributes: predicted attributes of each picture that are read; 0: none.
         most_words: words of a caption, <start> counted, the end not.
         dropout: in training.
@@ -22,7 +22,6 @@ class PictureReading:
 
     image: Literal["raw", "standardised", "whitened"] = "raw"
     components: int = 256
-    whitening: float = 0.5
     attributes: int = 8
     most_words: int = 8
     dropout: float = 0.1
@@ -48,7 +47,7 @@ class TransformerCaptioner(PictureReading):
     layers: int = 6
     heads: int = 8
     hidden: int = 2048
-    join: Literal["multiply", "subtract", "add", "max"] = "multiply"
+    join: Literal["multiply", "subtract"] = "multiply"
     attribute_input: Literal["tokens", "difference"] = "tokens"
 
     def __post_init__(self) -> None:
