@@ -10,7 +10,7 @@ import pytest
 
 from viewfinder.cli.serve import read_server_settings
 from viewfinder.library import Library
-from viewfinder.server.access import Tokens
+from viewfinder.server.access.tokens import Tokens
 from viewfinder.server.database import Database, TokenRows
 from viewfinder.server.settings import database_url
 

@@ -84,7 +84,7 @@ def test_another_host_than_this_machine_is_refused_until_there_is_a_token(viewfi
     settings = ServerSettings(host="0.0.0.0", database_url=database, _env_file=None)
     with pytest.raises(BadInput, match="viewfinder token add NAME --scope"):
         running.check_guarded(library, settings)
-    from viewfinder.server.access import Tokens
+    from viewfinder.server.access.tokens import Tokens
     from viewfinder.server.database import Database, TokenRows
 
     opened = Database.open(database)

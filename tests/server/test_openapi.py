@@ -9,9 +9,9 @@ import pytest
 from fastapi import FastAPI
 
 from viewfinder.library import Library, Settings
+from viewfinder.server.api_page import write_page
 from viewfinder.server.app import create_app
-from viewfinder.server.links import METHODS
-from viewfinder.server.openapi import build_document, write_page
+from viewfinder.server.openapi import list_operations
 from viewfinder.server.settings import ServerSettings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,16 +26,7 @@ def app() -> FastAPI:
 
 @pytest.fixture(scope="module")
 def made(app: FastAPI) -> dict[str, Any]:
-    return build_document(app)
-
-
-def operations(made: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
-    return [
-        (method, path, methods[method])
-        for path, methods in made["paths"].items()
-        for method in METHODS
-        if method in methods
-    ]
+    return app.openapi()
 
 
 def test_making_an_app_opens_nothing(app: FastAPI) -> None:
@@ -50,25 +41,25 @@ def test_the_document_is_openapi_3_1_and_every_reference_in_it_leads_somewhere(m
 
 
 def test_every_operation_lies_below_the_version_and_has_a_name_of_its_own(made: dict[str, Any]) -> None:
-    names = [operation["operationId"] for _, _, operation in operations(made)]
+    names = [operation["operationId"] for _, _, operation in list_operations(made)]
     assert len(set(names)) == len(names) > 50
     assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", name) for name in names)
-    assert all(path.startswith("/api/v1/") for _, path, _ in operations(made))
+    assert all(path.startswith("/api/v1/") for _, path, _ in list_operations(made))
 
 
 def test_every_operation_but_the_open_ones_asks_for_a_scope(made: dict[str, Any]) -> None:
-    free = {path.rsplit("/", 1)[-1] for _, path, operation in operations(made) if not operation.get("security")}
+    free = {path.rsplit("/", 1)[-1] for _, path, operation in list_operations(made) if not operation.get("security")}
     assert free <= OPEN
 
 
 def test_what_changes_the_collection_is_for_the_scope_admin(made: dict[str, Any]) -> None:
-    for method, path, operation in operations(made):
+    for method, path, operation in list_operations(made):
         if path.startswith("/api/v1/collection/") and method != "get" and not path.endswith("facets"):
             assert operation["security"] == [{"token": ["admin"]}], path
 
 
 def test_failures_are_problem_documents_everywhere(made: dict[str, Any]) -> None:
-    for _, path, operation in operations(made):
+    for _, path, operation in list_operations(made):
         for status, answer in operation["responses"].items():
             if status >= "400" and status != "416" and "ready" not in path:  # 416: of a file, by its server
                 assert list(answer["content"]) == ["application/problem+json"], (path, status)
@@ -76,13 +67,13 @@ def test_failures_are_problem_documents_everywhere(made: dict[str, Any]) -> None
 
 def test_the_page_of_the_api_is_that_of_the_code(made: dict[str, Any]) -> None:
     written = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    assert written == write_page(made), "run `python -m viewfinder.server.openapi > docs/api.md`"
+    assert written == write_page(made), "run `python -m viewfinder.server.api_page > docs/api.md`"
 
 
 def test_links_lead_to_operations_and_name_all_that_their_addresses_want(made: dict[str, Any]) -> None:
-    paths = {operation["operationId"]: path for _, path, operation in operations(made)}
+    paths = {operation["operationId"]: path for _, path, operation in list_operations(made)}
     followed = 0
-    for _, _, operation in operations(made):
+    for _, _, operation in list_operations(made):
         for answer in operation["responses"].values():
             for link in answer.get("links", {}).values():
                 followed += 1
@@ -91,7 +82,7 @@ def test_links_lead_to_operations_and_name_all_that_their_addresses_want(made: d
 
 
 def test_no_operation_claims_what_it_cannot_answer(made: dict[str, Any]) -> None:
-    by_name = {operation["operationId"]: set(operation["responses"]) for _, _, operation in operations(made)}
+    by_name = {operation["operationId"]: set(operation["responses"]) for _, _, operation in list_operations(made)}
     assert by_name["version"] == {"200", "401", "403", "429", "500", "503"}
     assert {"400", "408", "413", "422"} <= by_name["take_turn"]
     assert "413" not in by_name["get_session"]

@@ -13,7 +13,7 @@ from viewfinder.server import problems
 @pytest.mark.parametrize(("number", "status"), [(errno.ENOSPC, 507), (errno.EDQUOT, 507), (errno.EIO, 500)])
 def test_a_full_disk_is_told_from_other_failures_of_the_system(number: int, status: int) -> None:
     app = FastAPI()
-    problems.install(app)
+    problems.install_problems(app)
 
     @app.get("/write")
     def write() -> None:

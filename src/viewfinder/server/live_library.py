@@ -17,7 +17,6 @@ from pathlib import Path
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.index import Gallery, load_built_snapshot, read_generation
 from viewfinder.library import Library, Settings
-from viewfinder.server.problems import Problem
 
 LOOK_S = 1.0
 """How often the tables are looked at; a look takes 0.1 ms."""
@@ -116,18 +115,6 @@ class LiveLibrary(Library):
         if self._maker.returncode and not self._ending.is_set():
             _LOG.warning("a snapshot could not be made: %s", complaint.strip().rpartition("\n")[2])
         return said.strip() or None
-
-
-def current_gallery(library: Library) -> Gallery:
-    """The pictures of a library that is served.
-
-    Raises:
-        Problem: 409, there are none yet.
-    """
-    try:
-        return library.gallery()
-    except BadInput as error:
-        raise Problem(409, "no-pictures", "there are no pictures yet: add some first") from error
 
 
 def _warmed(gallery: Gallery) -> Gallery:

@@ -1,12 +1,7 @@
-"""The server's log: JSON lines on stderr, for people and programs; one a request where VIEWFINDER_LOG=info.
+"""What those who run a server see of it: its log, its numbers for Prometheus, whether it lives and is ready.
 
-A line names a request by its route, never by what was asked: no words of a talk, no file, no token is logged.
-
-What is counted of a server, for Prometheus: requests by route and status, how long turns take, what is held.
-
-Routes are counted by their templates (`/api/v1/sessions/{id}`): no id, no word of a talk becomes a label.
-
-Whether the server lives and is ready, its numbers, its version.
+The log is JSON lines on stderr, for people and programs; one a request where VIEWFINDER_LOG=info. Log and numbers name
+a request by its route (`/api/v1/sessions/{id}`), never by what was asked: no words, no id, no file, no token.
 """
 
 from __future__ import annotations
@@ -15,10 +10,11 @@ import logging
 import os
 import sys
 from collections import Counter as Tally
+from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import FastAPI, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -26,16 +22,16 @@ from viewfinder import __version__
 from viewfinder.errors import ViewfinderError
 from viewfinder.index.turns import MEMO
 from viewfinder.server.access.tokens import Reader
-from viewfinder.server.pictures.collection import current_snapshot
+from viewfinder.server.pictures.library import current_snapshot
 from viewfinder.server.pictures.schemas import Health, Version
-from viewfinder.server.problems import Problem, responses
+from viewfinder.server.problems import Problem
 from viewfinder.server.redaction import hide_paths
-from viewfinder.server.services import Services, WithServices
+from viewfinder.server.services import Services, WithServices, make_router
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from viewfinder.server.services import Services
+    from viewfinder.server.services import Services, make_router
 
 LEVEL = "VIEWFINDER_LOG"
 """The environment variable that says how much is logged: debug, info, warning (the default), error."""
@@ -45,12 +41,12 @@ LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNI
 UNKNOWN_ROUTE = "(none)"
 
 
-def level() -> int:
+def log_level() -> int:
     """What `VIEWFINDER_LOG` asks for; a word that is none of ours counts as the default."""
     return LEVELS.get(os.environ.get(LEVEL, "").strip().lower(), logging.WARNING)
 
 
-def configure() -> None:
+def configure_log() -> None:
     """Everything that is logged in this process becomes a JSON line on stderr."""
     import structlog
 
@@ -79,7 +75,7 @@ def configure() -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
-    logging.getLogger("viewfinder").setLevel(level())
+    logging.getLogger("viewfinder").setLevel(log_level())
     logging.getLogger("uvicorn.error").addFilter(_is_news)
 
 
@@ -95,42 +91,60 @@ def route_of(scope: Scope) -> str:
     return template if isinstance(template, str) else UNKNOWN_ROUTE
 
 
-class RequestLog:
-    """ASGI: one line a request when its answer has ended: how long that took, and whether it was sent as a `whole`."""
+Note = Callable[["Scope", int, float, bool], None]
+"""Told of a request that was answered: its scope, the status, the seconds that took, and whether it was sent whole."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        import structlog
 
+class ObservedRequests:
+    """ASGI: tells `note` of each request when the last of its answer is sent; what runs after that is no client's wait.
+
+    `last_resort`: an error that comes after the whole answer ends here. The app has answered that something unforeseen
+    happened, and has logged what.
+    """
+
+    def __init__(self, app: ASGIApp, note: Note, *, last_resort: bool = False) -> None:
         self.app = app
-        self._log = structlog.get_logger("viewfinder.requests")
+        self._note, self._last_resort = note, last_resort
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes everything on as it is."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        status, started, sent = 0, perf_counter(), None
+        started, status, whole = perf_counter(), 0, False
 
-        async def noted(message: Message) -> None:
-            nonlocal status, sent
+        async def observe(message: Message) -> None:
+            nonlocal status, whole
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
             if message["type"] == "http.response.body" and not message.get("more_body", False):
-                sent = perf_counter()  # what runs after the answer is not the client's wait
+                whole = True
+                self._note(scope, status, perf_counter() - started, True)
 
         try:
-            await self.app(scope, receive, noted)
+            await self.app(scope, receive, observe)
         except Exception:
-            if sent is None:
-                raise  # the server cuts the answer off
-            # else: the app has answered that something unforeseen happened, and has logged what
+            if not (whole and self._last_resort):
+                raise
         finally:
-            took_ms = round(((sent or perf_counter()) - started) * 1000, 1)
-            whole = sent is not None
-            self._log.info(
-                "request", method=scope["method"], route=route_of(scope), status=status, whole=whole, elapsed_ms=took_ms
-            )
+            if not whole:
+                self._note(scope, status, perf_counter() - started, False)
+
+
+def log_requests(app: ASGIApp) -> ASGIApp:
+    """The app with one line of the log a request."""
+    import structlog
+
+    log = structlog.get_logger("viewfinder.requests")
+
+    def note(scope: Scope, status: int, seconds: float, whole: bool) -> None:
+        took_ms = round(seconds * 1000, 1)
+        log.info(
+            "request", method=scope["method"], route=route_of(scope), status=status, whole=whole, elapsed_ms=took_ms
+        )
+
+    return ObservedRequests(app, note, last_resort=True)
 
 
 TURN = ("POST", "/api/v1/sessions/{id}/turns")
@@ -149,16 +163,17 @@ class Metrics:
         self._turns = Histogram(
             "viewfinder_turn_seconds", "From a turn to its results.", registry=self.registry, buckets=SECONDS
         )
-        self._sessions = self._gauge("viewfinder_open_sessions", "Talks in memory.")
-        self._states = self._gauge("viewfinder_states_bytes", "Retriever states in memory.")
-        self._pictures = self._gauge("viewfinder_pictures", "Pictures that are searched.")
+        self._sessions = Gauge("viewfinder_open_sessions", "Talks in memory.", registry=self.registry)
+        self._states = Gauge("viewfinder_states_bytes", "Retriever states in memory.", registry=self.registry)
+        self._pictures = Gauge("viewfinder_pictures", "Pictures that are searched.", registry=self.registry)
         self._jobs = Gauge("viewfinder_jobs", "Jobs that have not ended.", ("state",), registry=self.registry)
 
-    def note(self, method: str, route: str, status: int, seconds: float) -> None:
-        """One request, answered."""
-        known = method if method in METHODS else "other"
-        self._requests.labels(known, route, str(status)).inc()
-        if (method, route) == TURN and status < 300:
+    def note(self, scope: Scope, status: int, seconds: float, whole: bool) -> None:
+        """One request; what was not sent whole is no answer."""
+        method, route = scope["method"], route_of(scope)
+        if whole:
+            self._requests.labels(method if method in METHODS else "other", route, str(status)).inc()
+        if whole and (method, route) == TURN and status < 300:
             self._turns.observe(seconds)
 
     def text(self, services: Services) -> bytes:
@@ -172,53 +187,25 @@ class Metrics:
             self._jobs.labels(state).set(states[state])
         return generate_latest(self.registry)
 
-    def _gauge(self, name: str, help: str) -> Gauge:
-        return Gauge(name, help, registry=self.registry)
-
 
 def install_metrics(app: FastAPI) -> Metrics:
     """Counts every request of an app, those that are refused too: call it after all other layers are there."""
     metrics = Metrics()
     app.state.metrics = metrics
-    app.add_middleware(MeteredRequests, metrics=metrics)
+    app.add_middleware(ObservedRequests, note=metrics.note)
     return metrics
 
 
-class MeteredRequests:
-    """ASGI: notes a request when the last of its answer is sent; what runs after that is not the client's wait."""
-
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self.app = app
-        self._metrics = metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes everything on as it is."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        started, status = perf_counter(), 0
-
-        async def noted(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-            if message["type"] == "http.response.body" and not message.get("more_body", False):
-                self._metrics.note(scope["method"], route_of(scope), status, perf_counter() - started)
-
-        await self.app(scope, receive, noted)
+router = make_router("health")
 
 
-router = APIRouter(prefix="/api/v1", tags=["health"])
-
-
-@router.get("/health/live", operation_id="live", summary="Whether it lives", responses=responses())
+@router.get("/health/live", summary="Whether it lives")
 async def live() -> Health:
     """The process answers; no token is needed."""
     return Health(ok=True, checks={})
 
 
-@router.get("/health/ready", operation_id="ready", summary="Whether it can serve", responses=responses())
+@router.get("/health/ready", summary="Whether it can serve")
 async def ready(services: WithServices) -> Health:
     """The database answers and the pictures can be read; 503 says in `checks` what is not so. No token is needed."""
     checks = await services.pool.run(check, services)
@@ -230,22 +217,20 @@ async def ready(services: WithServices) -> Health:
 
 @router.get(
     "/metrics",
-    operation_id="metrics",
     summary="Numbers for Prometheus",
     response_class=Response,
     responses={
         200: {"description": "in Prometheus' text format", "content": {"text/plain": {"schema": {"type": "string"}}}},
-        **responses(),
     },
 )
-async def get_metrics(request: Request, caller: Reader, services: WithServices) -> Response:
+async def metrics(request: Request, caller: Reader, services: WithServices) -> Response:
     """Requests by route and status, how long turns take, open talks, jobs."""
     metrics = request.app.state.metrics
     assert isinstance(metrics, Metrics)
     return Response(await services.pool.run(metrics.text, services), media_type=CONTENT_TYPE_LATEST)
 
 
-@router.get("/version", operation_id="version", summary="Which viewfinder this is", responses=responses())
+@router.get("/version", summary="Which viewfinder this is")
 async def version() -> Version:
     """No token is needed."""
     return Version(viewfinder=__version__)

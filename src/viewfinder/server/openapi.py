@@ -1,34 +1,84 @@
-"""The OpenAPI document: FastAPI's, with the token and the scope that each operation asks for; and as a page of docs.
+"""The OpenAPI document: FastAPI's, with the scope that each operation asks for, and with links.
 
-python -m viewfinder.server.openapi > docs/api.md
+Links say what may be done with what an answer names: an answer's ids go into addresses. Programs that follow them find
+their way through the API by themselves (the contract test does).
 """
 
 from __future__ import annotations
 
-import sys
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.dependencies.models import Dependant
 from fastapi.openapi.utils import get_openapi
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, APIRouter
 
-from viewfinder.server.access import caller
-from viewfinder.server.links import METHODS, add_links
+from viewfinder.server.access.tokens import ScopeCheck
 from viewfinder.server.problems import ProblemDocument
-from viewfinder.server.routes import ROUTERS
 
 Document = dict[str, Any]
 
-SCOPE_OF = {caller._reader: "read", caller._writer: "write", caller._admin: "admin"}
+API = "/api/v1"
+METHODS = ("get", "post", "put", "patch", "delete")
 TOKEN = {"type": "http", "scheme": "bearer", "description": "Not needed on loopback; made by `viewfinder token add`."}
 
 
-def build_document(app: FastAPI) -> Document:
-    """The app's OpenAPI 3.1 document, made once."""
+@dataclass(frozen=True)
+class FollowUp:
+    """After `operation` has answered `status`, everything below `address` can be asked for.
+
+    `known`: each parameter of those addresses, as a runtime expression of OpenAPI.
+    """
+
+    operation: str
+    status: int
+    address: str
+    known: dict[str, str]
+
+
+def _here(*names: str) -> dict[str, str]:
+    return {name: f"$request.path.{name}" for name in names}
+
+
+ID = {"id": "$response.body#/id"}
+TALK, TURN = f"{API}/sessions/{{id}}", f"{API}/sessions/{{id}}/turns/{{number}}"
+JOB, PICTURE = f"{API}/collection/jobs/{{id}}", f"{API}/pictures/{{picture}}"
+IN_TALK = f"{TALK}/pictures/{{picture}}"
+STUDY = f"{API}/studies/{{study}}"
+PARTICIPANT = f"{STUDY}/participants/{{participant}}"
+TRIAL = f"{PARTICIPANT}/trials/{{trial}}"
+
+FOLLOW_UPS = (
+    FollowUp("create_session", 201, TALK, ID),
+    FollowUp("import_session", 201, TALK, ID),
+    FollowUp("list_sessions", 200, TALK, {"id": "$response.body#/sessions/0/id"}),
+    FollowUp("take_turn", 201, TALK, _here("id")),
+    FollowUp("take_turn", 201, TURN, {**_here("id"), "number": "$response.body#/turn"}),
+    FollowUp("take_turn", 201, IN_TALK, {**_here("id"), "picture": "$response.body#/results/0/id"}),
+    FollowUp("edit_turn", 200, TURN, {**_here("id"), "number": "$response.body#/results/turn"}),
+    FollowUp("search", 200, PICTURE, {"picture": "$response.body#/results/0/id"}),
+    FollowUp("similar_pictures", 200, PICTURE, {"picture": "$response.body#/results/0/id"}),
+    FollowUp("upload", 201, f"{API}/uploads/{{upload}}", {"upload": "$response.body#/id"}),
+    FollowUp("add_folder", 202, JOB, ID),
+    FollowUp("prepare_retriever", 202, JOB, ID),
+    FollowUp("list_jobs", 200, JOB, {"id": "$response.body#/jobs/0/id"}),
+    FollowUp("add_token", 201, f"{API}/tokens/{{name}}", {"name": "$response.body#/name"}),
+    FollowUp("create_study", 201, STUDY, {"study": "$response.body#/id"}),
+    FollowUp(
+        "join_study",
+        201,
+        PARTICIPANT,
+        {**_here("study"), "participant": "$response.body#/id", "trial": "$response.body#/trial/id"},
+    ),
+    FollowUp("start_trial", 200, PARTICIPANT, _here("study", "participant", "trial")),
+    FollowUp("take_trial_turn", 201, TRIAL, _here("study", "participant", "trial")),
+)
+
+
+def build_document(app: FastAPI, routers: Sequence[APIRouter]) -> Document:
+    """The OpenAPI 3.1 document of an app with these routers, made once."""
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         shapes = made.setdefault("components", {}).setdefault("schemas", {})
@@ -36,14 +86,14 @@ def build_document(app: FastAPI) -> Document:
         for unused in ("HTTPValidationError", "ValidationError"):
             shapes.pop(unused, None)
         made["components"]["securitySchemes"] = {"token": TOKEN}
-        for methods in made["paths"].values():
-            for operation in methods.values():
-                _leave_out_impossible(operation)
+        for _, _, operation in list_operations(made):
+            _leave_out_impossible(operation)
         add_links(made)
-        for route in (route for router in ROUTERS for route in router.routes):
-            if isinstance(route, APIRoute) and route.include_in_schema and (scope := _scope(route.dependant)):
-                for method in route.methods or ():
-                    made["paths"][route.path_format][method.lower()]["security"] = [{"token": [scope]}]
+        for route in (route for router in routers for route in router.routes):
+            if isinstance(route, APIRoute) and route.include_in_schema:
+                checks = [one.call for one in route.dependant.dependencies if isinstance(one.call, ScopeCheck)]
+                for method in (route.methods or ()) if checks else ():
+                    made["paths"][route.path_format][method.lower()]["security"] = [{"token": [checks[0].scope]}]
         app.openapi_schema = made
     return app.openapi_schema
 
@@ -57,114 +107,19 @@ def _leave_out_impossible(operation: Document) -> None:
         operation["responses"].pop(status, None)
 
 
-def _scope(dependant: Dependant) -> str | None:
-    found = [SCOPE_OF[one.call] for one in dependant.dependencies if one.call in SCOPE_OF]
-    return found[0] if found else None
+def list_operations(document: Document) -> Iterator[tuple[str, str, Document]]:
+    """Method, path and description of each operation."""
+    for path, methods in document["paths"].items():
+        yield from ((method, path, methods[method]) for method in METHODS if method in methods)
 
 
-def write_page(made: Document) -> str:
-    """The document for people: operations by subject, then the shapes they take and give, in Markdown."""
-    return "\n".join([*_head(made), *_operations(made), *_shapes(made["components"]["schemas"])]) + "\n"
-
-
-def _head(made: Document) -> Iterator[str]:
-    yield "# The API"
-    yield ""
-    yield "Written from the OpenAPI document (`/api/v1/openapi.json` on a running server) by"
-    yield "`python -m viewfinder.server.openapi > docs/api.md`."
-    yield ""
-    yield made["info"]["description"].strip()
-    yield ""
-    yield "The scope in brackets is what a token needs; a server on loopback asks for none. Besides what is listed, any"
-    yield "operation may answer 401, 403, 429 (see `Retry-After`), 408, 413 or 503 with a problem document."
-    yield ""
-
-
-def _operations(made: Document) -> Iterator[str]:
-    by_subject: dict[str, list[tuple[str, str, Document]]] = defaultdict(list)
-    for path, methods in made["paths"].items():
-        for method in METHODS:
-            if method in methods:
-                by_subject[methods[method].get("tags", ["other"])[0]].append((method, path, methods[method]))
-    for subject, operations in by_subject.items():
-        yield f"## {subject.capitalize()}"
-        yield ""
-        for method, path, operation in operations:
-            yield from _operation(method, path, operation)
-
-
-def _operation(method: str, path: str, operation: Document) -> Iterator[str]:
-    scopes = [scope for one in operation.get("security", ()) for scope in one["token"]]
-    yield f"### `{method.upper()} {path}`"
-    yield ""
-    told = f"{operation.get('summary', '')}{f' [{scopes[0]}]' if scopes else ''}"
-    detail = " ".join(operation.get("description", "").split())
-    yield f"{told}. {detail}".strip()
-    yield ""
-    for parameter in operation.get("parameters", ()):
-        if parameter["in"] == "query":
-            yield f"- `?{parameter['name']}` {_type(parameter['schema'])}{_said(parameter)}"
-    for content, body in operation.get("requestBody", {}).get("content", {}).items():
-        yield f"- takes {_type(body.get('schema', {}))}{'' if content == 'application/json' else f' as `{content}`'}"
-    for status, answer in operation["responses"].items():
-        if status < "300":
-            kinds = [
-                f"{_type(body.get('schema', {}))}{'' if content == 'application/json' else f' as `{content}`'}"
-                for content, body in answer.get("content", {}).items()
-            ]
-            yield f"- gives {status} {' or '.join(kinds)}".rstrip()
-    yield ""
-
-
-def _shapes(shapes: Mapping[str, Document]) -> Iterator[str]:
-    yield "## Shapes"
-    yield ""
-    for name, shape in sorted(shapes.items()):
-        if "properties" not in shape or name.startswith("Body_"):
-            continue
-        yield f"### {name}"
-        yield ""
-        if "description" in shape:
-            yield " ".join(shape["description"].split())
-            yield ""
-        required = set(shape.get("required", ()))
-        for field, kind in shape["properties"].items():
-            optional = "" if field in required else " (optional)"
-            yield f"- `{field}` {_type(kind)}{optional}{_said(kind)}"
-        yield ""
-
-
-def _said(described: Mapping[str, Any]) -> str:
-    return f": {' '.join(described['description'].split())}" if described.get("description") else ""
-
-
-def _type(schema: Mapping[str, Any]) -> str:  # noqa: PLR0911 (one line a kind of schema)
-    if "$ref" in schema:
-        name = schema["$ref"].rsplit("/", 1)[-1]
-        return "a file" if name.startswith("Body_") else f"[{name}](#{name.lower()})"
-    if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(_type(one) for one in schema["anyOf"]))
-    if "enum" in schema:
-        return " or ".join(f"`{value}`" for value in schema["enum"])
-    if "const" in schema:
-        return f"`{schema['const']}`"
-    if schema.get("type") == "array":
-        return f"list of {_type(schema.get('items', {}))}"
-    if schema.get("type") == "object":
-        inner = schema.get("additionalProperties")
-        return f"object of {_type(inner)}" if isinstance(inner, Mapping) else "object"
-    return str(schema.get("format") or schema.get("type", "anything"))
-
-
-def main() -> None:
-    """Prints the page."""
-    from viewfinder.library import Library, Settings
-    from viewfinder.server.app import create_app
-    from viewfinder.server.settings import ServerSettings
-
-    app = create_app(Library(Path("library"), Settings("starter")), ServerSettings())
-    sys.stdout.write(write_page(build_document(app)))
-
-
-if __name__ == "__main__":
-    main()
+def add_links(document: Document) -> None:
+    """Writes `FOLLOW_UPS` into the answers of a document."""
+    operations = {operation["operationId"]: (path, operation) for _, path, operation in list_operations(document)}
+    for follows in FOLLOW_UPS:
+        links = operations[follows.operation][1]["responses"][str(follows.status)].setdefault("links", {})
+        for name, (path, _) in operations.items():
+            wanted = re.findall(r"\{(\w+)\}", path)
+            if f"{path}/".startswith(f"{follows.address}/") and set(wanted) <= set(follows.known):
+                parameters = {parameter: follows.known[parameter] for parameter in wanted}
+                links[name] = {"operationId": name, "parameters": parameters}

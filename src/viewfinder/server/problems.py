@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
 
 from viewfinder.errors import (
     BadInput,
@@ -24,7 +25,7 @@ from viewfinder.errors import (
     UnknownName,
     ViewfinderError,
 )
-from viewfinder.server.discreet import hide_paths, to_unicode
+from viewfinder.server.redaction import hide_paths, to_unicode
 
 MEDIA_TYPE = "application/problem+json"
 MOST_NAMED = 20
@@ -74,6 +75,11 @@ def problem_response(problem: Problem, instance: str | None = None) -> Response:
     return JSONResponse(document, problem.status, problem.headers, MEDIA_TYPE)
 
 
+async def refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers with the problem where an app would; it never sees the request."""
+    await problem_response(problem, scope["path"])(scope, receive, send)
+
+
 KINDS: dict[type[ViewfinderError], tuple[int, str]] = {
     UnknownName: (422, "unknown-name"),
     EmptyQuery: (422, "empty-query"),
@@ -94,16 +100,14 @@ def problem_of(error: ViewfinderError) -> Problem:
     return Problem(status, kind, to_unicode(hide_paths(str(error))))
 
 
-def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """For `responses=` of a route: these statuses are problem documents, beside those that any route may answer.
+ALWAYS = (400, 401, 403, 408, 413, 422, 429, 500, 503, 507)
+"""What any route may answer; `openapi.build_document` takes out what one without a body, parameters or files cannot."""
 
-    (`openapi.document` takes out again what a route without a body, without parameters or without files cannot.)
-    """
+
+def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """For `responses=` of a route: these statuses are problem documents (beside `ALWAYS`, of which routers speak)."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
-    return {
-        status: {"description": HTTPStatus(status).phrase, "content": content}
-        for status in sorted({*statuses, 400, 401, 403, 408, 413, 422, 429, 500, 503, 507})
-    }
+    return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
 
 
 def _allowed(request: Request) -> str:
@@ -114,7 +118,7 @@ def _allowed(request: Request) -> str:
     return ", ".join(sorted(method.upper() for method in methods))
 
 
-def install(app: FastAPI) -> None:
+def install_problems(app: FastAPI) -> None:
     """Makes every failure a problem document."""
 
     async def problem(request: Request, error: Exception) -> Response:

@@ -1,7 +1,12 @@
-"""From settings to a server that answers, and back: sockets, signals, an orderly end."""
+"""From settings to a server that answers, and back: sockets, connections, signals, an orderly end.
+
+An ASGI app sees a request when its head is complete; until then only the server's protocol can look after it
+(`LimitedConnection`).
+"""
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import gc
 import signal
@@ -10,16 +15,92 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
+from typing import Any, ClassVar
 
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from threadpoolctl import threadpool_limits
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.library import Library
-from viewfinder.server import logs
-from viewfinder.server.access.connections import limit_connections
+from viewfinder.server import monitoring
 from viewfinder.server.settings import ServerSettings, database_url
+
+HEAD_BYTES = 64 << 10
+"""The most that a request's line and headers may come to."""
+
+
+class LimitedConnection(HttpToolsProtocol):
+    """uvicorn's connection; closed when a head is too large, or takes longer than `idle_s` from its first byte.
+
+    The same time is allowed from the opening of the connection to its first byte, and for the rest of a body to which
+    the answer has been given already. Between requests uvicorn's own `timeout_keep_alive` holds.
+    """
+
+    idle_s: ClassVar[float] = 15.0
+
+    _timer: asyncio.TimerHandle | None = None
+    _in_head = _in_message = False
+    _head_bytes = 0
+
+    def connection_made(self, transport: Any) -> None:
+        """The clock starts. (uvloop's transports are no `asyncio.Transport`.)"""
+        super().connection_made(transport)
+        self._hurry()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing is waited for any more."""
+        self._rest()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """The first byte of a head."""
+        super().on_message_begin()
+        self._in_head = self._in_message = True
+        self._head_bytes = 0
+
+    def on_headers_complete(self) -> None:
+        """From here on the access layer looks after it."""
+        self._in_head = False
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """The last byte of a body."""
+        self._in_message = False
+        super().on_message_complete()
+
+    def data_received(self, data: bytes) -> None:
+        """Counts what belongs to a head that is not complete yet."""
+        super().data_received(data)
+        if self._in_head:
+            self._head_bytes += len(data)
+        if self._head_bytes > HEAD_BYTES:
+            self.transport.close()
+        elif self._in_head or (self._in_message and self.cycle.response_complete):
+            self._hurry()
+        else:
+            self._rest()
+
+    def _hurry(self) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(self.idle_s, self.transport.close)
+
+    def _rest(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def limit_connections(idle_s: float) -> type[LimitedConnection]:
+    """For `uvicorn.Config(http=...)`: connections with this patience."""
+
+    class Patient(LimitedConnection):
+        """With the settings' patience."""
+
+    Patient.idle_s = idle_s
+    return Patient
+
 
 BACKLOG = 2048
 """Connections that may wait to be accepted."""
@@ -57,11 +138,11 @@ def run_app(make: Callable[[], ASGIApp], settings: ServerSettings, *, ready: Cal
     Raises:
         BadInput: the port is in use or not ours to have.
     """
-    logs.configure()
+    monitoring.configure_log()
     # Requests share the cores among themselves; threads of one product, waiting for each other, would be in their way.
     threadpool_limits(1, user_api="blas")
     with open_listener(settings.host, settings.port) as listener:
-        app = _Started(logs.RequestLog(make()))
+        app = _Started(monitoring.log_requests(make()))
         server = _Server(_config(app, settings), lambda: ready(address_shown(settings.host, listener)))
         try:
             server.run(sockets=[listener])

@@ -19,8 +19,8 @@ from starlette.types import ASGIApp
 
 from viewfinder.server.access.tokens import Tokens
 from viewfinder.server.database import Database, TokenRows
-from viewfinder.server.services import Pool
 from viewfinder.server.settings import ServerSettings
+from viewfinder.server.threads import ThreadPool
 
 
 @dataclass
@@ -39,8 +39,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def pool() -> Iterator[Pool]:
-    threads = Pool(2)
+def pool() -> Iterator[ThreadPool]:
+    threads = ThreadPool(2)
     yield threads
     threads.close()
 

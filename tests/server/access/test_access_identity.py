@@ -10,12 +10,12 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from viewfinder.errors import DatabaseError
-from viewfinder.server.access import Caller, Tokens
-from viewfinder.server.access.identity import Authentication
-from viewfinder.server.access.rates import TokenBuckets
+from viewfinder.server.access.gate import Authentication
+from viewfinder.server.access.limits import TokenBuckets
+from viewfinder.server.access.tokens import Caller, Tokens
 from viewfinder.server.database import TokenRows
-from viewfinder.server.services import Pool
 from viewfinder.server.settings import ServerSettings
+from viewfinder.server.threads import ThreadPool
 
 Clients = Callable[..., Any]
 
@@ -27,13 +27,13 @@ async def who(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 @pytest.fixture
-def far(tokens: Tokens, pool: Pool, clock: Any) -> ASGIApp:
+def far(tokens: Tokens, pool: ThreadPool, clock: Any) -> ASGIApp:
     """On a server that other machines can reach."""
     return Authentication(who, tokens, pool, TokenBuckets(1.0, 5, clock))
 
 
 @pytest.fixture
-def near(token_rows: TokenRows, pool: Pool, clock: Any) -> ASGIApp:
+def near(token_rows: TokenRows, pool: ThreadPool, clock: Any) -> ASGIApp:
     """On a server that only this machine can reach."""
     return Authentication(
         who, Tokens(token_rows, ServerSettings.model_validate({}), clock), pool, TokenBuckets(1.0, 5, clock)
@@ -106,7 +106,7 @@ def test_guessing_is_bounded_and_does_not_lock_others_out(client_of: Clients, fa
     assert other.ask("GET", "/", headers={"authorization": "Bearer vf_1"}).status_code == 401
 
 
-def test_a_database_that_does_not_answer_is_a_problem_document(client_of: Clients, pool: Pool) -> None:
+def test_a_database_that_does_not_answer_is_a_problem_document(client_of: Clients, pool: ThreadPool) -> None:
     class Gone:
         def by_hash(self, digest: str) -> Any:
             raise DatabaseError("the server's database does not answer")

@@ -9,11 +9,13 @@ import pytest
 from fastapi import FastAPI
 
 from viewfinder.server import problems
-from viewfinder.server.access import Tokens, install_access
+from viewfinder.server.access.gate import install_access
+from viewfinder.server.access.routes import router
+from viewfinder.server.access.tokens import Tokens
 from viewfinder.server.database import TokenRows
-from viewfinder.server.routes.access import router
-from viewfinder.server.services import Pool, Services
+from viewfinder.server.services import Services
 from viewfinder.server.settings import ServerSettings
+from viewfinder.server.threads import ThreadPool
 
 Clients = Callable[..., Any]
 Serve = Callable[..., FastAPI]
@@ -21,7 +23,7 @@ BASE = "https://pictures.example"
 
 
 @pytest.fixture
-def serve(token_rows: TokenRows, pool: Pool, clock: Any) -> Serve:
+def serve(token_rows: TokenRows, pool: ThreadPool, clock: Any) -> Serve:
     """An app with these routes behind the access layer, in which no other part of a server is."""
 
     def app_with(**given: Any) -> FastAPI:
@@ -31,7 +33,7 @@ def serve(token_rows: TokenRows, pool: Pool, clock: Any) -> Serve:
         services.__dict__.update(parts)
         app = FastAPI()
         app.state.services = services
-        problems.install(app)
+        problems.install_problems(app)
         install_access(app, lambda: app.state.services)
         app.include_router(router)
         return app

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.errors import BadInput
-from viewfinder.server.access import LOCAL, SCOPES, Caller, Tokens
-from viewfinder.server.access.tokens import DAY_S, REMEMBERED_S, NameTaken, hash_secret
+from viewfinder.server.access.tokens import DAY_S, LOCAL, REMEMBERED_S, SCOPES, Caller, NameTaken, Tokens, hash_secret
 from viewfinder.server.database import TokenRows
 from viewfinder.server.settings import ServerSettings
 

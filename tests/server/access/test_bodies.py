@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from starlette.types import ASGIApp, Message
 
 from viewfinder.server import problems
-from viewfinder.server.access.bodies import SLOWEST, BodyLimit, BodySizes, body_sizes
+from viewfinder.server.access.limits import SLOWEST, BodyLimit, BodySizes, body_sizes
 from viewfinder.server.settings import ServerSettings
 
 Clients = Callable[..., Any]
@@ -30,7 +30,7 @@ class Words(BaseModel):
 def counting(*, largest: int = 1000, idle_s: float = 30.0, patience_s: float = 30.0) -> ASGIApp:
     """An app that says how much it was sent: as a stream, as JSON, or read by nobody."""
     app = FastAPI()
-    problems.install(app)
+    problems.install_problems(app)
 
     @app.post("/stream")
     async def stream(request: Request) -> dict[str, int]:

@@ -17,11 +17,11 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from viewfinder.server import problems
-from viewfinder.server.access import Admin, Reader, Tokens, Writer, install_access
-from viewfinder.server.access.chain import guard_app
+from viewfinder.server.access.gate import guard_app, install_access
+from viewfinder.server.access.tokens import Admin, Reader, Tokens, Writer
 from viewfinder.server.database import TokenRows
-from viewfinder.server.services import Pool
 from viewfinder.server.settings import ServerSettings
+from viewfinder.server.threads import ThreadPool
 
 Clients = Callable[..., Any]
 Serving = Callable[[ASGIApp], Any]
@@ -29,7 +29,7 @@ Guard = Callable[..., ASGIApp]
 
 
 @pytest.fixture
-def guard(token_rows: TokenRows, pool: Pool, clock: Any) -> Guard:
+def guard(token_rows: TokenRows, pool: ThreadPool, clock: Any) -> Guard:
     """Puts an app behind all layers, with settings of one's own."""
 
     def around(app: ASGIApp, **given: Any) -> ASGIApp:
@@ -42,7 +42,7 @@ def guard(token_rows: TokenRows, pool: Pool, clock: Any) -> Guard:
 def three_doors() -> FastAPI:
     """A route for each scope, and one that is open."""
     app = FastAPI()
-    problems.install(app)
+    problems.install_problems(app)
 
     @app.get("/read")
     async def read(caller: Reader) -> str:

@@ -14,7 +14,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from viewfinder.server.access.connections import HEAD_BYTES, limit_connections
+from viewfinder.server.running import HEAD_BYTES, limit_connections
 
 Serving = Callable[..., Any]
 

@@ -10,7 +10,7 @@ import pytest
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from viewfinder.server.access.deadlines import Deadline
+from viewfinder.server.access.limits import Deadline
 
 Clients = Callable[..., Any]
 

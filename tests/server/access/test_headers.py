@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import PlainTextResponse, Response
 
-from viewfinder.server.access.headers import SECURITY, SecurityHeaders
+from viewfinder.server.access.gate import SECURITY, SecurityHeaders
 
 Clients = Callable[..., Any]
 

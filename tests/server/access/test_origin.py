@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.responses import PlainTextResponse
 
-from viewfinder.server.access.origin import LoopbackHosts, SameOrigin, allow_origins, is_loopback_name
+from viewfinder.server.access.gate import LoopbackHosts, SameOrigin, allow_origins, is_loopback_name
 
 Clients = Callable[..., Any]
 APP = PlainTextResponse("done")

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from viewfinder.server.access import LOCAL, Caller
-from viewfinder.server.access.rates import MOST, RateLimit, TokenBuckets
+from viewfinder.server.access.limits import MOST, RateLimit, TokenBuckets
+from viewfinder.server.access.tokens import LOCAL, Caller
 
 Clients = Callable[..., Any]
 

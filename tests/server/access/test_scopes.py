@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 
 from viewfinder.library import Library
-from viewfinder.server.access import SCOPES
+from viewfinder.server.access.tokens import SCOPES
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from viewfinder.server.database import Database, FeedbackRow, FeedbackRows
-from viewfinder.server.database import feedback as module
+from viewfinder.server.database import sessions as module
 
 
 def found(id: str, at: float, rank: int | None = 3) -> FeedbackRow:

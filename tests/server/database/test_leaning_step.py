@@ -1,4 +1,4 @@
-"""The step that gives talks a leaning: those that are there already stay, and have none."""
+"""The step that gives conversations a leaning: those that are there already stay, and have none."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sqlalchemy import inspect
 
 from viewfinder.conversation import Conversation, Say
 from viewfinder.server.database import Database, SessionRow, SessionRows
-from viewfinder.server.database.migrating import alembic_config, upgrade_schema
+from viewfinder.server.database.engine import alembic_config, upgrade_schema
 
 
 def test_talks_of_before_keep_to_their_retriever(database: Database) -> None:

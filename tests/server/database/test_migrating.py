@@ -11,7 +11,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Column, Connection, Integer, MetaData, Table, inspect
 
 from viewfinder.server.database import Database, TokenRow, TokenRows
-from viewfinder.server.database.migrating import alembic_config, upgrade_schema
+from viewfinder.server.database.engine import alembic_config, upgrade_schema
 from viewfinder.server.database.tables import METADATA
 
 

@@ -1,4 +1,4 @@
-"""Talks in the database, against the same talks in memory."""
+"""Talks in the database, against the same conversations in memory."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_a_damaged_turn_is_named(sessions: SessionRows, database: Database) -> N
 class Talking(RuleBasedStateMachine):
     """People talk, branch, rename and delete; what the database holds is always what was said."""
 
-    talks: Bundle[str] = Bundle("talks")
+    conversations: Bundle[str] = Bundle("talks")
 
     def __init__(self, sessions: SessionRows, owner: str) -> None:
         super().__init__()
@@ -197,7 +197,7 @@ class Talking(RuleBasedStateMachine):
         self.clock += 1.0
         return self.clock
 
-    @rule(target=talks, name=st.text(st.characters(exclude_characters="\x00", codec="utf-8"), max_size=5))
+    @rule(target=conversations, name=st.text(st.characters(exclude_characters="\x00", codec="utf-8"), max_size=5))
     def begin(self, name: str) -> str:
         id = str(uuid.uuid4())
         self.rows[id] = replace(session(id, updated=self.now(), owner=self.owner), name=name)
@@ -205,16 +205,21 @@ class Talking(RuleBasedStateMachine):
         self.sessions.create(self.rows[id])
         return id
 
-    @rule(id=talks, said=st.text(max_size=5), shown=st.lists(st.sampled_from("pqr"), max_size=2), asked=st.booleans())
+    @rule(
+        id=conversations,
+        said=st.text(max_size=5),
+        shown=st.lists(st.sampled_from("pqr"), max_size=2),
+        asked=st.booleans(),
+    )
     def say(self, id: str, said: str, shown: list[str], asked: bool) -> None:
         self.take(id, Say(said), tuple(shown), ASKED if asked else None)
 
-    @rule(id=talks, data=st.data())
+    @rule(id=conversations, data=st.data())
     def branch(self, id: str, data: st.DataObject) -> None:
         at = data.draw(st.integers(0, len(self.said[id])))
         self.take(id, BackTo(at), self.said[id].node(at).shown, None)
 
-    @rule(id=talks, data=st.data())
+    @rule(id=conversations, data=st.data())
     def like(self, id: str, data: st.DataObject) -> None:
         self.take(id, Like("p", "but red", data.draw(st.integers(0, len(self.said[id])))), ("p",), None)
 
@@ -223,26 +228,26 @@ class Talking(RuleBasedStateMachine):
         self.sessions.append(id, self.said[id].here, elapsed_ms=1.0, at=self.now())
         self.rows[id] = replace(self.rows[id], updated=self.clock, turns=len(self.said[id]))
 
-    @rule(id=talks)
+    @rule(id=conversations)
     def ask(self, id: str) -> None:
         here = self.said[id].here
         self.sessions.note_question(id, here.number, ASKED)
         if here.number:
             self.said[id] = self.said[id].recorded(shown=here.shown, asked=ASKED)
 
-    @rule(id=talks, behind=st.integers(0, 3))
+    @rule(id=conversations, behind=st.integers(0, 3))
     def say_too_late(self, id: str, behind: int) -> None:
         stale = Conversation(self.said[id].nodes[: max(len(self.said[id]) - behind, 1)]).then(Say("late"))
         if stale.here.number <= len(self.said[id]):
             with pytest.raises(TurnTaken):
                 self.sessions.append(id, stale.here, elapsed_ms=1.0, at=self.now())
 
-    @rule(id=talks, where=st.dictionaries(st.sampled_from("ab"), st.text(max_size=2)))
+    @rule(id=conversations, where=st.dictionaries(st.sampled_from("ab"), st.text(max_size=2)))
     def change(self, id: str, where: dict[str, str]) -> None:
         self.rows[id] = replace(self.rows[id], where=where, updated=self.now())
         assert self.sessions.change(id, where=where, at=self.clock) == self.rows[id]
 
-    @rule(id=consumes(talks))
+    @rule(id=consumes(conversations))
     def delete(self, id: str) -> None:
         del self.rows[id], self.said[id]
         assert self.sessions.delete(id)

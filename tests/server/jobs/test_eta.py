@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.server.jobs.eta import HALF_LIFE_S, Eta
+from viewfinder.server.jobs.manager import HALF_LIFE_S, Eta
 
 
 def _noted(*notes: tuple[int, float], total: int = 100) -> Eta:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from viewfinder.server.jobs.folders import find_folder_below
+from viewfinder.server.jobs.manager import find_folder_below
 from viewfinder.server.problems import Problem
 
 

@@ -11,9 +11,9 @@ import pytest
 MULTIPLYING = """
 import asyncio, os, threading, time
 import numpy as np, uvloop
-from viewfinder.server.jobs import process
+from viewfinder.server.jobs import worker
 
-process.COMMAND = ("head", "-n1")
+worker.COMMAND = ("head", "-n1")
 done = [0, 0]
 left, right = np.ones((400, 384), np.float32), np.ones((384, 256), np.float32)
 
@@ -27,7 +27,7 @@ for at in range(len(done)):
 
 async def start_many():
     for _ in range(100):
-        await (await process.Worker.start({})).ended()
+        await (await worker.Worker.start({})).ended()
 
 uvloop.run(start_many())
 before = list(done)

@@ -10,11 +10,11 @@ import pytest
 
 import viewfinder.library
 from viewfinder.library import Library
+from viewfinder.server.conversations.conversations import Conversations
 from viewfinder.server.database import Database, FeedbackRows, SessionRows, StudyRows, UploadRows
-from viewfinder.server.images.uploads import Uploads
+from viewfinder.server.pictures.uploads import Uploads
 from viewfinder.server.settings import ServerSettings
-from viewfinder.server.studies import Studies
-from viewfinder.server.talks.talks import Conversations
+from viewfinder.server.studies.studies import Studies
 from viewfinder.testing import load_colour_encoder, tiny_pictures
 
 Open = Callable[[Database], Studies]
@@ -46,8 +46,8 @@ def open_studies(drawn: tuple[Library, dict[str, str]], tmp_path: Path) -> Open:
     def opened(database: Database) -> Studies:
         settings = ServerSettings(_env_file=None)
         uploads = Uploads(tmp_path / "uploads", UploadRows(database), settings)
-        talks = Conversations(drawn[0], SessionRows(database), FeedbackRows(database), uploads, settings)
-        return Studies(StudyRows(database), talks, drawn[0])
+        conversations = Conversations(drawn[0], SessionRows(database), FeedbackRows(database), uploads, settings)
+        return Studies(StudyRows(database), conversations, drawn[0])
 
     return opened
 

@@ -1,4 +1,4 @@
-"""The whole way of a study, over real talks in a real library."""
+"""The whole way of a study, over real conversations in a real library."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.server.conversations.schemas import AnswerTurn, LikeTurn, RejectTurn, SayTurn
 from viewfinder.server.database import Database
 from viewfinder.server.problems import Problem
-from viewfinder.server.schemas.sessions import AnswerTurn, LikeTurn, RejectTurn, SayTurn
-from viewfinder.server.schemas.studies import Participation, StudyPlan
-from viewfinder.server.schemas.studies import Trial as ShownTrial
-from viewfinder.server.studies import Studies
+from viewfinder.server.studies.plan import Participation, StudyPlan
+from viewfinder.server.studies.plan import Trial as ShownTrial
+from viewfinder.server.studies.studies import Studies
 
 Open = Callable[[Database], Studies]
 NOWHERE = "00000000-0000-0000-0000-000000000000"
@@ -185,7 +185,7 @@ def test_nothing_a_participant_is_told_names_retriever_file_or_place(
 
 
 def test_talks_of_a_study_are_in_nobodys_list(studies: Studies, captions: dict[str, str]) -> None:
-    from viewfinder.server.access.caller import LOCAL
+    from viewfinder.server.access.tokens import LOCAL
 
     study = studies.create(plan(list(captions)[:1])).id
     begun(studies, study)

@@ -133,7 +133,7 @@ def test_exported_runs_are_read_and_compared_as_those_of_evaluate(tmp_path: Path
         archive.extractall(tmp_path)
     first, second = (read_run(tmp_path / name) for name in ("1-composer", "2-clip-t"))
     assert first.provenance.label == "composer + people"
-    assert first.tasks[0].talk_ids == second.tasks[0].talk_ids == ("0/a", "0/b")
+    assert first.tasks[0].dialogue_ids == second.tasks[0].dialogue_ids == ("0/a", "0/b")
     np.testing.assert_array_equal(second.tasks[0].ranks.best_st, [[0, 0], [40, 2]])
     row = next(row for row in compare_runs([first, second]) if (row.metric, row.at) == ("rank", "turn 2"))
     assert (row.first, row.others[0].mean) == (7.0, 2.0)

@@ -6,10 +6,10 @@ import pytest
 from pydantic import TypeAdapter
 
 from viewfinder.conversation import Answer, Conversation, Like, Question, Reject, Say, Turn
+from viewfinder.server.conversations.schemas import AnswerTurn, TurnIn
 from viewfinder.server.problems import Problem
-from viewfinder.server.schemas.sessions import AnswerTurn, TurnIn
-from viewfinder.server.schemas.studies import Kind
-from viewfinder.server.studies.rules import TrialProgress, check_turn
+from viewfinder.server.studies.plan import Kind
+from viewfinder.server.studies.studies import TrialProgress, check_turn
 
 COLOUR = Question("What colour is it?", ("red", "blue"), by="information_gain", attribute="colour")
 

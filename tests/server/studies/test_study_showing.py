@@ -6,9 +6,8 @@ import pytest
 
 from viewfinder.conversation import Conversation, Question, Say
 from viewfinder.server.database import TrialRow
-from viewfinder.server.schemas.studies import StudyPlan, Trial
-from viewfinder.server.studies.rules import TrialProgress
-from viewfinder.server.studies.showing import show_trial
+from viewfinder.server.studies.plan import StudyPlan, Trial
+from viewfinder.server.studies.studies import TrialProgress, show_trial
 from viewfinder.testing import tiny_snapshot
 
 NOTHING_YET = TrialProgress()

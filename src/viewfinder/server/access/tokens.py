@@ -1,4 +1,4 @@
-"""Tokens: made once and shown once; only their hashes are kept."""
+"""Who calls, what they may do, and the tokens they come with: made once and shown once; only their hashes are kept."""
 
 from __future__ import annotations
 
@@ -10,14 +10,59 @@ import time
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
+
+from fastapi import Depends, Request
 
 from viewfinder.errors import BadInput
-from viewfinder.server.access.caller import SCOPES, Caller
+from viewfinder.server.problems import Problem
 
 if TYPE_CHECKING:
     from viewfinder.server.database import TokenRow, TokenRows
     from viewfinder.server.settings import ServerSettings
+
+Scope = Literal["read", "write", "admin"]
+"""read: look and search. write: talk, upload, say what was found. admin: change the collection, tokens, studies."""
+
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The token that a request came with (None: this machine, no token needed) and its scopes."""
+
+    token: str | None
+    scopes: frozenset[Scope]
+
+    def may_see(self, owner: str | None) -> bool:
+        """Whether what `owner` made is this caller's to see: one's own, or all with the scope admin."""
+        return "admin" in self.scopes or owner == self.token
+
+
+LOCAL = Caller(None, frozenset(SCOPES))
+
+
+@dataclass(frozen=True)
+class ScopeCheck:
+    """A route's dependency: the caller that the access layer found (`request.state.caller`), if it has the scope."""
+
+    scope: Scope
+
+    async def __call__(self, request: Request) -> Caller:
+        """Raises 401 or 403."""
+        caller = getattr(request.state, "caller", None)
+        if not isinstance(caller, Caller):
+            detail = "this server wants a token: send it as `Authorization: Bearer TOKEN`"
+            raise Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": "Bearer"})
+        if self.scope not in caller.scopes:
+            raise Problem(403, "forbidden", f"this token has not the scope {self.scope!r}")
+        return caller
+
+
+Reader = Annotated[Caller, Depends(ScopeCheck("read"))]
+Writer = Annotated[Caller, Depends(ScopeCheck("write"))]
+Admin = Annotated[Caller, Depends(ScopeCheck("admin"))]
+
 
 PREFIX = "vf_"
 RANDOM_BYTES = 32

@@ -16,13 +16,13 @@ from viewfinder.conversation import (
     Say,
     Show,
     Turn,
+    describe_turn,
     turn_from_json,
     turn_to_json,
 )
 from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.index import Gallery, Verdict
 from viewfinder.index.ranking import Hits, Ranking
-from viewfinder.index.telling import describe_turn
 from viewfinder.retrievers import Query
 from viewfinder.retrievers.base import Operation
 from viewfinder.server.conversations import schemas

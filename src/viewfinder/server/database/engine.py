@@ -3,6 +3,9 @@
 Stores work inside `reading()` or `writing()`. A writing transaction begins with the lock of the database (SQLite) or
 takes the row locks it needs itself (PostgreSQL), so that what it reads stays true until it commits, also beside other
 threads and server processes.
+
+The schema is brought up to date with the steps in `migrations/versions`. A new step: copy the newest file there, give
+it the next number, and change `tables.py` alike; a test holds both equal.
 """
 
 from __future__ import annotations
@@ -13,14 +16,62 @@ import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DataError, IntegrityError, SQLAlchemyError
 
 from viewfinder.errors import BadInput, DatabaseError
-from viewfinder.server.database import migrating
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+_LOCK = 0x766965776669  # "viewfi": one number that all servers of a PostgreSQL database know
+
+
+class UnknownRevision(Exception):
+    """The schema has a step that is not here: it was made by a later version."""
+
+
+def upgrade_schema(connection: Connection, to: str = "head") -> None:
+    """Runs the steps that are missing, in the transaction of `connection`: all of them or none.
+
+    Raises:
+        UnknownRevision: the schema is newer than this program.
+    """
+    from alembic import command
+
+    _wait_for_others(connection)
+    _check_known(connection)
+    command.upgrade(alembic_config(connection), to)
+
+
+def alembic_config(connection: Connection) -> Config:
+    """What alembic needs to know; there is no alembic.ini."""
+    from alembic.config import Config
+
+    config = Config(attributes={"connection": connection})
+    folder = Path(__file__).parent / "migrations"
+    config.set_main_option("script_location", str(folder).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+def _wait_for_others(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SET LOCAL lock_timeout = '30s'"))  # whoever holds it longer hangs: it is said
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+
+
+def _check_known(connection: Connection) -> None:
+    from alembic.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+
+    known = {script.revision for script in ScriptDirectory.from_config(alembic_config(connection)).walk_revisions()}
+    if not set(MigrationContext.configure(connection).get_current_heads()) <= known:
+        raise UnknownRevision
+
 
 BUSY_S = 30
 """How long a SQLite transaction waits for one of another process, and how long a PostgreSQL server may be silent."""
@@ -60,7 +111,7 @@ class Database:
         try:
             with _alone(parsed):
                 database._make_ready()
-        except (SQLAlchemyError, sqlite3.Error, OSError, migrating.UnknownRevision) as error:
+        except (SQLAlchemyError, sqlite3.Error, OSError, UnknownRevision) as error:
             database.close()
             raise _unopened(parsed, error) from error
         return database
@@ -94,7 +145,7 @@ class Database:
             with closing(self.engine.raw_connection()) as connection:
                 connection.cursor().execute("PRAGMA journal_mode=WAL")
         with self._writer.begin() as connection:
-            migrating.upgrade_schema(connection)
+            upgrade_schema(connection)
 
 
 @contextmanager
@@ -165,7 +216,7 @@ def _alone(url: URL) -> Iterator[None]:
 
 def _unopened(url: URL, error: Exception) -> DatabaseError:
     place = url.database if url.drivername == "sqlite" else f"postgresql://{url.host or ''}/{url.database or ''}"
-    if isinstance(error, migrating.UnknownRevision):
+    if isinstance(error, UnknownRevision):
         return DatabaseError(f"{place} was written by a later viewfinder: upgrade viewfinder to open it")
     if isinstance(error, ImportError):
         return DatabaseError("PostgreSQL is reached through psycopg, which is missing: pip install psycopg[binary]")

@@ -1,11 +1,11 @@
-"""Talks and their turns."""
+"""Conversations and their turns; what people found in them."""
 
 from __future__ import annotations
 
 import json
 import math
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,9 +14,9 @@ from sqlalchemy.exc import IntegrityError
 
 from viewfinder.conversation import Conversation, Node, Question, turn_from_json, turn_to_json
 from viewfinder.errors import BadInput, DatabaseError, UnknownName, ViewfinderError
-from viewfinder.server.database import rows
+from viewfinder.server.database import tables
 from viewfinder.server.database.engine import Database
-from viewfinder.server.database.tables import NODES, SESSIONS
+from viewfinder.server.database.tables import FEEDBACK, NODES, SESSIONS
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class SessionRows:
     def create(self, row: SessionRow) -> None:
         """A new talk, without turns."""
         with self._database.writing() as connection:
-            rows.insert_rows(connection, SESSIONS, row)
+            tables.insert_rows(connection, SESSIONS, row)
 
     def get(self, id: str) -> SessionRow | None:
         """One talk."""
@@ -79,7 +79,7 @@ class SessionRows:
             query = query.where(tuple_(SESSIONS.c.updated, SESSIONS.c.id) < tuple_(*_place(cursor)))
         query = query.order_by(SESSIONS.c.updated.desc(), SESSIONS.c.id.desc()).limit(count + 1)
         with self._database.reading() as connection:
-            found = rows.select_rows(connection, SessionRow, query)
+            found = tables.select_rows(connection, SessionRow, query)
         return found[:count], _cursor(found[count - 1]) if len(found) > count else None
 
     def change(
@@ -97,7 +97,9 @@ class SessionRows:
         asks = {"retriever": retriever, "questioner": questioner, "where": where, "leaning": leaning}
         given = {"name": name, **asks, "updated": at}
         with self._database.writing() as connection:
-            rows.update_row(connection, SESSIONS, id, {key: value for key, value in given.items() if value is not None})
+            tables.update_row(
+                connection, SESSIONS, id, {key: value for key, value in given.items() if value is not None}
+            )
             return _get(connection, id)
 
     def delete(self, id: str) -> bool:
@@ -156,7 +158,7 @@ _TALK = _SELECT.where(SESSIONS.c.id == bindparam("talk"))
 
 
 def _get(connection: Connection, id: str) -> SessionRow | None:
-    return rows.select_row(connection, SessionRow, _TALK, {"talk": id})
+    return tables.select_row(connection, SessionRow, _TALK, {"talk": id})
 
 
 def _nodes_of(id: str) -> Select[Any]:
@@ -199,3 +201,45 @@ def _place(cursor: str) -> tuple[float, str]:
     if not isinstance(updated, float) or not math.isfinite(updated) or not isinstance(id, str):
         raise BadInput("this cursor is none that was given out: begin again without one")
     return updated, id
+
+
+BATCH = 200
+
+
+@dataclass(frozen=True)
+class FeedbackRow:
+    """The `picture` that was meant, its `rank` (from 1) after turn `node`, and the talk as it was then."""
+
+    id: str
+    owner: str | None
+    session: str
+    node: int
+    picture: str
+    rank: int | None
+    retriever: str
+    conversation: Mapping[str, Any]
+    at: float
+
+
+class FeedbackRows:
+    """The feedback in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(self, row: FeedbackRow) -> None:
+        """Notes what was found."""
+        with self._database.writing() as connection:
+            tables.insert_rows(connection, FEEDBACK, row)
+
+    def all(self) -> Iterator[FeedbackRow]:
+        """All of it, oldest first, in batches: whoever reads slowly holds no transaction open."""
+        oldest_first = select(FEEDBACK).order_by(FEEDBACK.c.at, FEEDBACK.c.id).limit(BATCH)
+        query = oldest_first
+        while True:
+            with self._database.reading() as connection:
+                batch = tables.select_rows(connection, FeedbackRow, query)
+            yield from batch
+            if len(batch) < BATCH:
+                return
+            query = oldest_first.where(tuple_(FEEDBACK.c.at, FEEDBACK.c.id) > tuple_(batch[-1].at, batch[-1].id))

@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,16 +20,70 @@ from filelock import FileLock, Timeout
 
 from viewfinder.errors import DatabaseError, ViewfinderError
 from viewfinder.server.database import JobRow, JobRows
-from viewfinder.server.jobs.eta import Eta
-from viewfinder.server.jobs.folders import find_folder_below
-from viewfinder.server.jobs.process import Worker
-from viewfinder.server.jobs.telling import merge_reports
+from viewfinder.server.jobs.worker import Worker, merge_reports
 from viewfinder.server.live_library import LiveLibrary
 from viewfinder.server.problems import Problem, not_found
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
     from viewfinder.server.settings import ServerSettings
+
+HALF_LIFE_S = 20.0
+"""After this much work, what was seen before counts half."""
+
+
+class Eta:
+    """Told how far the work is, now and then; times in seconds, of any one clock."""
+
+    def __init__(self) -> None:
+        self._items, self._seconds = 0.0, 0.0  # seen so far, the older the less they count
+        self._last: tuple[int, float] | None = None
+        self._total = 0
+
+    def note(self, done: int, total: int, at: float) -> None:
+        """The first note only starts the clock: what came before it was preparation."""
+        if self._last is not None:
+            before, since = self._last
+            spent = max(at - since, 1e-3)
+            kept = 0.5 ** (spent / HALF_LIFE_S)
+            self._items = self._items * kept + max(done - before, 0)
+            self._seconds = self._seconds * kept + spent
+        self._last, self._total = (done, at), total
+
+    def left_s(self, at: float) -> float | None:
+        """Seconds that are left; None while the speed is not known."""
+        if self._last is None or not self._items:
+            return None
+        done, since = self._last
+        return max((self._total - done) * self._seconds / self._items - (at - since), 0.0)
+
+
+def find_folder_below(root: int, folder: str, roots: Sequence[Path]) -> Path:
+    """The folder (or file) `folder` of a root, absolute and with links followed.
+
+    Raises:
+        Problem: 422, there is no such root or folder, or it lies outside the root.
+    """
+    if not 0 <= root < len(roots):
+        started = f"there are {len(roots)}" if roots else "the server was started without --root DIR"
+        raise Problem(422, "unknown-root", f"there is no root {root}: {started}")
+    home = roots[root].resolve()
+    try:
+        place = (home / folder).resolve()
+        inside = place.is_relative_to(home)
+        there = inside and place.exists()
+    except (OSError, ValueError, RuntimeError):  # a name no file can have, or links in a circle
+        raise _absent(folder) from None
+    if not inside:
+        raise Problem(422, "outside-roots", f"{folder!r} does not lie below root {root} ({home.name})")
+    if not there:
+        raise _absent(folder)
+    return place
+
+
+def _absent(folder: str) -> Problem:
+    return Problem(422, "no-such-folder", f"there is no folder {folder!r} below this root: check the spelling")
+
 
 ENDED = ("done", "failed", "cancelled")
 

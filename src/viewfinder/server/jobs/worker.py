@@ -1,14 +1,10 @@
-"""What a job tells of itself: reports and errors, in which no folder of this machine is named.
-
-The server's end of a worker process.
-
-One job in a process of its own: `python -m viewfinder.server.jobs.worker`, which only a server starts.
+"""Both ends of a process that does one job: `python -m viewfinder.server.jobs.worker`, which only a server starts.
 
 stdin: one line, the job: {"library": folder, "kind": "add", "paths": [...], "names": {path: name to tell}} or
 {"library": folder, "kind": "prepare", "retriever": name}. Then "stop" (or the end of the server, which closes stdin)
 ends the work after the batch that is under way.
 stdout: {"done": 64, "total": 900} after each batch, when it is acknowledged; at the end {"report": {...}, "stopped":
-false} or {"error": "one line"}.
+false} or {"error": "one line"}. Reports and errors name no folder of this machine.
 """
 
 from __future__ import annotations

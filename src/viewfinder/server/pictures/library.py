@@ -17,9 +17,8 @@ from jaxtyping import Bool, Int64
 
 from viewfinder.conversation import Conversation, Like
 from viewfinder.errors import BadInput, PictureError
-from viewfinder.index import Gallery, Snapshot, results
-from viewfinder.index.resolving import resolve_turn
-from viewfinder.index.results import Ranking
+from viewfinder.index import Gallery, Snapshot, ranking
+from viewfinder.index.turns import resolve_turn
 from viewfinder.pictures import picture_id
 from viewfinder.retrievers import Composer
 from viewfinder.server.conversations.schemas import Card, Hit
@@ -42,7 +41,7 @@ from viewfinder.server.problems import Problem, not_found
 from viewfinder.server.redaction import to_unicode
 
 if TYPE_CHECKING:
-    from viewfinder.index.columns import AttributeColumn
+    from viewfinder.index.rows import AttributeColumn
     from viewfinder.library import Library
     from viewfinder.server.settings import ServerSettings
 
@@ -116,7 +115,7 @@ def is_in_library(library: Library, picture: str) -> bool:
 
 
 def make_hits(
-    snapshot: Snapshot, found: Sequence[results.Hit], why: Mapping[str, dict[str, Any]] | None = None
+    snapshot: Snapshot, found: Sequence[ranking.Hit], why: Mapping[str, dict[str, Any]] | None = None
 ) -> list[Hit]:
     """Results, as they go out; `why` has the reasons of some."""
     rows = [snapshot.row_of(hit.id) for hit in found]
@@ -135,15 +134,17 @@ def make_cards(snapshot: Snapshot, rows: Sequence[int]) -> list[Card]:
 
 def _describe_rows(snapshot: Snapshot, rows: Sequence[int | None], paths: Sequence[str]) -> list[dict[str, Any]]:
     """Id, name, caption and size; column by column, as every turn needs fifty of them."""
-    assert None not in rows, "a result is of the snapshot that it was found in"
     there = [row for row in rows if row is not None]
-    captions = [next(iter(snapshot.captions(row)), None) for row in there] if snapshot.has_captions else [None] * len(there)
+    assert len(there) == len(paths), "a result is of the snapshot that it was found in"
     names = [to_unicode(os.path.basename(path)) for path in paths]  # noqa: PTH119 (pathlib takes ten times as long)
-    told = [None if caption is None else to_unicode(caption) for caption in captions]
     sizes = [snapshot.size(row) for row in there]
+    captions: list[str | None] = [None] * len(there)
+    if snapshot.has_captions:
+        told = [next(iter(snapshot.captions(row)), None) for row in there]
+        captions = [None if caption is None else to_unicode(caption) for caption in told]
     return [
         {"id": snapshot.ids[row], "name": name, "caption": caption, "width": width, "height": height}
-        for row, name, caption, (width, height) in zip(there, names, told, sizes, strict=True)
+        for row, name, caption, (width, height) in zip(there, names, captions, sizes, strict=True)
     ]
 
 
@@ -180,9 +181,7 @@ def browse_pictures(library: Library, given: BrowseIn) -> Browsed:
     rows = np.flatnonzero(snapshot.where(given.where))
     start = int(given.cursor or 0)
     shown = rows[start : start + given.n].tolist()
-    return Browsed(
-        pictures=make_cards(snapshot, shown), total=len(rows), next=next_cursor(start + given.n, len(rows))
-    )
+    return Browsed(pictures=make_cards(snapshot, shown), total=len(rows), next=next_cursor(start + given.n, len(rows)))
 
 
 def find_similar(library: Library, picture: str, *, n: int, start: int) -> SimilarPictures:
@@ -194,12 +193,10 @@ def find_similar(library: Library, picture: str, *, n: int, start: int) -> Simil
     gallery, _ = find_picture(library, picture)
     conversation = Conversation().then(Like(picture))
     composer = Composer()
-    query = composer.query(
-        composer.step(composer.begin(), resolve_turn(conversation, conversation.here, gallery))
-    )
-    ranking = Ranking(gallery, replace(query, excluded=frozenset({picture})))
-    hits = make_hits(gallery.snapshot, ranking.hits(n, start))
-    return SimilarPictures(results=hits, next=next_cursor(start + n, ranking.total))
+    query = composer.query(composer.step(composer.begin(), resolve_turn(conversation, conversation.here, gallery)))
+    found = ranking.Ranking(gallery, replace(query, excluded=frozenset({picture})))
+    hits = make_hits(gallery.snapshot, found.hits(n, start))
+    return SimilarPictures(results=hits, next=next_cursor(start + n, found.total))
 
 
 # -- one picture

@@ -1,5 +1,5 @@
-"""Constructed dialogues before a person: what is looked at, what is decided, and the app that serves it."""
+"""Constructed dialogues before a person.
 
-from viewfinder.server.reviewing.reviews import Reviews
-
-__all__ = ["Reviews"]
+reviews  `Reviews`: the dialogues of a file, and what was decided about them
+app      the app that serves them
+"""

@@ -1,11 +1,6 @@
-"""What the routes of a review work with.
+"""The app of `viewfinder review`: dialogues, their pictures, and decisions, guarded as the server is.
 
-Dialogues under review over HTTP: turns as their file has them, decisions as their journal has them.
-
-Dialogues under review (`viewfinder review`): which there are, what they show, what is decided. No part of the API
-over a library.
-
-The app of `viewfinder review`: dialogues, their pictures, and decisions, guarded as the server is.
+No part of the API over a library. Turns are as their file has them, decisions as their journal has them.
 """
 
 from __future__ import annotations
@@ -18,7 +13,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
+from fastapi import Depends, FastAPI, Query, Request, Response
 from fastapi import Path as InPath
 from pydantic import BaseModel, Field, StringConstraints
 
@@ -43,7 +38,7 @@ from viewfinder.server.conversations.schemas import NO_NUL, Name, Strict, Text
 from viewfinder.server.database import Database, TokenRows
 from viewfinder.server.problems import responses
 from viewfinder.server.reviewing.reviews import Reviews, make_small_copy, open_reviews
-from viewfinder.server.services import BaseServices
+from viewfinder.server.services import BaseServices, make_router
 from viewfinder.server.settings import ServerSettings, database_url
 from viewfinder.server.threads import ThreadPool
 
@@ -57,13 +52,13 @@ class ReviewServices(BaseServices):
     scratch: Path
 
 
-def _reviewing(request: Request) -> ReviewServices:
+async def _review_services(request: Request) -> ReviewServices:
     found = request.app.state.services
     assert isinstance(found, ReviewServices)
     return found
 
 
-WithReviewServices = Annotated[ReviewServices, Depends(_reviewing)]
+WithReviewServices = Annotated[ReviewServices, Depends(_review_services)]
 """What is reviewed, as a route asks for it."""
 
 
@@ -139,7 +134,7 @@ class DecisionIn(Strict):
     before: Verdict | None
 
 
-router = APIRouter(prefix="/api/v1/review", tags=["review"])
+router = make_router("review", prefix="/api/v1/review")
 
 
 class Size(IntEnum):
@@ -155,14 +150,14 @@ PictureName = Annotated[str, InPath(max_length=4096, description="a picture, as 
 AskedSize = Annotated[Size, Query(description="pixels of the longer side")]
 
 
-@router.get("", summary="All dialogues, and what was decided", responses=responses())
+@router.get("", summary="All dialogues, and what was decided")
 async def overview(caller: Reader, services: WithReviewServices) -> Overview:
     """In the order of their file."""
     reviews = services.reviews
     return Overview(file=reviews.file.name, dialogues=[_line(*each) for each in reviews.all()])
 
 
-@router.get("/kept", summary="What was accepted or rewritten, as a file", responses=responses())
+@router.get("/kept", summary="What was accepted or rewritten, as a file")
 async def kept(caller: Reader, services: WithReviewServices) -> Response:
     """Chat-search JSON lines, as `viewfinder review --write` writes them."""
     name = services.reviews.file.name.removesuffix(".jsonl")

@@ -1,7 +1,4 @@
-"""The dialogues of one file, and what was decided about them so far.
-
-Small copies of the pictures of dialogues, made once.
-"""
+"""The dialogues of one file, and what was decided about them so far."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Studies with people: the plan, what a participant meets, and the figures, by the same measures as simulated users."""
+"""Studies with people.
 
-from viewfinder.server.studies.studies import Studies
-
-__all__ = ["Studies"]
+plan     what a study asks, as schemas; who looks for which picture with which retriever
+studies  `Studies`: taking part, trial by trial
+figures  what a study came to, and its export
+routes   the same over HTTP
+"""

@@ -1,10 +1,10 @@
-"""What a study came to, by the same measures as simulated users: ranks into the tables that `evaluation` reads.
+"""What a study came to, by the same measures as simulated users, and its export.
+
+Ranks go into the tables that `evaluation` reads, and out as JSON lines or as run folders for `viewfinder compare`.
 
 Two trials are a pair where one picture was looked for under the same conditions with either retriever; retrievers are
 compared on pairs. With `best`, of all trials of a picture with a retriever only the best counts, as in the user study
 of Drill-down (Tan et al. 2019, section 4.2); a picture is then the pair.
-
-A study on its way out: JSON lines for people's own analyses, run folders for `viewfinder compare`.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def _task(settled: SettledPlan, trials: Sequence[EndedTrial]) -> Task:
         name=plan.name,
         split="people",
         gallery=(),  # the ranks are known; its size stands in their table
-        talks=tuple(SearchDialogue(trial.pair, trial.target) for trial in trials),
+        dialogues=tuple(SearchDialogue(trial.pair, trial.target) for trial in trials),
         metrics=(*(f"R@{k}" for k in depths), *(f"Hits@{k}" for k in sorted({10, plan.n})), "rank", "median rank"),
         at=tuple(turn + 1 for turn in _rounds(settled)),
         first_turn=_first(settled),

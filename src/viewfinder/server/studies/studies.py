@@ -1,8 +1,8 @@
-"""Studies with people: created, taken part in, exported; a study's talks belong to it and are in no list.
+"""Studies with people: created, taken part in, exported; their conversations belong to them and are in no list.
 
 The way of a participant: `join` (the consent is kept), then for each trial `start` (the picture comes into view),
-`take` a turn as often as there are rounds, and `end`. Where a trial stands is read from its talk, so a page that is
-loaded again, or a server that was started again, goes on where it was.
+`take` a turn as often as there are rounds, and `end`. Where a trial stands is read from its conversation, so a page
+that is loaded again, or a server that was started again, goes on where it was.
 """
 
 from __future__ import annotations
@@ -12,25 +12,16 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from viewfinder.conversation import Conversation
-from viewfinder.server.access.caller import Caller
+from viewfinder.conversation import Answer, Conversation, Like, Question, Reject, Say, Turn
+from viewfinder.index import Snapshot
+from viewfinder.server.access.tokens import Caller
+from viewfinder.server.conversations.schemas import AnswerTurn, LikeTurn, RejectTurn, SayTurn, SessionIn, TurnIn
 from viewfinder.server.database import StudyRow, StudyRows, TrialRow
 from viewfinder.server.problems import Problem, not_found
-from viewfinder.server.schemas.sessions import SessionIn, TurnIn
-from viewfinder.server.schemas.studies import (
-    Drawn,
-    Participation,
-    PublicStudy,
-    Study,
-    StudyCounts,
-    StudyFigures,
-    StudyPlan,
-    Trial,
-)
-from viewfinder.server.studies.export import export_archive, export_lines
 from viewfinder.server.studies.figures import (
     FOUND,
     GIVEN_UP,
@@ -39,17 +30,153 @@ from viewfinder.server.studies.figures import (
     ROUNDS_OVER,
     Count,
     EndedTrial,
+    export_archive,
+    export_lines,
     make_runs,
     select_trials,
     study_figures,
 )
-from viewfinder.server.studies.plan import SettledPlan, assign_trials, draw_targets, participant_group
-from viewfinder.server.studies.rules import TrialProgress, check_turn
-from viewfinder.server.studies.showing import show_trial
+from viewfinder.server.studies.plan import (
+    Asked,
+    Drawn,
+    Kind,
+    Participation,
+    PublicStudy,
+    SeenPicture,
+    SettledPlan,
+    Study,
+    StudyCounts,
+    StudyFigures,
+    StudyPlan,
+    Trial,
+    TrialTurn,
+    assign_trials,
+    draw_targets,
+    participant_group,
+)
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
-    from viewfinder.server.talks.talks import Conversations
+    from viewfinder.server.conversations.conversations import Conversations
+
+
+@dataclass(frozen=True)
+class TrialProgress:
+    """The course of a trial: its talk so far."""
+
+    talk: Conversation = field(default_factory=Conversation)
+
+    @property
+    def rounds(self) -> int:
+        """Turns that were taken."""
+        return len(self.talk)
+
+    @property
+    def results(self) -> tuple[str, ...] | None:
+        """What is in view now; None before the first turn."""
+        return self.talk.here.shown if self.rounds else None
+
+    @property
+    def question(self) -> Question | None:
+        """What waits for an answer."""
+        return self.talk.pending
+
+    @property
+    def seen(self) -> frozenset[str]:
+        """Every picture that was among the results."""
+        return frozenset(picture for node in self.talk.nodes for picture in node.shown)
+
+    def said(self) -> list[TrialTurn]:
+        """The turns so far."""
+        return [_said(node.turn) for node in self.talk.nodes if node.turn is not None]
+
+
+def check_turn(task: Kind, turn: TurnIn, course: TrialProgress) -> TurnIn:
+    """The turn as it is taken.
+
+    Raises:
+        Problem: the task has no such turn now (what it has is said), or a picture is named that was not shown.
+    """
+    match task, turn:
+        case ("describe" | "feedback", SayTurn()):
+            return turn
+        case ("answer", SayTurn()) if course.question is None:
+            return turn
+        case ("answer", AnswerTurn(answer=text)) if course.question is not None:
+            return AnswerTurn(answer=text)  # to the question that is open, whatever the request says it answers
+        case ("feedback", LikeTurn(like=picture)):
+            _check_seen([picture], course)
+            return turn
+        case ("feedback", RejectTurn(reject=pictures)):
+            _check_seen(pictures, course)
+            return turn
+        case _:
+            raise Problem(422, "not-in-this-study", _offered(task, course))
+
+
+def _offered(task: Kind, course: TrialProgress) -> str:
+    if task == "feedback":
+        return "this study takes the turns say, like and reject"
+    now = "answer" if task == "answer" and course.question is not None else "say"
+    return f"at this point of the study the turn is: {now}"
+
+
+def _check_seen(pictures: list[str], course: TrialProgress) -> None:
+    strange = [picture for picture in pictures if picture not in course.seen]
+    if strange:
+        raise Problem(422, "not-shown", f"{strange[0]} was not among the results of this trial")
+
+
+def _said(turn: Turn) -> TrialTurn:
+    match turn:
+        case Say(text):
+            return TrialTurn(kind="say", text=text, pictures=[], question=None)
+        case Answer(question, text):
+            return TrialTurn(kind="answer", text=text, pictures=[], question=question.text)
+        case Like(picture, text):
+            return TrialTurn(kind="like", text=text, pictures=[picture], question=None)
+        case Reject(pictures, text):
+            return TrialTurn(kind="reject", text=text, pictures=list(pictures), question=None)
+        case _:
+            raise ValueError(f"{turn} is no turn of a study")
+
+
+def show_trial(plan: StudyPlan, row: TrialRow, course: TrialProgress, snapshot: Snapshot, now: float) -> Trial:
+    """The trial at the moment `now`."""
+    left = seconds_left(plan, row, course, now)
+    in_view = row.started is not None and (plan.target == "shown" or left is not None)
+    asked = course.question if course.rounds < plan.rounds else None
+    return Trial(
+        id=row.id,
+        number=row.number,
+        task=plan.task,
+        started=row.started is not None,
+        target=next(iter(_pictures((row.target,), snapshot)), None) if in_view else None,
+        seconds_left=left,
+        rounds_left=plan.rounds - course.rounds,
+        said=course.said(),
+        results=None if course.results is None else _pictures(course.results, snapshot),
+        question=None if asked is None else Asked(text=asked.text, choices=list(asked.choices)),
+    )
+
+
+def seconds_left(plan: StudyPlan, row: TrialRow, course: TrialProgress, now: float) -> float | None:
+    """For how long a picture to remember is still in view; None: it is not, or need not be remembered.
+
+    The first turn ends the time to look: what comes after is from memory.
+    """
+    if plan.target == "shown" or row.started is None or course.rounds:
+        return None
+    left = row.started + plan.seconds - now
+    return left if left > 0 else None
+
+
+def _pictures(ids: tuple[str, ...], snapshot: Snapshot) -> list[SeenPicture]:
+    """These pictures; what has left the library meanwhile is left out."""
+    rows = ((picture, snapshot.row_of(picture)) for picture in ids)
+    facts = ((picture, snapshot.facts(row)) for picture, row in rows if row is not None)
+    return [SeenPicture(id=picture, width=known["width"], height=known["height"]) for picture, known in facts]
+
 
 _ID = re.compile(r"[0-9a-f-]{36}")
 
@@ -60,9 +187,9 @@ LOCKS = 64
 class Studies:
     """All studies of a server."""
 
-    def __init__(self, rows: StudyRows, talks: Conversations, library: Library) -> None:
+    def __init__(self, rows: StudyRows, conversations: Conversations, library: Library) -> None:
         self._rows = rows
-        self._talks = talks
+        self._conversations = conversations
         self._library = library
         self._locks = [threading.Lock() for _ in range(LOCKS)]
         self._figures: dict[tuple[str, Count], tuple[int, StudyFigures]] = {}
@@ -82,7 +209,7 @@ class Studies:
             gallery.row(target)
         study = str(uuid.uuid4())
         for arm in range(len(plan.retrievers)):
-            self._talks.delete(_owner(study), self._talk(study, plan, arm))  # what cannot be is said now
+            self._conversations.delete(_owner(study), self._talk(study, plan, arm))  # what cannot be is said now
         settled = SettledPlan(plan=plan, targets=targets, pictures=len(gallery), encoder=gallery.encoder.version)
         row = StudyRow(study, plan.name, settled.model_dump(mode="json"), True, time.time())
         self._rows.create(row)
@@ -111,7 +238,9 @@ class Studies:
     def lines(self, study: str) -> Iterator[str]:
         """All of it as JSON lines: the study, then a line a participant with trials, talks and ranks."""
         row = self._row(study)
-        return export_lines(row, self._rows, lambda session: self._talks.export(_owner(study), session).conversation)
+        return export_lines(
+            row, self._rows, lambda session: self._conversations.export(_owner(study), session).conversation
+        )
 
     def archive(self, study: str, count: Count) -> bytes:
         """A run folder for each retriever, zipped, as `viewfinder compare` reads them."""
@@ -195,8 +324,8 @@ class Studies:
                 raise Problem(409, "rounds-over", f"all {plan.rounds} rounds of this trial were taken")
             if self._is_gone(row):
                 raise Problem(409, "picture-gone", "the picture to find has left the library: go on to the next one")
-            number = self._talks.take(_owner(study), row.session, check_turn(plan.task, turn, course)).turn
-            self._talks.question(row.session, number)
+            number = self._conversations.take(_owner(study), row.session, check_turn(plan.task, turn, course)).turn
+            self._conversations.question(row.session, number)
             self._rows.change_trial(trial, ranks=self._ranks(row, number))
         return self.participation(study, participant)
 
@@ -253,12 +382,14 @@ class Studies:
 
     def _talk(self, study: str, plan: StudyPlan, arm: int) -> str:
         given = SessionIn(name=plan.name, retriever=plan.retrievers[arm], questioner=plan.asks, n=plan.n)
-        return self._talks.create(_owner(study), given, hidden=True).id
+        return self._conversations.create(_owner(study), given, hidden=True).id
 
     def _course(self, study: str, row: TrialRow) -> TrialProgress:
         if row.session is None:
             return TrialProgress()
-        return TrialProgress(Conversation.from_json(self._talks.export(_owner(study), row.session).conversation))
+        return TrialProgress(
+            Conversation.from_json(self._conversations.export(_owner(study), row.session).conversation)
+        )
 
     def _is_gone(self, row: TrialRow) -> bool:
         return self._library.gallery().snapshot.row_of(row.target) is None
@@ -267,7 +398,7 @@ class Studies:
         """The ranks after each round; a server may have ended between a turn and its rank, so all that are missing."""
         assert row.session is not None
         missing = range(len(row.ranks) + 1, rounds + 1)
-        return [*row.ranks, *(list(self._talks.rank_bounds(row.session, row.target, at)) for at in missing)]
+        return [*row.ranks, *(list(self._conversations.rank_bounds(row.session, row.target, at)) for at in missing)]
 
     def _shown(self, study: str, plan: StudyPlan, row: TrialRow) -> Trial:
         return show_trial(plan, row, self._course(study, row), self._library.gallery().snapshot, time.time())

@@ -1,0 +1,286 @@
+"""The way of a request to the app: one layer after another, each an ASGI app around the next.
+
+No foreign page may act in the user's name; three ways are closed. A page whose name was pointed at this machine (DNS
+rebinding): the Host must be a loopback name while the server is on loopback. A page of another site that sends a form
+or a `fetch`: what changes something and has no bearer token (which no foreign page can add) must come from our own
+page. A page that would read an answer: no CORS unless configured.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import time
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
+from starlette.requests import cookie_parser
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from viewfinder.errors import ViewfinderError
+from viewfinder.server.access.limits import (
+    BodyLimit,
+    Deadline,
+    RateLimit,
+    TokenBuckets,
+    body_sizes,
+    client_address,
+    too_many_requests,
+)
+from viewfinder.server.access.tokens import LOCAL, Caller
+from viewfinder.server.problems import Problem, problem_of, refuse
+
+if TYPE_CHECKING:
+    from viewfinder.server.access.tokens import Tokens
+    from viewfinder.server.services import BaseServices
+    from viewfinder.server.settings import ServerSettings
+    from viewfinder.server.threads import ThreadPool
+
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Methods that change nothing."""
+
+
+def bearer_token(scope: Scope) -> str | None:
+    """The bearer token of a request; None where there is none (what a proxy's Basic login adds is none)."""
+    scheme, _, secret = (Headers(scope=scope).get("authorization") or "").partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else None
+
+
+POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        "img-src 'self' blob: data:",
+        "style-src 'self'",
+        "object-src 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+
+SECURITY = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+}
+
+Pairs = list[tuple[bytes, bytes]]
+
+
+class SecurityHeaders:
+    """Adds them where an answer has not its own.
+
+    What the API says is kept by no cache, unless the route says otherwise (thumbnails do). `shared`: pages of other
+    origins are welcome (CORS), and may embed pictures too.
+    """
+
+    def __init__(self, app: ASGIApp, *, shared: bool = False) -> None:
+        self.app = app
+        wanted = SECURITY | {"cross-origin-resource-policy": "cross-origin" if shared else "same-origin"}
+        self._pairs: Pairs = [(name.encode(), value.encode()) for name, value in wanted.items()]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Touches the start of the answer only."""
+        private = scope["path"].startswith("/api/")
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = self._completed(list(message.get("headers", ())), private, message["status"])
+            await send(message)
+
+        await self.app(scope, receive, with_headers)
+
+    def _completed(self, headers: Pairs, private: bool, status: int) -> Pairs:
+        there = {name.lower() for name, _ in headers}
+        headers += [pair for pair in self._pairs if pair[0] not in there]
+        if private and b"cache-control" not in there and status != 304:  # a 304 would change what the cache holds
+            headers.append((b"cache-control", b"no-store"))
+        return headers
+
+
+_LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]{1,5})?", re.IGNORECASE)
+
+
+def is_loopback_name(host: str) -> bool:
+    """Whether a Host header (with or without a port) names this machine.
+
+    >>> [is_loopback_name(host) for host in ("localhost:8008", "127.0.0.1", "[::1]:80", "evil.example")]
+    [True, True, True, False]
+    """
+    return _LOOPBACK.fullmatch(host) is not None
+
+
+class LoopbackHosts:
+    """Answers to loopback names only."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """403 for any other Host, or none."""
+        if is_loopback_name(Headers(scope=scope).get("host") or ""):
+            await self.app(scope, receive, send)
+            return
+        detail = "this server answers on this machine only: call it localhost or 127.0.0.1"
+        await refuse(Problem(403, "wrong-host", detail), scope, receive, send)
+
+
+class SameOrigin:
+    """What changes something and has no bearer token comes from our own page, from a configured origin, or from no
+    page at all (programs send neither Origin nor Sec-Fetch-Site)."""
+
+    def __init__(self, app: ASGIApp, origins: Sequence[str] = ()) -> None:
+        self.app = app
+        self._origins = frozenset(origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """403 for pages of other sites."""
+        if scope["method"] in SAFE or bearer_token(scope) is not None or self._is_ours(scope):
+            await self.app(scope, receive, send)
+            return
+        detail = "a page of another site may not do this: open viewfinder's own page, or send a bearer token"
+        await refuse(Problem(403, "cross-site", detail), scope, receive, send)
+
+    def _is_ours(self, scope: Scope) -> bool:
+        origin, site = Headers(scope=scope).get("origin"), Headers(scope=scope).get("sec-fetch-site")
+        if origin is not None and origin in self._origins:
+            return True
+        if site is not None:  # said by the browser itself, no script can set it
+            return site in ("same-origin", "none")
+        return origin is None or origin.partition("://")[2] == Headers(scope=scope).get("host")
+
+
+def allow_origins(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
+    """Pages of these origins may call the API with a bearer token; never with the cookie."""
+    return CORSMiddleware(
+        app,
+        allow_origins=origins,
+        allow_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),
+        allow_headers=("Authorization", "Content-Type", "If-None-Match", "Last-Event-ID"),
+        expose_headers=("ETag", "Location", "Retry-After"),
+        allow_private_network=True,
+    )
+
+
+COOKIE = "viewfinder_token"
+
+
+class Authentication:
+    """Sets `request.state.caller`: a `Caller`, or None where a token is needed and there is none.
+
+    A bearer token that is not good is answered with 401 whatever was asked for: its sender should know. A cookie that
+    is not good any more counts as none: the page must be there to log in again. `guesses` bounds, by address, how
+    often a token that is not remembered is looked up.
+    """
+
+    def __init__(self, app: ASGIApp, tokens: Tokens, pool: ThreadPool, guesses: TokenBuckets) -> None:
+        self.app = app
+        self._tokens, self._pool, self._guesses = tokens, pool, guesses
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers in the app's place only for a token that is not good, or cannot be looked up."""
+        try:
+            scope.setdefault("state", {})["caller"] = await self._caller(scope)
+        except Problem as problem:
+            await refuse(problem, scope, receive, send)
+        except ViewfinderError as error:  # the database does not answer
+            await refuse(problem_of(error), scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    async def _caller(self, scope: Scope) -> Caller | None:
+        sent = bearer_token(scope)
+        secret = _cookie(Headers(scope=scope).get("cookie")) if sent is None else sent
+        caller = None if secret is None else await self._known(secret, client_address(scope))
+        if caller is None and sent is not None:
+            detail = "this token is unknown, has been revoked or has expired: ask for a new one"
+            raise Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": 'Bearer error="invalid_token"'})
+        if caller is None and not self._tokens.needed and _is_near(client_address(scope)):
+            return LOCAL
+        return caller
+
+    async def _known(self, secret: str, client: str) -> Caller | None:
+        """A token's caller: as it is remembered, or looked up by a thread."""
+        caller = self._tokens.remembered(secret)
+        if caller is None:
+            if waiting := self._guesses.take(client):
+                raise too_many_requests(waiting)
+            caller = await self._pool.run(self._tokens.caller, secret)
+        return caller
+
+
+def _cookie(cookies: str | None) -> str | None:
+    return None if cookies is None else cookie_parser(cookies).get(COOKIE)
+
+
+@lru_cache(maxsize=1024)
+def _is_near(client: str) -> bool:
+    """Whether a request may be this machine's own. A proxy in front says for whom it asks: that is another machine."""
+    try:
+        return ipaddress.ip_address(client).is_loopback
+    except ValueError:
+        return True  # a socket of the file system
+
+
+_NOT_TEXT = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "image/*", "application/octet-stream")
+
+
+def install_access(app: FastAPI, services_of: Callable[[], BaseServices | None]) -> None:
+    """Guards an app; `services_of` gives None until the app has started."""
+    app.add_middleware(Access, services_of=services_of)
+
+
+class Access:
+    """All layers, built when the first request comes: settings and tokens are not there earlier."""
+
+    def __init__(self, app: ASGIApp, services_of: Callable[[], BaseServices | None]) -> None:
+        self.app = app
+        self._services_of = services_of
+        self._built: tuple[BaseServices, ASGIApp] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes on what is not HTTP."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        services = self._services_of()
+        if services is None:
+            problem = Problem(503, "starting", "the server is still starting: try again", headers={"Retry-After": "1"})
+            await refuse(problem, scope, receive, send)
+            return
+        if self._built is None or self._built[0] is not services:
+            self._built = services, guard_app(self.app, services.settings, services.tokens, services.pool)
+        await self._built[1](scope, receive, send)
+
+
+def guard_app(
+    app: ASGIApp,
+    settings: ServerSettings,
+    tokens: Tokens,
+    pool: ThreadPool,
+    clock: Callable[[], float] = time.monotonic,
+) -> ASGIApp:
+    """The app inside its layers; the outermost is written last.
+
+    Whatever refuses a request stands inside `Headers` (every answer has them) and inside CORS (a page of a configured
+    origin can read why). Who calls is known before rates are counted, both before a body is read.
+    """
+    app = Deadline(app, settings.deadline_s)
+    app = BodyLimit(app, body_sizes(settings), idle_s=settings.idle_s, patience_s=settings.deadline_s)
+    app = SameOrigin(app, settings.origins)
+    app = RateLimit(app, TokenBuckets(settings.requests_per_s, settings.requests_burst, clock))
+    app = Authentication(app, tokens, pool, TokenBuckets(settings.requests_per_s, settings.requests_burst, clock))
+    if not settings.is_loopback:  # within one machine, packing costs more than it saves
+        app = GZipMiddleware(app, compresslevel=4, exclude_content_types=_NOT_TEXT)
+    if settings.origins:
+        app = allow_origins(app, settings.origins)
+    if settings.is_loopback:
+        app = LoopbackHosts(app)
+    return SecurityHeaders(app, shared=bool(settings.origins))

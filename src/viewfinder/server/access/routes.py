@@ -1,0 +1,141 @@
+"""Logging in with a token, who one is, and (for admins) the tokens themselves."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import Path, Request, Response
+from pydantic import BaseModel, Field, StringConstraints
+
+from viewfinder.server.access.gate import COOKIE
+from viewfinder.server.access.tokens import MOST_DAYS, NAME, SCOPES, Admin, Caller, NameTaken, Scope
+from viewfinder.server.conversations.schemas import Strict
+from viewfinder.server.problems import Problem, not_found, responses
+from viewfinder.server.services import WithBaseServices, make_router
+
+if TYPE_CHECKING:
+    from viewfinder.server.database import TokenRow
+
+TokenName = Annotated[str, StringConstraints(max_length=100, pattern=NAME)]
+
+
+class Login(Strict):
+    """A token, to be kept in a cookie that no script can read."""
+
+    token: Annotated[str, StringConstraints(max_length=200)]
+
+
+class Me(BaseModel):
+    """Who calls. `name`: what the token is called; null: no token, or this machine."""
+
+    name: str | None
+    scopes: list[Scope] = Field(description="empty: log in, or send a token")
+    token_needed: bool = Field(description="whether this server wants a token at all")
+
+
+class TokenIn(Strict):
+    """A new token. `days`: how long it is good; null: until it is revoked."""
+
+    name: TokenName
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=3)]
+    days: Annotated[float, Field(gt=0, le=MOST_DAYS)] | None = None
+
+
+class Token(BaseModel):
+    """A token, without its secret."""
+
+    id: str
+    name: str
+    scopes: list[Scope]
+    created: datetime
+    expires: datetime | None
+    revoked: bool
+
+
+class TokenMade(Token):
+    """A token just made. `token` is its secret: shown now and never again."""
+
+    token: str
+
+
+class TokenList(BaseModel):
+    """All tokens that were ever made, by name."""
+
+    tokens: list[Token]
+
+
+router = make_router("access")
+
+REMEMBERED_S = 365 * 86_400
+"""How long a browser keeps the cookie; how long the token in it is good is the server's to say."""
+
+
+@router.post("/login", status_code=204, summary="Log in: keep a token in a cookie")
+async def log_in(given: Login, request: Request, services: WithBaseServices) -> Response:
+    """Sets a cookie that scripts cannot read and other sites cannot use."""
+    if await services.pool.run(services.tokens.caller, given.token) is None:
+        raise Problem(401, "unauthorized", "this token is unknown, has been revoked or has expired")
+    response = Response(status_code=204)
+    response.set_cookie(COOKIE, given.token, max_age=REMEMBERED_S, **_cookie_manner(request))
+    return response
+
+
+@router.delete("/login", status_code=204, summary="Log out: forget the cookie")
+async def log_out(request: Request) -> Response:
+    """The token itself stays good."""
+    response = Response(status_code=204)
+    response.delete_cookie(COOKIE, **_cookie_manner(request))
+    return response
+
+
+@router.get("/me", summary="Who calls, and what they may do")
+async def who_am_i(request: Request, services: WithBaseServices) -> Me:
+    """Answers everybody, so that a page knows whether to ask for a token."""
+    caller: Caller | None = request.state.caller
+    scopes = [] if caller is None else [scope for scope in SCOPES if scope in caller.scopes]
+    name = None
+    if caller is not None and caller.token is not None:
+        name = await services.pool.run(services.tokens.name_of, caller)
+    return Me(name=name, scopes=scopes, token_needed=services.tokens.needed)
+
+
+@router.get("/tokens", summary="All tokens, without their secrets")
+async def list_tokens(caller: Admin, services: WithBaseServices) -> TokenList:
+    """Revoked and expired ones too."""
+    rows = await services.pool.run(services.tokens.all)
+    return TokenList(tokens=[Token(**_told(row)) for row in rows])
+
+
+@router.post("/tokens", status_code=201, summary="Make a token", responses=responses(409))
+async def add_token(given: TokenIn, caller: Admin, services: WithBaseServices) -> TokenMade:
+    """The answer is the only place where the secret is ever shown."""
+    try:
+        made = await services.pool.run(services.tokens.create, given.name, given.scopes, given.days)
+    except NameTaken as error:
+        raise Problem(409, "name-taken", str(error)) from error
+    return TokenMade(token=made.secret, **_told(made.row))
+
+
+@router.delete("/tokens/{name}", status_code=204, summary="Revoke a token", responses=responses(404))
+async def revoke_token(name: Annotated[TokenName, Path()], caller: Admin, services: WithBaseServices) -> Response:
+    """From now on it is good for nothing (within seconds, where several servers share a database)."""
+    if not await services.pool.run(services.tokens.revoke, name):
+        raise not_found("token", name)
+    return Response(status_code=204)
+
+
+def _cookie_manner(request: Request) -> dict[str, Any]:
+    return {"path": "/", "httponly": True, "samesite": "strict", "secure": request.url.scheme == "https"}
+
+
+def _told(row: TokenRow) -> dict[str, Any]:
+    expires = None if row.expires is None else datetime.fromtimestamp(row.expires, UTC)
+    return {
+        "id": row.id,
+        "name": row.name,
+        "scopes": row.scopes,
+        "created": datetime.fromtimestamp(row.created, UTC),
+        "expires": expires,
+        "revoked": row.revoked,
+    }

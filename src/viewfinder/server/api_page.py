@@ -1,0 +1,116 @@
+"""The API as a page of docs, from its OpenAPI document: `python -m viewfinder.server.api_page > docs/api.md`."""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from viewfinder.library import Library, Settings
+from viewfinder.server.app import create_app
+from viewfinder.server.openapi import Document, list_operations
+from viewfinder.server.settings import ServerSettings
+
+
+def write_page(made: Document) -> str:
+    """The document for people: operations by subject, then the shapes they take and give, in Markdown."""
+    return "\n".join([*_head(made), *_operations(made), *_shapes(made["components"]["schemas"])]) + "\n"
+
+
+def _head(made: Document) -> Iterator[str]:
+    yield "# The API"
+    yield ""
+    yield "Written from the OpenAPI document (`/api/v1/openapi.json` on a running server) by"
+    yield "`python -m viewfinder.server.api_page > docs/api.md`."
+    yield ""
+    yield made["info"]["description"].strip()
+    yield ""
+    yield "The scope in brackets is what a token needs; a server on loopback asks for none. Besides what is listed, any"
+    yield "operation may answer 401, 403, 429 (see `Retry-After`), 408, 413 or 503 with a problem document."
+    yield ""
+
+
+def _operations(made: Document) -> Iterator[str]:
+    by_subject: dict[str, list[tuple[str, str, Document]]] = defaultdict(list)
+    for method, path, operation in list_operations(made):
+        by_subject[operation.get("tags", ["other"])[0]].append((method, path, operation))
+    for subject, operations in by_subject.items():
+        yield f"## {subject.capitalize()}"
+        yield ""
+        for method, path, operation in operations:
+            yield from _operation(method, path, operation)
+
+
+def _operation(method: str, path: str, operation: Document) -> Iterator[str]:
+    scopes = [scope for one in operation.get("security", ()) for scope in one["token"]]
+    yield f"### `{method.upper()} {path}`"
+    yield ""
+    told = f"{operation.get('summary', '')}{f' [{scopes[0]}]' if scopes else ''}"
+    detail = " ".join(operation.get("description", "").split())
+    yield f"{told}. {detail}".strip()
+    yield ""
+    for parameter in operation.get("parameters", ()):
+        if parameter["in"] == "query":
+            yield f"- `?{parameter['name']}` {_type(parameter['schema'])}{_said(parameter)}"
+    for content, body in operation.get("requestBody", {}).get("content", {}).items():
+        yield f"- takes {_type(body.get('schema', {}))}{'' if content == 'application/json' else f' as `{content}`'}"
+    for status, answer in operation["responses"].items():
+        if status < "300":
+            kinds = [
+                f"{_type(body.get('schema', {}))}{'' if content == 'application/json' else f' as `{content}`'}"
+                for content, body in answer.get("content", {}).items()
+            ]
+            yield f"- gives {status} {' or '.join(kinds)}".rstrip()
+    yield ""
+
+
+def _shapes(shapes: Mapping[str, Document]) -> Iterator[str]:
+    yield "## Shapes"
+    yield ""
+    for name, shape in sorted(shapes.items()):
+        if "properties" not in shape or name.startswith("Body_"):
+            continue
+        yield f"### {name}"
+        yield ""
+        if "description" in shape:
+            yield " ".join(shape["description"].split())
+            yield ""
+        required = set(shape.get("required", ()))
+        for field, kind in shape["properties"].items():
+            optional = "" if field in required else " (optional)"
+            yield f"- `{field}` {_type(kind)}{optional}{_said(kind)}"
+        yield ""
+
+
+def _said(described: Mapping[str, Any]) -> str:
+    return f": {' '.join(described['description'].split())}" if described.get("description") else ""
+
+
+def _type(schema: Mapping[str, Any]) -> str:  # noqa: PLR0911 (one line a kind of schema)
+    if "$ref" in schema:
+        name = schema["$ref"].rsplit("/", 1)[-1]
+        return "a file" if name.startswith("Body_") else f"[{name}](#{name.lower()})"
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(_type(one) for one in schema["anyOf"]))
+    if "enum" in schema:
+        return " or ".join(f"`{value}`" for value in schema["enum"])
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    if schema.get("type") == "array":
+        return f"list of {_type(schema.get('items', {}))}"
+    if schema.get("type") == "object":
+        inner = schema.get("additionalProperties")
+        return f"object of {_type(inner)}" if isinstance(inner, Mapping) else "object"
+    return str(schema.get("format") or schema.get("type", "anything"))
+
+
+def main() -> None:
+    """Prints the page."""
+    app = create_app(Library(Path("library"), Settings("starter")), ServerSettings())
+    sys.stdout.write(write_page(app.openapi()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""Sessions in memory, for one thread at a time each, and the questions that are being chosen for them.
+
+Nobody who says something waits for a questioner. Whether a question is due, the session knows
+(`Session.question_due`). Its choice is begun once the turn is answered, by whoever comes first: the server, or a client
+that wants the events. It is made without holding the session. If another turn is taken before it is made, it is
+abandoned: what nobody has seen was not asked.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from viewfinder.conversation import Question
+from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
+from viewfinder.server.database import SessionRow
+from viewfinder.session import Session
+
+if TYPE_CHECKING:
+    from viewfinder.server.conversations.questioners import QuestionerPool
+    from viewfinder.server.database import SessionRows
+
+SLOW_AT_ONCE = 16
+"""Language models that are waited for at a time; choices beyond that wait for a place."""
+
+_LOG = logging.getLogger("viewfinder.server")
+
+
+@dataclass(frozen=True, eq=False)
+class PendingQuestion:
+    """A question that is being chosen, for the turn of this number; `done` has it, or None where there is none."""
+
+    number: int
+    done: Future[Question | None] = field(default_factory=Future)
+
+
+@dataclass
+class OpenSession:
+    """One session in memory.
+
+    `row` is as it was when `session` was made; `pending` the question that is being chosen; `replies` what turns were
+    answered in words, by their number, as far as somebody has had that written.
+    """
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    users: int = 0
+    row: SessionRow | None = None
+    session: Session | None = None
+    pending: PendingQuestion | None = None
+    replies: dict[int, str] = field(default_factory=dict)
+
+    def forget(self) -> None:
+        """The next who needs the session reads it again; a question that is being chosen is still waited for."""
+        self.row = self.session = None
+        self.replies = {}
+
+    def abandon_question(self) -> None:
+        """What is being chosen is not asked any more; who waits for it is told."""
+        if self.pending is not None and not self.pending.done.done():
+            self.pending.done.set_result(None)
+        self.pending = None
+
+
+class OpenSessions:
+    """At most `size` sessions, and those being used; any other is read again from the database."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[str, OpenSession] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    @contextmanager
+    def held(self, id: str) -> Iterator[OpenSession]:
+        """The session, for this thread alone."""
+        with self._lock:
+            held = self._sessions.setdefault(id, OpenSession())
+            self._sessions.move_to_end(id)
+            held.users += 1
+        try:
+            with held.lock:
+                yield held
+        finally:
+            with self._lock:
+                held.users -= 1
+                if held.session is None and not held.users:
+                    del self._sessions[id]
+                # The least recently used go first; one that somebody holds stays, lest there be two locks for it.
+                if len(self._sessions) > self._size:
+                    idle = [name for name, one in self._sessions.items() if not one.users]
+                    for name in idle[: len(self._sessions) - self._size]:
+                        del self._sessions[name]
+
+
+class QuestionChooser:
+    """Has questions chosen, and records what was."""
+
+    def __init__(self, sessions: OpenSessions, rows: SessionRows, questioners: QuestionerPool) -> None:
+        self._sessions, self._rows, self._questioners = sessions, rows, questioners
+        self._places = threading.BoundedSemaphore(SLOW_AT_ONCE)
+
+    def begin(self, id: str, held: OpenSession) -> Callable[[], None] | None:
+        """Begins the choice that is due in a session that is held; call what it gives when it is held no more.
+
+        None where no question is due, or where its choice has been begun.
+        """
+        if held.session is None or held.row is None or held.pending is not None:
+            return None
+        choose = held.session.question_choice()
+        if choose is None:
+            return None
+        pending = held.pending = PendingQuestion(held.session.conversation.here.number)
+        name = held.row.questioner
+        if not self._questioners.is_slow(name):
+            return partial(self._choose, id, pending, choose, name)
+        # It ends with the process: a server that stops does not wait for a language model.
+        given = (id, pending, choose, name)
+        return threading.Thread(target=self._choose_in_turn, args=given, name="asking", daemon=True).start
+
+    def _choose_in_turn(
+        self, id: str, pending: PendingQuestion, choose: Callable[[], Question | None], name: str
+    ) -> None:
+        with self._places:
+            if not pending.done.done():
+                self._choose(id, pending, choose, name)
+
+    def _choose(self, id: str, pending: PendingQuestion, choose: Callable[[], Question | None], name: str) -> None:
+        """One choice, by the questioner that the session is set to, or by who stands in for it."""
+        question, stand_in = None, self._questioners.stands_in(name)
+        try:
+            question = choose()
+            if question is not None and stand_in is not None:
+                question = replace(question, why=f"{stand_in[1]}; {question.why}")
+        except ViewfinderError as error:
+            _LOG.warning("nothing was asked by %s: %s", name, error)
+            if isinstance(error, BadInput | EncoderMismatch):  # it will not pass: another asks from the next turn on
+                self._questioners.gave_up(name, error)
+                with self._sessions.held(id) as held:
+                    held.forget()
+        except Exception:
+            _LOG.exception("unforeseen error of a questioner: nothing was asked")
+        self._record(id, pending, question)
+
+    def _record(self, id: str, pending: PendingQuestion, question: Question | None) -> None:
+        """Notes what was chosen, unless the conversation has gone on without it."""
+        with self._sessions.held(id) as held:
+            if held.pending is not pending:  # abandoned, or the session is not in memory any more
+                question = None
+            try:
+                if question is not None:
+                    self._rows.note_question(id, pending.number, question)
+            except BaseException:
+                question = None
+                raise
+            finally:
+                if held.pending is pending:
+                    held.pending = None
+                    if held.session is not None and held.session.conversation.here.number == pending.number:
+                        held.session.record_question(question)
+                if not pending.done.done():
+                    pending.done.set_result(question)

@@ -1,0 +1,348 @@
+"""Conversations over HTTP: turns in, results out; questions and reasons as server-sent events.
+
+Also one search without a conversation, and who can read one and who can ask back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import Future
+from typing import Annotated, Any
+
+import anyio
+from fastapi import BackgroundTasks, Path, Query, Response
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
+from sse_starlette import EventSourceResponse
+
+from viewfinder.conversation import Question
+from viewfinder.server.access.tokens import Admin, Caller, Reader, Writer
+from viewfinder.server.conversations.answers import answers_open_question, question_to_api
+from viewfinder.server.conversations.retrievers import predict_picture_attributes
+from viewfinder.server.conversations.schemas import (
+    Exported,
+    Found,
+    FoundAnswer,
+    PictureAttributes,
+    Replay,
+    Results,
+    SearchIn,
+    SearchResults,
+    Session,
+    SessionChange,
+    SessionIn,
+    SessionPage,
+    SessionTree,
+    TurnIn,
+    event_schema,
+)
+from viewfinder.server.pictures.schemas import Questioners, Retrievers
+from viewfinder.server.problems import responses
+from viewfinder.server.services import Services, WithServices, make_router
+
+router = make_router("sessions")
+
+REASONS_AT_ONCE = 12
+"""Pictures whose reasons are one event: a row of the grid or two."""
+
+Id = Annotated[str, Path(max_length=64, description="the id of a session")]
+Picture = Annotated[str, Path(max_length=64, description="the id of a picture")]
+Turn = Annotated[int, Path(ge=0, le=1_000_000, description="the number of a turn; 0 is the start")]
+Cursor = Annotated[str | None, Query(max_length=200, description="the `next` of the page before")]
+
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Events: `question`, then `why` a few times, then `done`.",
+        "content": {"text/event-stream": {"schema": event_schema("question", "why", "done")}},
+    }
+}
+_REPLY: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Events: `words` as often as there are some, then `done`.",
+        "content": {"text/event-stream": {"schema": event_schema("words", "done")}},
+    }
+}
+_LINES: dict[int | str, dict[str, Any]] = {
+    200: {"description": "JSON lines", "content": {"application/jsonl": {"schema": {"type": "string"}}}}
+}
+
+
+@router.get("/sessions", summary="Talks, the last used first")
+async def list_sessions(
+    caller: Reader, services: WithServices, n: Annotated[int, Query(ge=1, le=200)] = 50, cursor: Cursor = None
+) -> SessionPage:
+    """One's own; all of them with the scope admin."""
+    return await services.pool.run(services.conversations.page, caller, n, cursor)
+
+
+@router.post("/sessions", status_code=201, summary="Begin a talk", responses=responses(409))
+async def create_session(given: SessionIn, caller: Writer, services: WithServices) -> Session:
+    """A new talk; without a name, it is called what is said first."""
+    return await services.pool.run(services.conversations.create, caller, given)
+
+
+@router.post(
+    "/sessions/import",
+    status_code=201,
+    summary="Go on with an exported talk",
+    responses=responses(409),
+)
+async def import_session(document: Exported, caller: Writer, services: WithServices) -> SessionTree:
+    """A new talk, as the document says it went."""
+    return await services.pool.run(services.conversations.import_, caller, document)
+
+
+@router.get("/sessions/{id}", summary="A talk and its turns", responses=responses(404))
+async def get_session(id: Id, caller: Reader, services: WithServices) -> SessionTree:
+    """All branches."""
+    return await services.pool.run(services.conversations.tree, caller, id)
+
+
+@router.patch("/sessions/{id}", summary="Change a talk", responses=responses(404, 409))
+async def change_session(id: Id, change: SessionChange, caller: Writer, services: WithServices) -> Session:
+    """Another name; or another retriever, questioner, filter or leaning from now on."""
+    return await services.pool.run(services.conversations.change, caller, id, change, public=True)
+
+
+@router.delete("/sessions/{id}", status_code=204, summary="Forget a talk", responses=responses(404))
+async def delete_session(id: Id, caller: Writer, services: WithServices) -> None:
+    """With all that was said in it; what was marked as found is kept."""
+    await services.pool.run(services.conversations.delete, caller, id, public=True)
+
+
+@router.get("/sessions/{id}/export", summary="A talk as a document", responses=responses(404))
+async def export_session(id: Id, caller: Reader, services: WithServices) -> Exported:
+    """What `POST /sessions/import` takes."""
+    return await services.pool.run(services.conversations.export, caller, id)
+
+
+@router.post(
+    "/sessions/{id}/turns",
+    status_code=201,
+    summary="Say something",
+    response_model=Results,
+    responses=responses(404, 409),
+)
+async def take_turn(id: Id, turn: TurnIn, caller: Writer, services: WithServices, later: BackgroundTasks) -> Response:
+    """The results at once; the question after it is chosen while they travel, and comes by events.
+
+    Whoever goes on before that is not held up: nothing is asked then.
+    """
+    if answers_open_question(turn):
+        await _known(await services.pool.run(services.conversations.open_question, caller, id, public=True))
+    results = await services.pool.run(services.conversations.take, caller, id, turn, public=True)
+    later.add_task(services.pool.run, services.conversations.choice, id, results.turn)
+    return _json(results, 201, later)
+
+
+@router.get(
+    "/sessions/{id}/turns/{number}",
+    summary="What a turn comes to",
+    response_model=Results,
+    responses=responses(404, 409),
+)
+async def get_turn(
+    id: Id,
+    number: Turn,
+    caller: Reader,
+    services: WithServices,
+    n: Annotated[int | None, Query(ge=1, le=500, description="results; by default as many as the talk has")] = None,
+    cursor: Cursor = None,
+    retriever: Annotated[str | None, Query(max_length=200, description="as another one would have it")] = None,
+) -> Response:
+    """In the collection as it is now, a page at a time."""
+    results = await services.pool.run(
+        services.conversations.results, caller, id, number, n=n, cursor=cursor, retriever=retriever
+    )
+    return _json(results)
+
+
+@router.put(
+    "/sessions/{id}/turns/{number}",
+    summary="Say something else instead",
+    response_model=Replay,
+    responses=responses(404, 409),
+)
+async def edit_turn(
+    id: Id, number: Turn, turn: TurnIn, caller: Writer, services: WithServices, later: BackgroundTasks
+) -> Response:
+    """On a branch of its own, where all that followed is said again; the old branch stays."""
+    return await _edited(id, number, turn, caller, services, later)
+
+
+@router.delete(
+    "/sessions/{id}/turns/{number}",
+    summary="Take something back",
+    response_model=Replay,
+    responses=responses(404, 409),
+)
+async def delete_turn(id: Id, number: Turn, caller: Writer, services: WithServices, later: BackgroundTasks) -> Response:
+    """On a branch of its own, where all that followed is said again; the old branch stays."""
+    return await _edited(id, number, None, caller, services, later)
+
+
+@router.get(
+    "/sessions/{id}/turns/{number}/events",
+    summary="The question after a turn, and why its results are results",
+    response_class=EventSourceResponse,
+    responses=_EVENTS | responses(404, 409),
+)
+async def turn_events(id: Id, number: Turn, caller: Reader, services: WithServices) -> EventSourceResponse:
+    """`question` {"question": Question or null}; `why` {"why": {picture: reasons}}, in a few batches; `done` {}."""
+    shown = await services.pool.run(services.conversations.shown, caller, id, number)
+    events = _events(services, caller, id, number, shown)
+    # They end by themselves: a server that ends lets them.
+    return EventSourceResponse(
+        events, shutdown_event=anyio.Event(), shutdown_grace_period=services.settings.shutdown_s / 2
+    )
+
+
+@router.get(
+    "/sessions/{id}/turns/{number}/reply/events",
+    summary="What a turn is answered in words, as it is written",
+    response_class=EventSourceResponse,
+    responses=_REPLY | responses(404, 409),
+)
+async def reply_events(id: Id, number: Turn, caller: Reader, services: WithServices) -> EventSourceResponse:
+    """`words` {"text": the next piece}, to be joined without anything between; `done` {"text": all of it}.
+
+    There are no words where a turn is answered with pictures, as it always is by retrievers that do not speak.
+    """
+    pieces = await services.pool.run(services.conversations.reply, caller, id, number)
+    return EventSourceResponse(
+        _reply(services, pieces),
+        shutdown_event=anyio.Event(),
+        shutdown_grace_period=services.settings.shutdown_s / 2,
+    )
+
+
+@router.get(
+    "/sessions/{id}/pictures/{picture}/attributes",
+    summary="What the retriever of a talk sees in a picture",
+    responses=responses(404, 409),
+)
+async def picture_attributes(id: Id, picture: Picture, caller: Reader, services: WithServices) -> PictureAttributes:
+    """What is read with it when it is picked; a turn may say others. Nothing where the retriever reads none."""
+    return await services.pool.run(services.conversations.attributes, caller, id, picture)
+
+
+@router.post(
+    "/sessions/{id}/found",
+    status_code=201,
+    summary="This is the one",
+    responses=responses(404, 409),
+)
+async def found_it(id: Id, given: Found, caller: Writer, services: WithServices) -> FoundAnswer:
+    """Noted with the talk as it was, as data to learn from."""
+    return await services.pool.run(services.conversations.found, caller, id, given, public=True)
+
+
+@router.get(
+    "/feedback",
+    summary="All that was found",
+    response_class=StreamingResponse,
+    responses=_LINES,
+)
+async def feedback(caller: Admin, services: WithServices) -> StreamingResponse:
+    """A line each: the picture, its rank, and the talk that led there."""
+    return StreamingResponse(services.conversations.feedback_lines(), media_type="application/jsonl")
+
+
+def _json(answer: BaseModel, status: int = 200, later: BackgroundTasks | None = None) -> Response:
+    """Checked already; FastAPI would check and copy it again."""
+    return Response(answer.model_dump_json(by_alias=True), status, media_type="application/json", background=later)
+
+
+async def _edited(
+    id: str, number: int, turn: TurnIn | None, caller: Caller, services: Services, later: BackgroundTasks
+) -> Response:
+    replay = await services.pool.run(services.conversations.edit, caller, id, number, turn, public=True)
+    later.add_task(services.pool.run, services.conversations.choice, id, replay.results.turn)
+    return _json(replay, later=later)
+
+
+async def _events(
+    services: Services, caller: Caller, id: str, number: int, shown: tuple[str, ...]
+) -> AsyncIterator[dict[str, str]]:
+    question = question_to_api(await _known(await services.pool.run(services.conversations.choice, id, number)))
+    yield _event("question", {"question": None if question is None else question.model_dump()})
+    if shown:
+        ranking = await services.pool.run(services.conversations.ranking, caller, id, number)
+        here = [picture for picture in shown if ranking.gallery.snapshot.row_of(picture) is not None]
+        for start in range(0, len(here), REASONS_AT_ONCE):
+            yield _event("why", {"why": await services.pool.run(ranking.why, here[start : start + REASONS_AT_ONCE])})
+    yield _event("done", {})
+
+
+async def _reply(services: Services, pieces: Iterator[str]) -> AsyncIterator[dict[str, str]]:
+    """A thread is taken for each piece alone: who reads slowly holds none."""
+    text = ""
+    while (piece := await services.pool.run(_next, pieces)) is not None:
+        text += piece
+        yield _event("words", {"text": piece})
+    yield _event("done", {"text": text})
+
+
+def _next(pieces: Iterator[str]) -> str | None:
+    return next(pieces, None)
+
+
+async def _known(chosen: Future[Question | None]) -> Question | None:
+    """What is asked, when that is known: no thread waits meanwhile, and who goes away spoils it for nobody."""
+    return await asyncio.shield(asyncio.wrap_future(chosen))
+
+
+def _event(name: str, data: dict[str, Any]) -> dict[str, str]:
+    return {"event": name, "data": json.dumps(data)}
+
+
+search_router = make_router("search")
+
+
+@search_router.post(
+    "/search",
+    summary="Search once",
+    response_model=SearchResults,
+    responses=responses(409),
+)
+async def search(given: SearchIn, caller: Reader, services: WithServices) -> Response:
+    """Words, a picture of the library or an image of one's own, what to leave out, filters; a page at a time."""
+    found = await services.pool.run(services.conversations.search, given)
+    return _json(found)
+
+
+retrievers_router = make_router("retrievers")
+
+RetrieverName = Annotated[str, Path(max_length=200, description="the name of a retriever")]
+
+
+@retrievers_router.get("/retrievers", summary="Who can read a talk")
+async def list_retrievers(caller: Reader, services: WithServices) -> Retrievers:
+    """What each needs of the pictures, and what stands in its way."""
+    return await services.pool.run(services.conversations.retrievers.listed)
+
+
+@retrievers_router.get(
+    "/retrievers/{name}/attributes",
+    summary="What a retriever sees in a picture",
+    responses=responses(404, 409),
+)
+async def retriever_attributes(
+    name: RetrieverName,
+    caller: Reader,
+    services: WithServices,
+    like: Annotated[str | None, Query(max_length=64, description="the id of a picture")] = None,
+    show: Annotated[str | None, Query(max_length=64, description="the id of an upload")] = None,
+) -> PictureAttributes:
+    """What it would read with it in a talk; one of the two is given."""
+    return await services.pool.run(
+        predict_picture_attributes, services.conversations.retrievers, services.uploads, name, like=like, show=show
+    )
+
+
+@retrievers_router.get("/questioners", summary="Who can ask back")
+async def list_questioners(caller: Reader, services: WithServices) -> Questioners:
+    """Whether each can be used here, and if not, what is missing; `none` asks nothing."""
+    return await services.pool.run(services.conversations.questioners.listed)

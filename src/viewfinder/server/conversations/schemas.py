@@ -1,0 +1,361 @@
+"""Conversations over HTTP: turns in, results out. The turn JSON is that of scripts; `show` names an upload, no path."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+
+NO_NUL = r"^[^\x00]*$"
+"""PostgreSQL keeps no NUL in a text."""
+
+MOST_LEANING = 1000.0
+"""So far to a side, nothing else is answered with."""
+
+MOST_FIELDS = 50
+"""Of any object that is sent."""
+
+Text = Annotated[str, StringConstraints(max_length=2000, pattern=NO_NUL)]
+Name = Annotated[str, StringConstraints(max_length=200, pattern=NO_NUL)]
+Id = Annotated[str, StringConstraints(max_length=64, pattern=NO_NUL)]
+Number = Annotated[int, Field(ge=0, le=1_000_000)]
+Word = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00\s][^\x00]*$")]
+Words = Annotated[list[Word], Field(max_length=100)]
+"""Attributes of a picture; the talk's retriever says which it knows."""
+Leaning = Annotated[float, Field(ge=-MOST_LEANING, le=MOST_LEANING)]
+"""How much a retriever that speaks leans to pictures, rather than words, when it decides what to answer with."""
+
+
+def _few(given: Any) -> Any:
+    """Before anything else is looked at: thousands of wrong fields would take seconds to complain of, one by one."""
+    if isinstance(given, dict) and len(given) > MOST_FIELDS:
+        raise ValueError(f"at most {MOST_FIELDS} fields")
+    return given
+
+
+Filters = Annotated[dict[Name, Name], Field(max_length=MOST_FIELDS), BeforeValidator(_few)]
+"""Catalogue columns and the value that pictures must have there."""
+
+
+class Strict(BaseModel):
+    """A body that knows all its fields, and takes nothing for what it is not (`false` for 0, "5" for 5)."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    _few = model_validator(mode="before")(_few)
+
+
+class Question(Strict):
+    """What was asked, by which questioner and why; `choices` may be empty for a free answer."""
+
+    text: Text
+    choices: Annotated[list[Text], Field(max_length=100, default_factory=list)]
+    by: Name = ""
+    why: Text = ""
+    attribute: Name | None = None
+
+
+class SayTurn(Strict):
+    """Describe the picture, or go on describing it."""
+
+    say: Text
+
+
+class AnswerTurn(Strict):
+    """Answer the question that is open (or the one given); "don't know" is an answer too."""
+
+    answer: Text
+    question: Question | None = None
+
+
+class SkipTurn(Strict):
+    """Pass the question that is open over: something else is asked, and this is not asked again."""
+
+    skip: Literal[True]
+    question: Question | None = None
+
+
+class LikeTurn(Strict):
+    """Pick a picture; `but` says how the wanted one differs, `turn` goes on from what was shown back then.
+
+    `attributes` are what counts of it, in place of those that the retriever sees in it; null: those it sees.
+    """
+
+    like: Id
+    but: Text = ""
+    turn: Number | None = None
+    attributes: Words | None = None
+
+
+class ShowTurn(Strict):
+    """Show an image of one's own: the id of an upload; `attributes` as those of a picture that is picked."""
+
+    show: Id
+    but: Text = ""
+    attributes: Words | None = None
+
+
+class RejectTurn(Strict):
+    """Reject pictures, or what `text` says; with neither, all that is shown."""
+
+    reject: Annotated[list[Id], Field(max_length=1000)]
+    text: Text = ""
+
+
+class KeepTurn(Strict):
+    """Keep an attribute of what was on the screen after `turn`."""
+
+    keep: Name
+    turn: Number
+
+
+class BackToTurn(Strict):
+    """Go on from an earlier turn; 0 is the start."""
+
+    back_to: Number
+
+
+TurnIn = SayTurn | AnswerTurn | SkipTurn | LikeTurn | ShowTurn | RejectTurn | KeepTurn | BackToTurn
+
+
+class SessionIn(Strict):
+    """A new talk. `leaning`: for retrievers that speak, of which 1000 answers with pictures alone, -1000 with words."""
+
+    name: Name = ""
+    retriever: Name = "composer"
+    questioner: Name = "information_gain"
+    where: Filters = Field(default_factory=dict)
+    n: Annotated[int, Field(ge=1, le=500)] = 50
+    leaning: Leaning | None = None
+
+
+class SessionChange(Strict):
+    """What is to be another way from now on; what is left out stays.
+
+    With another retriever or leaning the whole talk is read again: earlier turns may be answered otherwise then.
+    """
+
+    name: Name | None = None
+    retriever: Name | None = None
+    questioner: Name | None = None
+    where: Filters | None = None
+    leaning: Leaning | None = None
+
+
+class Session(BaseModel):
+    """A talk. In a blind study `retriever` is null."""
+
+    id: str
+    name: str
+    retriever: str | None
+    questioner: str
+    where: dict[str, str]
+    n: int
+    created: datetime
+    updated: datetime
+    turns: int = Field(description="how many turns there are; the newest is where the talk stands")
+    leaning: float | None = Field(description="of a retriever that speaks; null: as much as it leans by itself")
+
+
+class TreeNode(BaseModel):
+    """One turn in the tree. `told` is the turn in a few words; `first` the best result it had."""
+
+    number: int
+    parent: int
+    turn: dict[str, Any] | None = Field(description="as it was given; null for the root")
+    told: str
+    shown: int
+    first: str | None
+    asked: Question | None
+    at: datetime | None
+
+
+class SessionTree(Session):
+    """A talk with all its branches. `tree[k]` is node k; node 0 is the empty root; `path` leads to the present."""
+
+    tree: list[TreeNode]
+    path: list[int]
+
+
+class SessionPage(BaseModel):
+    """Talks, the last one used first."""
+
+    sessions: list[Session]
+    next: str | None = Field(description="give it as `cursor` for more; null: no more")
+
+
+class PictureAttribute(BaseModel):
+    """A word that says what a picture is like, and the chance that it does."""
+
+    name: str
+    chance: float
+
+
+class PictureAttributes(BaseModel):
+    """What a retriever sees in a picture, the likeliest first; both lists are empty where it reads no attributes."""
+
+    attributes: list[PictureAttribute]
+    known: list[str] = Field(description="all attributes it knows: what a turn may say instead")
+
+
+class Card(BaseModel):
+    """A picture. `name` is the file's last name, `caption` what was written about it (for alternative texts).
+
+    Small copies are at /api/v1/pictures/{id}/thumbnail.
+    """
+
+    id: str
+    name: str
+    caption: str | None
+    width: int
+    height: int
+
+
+class Hit(Card):
+    """One result. `why` comes by events, or at once from `search`."""
+
+    rank: int
+    score: float
+    match: Literal["likely", "maybe", "unlikely"]
+    why: dict[str, Any] | None = None
+
+
+class Belief(BaseModel):
+    """Something the system takes the user to want now. To take it back: put `without` in the place of the turn, or
+    delete the turn where that is null."""
+
+    turn: int
+    label: str
+    kind: str
+    weight: float
+    without: dict[str, Any] | None
+
+
+class Operation(BaseModel):
+    """What a turn does with an earlier one, where the retriever understands that.
+
+    `rollback` goes on from the picture of turn `turn` rather than from the last one, `keep` wants an attribute of it
+    ("" is all of it).
+    """
+
+    said: int = Field(description="the turn that does it")
+    kind: Literal["rollback", "keep"]
+    turn: int = Field(description="the earlier turn")
+    attribute: str
+    words: str = Field(description="how it was said; empty where it was given as a turn, not in words")
+
+
+class Answered(BaseModel):
+    """What a retriever that speaks answers a turn with. With words, the results are those of before.
+
+    `text` is null with pictures, and as long as nobody has had the words written: `reply/events` of the turn has them.
+    """
+
+    kind: Literal["pictures", "words"] = Field(alias="with")
+    text: str | None
+
+    model_config = ConfigDict(populate_by_name=True)
+
+
+class Results(BaseModel):
+    """What a turn came to, or a later page of it.
+
+    `question` is what was asked then; where `asking` is true, it is still being chosen and comes by events. `answer` is
+    null from retrievers that do not speak.
+    """
+
+    turn: int
+    verdict: Literal["found", "unsure", "nothing"]
+    results: list[Hit]
+    total: int = Field(description="pictures that are ranked (filters and rejections taken out)")
+    next: str | None = Field(description="give it as `cursor` for more; null: no more")
+    beliefs: list[Belief]
+    adapters: list[str] = Field(description="turns that the retriever could not take as given, and what was done")
+    operations: list[Operation] = Field(description="what the turns on the way do with earlier ones")
+    question: Question | None
+    asking: bool
+    answer: Answered | None
+    elapsed_ms: float
+
+
+class Replay(BaseModel):
+    """After an edit: where the new branch begins and ends, and what it came to."""
+
+    numbers: dict[int, int] = Field(description="old turn -> new turn, for all that were said again")
+    left_out: list[str] = Field(description="turns that make no sense any more, and why")
+    results: Results
+
+
+class Exported(Strict):
+    """A talk as a document: how it was set, and the conversation (schema viewfinder/conversation)."""
+
+    schema_: Literal["viewfinder/session"] = Field("viewfinder/session", alias="schema")
+    version: Literal[1] = 1
+    name: Name = ""
+    retriever: Name | None = None
+    questioner: Name = "none"
+    where: Filters = Field(default_factory=dict)
+    n: Annotated[int, Field(ge=1, le=500)] = 50
+    leaning: Leaning | None = None
+    conversation: dict[str, Any]
+
+    model_config = ConfigDict(populate_by_name=True)
+
+
+class Found(Strict):
+    """This is the picture that was meant. `turn`: after which turn (by default, the newest)."""
+
+    picture: Id
+    turn: Number | None = None
+
+
+class FoundAnswer(BaseModel):
+    """Noted. `rank` is 1-based: where the picture stood."""
+
+    id: str
+    picture: str
+    turn: int
+    rank: int
+
+
+class SearchIn(Strict):
+    """One search without a talk: words, or a picture of the library (`like`), or an upload (`show`), or a mixture.
+
+    `attributes` are what counts of the picture, as in a turn.
+    """
+
+    text: Text = ""
+    like: Id | None = None
+    show: Id | None = None
+    attributes: Words | None = None
+    without: Text = ""
+    where: Filters = Field(default_factory=dict)
+    retriever: Name = "composer"
+    n: Annotated[int, Field(ge=1, le=500)] = 50
+    cursor: Annotated[str, StringConstraints(max_length=200)] | None = None
+    why: bool = True
+
+
+class SearchResults(BaseModel):
+    """The best pictures."""
+
+    verdict: Literal["found", "unsure", "nothing"]
+    results: list[Hit]
+    total: int
+    next: str | None
+    adapters: list[str]
+    elapsed_ms: float
+
+
+def event_schema(*names: str, data: str | None = None) -> dict[str, Any]:
+    """An event of one of these names, whose data are JSON: an object, or the shape of that name."""
+    content = {"type": "object"} if data is None else {"$ref": f"#/components/schemas/{data}"}
+    return {
+        "type": "object",
+        "properties": {
+            "event": {"enum": list(names)},
+            "data": {"type": "string", "contentMediaType": "application/json", "contentSchema": content},
+        },
+        "required": ["event", "data"],
+    }

@@ -1,0 +1,190 @@
+"""Jobs, tokens, uploads: rows without more to them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import or_, select
+from sqlalchemy.exc import IntegrityError
+
+from viewfinder.errors import BadInput
+from viewfinder.server.database import tables
+from viewfinder.server.database.engine import Database
+from viewfinder.server.database.tables import JOBS, TOKENS, UPLOADS
+
+
+@dataclass(frozen=True)
+class JobRow:
+    """One job: `what` it is about, how far it is, and what came of it."""
+
+    id: str
+    kind: str
+    what: Mapping[str, Any]
+    state: str
+    created: float
+    done: int = 0
+    total: int | None = None
+    report: Mapping[str, Any] | None = None
+    error: str | None = None
+    started: float | None = None
+    ended: float | None = None
+
+
+class JobRows:
+    """The jobs in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(self, row: JobRow) -> None:
+        """A new job."""
+        with self._database.writing() as connection:
+            tables.insert_rows(connection, JOBS, row)
+
+    def get(self, id: str) -> JobRow | None:
+        """One job."""
+        with self._database.reading() as connection:
+            return tables.select_row(connection, JobRow, select(JOBS).where(JOBS.c.id == id))
+
+    def page(self, count: int) -> list[JobRow]:
+        """The newest jobs, newest first."""
+        query = select(JOBS).order_by(JOBS.c.created.desc(), JOBS.c.id.desc()).limit(count)
+        with self._database.reading() as connection:
+            return tables.select_rows(connection, JobRow, query)
+
+    def change(self, id: str, /, *, only_if: Collection[str] | None = None, **fields: Any) -> JobRow | None:
+        """Sets columns; gives the job as it is then, or None where there is none.
+
+        `only_if`: states; nothing is changed where the job is in another by now (look at the state that is given).
+        """
+        with self._database.writing() as connection:
+            one = select(JOBS).where(JOBS.c.id == id).with_for_update()
+            row = tables.select_row(connection, JobRow, one)
+            if row is None or (only_if is not None and row.state not in only_if):
+                return row
+            tables.update_row(connection, JOBS, id, fields)
+            return tables.select_row(connection, JobRow, one)
+
+    def take_next(self, at: float) -> JobRow | None:
+        """The oldest job that is queued, which is running from now on; no job is given to two who ask at once."""
+        oldest = select(JOBS).where(JOBS.c.state == "queued").order_by(JOBS.c.created, JOBS.c.id).limit(1)
+        with self._database.writing() as connection:
+            row = tables.select_row(connection, JobRow, oldest.with_for_update(skip_locked=True))
+            if row is None:
+                return None
+            tables.update_row(connection, JOBS, row.id, {"state": "running", "started": at})
+            return tables.select_row(connection, JobRow, select(JOBS).where(JOBS.c.id == row.id))
+
+    def unfinished(self) -> list[JobRow]:
+        """The jobs that are queued, running or paused, oldest first."""
+        waiting = JOBS.c.state.in_(("queued", "running", "paused"))
+        with self._database.reading() as connection:
+            return tables.select_rows(
+                connection, JobRow, select(JOBS).where(waiting).order_by(JOBS.c.created, JOBS.c.id)
+            )
+
+
+@dataclass(frozen=True)
+class TokenRow:
+    """One token; `hash` is the sha256 of the secret in hexadecimal."""
+
+    id: str
+    name: str
+    hash: str
+    scopes: Sequence[str]
+    created: float
+    expires: float | None = None
+    revoked: bool = False
+
+
+class TokenRows:
+    """The tokens in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(self, row: TokenRow) -> None:
+        """A new token.
+
+        Raises:
+            BadInput: there is or was one of this name.
+        """
+        try:
+            with self._database.writing() as connection:
+                tables.insert_rows(connection, TOKENS, row)
+        except IntegrityError as error:
+            raise BadInput(
+                f"there is, or was, a token called {row.name!r}: take another name, so that logs stay clear"
+            ) from error
+
+    def by_hash(self, hash: str) -> TokenRow | None:
+        """The token of which this is the hash, be it live, expired or revoked."""
+        with self._database.reading() as connection:
+            return tables.select_row(connection, TokenRow, select(TOKENS).where(TOKENS.c.hash == hash))
+
+    def all(self) -> list[TokenRow]:
+        """All tokens, oldest first."""
+        with self._database.reading() as connection:
+            return tables.select_rows(connection, TokenRow, select(TOKENS).order_by(TOKENS.c.created, TOKENS.c.id))
+
+    def revoke(self, name: str) -> bool:
+        """Ends a token for good; whether there was a live one of this name."""
+        live = TOKENS.update().where(TOKENS.c.name == name, TOKENS.c.revoked.is_(False))
+        with self._database.writing() as connection:
+            return connection.execute(live.values(revoked=True)).rowcount > 0
+
+    def any_live(self, now: float) -> bool:
+        """Whether any token is neither revoked nor expired."""
+        lasts = or_(TOKENS.c.expires.is_(None), TOKENS.c.expires > now)
+        with self._database.reading() as connection:
+            query = select(TOKENS.c.id).where(TOKENS.c.revoked.is_(False), lasts).limit(1)
+            return connection.execute(query).first() is not None
+
+
+@dataclass(frozen=True)
+class UploadRow:
+    """One upload; two of the same content share the file `picture`."""
+
+    id: str
+    owner: str | None
+    picture: str
+    bytes: int
+    width: int
+    height: int
+    created: float
+
+
+class UploadRows:
+    """The uploads in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(self, row: UploadRow) -> None:
+        """A new upload."""
+        with self._database.writing() as connection:
+            tables.insert_rows(connection, UPLOADS, row)
+
+    def get(self, id: str) -> UploadRow | None:
+        """One upload."""
+        with self._database.reading() as connection:
+            return tables.select_row(connection, UploadRow, select(UPLOADS).where(UPLOADS.c.id == id))
+
+    def oldest_beyond(self, count: int, owner: str | None) -> list[UploadRow]:
+        """What `owner` has beyond the newest `count`, oldest first."""
+        mine = select(UPLOADS).where(UPLOADS.c.owner.is_not_distinct_from(owner))
+        newest_first = mine.order_by(UPLOADS.c.created.desc(), UPLOADS.c.id.desc())
+        with self._database.reading() as connection:
+            return tables.select_rows(connection, UploadRow, newest_first.offset(count))[::-1]
+
+    def delete(self, id: str) -> bool:
+        """Deletes the row, not the file; whether there was one."""
+        with self._database.writing() as connection:
+            return connection.execute(UPLOADS.delete().where(UPLOADS.c.id == id)).rowcount > 0
+
+    def pictures(self) -> set[str]:
+        """The files that any upload needs."""
+        with self._database.reading() as connection:
+            return set(connection.scalars(select(UPLOADS.c.picture)))

@@ -1,0 +1,158 @@
+"""The collection: what is in it, jobs that change it, filters with counts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import anyio
+from fastapi import Path, Query
+from sse_starlette import EventSourceResponse
+
+from viewfinder.server.access.tokens import Admin, Reader
+from viewfinder.server.conversations.schemas import event_schema
+from viewfinder.server.database import JobRow
+from viewfinder.server.pictures.library import count_facets, summarize_collection
+from viewfinder.server.pictures.library import list_failures as find_failures
+from viewfinder.server.pictures.schemas import (
+    AddFolder,
+    Collection,
+    Facets,
+    FacetsIn,
+    Failures,
+    Job,
+    JobPage,
+    PrepareIn,
+)
+from viewfinder.server.problems import responses
+from viewfinder.server.services import Services, WithServices, make_router
+
+router = make_router("collection")
+
+FAREWELL_S = 1.0
+"""How long a stream of events may take to end when the server does."""
+
+Id = Annotated[str, Path(max_length=64, description="the id of a job")]
+
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Events: `job`, the job as it is and whenever it has changed, until it has ended.",
+        "content": {"text/event-stream": {"schema": event_schema("job", data="Job")}},
+    }
+}
+
+
+@router.get("/collection", summary="What the library holds")
+async def collection(caller: Reader, services: WithServices) -> Collection:
+    """Numbers, columns to filter by, and the folders below which pictures may be added."""
+    jobs = await services.pool.run(services.jobs.waiting)
+    return await services.pool.run(summarize_collection, services.library, services.settings, jobs=jobs)
+
+
+@router.post(
+    "/collection/folders",
+    status_code=202,
+    summary="Add a folder of the server",
+)
+async def add_folder(given: AddFolder, caller: Admin, services: WithServices) -> Job:
+    """Only below one of the roots that the server was started with. A job adds what is new or changed."""
+    return _told(services, await services.pool.run(services.jobs.submit, "add", given.model_dump()))
+
+
+@router.post(
+    "/collection/prepare",
+    status_code=202,
+    summary="Make what a retriever reads of the pictures",
+)
+async def prepare_retriever(given: PrepareIn, caller: Admin, services: WithServices) -> Job:
+    """Regions, for those that look at them; that takes as long as adding the pictures did."""
+    return _told(services, await services.pool.run(services.jobs.submit, "prepare", given.model_dump()))
+
+
+@router.get("/collection/jobs", summary="Jobs, the newest first")
+async def list_jobs(caller: Reader, services: WithServices, n: Annotated[int, Query(ge=1, le=200)] = 50) -> JobPage:
+    """Those that wait and run, and those that have ended."""
+    rows = await services.pool.run(services.jobs.page, n)
+    return JobPage(jobs=[_told(services, row) for row in rows])
+
+
+@router.get("/collection/jobs/{id}", summary="One job", responses=responses(404))
+async def get_job(id: Id, caller: Reader, services: WithServices) -> Job:
+    """How far it is, and what came of it."""
+    return _told(services, await services.pool.run(services.jobs.get, id))
+
+
+@router.get(
+    "/collection/jobs/{id}/events",
+    summary="A job as it goes on",
+    response_class=EventSourceResponse,
+    responses=_EVENTS | responses(404),
+)
+async def job_events(id: Id, caller: Reader, services: WithServices) -> EventSourceResponse:
+    """`job`: as `GET /collection/jobs/{id}` gives it."""
+    await services.pool.run(services.jobs.get, id)
+    ending = anyio.Event()
+    return EventSourceResponse(_events(services, id, ending), shutdown_event=ending, shutdown_grace_period=FAREWELL_S)
+
+
+@router.post("/collection/jobs/{id}/pause", summary="Pause a job", responses=responses(404, 409))
+async def pause_job(id: Id, caller: Admin, services: WithServices) -> Job:
+    """After the batch that is under way, a second or two."""
+    return _told(services, await services.pool.run(services.jobs.pause, id))
+
+
+@router.post("/collection/jobs/{id}/resume", summary="Go on with a job", responses=responses(404, 409))
+async def resume_job(id: Id, caller: Admin, services: WithServices) -> Job:
+    """One that was paused goes on where it stopped; one that failed is tried again."""
+    return _told(services, await services.pool.run(services.jobs.resume, id))
+
+
+@router.post("/collection/jobs/{id}/cancel", summary="End a job", responses=responses(404, 409))
+async def cancel_job(id: Id, caller: Admin, services: WithServices) -> Job:
+    """What it has added by then stays."""
+    return _told(services, await services.pool.run(services.jobs.cancel, id))
+
+
+@router.get(
+    "/collection/failures",
+    summary="Files that could not become pictures",
+)
+async def list_failures(
+    caller: Reader,
+    services: WithServices,
+    n: Annotated[int, Query(ge=1, le=500)] = 50,
+    cursor: Annotated[str | None, Query(max_length=200, description="the `next` of the page before")] = None,
+) -> Failures:
+    """By their last names, each with the reason."""
+    return await services.pool.run(find_failures, services.library, n, cursor)
+
+
+@router.post("/collection/facets", summary="Filters with counts")
+async def facets(given: FacetsIn, caller: Reader, services: WithServices) -> Facets:
+    """The counts of a column are those under the filters of all other columns: what one would get by choosing it."""
+    return await services.pool.run(count_facets, services.library, given.where)
+
+
+async def _events(services: Services, id: str, ending: anyio.Event) -> AsyncIterator[dict[str, str]]:
+    async with aclosing(services.jobs.watch(id, ending.is_set)) as rows:
+        async for row in rows:
+            yield {"event": "job", "data": _told(services, row).model_dump_json()}
+
+
+def _told(services: Services, row: JobRow) -> Job:
+    """A job as it is shown; one that runs with the time it will still take."""
+    return Job.model_validate(
+        {
+            **{
+                name: getattr(row, name) for name in ("id", "kind", "what", "state", "done", "total", "report", "error")
+            },
+            "eta_s": services.jobs.eta_s(row.id) if row.state == "running" else None,
+            **{name: _time(getattr(row, name)) for name in ("created", "started", "ended")},
+        }
+    )
+
+
+def _time(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)

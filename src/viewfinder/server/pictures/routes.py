@@ -1,0 +1,286 @@
+"""Pictures: facts, small copies, the files themselves, likenesses, what answers which words; uploads."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from enum import IntEnum
+from pathlib import Path as FilePath
+from typing import Annotated, Any
+
+from fastapi import Header, Path, Query, Request, Response
+from fastapi.responses import FileResponse
+from pydantic import StringConstraints
+
+from viewfinder.index.grounding import GROUNDER
+from viewfinder.library import Library
+from viewfinder.server.access.tokens import Admin, Reader, Writer
+from viewfinder.server.database.records import UploadRow
+from viewfinder.server.pictures.library import browse_pictures as browse
+from viewfinder.server.pictures.library import describe_picture, find_original, find_picture, find_similar, picture_gone
+from viewfinder.server.pictures.schemas import (
+    AddedPicture,
+    Browsed,
+    BrowseIn,
+    Looked,
+    PictureDetails,
+    Placeholders,
+    PlaceholdersIn,
+    SimilarPictures,
+    Upload,
+    WhereInPicture,
+)
+from viewfinder.server.pictures.thumbnails import PictureSource
+from viewfinder.server.pictures.uploads import FILE_BODY, is_in_library, keep_for_adding, pictures_folder, receive_file
+from viewfinder.server.problems import Problem, responses
+from viewfinder.server.services import Services, WithServices, make_router
+
+router = make_router("pictures")
+
+
+class Size(IntEnum):
+    """Pixels of a small copy's longer side; 16 is a placeholder."""
+
+    PLACEHOLDER = 16
+    TINY = 160
+    SMALL = 320
+    MEDIUM = 640
+    LARGE = 1280
+
+
+PictureId = Annotated[str, Path(max_length=64, description="the id of a picture, as results have it")]
+UploadId = Annotated[str, Path(max_length=64, description="what `POST /uploads` answered")]
+AskedSize = Annotated[Size, Query(description="pixels of the longer side")]
+Known = Annotated[str | None, Header(alias="If-None-Match", max_length=2000)]
+Words = Annotated[str, StringConstraints(min_length=1, max_length=300)]
+
+_IMAGE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "the copy",
+        "content": {"image/jpeg": {"schema": {"type": "string", "format": "binary"}}, "image/webp": {}},
+    },
+    304: {"description": "the copy that you have is still right"},
+}
+_FILE: dict[int | str, dict[str, Any]] = {
+    304: {"description": "the file that you have is still right"},
+    200: {"description": "the file", "content": {"image/*": {"schema": {"type": "string", "format": "binary"}}}},
+    206: {"description": "the part asked for"},
+    416: {"description": "the file has no such part"},
+}
+
+
+@router.post(
+    "/pictures/placeholders",
+    summary="Tiny copies of many pictures at once",
+)
+async def placeholders(given: PlaceholdersIn, caller: Reader, services: WithServices) -> Placeholders:
+    """Only those that were made by now: a first thumbnail makes one."""
+    return Placeholders(placeholders=await services.pool.run(services.thumbnails.placeholders, given.ids))
+
+
+@router.get(
+    "/pictures/{picture}",
+    summary="All that is known of a picture",
+    responses=responses(404),
+)
+async def picture_details(picture: PictureId, caller: Reader, services: WithServices) -> PictureDetails:
+    """Facts of the file, captions, catalogue, and what the encoder sees."""
+    return await services.pool.run(describe_picture, services.library, picture, originals=services.settings.originals)
+
+
+@router.get(
+    "/pictures/{picture}/thumbnail",
+    summary="A small copy of a picture",
+    response_class=Response,
+    responses={**responses(404, 410), **_IMAGE},
+)
+async def picture_thumbnail(
+    picture: PictureId,
+    caller: Reader,
+    services: WithServices,
+    size: AskedSize = Size.SMALL,
+    if_none_match: Known = None,
+) -> Response:
+    """A picture's id is the hash of its content, so a copy never changes; never larger than the picture."""
+    ready = await services.pool.run(services.thumbnails.ready, picture, size)
+    return await _copy(ready, f"{picture}-{int(size)}", size, if_none_match, services)
+
+
+@router.get(
+    "/pictures/{picture}/original",
+    summary="The file itself",
+    response_class=FileResponse,
+    responses={**responses(404, 410), **_FILE},
+)
+async def picture_original(
+    picture: PictureId, caller: Reader, services: WithServices, if_none_match: Known = None
+) -> Response:
+    """The first of its files that still is the picture; only where the server allows it."""
+    if not services.settings.originals:
+        raise Problem(403, "no-originals", "this server gives no originals: start it with --originals")
+    found = await services.thumbnails.aside.run(find_original, services.library, picture)
+    headers = _cached_as(picture)
+    if _names(if_none_match, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    return FileResponse(
+        found.path,
+        media_type=found.media_type,
+        filename=found.name,
+        content_disposition_type="inline",
+        headers=headers,
+    )
+
+
+@router.post("/pictures/browse", summary="Look around")
+async def browse_pictures(given: BrowseIn, caller: Reader, services: WithServices) -> Browsed:
+    """A page of pictures that nobody asked for, under filters if there are any."""
+    return await services.pool.run(browse, services.library, given)
+
+
+@router.get(
+    "/pictures/{picture}/similar",
+    summary="The pictures most like one",
+    responses=responses(404),
+)
+async def similar_pictures(
+    picture: PictureId,
+    caller: Reader,
+    services: WithServices,
+    n: Annotated[int, Query(ge=1, le=500)] = 20,
+    cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,9}$", description="`next` of the page before")] = None,
+) -> SimilarPictures:
+    """By what it looks like; the picture itself is left out."""
+    return await services.pool.run(find_similar, services.library, picture, n=n, start=int(cursor or 0))
+
+
+@router.get(
+    "/pictures/{picture}/where",
+    summary="Which regions of a picture answer which words",
+    responses=responses(404, 410),
+)
+async def where_in_picture(
+    picture: PictureId,
+    caller: Reader,
+    services: WithServices,
+    text: Annotated[list[Words], Query(min_length=1, max_length=8, description="one or more, each by itself")],
+) -> WhereInPicture:
+    """A grid of regions with weights that add up to 1, for each text; the first look at a picture takes longest."""
+    at_once = await services.pool.run(_where, services.library, picture, tuple(text), only_known=True)
+    if at_once is not None:
+        return at_once
+    looked = await services.thumbnails.looking.run(_where, services.library, picture, tuple(text), only_known=False)
+    assert looked is not None
+    return looked
+
+
+def _where(library: Library, picture: str, texts: tuple[str, ...], *, only_known: bool) -> WhereInPicture | None:
+    """None where the picture was not looked at before, if only known ones are wanted."""
+    gallery, row = find_picture(library, picture)
+    if not GROUNDER.has_crops(gallery, picture):
+        if only_known:
+            return None
+        if not any(FilePath(path).is_file() for path in gallery.snapshot.paths(row)):
+            raise picture_gone(picture)
+    looked = GROUNDER.ground(gallery, picture, texts)
+    weights = zip(texts, looked.weights_tr.astype(float).round(5).tolist(), strict=True)
+    return WhereInPicture(
+        id=picture,
+        boxes=looked.boxes_r4.astype(float).round(4).tolist(),
+        texts=[Looked(text=text, weights=weights_r) for text, weights_r in weights],
+    )
+
+
+@router.post(
+    "/pictures",
+    summary="Add a picture to the library",
+    status_code=202,
+    responses=responses(415),
+    openapi_extra=FILE_BODY,
+)
+async def add_picture(request: Request, caller: Admin, services: WithServices) -> AddedPicture:
+    """It is checked and kept at once; a job adds it. `job` is null where the library has it already."""
+    settings, folder = services.settings, pictures_folder(services.library)
+    given = await receive_file(request, folder, settings.upload_bytes, services.pool)
+    name = await services.thumbnails.aside.run(keep_for_adding, services.library, given, settings)
+    job = None if name is None else await services.pool.run(services.jobs.submit, "add", {"uploaded": name})
+    return AddedPicture(picture=given.picture, job=None if job is None else job.id)
+
+
+@router.post(
+    "/uploads",
+    summary="Send an image of one's own, to be shown to the search",
+    status_code=201,
+    responses=responses(415),
+    openapi_extra=FILE_BODY,
+)
+async def upload(request: Request, caller: Writer, services: WithServices) -> Upload:
+    """It does not join the library. The oldest are forgotten when there are too many."""
+    uploads = services.uploads
+    given = await receive_file(request, uploads.folder, services.settings.upload_bytes, services.pool)
+    row = await services.thumbnails.aside.run(uploads.accept, given, caller)
+    return await services.pool.run(_told, services, row)
+
+
+@router.get(
+    "/uploads/{upload}/thumbnail",
+    summary="A small copy of an upload",
+    response_class=Response,
+    responses={**responses(404, 410), **_IMAGE},
+)
+async def upload_thumbnail(
+    upload: UploadId,
+    caller: Reader,
+    services: WithServices,
+    size: AskedSize = Size.SMALL,
+    if_none_match: Known = None,
+) -> Response:
+    """One's own uploads only."""
+    row = await services.pool.run(services.uploads.get, upload, caller)
+    source = services.uploads.source(row)
+    ready = await services.pool.run(services.thumbnails.kept, source, size) or source
+    return await _copy(ready, f"{row.picture}-{int(size)}", size, if_none_match, services)
+
+
+@router.delete(
+    "/uploads/{upload}",
+    summary="Forget an upload",
+    status_code=204,
+    response_class=Response,
+    responses=responses(404),
+)
+async def delete_upload(upload: UploadId, caller: Writer, services: WithServices) -> None:
+    """Turns that showed it say so when they are read again."""
+    await services.pool.run(services.uploads.delete, upload, caller)
+
+
+async def _copy(
+    ready: bytes | PictureSource, name: str, size: Size, if_none_match: str | None, services: Services
+) -> Response:
+    """A small copy that is ready, or made now; 304 where the client has it."""
+    headers = _cached_as(name)
+    if _names(if_none_match, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    content = ready if isinstance(ready, bytes) else await services.thumbnails.made(ready, size)
+    return Response(content, media_type="image/webp" if size == Size.PLACEHOLDER else "image/jpeg", headers=headers)
+
+
+def _cached_as(name: str) -> dict[str, str]:
+    """Headers of what never changes: its name says which content it is."""
+    return {"ETag": f'"{name}"', "Cache-Control": "private, max-age=31536000, immutable"}
+
+
+def _names(if_none_match: str | None, tag: str) -> bool:
+    """Whether a client has this version already, by its If-None-Match header (a star stands for any)."""
+    tags = (if_none_match or "").split(",")
+    return any(known.strip().removeprefix("W/") in (tag, "*") for known in tags)
+
+
+def _told(services: Services, row: UploadRow) -> Upload:
+    return Upload(
+        id=row.id,
+        picture=row.picture,
+        width=row.width,
+        height=row.height,
+        bytes=row.bytes,
+        created=datetime.fromtimestamp(row.created, UTC),
+        known=is_in_library(services.library, row.picture),
+    )

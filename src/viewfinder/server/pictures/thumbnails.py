@@ -1,0 +1,121 @@
+"""Small copies of pictures, for many who ask at once: each is made once, by a few decoders, away from searching."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from viewfinder.errors import PictureError
+from viewfinder.pictures.thumbnails import PLACEHOLDER, choose_size, load_thumbnail, thumbnail_path
+from viewfinder.server.pictures.library import current_snapshot, find_picture, picture_changed, picture_gone
+from viewfinder.server.threads import ThreadPool
+
+if TYPE_CHECKING:
+    from viewfinder.library import Library
+
+
+@dataclass(frozen=True)
+class PictureSource:
+    """What copies of a picture are made from (any of its files), and where they are kept.
+
+    `longest` is the longer side of the picture in pixels.
+    """
+
+    picture: str
+    files: tuple[Path, ...]
+    longest: int
+    cache: Path
+
+
+class Thumbnails:
+    """Copies of the library's pictures, and of any other `Source`; `at_once` are made at the same time."""
+
+    def __init__(self, library: Library, *, at_once: int = 2) -> None:
+        self._library = library
+        self._cache = library.folder / "thumbnails"
+        self._making: dict[Path, asyncio.Task[bytes]] = {}
+        self.aside = ThreadPool(at_once)
+        """Threads for all that reads pictures' files: a screen full of new ones must not keep a search waiting."""
+        self.looking = ThreadPool(1)
+        """For looking closely (`viewfinder.index.grounding`), which takes all cores: one picture after another."""
+
+    def ready(self, picture_id: str, size: int) -> bytes | PictureSource:
+        """A copy of a picture of the library, if it was made before; else what it can be made from.
+
+        Raises:
+            Problem: 404, there is no such picture.
+        """
+        find_picture(self._library, picture_id)
+        with suppress(OSError):
+            return thumbnail_path(self._cache, picture_id, size).read_bytes()
+        source = self.source(picture_id)
+        return self.kept(source, size) or source
+
+    def source(self, picture_id: str) -> PictureSource:
+        """Where a picture of the library lies.
+
+        Raises:
+            Problem: 404, there is no such picture.
+        """
+        gallery, row = find_picture(self._library, picture_id)
+        facts = gallery.snapshot.facts(row)
+        files = tuple(Path(path) for path in gallery.snapshot.paths(row))
+        return PictureSource(picture_id, files, max(facts["width"], facts["height"]), self._cache)
+
+    def kept(self, source: PictureSource, size: int) -> bytes | None:
+        """A copy, if it was made before."""
+        with suppress(OSError):
+            return _place(source, size).read_bytes()
+        return None
+
+    async def made(self, source: PictureSource, size: int) -> bytes:
+        """A copy, made now; those who ask for it in the meantime get the same one.
+
+        Raises:
+            Problem: 410, none of the picture's files is there any more.
+            PictureError: they are other pictures by now, or cannot be read.
+        """
+        place = _place(source, size)
+        if place not in self._making:
+            making = asyncio.create_task(self.aside.run(_made_of_any, source, choose_size(size, source.longest)))
+            self._making[place] = making
+            making.add_done_callback(lambda _: self._making.pop(place))
+        return await asyncio.shield(self._making[place])  # one who leaves does not take it away from the others
+
+    def placeholders(self, picture_ids: Sequence[str]) -> dict[str, str]:
+        """Tiny copies as data: URLs, of those of these pictures of the library that have one by now."""
+        snapshot = current_snapshot(self._library)
+        if snapshot is None:
+            return {}
+        found = {}
+        for picture_id in dict.fromkeys(picture_ids):
+            if snapshot.row_of(picture_id) is not None:
+                with suppress(OSError):
+                    content = thumbnail_path(self._cache, picture_id, PLACEHOLDER).read_bytes()
+                    found[picture_id] = f"data:image/webp;base64,{base64.b64encode(content).decode('ascii')}"
+        return found
+
+    def close(self) -> None:
+        """Waits for those being made; the others are given up."""
+        self.aside.close()
+        self.looking.close()
+
+
+def _place(source: PictureSource, size: int) -> Path:
+    return thumbnail_path(source.cache, source.picture, choose_size(size, source.longest))
+
+
+def _made_of_any(source: PictureSource, longest: int) -> bytes:
+    """The copy from the first file that still is the picture."""
+    there = [file for file in source.files if file.is_file()]
+    if not there:
+        raise picture_gone(source.picture)
+    for file in there:
+        with suppress(PictureError):
+            return load_thumbnail(file, source.picture, source.cache, longest=longest)
+    raise picture_changed(there[0])

@@ -1,0 +1,349 @@
+"""Files that people send: received, decoded in the sandbox, and kept as images of one's own or for the library.
+
+The framework's form parser takes files of any size. This one reads a single field, `file`, puts it on the disk and
+hashes it while it arrives, and gives it up as soon as it is too large.
+
+    <folder>/<content id>     an upload as it came; equal files are kept once
+             thumbnails/      its small copies
+
+An upload is one row of the database; a file stays as long as a row names its content. A picture for the library lies in
+the library's own folder, from where a job adds it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import time
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import ClientDisconnect, Request
+
+from viewfinder.errors import PictureError, UnknownName
+from viewfinder.pictures import AtMost, DecodedFile, Limits, decode_one
+from viewfinder.pictures.thumbnails import PLACEHOLDER, SIZES, cache_thumbnails, thumbnail_path
+from viewfinder.server.database.records import UploadRow, UploadRows
+from viewfinder.server.pictures.library import FORMATS, is_in_library
+from viewfinder.server.pictures.thumbnails import PictureSource
+from viewfinder.server.problems import Problem, not_found
+
+if TYPE_CHECKING:
+    from viewfinder.library import Library
+    from viewfinder.server.access.tokens import Caller
+    from viewfinder.server.settings import ServerSettings
+    from viewfinder.server.threads import ThreadPool
+
+FIELD = "file"
+
+ENVELOPE = 64 << 10
+"""Bytes that a body may have around its file."""
+
+FILE_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "properties": {FIELD: {"type": "string", "format": "binary"}},
+                    "required": [FIELD],
+                    "additionalProperties": False,
+                },
+                "encoding": {FIELD: {"contentType": "image/*"}},
+            }
+        },
+    }
+}
+"""What a route that receives a file says in the API's description (`openapi_extra`)."""
+
+
+@dataclass(frozen=True)
+class ReceivedFile:
+    """A file that has arrived whole and is not accepted yet; `picture` is the hash of its content."""
+
+    path: Path
+    picture: str
+    bytes: int
+
+    def discard(self) -> None:
+        """Removes the file."""
+        self.path.unlink(missing_ok=True)
+
+
+async def receive_file(request: Request, folder: Path, limit: int, pool: ThreadPool) -> ReceivedFile:
+    """The file in the body of a request, in a new file of `folder`.
+
+    Raises:
+        Problem: 413 it has more than `limit` bytes; 415 or 422 the body is not a form with one file; 400 it broke off.
+    """
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > limit + ENVELOPE:
+        raise file_too_large(limit)
+    receiver = await pool.run(FileReceiver, request.headers.get("content-type", ""), folder, limit)
+    try:
+        async for piece in request.stream():
+            await pool.run(receiver.take, piece)
+        return await pool.run(receiver.finish)
+    except ClientDisconnect:
+        receiver.discard()
+        raise Problem(400, "interrupted", "the upload broke off") from None
+    except BaseException:
+        receiver.discard()
+        raise
+
+
+def file_too_large(limit: int) -> Problem:
+    """413, with the limit."""
+    return Problem(413, "too-large", f"a picture may have {limit / 1e6:g} MB", limit=limit)
+
+
+class FileReceiver:
+    """Takes a body piece by piece; of what is in it, only the file's content goes to the disk."""
+
+    def __init__(self, content_type: str, folder: Path, limit: int) -> None:
+        kind, options = parse_options_header(content_type)
+        boundary = options.get(b"boundary")
+        if kind != b"multipart/form-data" or not boundary:
+            raise Problem(415, "unsupported-media-type", f"send a form (multipart/form-data) with a field {FIELD!r}")
+        try:
+            self._parser = MultipartParser(
+                boundary,
+                {
+                    "on_part_begin": self._begin_part,
+                    "on_header_field": self._header_name,
+                    "on_header_value": self._header_value,
+                    "on_header_end": self._end_header,
+                    "on_headers_finished": self._check_part,
+                    "on_part_data": self._content,
+                    "on_end": self._end,
+                },
+            )
+        except FormParserError as error:
+            raise _malformed(str(error)) from error
+        self._limit = limit
+        self._taken = self._bytes = 0
+        self._hash = hashlib.blake2b(digest_size=16)
+        self._name, self._value, self._disposition = bytearray(), bytearray(), ""
+        self._parts, self._ended = 0, False
+        folder.mkdir(parents=True, exist_ok=True)
+        self._file = tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=".part", delete=False)  # noqa: SIM115
+
+    def take(self, piece: bytes) -> None:
+        """The next piece of the body.
+
+        Raises:
+            Problem: 413 too much; 422 not a form, or another field than `file`.
+        """
+        self._taken += len(piece)
+        if self._taken > self._limit + ENVELOPE:
+            raise file_too_large(self._limit)
+        try:
+            self._parser.write(piece)
+        except FormParserError as error:
+            raise _malformed(str(error)) from error
+
+    def finish(self) -> ReceivedFile:
+        """The file, when the body has ended."""
+        self._file.close()
+        if not self._ended:
+            raise _malformed("it ends too early")
+        if not self._parts:
+            raise _malformed("it is empty")
+        return ReceivedFile(Path(self._file.name), str(uuid.UUID(bytes=self._hash.digest())), self._bytes)
+
+    def discard(self) -> None:
+        """Removes what has arrived."""
+        with suppress(OSError, ValueError):
+            self._file.close()
+        Path(self._file.name).unlink(missing_ok=True)
+
+    # -- called by the parser
+
+    def _begin_part(self) -> None:
+        self._parts += 1
+        self._disposition = ""
+        if self._parts > 1:
+            raise _malformed("it has more than one field")
+
+    def _header_name(self, data: bytes, start: int, end: int) -> None:
+        self._name += data[start:end]
+
+    def _header_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _end_header(self) -> None:
+        if self._name.lower() == b"content-disposition":
+            self._disposition = self._value.decode("latin-1")
+        self._name, self._value = bytearray(), bytearray()
+
+    def _check_part(self) -> None:
+        _, options = parse_options_header(self._disposition)
+        if options.get(b"name") != FIELD.encode():
+            raise _malformed("its field has another name")
+
+    def _content(self, data: bytes, start: int, end: int) -> None:
+        self._bytes += end - start
+        if self._bytes > self._limit:
+            raise file_too_large(self._limit)
+        self._hash.update(data[start:end])
+        self._file.write(data[start:end])
+
+    def _end(self) -> None:
+        self._ended = True
+
+
+def _malformed(why: str) -> Problem:
+    return Problem(422, "invalid", f"the body must be a form with one field, {FIELD!r}: {why}")
+
+
+LEFT_OVER_S = 86_400.0
+"""Unfinished files that are older were left by a server that was killed."""
+
+_SHOWN = 320
+_SECONDS = 10.0
+
+
+class Uploads:
+    """The images in a folder and their rows; for several threads and processes."""
+
+    def __init__(self, folder: Path, rows: UploadRows, settings: ServerSettings) -> None:
+        self.folder = folder
+        self._rows = rows
+        self._settings = settings
+        self._copies = folder / "thumbnails"
+        folder.mkdir(parents=True, exist_ok=True)
+        _remove_left_over(folder)
+
+    def accept(self, given: ReceivedFile, caller: Caller) -> UploadRow:
+        """Decodes a file that has arrived and keeps it; the caller's oldest images make room.
+
+        Raises:
+            PictureError: it is no picture, or over a limit; the file is removed.
+        """
+        try:
+            picture = decode_upload(given, self._settings)
+            row = UploadRow(
+                id=str(uuid.uuid4()),
+                owner=caller.token,
+                picture=given.picture,
+                bytes=given.bytes,
+                width=picture.facts.width,
+                height=picture.facts.height,
+                created=time.time(),
+            )
+            with self._changing():
+                given.path.replace(self.folder / given.picture)
+                self._rows.create(row)
+        finally:
+            given.discard()
+        cache_thumbnails(picture, self._copies, sizes=(_SHOWN, PLACEHOLDER))
+        self.sweep(caller.token)
+        return row
+
+    def get(self, upload: str, caller: Caller) -> UploadRow:
+        """An upload of the caller's.
+
+        Raises:
+            Problem: 404, there is none, or it is somebody else's.
+        """
+        row = self._rows.get(upload)
+        if row is None or not caller.may_see(row.owner):
+            raise not_found("upload", upload)
+        return row
+
+    def find(self, upload: str) -> Path:
+        """The file of an upload.
+
+        Raises:
+            UnknownName: there is no such upload, or its time is over, or its file is gone; no path is told.
+        """
+        row = self._rows.get(upload)
+        if row is None:
+            raise UnknownName(f"there is no upload {upload!r}: send the image again")
+        file = self.folder / row.picture
+        if not file.is_file():
+            raise UnknownName("your image is gone: send it again")
+        return file
+
+    def source(self, row: UploadRow) -> PictureSource:
+        """What its small copies are made from."""
+        return PictureSource(row.picture, (self.folder / row.picture,), max(row.width, row.height), self._copies)
+
+    def delete(self, upload: str, caller: Caller) -> None:
+        """Forgets an upload, and its file if no other upload is the same picture.
+
+        Raises:
+            Problem: 404, there is none, or it is somebody else's.
+        """
+        self._forget([self.get(upload, caller)])
+
+    def sweep(self, owner: str | None) -> None:
+        """Forgets the oldest uploads beyond what one may have."""
+        self._forget(self._rows.oldest_beyond(self._settings.uploads_per_session, owner))
+
+    def _forget(self, rows: list[UploadRow]) -> None:
+        if not rows:
+            return
+        with self._changing():
+            for row in rows:
+                self._rows.delete(row.id)
+            for picture in {row.picture for row in rows} - self._rows.pictures():
+                (self.folder / picture).unlink(missing_ok=True)
+                for size in SIZES:
+                    thumbnail_path(self._copies, picture, size).unlink(missing_ok=True)
+
+    def _changing(self) -> FileLock:
+        """Held while rows and files are brought in line: one of a pair of equal files must not take both away."""
+        return FileLock(str(self.folder / ".lock"))
+
+
+def decode_upload(given: ReceivedFile, settings: ServerSettings) -> DecodedFile:
+    """A file that has arrived, decoded in the sandbox within the limits for uploads.
+
+    Raises:
+        PictureError: it is no picture, or over a limit.
+    """
+    limits = Limits(max_bytes=settings.upload_bytes, max_pixels=settings.upload_pixels, seconds=_SECONDS)
+    picture = decode_one(given.path, AtMost(_SHOWN), limits)
+    # The worker has read a stranger's file; what it is called is for us to say.
+    if picture.id != given.picture:
+        raise PictureError("the file changed while it was read: send it again")
+    return picture
+
+
+def _remove_left_over(folder: Path) -> None:
+    for file in folder.glob(".*.part"):
+        try:
+            if time.time() - file.stat().st_mtime > LEFT_OVER_S:
+                file.unlink()
+        except OSError:  # another server was faster
+            continue
+
+
+def pictures_folder(library: Library) -> Path:
+    """Where pictures lie that came over HTTP."""
+    return library.folder / "pictures"
+
+
+def keep_for_adding(library: Library, given: ReceivedFile, settings: ServerSettings) -> str | None:
+    """The name under which the file now lies in `pictures_folder`; None if the library has a file of this picture.
+
+    Raises:
+        PictureError: it is no picture, or over a limit; the file is removed.
+    """
+    try:
+        picture = decode_upload(given, settings)
+        if is_in_library(library, given.picture):
+            return None
+        name = f"{given.picture}.{FORMATS[picture.facts.format][0]}"
+        given.path.replace(pictures_folder(library) / name)
+        return name
+    finally:
+        given.discard()
