@@ -100,7 +100,7 @@ def test_a_world_becomes_samples_that_the_protocol_reads(scenes: Path, tmp_path:
         samples, report = read_chatsearch(file, galleries=galleries, images=tmp_path)
         assert (len(samples), report.dropped) == (samples_made, ())
     assert chatsearch_splits(tmp_path) == ("test",)
-    assert sorted(len(task.talks) for task in chatsearch_tasks(tmp_path, "test")) == [6, 12, 12]
+    assert sorted(len(task.dialogues) for task in chatsearch_tasks(tmp_path, "test")) == [6, 12, 12]
     assert (tmp_path / galleries["tChat"][0]).samefile(scenes / galleries["tChat"][0])
 
 

@@ -38,8 +38,8 @@ def test_a_change_tells_what_is_different(world: CaptionedWorld) -> None:
     writer = TruthWriter(world)
     reference, target = (ImageTextPair(name, "") for name in world.images[:2])
     said = writer.instruction(reference, target)
-    talk = speaker_for(world.scenes[target.image], f"construct/0/instruction/{reference.image}")
-    assert any(clause in said for clause in change_clauses(talk, world.scenes[reference.image])[:1])
+    speaker = speaker_for(world.scenes[target.image], f"construct/0/instruction/{reference.image}")
+    assert any(clause in said for clause in change_clauses(speaker, world.scenes[reference.image])[:1])
     assert said == writer.instruction(reference, target) != TruthWriter(world, seed=1).instruction(reference, target)
 
 

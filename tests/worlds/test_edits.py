@@ -22,7 +22,7 @@ from viewfinder.data.truth import read_truth
 from viewfinder.errors import BadInput
 from viewfinder.pictures import scan
 from viewfinder.worlds import WORLD_WRITERS, write_world
-from viewfinder.worlds.edits import CHANGES, FEWEST_LEFT, Edit, picture_of, sample_edit, write_edits
+from viewfinder.worlds.edits import CHANGES, FEWEST_LEFT, Edit, sample_edit, write_edits
 from viewfinder.worlds.kinds import HEIGHT, PLACES, WIDTH
 from viewfinder.worlds.scene import Scene, Thing, is_box_free, kind_fits, sample_scene
 from viewfinder.worlds.stock import stock_of
@@ -184,13 +184,13 @@ def test_the_reader_of_instruct_pix2pix_reads_it(small: Path) -> None:
         edit = sample_edit(seed=3, number=number)
         said = (pair.text.before, pair.text.instruction, pair.text.after)
         assert said == (edit.input, edit.instruction, edit.output)
-        assert (pair.source, pair.target) == (small / picture_of(edit, 0), small / picture_of(edit, 1))
+        assert (pair.source, pair.target) == (small / edit.picture(0), small / edit.picture(1))
 
 
 def test_the_pictures_differ_where_the_edit_says_and_nowhere_else(small: Path) -> None:
     edits = (sample_edit(seed=3, number=number) for number in range(1, COUNT + 1))
     edit = next(edit for edit in edits if edit.change in ("removed", "added", "colour", "pattern"))
-    before, after = (np.asarray(Image.open(small / picture_of(edit, which)), np.int16) for which in (0, 1))
+    before, after = (np.asarray(Image.open(small / edit.picture(which)), np.int16) for which in (0, 1))
     assert before.shape == (HEIGHT, WIDTH, 3)
     differs = np.abs(before - after).max(axis=2) > 24
     changed = set(edit.before.things) ^ set(edit.after.things)
@@ -204,7 +204,7 @@ def test_the_truth_is_known_of_both_pictures(small: Path) -> None:
     truth, edit = read_truth(small), sample_edit(seed=3, number=2)
     assert len(truth) == 2 * COUNT
     for which, scene in enumerate((edit.before, edit.after)):
-        known = truth[picture_of(edit, which)]
+        known = truth[(edit, which)]
         assert (known.place, known.light, len(known.things)) == (scene.place, scene.light, len(scene.things))
 
 

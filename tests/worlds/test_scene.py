@@ -90,8 +90,8 @@ def test_relations_follow_from_boxes(
 
 def test_a_scene_lists_each_relation_once_and_with_its_opposite() -> None:
     scene = next(scene for scene in SCENES if len(scene.things) == 8)
-    found = {(r.subject.number, r.predicate, r.object.number) for r in scene.relations()}
-    assert len(found) == len(scene.relations()) > 8
+    found = {(r.subject.number, r.predicate, r.object.number) for r in scene.relations}
+    assert len(found) == len(scene.relations) > 8
     opposite = {"left of": "right of", "above": "below", "in front of": "behind", "next to": "next to"}
     for a, predicate, b in found:
         if predicate in opposite:

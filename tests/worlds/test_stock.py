@@ -78,12 +78,12 @@ def test_kinds_and_colours_come_from_the_table(stock: Stock) -> None:
 
 def test_a_scene_is_of_products_in_their_own_colours_and_patterns(stock: Stock) -> None:
     assert stock.shop is not None
-    shelves = {p.id: (k, p) for k, colours in stock.shop.shelves.items() for shelf in colours.values() for p in shelf}
+    known = {p.id: (k, p) for k, colours in stock.shop.products.items() for some in colours.values() for p in some}
     for number in range(1, 9):
         scene = sample_scene(seed=2, number=number, stock=stock)
         assert 3 <= len(scene.things) <= 8 and scene == sample_scene(seed=2, number=number, stock=stock)
         for thing in scene.things:
-            kind, product = shelves[thing.product]
+            kind, product = known[thing.product]
             assert (thing.kind, thing.colour, thing.pattern) == (kind, product.colour, product.pattern)
             assert thing.pattern == ("striped" if int(thing.product) % 2 else "") and thing.faces == ""
             x, y, width, height = thing.box
@@ -165,7 +165,7 @@ def test_real_products_have_kinds_nouns_and_cut_outs() -> None:
     shop = open_shop(SHARED)
     assert len(shop.kinds) > 50 and {"t-shirt", "watch", "pair of jeans", "handbag"} <= set(shop.kinds)
     rng = random.Random(0)
-    products = [(kind, rng.choice(shop.shelves[kind][rng.choice(shop.kinds[kind].colours)])) for kind in shop.kinds]
+    products = [(kind, rng.choice(shop.products[kind][rng.choice(shop.kinds[kind].colours)])) for kind in shop.kinds]
     cut = [shop.aspect(kind, product.id) > 0 for kind, product in products]
     assert sum(cut) / len(cut) > 0.75
 

@@ -5,7 +5,7 @@ import pytest
 
 from viewfinder.data.dialogues import Dialogue, Round
 from viewfinder.worlds.dialogues import next_question, scene_dialogue, visdial_record
-from viewfinder.worlds.grammar import absent_kinds, speaker_for, the
+from viewfinder.worlds.grammar import absent_kinds, speaker_for
 from viewfinder.worlds.kinds import Box
 from viewfinder.worlds.questions import (
     AnsweredQuestion,
@@ -22,7 +22,7 @@ from viewfinder.worlds.scene import Scene, Thing, sample_scene
 from viewfinder.worlds.words import CANT_TELL, NOUNS, NUMBERS
 
 SCENES = [sample_scene(seed=7, number=number) for number in range(1, 61)]
-TALKS = [scene_dialogue(scene, f"images/{scene.number}.jpg") for scene in SCENES]
+DIALOGUES = [scene_dialogue(scene, f"images/{scene.number}.jpg") for scene in SCENES]
 KIND_OF = {noun: kind for kind, words in NOUNS.items() for pair in words for noun in pair}
 NOUN = "|".join(sorted(map(re.escape, KIND_OF), key=len, reverse=True))
 
@@ -49,26 +49,26 @@ def _answers(maker: object, *kinds: str, scene: Scene = SCENE, tries: int = 60) 
 
 
 def test_a_dialogue_depends_on_its_scene_alone() -> None:
-    assert scene_dialogue(sample_scene(seed=7, number=4), "images/4.jpg") == TALKS[3]
+    assert scene_dialogue(sample_scene(seed=7, number=4), "images/4.jpg") == DIALOGUES[3]
 
 
 def test_ten_rounds_follow_a_caption_and_no_question_comes_twice() -> None:
-    for talk in TALKS:
-        assert len(talk.strings) == 11 and talk.strings[0] == talk.caption
-        assert len({turn.question for turn in talk.rounds}) == 10
-        assert all(turn.question.endswith("?") and turn.answer for turn in talk.rounds)
+    for dialogue in DIALOGUES:
+        assert len(dialogue.strings) == 11 and dialogue.strings[0] == dialogue.caption
+        assert len({turn.question for turn in dialogue.rounds}) == 10
+        assert all(turn.question.endswith("?") and turn.answer for turn in dialogue.rounds)
 
 
 def test_the_caption_mentions_a_part_of_the_scene_only() -> None:
-    for scene, talk in zip(SCENES, TALKS, strict=True):
-        named = {KIND_OF[noun] for noun in re.findall(rf"\b({NOUN})\b", talk.caption)} & set(scene.counts())
+    for scene, dialogue in zip(SCENES, DIALOGUES, strict=True):
+        named = {KIND_OF[noun] for noun in re.findall(rf"\b({NOUN})\b", dialogue.caption)} & set(scene.counts())
         assert 1 <= len(named) <= max(1, len(scene.counts()) - 1)
 
 
 def test_what_is_said_to_be_there_is_there_and_what_is_denied_is_not() -> None:
     checked: Counter[bool] = Counter()
-    for scene, talk in zip(SCENES, TALKS, strict=True):
-        for turn in talk.rounds:
+    for scene, dialogue in zip(SCENES, DIALOGUES, strict=True):
+        for turn in dialogue.rounds:
             if found := re.match(
                 rf"(?:is there|are there any|can you see|do you see any) (?:an? )?({NOUN})\b", turn.question
             ):
@@ -82,8 +82,8 @@ def test_what_is_said_to_be_there_is_there_and_what_is_denied_is_not() -> None:
 def test_numbers_are_true() -> None:
     value = {word: number for number, word in NUMBERS.items()}
     checked = 0
-    for scene, talk in zip(SCENES, TALKS, strict=True):
-        for turn in talk.rounds:
+    for scene, dialogue in zip(SCENES, DIALOGUES, strict=True):
+        for turn in dialogue.rounds:
             if found := re.match(rf"how many ({NOUN})\b", turn.question):
                 told = [value.get(word) or int(word) for word in re.findall(rf"\d|{'|'.join(value)}", turn.answer)]
                 assert told == [scene.counts()[KIND_OF[found[1]]]], turn
@@ -92,10 +92,10 @@ def test_numbers_are_true() -> None:
 
 
 def test_all_kinds_of_questions_are_asked_and_some_cannot_be_answered() -> None:
-    questions = [turn.question for talk in TALKS for turn in talk.rounds]
+    questions = [turn.question for dialogue in DIALOGUES for turn in dialogue.rounds]
     for sign in ("how many", "colour", "pattern", "big", "where", "left", "is this", "dark|day", "any", "it", "else"):
         assert any(re.search(sign, question) for question in questions), sign
-    answers = Counter(turn.answer for talk in TALKS for turn in talk.rounds)
+    answers = Counter(turn.answer for dialogue in DIALOGUES for turn in dialogue.rounds)
     assert 0.01 < sum(answers[words] for words in CANT_TELL) / answers.total() < 0.1
     assert len(set(questions)) > 0.5 * len(questions)
 
@@ -130,11 +130,11 @@ def test_nobody_can_tell_the_time_of_day_in_a_room() -> None:
 
 
 def test_a_name_tells_a_thing_from_its_like_and_hides_what_is_asked() -> None:
-    names = {the(speaker_for(SCENE, f"name/{at}"), DOG, hide="column") for at in range(20)}
+    names = {speaker_for(SCENE, f"name/{at}").pinpoint(DOG, hide="column") for at in range(20)}
     assert names == {"the black dog", "the black puppy"}
-    assert {the(speaker_for(SCENE, f"name/{at}"), BALL) for at in range(5)} == {"the ball"}
+    assert {speaker_for(SCENE, f"name/{at}").pinpoint(BALL) for at in range(5)} == {"the ball"}
     twin = Scene(1, 1, "meadow", "day", (DOG, _thing(2, "dog", "black", (30, 280, 60, 50)), BALL))
-    assert the(speaker_for(twin, "name"), DOG) == ""
+    assert speaker_for(twin, "name").pinpoint(DOG) == ""
 
 
 def test_what_was_told_is_not_asked_again() -> None:
@@ -147,27 +147,27 @@ def test_what_was_told_is_not_asked_again() -> None:
 
 
 def test_presence_brings_a_kind_to_light() -> None:
-    talk, known = speaker_for(SCENE, "presence"), AskerKnowledge()
+    speaker, known = speaker_for(SCENE, "presence"), AskerKnowledge()
     while "ball" not in known.kinds:
-        asked = ask_presence(talk, known)
+        asked = ask_presence(speaker, known)
         assert asked is not None
         known.learn(asked)
     assert known.focus in (BALL, None)
 
 
 def test_visdial_points_into_lists_in_which_everything_is_once() -> None:
-    talks = [
+    dialogues = [
         (3, Dialogue("a", "a dog", (Round("is it big?", "no"), Round("what colour is it?", "brown")), ())),
         (9, Dialogue("b", "a cat", (Round("what colour is it?", "black"), Round("is it big?", "no")), ())),
     ]
-    record = visdial_record("test", talks)
+    record = visdial_record("test", dialogues)
     assert record["data"]["questions"] == ["is it big", "what colour is it"]
     assert record["data"]["answers"] == ["no", "brown", "black"]
-    assert [talk["image_id"] for talk in record["data"]["dialogs"]] == [3, 9]
+    assert [one["image_id"] for one in record["data"]["dialogs"]] == [3, 9]
     assert record["data"]["dialogs"][1]["dialog"] == [{"question": 1, "answer": 2}, {"question": 0, "answer": 0}]
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_the_talk_ends_with_the_tenth_round_even_of_a_sparse_scene(number: int) -> None:
+def test_the_dialogue_ends_with_the_tenth_round_even_of_a_sparse_scene(number: int) -> None:
     few = Scene(1, number, "desert", "night", (BALL,))
     assert len(scene_dialogue(few, "x").rounds) == 10

@@ -1,17 +1,15 @@
 """Chat-search dialogues made from captioned pictures, by the pipelines of ChatSearch (Zhao et al. 2024, Sec. 3.1).
 
-Read it as parts (what the pipelines are given) -> pipelines (one function each) -> construct (the run). Parts are
-truth (a world), written (a language model, with prompts and parsing), galleries, captioners; remembered keeps what
-models wrote.
+Read it as setup (the order, and what it needs put together) -> pipelines (one function each) -> run. What writes is
+truth (a world) or written (a language model); galleries find pictures and describe them; remembered keeps what models
+wrote.
 """
 
 from viewfinder.construction.pipelines import (
-    PIPELINES,
     Captioner,
     FoundPicture,
     GalleryRetriever,
     ImageTextPair,
-    Pipeline,
     PipelineParts,
     SampleNotMade,
     TextGenerator,
@@ -19,6 +17,7 @@ from viewfinder.construction.pipelines import (
 )
 from viewfinder.construction.run import construct_samples
 from viewfinder.construction.setup import PARTS, ConstructionOrder, ConstructionReport, Part
+from viewfinder.worlds.chatsearch import PIPELINES, Pipeline
 
 __all__ = [
     "PARTS",

@@ -1,15 +1,14 @@
-"""What the pipelines are given: something that writes, something that finds pictures, something that describes them.
-
-The paper's are GPT-4, CLIP-H over LAION-5B, and BLIP-2-OPT2.7b (Zhao et al. 2024, Sec. 3.1). Ours: `truth` (what a
-world knows of its pictures), `written` (any language model), `galleries` and `captioners`.
-
-The pipelines of ChatSearch (Zhao et al. 2024, Sec. 3.1, Fig. 2 and 3), one function each.
+"""The pipelines of ChatSearch (Zhao et al. 2024, Sec. 3.1, Fig. 2 and 3) over captioned pictures, one function each.
 
 text            caption -> a text dialogue that only implies its picture                                     tChat
 mdc-i           picture -> one of its nearest, captioned -> an instruction from the one to the other         iChat
 mdc-t           caption -> two rounds whose first answer is a caption -> the picture found for that          mChat
-mdc-t-single    the last round of such a talk, with the picture that was found                               iChat
+mdc-t-single    the last round of such a dialogue, with the picture that was found                           iChat
 merge           a text dialogue -> its picture as the answer -> an instruction about that picture            mChat
+
+They are given something that writes, something that finds pictures, and something that describes them: in the paper
+GPT-4, CLIP-H over LAION-5B, and BLIP-2-OPT2.7b; here `truth` (what a world knows of its pictures), `written` (any
+language model) and `galleries`. What the turns look like stands in `worlds.chatsearch`.
 
 The paper leaves the threshold of likeness open. A ceiling, which the paper does not have, keeps copies of the reference
 from being targets: by its reference alone CLIP-i finds 9.65 % of the targets first (Table 2).
@@ -21,10 +20,11 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Subtask, TextItem
+from viewfinder.data.chatsearch import ChatSample, ChatTurn, TextItem
 from viewfinder.errors import ViewfinderError
+from viewfinder.worlds.chatsearch import NEIGHBOURS, SUBTASK_OF, Pipeline, turns_with_answer, user_turn
 
 
 class SampleNotMade(ViewfinderError):
@@ -58,7 +58,7 @@ class TwoRounds:
 
 @runtime_checkable
 class TextGenerator(Protocol):
-    """Writes what is said. Every method may raise `NotMade`, or `LanguageModelFailed`. Many threads may call it."""
+    """Writes what is said, for many threads. Every method may raise `SampleNotMade` or `LanguageModelFailed`."""
 
     @property
     def name(self) -> str:
@@ -74,7 +74,7 @@ class TextGenerator(Protocol):
         ...
 
     def two_rounds(self, target: ImageTextPair) -> TwoRounds:
-        """A talk whose first answer is another picture, and whose second one would be the target."""
+        """A dialogue whose first answer is another picture, and whose second one would be the target."""
         ...
 
 
@@ -95,7 +95,7 @@ class GalleryRetriever(Protocol):
         """The picture that answers a text best, another than `without`.
 
         Raises:
-            NotMade: there is none.
+            SampleNotMade: there is none.
         """
         ...
 
@@ -113,25 +113,10 @@ class Captioner(Protocol):
         """One sentence.
 
         Raises:
-            NotMade: it has nothing to say of this picture.
+            SampleNotMade: it has nothing to say of this picture.
         """
         ...
 
-
-Pipeline = Literal["text", "mdc-i", "mdc-t", "mdc-t-single", "merge"]
-
-PIPELINES: tuple[Pipeline, ...] = get_args(Pipeline)
-
-SUBTASK_OF: dict[Pipeline, Subtask] = {
-    "text": "tChat",
-    "mdc-i": "iChat",
-    "mdc-t": "mChat",
-    "mdc-t-single": "iChat",
-    "merge": "mChat",
-}
-
-NEAREST = 10
-"""Pictures like the reference, one of which becomes the target (Sec. 3.1, MDC-I: the top 10)."""
 
 FOUND = ("Like this?", "Is it this one?", "How about this one?", "Here you are.", "This is what I found.")
 """What is said along with a picture that was found; the paper does not say."""
@@ -168,9 +153,9 @@ def make_reference_image_sample(number: int, own: ImageTextPair, parts: Pipeline
     """MDC-I: the picture is the reference, one of those most like it is the target.
 
     Raises:
-        NotMade: none is like it enough, or all are copies of it.
+        SampleNotMade: none is like it enough, or all are copies of it.
     """
-    near = [found for found in parts.gallery.nearest(own.image, NEAREST) if found.likeness >= parts.threshold]
+    near = [found for found in parts.gallery.nearest(own.image, NEIGHBOURS) if found.likeness >= parts.threshold]
     if not near:
         raise SampleNotMade("no other picture is like the reference enough")
     near = [found for found in near if found.likeness <= parts.ceiling]
@@ -178,7 +163,7 @@ def make_reference_image_sample(number: int, own: ImageTextPair, parts: Pipeline
         raise SampleNotMade("what is like the reference is a copy of it")
     chosen = parts.drawn("mdc-i", own.image).choice(near)
     target = ImageTextPair(chosen.image, parts.captioner.caption(chosen.image))
-    turns = (_asks(own.image, parts.generator.instruction(own, target)),)
+    turns = (user_turn(parts.generator.instruction(own, target), own.image),)
     return _sample("mdc-i", number, turns, target.image, _source(own, target, chosen.likeness))
 
 
@@ -188,15 +173,15 @@ def make_reference_text_samples(
     """MDC-T in one or both of its forms: the picture is the target, a reference is found for the caption of the first.
 
     Raises:
-        NotMade: nothing is found.
+        SampleNotMade: nothing is found.
     """
     rounds = parts.generator.two_rounds(own)
     found = parts.gallery.found(rounds.caption, without=own.image)
     reference = ImageTextPair(found.image, rounds.caption)
     answer = parts.drawn("mdc-t", own.image).choice(FOUND)
     turns_of: dict[Pipeline, tuple[ChatTurn, ...]] = {
-        "mdc-t": (_says(rounds.request), _shows(answer, reference.image), _says(rounds.change)),
-        "mdc-t-single": (_asks(reference.image, rounds.change),),
+        "mdc-t": turns_with_answer((user_turn(rounds.request),), answer, reference.image, rounds.change),
+        "mdc-t-single": (user_turn(rounds.change, reference.image),),
     }
     source = _source(reference, own, found.likeness)
     return [_sample(name, number, turns_of[name], own.image, source) for name in turns_of if name in wanted]
@@ -216,10 +201,10 @@ def merge_samples(
         if text.target in about:
             chance = parts.drawn("merge", text.target)
             single = chance.choice(about[text.target])
-            words = tuple(item for item in single.turns[0].content if isinstance(item, TextItem))
-            turns = (*text.turns, _shows(chance.choice(FOUND), text.target), ChatTurn("user", words))
+            [change] = (item.text for item in single.turns[0].content if isinstance(item, TextItem))
+            turns = turns_with_answer(text.turns, chance.choice(FOUND), text.target, change)
             source = {**single.source, "pipeline": "merge", "of": [text.id, single.id]}
-            yield ChatSample(f"merge-{_number(text)}", "mChat", turns, single.target, source)
+            yield ChatSample(f"merge-{text.id.rpartition('-')[2]}", "mChat", turns, single.target, source)
 
 
 def _sample(
@@ -232,20 +217,3 @@ def _sample(
 def _source(reference: ImageTextPair, target: ImageTextPair, likeness: float) -> dict[str, str | float]:
     captions: dict[str, str | float] = {"caption_ref": reference.caption, "caption_target": target.caption}
     return {**captions, "likeness": round(likeness, 4)}
-
-
-def _number(sample: ChatSample) -> str:
-    return sample.id.rpartition("-")[2]
-
-
-def _says(text: str) -> ChatTurn:
-    return ChatTurn("user", (TextItem(text),))
-
-
-def _asks(image: str, text: str) -> ChatTurn:
-    """A picture of one's own comes before the words."""
-    return ChatTurn("user", (ImageItem(image), TextItem(text)))
-
-
-def _shows(text: str, image: str) -> ChatTurn:
-    return ChatTurn("assistant", (TextItem(text), ImageItem(image)))

@@ -28,10 +28,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from viewfinder.construction.pipelines import (
-    PIPELINES,
-    SUBTASK_OF,
     ImageTextPair,
-    Pipeline,
     PipelineParts,
     SampleNotMade,
     make_reference_image_sample,
@@ -52,10 +49,10 @@ from viewfinder.construction.setup import (
     SourcePicture,
     prepare_construction,
 )
-from viewfinder.data.chatsearch import ChatSample, Subtask, write_chatsearch, write_gallery
-from viewfinder.data.records import read_mapping, write_json
-from viewfinder.data.review import review_file
+from viewfinder.data.chatsearch import ChatSample, Subtask, review_file, write_chatsearch, write_gallery
+from viewfinder.data.files import read_mapping, write_json
 from viewfinder.errors import BadInput, DiskFull, LanguageModelFailed, LibraryBusy, UnknownName
+from viewfinder.worlds.chatsearch import PIPELINES, SUBTASK_OF, Pipeline
 
 CHATSEARCH = "chatsearch"
 RECORDS = "construct"

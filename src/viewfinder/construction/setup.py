@@ -26,10 +26,8 @@ from viewfinder.construction.galleries import (
     name_vectors,
 )
 from viewfinder.construction.pipelines import (
-    PIPELINES,
     Captioner,
     GalleryRetriever,
-    Pipeline,
     PipelineParts,
     TextGenerator,
 )
@@ -45,7 +43,7 @@ from viewfinder.encoders.features.store import IMAGES
 from viewfinder.errors import BadInput
 from viewfinder.language import LoadsInBackground, load_language_model
 from viewfinder.library import Library
-from viewfinder.worlds.chatsearch import LEAST_LIKENESS
+from viewfinder.worlds.chatsearch import LEAST_LIKENESS, PIPELINES, Pipeline
 
 Part = Literal["train", "val", "test", "all"]
 

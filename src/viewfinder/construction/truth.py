@@ -1,6 +1,6 @@
 """A world's truth as writer and gallery: sentences are made from what is known to be there, so what is said is true.
 
-Neighbours are alike by their truth (`data.world.likeness`), and a text finds the picture of which it is a caption, or
+Neighbours are alike by their truth (`worlds.chatsearch`), and a text finds the picture of which it is a caption, or
 else the one whose captions share most rare words with it.
 """
 
@@ -17,7 +17,7 @@ from typing import get_args
 
 from viewfinder.construction.pipelines import FoundPicture, ImageTextPair, SampleNotMade, TwoRounds
 from viewfinder.data.chatsearch import ChatTurn
-from viewfinder.data.records import read_mapping
+from viewfinder.data.files import read_mapping
 from viewfinder.data.truth import PictureTruth, ThingTruth, read_truth
 from viewfinder.errors import BadInput
 from viewfinder.worlds.chatsearch import WISHES, nearest_scenes, request_phrase, scene_likeness, text_dialogue_turns
@@ -131,29 +131,29 @@ class TruthWriter:
 
     def dialogue(self, target: ImageTextPair) -> tuple[ChatTurn, ...]:
         """Two or three things about the scene."""
-        return text_dialogue_turns(self._talk(target.image, "dialogue"))
+        return text_dialogue_turns(self._speaker(target.image, "dialogue"))
 
     def instruction(self, reference: ImageTextPair, target: ImageTextPair) -> str:
         """The main differences between two scenes."""
-        talk = self._talk(target.image, f"instruction/{reference.image}")
-        return change_instruction(talk, self._scene(reference.image))
+        speaker = self._speaker(target.image, f"instruction/{reference.image}")
+        return change_instruction(speaker, self._scene(reference.image))
 
     def two_rounds(self, target: ImageTextPair) -> TwoRounds:
         """A scene like the target is asked for first; it is given by a caption that only it has."""
-        talk = self._talk(target.image, "two rounds")
+        speaker = self._speaker(target.image, "two rounds")
         near = [found.image for found in self.world.near(target.image)]
         known = [(image, caption) for image in near if (caption := self._own(image))]
         if not known:
             raise SampleNotMade("no scene like it has a caption of its own")
-        image, caption = talk.rng.choice(known)
-        asked = f"{talk.one(WISHES)} {request_phrase(self._talk(image, 'request'))}"
+        image, caption = speaker.pick(known)
+        asked = f"{speaker.pick(WISHES)} {request_phrase(self._speaker(image, 'request'))}"
         return TwoRounds(asked, caption, self.instruction(ImageTextPair(image, caption), target))
 
     def _own(self, image: str) -> str:
         captions = self.world.captions[image]
         return next((caption for caption in captions if _plain(caption) in self.world.own_captions), "")
 
-    def _talk(self, image: str, purpose: str) -> Speaker:
+    def _speaker(self, image: str, purpose: str) -> Speaker:
         return speaker_for(self._scene(image), f"construct/{self.seed}/{purpose}")
 
     def _scene(self, image: str) -> Scene:

@@ -4,7 +4,7 @@ Read it as stock (what there is: drawn kinds, or products) -> scene (the truth) 
 dialogues, chatsearch (words) -> making (one picture) -> write (files).
 """
 
-from viewfinder.data.splits import SPLITS, split_of
+from viewfinder.data.captions import SPLITS, split_of
 from viewfinder.worlds.chatsearch import PicturedScene, chat_samples
 from viewfinder.worlds.dialogues import scene_dialogue
 from viewfinder.worlds.drawing.draw import draw_scene

@@ -1,29 +1,91 @@
-"""Which scenes are alike, by their truth: the neighbours from which reference pictures are chosen.
+"""Chat-search dialogues by the pipelines of ChatSearch (Zhao et al. 2024, Sec. 3.1, Fig. 2 and 3), made of scenes.
 
-Chat-search dialogues over scenes, by the pipelines of ChatSearch (Zhao et al. 2024, Sec. 3.1).
-
-text      a text dialogue in which the wanted picture is only implied                       tChat
-mdc-i     a reference picture, and what is mainly different about a similar one             iChat
-mdc-t     words, the picture found for them, and a change to another picture                mChat
-mdc-t-single    the last round of such a dialogue, with its picture                         iChat
-merge     a text dialogue, its picture as the answer, and a change to another picture       mChat
+text            a text dialogue in which the target is only implied                                      tChat
+mdc-i           a reference picture, and what is mainly different about one that is like it              iChat
+mdc-t           words, the picture found for them, and a change that leads to another picture            mChat
+mdc-t-single    the last round of such a dialogue, with its picture                                      iChat
+merge           a text dialogue, its picture as the answer, and a change that leads to another picture   mChat
 
 The paper takes neighbours from LAION-5B by CLIP-H and sentences from GPT-4; here neighbours are alike by their truth
-(`likeness`) and sentences are made from it, so that what is said is true.
+(`nearest_scenes`) and sentences are made from it, so that what is said is true. What the turns of each pipeline look
+like is the same for dialogues that other writers make (`construction.pipelines`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Role, Subtask, TextItem
-from viewfinder.worlds.grammar import Speaker, change_instruction, counted, described, speaker_for, stands
+from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Subtask, TextItem
+from viewfinder.worlds.grammar import Speaker, change_instruction, speaker_for
 from viewfinder.worlds.scene import Scene, Thing
-from viewfinder.worlds.words import LIGHT_WORDS, PLACE_NOUNS, PREDICATE_WORDS, WHERE, join_with_and, with_article
+from viewfinder.worlds.words import PLACE_NOUNS, PREDICATE_WORDS, WHERE, join_with_and, with_article
+
+Pipeline = Literal["text", "mdc-i", "mdc-t", "mdc-t-single", "merge"]
+
+PIPELINES: tuple[Pipeline, ...] = get_args(Pipeline)
+
+SUBTASK_OF: dict[Pipeline, Subtask] = {
+    "text": "tChat",
+    "mdc-i": "iChat",
+    "mdc-t": "mChat",
+    "mdc-t-single": "iChat",
+    "merge": "mChat",
+}
+
+NEIGHBOURS = 10
+"""Pictures like the reference, one of which becomes the target (Sec. 3.1, MDC-I: the top 10)."""
+
+LEAST_LIKENESS = 0.4
+"""Of a target to its reference, by their truth. The paper applies a threshold (Sec. 3.1) and does not say which."""
+
+WISHES = ("i am looking for", "show me", "do you have", "find")
+"""How a request begins."""
+
+FOUND = ("like this?", "is it this one?", "how about this?", "here you are.", "this is what i found.")
+"""What is said along with a picture that was found; the paper does not say."""
+
+_ASKS = (
+    "what else do you remember?",
+    "tell me more.",
+    "nice! what was there?",
+    "and what else?",
+    "do you recall any details?",
+    "go on.",
+)
+_PLEAS = (
+    "can you find me a picture of it?",
+    "do you have a picture like that?",
+    "show me that.",
+    "i'd like to see that.",
+)
+
+
+# The turns of the pipelines
+
+
+def user_turn(text: str, image: str | None = None) -> ChatTurn:
+    """What the user says; a picture of their own comes before the words (MDC-I, and MDC-T in one round)."""
+    words = TextItem(text)
+    return ChatTurn("user", (words,) if image is None else (ImageItem(image), words))
+
+
+def assistant_turn(text: str, image: str | None = None) -> ChatTurn:
+    """What the other side says; a picture that it found comes after the words."""
+    words = TextItem(text)
+    return ChatTurn("assistant", (words,) if image is None else (words, ImageItem(image)))
+
+
+def turns_with_answer(before: Sequence[ChatTurn], answer: str, image: str, change: str) -> tuple[ChatTurn, ...]:
+    """What was said before, a picture as the answer, and how the target differs from it (MDC-T, context merging)."""
+    return (*before, assistant_turn(answer, image), user_turn(change))
+
+
+# Which scenes are alike
 
 BLOCK = 4096
 """Neighbours are looked for among so many scenes at a time, so that the work grows with their number only."""
@@ -57,7 +119,12 @@ def scene_likeness(a: Scene, b: Scene) -> float:
 
 
 def _likeness(scenes: Sequence[Scene]) -> Float[np.ndarray, "n n"]:
-    features = [_features(scene) for scene in scenes]
+    features = [
+        {f"place/{scene.place}": PLACE, f"light/{scene.light}": LIGHT}
+        | {f"kind/{thing.kind}": KIND for thing in scene.things}
+        | {f"coloured/{thing.colour}/{thing.kind}": COLOURED for thing in scene.things}
+        for scene in scenes
+    ]
     columns = {name: at for at, name in enumerate(sorted({name for row in features for name in row}))}
     values_nf = np.zeros((len(scenes), len(columns)))
     for row, named in zip(values_nf, features, strict=True):
@@ -67,38 +134,7 @@ def _likeness(scenes: Sequence[Scene]) -> Float[np.ndarray, "n n"]:
     return likeness_nn
 
 
-def _features(scene: Scene) -> dict[str, int]:
-    things = {f"kind/{thing.kind}": KIND for thing in scene.things}
-    coloured = {f"coloured/{thing.colour}/{thing.kind}": COLOURED for thing in scene.things}
-    return {f"place/{scene.place}": PLACE, f"light/{scene.light}": LIGHT, **things, **coloured}
-
-
-NEIGHBOURS = 10
-"""Pictures like the reference, one of which becomes the target (Sec. 3.1, MDC-I: the top 10)."""
-
-LEAST_LIKENESS = 0.4
-"""Of a target to its reference, by their truth. The paper applies a threshold (Sec. 3.1) and does not say which."""
-
-WISHES = ("i am looking for", "show me", "do you have", "find")
-"""How a request begins."""
-
-FOUND = ("like this?", "is it this one?", "how about this?", "here you are.", "this is what i found.")
-"""What is said along with a picture that was found."""
-
-_ASKS = (
-    "what else do you remember?",
-    "tell me more.",
-    "nice! what was there?",
-    "and what else?",
-    "do you recall any details?",
-    "go on.",
-)
-_PLEAS = (
-    "can you find me a picture of it?",
-    "do you have a picture like that?",
-    "show me that.",
-    "i'd like to see that.",
-)
+# Dialogues about scenes
 
 
 @dataclass(frozen=True)
@@ -114,134 +150,80 @@ def chat_samples(pictured: Sequence[PicturedScene]) -> Iterator[ChatSample]:
     """Three samples for each picture that has a neighbour among the others: tChat, iChat and mChat."""
     near = nearest_scenes([each.scene for each in pictured], most=NEIGHBOURS, least=LEAST_LIKENESS)
     for at, own in enumerate(pictured):
-        yield _text_sample(own)
+        turns = text_dialogue_turns(speaker_for(own.scene, "tchat"))
+        yield _sample("text", own, turns, own.image, {"caption_target": own.caption})
         if near[at]:
-            talk = speaker_for(own.scene, "neighbour")
-            other = pictured[talk.rng.choice(near[at])]
-            yield _changed(own, other) if talk.chance(0.5) else _found_alone(own, other)
-            yield _merged(own, other) if talk.chance(0.5) else _found_then_changed(own, other)
+            speaker = speaker_for(own.scene, "neighbour")
+            other = pictured[speaker.pick(near[at])]
+            yield _sample_with_picture("mdc-i" if speaker.chance(0.5) else "mdc-t-single", own, other)
+            yield _sample_with_picture("merge" if speaker.chance(0.5) else "mdc-t", own, other)
 
 
-def _text_sample(own: PicturedScene) -> ChatSample:
-    turns = text_dialogue_turns(speaker_for(own.scene, "tchat"))
-    return _sample("tChat", own, turns, own.image, {"pipeline": "text", "caption_target": own.caption})
-
-
-def _changed(own: PicturedScene, other: PicturedScene) -> ChatSample:
-    """MDC-I: the picture of this scene, and how the neighbour differs."""
-    turns = (_user(_instruction(own, other, "mdc-i"), image=own.image),)
-    return _sample("iChat", own, turns, other.image, _source("mdc-i", own, other))
-
-
-def _found_alone(own: PicturedScene, other: PicturedScene) -> ChatSample:
-    """MDC-T in one round: the picture found for a text, and the change that leads to this scene."""
-    turns = (_user(_instruction(other, own, "mdc-t-single"), image=other.image),)
-    return _sample("iChat", own, turns, own.image, _source("mdc-t-single", other, own))
-
-
-def _found_then_changed(own: PicturedScene, other: PicturedScene) -> ChatSample:
-    """MDC-T: words for the neighbour, its picture, and the change that leads to this scene."""
-    talk = speaker_for(own.scene, "mchat")
-    said = f"{talk.one(WISHES)} {request_phrase(speaker_for(other.scene, 'request'))}"
-    turns = (_user(said), _assistant(talk.one(FOUND), other.image), _user(_instruction(other, own, "mdc-t")))
-    return _sample("mChat", own, turns, own.image, _source("mdc-t", other, own))
-
-
-def _merged(own: PicturedScene, other: PicturedScene) -> ChatSample:
-    """Context merging: the text dialogue of this scene, its picture as the answer, and a change to the neighbour."""
-    talk = speaker_for(own.scene, "mchat")
-    turns = (
-        *text_dialogue_turns(talk),
-        _assistant(talk.one(FOUND), own.image),
-        _user(_instruction(own, other, "merge")),
-    )
-    return _sample("mChat", own, turns, other.image, _source("merge", own, other))
+def _sample_with_picture(pipeline: Pipeline, own: PicturedScene, other: PicturedScene) -> ChatSample:
+    """A change from the picture of this scene to the neighbour's (mdc-i, merge), or from the neighbour's to its."""
+    reference, target = (own, other) if pipeline in {"mdc-i", "merge"} else (other, own)
+    change = change_instruction(speaker_for(target.scene, f"{pipeline}/{reference.scene.number}"), reference.scene)
+    speaker = speaker_for(own.scene, "mchat")
+    if SUBTASK_OF[pipeline] == "iChat":
+        turns: tuple[ChatTurn, ...] = (user_turn(change, reference.image),)
+    else:
+        before = text_dialogue_turns(speaker) if pipeline == "merge" else (_request_turn(speaker, reference.scene),)
+        turns = turns_with_answer(before, speaker.pick(FOUND), reference.image, change)
+    captions = {"caption_ref": reference.caption, "caption_target": target.caption}
+    return _sample(pipeline, own, turns, target.image, captions)
 
 
 def _sample(
-    subtask: Subtask, own: PicturedScene, turns: Sequence[ChatTurn], target: str, source: dict[str, str]
+    pipeline: Pipeline, own: PicturedScene, turns: tuple[ChatTurn, ...], target: str, captions: dict[str, str]
 ) -> ChatSample:
-    return ChatSample(f"{subtask[0]}-{own.scene.number:06d}", subtask, tuple(turns), target, source)
+    subtask = SUBTASK_OF[pipeline]
+    name = f"{subtask[0]}-{own.scene.number:06d}"
+    return ChatSample(name, subtask, turns, target, {"pipeline": pipeline, **captions})
 
 
-def _source(pipeline: str, reference: PicturedScene, target: PicturedScene) -> dict[str, str]:
-    return {"pipeline": pipeline, "caption_ref": reference.caption, "caption_target": target.caption}
+def _request_turn(speaker: Speaker, wanted: Scene) -> ChatTurn:
+    return user_turn(f"{speaker.pick(WISHES)} {request_phrase(speaker_for(wanted, 'request'))}")
 
 
-def request_phrase(talk: Speaker) -> str:
+def request_phrase(speaker: Speaker) -> str:
     """A caption as the object of a sentence."""
-    main = with_article(described(talk, talk.scene.main(), size=0.6, colour=1.0))
-    place = talk.scene.place
-    return talk.one((f"{main} {talk.one(WHERE[place])}", f"{talk.one(PLACE_NOUNS[place])} with {main}"))
+    main = with_article(speaker.describe(speaker.scene.main(), size=0.6, colour=1.0))
+    place = speaker.scene.place
+    return speaker.pick((f"{main} {speaker.pick(WHERE[place])}", f"{speaker.pick(PLACE_NOUNS[place])} with {main}"))
 
 
-def _instruction(before: PicturedScene, after: PicturedScene, purpose: str) -> str:
-    return change_instruction(speaker_for(after.scene, f"{purpose}/{before.scene.number}"), before.scene)
-
-
-# Text dialogues
-
-
-def text_dialogue_turns(talk: Speaker) -> tuple[ChatTurn, ...]:
+def text_dialogue_turns(speaker: Speaker) -> tuple[ChatTurn, ...]:
     """Two or three things that the user tells, with the other side asking on; no sentence says it all."""
-    told = [_setting_told(talk), *_things_told(talk)]
+    setting = speaker.setting(hour=0.5)
+    openings = ("yesterday i was", "it was", "we spent a while", "i remember it was")
+    told = [f"{speaker.pick(openings)} {setting}.", *_things_told(speaker)]
     turns: list[ChatTurn] = []
-    for sentence, ask in zip(told[:-1], talk.rng.sample(_ASKS, len(told) - 1), strict=True):
-        turns += [_user(sentence), _assistant(ask)]
-    return (*turns, _user(f"{told[-1]} {talk.one(_PLEAS)}"))
+    for sentence, ask in zip(told[:-1], speaker.rng.sample(_ASKS, len(told) - 1), strict=True):
+        turns += [user_turn(sentence), assistant_turn(ask)]
+    return (*turns, user_turn(f"{told[-1]} {speaker.pick(_PLEAS)}"))
 
 
-def _setting_told(talk: Speaker) -> str:
-    place, hour = talk.one(WHERE[talk.scene.place]), talk.one(LIGHT_WORDS[talk.scene.light])
-    when = f" {hour}" if hour and talk.scene.place != "city" and talk.chance(0.5) else ""
-    return talk.one(
-        (
-            f"yesterday i was {place}{when}.",
-            f"it was {place}{when}.",
-            f"we spent a while {place}{when}.",
-            f"i remember it was {place}{when}.",
-        )
-    )
-
-
-def _things_told(talk: Speaker) -> list[str]:
+def _things_told(speaker: Speaker) -> list[str]:
     """Sentences about different things: how many there were, how one looked, what was beside what."""
-    things = talk.rng.sample(talk.scene.things, len(talk.scene.things))
-    sentences = [_noticed(talk, things[0])]
-    relations = [relation for relation in talk.relations if relation.subject.kind != things[0].kind]
-    if relations and talk.chance(0.6):
-        relation = talk.rng.choice(relations)
-        verb = talk.one(PREDICATE_WORDS[relation.predicate])
-        a, b = (with_article(described(talk, thing)) for thing in (relation.subject, relation.object))
-        sentences.append(talk.one((f"{a} was {verb} {b}.", f"{verb} {b} there was {a}.")))
+    things = speaker.rng.sample(speaker.scene.things, len(speaker.scene.things))
+    sentences = [_noticed(speaker, things[0])]
+    relations = [relation for relation in speaker.relations if relation.subject.kind != things[0].kind]
+    if relations and speaker.chance(0.6):
+        relation = speaker.pick(relations)
+        verb = speaker.pick(PREDICATE_WORDS[relation.predicate])
+        a, b = (with_article(speaker.describe(thing)) for thing in (relation.subject, relation.object))
+        sentences.append(speaker.pick((f"{a} was {verb} {b}.", f"{verb} {b} there was {a}.")))
     else:
         others = [thing for thing in things if thing.kind != things[0].kind][:2]
         if others:
-            sentences.append(f"there was {join_with_and([with_article(described(talk, thing)) for thing in others])}.")
+            sentences.append(f"there was {join_with_and([with_article(speaker.describe(thing)) for thing in others])}.")
     return sentences
 
 
-def _noticed(talk: Speaker, thing: Thing) -> str:
-    count = talk.scene.counts()[thing.kind]
+def _noticed(speaker: Speaker, thing: Thing) -> str:
+    count = speaker.scene.counts()[thing.kind]
     if count > 1:
-        return talk.one(
-            (f"i saw {counted(talk, thing.kind, count)} there.", f"there were {counted(talk, thing.kind, count)}.")
-        )
-    named = with_article(described(talk, thing, size=0.4, colour=0.9))
-    return talk.one((f"i saw {named} {stands(talk, thing)}.", f"{named} caught my eye.", f"i noticed {named}."))
-
-
-def _user(text: str, *, image: str | None = None) -> ChatTurn:
-    return _turn("user", text, image, first=True)
-
-
-def _assistant(text: str, image: str | None = None) -> ChatTurn:
-    return _turn("assistant", text, image, first=False)
-
-
-def _turn(role: Role, text: str, image: str | None, *, first: bool) -> ChatTurn:
-    """Words, and a picture before them (a user's own) or after them (one that was found)."""
-    words = TextItem(text)
-    if image is None:
-        return ChatTurn(role, (words,))
-    return ChatTurn(role, (ImageItem(image), words) if first else (words, ImageItem(image)))
+        ways = (f"i saw {speaker.count(thing.kind, count)} there.", f"there were {speaker.count(thing.kind, count)}.")
+        return speaker.pick(ways)
+    named = with_article(speaker.describe(thing, size=0.4, colour=0.9))
+    return speaker.pick((f"i saw {named} {speaker.footing(thing)}.", f"{named} caught my eye.", f"i noticed {named}."))

@@ -1,11 +1,11 @@
 """A scene, the same with one thing changed, and the instruction that leads from one to the other, as InstructPix2Pix
-has them (Brooks et al. 2023). Everything said is true of the pictures.
+has them (Brooks et al., CVPR 2023). Everything said is true of the pictures.
 
 >>> edit = sample_edit(seed=1, number=1)
 >>> edit.before != edit.after, edit.change in CHANGES
 (True, True)
 
-Edits of scenes as files, in the layout of InstructPix2Pix's data set.
+As files they have the layout of InstructPix2Pix's data set:
 
 0000001/<seed>_0.jpg, <seed>_1.jpg   a scene, and the same with one thing changed
 0000001/prompt.json                  {"input": caption, "edit": instruction, "output": caption, "change": what kind}
@@ -19,28 +19,16 @@ world.json                           how the world was made; written first
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from viewfinder.data.records import write_json
+from viewfinder.data.files import write_json
 from viewfinder.data.truth import TRUTH_FILE, truth_line
-from viewfinder.errors import BadInput, ViewfinderError
+from viewfinder.errors import ViewfinderError
 from viewfinder.worlds.drawing.draw import SHEET_PICTURES, caption_sheet, draw_scene
-from viewfinder.worlds.grammar import (
-    Speaker,
-    colour_word,
-    described,
-    knows_pattern,
-    noun,
-    other_colours,
-    speaker_for,
-    spot,
-    stands,
-    the,
-)
+from viewfinder.worlds.grammar import Speaker, speaker_for
 from viewfinder.worlds.kinds import PATTERNS, PLACES, WIDTH
 from viewfinder.worlds.making import (
     MOST_PICTURES,
@@ -48,8 +36,11 @@ from viewfinder.worlds.making import (
     Progress,
     WorldPlan,
     WorldReport,
+    check_asked,
     claim_folder,
+    drawn_marker,
     make_in_order,
+    write_text,
 )
 from viewfinder.worlds.records import picture_truth
 from viewfinder.worlds.scene import MARGIN, Scene, Thing, in_drawing_order, is_box_free, kind_fits, sample_scene
@@ -88,6 +79,20 @@ class Edit:
     input: str
     output: str
 
+    @property
+    def folder(self) -> str:
+        """The folder of the pair, in that of the world."""
+        return f"{self.before.number:07d}"
+
+    @property
+    def pictures_seed(self) -> int:
+        """What its pictures are called by: of all pairs of all worlds another."""
+        return self.before.seed * (MOST_PICTURES + 1) + self.before.number
+
+    def picture(self, which: int) -> str:
+        """The path of its first picture (0) or its second (1), in the world's folder."""
+        return f"{self.folder}/{self.pictures_seed}_{which}.jpg"
+
 
 @dataclass(frozen=True)
 class _Draft:
@@ -111,10 +116,10 @@ def sample_edit(*, seed: int, number: int, stock: Stock = DRAWN) -> Edit:
         ViewfinderError: nothing in the scene can be changed (of the stocks there are, that never happens).
     """
     scene = sample_scene(seed=seed, number=number, stock=stock)
-    talk = speaker_for(scene, "edit")
+    speaker = speaker_for(scene, "edit")
     for _ in range(_TRIES):
-        for change in talk.rng.sample(tuple(CHANGES), len(CHANGES)):
-            draft = CHANGES[change](talk)
+        for change in speaker.rng.sample(tuple(CHANGES), len(CHANGES)):
+            draft = CHANGES[change](speaker)
             if draft is not None:
                 before, after = _captions(draft)
                 return Edit(draft.before, draft.after, change, draft.instruction, before, after)
@@ -124,55 +129,53 @@ def sample_edit(*, seed: int, number: int, stock: Stock = DRAWN) -> Edit:
 # Changes of one thing
 
 
-def _colour(talk: Speaker) -> _Draft | None:
+def _colour(speaker: Speaker) -> _Draft | None:
     """A thing in another colour; of products, another one of the kind."""
-    thing = talk.thing()
-    colours = other_colours(talk, thing)
-    named = the(talk, thing)
-    new = _recoloured(talk, thing, talk.one(colours)) if colours and named else None
+    thing = speaker.pick(speaker.scene.things)
+    colours = speaker.other_colours(thing)
+    named = speaker.pinpoint(thing)
+    if not colours or not named:
+        return None
+    colour, shop = speaker.pick(colours), speaker.scene.stock.shop
+    if shop is None:
+        new: Thing | None = replace(thing, colour=colour)
+    else:
+        alike = [product for product in shop.products[thing.kind][colour] if product.pattern == thing.pattern]
+        new = _exchanged(speaker, thing, alike)
     if new is None:
         return None
-    colour = colour_word(talk, new)
+    colour = speaker.colour_word(new)
     ways = (f"make {named} {colour}", f"turn {named} {colour}", f"change the colour of {named} to {colour}")
-    return _replaced(talk, thing, new, talk.one(ways))
+    return _replaced(speaker, thing, new, speaker.pick(ways))
 
 
-def _recoloured(talk: Speaker, thing: Thing, colour: str) -> Thing | None:
-    shop = talk.scene.stock.shop
-    if shop is None:
-        return replace(thing, colour=colour)
-    return _exchanged(talk, thing, [one for one in shop.shelves[thing.kind][colour] if one.pattern == thing.pattern])
-
-
-def _pattern(talk: Speaker) -> _Draft | None:
+def _pattern(speaker: Speaker) -> _Draft | None:
     """A thing with another pattern; of products, another one of the kind and colour."""
-    thing = talk.thing()
-    named = the(talk, thing)
-    if not named or not knows_pattern(talk, thing):
+    thing = speaker.pick(speaker.scene.things)
+    named = speaker.pinpoint(thing)
+    if not named or not speaker.knows_pattern(thing):
         return None
-    new = _repatterned(talk, thing)
+    shop = speaker.scene.stock.shop
+    if shop is None:
+        pattern = speaker.pick([name for name in PATTERNS if name != thing.pattern])
+        new: Thing | None = replace(thing, pattern=pattern)
+    else:
+        alike = [one for one in shop.products[thing.kind][thing.colour] if one.pattern not in ("", thing.pattern)]
+        new = _exchanged(speaker, thing, alike)
     if new is None:
         return None
     words = PATTERN_ADJECTIVES[new.pattern]
-    ways = (f"make {named} {talk.one(words)}", f"change {named} to {with_article(talk.one(words))} one")
-    return replace(_replaced(talk, thing, new, talk.one(ways)), tells="pattern")
+    ways = (f"make {named} {speaker.pick(words)}", f"change {named} to {with_article(speaker.pick(words))} one")
+    return replace(_replaced(speaker, thing, new, speaker.pick(ways)), tells="pattern")
 
 
-def _repatterned(talk: Speaker, thing: Thing) -> Thing | None:
-    shop = talk.scene.stock.shop
-    if shop is None:
-        return replace(thing, pattern=talk.one([name for name in PATTERNS if name != thing.pattern]))
-    alike = shop.shelves[thing.kind][thing.colour]
-    return _exchanged(talk, thing, [one for one in alike if one.pattern not in ("", thing.pattern)])
-
-
-def _exchanged(talk: Speaker, old: Thing, products: Sequence[Product]) -> Thing | None:
+def _exchanged(speaker: Speaker, old: Thing, products: Sequence[Product]) -> Thing | None:
     """One of some products where the thing is; None where it cannot be cut out, or would hide something.
 
     It may have another shape, but keeps its size, its foot and its third of the picture.
     """
-    product = talk.rng.choice(products) if products else None
-    stock = talk.scene.stock
+    product = speaker.pick(products) if products else None
+    stock = speaker.scene.stock
     if product is None or stock.shop is None or not stock.shop.aspect(old.kind, product.id):
         return None
     (before, _), (medium, aspect) = stock.extent(old.kind, old.product), stock.extent(old.kind, product.id)
@@ -181,58 +184,58 @@ def _exchanged(talk: Speaker, old: Thing, products: Sequence[Product]) -> Thing 
     left = min(max(round(old.centre[0] - width / 2), MARGIN), WIDTH - MARGIN - width)
     box = (left, old.bottom - height, width, height)
     new = replace(old, colour=product.colour, pattern=product.pattern, product=product.id, box=box)
-    return new if new.column == old.column and _has_room(talk.scene, old, new) else None
+    return new if new.column == old.column and _has_room(speaker.scene, old, new) else None
 
 
-def _moved(talk: Speaker) -> _Draft | None:
+def _moved(speaker: Speaker) -> _Draft | None:
     """A thing in another third of the picture, at the same height."""
-    thing = talk.thing()
-    named = the(talk, thing, hide="column")
+    thing = speaker.pick(speaker.scene.things)
+    named = speaker.pinpoint(thing, hide="column")
     _, y, width, height = thing.box
-    lefts = (talk.rng.randint(MARGIN, WIDTH - MARGIN - width) for _ in range(_TRIES))
+    lefts = (speaker.rng.randint(MARGIN, WIDTH - MARGIN - width) for _ in range(_TRIES))
     moved = (replace(thing, box=(left, y, width, height)) for left in lefts)
-    new = next((new for new in moved if new.column != thing.column and _has_room(talk.scene, thing, new)), None)
+    new = next((new for new in moved if new.column != thing.column and _has_room(speaker.scene, thing, new)), None)
     if not named or new is None:
         return None
     to = "to the middle" if new.column == "middle" else f"to the {new.column}"
     at = "in the middle" if new.column == "middle" else f"on the {new.column}"
-    draft = _replaced(talk, thing, new, talk.one((f"move {named} {to}", f"put {named} {at}", f"shift {named} {to}")))
-    return replace(draft, tells="spot")
+    ways = (f"move {named} {to}", f"put {named} {at}", f"shift {named} {to}")
+    return replace(_replaced(speaker, thing, new, speaker.pick(ways)), tells="spot")
 
 
 def _has_room(scene: Scene, old: Thing, new: Thing) -> bool:
     return is_box_free(new.box, [other for other in scene.things if other != old])
 
 
-def _replaced(talk: Speaker, old: Thing, new: Thing, instruction: str) -> _Draft:
-    things = (new if thing == old else thing for thing in talk.scene.things)
-    other = _companion(talk, old)
-    after = _with_things(talk.scene, things)
-    return _Draft(talk.scene, after, instruction, (old, *other), (new, *other))
+def _replaced(speaker: Speaker, old: Thing, new: Thing, instruction: str) -> _Draft:
+    things = (new if thing == old else thing for thing in speaker.scene.things)
+    other = _companion(speaker, old)
+    after = _with_things(speaker.scene, things)
+    return _Draft(speaker.scene, after, instruction, (old, *other), (new, *other))
 
 
 # Things that come and go
 
 
-def _removed(talk: Speaker) -> _Draft | None:
+def _removed(speaker: Speaker) -> _Draft | None:
     """One thing less."""
-    thing = talk.thing()
-    named = the(talk, thing)
-    if not named or len(talk.scene.things) <= FEWEST_LEFT:
+    thing = speaker.pick(speaker.scene.things)
+    named = speaker.pinpoint(thing)
+    if not named or len(speaker.scene.things) <= FEWEST_LEFT:
         return None
-    fewer, other = _without(talk.scene, thing), _companion(talk, thing)
+    fewer, other = _without(speaker.scene, thing), _companion(speaker, thing)
     ways = (f"remove {named}", f"take {named} away", f"leave out {named}", f"take out {named}", f"get rid of {named}")
-    return _Draft(talk.scene, fewer, talk.one(ways), (thing, *other), other)
+    return _Draft(speaker.scene, fewer, speaker.pick(ways), (thing, *other), other)
 
 
-def _added(talk: Speaker) -> _Draft | None:
+def _added(speaker: Speaker) -> _Draft | None:
     """One thing more: the scene is what comes of it."""
-    thing = talk.thing()
-    if len(talk.scene.things) <= FEWEST_LEFT:
+    thing = speaker.pick(speaker.scene.things)
+    if len(speaker.scene.things) <= FEWEST_LEFT:
         return None
-    named, other = with_article(described(talk, thing, colour=1.0)), _companion(talk, thing)
-    ways = (f"add {named}", f"put {named} {stands(talk, thing)}", f"add {named} {spot(talk, thing)}")
-    return _Draft(_without(talk.scene, thing), talk.scene, talk.one(ways), other, (thing, *other))
+    named, other = with_article(speaker.describe(thing, colour=1.0)), _companion(speaker, thing)
+    ways = (f"add {named}", f"put {named} {speaker.footing(thing)}", f"add {named} {speaker.spot(thing)}")
+    return _Draft(_without(speaker.scene, thing), speaker.scene, speaker.pick(ways), other, (thing, *other))
 
 
 def _without(scene: Scene, gone: Thing) -> Scene:
@@ -246,9 +249,9 @@ def _with_things(scene: Scene, things: Iterable[Thing]) -> Scene:
 # Changes of the whole
 
 
-def _place(talk: Speaker) -> _Draft | None:
+def _place(speaker: Speaker) -> _Draft | None:
     """The same things elsewhere, at the same hour, unless there is but one hour there."""
-    scene = talk.scene
+    scene = speaker.scene
     moved = [
         replace(scene, place=other, light=scene.light if scene.light in place.lights else place.lights[0])
         for other, place in PLACES.items()
@@ -257,8 +260,8 @@ def _place(talk: Speaker) -> _Draft | None:
     possible = [after for after in moved if _all_fit(after)]
     if not possible:
         return None
-    after = talk.rng.choice(possible)
-    name, where = talk.one(PLACE_NOUNS[after.place]), talk.one(WHERE[after.place])
+    after = speaker.pick(possible)
+    name, where = speaker.pick(PLACE_NOUNS[after.place]), speaker.pick(WHERE[after.place])
     ways = (
         f"change the background to {name}",
         f"put it all {where}",
@@ -266,21 +269,21 @@ def _place(talk: Speaker) -> _Draft | None:
         f"swap the background for {name}",
     )
     shown = (scene.main(),)
-    return _Draft(scene, after, talk.one(ways), shown, shown)
+    return _Draft(scene, after, speaker.pick(ways), shown, shown)
 
 
-def _light(talk: Speaker) -> _Draft | None:
+def _light(speaker: Speaker) -> _Draft | None:
     """Another hour."""
-    scene = talk.scene
+    scene = speaker.scene
     others = sorted(set(PLACES[scene.place].lights) - {scene.light})
     possible = [after for light in others if _all_fit(after := replace(scene, light=light))]
     if not possible:
         return None
-    after = talk.rng.choice(possible)
+    after = speaker.pick(possible)
     hour = {"day": "daytime", "sunset": "sunset", "night": "night"}[after.light]
     ways = (f"make it {hour}", f"change the time of day to {hour}", f"have it be {hour}", f"turn it into {hour}")
     shown = (scene.main(),)
-    return _Draft(scene, after, talk.one(ways), shown, shown, "light")
+    return _Draft(scene, after, speaker.pick(ways), shown, shown, "light")
 
 
 def _all_fit(scene: Scene) -> bool:
@@ -308,23 +311,23 @@ CHANGES: dict[str, Callable[[Speaker], _Draft | None]] = {
 # Captions
 
 
-def _companion(talk: Speaker, thing: Thing) -> tuple[Thing, ...]:
+def _companion(speaker: Speaker, thing: Thing) -> tuple[Thing, ...]:
     """Another thing to speak of, of another kind."""
-    others = [other for other in talk.scene.things if other.kind != thing.kind]
-    return (talk.rng.choice(others),) if others else ()
+    others = [other for other in speaker.scene.things if other.kind != thing.kind]
+    return (speaker.pick(others),) if others else ()
 
 
 def _captions(draft: _Draft) -> tuple[str, str]:
     """What is changed, and another thing, where they are: in the same words, before and after."""
-    talk = speaker_for(draft.before, "edit captions")
-    nouns = {thing.kind: noun(talk, thing.kind) for thing in (*draft.old, *draft.new)}
-    wheres = {scene.place: talk.one(WHERE[scene.place]) for scene in (draft.before, draft.after)}
-    order = talk.rng.random()
+    speaker = speaker_for(draft.before, "edit captions")
+    nouns = {thing.kind: speaker.noun(thing.kind) for thing in (*draft.old, *draft.new)}
+    wheres = {scene.place: speaker.pick(WHERE[scene.place]) for scene in (draft.before, draft.after)}
+    order = speaker.rng.random()
 
     def caption(scene: Scene, things: Sequence[Thing]) -> str:
         hour = LIGHT_WORDS[scene.light][0] if draft.tells == "light" else ""
         named = [_named(thing, nouns[thing.kind], draft.tells if at == 0 else "") for at, thing in enumerate(things)]
-        said = join_with_and(named[::-1] if order < 0.5 else named) if named else talk.one(PLACE_NOUNS[scene.place])
+        said = join_with_and(named[::-1] if order < 0.5 else named) if named else speaker.pick(PLACE_NOUNS[scene.place])
         return f"{said} {wheres[scene.place] if named else ''} {hour}".strip()
 
     return caption(draft.before, draft.old), caption(draft.after, draft.new)
@@ -337,8 +340,9 @@ def _named(thing: Thing, word: str, tells: str) -> str:
     return f"{looks} {spot_words(thing.column, 'centre')[0]}" if tells == "spot" else looks
 
 
-_SCHEMA = "viewfinder/world"
-_VERSION = 1
+# As files
+
+VERSION = 1
 
 
 def write_edits(
@@ -357,18 +361,15 @@ def write_edits(
             file, not empty, or not writable.
         DiskFull: the disk is full.
     """
-    if not 1 <= count <= MOST_PICTURES:
-        raise BadInput(f"--count {count}: ask for 1 to {MOST_PICTURES} pairs")
-    if workers < 1:
-        raise BadInput(f"--workers {workers}: at least one process has to draw")
-    stock = stock_of(sprites)
-    with claim_folder(out, _marker(stock, count, seed), ()):
-        (out / ".viewfinderignore").write_text("/preview.png\n", encoding="utf-8", newline="\n")
-        with closing(make_in_order(make_pair, WorldPlan(out, seed, stock), count, workers)) as made:
-            edits = []
-            for written, edit in enumerate(made, start=1):
+    check_asked(count, "pairs", workers)
+    plan = WorldPlan(out, seed, stock_of(sprites))
+    with claim_folder(out, drawn_marker("edits", VERSION, count, plan), ()):
+        write_text(out / ".viewfinderignore", "/preview.png\n")
+        edits: list[Edit] = []
+        with closing(make_in_order(make_pair, plan, count, workers)) as made:
+            for edit in made:
                 edits.append(edit)
-                progress(written)
+                progress(len(edits))
         _write_lists(out, edits)
     return WorldReport(
         out=out,
@@ -384,49 +385,24 @@ def write_edits(
 def make_pair(plan: WorldPlan, number: int) -> Edit:
     """Draw a pair, and write it with what is said of it."""
     edit = sample_edit(seed=plan.seed, number=number, stock=plan.stock)
-    home = plan.out / prompt_of(edit)
+    home = plan.out / edit.folder
     home.mkdir(exist_ok=True)
     for scene, name in ((edit.before, 0), (edit.after, 1)):
-        draw_scene(scene).save(plan.out / picture_of(edit, name), quality=QUALITY)
+        draw_scene(scene).save(plan.out / edit.picture(name), quality=QUALITY)
     said = {"input": edit.input, "edit": edit.instruction, "output": edit.output, "change": edit.change}
-    _write(home / "prompt.json", json.dumps(said, ensure_ascii=False))
-    _write(home / "metadata.jsonl", json.dumps({"seed": seed_of(edit)}) + "\n")
+    write_text(home / "prompt.json", json.dumps(said, ensure_ascii=False))
+    write_text(home / "metadata.jsonl", json.dumps({"seed": edit.pictures_seed}) + "\n")
     return edit
-
-
-def prompt_of(edit: Edit) -> str:
-    """The folder of a pair."""
-    return f"{edit.before.number:07d}"
-
-
-def seed_of(edit: Edit) -> int:
-    """What its pictures are called by: of all pairs of all worlds another."""
-    return edit.before.seed * (MOST_PICTURES + 1) + edit.before.number
-
-
-def picture_of(edit: Edit, which: int) -> str:
-    """The path of its first picture (0) or its second (1), in the world's folder."""
-    return f"{prompt_of(edit)}/{seed_of(edit)}_{which}.jpg"
 
 
 def _write_lists(out: Path, edits: list[Edit]) -> None:
     pictures = [
-        (picture_of(edit, which), scene, said)
+        (edit.picture(which), scene, said)
         for edit in edits
         for which, (scene, said) in enumerate(((edit.before, edit.input), (edit.after, edit.instruction)))
     ]
     truths = (truth_line(replace(picture_truth(scene), image=name)) for name, scene, _ in pictures)
-    _write(out / TRUTH_FILE, "".join(f"{line}\n" for line in truths))
+    write_text(out / TRUTH_FILE, "".join(f"{line}\n" for line in truths))
     caption_sheet([(out / name, said) for name, _, said in pictures[:SHEET_PICTURES]]).save(out / "preview.png")
     # Last, so that whoever finds it knows that the world is whole.
-    write_json(out / "seeds.json", [[prompt_of(edit), [str(seed_of(edit))]] for edit in edits])
-
-
-def _marker(stock: Stock, count: int, seed: int) -> Mapping[str, Any]:
-    """What world.json says; see `write._marker`."""
-    made = {"schema": _SCHEMA, "version": _VERSION, "kind": "edits", "count": count, "seed": seed}
-    return made | ({} if stock.shop is None else {"sprites": stock.shop.digest})
-
-
-def _write(file: Path, text: str) -> None:
-    file.write_text(text, encoding="utf-8", newline="\n")
+    write_json(out / "seeds.json", [[edit.folder, [str(edit.pictures_seed)]] for edit in edits])

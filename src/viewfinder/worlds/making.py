@@ -1,7 +1,4 @@
-"""The folder of a world: taken over or refused, whole or begun, and what was written into it.
-
-One picture of a world after the other, or several at a time in worker processes.
-"""
+"""What every kind of world is made with: a folder of its own, and processes that draw one picture after the other."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, TypeVar
 
-from viewfinder.data.records import write_json
+from viewfinder.data.files import write_json
 from viewfinder.errors import BadInput, DiskFull, ViewfinderError
 from viewfinder.worlds.stock import Stock
 
@@ -84,12 +81,39 @@ def _made(marker: Path) -> Any:
         return None
 
 
+def world_marker(kind: str, version: int, count: int, seed: int) -> dict[str, Any]:
+    """What world.json says of every world."""
+    return {"schema": "viewfinder/world", "version": version, "kind": kind, "count": count, "seed": seed}
+
+
+def drawn_marker(kind: str, version: int, count: int, plan: WorldPlan) -> dict[str, Any]:
+    """As `world_marker`; products are named by a digest of their table: a path would differ between machines."""
+    shop = plan.stock.shop
+    return world_marker(kind, version, count, plan.seed) | ({} if shop is None else {"sprites": shop.digest})
+
+
+def check_asked(count: int, what: str, workers: int) -> None:
+    """Whether so many pictures can be drawn by so many processes.
+
+    Raises:
+        BadInput: else.
+    """
+    if not 1 <= count <= MOST_PICTURES:
+        raise BadInput(f"--count {count}: ask for 1 to {MOST_PICTURES} {what}")
+    if workers < 1:
+        raise BadInput(f"--workers {workers}: at least one process has to draw")
+
+
+def write_text(file: Path, text: str) -> None:
+    """The same bytes on every system."""
+    file.write_text(text, encoding="utf-8", newline="\n")
+
+
+# One picture after the other
+
 Product = TypeVar("Product")
 
 QUALITY = 88
-
-Reword = Callable[[str], str]
-"""Says the same in other words (a language model, say). What it gives back must still be true."""
 
 
 @dataclass(frozen=True)
@@ -99,21 +123,12 @@ class WorldPlan:
     out: Path
     seed: int
     stock: Stock
-    reword: Reword | None = None
-
-
-def reword_text(text: str, reword: Reword | None) -> str:
-    """A text as the model says it; as it was, where the model says nothing."""
-    said = text if reword is None else reword(text).strip()
-    return said or text
 
 
 def make_in_order(
     make: Callable[[WorldPlan, int], Product], plan: WorldPlan, count: int, workers: int
 ) -> Generator[Product, None, None]:
     """What is made of the numbers 1 to `count`, in order. It does not depend on the number of workers.
-
-    Rewording is done in this process, whatever `workers` says: a model need not travel.
 
     Args:
         make: a function of a module, so that it can travel to the workers.
@@ -122,7 +137,7 @@ def make_in_order(
     Raises:
         ViewfinderError: a worker process died.
     """
-    if workers == 1 or plan.reword is not None:
+    if workers == 1:
         yield from (make(plan, number) for number in range(1, count + 1))
         return
     # Started afresh, not forked: this process may have threads, and locks that they hold.
@@ -137,7 +152,7 @@ def make_in_order(
             there.close()
             hired.append((process, here))
         for number in range(1, count + 1):
-            product: Product = _received(plan, hired[(number - 1) % workers][1])
+            product: Product = _receive(plan, hired[(number - 1) % workers][1])
             yield product
     finally:
         for worker, connection in hired:
@@ -146,7 +161,7 @@ def make_in_order(
             worker.join()
 
 
-def _received(plan: WorldPlan, connection: Connection) -> Any:
+def _receive(plan: WorldPlan, connection: Connection) -> Any:
     try:
         made = connection.recv()
     except (EOFError, OSError) as error:
@@ -159,7 +174,7 @@ def _received(plan: WorldPlan, connection: Connection) -> Any:
 
 
 def _work(make: Callable[[WorldPlan, int], Any], plan: WorldPlan, numbers: Iterable[int], there: Connection) -> None:
-    """Every so-manieth picture, in a process of its own. It ends when nobody listens any more."""
+    """Makes some of the pictures in a process of its own, which ends when nobody listens any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends this process
     try:
         for number in numbers:

@@ -117,7 +117,7 @@ def scene_graph(scene: Scene) -> SceneGraph:
                 object_id(scene, relation.object),
                 relation.predicate,
             )
-            for relation in scene.relations()
+            for relation in scene.relations
         ),
     )
 
@@ -153,7 +153,7 @@ def picture_truth(scene: Scene) -> PictureTruth:
     return PictureTruth(
         image=file_name(scene.number),
         things=tuple(_thing_truth(scene, thing) for thing in scene.things),
-        relations=tuple((r.subject.number, r.predicate, r.object.number) for r in scene.relations()),
+        relations=tuple((r.subject.number, r.predicate, r.object.number) for r in scene.relations),
         place=scene.place,
         light=scene.light,
     )

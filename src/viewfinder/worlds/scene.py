@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
-from typing import Literal
+from typing import Literal, get_args
 
 from viewfinder.worlds.kinds import HEIGHT, PATTERNS, PLACES, SIZES, WIDTH, Box, Kind, Light
 from viewfinder.worlds.stock import DRAWN, Stock
@@ -21,11 +21,16 @@ from viewfinder.worlds.stock import DRAWN, Stock
 FAR = 0.84
 """How much smaller than a near thing one at the horizon is drawn."""
 
+CLEARLY_LARGER = 1.6
+"""How many times the area one thing must have of another for people to agree that it is larger."""
+
 MARGIN = 5
 _TRIES = 60
 _HIDDEN = 0.28
 
 Predicate = Literal["left of", "right of", "above", "below", "next to", "in front of", "behind"]
+
+PREDICATES: tuple[Predicate, ...] = get_args(Predicate)
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ class Thing:
 
 @dataclass(frozen=True)
 class Relation:
-    """`subject` is `predicate` `object`, by the geometry of their boxes (see `holds`)."""
+    """`subject` is `predicate` `object`, by the geometry of their boxes (see `relation_holds`)."""
 
     number: int
     subject: Thing
@@ -95,12 +100,9 @@ class Scene:
         """The thing that takes most of the picture."""
         return max(self.things, key=lambda thing: (box_area(thing.box), -thing.number))
 
+    @cached_property
     def relations(self) -> tuple[Relation, ...]:
         """Everything that holds between two things."""
-        return self._relations
-
-    @cached_property
-    def _relations(self) -> tuple[Relation, ...]:
         true = (
             (subject, predicate, other)
             for subject, other in permutations(self.things, 2)
@@ -108,17 +110,6 @@ class Scene:
             if relation_holds(subject, predicate, other)
         )
         return tuple(Relation(number, *found) for number, found in enumerate(true, start=1))
-
-
-PREDICATES: tuple[Predicate, ...] = (
-    "left of",
-    "right of",
-    "above",
-    "below",
-    "next to",
-    "in front of",
-    "behind",
-)
 
 
 def relation_holds(a: Thing, predicate: Predicate, b: Thing) -> bool:  # noqa: PLR0911 (one line a predicate)
@@ -164,12 +155,12 @@ def sample_scene(*, seed: int, number: int, stock: Stock = DRAWN) -> Scene:
     while True:
         place = rng.choice(tuple(PLACES))
         light = rng.choice(PLACES[place].lights)
-        things = _placed(list(_wishes(rng, stock, place, light)), rng, stock, place)
+        things = _place_things(list(_draw_wishes(rng, stock, place, light)), rng, stock, place)
         if len(things) >= 3:
             return Scene(seed, number, place, light, things, stock)
 
 
-def _wishes(rng: random.Random, stock: Stock, place: str, light: Light) -> Iterator[Thing]:
+def _draw_wishes(rng: random.Random, stock: Stock, place: str, light: Light) -> Iterator[Thing]:
     """Three to eight things that shall be there, in most scenes several of one kind; not yet placed."""
     kinds_of = stock.kinds
     allowed = [name for name, kind in kinds_of.items() if kind_fits(name, kind, place, light)]
@@ -184,7 +175,7 @@ def _wishes(rng: random.Random, stock: Stock, place: str, light: Light) -> Itera
         times = min(rng.choice((2, 2, 3)), kinds_of[repeated].most, count)
         kinds = [repeated] * times + [kind for kind in kinds if kind != repeated][: count - times]
     for kind in kinds:
-        thing = _look(rng, stock, kind)
+        thing = _draw_look(rng, stock, kind)
         if thing is not None:
             yield thing
 
@@ -198,7 +189,7 @@ def kind_fits(name: str, kind: Kind, place: str, light: Light) -> bool:
     return name not in {"day": {"moon"}, "sunset": {"moon"}, "night": {"sun", "star"}}[light]
 
 
-def _look(rng: random.Random, stock: Stock, name: str) -> Thing | None:
+def _draw_look(rng: random.Random, stock: Stock, name: str) -> Thing | None:
     """How one thing of a kind looks; None where the shop has none that can be cut out."""
     if stock.shop is not None:
         product = stock.shop.pick(rng, name)
@@ -219,14 +210,14 @@ def _look(rng: random.Random, stock: Stock, name: str) -> Thing | None:
     )
 
 
-def _placed(wishes: list[Thing], rng: random.Random, stock: Stock, place: str) -> tuple[Thing, ...]:
+def _place_things(wishes: list[Thing], rng: random.Random, stock: Stock, place: str) -> tuple[Thing, ...]:
     """The things that found a spot, large ones first served; the furthest comes first."""
     placed: list[Thing] = []
     for thing in sorted(wishes, key=lambda wish: -stock.kinds[wish.kind].height * SIZES[wish.size]):
         for _ in range(_TRIES):
-            box = _spot(thing, rng, stock, place)
+            box = _draw_box(thing, rng, stock, place)
             if is_box_free(box, placed):
-                placed.append(_at(thing, box))
+                placed.append(replace(thing, box=box))
                 break
     return in_drawing_order(placed, stock)
 
@@ -234,14 +225,10 @@ def _placed(wishes: list[Thing], rng: random.Random, stock: Stock, place: str) -
 def in_drawing_order(things: Iterable[Thing], stock: Stock) -> tuple[Thing, ...]:
     """Things numbered as they are drawn: what flies and swims first, then the furthest."""
     order = sorted(things, key=lambda thing: (stock.kinds[thing.kind].zone == "ground", thing.bottom, thing.box))
-    return tuple(_at(thing, thing.box, number) for number, thing in enumerate(order, start=1))
+    return tuple(replace(thing, number=number) for number, thing in enumerate(order, start=1))
 
 
-def _at(thing: Thing, box: Box, number: int = 0) -> Thing:
-    return replace(thing, number=number, box=box)
-
-
-def _spot(thing: Thing, rng: random.Random, stock: Stock, place: str) -> Box:
+def _draw_box(thing: Thing, rng: random.Random, stock: Stock, place: str) -> Box:
     """A box of the right size somewhere in the thing's zone, wholly in the picture."""
     kind = stock.kinds[thing.kind]
     medium, aspect = stock.extent(thing.kind, thing.product)

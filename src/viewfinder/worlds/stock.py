@@ -1,12 +1,8 @@
-"""Cutting a thing out of a photograph on a light, even background.
-
-Real products as things of a scene: their kinds, nouns and colours from products.csv, their pixels from images/.
+"""What the things of a scene are taken from: drawn kinds, or real products cut out of their photographs.
 
 products.csv has the columns id, masterCategory, subCategory, articleType, baseColour and productDisplayName; the
-photograph of product 7 is images/7.jpg, on a light background. A kind is an article type, its nouns are made from
-the type's name by rule (`nouns_of`).
-
-What the things of a scene are taken from: drawn kinds, or products cut out of their photographs.
+photograph of product 7 is images/7.jpg, on a light, even background. A kind is an article type, its nouns are made from
+the type's name by rule (`words.nouns_of`).
 """
 
 from __future__ import annotations
@@ -14,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -166,14 +162,14 @@ class Shop:
 
     Attributes:
         digest: of the table; it tells one set of products from another.
-        shelves: kind -> colour -> products, those without a picture left out.
+        products: kind -> colour -> products, those without a picture left out.
     """
 
     folder: Path
     digest: str
     kinds: Mapping[str, Kind]
     nouns: Mapping[str, Nouns]
-    shelves: Mapping[str, Mapping[str, Sequence[Product]]]
+    products: Mapping[str, Mapping[str, Sequence[Product]]]
     _aspects: dict[str, float] = field(default_factory=dict)
 
     def pick(self, rng: random.Random, kind: str) -> Product | None:
@@ -182,7 +178,7 @@ class Shop:
         None after some tries that failed.
         """
         for _ in range(_TRIES):
-            product = rng.choice(self.shelves[kind][rng.choice(self.kinds[kind].colours)])
+            product = rng.choice(self.products[kind][rng.choice(self.kinds[kind].colours)])
             if self.aspect(kind, product.id):
                 return product
         return None
@@ -224,43 +220,35 @@ def open_shop(folder: Path) -> Shop:
 
 @lru_cache(maxsize=4)
 def _shop(folder: Path, digest: str) -> Shop:
-    products = _products(folder)
-    shelves = _shelves(products)
-    if not shelves:
+    products = _products_by_kind(folder)
+    if not products:
         raise BadInput(f"{folder / TABLE}: no kind of product has {FEWEST} with a picture in {folder / 'images'}")
-    first = {kind: next(iter(colours.values()))[0] for kind, colours in shelves.items()}
+    first = {kind: next(iter(colours.values()))[0] for kind, colours in products.items()}
     nouns = {kind: nouns_of(product.type) for kind, product in first.items()}
-    return Shop(folder, digest, _kinds(shelves, first), nouns, shelves)
+    return Shop(folder, digest, _kinds(products, first), nouns, products)
 
 
-def _products(folder: Path) -> list[Product]:
+def _products_by_kind(folder: Path) -> dict[str, dict[str, list[Product]]]:
+    """Kind -> colour -> products, each in alphabetical order; rare kinds and unnamed colours left out."""
     table = read_table(folder / TABLE)
     columns = [table.need((name.lower(),)) for name in COLUMNS]
     pictures = {file.stem for file in (folder / "images").glob("*.jpg")}
     rows = ([row[column] for column in columns] for row in table.rows)
-    return [_product(row) for row in rows if row[0] in pictures]
-
-
-def _product(row: Sequence[str]) -> Product:
-    number, category, group, kind, colour, name = (cell.lower() for cell in row)
-    pattern = next((pattern for sign, pattern in _PATTERNS if sign in name), "")
-    return Product(row[0] or number, category, group, kind, colour, pattern)
-
-
-def _shelves(products: Iterable[Product]) -> dict[str, dict[str, list[Product]]]:
-    """Kind -> colour -> products, each in alphabetical order; rare kinds and unnamed colours left out."""
-    shelves: defaultdict[str, defaultdict[str, list[Product]]] = defaultdict(lambda: defaultdict(list))
-    for product in sorted(products, key=lambda product: product.id):
-        if product.type and product.colour not in _NO_COLOUR and product.category not in _NO_KIND:
-            shelves[nouns_of(product.type)[0][0]][product.colour].append(product)
+    found: defaultdict[str, defaultdict[str, list[Product]]] = defaultdict(lambda: defaultdict(list))
+    for key, *cells in sorted((row for row in rows if row[0] in pictures), key=lambda row: row[0]):
+        category, group, kind, colour, name = (cell.lower() for cell in cells)
+        pattern = next((pattern for sign, pattern in _PATTERNS if sign in name), "")
+        if kind and colour not in _NO_COLOUR and category not in _NO_KIND:
+            product = Product(key, category, group, kind, colour, pattern)
+            found[nouns_of(kind)[0][0]][colour].append(product)
     return {
         kind: dict(sorted(colours.items()))
-        for kind, colours in sorted(shelves.items())
+        for kind, colours in sorted(found.items())
         if sum(map(len, colours.values())) >= FEWEST
     }
 
 
-def _kinds(shelves: Mapping[str, Mapping[str, Sequence[Product]]], first: Mapping[str, Product]) -> dict[str, Kind]:
+def _kinds(products: Mapping[str, Mapping[str, Sequence[Product]]], first: Mapping[str, Product]) -> dict[str, Kind]:
     """A kind a shelf. A garment may be photographed on a person who wears other things too."""
     wearable = frozenset(kind for kind, product in first.items() if product.group not in _BY_HAND)
     return {
@@ -272,7 +260,7 @@ def _kinds(shelves: Mapping[str, Mapping[str, Sequence[Product]]], first: Mappin
             most=min(3, sum(map(len, colours.values()))),
             shows=wearable - {kind} if first[kind].category == "apparel" else frozenset(),
         )
-        for kind, colours in shelves.items()
+        for kind, colours in products.items()
     }
 
 
@@ -307,7 +295,7 @@ DRAWN = Stock(KINDS, NOUNS)
 
 
 def stock_of(sprites: Path | None) -> Stock:
-    """The products of a folder (see `products`), or what is drawn.
+    """The products of a folder (see above), or what is drawn.
 
     Raises:
         BadInput: the folder has no usable products.csv and images.

@@ -107,6 +107,17 @@ PREDICATE_WORDS = {
     "behind": ("behind", "partly hidden by"),
 }
 
+OPPOSITE_RELATIONS = {
+    "left of": "right of",
+    "right of": "left of",
+    "above": "below",
+    "below": "above",
+    "in front of": "behind",
+    "behind": "in front of",
+    "next to": "next to",
+}
+"""What holds the other way round; where that is the same, there is no wrong guess."""
+
 PLACE_NOUNS = {
     "beach": ("a beach", "a sandy beach", "the seaside"),
     "meadow": ("a meadow", "a grassy field", "rolling grassland"),

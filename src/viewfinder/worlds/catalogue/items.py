@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from viewfinder.data.splits import Split, split_of
+from viewfinder.data.captions import Split, split_of
 from viewfinder.data.truth import PictureTruth
 from viewfinder.worlds.catalogue.vocabulary import FACETS, TYPES
 from viewfinder.worlds.kinds import COLOURS, PATTERNS

@@ -32,7 +32,7 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.data.cirr import CirrPair
-from viewfinder.data.mt_fashion_iq import Reference, Session
+from viewfinder.data.fashion_iq import Reference, Session
 from viewfinder.worlds.catalogue.items import Item
 from viewfinder.worlds.catalogue.statements import (
     Statement,

@@ -34,14 +34,18 @@ from typing import Any, TypeVar
 
 from PIL import Image, ImageDraw, ImageFont
 
+from viewfinder.data.captions import SPLITS, Split
 from viewfinder.data.cirr import write_cirr
-from viewfinder.data.fashion_iq import FashionPair, shuffle_first_pictures, write_fashion_iq, write_shuffled
+from viewfinder.data.fashion_iq import (
+    FashionPair,
+    Session,
+    shuffle_first_pictures,
+    write_fashion_iq,
+    write_sessions,
+    write_shuffled,
+)
 from viewfinder.data.fashionmt import Transaction, write_transactions
-from viewfinder.data.jsonl import write_jsonl
-from viewfinder.data.mt_fashion_iq import Session, write_sessions
-from viewfinder.data.records import write_json
-from viewfinder.data.report import Dropped
-from viewfinder.data.splits import SPLITS, Split
+from viewfinder.data.files import Dropped, write_json, write_jsonl
 from viewfinder.data.truth import TRUTH_FILE, truth_line
 from viewfinder.errors import BadInput
 from viewfinder.worlds.catalogue.garments import draw_item
