@@ -89,7 +89,9 @@ def chat(job: Job, out: Path) -> None:
 def last_turn(job: Job, out: Path) -> None:
     """The same of mChat without the talk before the last turn, whose picture is the one shown last."""
     plan = replace(job.plan("scenes", "chatsearch"), task="mchat")
-    replayed(plan, out, lambda task: replace(task, talks=tuple(replace(t, turns=t.turns[-1:]) for t in task.talks)))
+    replayed(
+        plan, out, lambda task: replace(task, dialogues=tuple(replace(t, turns=t.turns[-1:]) for t in task.dialogues))
+    )
 
 
 def captions(data: str) -> Callable[[Job, Path], None]:
@@ -106,18 +108,18 @@ def of_test_split(task: Task, folder: Path, data: str) -> Task:
     names = [picture.path.name for picture in read_captioned(folder)[0]]
     numbers = [int(Path(name).stem) for name in names] if data == "scenes" else range(len(names))
     chosen = {name for name, number in zip(names, numbers, strict=True) if split_of(number) == "test"}
-    talks = tuple(replace(talk, turns=talk.turns[:1]) for talk in task.talks if Path(talk.target).name in chosen)
+    talks = tuple(replace(talk, turns=talk.turns[:1]) for talk in task.dialogues if Path(talk.target).name in chosen)
     gallery = tuple(picture for picture in task.gallery if Path(picture).name in chosen)
-    return replace(task, name=data, split="test", talks=talks, gallery=gallery)
+    return replace(task, name=data, split="test", dialogues=talks, gallery=gallery)
 
 
 def replayed(plan: Plan, out: Path, changed: Callable[[Task], Task]) -> None:
     """Recorded talks of one task, which is changed first."""
     system = pictures_only(load_system(plan.system, plan.seed, plan.checkpoint))
     [task] = load_tasks(plan)
-    pictures = load_pictures(plan, encoder(), system, told=told)
+    pictures = load_pictures(plan, encoder(), system, notify=told)
     known = changed(match_pictures(task, pictures))
-    told(f"{known.title}: {len(known.talks):,} talks, {len(known.gallery):,} pictures")
+    told(f"{known.title}: {len(known.dialogues):,} talks, {len(known.gallery):,} pictures")
     table = replay_task(known, pictures.gallery(tuple(known.pictures())), system)
     result = task_result(known, table, compute_figures(known, table))
     write_run(Run(out, provenance_of(plan, encoder()), describe_machine(), (result,)))
@@ -143,7 +145,7 @@ def grounding(data: str, pictures: int, proposals: str) -> Callable[[Job, Path],
     """Phrases of so many pictures of a data set, among windows or the boxes of a detector."""
 
     def run(job: Job, out: Path) -> None:
-        plan = replace(job.plan(data, "grounding"), limit=pictures, manners={"proposals": proposals})
+        plan = replace(job.plan(data, "grounding"), limit=pictures, options={"proposals": proposals})
         write_measured_run(ground_phrases(plan, encoder(), out, told))
 
     return run

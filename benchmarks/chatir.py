@@ -107,7 +107,7 @@ def measured(data: Path, system: str) -> dict[str, float]:
     return {
         "seconds": round(time.perf_counter() - started, 1),
         "peak_MiB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
-        "talks": len(task.talks),
+        "talks": len(task.dialogues),
         "pool": len(keys),
         "hits_at_10_after_round_10": hits.mean,
         "low": hits.low,

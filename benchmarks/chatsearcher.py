@@ -326,7 +326,7 @@ def cirr_of(row: Row, place: Place) -> dict[str, Any]:
 def gallery(folders: Sequence[Path], test: str) -> dict[str, int]:
     """Talks and pictures of a test of one task."""
     [task] = run_in(folders[0] / test).tasks
-    return {"talks": len(task.talk_ids), "pictures": task.ranks.gallery_size}
+    return {"talks": len(task.dialogue_ids), "pictures": task.ranks.gallery_size}
 
 
 def told_of(row: Row, test: str, place: Place) -> dict[str, Any]:

@@ -264,7 +264,7 @@ def tasks_of(place: Place, name: str, seeds: tuple[int, ...]) -> list[TaskResult
 def ranks_of(task: TaskResult) -> dict[str, Float[np.ndarray, " t"]]:
     """The ranks of each talk's picture after every round, ties halved."""
     ranks_st = (task.ranks.best_st + task.ranks.worst_st) / 2
-    return dict(zip(task.talk_ids, ranks_st, strict=True))
+    return dict(zip(task.dialogue_ids, ranks_st, strict=True))
 
 
 def figures(tasks: list[TaskResult]) -> dict[str, Any]:
@@ -326,7 +326,7 @@ def tested(claim: Mapping[str, Any], rows: Mapping[str, list[TaskResult]]) -> di
     if better not in rows or than not in rows:
         return dict(claim)
     ours, theirs = rows[better], rows[than]
-    both = [talk for talk in theirs[0].talk_ids if talk in set(ours[0].talk_ids)]
+    both = [talk for talk in theirs[0].dialogue_ids if talk in set(ours[0].dialogue_ids)]
     known = {"claimed": [better, than], "talks_counted": len(both)}
     return {**claim, **known, **compared(hits(ours, at, both), hits(theirs, other_at, both))}
 

@@ -70,7 +70,7 @@ def run_one(folder: Path, name: str, work: Path) -> Run:
         features=work / "features" / data,
     )  # fmt: skip
     done = evaluate(
-        plan, load_encoder("starter"), work / "runs" / name, told=lambda line: print(name, line, flush=True)
+        plan, load_encoder("starter"), work / "runs" / name, notify=lambda line: print(name, line, flush=True)
     )
     write_run(done.run)
     write_report(done.run, done.examples)

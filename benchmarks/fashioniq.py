@@ -388,7 +388,7 @@ def values(tasks: Sequence[TaskResult], words: str, metric: str) -> Values:
                 counted_st = 1 - ranks_st / task.ranks.gallery_size
             else:
                 counted_st = (ranks_st < int(metric.removeprefix("R@"))).astype(np.float64)
-            known |= {f"{task.title}: {talk}": one for talk, one in zip(task.talk_ids, counted_st, strict=True)}
+            known |= {f"{task.title}: {talk}": one for talk, one in zip(task.dialogue_ids, counted_st, strict=True)}
     return known
 
 

@@ -163,7 +163,7 @@ def once(plan: Plan, encoder: Encoder, out: Path) -> None:
     if is_measured(out):
         return
     try:
-        write_run(evaluate(plan, encoder, out, told=lambda line: print(out, line, flush=True)).run)
+        write_run(evaluate(plan, encoder, out, notify=lambda line: print(out, line, flush=True)).run)
     except ViewfinderError as error:
         print(f"{out}: left out, {error}", flush=True)
 
@@ -214,7 +214,7 @@ def figures_of(run: Run, test: Test, folders: Folders) -> dict[str, Any]:
 def last(metric: str, task: TaskResult, among: frozenset[str] | None) -> Float[np.ndarray, " s"]:
     """One value a talk, after its last turn."""
     values_s = values_per_dialogue(metric_values(metric, task.ranks), LAST_TURN, "", task.settings)
-    chosen_s = [among is None or talk in among for talk in task.talk_ids]
+    chosen_s = [among is None or talk in among for talk in task.dialogue_ids]
     return np.asarray(values_s[np.array(chosen_s)])
 
 

@@ -76,6 +76,6 @@ def test_a_question_is_of_a_kind(question: str, kind: str) -> None:
 
 
 def test_every_question_of_a_world_is_of_a_kind(scenes: Path) -> None:
-    talks, _ = read_dialogues(scenes / "dialogues" / "world_train.json")
-    kinds = {classify_question(one.question) for talk in talks for one in talk.rounds}
+    dialogues, _ = read_dialogues(scenes / "dialogues" / "world_train.json")
+    kinds = {classify_question(one.question) for dialogue in dialogues for one in dialogue.rounds}
     assert OTHER not in kinds and len(kinds) >= len(KINDS) - 3

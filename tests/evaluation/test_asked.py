@@ -16,11 +16,11 @@ WORDS = st.text(st.sampled_from("Answer: ?.!\"')yes\n"), max_size=30)
 
 
 def held(*rounds: tuple[str, str, str], ms: tuple[float, ...] = ()) -> HeldDialogue:
-    """A talk of questions, answers and who asked."""
-    talk = Conversation().then(Say("a dog"))
+    """A dialogue of questions, answers and who asked."""
+    dialogue = Conversation().then(Say("a dog"))
     for question, answer, by in rounds:
-        talk = talk.then(Answer(Question(question, by=by), answer))
-    return HeldDialogue(talk, ms)
+        dialogue = dialogue.then(Answer(Question(question, by=by), answer))
+    return HeldDialogue(dialogue, ms)
 
 
 def test_questions_are_counted_talk_by_talk() -> None:
@@ -39,8 +39,8 @@ def test_questions_are_counted_talk_by_talk() -> None:
 
 
 def test_what_was_taken_back_was_not_asked() -> None:
-    talk = Conversation().then(Say("a dog")).then(Answer(Question("Is it big?"), "no")).then(BackTo(1))
-    assert question_values([HeldDialogue(talk)], "x")["questions"].tolist() == [0]
+    dialogue = Conversation().then(Say("a dog")).then(Answer(Question("Is it big?"), "no")).then(BackTo(1))
+    assert question_values([HeldDialogue(dialogue)], "x")["questions"].tolist() == [0]
 
 
 def test_times_are_the_median_and_the_slow_end() -> None:
@@ -63,8 +63,8 @@ def test_questions_and_answers_keep_their_words() -> None:
 
 
 def test_a_file_of_talks_holds_caption_questions_and_answers(tmp_path: Path) -> None:
-    talk = held(("What colour", "red", "x"), ("Is it big?", "", "x")).conversation
-    write_dialogues(tmp_path / "x.json", [record_dialogue("a.jpg", talk)])
+    dialogue = held(("What colour", "red", "x"), ("Is it big?", "", "x")).conversation
+    write_dialogues(tmp_path / "x.json", [record_dialogue("a.jpg", dialogue)])
     [read], _ = read_dialogues(tmp_path / "x.json")
     assert read.strings == ("a dog", "What colour? red", "Is it big?")
     assert [(one.question, one.answer) for one in read.rounds] == [("What colour?", "red"), ("Is it big?", "")]

@@ -68,8 +68,10 @@ def test_the_more_a_region_is_looked_at_the_wider_its_line(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("said", ["", "$5 and $6_{x}", "\\alpha " * 60, "w" * 300])
 def test_whatever_was_said_can_be_drawn(tmp_path: Path, said: str) -> None:
-    talk = example(tmp_path, *[tuple(look(at, said=said) for at in range(turn)) for turn in range(1, 13)], said=said)
-    assert pixels(attention_plot(talk)).shape[1] == 1200
+    dialogue = example(
+        tmp_path, *[tuple(look(at, said=said) for at in range(turn)) for turn in range(1, 13)], said=said
+    )
+    assert pixels(attention_plot(dialogue)).shape[1] == 1200
 
 
 def test_nothing_is_drawn_where_nothing_looks_or_the_picture_is_gone(tmp_path: Path) -> None:

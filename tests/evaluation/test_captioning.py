@@ -128,7 +128,7 @@ def test_two_captioners_are_compared_pair_by_pair(pairs: Path, weights: Callable
 def test_a_prefix_stands_before_all_captions_that_are_compared(
     pairs: Path, weights: Callable[[int], Path], tmp_path: Path
 ) -> None:
-    found = captioned(pairs, weights(0), tmp_path, manners={"prefix": "it "})
+    found = captioned(pairs, weights(0), tmp_path, options={"prefix": "it "})
     said = [f"it {one.said}" for one in found.captions]
     people = [[f"it {text}" for text in one.people] for one in found.captions]
     assert found.run.tasks[0].figures[1].measure.interval.mean == pytest.approx(rouge_l(said, people).mean())
@@ -141,7 +141,7 @@ def test_what_cannot_be_captioned_is_said(pairs: Path, weights: Callable[[int], 
     with pytest.raises(UnknownName, match="test, val"):
         captioned(pairs, weights(0), tmp_path, split="train")
     with pytest.raises(UnknownName, match="decoding, prefix"):
-        captioned(pairs, weights(0), tmp_path, manners={"noise": 0.1})
+        captioned(pairs, weights(0), tmp_path, options={"noise": 0.1})
     with pytest.raises(BadInput, match=r"cap\.<kind>\.<split>\.json"):
         captioned(tmp_path, weights(0), tmp_path)
     with pytest.raises(BadInput, match="nowhere: no such folder"):
@@ -176,10 +176,10 @@ def test_the_page_has_every_pair_beside_what_was_said_of_it(
 # -- the captioner as a user of retrievers
 
 
-def talks(folder: Path, weights: Path, out: Path, **plan: Any) -> Any:
+def dialogues(folder: Path, weights: Path, out: Path, **plan: Any) -> Any:
     whole = Plan(
         system="composer", data=folder, protocol="fashioniq", split="val", user="captioner", task="flags dialogue",
-        manners={"model": str(weights), "decoding": "greedy"}, features=folder / "vectors", **plan,
+        options={"model": str(weights), "decoding": "greedy"}, features=folder / "vectors", **plan,
     )  # fmt: skip
     return evaluate(whole, ENCODER, out, make_encoder=ColourEncoder)
 
@@ -187,7 +187,7 @@ def talks(folder: Path, weights: Path, out: Path, **plan: Any) -> Any:
 def test_a_retriever_is_told_what_the_captioner_says_of_what_it_shows(
     pairs: Path, weights: Callable[[int], Path], tmp_path: Path
 ) -> None:
-    found = talks(pairs, weights(0), tmp_path)
+    found = dialogues(pairs, weights(0), tmp_path)
     [task] = found.run.tasks
     assert task.title == "fashioniq, flags, dialogue, val"
     first = found.examples[0].turns[0]
@@ -199,7 +199,7 @@ def test_a_retriever_is_told_what_the_captioner_says_of_what_it_shows(
 
 @pytest.mark.slow
 def test_two_processes_hold_the_talks_of_one(pairs: Path, weights: Callable[[int], Path], tmp_path: Path) -> None:
-    one, two = (talks(pairs, weights(0), tmp_path, processes=count).run.tasks[0] for count in (1, 2))
+    one, two = (dialogues(pairs, weights(0), tmp_path, processes=count).run.tasks[0] for count in (1, 2))
     assert np.array_equal(one.ranks.best_st, two.ranks.best_st)
 
 
@@ -224,8 +224,13 @@ def test_a_talk_whose_first_picture_is_lost_begins_with_another(tmp_path: Path) 
     pictures = load_pictures(Plan(system="composer", data=tmp_path), ENCODER, load_retriever("composer"))
     known = match_pictures(found[-1], pictures)
     keys = [f"images/{name}.png" for name in names]
-    assert [talk.first for talk in known.talks] == [keys[1], "", keys[0], ""]  # the fourth would begin with its target
+    assert [dialogue.first for dialogue in known.dialogues] == [
+        keys[1],
+        "",
+        keys[0],
+        "",
+    ]  # the fourth would begin with its target
     assert "the first pictures of 1 talks" in str(known.reports[-1])
     begun = draw_first_pictures(known, seed=0)
-    assert [talk.first for talk in begun.talks][::2] == [keys[1], keys[0]]
-    assert all(talk.first in keys and talk.first != talk.target for talk in begun.talks)
+    assert [dialogue.first for dialogue in begun.dialogues][::2] == [keys[1], keys[0]]
+    assert all(dialogue.first in keys and dialogue.first != dialogue.target for dialogue in begun.dialogues)

@@ -1,4 +1,4 @@
-"""Talks of simulated users: alone, and in interviews in which they only answer."""
+"""Dialogues of simulated users: alone, and in interviews in which they only answer."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ COMPOSER = load_retriever("composer")
 TARGET = LOOKS.index(("red", "blue"))
 
 
-def task(*talks: SearchDialogue, rounds: int = 6, interviews: bool = True) -> Task:
-    return Task("chatir", "", "test", GALLERY.snapshot.ids, talks, ("R@1",), rounds=rounds, interviews=interviews)
+def task(*dialogues: SearchDialogue, rounds: int = 6, interviews: bool = True) -> Task:
+    return Task("chatir", "", "test", GALLERY.snapshot.ids, dialogues, ("R@1",), rounds=rounds, interviews=interviews)
 
 
 def about(picture: int, said: str) -> SearchDialogue:
@@ -84,8 +84,8 @@ def test_an_interview_begins_with_the_description_and_then_only_answers_are_give
 
 def test_an_interview_goes_on_when_the_target_was_shown(tmp_path: Path) -> None:
     questions = asking(tmp_path, "Is it blue?", "Is it green?")
-    talks = task(about(LOOKS.index(("red", "red")), "red"))
-    table, [held] = simulate_dialogues(talks, GALLERY, COMPOSER, Knowing(), questioner=questions)
+    dialogues = task(about(LOOKS.index(("red", "red")), "red"))
+    table, [held] = simulate_dialogues(dialogues, GALLERY, COMPOSER, Knowing(), questioner=questions)
     assert table.best_st[0, 0] < RESULTS_SHOWN
     assert len(turns_of(held)) == 3
 
@@ -112,13 +112,13 @@ def test_a_talk_with_nothing_left_to_ask_keeps_its_rank() -> None:
 
 def test_ranks_are_those_of_the_live_session_after_every_turn() -> None:
     said = (Say("red"), Like("p003", "but blue"), Reject(("p000", f"p{TARGET:03}")), Say("green over white"))
-    talk = SearchDialogue("1", f"p{TARGET:03}")
-    table, _ = simulate_dialogues(task(talk, rounds=5, interviews=False), GALLERY, COMPOSER, Scripted(said))
+    dialogue = SearchDialogue("1", f"p{TARGET:03}")
+    table, _ = simulate_dialogues(task(dialogue, rounds=5, interviews=False), GALLERY, COMPOSER, Scripted(said))
     live = Session(GALLERY, COMPOSER, None)
     bounds = []
     for turn in said:
         live.take(turn)
-        bounds.append(live.rank_bounds(talk.target))
+        bounds.append(live.rank_bounds(dialogue.target))
     assert bounds[2] == (len(GALLERY) - 1, len(GALLERY) - 1)  # rejected
     assert list(zip(*(table.best_st[0], table.worst_st[0]), strict=True)) == [*bounds, bounds[-1]]
 
@@ -149,8 +149,8 @@ def test_a_recorded_user_answers_the_question_whenever_it_is_asked(tmp_path: Pat
 
 def test_every_question_is_timed_but_the_first(tmp_path: Path) -> None:
     questions = asking(tmp_path, "Is it blue?", "Is it green?")
-    talks = task(about(1, "red"), about(2, "red"))
-    _, held = simulate_dialogues(talks, GALLERY, COMPOSER, Scripted(()), questioner=questions)
+    dialogues = task(about(1, "red"), about(2, "red"))
+    _, held = simulate_dialogues(dialogues, GALLERY, COMPOSER, Scripted(()), questioner=questions)
     assert [len(one.asking_ms) for one in held] == [1, 2]
     assert all(ms > 0 for one in held for ms in one.asking_ms)
 
@@ -162,9 +162,9 @@ def test_a_turn_that_cannot_be_taken_is_named_with_its_talk() -> None:
 
 
 def test_the_same_talks_have_the_same_ranks_again() -> None:
-    talks = task(*(about(number, LOOKS[number][0]) for number in (0, 9, 31)))
+    dialogues = task(*(about(number, LOOKS[number][0]) for number in (0, 9, 31)))
     first, second = (
-        simulate_dialogues(talks, GALLERY, COMPOSER, Knowing(), questioner="information_gain") for _ in range(2)
+        simulate_dialogues(dialogues, GALLERY, COMPOSER, Knowing(), questioner="information_gain") for _ in range(2)
     )
     assert np.array_equal(first[0].best_st, second[0].best_st)
     assert [one.conversation for one in first[1]] == [one.conversation for one in second[1]]

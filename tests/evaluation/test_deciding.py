@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("seer")
 
 
 @pytest.fixture(scope="module")
-def talks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def dialogues(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four searches for testing, one of which sounds like a question, as many questions; and both for training."""
     tmp_path = tmp_path_factory.mktemp("talks")
     names = [f"images/{one.path.name}" for one in tiny_pictures(tmp_path / "images", 14)]
@@ -63,23 +63,23 @@ def means(measured: MeasuredRun[Decision]) -> dict[str, float]:
     return {figure.name.metric: figure.measure.interval.mean for figure in measured.run.tasks[0].figures}
 
 
-def test_shares_are_of_each_kind_and_of_both_alike(talks: Path) -> None:
-    found = decided(talks)
+def test_shares_are_of_each_kind_and_of_both_alike(dialogues: Path) -> None:
+    found = decided(dialogues)
     assert means(found) == pytest.approx({SEARCHES: 3 / 4, QUESTIONS: 1.0, BOTH: 7 / 8})
     assert [one.answered for one in found.things if one.wants == "pictures"] == ["pictures", "words", *["pictures"] * 2]
 
 
 @pytest.mark.parametrize(("leaning", "shares"), [(-3, (0.0, 1.0)), (3, (1.0, 0.0)), (1.9, (0.75, 1.0))])
-def test_a_leaning_moves_the_shares(talks: Path, leaning: float, shares: tuple[float, float]) -> None:
-    found = decided(talks, manners={"leaning": leaning})
+def test_a_leaning_moves_the_shares(dialogues: Path, leaning: float, shares: tuple[float, float]) -> None:
+    found = decided(dialogues, options={"leaning": leaning})
     assert (means(found)[SEARCHES], means(found)[QUESTIONS]) == shares
     assert f"leaning {leaning:g}" in found.run.tasks[0].figures[0].name.gallery
 
 
-def test_a_leaning_is_chosen_on_what_is_held_out_of_training(talks: Path) -> None:
+def test_a_leaning_is_chosen_on_what_is_held_out_of_training(dialogues: Path) -> None:
     told: list[str] = []
-    plan = Plan(system="seer", data=talks, features=talks / "vectors", manners={"leaning": "chosen"})
-    found = measure_decisions(plan, ColourEncoder(), talks / "run", told.append)
+    plan = Plan(system="seer", data=dialogues, features=dialogues / "vectors", options={"leaning": "chosen"})
+    found = measure_decisions(plan, ColourEncoder(), dialogues / "run", told.append)
     # Pictures from -2 on, questions in words below 2: the middle of what lies between.
     assert "leaning 0: on val 100% of searches, 100% of questions" in told
     assert means(found)[BOTH] == 7 / 8
@@ -114,17 +114,17 @@ def test_of_equal_leanings_the_middle_one_is_best() -> None:
     assert best_picture_bias([0], [len(PICTURE_BIASES)]).picture_bias == 0
 
 
-def test_a_run_is_written_with_every_talk(talks: Path) -> None:
-    lines = write_measured_run(decided(talks, limit=2)).read_text().splitlines()
+def test_a_run_is_written_with_every_talk(dialogues: Path) -> None:
+    lines = write_measured_run(decided(dialogues, limit=2)).read_text().splitlines()
     assert len(lines) == 4
-    assert read_run(talks / "run").tasks[0].title == "decision, test"
+    assert read_run(dialogues / "run").tasks[0].title == "decision, test"
 
 
-def test_what_cannot_be_decided_is_said(talks: Path) -> None:
+def test_what_cannot_be_decided_is_said(dialogues: Path) -> None:
     with pytest.raises(BadInput, match="--manner leaning=much: a number is needed, or chosen"):
-        decided(talks, manners={"leaning": "much"})
+        decided(dialogues, options={"leaning": "much"})
     with pytest.raises(BadInput, match="no talks of 'dev' here"):
-        decided(talks, split="dev")
+        decided(dialogues, split="dev")
     with pytest.raises(BadInput, match="random only finds pictures"):
-        decided(talks, system="random")
+        decided(dialogues, system="random")
     assert math.isfinite(min(PICTURE_BIASES))

@@ -39,14 +39,14 @@ def test_the_same_plan_gives_the_same_ranks(scenes: Path, tmp_path: Path) -> Non
 
 def test_limits_take_talks_evenly(scenes: Path, tmp_path: Path) -> None:
     whole, few = (done(scenes, tmp_path, protocol="drilldown", limit=limit).run.tasks[0] for limit in (None, 3))
-    assert few.talk_ids == (whole.talk_ids[0], whole.talk_ids[2], whole.talk_ids[-1])
+    assert few.dialogue_ids == (whole.dialogue_ids[0], whole.dialogue_ids[2], whole.dialogue_ids[-1])
 
 
 def test_a_simulated_user_talks_to_the_live_system(scenes: Path, tmp_path: Path) -> None:
     plan = {"protocol": "chatir", "user": "oracle", "questioner": "information_gain", "split": "val"}
     evaluation = done(scenes, tmp_path, **plan)
     [task] = evaluation.run.tasks
-    assert task.ranks.best_st.shape == (len(task.talk_ids), 11)
+    assert task.ranks.best_st.shape == (len(task.dialogue_ids), 11)
     assert not np.isnan(task.ranks.best_st).any()
     said = [turn.said for turn in evaluation.examples[0].turns]
     assert said  # what the user said is there to be looked at
@@ -60,18 +60,20 @@ def interviewed(scenes: Path, out: Path, **plan: object) -> Evaluation:
 def test_a_questioner_begins_with_the_recorded_captions_and_the_user_only_answers(scenes: Path, tmp_path: Path) -> None:
     evaluation = interviewed(scenes, tmp_path / "run", questioner="information_gain")
     write_run(evaluation.run)
-    talks, _ = read_dialogues(tmp_path / "run" / "dialogues.json")
+    dialogues, _ = read_dialogues(tmp_path / "run" / "dialogues.json")
     recorded, _ = read_dialogues(scenes / "dialogues" / "world_val.json")
-    assert [(talk.image, talk.caption) for talk in talks] == [(talk.image, talk.caption) for talk in recorded]
+    assert [(dialogue.image, dialogue.caption) for dialogue in dialogues] == [
+        (dialogue.image, dialogue.caption) for dialogue in recorded
+    ]
     [task] = evaluation.run.tasks
-    assert [len(talk.rounds) for talk in talks] == task.asked["questions"].tolist()
+    assert [len(dialogue.rounds) for dialogue in dialogues] == task.asked["questions"].tolist()
     captions_only = done(scenes, tmp_path, protocol="chatir", split="val").run.tasks[0].ranks.best_st[:, 0]
     assert np.array_equal(task.ranks.best_st[:, 0], captions_only)  # round 0 is the caption for everybody
 
 
 def test_recorded_questions_to_the_recorded_user_are_the_recorded_talks(scenes: Path, tmp_path: Path) -> None:
     replayed = done(scenes, tmp_path, protocol="chatir", split="val").run.tasks[0]
-    asked = interviewed(scenes, tmp_path, user="recorded", manners={"dialogues": "world_val"}).run.tasks[0]
+    asked = interviewed(scenes, tmp_path, user="recorded", options={"dialogues": "world_val"}).run.tasks[0]
     assert np.array_equal(asked.ranks.best_st, replayed.ranks.best_st)
     assert asked.asked["questions"].tolist() == [10, 10, 10]
 
@@ -141,7 +143,7 @@ def test_captions_are_enough_to_begin_with(scenes: Path, tmp_path: Path) -> None
 
 def test_who_answers_nothing_cannot_be_interviewed(scenes: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="policy=describes: this user answers nothing"):
-        interviewed(scenes, tmp_path, manners={"policy": "describes"})
+        interviewed(scenes, tmp_path, options={"policy": "describes"})
 
 
 def test_a_run_names_no_place_of_what_its_questioner_read(scenes: Path, tmp_path: Path) -> None:
@@ -186,7 +188,7 @@ def test_an_unknown_system_is_named(scenes: Path, tmp_path: Path) -> None:
         done(scenes, tmp_path, system="bm25")
 
 
-@pytest.mark.parametrize("plan", [{"manners": {"noise": 0.1}}, {"questioner": "information_gain"}])
+@pytest.mark.parametrize("plan", [{"options": {"noise": 0.1}}, {"questioner": "information_gain"}])
 def test_what_only_a_user_can_do_is_refused_without_one(scenes: Path, tmp_path: Path, plan: dict[str, object]) -> None:
     with pytest.raises(BadInput, match="name one, for example --user oracle"):
         done(scenes, tmp_path, **plan)
@@ -249,7 +251,7 @@ def test_what_its_vectors_look_at_is_drawn_for_every_example(
 
 
 def test_a_simulated_users_talk_is_drawn_too(scenes: Path, tmp_path: Path, looking_by_name: Any) -> None:
-    plan = {"protocol": "chatir", "user": "oracle", "manners": {"policy": "describes"}, "split": "val", "limit": 1}
+    plan = {"protocol": "chatir", "user": "oracle", "options": {"policy": "describes"}, "split": "val", "limit": 1}
     evaluation = done(scenes, tmp_path, system="looking", **plan)
     [example] = evaluation.examples
     assert all(turn.looks is not None for turn in example.turns)
@@ -277,7 +279,7 @@ def test_a_system_trained_on_a_detectors_regions_sees_those_of_the_data(
     home = with_detector(scenes, tmp_path / "vg")
     evaluation = done(home, tmp_path / "run", system="looking", protocol="drilldown")
     [task] = evaluation.run.tasks
-    assert task.ranks.gallery_size == len(task.talk_ids) == 6
+    assert task.ranks.gallery_size == len(task.dialogue_ids) == 6
     looks = evaluation.examples[0].turns[0].looks
     assert looks is not None
     np.testing.assert_allclose(looks.boxes_r4[0], [0, 0, 0.5, 0.5])
@@ -329,7 +331,7 @@ def test_results_are_plain_json(scenes: Path, tmp_path: Path) -> None:
 
 
 def test_figures_follow_the_tie_rule_and_say_so(scenes: Path, tmp_path: Path) -> None:
-    # A talk of words alone leaves all 39 pictures equal for CLIP-i, which reads pictures.
+    # A dialogue of words alone leaves all 39 pictures equal for CLIP-i, which reads pictures.
     plan = {"system": "clip-i", "protocol": "captions", "limit": 2}
     means = {}
     for ties in ("optimistic", "expected", "pessimistic"):

@@ -65,8 +65,8 @@ def test_the_last_turn_is_each_talks_own() -> None:
 
 
 def test_figures_carry_gallery_split_turn_and_setting() -> None:
-    talks = (SearchDialogue("a", "x", setting="rollback"), SearchDialogue("b", "x", setting="combination"))
-    task = Task("mai", "shoes", "test", ("x",), talks, ("R@1", "median rank"), rounds=2)
+    dialogues = (SearchDialogue("a", "x", setting="rollback"), SearchDialogue("b", "x", setting="combination"))
+    task = Task("mai", "shoes", "test", ("x",), dialogues, ("R@1", "median rank"), rounds=2)
     found = compute_figures(task, table([[0, 5], [3, 0]]))
     names = [(one.name.metric, one.name.at) for one in found]
     assert names[:4] == [("R@1", "turn 1"), ("R@1", "turn 2"), ("median rank", "turn 1"), ("median rank", "turn 2")]

@@ -30,8 +30,8 @@ class Wondering:
 
 
 def task() -> Task:
-    talk = SearchDialogue("one", f"p{TARGET:03}", SAID)
-    return Task("test", "", "all", GALLERY.snapshot.ids, (talk,), ("R@1",), rounds=2)
+    dialogue = SearchDialogue("one", f"p{TARGET:03}", SAID)
+    return Task("test", "", "all", GALLERY.snapshot.ids, (dialogue,), ("R@1",), rounds=2)
 
 
 def ranks(table: RankTable) -> list[float]:

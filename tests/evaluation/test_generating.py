@@ -1,4 +1,4 @@
-"""Dialogues made of talks between a questioner and a simulated user."""
+"""Dialogues made of dialogues between a questioner and a simulated user."""
 
 from __future__ import annotations
 
@@ -45,13 +45,17 @@ def test_dialogues_are_written_as_they_are_released(scenes: Path, tmp_path: Path
     out = tmp_path / "made_train.json"
     report = made(order(scenes, out))
     pool, _ = read_pool(scenes / "ChatIR_Protocol" / "Search_Space_train.json")
-    talks, _ = read_dialogues(out, pool)
-    recorded = {talk.image: talk for talk in read_dialogues(scenes / "dialogues" / "world_train.json")[0]}
+    dialogues, _ = read_dialogues(out, pool)
+    recorded = {dialogue.image: dialogue for dialogue in read_dialogues(scenes / "dialogues" / "world_train.json")[0]}
     assert (report.ended, report.talks, report.questions) == (True, 6, 3.0)
-    for talk in talks:
-        assert talk.caption == recorded[talk.image].caption
-        assert [one.question for one in talk.rounds] == [one.question for one in recorded[talk.image].rounds[:3]]
-    assert out.read_text() == json.dumps([{"img": talk.image, "dialog": list(talk.strings)} for talk in talks])
+    for dialogue in dialogues:
+        assert dialogue.caption == recorded[dialogue.image].caption
+        assert [one.question for one in dialogue.rounds] == [
+            one.question for one in recorded[dialogue.image].rounds[:3]
+        ]
+    assert out.read_text() == json.dumps(
+        [{"img": dialogue.image, "dialog": list(dialogue.strings)} for dialogue in dialogues]
+    )
     assert list(tmp_path.iterdir()) == [out]
 
 
@@ -103,14 +107,14 @@ def test_what_is_killed_loses_no_talk_that_was_over(scenes: Path, tmp_path: Path
     assert process.wait() == -signal.SIGKILL
     kept = journal.read_text().splitlines()[1:]
     assert 3 <= len(kept) < 30 and not out.exists()
-    # A talk that is changed here shows that what was over is taken from the journal, not held again.
+    # A dialogue that is changed here shows that what was over is taken from the journal, not held again.
     first = json.loads(kept[0])
     first["dialog"][1] = "was it kept? yes"
     journal.write_text("\n".join([journal.read_text().splitlines()[0], json.dumps(first), *kept[1:]]) + "\n")
     assert started(scenes, out, "--resume").wait() == 0
-    talks, _ = read_dialogues(out)
-    assert len(talks) == len({talk.image for talk in talks}) == 30  # of 39 scenes
-    assert [talk.image for talk in talks if talk.strings[1] == "was it kept? yes"] == [first["img"]]
+    dialogues, _ = read_dialogues(out)
+    assert len(dialogues) == len({dialogue.image for dialogue in dialogues}) == 30  # of 39 scenes
+    assert [dialogue.image for dialogue in dialogues if dialogue.strings[1] == "was it kept? yes"] == [first["img"]]
 
 
 def test_a_file_that_is_there_is_left_alone(scenes: Path, tmp_path: Path) -> None:
@@ -130,7 +134,7 @@ def test_a_stopped_run_is_not_overwritten_nor_continued_otherwise(scenes: Path, 
 
 
 def test_a_users_manners_are_heard_in_the_dialogues(scenes: Path, tmp_path: Path) -> None:
-    report = made(order(scenes, tmp_path / "x.json", manners={"forgetfulness": 1.0}))
+    report = made(order(scenes, tmp_path / "x.json", options={"forgetfulness": 1.0}))
     assert report.dont_know == 1.0
     assert report.repeated == 0.0
 
@@ -139,9 +143,11 @@ def test_captions_begin_the_talks_where_there_are_no_dialogues(scenes: Path, tmp
     home = captioned(scenes, tmp_path / "photos")
     out = default_dialogue_file(home, "none", "annotations", "test")
     report = made(order(home, out, user="annotations", split="test", questioner="none", limit=None))
-    talks, _ = read_dialogues(out, pictures=home)
+    dialogues, _ = read_dialogues(out, pictures=home)
     assert out == home / "dialogues" / "none_annotations_test.json"
-    assert [talk.strings for talk in talks] == [(f"said first of {place}",) for place in (3, 9, 16, 22, 29, 35)]
+    assert [dialogue.strings for dialogue in dialogues] == [
+        (f"said first of {place}",) for place in (3, 9, 16, 22, 29, 35)
+    ]
     assert (report.questions, report.dont_know) == (0.0, 0.0)
 
 

@@ -75,7 +75,7 @@ def test_the_red_square_is_found_by_the_word_red(squares: Path) -> None:
 
 
 def test_among_boxes_of_things_the_right_one_comes_first(squares: Path) -> None:
-    found = grounded(squares, manners={"proposals": "boxes"}, seed=3)
+    found = grounded(squares, options={"proposals": "boxes"}, seed=3)
     for one in found.things:
         # Of five boxes one is near, so a draw is right once in five, if that one is near enough at all.
         assert one.random == (0.2 if one.iou["best box"] >= 0.5 else 0)
@@ -163,7 +163,7 @@ def test_a_run_is_written_with_every_phrase(squares: Path) -> None:
 
 def test_what_cannot_be_grounded_is_said(squares: Path) -> None:
     with pytest.raises(BadInput, match="--manner proposals=all: windows or boxes"):
-        grounded(squares, manners={"proposals": "all"})
+        grounded(squares, options={"proposals": "all"})
     with pytest.raises(UnknownName, match="no split is called 'val'; there is: all"):
         grounded(squares, split="val")
     with pytest.raises(BadInput, match=r"no annotations/instances_\*\.json here"):

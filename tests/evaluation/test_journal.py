@@ -1,4 +1,4 @@
-"""The record of talks from which an interrupted run goes on."""
+"""The record of dialogues from which an interrupted run goes on."""
 
 from __future__ import annotations
 

@@ -146,7 +146,9 @@ def test_systems_read_the_captions_of_references_unless_that_is_switched_off(
 ) -> None:
     evaluation, reader = measured()
     captions = rollback(goods).captions
-    dialogues = [dialogue for dialogue in rollback(goods).dialogues if dialogue.id in evaluation.run.tasks[0].dialogue_ids]
+    dialogues = [
+        dialogue for dialogue in rollback(goods).dialogues if dialogue.id in evaluation.run.tasks[0].dialogue_ids
+    ]
     references = {turn.picture for dialogue in dialogues for turn in dialogue.turns if isinstance(turn, Like)}
     assert set(reader.heard) == {captions[picture] for picture in references}
     assert "captions" not in evaluation.run.provenance.options

@@ -28,21 +28,21 @@ def test_a_world_of_scenes_serves_four_protocols(scenes: Path) -> None:
 
 def test_drilldown_says_ten_regions_of_every_picture(scenes: Path) -> None:
     [task] = read_tasks(scenes, "drilldown", "test")
-    assert len(task.talks) == len(task.gallery) == 6
-    assert all(len(talk.turns) == 10 and isinstance(talk.turns[0], Say) for talk in task.talks)
+    assert len(task.dialogues) == len(task.gallery) == 6
+    assert all(len(dialogue.turns) == 10 and isinstance(dialogue.turns[0], Say) for dialogue in task.dialogues)
 
 
 def test_chatir_starts_with_the_caption_and_asks_ten_times(scenes: Path) -> None:
     [task] = read_tasks(scenes, "chatir", "val")
-    kinds = [type(turn) for turn in task.talks[0].turns]
+    kinds = [type(turn) for turn in task.dialogues[0].turns]
     assert kinds == [Say] + [Answer] * 10
     assert task.first_turn == 0
 
 
 def test_chat_search_goes_on_from_what_was_shown(scenes: Path) -> None:
     tasks = {task.name: task for task in read_tasks(scenes, "chatsearch", "test")}
-    assert all(not talk.pictures()[1:] for talk in tasks["tChat"].talks)  # words alone name no picture
-    assert all(isinstance(talk.turns[-1], Like) for talk in tasks["iChat"].talks)
+    assert all(not dialogue.pictures()[1:] for dialogue in tasks["tChat"].dialogues)  # words alone name no picture
+    assert all(isinstance(dialogue.turns[-1], Like) for dialogue in tasks["iChat"].dialogues)
     assert {task.name: len(task.gallery) for task in tasks.values()}.keys() == {"tChat", "iChat", "mChat"}
 
 
@@ -54,18 +54,18 @@ def test_a_catalogue_serves_fashion_iq_and_transactions(goods: Path) -> None:
 def test_fashion_iq_is_one_turn_and_the_dialogue(goods: Path) -> None:
     tasks = {task.name: task for task in read_tasks(goods, "fashioniq", "train")}
     split, dialogue = (tasks[f"dresses, {gallery}"] for gallery in ("split gallery", "dialogue"))
-    assert [talk.target for talk in dialogue.talks] == list(dialogue.gallery) == list(split.gallery)
+    assert [one.target for one in dialogue.dialogues] == list(dialogue.gallery) == list(split.gallery)
     assert dialogue.user
     assert dialogue.at == (1, 3, 5)
 
 
 def test_a_transaction_wants_another_picture_every_turn(goods: Path) -> None:
     tasks = {task.name: task for task in read_tasks(goods, "mai", "train")}
-    talk = tasks["rollback"].talks[0]
-    assert len(talk.turns) == len(talk.targets) == 3
-    assert [turn.picture for turn in talk.turns[1:] if isinstance(turn, Like)] == list(talk.targets[:2])
-    assert {talk.setting for talk in tasks["rollback"].talks} == {"rollback"}
-    assert {talk.setting for talk in tasks["combination"].talks} == {"combination"}
+    dialogue = tasks["rollback"].dialogues[0]
+    assert len(dialogue.turns) == len(dialogue.targets) == 3
+    assert [turn.picture for turn in dialogue.turns[1:] if isinstance(turn, Like)] == list(dialogue.targets[:2])
+    assert {dialogue.setting for dialogue in tasks["rollback"].dialogues} == {"rollback"}
+    assert {dialogue.setting for dialogue in tasks["combination"].dialogues} == {"combination"}
 
 
 def test_cirr_takes_the_reference_out_of_ranking_and_subset(tmp_path: Path) -> None:
@@ -85,8 +85,8 @@ def test_cirr_takes_the_reference_out_of_ranking_and_subset(tmp_path: Path) -> N
         (tmp_path / folder).mkdir()
         (tmp_path / folder / name).write_text(json.dumps(content))
     [task] = read_tasks(tmp_path, None, None)
-    [talk] = task.talks
-    assert (task.protocol, talk.leaves_out, len(talk.among)) == ("cirr", ("dev-0",), 5)
+    [dialogue] = task.dialogues
+    assert (task.protocol, dialogue.leaves_out, len(dialogue.among)) == ("cirr", ("dev-0",), 5)
 
 
 def test_captions_are_said_in_the_order_of_the_file(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_captions_are_said_in_the_order_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "images" / "a.jpg").write_bytes(b"")
     (tmp_path / "captions.csv").write_text("image,caption\na.jpg,a dog\na.jpg,in the snow\n")
     [task] = read_tasks(tmp_path, "captions", None)
-    assert task.talks[0].turns == (Say("a dog"), Say("in the snow"))
+    assert task.dialogues[0].turns == (Say("a dog"), Say("in the snow"))
 
 
 def captioned(folder: Path, count: int) -> Path:
@@ -115,7 +115,7 @@ def test_captions_are_turns_of_drilldown_split_by_their_place(tmp_path: Path) ->
     assert test.gallery == ("p03.jpg", "p09.jpg", "p16.jpg", "p22.jpg")
     assert val.gallery == ("p06.jpg", "p19.jpg")
     assert len(train.gallery) == 20
-    assert test.talks[0].turns == (Say("a dog of p03.jpg"), Say("snow"))
+    assert test.dialogues[0].turns == (Say("a dog of p03.jpg"), Say("snow"))
 
 
 def test_captioned_pictures_serve_both_protocols(tmp_path: Path) -> None:
@@ -127,8 +127,8 @@ def test_captioned_pictures_serve_both_protocols(tmp_path: Path) -> None:
 @pytest.mark.data
 def test_flickr8k_is_five_turns_in_three_parts() -> None:
     tasks = {split: read_tasks(SHARED / "flickr8k", "drilldown", split)[0] for split in ("train", "val", "test")}
-    assert {split: len(task.talks) for split, task in tasks.items()} == {"train": 457, "val": 46, "test": 92}
-    assert {talk.judged for talk in tasks["test"].talks} <= {4, 5}
+    assert {split: len(task.dialogues) for split, task in tasks.items()} == {"train": 457, "val": 46, "test": 92}
+    assert {dialogue.judged for dialogue in tasks["test"].dialogues} <= {4, 5}
 
 
 def test_a_split_that_is_not_there_is_named_with_those_that_are(scenes: Path) -> None:
@@ -198,24 +198,24 @@ def test_a_pool_of_ones_own_takes_the_place_of_the_folders(tmp_path: Path) -> No
 
 def test_talks_of_questioners_begin_as_the_recorded_ones_do(scenes: Path) -> None:
     [recorded], opened = read_tasks(scenes, "chatir", "test"), opening_task(scenes, "test", 5)
-    assert [(talk.target, talk.turns[0]) for talk in recorded.talks] == [
-        (talk.target, *talk.turns) for talk in opened.talks
+    assert [(dialogue.target, dialogue.turns[0]) for dialogue in recorded.dialogues] == [
+        (dialogue.target, *dialogue.turns) for dialogue in opened.dialogues
     ]
-    assert opened.gallery == tuple(talk.target for talk in recorded.talks)
+    assert opened.gallery == tuple(dialogue.target for dialogue in recorded.dialogues)
     assert opened.interviews and opened.rounds == 6  # the description, and five questions
 
 
 def test_captioned_pictures_are_described_by_their_first_caption(tmp_path: Path) -> None:
     task = opening_task(captioned(tmp_path, 26), "val")
-    assert [talk.target for talk in task.talks] == ["images/p06.jpg", "images/p19.jpg"]
-    assert [talk.turns for talk in task.talks] == [(Say("A dog of p06.jpg"),), (Say("A dog of p19.jpg"),)]
+    assert [dialogue.target for dialogue in task.dialogues] == ["images/p06.jpg", "images/p19.jpg"]
+    assert [dialogue.turns for dialogue in task.dialogues] == [(Say("A dog of p06.jpg"),), (Say("A dog of p19.jpg"),)]
 
 
 def test_visdial_tells_what_was_said_first(tmp_path: Path) -> None:
     data = {"questions": [], "answers": [], "dialogs": [{"image_id": 7, "caption": "a dog", "dialog": []}]}
     (tmp_path / "visdial_1.0_val.json").write_text(json.dumps({"data": data}))
-    [talk] = opening_task(tmp_path, "val").talks
-    assert (talk.target, talk.turns) == ("val/images/VisualDialog_val2018_000000000007.jpg", (Say("a dog"),))
+    [dialogue] = opening_task(tmp_path, "val").dialogues
+    assert (dialogue.target, dialogue.turns) == ("val/images/VisualDialog_val2018_000000000007.jpg", (Say("a dog"),))
 
 
 def test_dialogues_made_of_captioned_pictures_are_searched_among_those_of_their_split(tmp_path: Path) -> None:
@@ -232,8 +232,8 @@ def test_dialogues_made_of_captioned_pictures_are_searched_among_those_of_their_
 def test_the_released_dialogues_are_2064_talks_of_11_rounds_in_a_pool_of_50000() -> None:
     tasks = read_tasks(SHARED / "chatir", "chatir", None)
     assert len(tasks) == 5
-    assert {len(task.talks) for task in tasks} == {2064}
-    assert {talk.judged for task in tasks for talk in task.talks} == {11}
+    assert {len(task.dialogues) for task in tasks} == {2064}
+    assert {dialogue.judged for task in tasks for dialogue in task.dialogues} == {11}
     assert {len(task.gallery) for task in tasks} == {50_000}
 
 
@@ -243,15 +243,17 @@ def test_rewritten_dialogues_start_afresh_every_round(tmp_path: Path) -> None:
     (tmp_path / "ChatIR_Protocol").symlink_to(SHARED / "chatir" / "ChatIR_Protocol")
     (tmp_path / "dialogues").symlink_to(SHARED / "plugir" / "dialogues")
     rewritten = next(task for task in read_tasks(tmp_path, "chatir", "val") if task.name.endswith("_reconed"))
-    turns = rewritten.talks[0].turns
+    turns = rewritten.dialogues[0].turns
     assert [type(turn) for turn in turns[:4]] == [Say, BackTo, Say, BackTo]
-    assert rewritten.talks[0].judged == 11
+    assert rewritten.dialogues[0].judged == 11
 
 
 @needs_data
 @pytest.mark.data
 def test_fashion_iq_has_the_official_pairs_and_galleries() -> None:
-    sizes = {task.name: (len(task.talks), len(task.gallery)) for task in read_tasks(SHARED / "fashion-iq", None, "val")}
+    sizes = {
+        task.name: (len(task.dialogues), len(task.gallery)) for task in read_tasks(SHARED / "fashion-iq", None, "val")
+    }
     assert sizes["dress, split gallery"] == (2017, 3817)
     assert sizes["shirt, split gallery"] == (2038, 6346)
     assert sizes["toptee, union gallery"] == (1961, 2902)
@@ -261,4 +263,4 @@ def test_fashion_iq_has_the_official_pairs_and_galleries() -> None:
 @pytest.mark.data
 def test_multi_turn_sessions_are_all_there() -> None:
     tasks = {task.name: task for task in read_tasks(SHARED / "mt-fashion-iq", "mai", "val")}
-    assert len(tasks["sessions, all"].talks) == 2400
+    assert len(tasks["sessions, all"].dialogues) == 2400

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from viewfinder.encoders.features import Features
 from viewfinder.evaluation.pictures import Pictures
-from viewfinder.evaluation.raw import MappedVectors
 from viewfinder.evaluation.replay import VECTORS_AT_ONCE, RegionScorer, split_into_runs
 from viewfinder.retrievers import Part, Query, RegionSpace
 from viewfinder.testing import ColourEncoder, draw_halves
@@ -25,7 +25,7 @@ def gallery() -> Any:
     seen = encoder.pictures([draw_halves(top, bottom) for top, bottom in looks], regions=True)
     assert seen.regions_brd is not None
     rows = {key: row for row, key in enumerate(keys)}
-    raw = MappedVectors(encoder.raw_version, rows, seen.global_bd, seen.regions_brd.astype(np.float16))
+    raw = Features(tuple(rows), seen.global_bd, encoder.raw_version, seen.regions_brd.astype(np.float16))
     return Pictures(keys, encoder.project(seen.global_bd), encoder, raw=raw).gallery()
 
 

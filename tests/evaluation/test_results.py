@@ -21,8 +21,8 @@ from viewfinder.evaluation.results import Provenance, describe_machine, task_res
 
 
 def run(folder: Path, system: str, ranks: list[list[float]], ids: str = "abcdefgh") -> Run:
-    talks = tuple(SearchDialogue(ids[row], "x", setting="odd" if row % 2 else "even") for row in range(len(ranks)))
-    task = Task("drilldown", "", "test", ("x",), talks, ("R@1", "median rank"), rounds=len(ranks[0]))
+    dialogues = tuple(SearchDialogue(ids[row], "x", setting="odd" if row % 2 else "even") for row in range(len(ranks)))
+    task = Task("drilldown", "", "test", ("x",), dialogues, ("R@1", "median rank"), rounds=len(ranks[0]))
     table = RankTable(np.array(ranks, float), np.array(ranks, float), 10)
     provenance = Provenance(system=system, data="tiny", encoder="colours", user="", questioner="", seed=0)
     return Run(folder, provenance, describe_machine(), (task_result(task, table, compute_figures(task, table)),))
@@ -35,7 +35,7 @@ def test_a_run_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     assert (read.provenance, read.machine) == (written.provenance, written.machine)
     assert read.tasks[0].figures == written.tasks[0].figures
     assert np.array_equal(read.tasks[0].ranks.best_st, written.tasks[0].ranks.best_st)
-    assert (read.tasks[0].talk_ids, read.tasks[0].settings) == (("a", "b"), ("even", "odd"))
+    assert (read.tasks[0].dialogue_ids, read.tasks[0].settings) == (("a", "b"), ("even", "odd"))
 
 
 def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:

@@ -6,14 +6,16 @@ from viewfinder.conversation import BackTo, Like, Reject, Say
 from viewfinder.evaluation import SearchDialogue, Task
 
 
-def task(*talks: SearchDialogue, gallery: tuple[str, ...] = ("a", "b", "c")) -> Task:
-    return Task("test", "", "all", gallery, talks, ("R@1",))
+def task(*dialogues: SearchDialogue, gallery: tuple[str, ...] = ("a", "b", "c")) -> Task:
+    return Task("test", "", "all", gallery, dialogues, ("R@1",))
 
 
 def test_pictures_are_renamed_everywhere() -> None:
-    talk = SearchDialogue("1", "a", (Like("b", "red"), Reject(("c",))), ("b", "a"), among=("a", "b"), leaves_out=("b",))
-    renamed = task(talk).renamed({"a": "A", "b": "B", "c": "C"})
-    [found] = renamed.talks
+    dialogue = SearchDialogue(
+        "1", "a", (Like("b", "red"), Reject(("c",))), ("b", "a"), among=("a", "b"), leaves_out=("b",)
+    )
+    renamed = task(dialogue).renamed({"a": "A", "b": "B", "c": "C"})
+    [found] = renamed.dialogues
     assert renamed.gallery == ("A", "B", "C")
     assert found == SearchDialogue(
         "1", "A", (Like("B", "red"), Reject(("C",))), ("B", "A"), among=("A", "B"), leaves_out=("B",)
@@ -29,12 +31,12 @@ def test_a_talk_that_names_a_lost_picture_goes() -> None:
     renamed = task(SearchDialogue("1", "a", (Like("b"),)), SearchDialogue("2", "a", (Say("x"),))).renamed(
         {"a": "a", "c": "c"}
     )
-    assert [talk.id for talk in renamed.talks] == ["2"]
+    assert [dialogue.id for dialogue in renamed.dialogues] == ["2"]
     assert renamed.gallery == ("a", "c")
 
 
 def test_a_target_outside_the_gallery_goes() -> None:
-    assert not task(SearchDialogue("1", "d", (Say("x"),))).renamed({"a": "a", "d": "d"}).talks
+    assert not task(SearchDialogue("1", "d", (Say("x"),))).renamed({"a": "a", "d": "d"}).dialogues
 
 
 def test_going_back_is_not_judged() -> None:

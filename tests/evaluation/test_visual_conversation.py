@@ -37,7 +37,7 @@ pytestmark = pytest.mark.usefixtures("seer")
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six pictures asked about, one of which is red on top, and three talks for training; another file has none."""
+    """Six pictures asked about, one of which is red on top, and three dialogues for training; another file has none."""
     folder = tmp_path_factory.mktemp("asked")
     pictures = tiny_pictures(folder / "images", 6)
     home = folder / "dialogues"
@@ -106,7 +106,7 @@ def test_history_is_said_with_the_answers_of_the_data() -> None:
 
 
 def test_with_history_the_picture_is_seen_all_the_same(asked: Path) -> None:
-    found = answered(asked, manners={"history": 1})
+    found = answered(asked, options={"history": 1})
     assert means(found)["accuracy: colour"] == 1
     assert found.run.provenance.options["history"] == "1"
 
@@ -116,7 +116,7 @@ def test_a_run_is_written_with_every_question_and_compared(asked: Path) -> None:
     lines = [json.loads(line) for line in write_measured_run(found).read_text().splitlines()]
     assert len(lines) == 6 and lines[0]["said"].startswith("It is ")
     run = read_run(asked / "run")
-    assert run.tasks[0].title == "visual, tiny, test" and len(run.tasks[0].talk_ids) == 3
+    assert run.tasks[0].title == "visual, tiny, test" and len(run.tasks[0].dialogue_ids) == 3
     rows = {row.metric: row for row in compare_runs([run, run])}
     assert rows["accuracy"].first == 0.5 and rows["accuracy"].others[0].difference.mean == 0
 
@@ -126,8 +126,8 @@ def test_visdials_own_form_serves_as_well(tmp_path: Path) -> None:
     data = {"questions": ["is it red"], "answers": ["yes"], "dialogs": [record]}
     (tmp_path / "visdial").mkdir()
     write_json(tmp_path / "visdial" / "visdial_1.0_test.json", {"data": data})
-    [talk] = read_question_dialogues(tmp_path, "test")["visdial"]
-    assert talk.rounds == (Round("is it red?", "yes"),)  # the newest question has no answer
+    [dialogue] = read_question_dialogues(tmp_path, "test")["visdial"]
+    assert dialogue.rounds == (Round("is it red?", "yes"),)  # the newest question has no answer
 
 
 def test_what_cannot_be_asked_is_said(asked: Path) -> None:
@@ -136,6 +136,6 @@ def test_what_cannot_be_asked_is_said(asked: Path) -> None:
     with pytest.raises(UnknownName, match=r"no dialogues/\*_dev.json with questions here"):
         answered(asked, split="dev")
     with pytest.raises(UnknownName, match="visual has no manner 'noise'; there are: history"):
-        answered(asked, manners={"noise": 1})
+        answered(asked, options={"noise": 1})
     with pytest.raises(UnknownName, match="no task has 'dress' in its title; there are: visual, tiny, test; visual"):
         answered(asked, task="dress")

@@ -276,7 +276,7 @@ def dialogues(
 
     need_folder(data)
     plan = Plan(
-        system=retriever, data=data, split=split, user=user, manners=parse_style(manner or ()), questioner=questioner,
+        system=retriever, data=data, split=split, user=user, options=parse_style(manner or ()), questioner=questioner,
         catalogue=catalogue, vectors=vectors, features=features, limit=limit, seed=seed, checkpoint=checkpoint,
         processes=processes,
     )  # fmt: skip
@@ -290,7 +290,7 @@ def dialogues(
         progress = stack.enter_context(progress_bar("holding talks", shown=not as_json))
         stop = stack.enter_context(Interrupts())
         made = generate_dialogues(
-            order, model, make_encoder=make_encoder, told=(lambda line: None) if as_json else print_note, progress=progress,
+            order, model, make_encoder=make_encoder, notify=(lambda line: None) if as_json else print_note, progress=progress,
             should_stop=stop,
         )  # fmt: skip
     print_json(asdict(made) | {"out": str(made.out)}) if as_json else _say_made_dialogues(made, data)

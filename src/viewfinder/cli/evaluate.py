@@ -94,7 +94,7 @@ def evaluate(
     from viewfinder.evaluation.report import ATTENTION, write_report
 
     plan = Plan(
-        system=system, data=data, protocol=protocol, split=split, task=task, user=user, manners=parse_style(manner or ()),
+        system=system, data=data, protocol=protocol, split=split, task=task, user=user, options=parse_style(manner or ()),
         questioner=questioner, pool=pool, catalogue=catalogue, vectors=vectors, features=features,
         captions=captions, ties=cast("Ties", ties), limit=limit, seed=seed, checkpoint=checkpoint, processes=processes,
     )  # fmt: skip
@@ -109,7 +109,7 @@ def evaluate(
         return _caption(plan, model, folder, told, as_json)
     if protocol in TALKING:
         return _talk(plan, model, folder, told, as_json)
-    evaluation = run(plan, model, folder, told=told, make_encoder=make_encoder)
+    evaluation = run(plan, model, folder, notify=told, make_encoder=make_encoder)
     write_run(evaluation.run)
     page = write_report(evaluation.run, evaluation.examples)
     if as_json:
@@ -208,7 +208,7 @@ def _say_run(run: Run) -> None:
 
     talks = "pairs" if run.provenance.system == CAPTIONER else "talks"
     for task in run.tasks:
-        print_line(f"{task.title}: {len(task.talk_ids):,} {talks}, {task.ranks.gallery_size:,} pictures")
+        print_line(f"{task.title}: {len(task.dialogue_ids):,} {talks}, {task.ranks.gallery_size:,} pictures")
         for line in task.left_out:
             print_line(f"  left out: {line}")
         print_table(*overview_table(task))
@@ -229,7 +229,7 @@ def _record(run: Run) -> dict[str, Any]:
         "tasks": [
             {
                 "title": task.title,
-                "talks": len(task.talk_ids),
+                "talks": len(task.dialogue_ids),
                 "gallery": task.ranks.gallery_size,
                 "left_out": list(task.left_out),
                 "times": dict(task.times),

@@ -72,8 +72,8 @@ def measure_decisions(
 ) -> MeasuredRun[Decision]:
     """How often a system decides rightly; nothing is written.
 
-    The manner "leaning" is a number, or "chosen": on dialogues of the validation split. Without it the system leans as
-    its weights say. Of the plan count also system, checkpoint, data, split, limit (dialogues of a kind), features, seed.
+    The manner "leaning" is a number, or "chosen": on dialogues of the validation split. Without it the system leans
+    as its weights say. Of the plan count also system, checkpoint, data, split, limit (of a kind), features and seed.
 
     Raises:
         UnknownName, BadInput: no such system, split or manner; a system that does not answer; no dialogues.
@@ -94,7 +94,9 @@ def measure_decisions(
     gallery = pictures.gallery(task.gallery)
     found = tuple(
         Decision(
-            dialogue.id, dialogue.setting, PICTURES if speaker.shows(replay_turns(dialogue.turns, gallery, speaker)) else WORDS
+            dialogue.id,
+            dialogue.setting,
+            PICTURES if speaker.shows(replay_turns(dialogue.turns, gallery, speaker)) else WORDS,
         )
         for dialogue in task.dialogues
     )
@@ -156,7 +158,9 @@ def _searches(folder: Path, split: str) -> list[SearchDialogue]:
 
 def _questions(folder: Path, split: str) -> list[SearchDialogue]:
     """One question of each dialogue: the first of the first, the second of the second and so on, round and round."""
-    dialogues = [(name, dialogue) for name, several in read_question_dialogues(folder, split).items() for dialogue in several]
+    dialogues = [
+        (name, dialogue) for name, several in read_question_dialogues(folder, split).items() for dialogue in several
+    ]
     found = []
     for at, (name, dialogue) in enumerate(dialogues):
         one = dialogue.rounds[at % len(dialogue.rounds)]
@@ -171,7 +175,7 @@ def _questions(folder: Path, split: str) -> list[SearchDialogue]:
 def decision_values(found: Sequence[Decision]) -> dict[str, Float[np.ndarray, " s"]]:
     """A value a dialogue for each figure: 1 where it is answered as it wants, NaN where a figure is not about it.
 
-    In the mean of both kinds each dialogue weighs as much as there are few of its kind, so that the kinds weigh the same.
+    In the mean of both, each dialogue weighs as much as there are few of its kind, so that the kinds weigh the same.
     """
     wants_s = np.array([one.wants for one in found])
     right_s = np.array([float(one.wants == one.answered) for one in found])

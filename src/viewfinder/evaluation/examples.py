@@ -1,12 +1,9 @@
 """A few dialogues of a run as a reader wants to see them: what was said, what was on the screen, where the target was.
 
-For systems that look at regions also where in the wanted picture each of their vectors looked (figure 4 of Tan et al.
-2019).
-
-What every state vector looks at in the wanted picture (figure 4 of Tan et al. 2019), as PNG.
-
-Left the picture after the last turn, with the regions that each vector looks at most: one colour a vector, the wider
-the line the more; beside it what each vector holds. Below, turn by turn, the vector that the turn went into.
+For systems that look at regions also where in the wanted picture each state vector looks (Fig. 4 of Tan et al. 2019).
+In the drawing the picture stands left, after the last turn, with the regions that each vector looks at most: one colour
+a vector, the wider the line the more; beside it what each vector holds; below, turn by turn, the vector that the turn
+went into.
 """
 
 from __future__ import annotations
@@ -103,10 +100,10 @@ def pick_examples(
             turns.append(
                 ExampleTurn(
                     turn_line(node.turn),
-                    _picture(node.turn, files),
+                    files.get(node.turn.picture, "") if isinstance(node.turn, Like) else "",
                     tuple(files.get(one, "") for one in shown),
                     float(place),
-                    _looks(node, query, gallery, dialogue),
+                    _attention(node, query, gallery, dialogue),
                 )
             )
         found.append(Example(task.title, dialogue.id, files.get(dialogue.target, ""), tuple(turns)))
@@ -127,11 +124,11 @@ def turn_line(turn: Turn) -> str:
 def _results(task: Task, gallery: Gallery, query: Query) -> tuple[str, ...]:
     """What a person would have seen of the task's gallery."""
     ranked = frozenset(task.gallery)
-    ids = (gallery.snapshot.ids[row] for row in gallery.best(gallery.scores(query), len(gallery)).tolist())
+    ids = (gallery.snapshot.ids[row] for row in gallery.scores(query).best(len(gallery)).tolist())
     return tuple(one for one in ids if one in ranked)[:PICTURES]
 
 
-def _looks(node: Node, query: Query, gallery: Gallery, dialogue: SearchDialogue) -> QueryAttention | None:
+def _attention(node: Node, query: Query, gallery: Gallery, dialogue: SearchDialogue) -> QueryAttention | None:
     """What the query's vectors look at in the wanted picture; None where there are no regions to look at."""
     if not isinstance(query.space, RegionSpace) or not query.parts:
         return None
@@ -145,10 +142,6 @@ def _looks(node: Node, query: Query, gallery: Gallery, dialogue: SearchDialogue)
         for part, w_r in zip(query.parts, attention_pr, strict=True)
     )
     return QueryAttention(boxes_r4, tuple(slots))
-
-
-def _picture(turn: Turn, files: Mapping[str, str]) -> str:
-    return files.get(turn.picture, "") if isinstance(turn, Like) else ""
 
 
 MOST_REGIONS = 3
@@ -179,11 +172,11 @@ def attention_plot(example: Example) -> bytes | None:
     for place, (number, turn, looks) in enumerate(looked):
         axes = figure.add_subplot(grid[1 + place // ACROSS, place % ACROSS])
         fresh = [(slot, look) for slot, look in enumerate(looks.slots) if look.fresh]
-        _picture_attention(axes, pixels, looks, fresh, widest=3.5)
+        _draw_picture(axes, pixels, looks, fresh, widest=3.5)
         axes.set_title(f"turn {number}: place {turn.place:,g}", fontsize=9, loc="left", pad=3)
         colour = _colour(fresh[0][0]) if len(fresh) == 1 else "black"
         axes.set_xlabel(_lines(turn.said, 30, 3), fontsize=8.5, color=colour, loc="left")
-    return _png(figure)
+    return to_png(figure)
 
 
 def _canvas(rows: int, shape: float) -> tuple[Any, Any]:
@@ -201,7 +194,7 @@ def _canvas(rows: int, shape: float) -> tuple[Any, Any]:
 def _draw_last(figure: Any, grid: Any, pixels: UInt8[np.ndarray, "h w 3"], looks: QueryAttention) -> None:
     """The picture with what all vectors look at, and what each holds beside it."""
     axes = figure.add_subplot(grid[0, :2])
-    _picture_attention(axes, pixels, looks, list(enumerate(looks.slots)), widest=5.0)
+    _draw_picture(axes, pixels, looks, list(enumerate(looks.slots)), widest=5.0)
     axes.set_title("after the last turn", fontsize=10, loc="left")
     beside = figure.add_subplot(grid[0, 2:])
     beside.axis("off")
@@ -218,7 +211,7 @@ def _draw_last(figure: Any, grid: Any, pixels: UInt8[np.ndarray, "h w 3"], looks
     beside.annotate(_lines(note, 100, 2), (0, 0), xycoords="axes fraction", va="bottom", fontsize=9, color="#555555")
 
 
-def _picture_attention(
+def _draw_picture(
     axes: Any,
     pixels: UInt8[np.ndarray, "h w 3"],
     looks: QueryAttention,
@@ -226,6 +219,8 @@ def _picture_attention(
     widest: float,
 ) -> None:
     """The picture, paler, with the regions that these vectors look at most; `widest` is the line of the first."""
+    from matplotlib.patches import Rectangle
+
     height, width = pixels.shape[:2]
     axes.imshow(pixels, extent=(0, width, height, 0), alpha=0.85)
     axes.set_xticks([])
@@ -235,18 +230,13 @@ def _picture_attention(
     most = max((float(look.weights_r.max()) for _, look in slots), default=1.0)
     for layer, (slot, look) in enumerate(slots):
         for region in np.argsort(-look.weights_r, kind="stable")[:MOST_REGIONS].tolist():
+            # A little smaller in every layer, so that all are seen where they meet.
+            inset = (0.5 + layer % 5) * 0.012 * min(width, height)
+            left, top, right, bottom = (looks.boxes_r4[region] * (width, height, width, height)).tolist()
+            corner, sides = (left + inset, top + inset), (right - left - 2 * inset, bottom - top - 2 * inset)
             line = 1.0 + float(look.weights_r[region]) / most * (widest - 1.0)
-            _box(axes, looks.boxes_r4[region], (width, height), layer, ec=_colour(slot), lw=line)
-
-
-def _box(axes: Any, box_4: Float[np.ndarray, " 4"], size: tuple[int, int], layer: int, **style: Any) -> None:
-    """One region, a little smaller in every layer, so that all are seen where they meet."""
-    from matplotlib.patches import Rectangle
-
-    inset = (0.5 + layer % 5) * 0.012 * min(size)
-    left, right = float(box_4[0]) * size[0] + inset, float(box_4[2]) * size[0] - inset
-    top, bottom = float(box_4[1]) * size[1] + inset, float(box_4[3]) * size[1] - inset
-    axes.add_patch(Rectangle((left, top), max(right - left, 1.0), max(bottom - top, 1.0), fill=False, **style))
+            style = {"fill": False, "ec": _colour(slot), "lw": line}
+            axes.add_patch(Rectangle(corner, max(sides[0], 1.0), max(sides[1], 1.0), **style))
 
 
 def _colour(slot: int) -> str:
@@ -259,7 +249,8 @@ def _lines(text: str, width: int, most: int) -> str:
     return "\n".join(lines).replace("$", r"\$")
 
 
-def _png(figure: Any) -> bytes:
+def to_png(figure: Any) -> bytes:
+    """A drawing of matplotlib as a PNG."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png")
     return buffer.getvalue()

@@ -51,7 +51,7 @@ LAST_TURN = -1
 class Figure:
     """One number of a report, and which values it is the mean of.
 
-    `turn` counts from 0, `LAST` is each dialogue's last one, None the whole dialogue; `setting` is "" for all dialogues.
+    `turn` counts from 0, `LAST_TURN` is each dialogue's last one, None all of it; `setting` is "" for all dialogues.
     """
 
     measure: Measure

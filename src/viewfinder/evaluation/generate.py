@@ -1,19 +1,14 @@
 """Dialogues made: a questioner asks, a simulated user who knows the picture answers, picture by picture (ChatIR).
 
 The questioner sees what it would see live: the likeliest pictures of the split after every answer, and nothing of the
-one that is meant. Dialogues go into a journal as they end; the file itself, in the form of the released ones, is written
-when all are held.
-
-A record of dialogues as they end, from which an interrupted run goes on.
-
-The first line says what the run is; every other one is a dialogue. A line is on the disk before the next dialogue is taken up,
-so that a program that is killed loses only what was being said.
+one that is meant. Dialogues go into a journal as they end; the file itself, in the form of the released ones, is
+written when all are held.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -30,7 +25,6 @@ from viewfinder.evaluation.plan import (
     Notify,
     Plan,
     Task,
-    limit_dialogues,
     load_system,
     questioner_label,
     questioner_name,
@@ -44,6 +38,7 @@ from viewfinder.retrievers import Retriever
 from viewfinder.users import SimulatedUser
 
 SPLIT = "train"
+SCHEMA = "viewfinder/dialogues-journal"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +83,7 @@ class GenerationReport:
 
 
 def default_dialogue_file(data: Path, questioner: str, user: str, split: str, name: str | None = None) -> Path:
-    """Where dialogues go unless told otherwise: with those that the data has."""
+    """Where dialogues go unless named otherwise: with those that the data has."""
     return data / "dialogues" / f"{name or f'{questioner_name(questioner)}_{user}'}_{split}.json"
 
 
@@ -108,37 +103,32 @@ def generate_dialogues(
         BadInput: the file is there already, or an unfinished one that is not to be resumed, or that was begun
             otherwise; data that is missing or damaged; a folder that cannot be written.
     """
-    _check_free(order)
+    if order.out.exists():
+        raise BadInput(f"{order.out}: there already; remove it, or choose another --name or --out")
     plan = order.plan
-    user, retriever = load_user_of_plan(plan, encoder), load_system(plan.system, plan.seed, plan.checkpoint)
-    assert user is not None
-    notify(f"reading {plan.data}")
-    task = opening_task(plan.data, plan.split or SPLIT, order.rounds)
-    pictures = load_pictures(plan, encoder, retriever, notify=notify)
-    known = limit_dialogues(match_pictures(task, pictures), plan.limit)
-    if len(known.gallery) < 2 or not known.dialogues:
-        raise BadInput(f"{plan.data}: fewer than two pictures of {task.split!r} are here: there is nothing to ask")
-    journal = DialogueJournal(order.journal, _described(order, encoder, known))
-    names = {dialogue.id: dialogue.target for dialogue in task.dialogues}
+    here, names = _interviewer(order, encoder, notify)
+    dialogues, pictures = here.task.dialogues, here.task.gallery
+    if len(pictures) < 2 or not dialogues:
+        raise BadInput(f"{plan.data}: fewer than two pictures of {here.task.split!r} are here: there is nothing to ask")
+    journal = DialogueJournal(order.journal, _describe_run(order, encoder, here.task))
     try:
         entries = journal.resumed() if order.resume else journal.begun()
-        notify(f"{len(known.dialogues):,} talks about {len(known.gallery):,} pictures; {len(entries):,} are held already")
-        here = _Interviewer(known, pictures.gallery(known.gallery), retriever, user, plan.questioner)
-        make = (lambda: here) if plan.processes == 1 else partial(_interviewer, order, make_encoder)
-        waiting = [place for place in range(len(known.dialogues)) if place not in entries]
+        notify(f"{len(dialogues):,} talks about {len(pictures):,} pictures; {len(entries):,} are held already")
+        make = (lambda: here) if plan.processes == 1 else partial(_interviewer_elsewhere, order, make_encoder)
+        waiting = [place for place in range(len(dialogues)) if place not in entries]
         for _, (place, strings, others) in run_in_processes(make, waiting, plan.processes):
-            entry = JournalEntry(place, names[known.dialogues[place].id], strings, others)
+            entry = JournalEntry(place, names[dialogues[place].id], strings, others)
             journal.add(entry)
             entries[place] = entry
-            progress(len(entries), len(known.dialogues))
+            progress(len(entries), len(dialogues))
             if should_stop():
                 break
-        if len(entries) == len(known.dialogues):
+        if len(entries) == len(dialogues):
             _write(order, entries)
     except OSError as error:
         raise BadInput(f"{order.out}: cannot be written ({error.strerror}); choose another --out") from error
-    left_out = tuple(str(report) for report in known.reports if report.dropped)
-    return _summary(order, list(entries.values()), len(known.dialogues), left_out)
+    left_out = tuple(str(report) for report in here.task.reports if report.dropped)
+    return _summarize(order, list(entries.values()), len(dialogues), left_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,34 +143,36 @@ class _Interviewer:
 
     def __call__(self, place: int) -> tuple[int, tuple[str, ...], int]:
         dialogue = self.task.dialogues[place]
-        live = SimulatedSession(self.gallery, self.retriever, self.questioner)
-        for _ in live.interview(dialogue, self.user, self.task.rounds):
+        session = SimulatedSession(self.gallery, self.retriever, self.questioner)
+        for _ in session.interview(dialogue, self.user, self.task.rounds):
             pass
-        conversation = live.held.conversation
-        name = questioner_name(self.questioner or "")
+        conversation, name = session.held.conversation, questioner_name(self.questioner or "")
         answers = [node.turn for node in conversation.path() if isinstance(node.turn, Answer)]
         others = sum(answer.question.by != name for answer in answers)
         return place, record_dialogue(dialogue.target, conversation).strings, others
 
 
-def _interviewer(order: GenerationOrder, make_encoder: Callable[[], Encoder]) -> _Interviewer:
-    """The same in a process of its own."""
-    plan, encoder = order.plan, make_encoder()
+def _interviewer(
+    order: GenerationOrder, encoder: Encoder, notify: Notify = lambda line: None
+) -> tuple[_Interviewer, dict[str, str]]:
+    """What holds the dialogues, and the name that the data has for the target of each, by its id."""
+    plan = order.plan
     user, retriever = load_user_of_plan(plan, encoder), load_system(plan.system, plan.seed, plan.checkpoint)
     assert user is not None
-    pictures = load_pictures(plan, encoder, retriever)
-    task = limit_dialogues(
-        match_pictures(opening_task(plan.data, plan.split or SPLIT, order.rounds), pictures), plan.limit
-    )
-    return _Interviewer(task, pictures.gallery(task.gallery), retriever, user, plan.questioner)
+    notify(f"reading {plan.data}")
+    task = opening_task(plan.data, plan.split or SPLIT, order.rounds)
+    pictures = load_pictures(plan, encoder, retriever, notify=notify)
+    known = match_pictures(task, pictures).limited(plan.limit)
+    interviewer = _Interviewer(known, pictures.gallery(known.gallery), retriever, user, plan.questioner)
+    return interviewer, {dialogue.id: dialogue.target for dialogue in task.dialogues}
 
 
-def _check_free(order: GenerationOrder) -> None:
-    if order.out.exists():
-        raise BadInput(f"{order.out}: there already; remove it, or choose another --name or --out")
+def _interviewer_elsewhere(order: GenerationOrder, make_encoder: Callable[[], Encoder]) -> _Interviewer:
+    """The same in a process of its own."""
+    return _interviewer(order, make_encoder())[0]
 
 
-def _described(order: GenerationOrder, encoder: Encoder, task: Task) -> dict[str, str]:
+def _describe_run(order: GenerationOrder, encoder: Encoder, task: Task) -> dict[str, str]:
     """What the dialogues of a run are dialogues of: a run goes on only with dialogues like those that it has."""
     plan = order.plan
     settings: dict[str, object] = {
@@ -210,33 +202,25 @@ def _write(order: GenerationOrder, entries: Mapping[int, JournalEntry]) -> None:
     order.journal.unlink()
 
 
-def _summary(
+def _summarize(
     order: GenerationOrder, entries: Sequence[JournalEntry], of: int, left_out: tuple[str, ...]
 ) -> GenerationReport:
     rounds = [[split_round(text) for text in entry.dialog[1:]] for entry in entries]
     asked = [[one.question for one in dialogue] for dialogue in rounds]
     shrugs = [is_dont_know(one.answer) for dialogue in rounds for one in dialogue]
+    held, questions = max(len(entries), 1), max(len(shrugs), 1)
     return GenerationReport(
         out=order.out,
         ended=order.out.exists(),
         talks=len(entries),
         of=of,
-        questions=_mean(map(len, asked)),
-        repeated=_mean(count_repeated_questions(asked).tolist()),
-        unique_tokens=_mean(count_unique_tokens(asked).tolist()),
-        dont_know=_mean(shrugs),
-        by_another=sum(entry.by_another for entry in entries) / max(len(shrugs), 1),
+        questions=len(shrugs) / held,
+        repeated=int(count_repeated_questions(asked).sum()) / held,
+        unique_tokens=int(count_unique_tokens(asked).sum()) / held,
+        dont_know=sum(shrugs) / questions,
+        by_another=sum(entry.by_another for entry in entries) / questions,
         left_out=left_out,
     )
-
-
-def _mean(values: Iterable[int]) -> float:
-    """0 of nothing."""
-    known = list(values)
-    return sum(known) / max(len(known), 1)
-
-
-SCHEMA = "viewfinder/dialogues-journal"
 
 
 @dataclass(frozen=True)
@@ -257,7 +241,11 @@ class JournalEntry:
 
 @dataclass(frozen=True)
 class DialogueJournal:
-    """The record in a file; `run` says what its dialogues are dialogues of, and must be the same when it goes on."""
+    """Dialogues as they end, from which an interrupted run goes on; `run` says what they are dialogues of.
+
+    The first line of the file holds `run`, every other one a dialogue. A line is on the disk before the next dialogue
+    is taken up, so that a program that is killed loses only what was being said.
+    """
 
     file: Path
     run: Mapping[str, str]

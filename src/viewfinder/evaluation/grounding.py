@@ -32,10 +32,10 @@ from viewfinder.data.captions import read_instances, split_of
 from viewfinder.data.truth import TRUTH_FILE, ThingTruth, read_truth
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.base import Pixels
+from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import Notify, Plan, load_system, pick_evenly
-from viewfinder.evaluation.raw import MappedVectors
 from viewfinder.evaluation.replay import pictures_only, replay_turns
 from viewfinder.evaluation.results import (
     MeasuredRun,
@@ -162,7 +162,7 @@ def encode_boxes(pixels: Pixels, boxes_n4: Boxes, encoder: Encoder, retriever: R
     raw_ng = np.asarray(encoded.global_bd, np.float32)
     regions_nre = None if encoded.regions_brd is None else np.asarray(encoded.regions_brd, np.float16)
     keys = tuple(f"{at:06d}" for at in range(len(boxes_n4)))
-    raw = MappedVectors(encoder.raw_version, {key: at for at, key in enumerate(keys)}, raw_ng, regions_nre)
+    raw = Features(keys, raw_ng, encoder.raw_version, regions_nre)
     vectors_nd = np.asarray(encoder.project(raw_ng), np.float32)
     return Pictures(keys, vectors_nd, encoder, raw=raw).gallery()
 

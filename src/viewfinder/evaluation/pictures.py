@@ -18,10 +18,9 @@ from jaxtyping import Float32
 from viewfinder.data import Dropped, ReadReport, match_keys, read_catalogue
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.features import Features, features, read_vectors
-from viewfinder.encoders.features.compute import Progress
+from viewfinder.encoders.features.store import Progress
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.evaluation.plan import Notify, Plan, SearchDialogue, Task
-from viewfinder.evaluation.raw import MappedVectors, raw_of
 from viewfinder.index import FileRecord, Gallery, PictureRow, RawVectors, Snapshot
 from viewfinder.retrievers import RegionSpace, Retriever
 from viewfinder.retrievers.shared.captioned_pictures import DETECTOR_VERSION, read_detector_features
@@ -138,7 +137,7 @@ def load_pictures(
             raise BadInput(f"--vectors {plan.vectors}: one vector a picture, but {plan.system} looks at regions")
         return _brought(plan.vectors, encoder)
     if space is not None and space.raw_version == DETECTOR_VERSION:
-        return _detected(plan, encoder, space, split, told)
+        return _detected(plan, encoder, space, split, notify)
     if space is not None and space.raw_version != encoder.raw_version:
         raise EncoderMismatch(
             f"{plan.system} was trained on vectors of {space.raw_version}, not {encoder.raw_version} "
@@ -153,7 +152,7 @@ def load_pictures(
     files = {key: str(plan.data / key) for key in cached.keys}
     attributes = {} if plan.catalogue is None else _attributes(plan.catalogue, cached.keys)
     vectors_nd = encoder.project(np.asarray(cached.raw_nd)).astype(np.float32)
-    return Pictures(cached.keys, vectors_nd, encoder, files, attributes, raw_of(cached, files))
+    return Pictures(cached.keys, vectors_nd, encoder, files, attributes, cached)
 
 
 def load_raw_vectors(plan: Plan, encoder: Encoder) -> Callable[[Sequence[str]], Float32[np.ndarray, "n g"]]:
@@ -164,18 +163,15 @@ def load_raw_vectors(plan: Plan, encoder: Encoder) -> Callable[[Sequence[str]], 
     """
 
     @cache
-    def known() -> MappedVectors:
+    def known() -> Features:
         if plan.vectors is None:
-            return raw_of(features(plan.data, encoder, out=plan.features), {})
-        if (raw := _brought(plan.vectors, encoder).raw) is None:
+            return features(plan.data, encoder, out=plan.features)
+        raw = _brought(plan.vectors, encoder).raw
+        if not isinstance(raw, Features):
             raise BadInput(f"--vectors {plan.vectors}: {plan.user} needs what {encoder.raw_version} sees; leave it out")
-        assert isinstance(raw, MappedVectors)
         return raw
 
-    def vectors(keys: Sequence[str]) -> Float32[np.ndarray, "n g"]:
-        return np.asarray(known().raw_ng[[known().rows[key] for key in keys]], np.float32)
-
-    return vectors
+    return lambda keys: np.asarray(known().raw_nd[known().rows(keys)], np.float32)
 
 
 def by_tenths(notify: Notify) -> Progress:
@@ -203,7 +199,7 @@ def _brought(file: Path, encoder: Encoder) -> Pictures:
     order = np.argsort(np.array(names, dtype=object))
     keys = tuple(names[at] for at in order)
     sorted_nd = np.asarray(vectors_nd[order], np.float32)
-    raw = MappedVectors(encoder.raw_version, {key: row for row, key in enumerate(keys)}, sorted_nd)
+    raw = Features(keys, sorted_nd, encoder.raw_version)
     return Pictures(keys, sorted_nd, encoder, raw=raw if encoder.raw_version == encoder.version else None)
 
 
@@ -213,10 +209,12 @@ def _detected(plan: Plan, encoder: Encoder, space: RegionSpace, split: str | Non
         raise BadInput(f"{plan.data}: {plan.system} reads the regions of Visual Genome's detector: there are none here")
     notify(f"regions of its {split} pictures, as the detector found them")
     whole = not space.reads_regions or (space.has_whole and space.regions > 1)
-    found: Features = read_detector_features(plan.data, split, whole=whole, out=plan.features, progress=by_tenths(notify))
+    found: Features = read_detector_features(
+        plan.data, split, whole=whole, out=plan.features, progress=by_tenths(notify)
+    )
     files = {key: str(file) for key in found.keys if (file := plan.data / key).is_file()}
     blank_nd = np.zeros((len(found), encoder.words(["a picture"]).shape[1]), np.float32)
-    return Pictures(found.keys, blank_nd, encoder, files, raw=raw_of(found, files))
+    return Pictures(found.keys, blank_nd, encoder, files, raw=found)
 
 
 def _attributes(catalogue: Path, keys: Sequence[str]) -> Mapping[str, Mapping[str, tuple[str, ...]]]:

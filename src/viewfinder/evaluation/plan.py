@@ -1,4 +1,4 @@
-"""What is evaluated: a plan names system, data and protocol, a protocol makes tasks of the data, a task has dialogues."""
+"""What is evaluated: a plan names system, data and protocol; a protocol makes tasks of the data, of dialogues each."""
 
 from __future__ import annotations
 
@@ -92,6 +92,19 @@ def pick_evenly(things: Sequence[Thing], limit: int | None) -> list[Thing]:
 
 COMPARER = "comparer"
 """A user who says how the wanted picture differs from the one that is shown first."""
+
+
+def choose_by_title(titled: Sequence[tuple[str, Thing]], words: str | None) -> list[Thing]:
+    """The things (tasks) that have all of some words in their title; all of them without words.
+
+    Raises:
+        UnknownName: none has; the message lists the titles.
+    """
+    wanted = (words or "").lower().split()
+    chosen = [thing for title, thing in titled if set(wanted) <= set(title.lower().replace(",", " ").split())]
+    if not chosen:
+        raise UnknownName(f"no task has {words!r} in its title; there are: {'; '.join(title for title, _ in titled)}")
+    return chosen
 
 
 @dataclass(frozen=True)

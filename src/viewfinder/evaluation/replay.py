@@ -26,7 +26,7 @@ from viewfinder.conversation import BackTo, Conversation, Node, Turn
 from viewfinder.errors import BadInput
 from viewfinder.evaluation.plan import SearchDialogue, Task
 from viewfinder.index import Gallery, RegionBlock, query_vector_scores, rank_fusion, sum_plain_parts
-from viewfinder.index.late_interaction import TIE
+from viewfinder.index.region_scores import TIE
 from viewfinder.index.turns import resolve_turn
 from viewfinder.metrics import rank_bounds, score_bounds
 from viewfinder.retrievers import AnsweringRetriever, Query, RegionSpace, ResolvedTurn, Retriever
@@ -187,7 +187,9 @@ class _Scorer:
                 tables[0][one.dialogue, one.turn], tables[1][one.dialogue, one.turn] = best, worst
         for one, scores_n in self._scored([one for one in asked if one.among or not _is_plain(one.query)]):
             if not _is_plain(one.query):
-                tables[0][one.dialogue, one.turn], tables[1][one.dialogue, one.turn] = _bounds(one, scores_n, self._out(one))
+                tables[0][one.dialogue, one.turn], tables[1][one.dialogue, one.turn] = _bounds(
+                    one, scores_n, self._out(one)
+                )
             if one.among:
                 outside = np.setdiff1d(np.arange(len(self._ranked_n)), np.asarray(one.among))
                 tables[2][one.dialogue, one.turn], tables[3][one.dialogue, one.turn] = _bounds(one, scores_n, outside)

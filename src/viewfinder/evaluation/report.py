@@ -1,14 +1,6 @@
-"""A run for people: a table in the terminal, and one HTML page with plots and example dialogues.
+"""A run for people: tables for the terminal, and one HTML page with plots and example dialogues.
 
-Figures as rows of plain texts, for a terminal or a page.
-
-Small copies of pictures inside a page.
-
-Plots of a task: recall by turn with intervals, and how ranks are spread. Drawn off the screen, given as PNG.
-
-The HTML page of a run: one file, pictures and plots inside it, so that it can be sent to somebody.
-
-The HTML page of captions: every pair of pictures, what people said of it, and what the captioner says.
+Pictures and plots stand inside the page, so that it can be sent to somebody.
 """
 
 from __future__ import annotations
@@ -18,64 +10,70 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from viewfinder.errors import BadInput, PictureError
-from viewfinder.evaluation.captioning import CaptioningRun, PairCaption
-from viewfinder.evaluation.evaluate import SHARES
-from viewfinder.evaluation.examples import Example, attention_plot
+from viewfinder.evaluation import deciding, grounding, visual_conversation
+from viewfinder.evaluation.examples import Example, attention_plot, to_png
 from viewfinder.evaluation.figures import Figure
+from viewfinder.evaluation.plan import pick_evenly
 from viewfinder.evaluation.results import ComparedFigure, Run, TaskResult
 from viewfinder.evaluation.simulate import BY_ANOTHER, REPEATED, SHRUGS
 from viewfinder.metrics import Interval
 from viewfinder.pictures import AtMost, decode_one
 
-__all__ = [
-    "ATTENTION",
-    "FIGURE_HEAD",
-    "attention_plot",
-    "comparison_head",
-    "comparison_rows",
-    "figure_rows",
-    "overview_table",
-    "rank_plot",
-    "recall_plot",
-    "write_report",
-]
+if TYPE_CHECKING:
+    from viewfinder.evaluation.captioning import CaptioningRun
 
 OF_TEXT = frozenset({"BLEU-4", "ROUGE-L", "CIDEr-D"})
 """Metrics of captions, which the papers' tables have times 100."""
 
+SHARES = frozenset(
+    {"P", SHRUGS, BY_ANOTHER, deciding.BOTH, *deciding.RIGHT.values()}
+    | {visual_conversation.ACCURACY, visual_conversation.TEXT_ONLY, visual_conversation.MAJORITY}
+    | {visual_conversation.BY_KIND, grounding.GROUNDED, grounding.CLIP, grounding.LARGEST, grounding.RANDOM}
+    | {grounding.BEST}
+)
+"""Metrics between 0 and 1 beside those with a depth ("R@10")."""
+
 FIGURE_HEAD = ("metric", "at", "mean", "95 % interval", "talks")
+
+PAGE = "report.html"
+ATTENTION = "attention"
+"""The folder beside the page with the drawings of what state vectors look at."""
+
+INCHES, DOTS = (6.4, 3.6), 110
+THUMBNAIL, CAPTION_THUMBNAIL = 84, 128
+PAIRS = 60
+"""Pairs shown of a kind, taken evenly: all of a large set would make a page that no browser opens gladly."""
+
+
+# -- tables
 
 
 def figure_rows(task: TaskResult) -> list[tuple[str, ...]]:
     """One row a figure: metric, when, mean, interval, dialogues."""
-    return [
-        (figure.name.metric, figure.name.at, *_values(figure), f"{figure.measure.sessions:,}")
-        for figure in task.figures
-    ]
+    rows = []
+    for figure in task.figures:
+        metric, interval = figure.name.metric, figure.measure.interval
+        mean, span = format_value(metric, interval.mean), format_interval(metric, interval)
+        rows.append((metric, figure.name.at, mean, span, f"{figure.measure.sessions:,}"))
+    return rows
 
 
 def overview_table(task: TaskResult) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """The means alone, a row a metric and a column a turn: head and rows."""
     cells: dict[str, dict[str, str]] = {}
-    for figure in task.figures:
-        cells.setdefault(figure.name.metric, {})[figure.name.at] = format_value(
-            figure.name.metric, figure.measure.interval.mean
-        )
+    for metric, at, mean, *_ in figure_rows(task):
+        cells.setdefault(metric, {})[at] = mean
     moments = list(dict.fromkeys(figure.name.at for figure in task.figures))
     rows = [(metric, *(means.get(at, "") for at in moments)) for metric, means in cells.items()]
     return ("", *moments), rows
-
-
-def _values(figure: Figure) -> tuple[str, str]:
-    interval = figure.measure.interval
-    return format_value(figure.name.metric, interval.mean), format_interval(figure.name.metric, interval)
 
 
 def format_value(metric: str, value: float) -> str:
@@ -98,9 +96,8 @@ def format_interval(metric: str, interval: Interval) -> str:
 
 def is_share(metric: str) -> bool:
     """Whether a metric lies between 0 and 1, or is a difference of two that do."""
-    if metric.removeprefix("above ").partition(":")[0] in SHARES:
-        return True
-    return metric in {"P", SHRUGS, BY_ANOTHER} or metric.partition("@")[0] in {"R", "Hits", "mean R", "R_subset"}
+    name = metric.removeprefix("above ").partition(":")[0]
+    return name in SHARES or metric.partition("@")[0] in {"R", "Hits", "mean R", "R_subset"}
 
 
 def comparison_head(systems: Sequence[str]) -> tuple[str, ...]:
@@ -113,66 +110,29 @@ def comparison_rows(rows: Sequence[ComparedFigure]) -> list[tuple[str, ...]]:
     """One row a figure that all runs have."""
     table = []
     for row in rows:
-        metric = row.metric
-        cells = [metric, row.at, f"{row.talks:,}", format_value(metric, row.first)]
+        in_hundreds = is_share(row.metric) or row.metric in OF_TEXT
+        cells = [row.metric, row.at, f"{row.talks:,}", format_value(row.metric, row.first)]
         for other in row.others:
-            difference = other.difference
-            cells += [
-                format_value(metric, other.mean),
-                f"{_signed(metric, difference.mean)} ({_signed(metric, difference.low)} to "
-                f"{_signed(metric, difference.high)})",
-                f"{other.p_value:.4f}",
-            ]
+            difference = (other.difference.mean, other.difference.low, other.difference.high)
+            mean, low, high = (f"{100 * one:+.1f}" if in_hundreds else f"{one:+,.1f}" for one in difference)
+            cells += [format_value(row.metric, other.mean), f"{mean} ({low} to {high})", f"{other.p_value:.4f}"]
         table.append(tuple(cells))
     return table
 
 
-def _signed(metric: str, value: float) -> str:
-    return f"{100 * value:+.1f}" if is_share(metric) or metric in OF_TEXT else f"{value:+,.1f}"
-
-
-class Thumbnails:
-    """Small copies of pictures as data URIs, each made once; "" where a file cannot be read."""
-
-    def __init__(self, longest: int) -> None:
-        """`longest` is the longest side, in pixels."""
-        self._longest = longest
-        self._made: dict[str, str] = {}
-
-    def __call__(self, file: str) -> str:
-        """The small copy of a picture file."""
-        if file and file not in self._made:
-            self._made[file] = _small(Path(file), self._longest)
-        return self._made.get(file, "")
-
-
-def _small(file: Path, longest: int) -> str:
-    from PIL import Image
-
-    try:
-        pixels = decode_one(file, AtMost(longest)).pixels
-    except PictureError:
-        return ""
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, "JPEG", quality=70)
-    return data_uri(buffer.getvalue(), "jpeg")
-
-
-def data_uri(image: bytes, kind: str) -> str:
-    """A picture as a data URI."""
-    return f"data:image/{kind};base64,{base64.b64encode(image).decode()}"
-
-
-INCHES = (6.4, 3.6)
-DOTS = 110
+# -- plots, drawn off the screen, as PNG
 
 
 def recall_plot(task: TaskResult) -> bytes | None:
     """Shares by turn, one line a metric, the interval as a band; None where turns are fewer than two."""
-    lines = [figures for figures in _by_metric(task) if len(figures) > 1]
+    by_metric: dict[str, list[Figure]] = {}
+    for figure in task.figures:
+        if figure.turn is not None and figure.turn >= 0 and not figure.setting:
+            by_metric.setdefault(figure.name.metric, []).append(figure)
+    lines = [one for metric, one in by_metric.items() if len(one) > 1 and metric.partition("@")[0] in {"R", "Hits"}]
     if not lines:
         return None
-    figure, axes = _axes()
+    canvas, axes = _axes()
     for figures in lines:
         turns = [one.turn for one in figures]
         means, lows, highs = (
@@ -185,12 +145,12 @@ def recall_plot(task: TaskResult) -> bytes | None:
     axes.set_ylabel("%")
     axes.set_ylim(0, 100)
     axes.legend(fontsize=8, frameon=False)
-    return _png(figure)
+    return to_png(canvas)
 
 
 def rank_plot(task: TaskResult) -> bytes:
     """The share of dialogues whose target is among the first k, for every k: first and last turn."""
-    figure, axes = _axes()
+    canvas, axes = _axes()
     ranks_st = (task.ranks.best_st + task.ranks.worst_st) / 2 + 1
     last_s = np.array([row[~np.isnan(row)][-1] for row in ranks_st if not np.isnan(row).all()])
     curves = {"first turn": ranks_st[:, 0], "last turn": last_s} if ranks_st.shape[1] > 1 else {"all talks": last_s}
@@ -203,55 +163,30 @@ def rank_plot(task: TaskResult) -> bytes:
     axes.set_xlabel("place of the target")
     axes.set_ylabel("% of talks at or above")
     axes.legend(fontsize=8, frameon=False)
-    return _png(figure)
-
-
-def _by_metric(task: TaskResult) -> list[Sequence[Figure]]:
-    """R@10 and Hits@10 by turn, or the nearest that the task has."""
-    found: dict[str, list[Figure]] = {}
-    for figure in task.figures:
-        if figure.turn is not None and figure.turn >= 0 and not figure.setting and "@" in figure.name.metric:
-            found.setdefault(figure.name.metric, []).append(figure)
-    return [figures for metric, figures in found.items() if metric.partition("@")[0] in {"R", "Hits"}]
+    return to_png(canvas)
 
 
 def _axes() -> tuple[Any, Any]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
-    figure = Canvas(figsize=INCHES, dpi=DOTS, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
+    canvas = Canvas(figsize=INCHES, dpi=DOTS, layout="constrained")
+    FigureCanvasAgg(canvas)
+    axes = canvas.add_subplot()
     axes.grid(visible=True, alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+    return canvas, axes
 
 
-def _png(figure: Any) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png")
-    return buffer.getvalue()
-
-
-PAGE = "report.html"
-ATTENTION = "attention"
-"""The folder beside the page with the drawings of what state vectors look at."""
-
-THUMBNAIL = 84
+# -- pages
 
 
 def write_report(run: Run, shown: Sequence[Example] = ()) -> Path:
-    """Writes the page into the run's folder.
+    """Writes the page of a run into its folder, and beside it one PNG a dialogue of what state vectors look at.
 
     Raises:
         BadInput: it cannot be written.
     """
-    from jinja2 import Environment, StrictUndefined
-
-    template = files("viewfinder.evaluation").joinpath("report.html").read_text(encoding="utf-8")
-    page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    page.filters["thumbnail"] = Thumbnails(THUMBNAIL)
-    page.filters["png"] = lambda image: data_uri(image, "png")
     drawn = {one: plot for one in shown if (plot := attention_plot(one)) is not None}
     tasks = [
         {
@@ -265,18 +200,58 @@ def write_report(run: Run, shown: Sequence[Example] = ()) -> Path:
         }
         for task in run.tasks
     ]
-    text = page.from_string(template).render(run=run, head=FIGURE_HEAD, tasks=tasks)
+    page = _write_page(run, "report.html", THUMBNAIL, head=FIGURE_HEAD, tasks=tasks)
+    try:
+        _write_drawings(run.folder / ATTENTION, drawn)
+    except OSError as error:
+        raise BadInput(f"{run.folder}: cannot be written ({error.strerror}); choose another --out") from error
+    return page
+
+
+def write_caption_page(captioning: CaptioningRun) -> Path:
+    """Writes the page of captions: every pair of pictures, what people said of it, and what the captioner says.
+
+    Raises:
+        BadInput: it cannot be written.
+    """
+    run = captioning.run
+    rows = []
+    for task in run.tasks:
+        means = [f"{mean} ({span})" for _, _, mean, span, _ in figure_rows(task)]
+        rows.append((task.title, *means, f"{len(task.dialogue_ids):,}"))
+    kinds = []
+    for kind in dict.fromkeys(one.kind for one in captioning.captions):
+        pairs = [one for one in captioning.captions if one.kind == kind]
+        kinds.append((kind, len(pairs), pick_evenly(pairs, PAIRS)))
+    return _write_page(
+        run,
+        "captions.html",
+        CAPTION_THUMBNAIL,
+        head=("", *(figure.name.metric for figure in run.tasks[0].figures), "pairs"),
+        rows=rows,
+        left_out=[line for task in run.tasks for line in task.left_out],
+        kinds=kinds,
+        files=captioning.files,
+    )
+
+
+def _write_page(run: Run, template: str, thumbnail: int, **values: Any) -> Path:
+    from jinja2 import Environment, StrictUndefined
+
+    page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    page.filters["thumbnail"] = cache(partial(_thumbnail, longest=thumbnail))
+    page.filters["png"] = lambda image: _data_uri(image, "png")
+    text = files("viewfinder.evaluation").joinpath(template).read_text(encoding="utf-8")
     try:
         run.folder.mkdir(parents=True, exist_ok=True)
-        (run.folder / PAGE).write_text(text, encoding="utf-8")
-        _write_drawings(run.folder / ATTENTION, drawn)
+        (run.folder / PAGE).write_text(page.from_string(text).render(run=run, **values), encoding="utf-8")
     except OSError as error:
         raise BadInput(f"{run.folder}: cannot be written ({error.strerror}); choose another --out") from error
     return run.folder / PAGE
 
 
 def _write_drawings(folder: Path, drawn: Mapping[Example, bytes]) -> None:
-    """One PNG a dialogue, to be looked at without the page; those of an earlier run go."""
+    """The drawings as files, to be looked at without the page; those of an earlier run go."""
     for old in folder.glob("*.png"):
         old.unlink()
     if not drawn:
@@ -288,49 +263,18 @@ def _write_drawings(folder: Path, drawn: Mapping[Example, bytes]) -> None:
         (folder / f"{name[:100]}.png").write_bytes(plot)
 
 
-CAPTION_THUMBNAIL = 128
-PAIRS = 60
-"""Pairs shown of a kind, taken evenly: all of a large set would make a page that no browser opens gladly."""
+def _thumbnail(file: str, longest: int) -> str:
+    """A small copy of a picture as a data URI; "" where the file cannot be read."""
+    from PIL import Image
 
-
-def write_caption_page(captioning: CaptioningRun) -> Path:
-    """Writes the page into the run's folder.
-
-    Raises:
-        BadInput: it cannot be written.
-    """
-    from jinja2 import Environment, StrictUndefined
-
-    template = files("viewfinder.evaluation").joinpath("captions.html").read_text(encoding="utf-8")
-    page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    page.filters["thumbnail"] = Thumbnails(CAPTION_THUMBNAIL)
-    run, files_of = captioning.run, captioning.files
-    kinds = dict.fromkeys(one.kind for one in captioning.captions)
-    text = page.from_string(template).render(
-        run=run,
-        head=("", *(metric for metric, *_ in figure_rows(run.tasks[0])), "pairs"),
-        rows=[_row(task) for task in run.tasks],
-        left_out=[line for task in run.tasks for line in task.left_out],
-        kinds=[(kind, *_shown(captioning.captions, kind)) for kind in kinds],
-        files=files_of,
-    )
     try:
-        run.folder.mkdir(parents=True, exist_ok=True)
-        (run.folder / PAGE).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{run.folder}: cannot be written ({error.strerror}); choose another --out") from error
-    return run.folder / PAGE
+        pixels = decode_one(Path(file), AtMost(longest)).pixels
+    except PictureError:
+        return ""
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "JPEG", quality=70)
+    return _data_uri(buffer.getvalue(), "jpeg")
 
 
-def _row(task: TaskResult) -> tuple[str, ...]:
-    """A task in one line: every mean with its interval."""
-    means = [f"{mean} ({span})" for _, _, mean, span, _ in figure_rows(task)]
-    return (task.title, *means, f"{len(task.dialogue_ids):,}")
-
-
-def _shown(captions: Sequence[PairCaption], kind: str) -> tuple[int, list[PairCaption]]:
-    """How many pairs of a kind there are, and those that are shown, in their order."""
-    own = [one for one in captions if one.kind == kind]
-    if len(own) <= PAIRS:
-        return len(own), own
-    return len(own), [own[place * (len(own) - 1) // (PAIRS - 1)] for place in range(PAIRS)]
+def _data_uri(image: bytes, kind: str) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(image).decode()}"

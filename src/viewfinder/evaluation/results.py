@@ -5,11 +5,9 @@ ranks.npz       the ranks of every dialogue and turn, so that runs can be compar
 dialogues.json  where a questioner asked: what, and what was answered, in ChatIR's form (dialogues-2.json: next task)
 report.html     the same for people, with plots and example dialogues
 
-Times are in results.json too, apart from the figures: only they differ between two runs of one plan.
-
-Results of what is not a search: one value a dialogue (or a picture) and figure, and no ranks.
-
-Runs side by side: the same dialogues, figure by figure, with the chance that a difference is chance alone.
+Times are in results.json too, apart from the figures: only they differ between two runs of one plan. Of what is not a
+search there is one value a dialogue (or a picture) for each figure, and no ranks. Two runs are compared on the same
+dialogues, figure by figure, with the chance that a difference is chance alone.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, cast
 
 import numpy as np
 from jaxtyping import Float
@@ -32,7 +30,7 @@ from viewfinder.data.files import write_jsonl
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.figures import Figure, metric_values, values_per_dialogue
-from viewfinder.evaluation.plan import Plan, Task, questioner_label, weights_label
+from viewfinder.evaluation.plan import Plan, Task, Thing, questioner_label, weights_label
 from viewfinder.evaluation.replay import RankTable
 from viewfinder.metrics import (
     Interval,
@@ -75,8 +73,8 @@ class Provenance:
 class TaskResult:
     """One task of a run: its figures, and the ranks behind them with the ids of their dialogues.
 
-    Where a questioner asked: `asked` has one value a dialogue of each figure on that, `times` how long a question took to
-    choose, and `dialogues` what was said (written with a run, not read with it).
+    Where a questioner asked: `asked` has one value a dialogue of each figure on that, `times` how long a question took
+    to choose, and `dialogues` what was said (written with a run, not read with it).
     """
 
     title: str
@@ -223,7 +221,7 @@ def _task(record: dict[str, Any], number: int, arrays: Any) -> TaskResult:
     return TaskResult(record["title"], tuple(figures), ids, settings, ranks, left_out, asked, times)
 
 
-Thing = TypeVar("Thing")
+# -- what is not a search
 
 
 def result_of_values(
@@ -235,6 +233,7 @@ def result_of_values(
     split: str,
     pictures: int,
     at: str,
+    caption: str = "none",
     seed: int = 0,
     left_out: tuple[str, ...] = (),
 ) -> TaskResult:
@@ -246,7 +245,7 @@ def result_of_values(
     for metric, values_s in values.items():
         known_s = values_s[~np.isnan(values_s)]
         if known_s.size:
-            name = MeasureName(metric=metric, at=at, gallery=of, split=split, caption="none", ties="none")
+            name = MeasureName(metric=metric, at=at, gallery=of, split=split, caption=caption, ties="none")
             figures.append(Figure(Measure(name, bootstrap_interval(known_s, seed=seed), len(known_s)), None))
     nothing_s0 = np.empty((len(ids), 0))
     return TaskResult(
@@ -261,7 +260,7 @@ def result_of_values(
 
 
 def provenance_of(plan: Plan, encoder: Encoder, *, simulated: bool = False) -> Provenance:
-    """What a run says of its plan; `simulated`: a user may dialogue. Options are named where they are not as usual."""
+    """What a run says of its plan; `simulated`: a user may talk. Options are named where they are not as usual."""
     options = {
         CHECKPOINT: plan.checkpoint and weights_label(plan.checkpoint),
         "limit": plan.limit,
@@ -281,14 +280,15 @@ def provenance_of(plan: Plan, encoder: Encoder, *, simulated: bool = False) -> P
     )
 
 
-def check_options(plan: Plan, known: Iterable[str], protocol: str) -> None:
-    """Raises:
-    UnknownName: the plan has a manner that the protocol does not know.
+def check_options(plan: Plan, known: Sequence[str], protocol: str) -> None:
+    """Refuses a plan with options (--manner) that the protocol does not know.
+
+    Raises:
+        UnknownName: there is such an option.
     """
-    names = tuple(known)
     for name in plan.options:
-        if name not in names:
-            raise UnknownName(f"{protocol} has no manner {name!r}; there are: {', '.join(names)}")
+        if name not in known:
+            raise UnknownName(f"{protocol} has no manner {name!r}; there are: {', '.join(known)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,6 +321,9 @@ def write_details(file: Path, records: Iterable[Mapping[str, Any]]) -> Path:
     except OSError as error:
         raise BadInput(f"{file}: cannot be written ({error.strerror}); choose another --out") from error
     return file
+
+
+# -- runs side by side
 
 
 @dataclass(frozen=True)
@@ -361,39 +364,39 @@ def compare_runs(runs: Sequence[Run]) -> list[ComparedFigure]:
 
 
 def _rows(task: TaskResult, runs: Sequence[Run]) -> list[ComparedFigure]:
-    others = [next((other for other in run.tasks if other.title == task.title), None) for run in runs[1:]]
-    if any(other is None for other in others):
+    by_title = [{other.title: other for other in run.tasks} for run in runs[1:]]
+    if not all(task.title in titled for titled in by_title):
         return []
-    shared = [dialogue for dialogue in task.dialogue_ids if all(dialogue in other.dialogue_ids for other in others if other)]
+    others = [titled[task.title] for titled in by_title]
+    known = [frozenset(other.dialogue_ids) for other in others]
+    shared = [dialogue for dialogue in task.dialogue_ids if all(dialogue in ids for ids in known)]
     rows = []
     for figure in task.figures:
-        if not shared or figure.name.metric.startswith(("median", "BLEU")):
+        metric = figure.name.metric
+        if not shared or metric.startswith(("median", "BLEU")):
             continue  # without a value a dialogue: medians are compared by the ranks themselves, captions by ROUGE-L
-        if any(figure.name.metric in task.asked and figure.name.metric not in other.asked for other in others if other):
+        if metric in task.asked and any(metric not in other.asked for other in others):
             continue  # nothing was asked in the other run
-        own_s = _shared(task, figure, figure.setting, shared)
-        others_s = [_shared(other, figure, "", shared) for other in others if other is not None]
+        own_s = _shared_values(task, figure, figure.setting, shared)
+        others_s = [_shared_values(other, figure, "", shared) for other in others]
         known_s = ~np.isnan(own_s)
         if any(np.isnan(own_s + other_s).all() for other_s in (own_s, *others_s)):
             continue  # none of the dialogues that are shared is of this setting, or was asked anything
-        compared = [
-            _difference(run.provenance.label, own_s, other_s) for run, other_s in zip(runs[1:], others_s, strict=True)
-        ]
-        name, first = figure.name, float(own_s[known_s].mean())
-        rows.append(ComparedFigure(task.title, name.metric, name.at, int(known_s.sum()), first, tuple(compared)))
+        compared = []
+        for run, other_s in zip(runs[1:], others_s, strict=True):
+            both_s = known_s & ~np.isnan(other_s)
+            pair = other_s[both_s], own_s[both_s]
+            compared.append(
+                Difference(
+                    run.provenance.label, float(pair[0].mean()), difference_interval(*pair), permutation_test(*pair)
+                )
+            )
+        first = float(own_s[known_s].mean())
+        rows.append(ComparedFigure(task.title, metric, figure.name.at, int(known_s.sum()), first, tuple(compared)))
     return rows
 
 
-def _shared(task: TaskResult, figure: Figure, setting: str, dialogues: Sequence[str]) -> Float[np.ndarray, " s"]:
+def _shared_values(task: TaskResult, figure: Figure, setting: str, shared: Sequence[str]) -> Float[np.ndarray, " s"]:
     row_of = {dialogue: row for row, dialogue in enumerate(task.dialogue_ids)}
-    return values_per_dialogue(task.values_st(figure), figure.turn, setting, task.settings)[
-        [row_of[dialogue] for dialogue in dialogues]
-    ]
-
-
-def _difference(system: str, own_s: Float[np.ndarray, " s"], other_s: Float[np.ndarray, " s"]) -> Difference:
-    known_s = ~(np.isnan(own_s) | np.isnan(other_s))
-    own_s, other_s = own_s[known_s], other_s[known_s]
-    return Difference(
-        system, float(other_s.mean()), difference_interval(other_s, own_s), permutation_test(other_s, own_s)
-    )
+    values_s = values_per_dialogue(task.values_st(figure), figure.turn, setting, task.settings)
+    return values_s[[row_of[dialogue] for dialogue in shared]]

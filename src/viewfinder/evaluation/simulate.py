@@ -1,20 +1,16 @@
-"""Simulated users in live sessions: the same engine a person has, with someone who knows the target in front of it.
+"""Simulated users in sessions: the same engine a person has, with someone who knows the target in front of it.
 
-There are two ways of talking. A user on their own says what a person would, looks at the results, and ends when the
-wanted picture is among them. In an interview (ChatIR) the dialogue begins with a given description, the questioner asks,
-the user only answers, and it goes on to the last round whatever was found.
+There are two ways to talk. A user on their own says what a person would, looks at the results, and ends when the wanted
+picture is among them. In an interview (ChatIR) the dialogue begins with a given description, the questioner asks, the
+user only answers, and it goes on to the last round whatever was found.
 
-What a simulated user says to one question, and nothing else: ChatIR's user only answers.
-
-What a questioner asked: how often the same, in how many words, to how many shrugs, and how long it took.
+What a questioner asked is counted, a value a dialogue:
 
 questions             how many were asked
 repeated questions    how many of them had been asked before, letter by letter (ChatIR)
 unique tokens         how many different words they have
 don't know            share of the answers that say nothing, passing over included
 by another            share of the questions that another questioner asked, because this one could not
-
-Dialogues in several processes, each of which makes what it needs of its own.
 """
 
 from __future__ import annotations
@@ -37,7 +33,7 @@ from viewfinder.conversation import Answer, Conversation, Question, Say, Turn, i
 from viewfinder.data.dialogues import Dialogue, Round, make_dialogue
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.evaluation.plan import SearchDialogue, Task, questioner_name
-from viewfinder.evaluation.replay import Progress, RankTable, pictures_only, rank_queries
+from viewfinder.evaluation.replay import RankTable, pictures_only, rank_queries
 from viewfinder.index import Gallery
 from viewfinder.index.turns import ByteCache
 from viewfinder.metrics import carry_ranks, count_repeated_questions, count_unique_tokens
@@ -49,6 +45,16 @@ from viewfinder.users.words import DONT_KNOW, normalize_question
 
 RESULTS_SHOWN = 10
 """Results on the screen."""
+
+REPEATED, SHRUGS, BY_ANOTHER = "repeated questions", "don't know", "by another"
+
+_QUESTION_MARK_ENDS = re.compile(r"\?[)\]\"'’”]*$")
+_LEAK = re.compile(r"\bAnswer(?=\s*:)")
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+Work = Callable[[Item], Result]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,29 +69,22 @@ class HeldDialogue:
 
 
 def simulate_dialogues(
-    task: Task,
-    gallery: Gallery,
-    retriever: Retriever[Any],
-    user: SimulatedUser,
-    *,
-    questioner: str | None = None,
-    progress: Progress = lambda done: None,
+    task: Task, gallery: Gallery, retriever: Retriever[Any], user: SimulatedUser, *, questioner: str | None = None
 ) -> tuple[RankTable, list[HeldDialogue]]:
     """Lets a user look for every target of the task; `gallery` holds the pictures that are ranked.
 
-    A dialogue that ends early (found, given up, or nothing left to ask) keeps its last rank for the turns that are left;
-    one that never began has the rank of a draw.
+    A dialogue that ends early (found, given up, or nothing left to ask) keeps its last rank for the turns that are
+    left; one that never began has the rank of a draw.
     """
     held: list[HeldDialogue] = []
 
     def queries() -> Iterator[tuple[int, int, Query]]:
         for number, dialogue in enumerate(task.dialogues):
-            live = SimulatedSession(gallery, retriever, questioner)
-            take_turns = live.interview if is_interview(task, questioner) else live.dialogue
-            for turn, query in enumerate(take_turns(dialogue, user, task.rounds)):
+            session = SimulatedSession(gallery, retriever, questioner)
+            hold = session.interview if is_interview(task, questioner) else session.converse
+            for turn, query in enumerate(hold(dialogue, user, task.rounds)):
                 yield number, turn, query
-            held.append(live.held)
-            progress(number + 1)
+            held.append(session.held)
 
     best_st, worst_st = rank_queries(gallery, [dialogue.target for dialogue in task.dialogues], task.rounds, queries())
     if held:
@@ -118,14 +117,14 @@ class SimulatedSession:
         """The dialogue so far."""
         return HeldDialogue(self._session.conversation, tuple(self._asking_ms))
 
-    def dialogue(self, dialogue: SearchDialogue, user: SimulatedUser, rounds: int) -> Iterator[Query]:
+    def converse(self, dialogue: SearchDialogue, user: SimulatedUser, rounds: int) -> Iterator[Query]:
         """What is looked for after every turn of a user on their own."""
         shown: tuple[str, ...] = (dialogue.first,) if dialogue.first else ()
         for number in range(rounds):
-            said = user.reply(dialogue.target, Screen(shown, self._asked(), number))
-            if said is None:
+            turn = user.reply(dialogue.target, Screen(shown, self._ask(), number))
+            if turn is None:
                 return
-            shown = self._take(dialogue, said) or shown
+            shown = self._take(dialogue, turn) or shown
             yield self._session.last_query
 
     def interview(self, dialogue: SearchDialogue, user: SimulatedUser, rounds: int) -> Iterator[Query]:
@@ -133,26 +132,45 @@ class SimulatedSession:
         self._take(dialogue, dialogue.turns[0])
         yield self._session.last_query
         for number in range(1, rounds):
-            question = self._asked()
+            question = self._ask()
             if question is None:
                 return
-            self._take(dialogue, answer_question(user, dialogue.target, question, number))
+            self._take(dialogue, _answer(user, dialogue.target, question, number))
             yield self._session.last_query
 
-    def _asked(self) -> Question | None:
+    def _ask(self) -> Question | None:
         started = time.perf_counter()
         question = self._session.follow_up()
         if question is not None:
             self._asking_ms.append((time.perf_counter() - started) * 1000)
         return question
 
-    def _take(self, dialogue: SearchDialogue, said: Turn) -> tuple[str, ...]:
-        """Says it; gives what is shown."""
+    def _take(self, dialogue: SearchDialogue, turn: Turn) -> tuple[str, ...]:
+        """Takes a turn; gives what is shown."""
         try:
-            return tuple(hit.id for hit in self._session.search(said))
+            return tuple(hit.id for hit in self._session.search(turn))
         except BadInput as error:
-            turn = len(self._session.conversation) + 1
-            raise BadInput(f"talk {dialogue.id}, turn {turn}: {error}") from error
+            number = len(self._session.conversation) + 1
+            raise BadInput(f"talk {dialogue.id}, turn {number}: {error}") from error
+
+
+def _answer(user: SimulatedUser, wanted: str, question: Question, number: int) -> Answer:
+    """The user's answer to question `number` (from 1), given without looking at results; no text: passed over.
+
+    A recorded user who was asked something else in that round says what was answered to this question in another.
+    """
+
+    def is_asked(other: Question) -> bool:
+        return normalize_question(other.text) == normalize_question(question.text)
+
+    said = user.reply(wanted, Screen((), question, number))
+    if isinstance(said, Answer) and is_asked(said.question):
+        return Answer(question, said.text)
+    if not isinstance(user, RecordedUser):
+        return Answer(question, "")
+    turns = find_picture(user.talks, wanted) or ()
+    answers = (turn.text for turn in turns if isinstance(turn, Answer) and is_asked(turn.question))
+    return Answer(question, next(answers, DONT_KNOW))
 
 
 def draw_first_pictures(task: Task, seed: int) -> Task:
@@ -173,31 +191,7 @@ def draw_first_pictures(task: Task, seed: int) -> Task:
     return replace(task, dialogues=tuple(dialogues))
 
 
-def answer_question(user: SimulatedUser, wanted: str, question: Question, number: int) -> Answer:
-    """The user's answer to question `number` (from 1), given without looking at results; no text: passed over.
-
-    A recorded user who was asked something else in that round says what was answered to this question in another.
-
-    Raises:
-        UnknownName: the user knows nothing of the wanted picture.
-    """
-    said = user.reply(wanted, Screen((), question, number))
-    if isinstance(said, Answer) and _alike(said.question, question):
-        return Answer(question, said.text)
-    return Answer(question, _recorded(user, wanted, question) if isinstance(user, RecordedUser) else "")
-
-
-def _recorded(user: RecordedUser, wanted: str, question: Question) -> str:
-    turns = find_picture(user.dialogues, wanted) or ()
-    answers = (turn.text for turn in turns if isinstance(turn, Answer) and _alike(turn.question, question))
-    return next(answers, DONT_KNOW)
-
-
-def _alike(one: Question, other: Question) -> bool:
-    return normalize_question(one.text) == normalize_question(other.text)
-
-
-REPEATED, SHRUGS, BY_ANOTHER = "repeated questions", "don't know", "by another"
+# -- what was asked
 
 
 def question_values(held: Sequence[HeldDialogue], questioner: str) -> dict[str, Float[np.ndarray, " s"]]:
@@ -234,22 +228,11 @@ def record_round(question: str, answer: str) -> Round:
 
     There the last "?" ends the question, so that there can be none in the answer, and "Answer:" parts them too.
 
-    >>> round_of("What  colour", "red? maybe")
+    >>> record_round("What  colour", "red? maybe")
     Round(question='What colour?', answer='red maybe')
     """
-    asked = _line(question)
-    if not _ASKED.search(asked):
-        asked = f"{asked.rstrip(_ENDS)}?"
-    return Round(asked, _line(answer.replace("?", " ")))
-
-
-_ASKED = re.compile(r"\?[)\]\"'’”]*$")
-_ENDS = " .!:;,"
-_LEAK = re.compile(r"\bAnswer(?=\s*:)")
-
-
-def _line(text: str) -> str:
-    return " ".join(_LEAK.sub("answer", text).split())
+    asked, said = (" ".join(_LEAK.sub("answer", text).split()) for text in (question, answer.replace("?", " ")))
+    return Round(asked if _QUESTION_MARK_ENDS.search(asked) else f"{asked.rstrip(' .!:;,')}?", said)
 
 
 def _answers(conversation: Conversation) -> list[Answer]:
@@ -260,10 +243,7 @@ def _share(flags: Sequence[bool]) -> float:
     return float(np.mean(flags)) if flags else float("nan")
 
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-Work = Callable[[Item], Result]
+# -- several processes
 
 
 def run_in_processes(

@@ -31,7 +31,7 @@ from viewfinder.data.files import need_folder
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.pictures import by_tenths, load_pictures
-from viewfinder.evaluation.plan import Notify, Plan, load_system, pick_evenly
+from viewfinder.evaluation.plan import Notify, Plan, choose_by_title, load_system, pick_evenly
 from viewfinder.evaluation.replay import WORDS_ALONE, Speaker, reply_to_last, with_picture_bias
 from viewfinder.evaluation.results import (
     MeasuredRun,
@@ -117,7 +117,7 @@ def answer_questions(
             continue
         notify(f"{_title(name, split)}: {sum(len(dialogue.rounds) for dialogue in chosen):,} questions")
         gallery = pictures.gallery(sorted({dialogue.image for dialogue in chosen}))
-        answered = list(_answered(chosen, gallery, speaker, history, told))
+        answered = list(_answered(chosen, gallery, speaker, history, notify))
         answered = add_majorities(answered, read_question_dialogues(plan.data, "train").get(name, []))
         lost = f"{len(dialogues) - len(here):,} of {len(dialogues):,} pictures are not here"
         tasks.append(_task(name, split, answered, plan.seed, (lost,) if len(here) < len(dialogues) else ()))
@@ -149,7 +149,10 @@ def read_question_dialogues(folder: Path, split: str) -> dict[str, list[Dialogue
 
 def _complete(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
     """The dialogues with the rounds that have both a question and an answer, where any are left."""
-    whole = (replace(dialogue, rounds=tuple(one for one in dialogue.rounds if one.question and one.answer)) for dialogue in dialogues)
+    whole = (
+        replace(dialogue, rounds=tuple(one for one in dialogue.rounds if one.question and one.answer))
+        for dialogue in dialogues
+    )
     return [dialogue for dialogue in whole if dialogue.rounds]
 
 
@@ -157,16 +160,8 @@ def _chosen(plan: Plan) -> tuple[str, dict[str, list[Dialogue]]]:
     """The split, and the dialogues of it that the plan wants."""
     for split in (plan.split,) if plan.split is not None else SPLITS:
         if found := read_question_dialogues(plan.data, split):
-            wanted = (plan.task or "").lower().split()
-            titles = {name: _title(name, split) for name in found}
-            chosen = {
-                name: dialogues
-                for name, dialogues in found.items()
-                if all(word in titles[name].lower().replace(",", " ").split() for word in wanted)
-            }
-            if not chosen:
-                raise UnknownName(f"no task has {plan.task!r} in its title; there are: {'; '.join(titles.values())}")
-            return split, chosen
+            chosen = choose_by_title([(_title(name, split), name) for name in found], plan.task)
+            return split, {name: found[name] for name in chosen}
     if plan.split is not None:
         raise UnknownName(f"{plan.data}: no dialogues/*_{plan.split}.json with questions here; name another --split")
     raise BadInput(f"{plan.data}: no dialogues/*_test.json with questions here, and no visdial/; name another --data")

@@ -57,7 +57,9 @@ def opening_task(folder: Path, split: str, rounds: int = ROUNDS, pool: Path | No
     """
     said, report = _openings(folder, split)
     gallery = tuple(said) if pool is None else read_pool(pool)[0]
-    dialogues = tuple(SearchDialogue(str(number), image, (Say(text),)) for number, (image, text) in enumerate(said.items()))
+    dialogues = tuple(
+        SearchDialogue(str(number), image, (Say(text),)) for number, (image, text) in enumerate(said.items())
+    )
     return Task(
         "chatir", "openings", split, gallery, dialogues, METRICS, first_turn=0, rounds=rounds + 1, interviews=True,
         reports=report,

@@ -198,7 +198,15 @@ def _transactions(folder: Path, source: str, split: str) -> Task:
     read, report = read_transactions(folder, source, split)
     dialogues = tuple(_transaction(number, one) for number, one in enumerate(read.transactions))
     task = Task(
-        "mai", source, split, read.gallery, dialogues, FASHIONMT_METRICS, "whole modification", rounds=3, reports=(report,)
+        "mai",
+        source,
+        split,
+        read.gallery,
+        dialogues,
+        FASHIONMT_METRICS,
+        "whole modification",
+        rounds=3,
+        reports=(report,),
     )
     return replace(task, captions=transaction_captions(read.transactions))
 
@@ -214,7 +222,15 @@ def _sessions(folder: Path, kind: str, split: str) -> Task:
     dialogues = tuple(_session(number, one) for number, one in enumerate(read.sessions))
     name = f"sessions, {kind}"
     return Task(
-        "mai", name, split, read.gallery, dialogues, MT_FASHION_IQ_METRICS, "all joined", last_only=True, reports=(report,)
+        "mai",
+        name,
+        split,
+        read.gallery,
+        dialogues,
+        MT_FASHION_IQ_METRICS,
+        "all joined",
+        last_only=True,
+        reports=(report,),
     )
 
 

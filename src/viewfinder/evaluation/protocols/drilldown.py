@@ -77,7 +77,9 @@ def caption_tasks(folder: Path, split: str) -> list[Task]:
         for picture in pictures
     )
     gallery = tuple(picture.path.name for picture in pictures)
-    return [Task("captions", "", "all", gallery, dialogues, CAPTION_METRICS, "in the order of the file", reports=(report,))]
+    return [
+        Task("captions", "", "all", gallery, dialogues, CAPTION_METRICS, "in the order of the file", reports=(report,))
+    ]
 
 
 def has_captions(folder: Path) -> bool:
