@@ -11,9 +11,9 @@ import pytest
 from viewfinder.conversation import Answer, Question, Say
 from viewfinder.language import LanguageModel, LoadsInBackground, load_language_model
 from viewfinder.questioners import Candidates
-from viewfinder.questioners.askable import is_new_question
+from viewfinder.questioners.askable import ConversationSoFar
 from viewfinder.questioners.base import prepare_questioner
-from viewfinder.questioners.llm import FewShotQuestioner, FewShotSettings, ListedQuestions, UnansweredQuestioner
+from viewfinder.questioners.llm import FewShotQuestioner, ListedQuestions, UnansweredQuestioner
 
 pytestmark = pytest.mark.slow
 
@@ -49,10 +49,10 @@ def test_it_knows_what_a_text_goes_on_with(model: LanguageModel) -> None:
 
 def test_it_asks_a_new_question_about_what_was_said(model: LanguageModel) -> None:
     talk = view(Say("a black dog runs on a beach"), Answer(Question("Is the dog alone?"), "yes"))
-    questioner = FewShotQuestioner(model, FewShotSettings(seconds=SECONDS))
+    questioner = FewShotQuestioner(model, seconds=SECONDS)
     prepare_questioner(questioner)
     question = questioner.ask(talk)
-    assert question is not None and question.by == "llm" and is_new_question(question.text, talk)
+    assert question is not None and question.by == "llm" and ConversationSoFar.of(talk).is_new(question.text)
     assert "dog" in question.text.lower() or "beach" in question.text.lower()
     assert questioner.ask(talk) == question
 

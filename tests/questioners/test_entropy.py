@@ -51,10 +51,10 @@ def test_entropy_is_taken_along_the_last_axis() -> None:
 
 
 def test_a_known_value_tells_the_entropy_of_its_shares() -> None:
-    assert known_answers_gain(np.array([0.5, 0.5])) == 1
-    assert known_answers_gain(np.array([0.25] * 4)) == 2
+    assert known_answers_gain(np.array([0.5, 0.5]), error=0) == 1
+    assert known_answers_gain(np.array([0.25] * 4), error=0) == 2
     # 0.9 * log2(1/0.9) + 0.1 * log2(1/0.1) = 0.1368 + 0.3322
-    assert known_answers_gain(np.array([0.9, 0.1])) == pytest.approx(0.4690, abs=1e-4)
+    assert known_answers_gain(np.array([0.9, 0.1]), error=0) == pytest.approx(0.4690, abs=1e-4)
 
 
 def test_an_answer_that_is_wrong_one_time_in_twenty_tells_less() -> None:
@@ -64,20 +64,20 @@ def test_an_answer_that_is_wrong_one_time_in_twenty_tells_less() -> None:
 
 
 def test_one_value_or_none_tells_nothing() -> None:
-    assert known_answers_gain(np.array([1.0])) == 0
-    assert known_answers_gain(np.array([])) == 0
-    assert known_answers_gain(np.array([0.0, 0.0]), unknown=1.0) == 0
+    assert known_answers_gain(np.array([1.0]), error=0) == 0
+    assert known_answers_gain(np.array([]), error=0) == 0
+    assert known_answers_gain(np.array([0.0, 0.0]), unknown=1.0, error=0) == 0
 
 
 def test_a_guess_that_is_alike_for_all_candidates_tells_nothing() -> None:
     answer_ca = np.tile(np.array([0.7, 0.2, 0.1]), (5, 1))
-    assert guessed_answers_gain(np.full(5, 0.2), answer_ca) == pytest.approx(0, abs=1e-12)
+    assert guessed_answers_gain(np.full(5, 0.2), answer_ca, error=0) == pytest.approx(0, abs=1e-12)
 
 
 def test_a_sure_guess_tells_as_much_as_knowing() -> None:
     answer_ca = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     prior_c = np.array([0.25, 0.25, 0.5])
-    assert guessed_answers_gain(prior_c, answer_ca) == known_answers_gain(np.array([0.5, 0.5])) == 1
+    assert guessed_answers_gain(prior_c, answer_ca, error=0) == known_answers_gain(np.array([0.5, 0.5]), error=0) == 1
 
 
 @st.composite

@@ -15,7 +15,6 @@ from viewfinder.questioners.information_gain.caption_options import (
     presence_chances,
     write_thing_question,
 )
-from viewfinder.questioners.information_gain.gains import DEFAULTS
 from viewfinder.questioners.information_gain.questioner import InformationGain
 
 
@@ -30,16 +29,13 @@ class Captioned:
     def captions(self) -> Sequence[tuple[str, ...]]:
         return self._captions
 
-    def foresee(self, answers: Sequence[object]) -> Float[np.ndarray, "a c"]:
-        return np.full((len(answers), len(self._captions)), 1 / len(self._captions))
-
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
         raise NotImplementedError
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
         raise NotImplementedError
 
-    def seen(self, sight: object) -> Float[np.ndarray, "c k"]:
+    def project(self, projection: object) -> Float[np.ndarray, "c k"]:
         raise NotImplementedError
 
 
@@ -62,7 +58,7 @@ PICTURES = [
 
 
 def asked(view: Candidates) -> list[str]:
-    return [option.text for option in caption_options(view, DEFAULTS)]
+    return [option.text for option in caption_options(view)]
 
 
 def test_things_that_split_the_captions_are_asked_for() -> None:
@@ -92,7 +88,7 @@ def test_a_thing_that_was_said_is_not_asked() -> None:
 
 def test_no_captions_no_questions() -> None:
     assert asked(view_of([()] * 8)) == []
-    assert [*caption_options(Candidates(np.full(2, 0.5), np.zeros((2, 2))), DEFAULTS)] == []
+    assert [*caption_options(Candidates(np.full(2, 0.5), np.zeros((2, 2))))] == []
 
 
 def test_not_mentioned_is_weak_evidence_and_weaker_the_less_was_written() -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -9,16 +9,13 @@ import pytest
 from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Answer, Question, Say, Turn
-from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import EncoderMismatch
 from viewfinder.questioners import Candidates, PictureProjection
 from viewfinder.questioners.askable import required_mentions
-from viewfinder.questioners.information_gain.gains import DEFAULTS
 from viewfinder.questioners.information_gain.questioner import InformationGain
 from viewfinder.questioners.information_gain.trained_options import (
     LIST_QUESTION,
     MAIN_QUESTION,
-    believe_open_answers,
     explained_share,
     find_labels_meant,
     has_listed_things,
@@ -55,9 +52,9 @@ def pool_question(number: int, text: str, answers: tuple[str, ...]) -> PoolQuest
 def learnt() -> TrainedQuestions:
     """Questions whose answers are what is seen: the logits are the logarithms of a picture's numbers."""
     sizes = [len(answers) for answers in POOL.values()]
-    sight = PictureProjection("tests", RAW, WIDTH, lambda raw_ng: raw_ng.astype(np.float32))
-    answering = AnswerPredictor(
-        sight, np.eye(WIDTH, dtype=np.float32), np.zeros(WIDTH, np.float32), np.cumsum([0, *sizes])
+    projection = PictureProjection("tests", RAW, WIDTH, lambda raw_ng: raw_ng.astype(np.float32))
+    predictor = AnswerPredictor(
+        projection, np.eye(WIDTH, dtype=np.float32), np.zeros(WIDTH, np.float32), np.cumsum([0, *sizes])
     )
     zeros = {
         name: np.zeros((1,) * (2 if name.partition("_")[2][1:] else 1))
@@ -65,26 +62,21 @@ def learnt() -> TrainedQuestions:
     }
     questions = tuple(pool_question(q, text, answers) for q, (text, answers) in enumerate(POOL.items()))
     card = Card(system="questions", preset="", encoder=RAW)
-    return TrainedQuestions(questions, "sentences-of-tests", card, QuestionSelector(**zeros), answering)
+    return TrainedQuestions(questions, "sentences-of-tests", card, QuestionSelector(**zeros), predictor)
 
 
 @dataclass
 class Seen:
-    """A lookup of pictures that are seen as their answers' chances; the retriever believes whatever it hears."""
+    """A lookup of pictures that are seen as their answers' chances."""
 
     chances: Sequence[Sequence[float]]
     raw_version: str = RAW
     sentences_version: str = "sentences-of-tests"
-    foreseen: list[str] = field(default_factory=list)
 
-    def seen(self, sight: PictureProjection) -> Float32[np.ndarray, "c k"]:
-        if sight.raw_version != self.raw_version:
+    def project(self, projection: PictureProjection) -> Float32[np.ndarray, "c k"]:
+        if projection.raw_version != self.raw_version:
             raise EncoderMismatch("other vectors")
         return np.log(np.array(self.chances, np.float32))
-
-    def foresee(self, answers: Sequence[Answer]) -> Float[np.ndarray, "a c"]:
-        self.foreseen += [answer.question.text for answer in answers]
-        return np.full((len(answers), len(self.chances)), 1 / len(self.chances))
 
     def captions(self) -> Sequence[tuple[str, ...]]:
         return [()] * len(self.chances)
@@ -130,7 +122,7 @@ def answered(question: str, text: str) -> Answer:
 def options_of(view: Candidates) -> dict[str, float]:
     known = predict_candidates(view, learnt())
     assert known is not None
-    return {option.text: option.gain for option in trained_options(known, replace(DEFAULTS, least_gain=-1.0))}
+    return {option.text: option.gain for option in trained_options(known, least_gain=-1.0)}
 
 
 def test_a_learnt_question_tells_what_its_foretold_answers_tell() -> None:
@@ -213,23 +205,10 @@ def test_the_same_view_is_asked_the_same() -> None:
     assert first == second
 
 
-def test_learnt_questions_of_another_encoder_are_an_error_only_if_they_were_named() -> None:
+def test_trained_questions_of_another_encoder_are_an_error() -> None:
     view = replace(view_of(FOUR), lookup=Seen(FOUR, raw_version="another"))
     with pytest.raises(EncoderMismatch):
         InformationGain(trained=learnt()).ask(view)
-    without = InformationGain(TagVectors.of(_any_words), trained=learnt(), must_fit=False)
-    assert {option.source for option in without.options(view)} == {"tag"}
-
-
-def _any_words(texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
-    return np.tile(np.array([[1.0, 0.0]], np.float32), (len(texts), 1))
-
-
-def test_the_best_are_tried_on_the_retriever() -> None:
-    view = view_of(FOUR * 4)
-    assert InformationGain(settings=replace(DEFAULTS, tried=2), trained=learnt()).ask(view) is not None
-    assert isinstance(view.lookup, Seen)
-    assert len(set(view.lookup.foreseen)) == 2
 
 
 # Open questions
@@ -275,9 +254,8 @@ def test_once_things_were_listed_no_thing_is_asked_for() -> None:
 def test_what_was_listed_is_believed_and_so_is_what_was_not() -> None:
     known = predict_candidates(view_of(FOUR, answered(LIST_QUESTION, "a dog")), learnt())
     assert known is not None
-    believed_c = believe_open_answers(view_of(FOUR, answered(LIST_QUESTION, "a dog")), known).belief_c
-    assert believed_c.argmax() == 0
-    assert believed_c[2] == believed_c.min()
+    assert known.belief_c.argmax() == 0
+    assert known.belief_c[2] == known.belief_c.min()
 
 
 def test_too_few_things_make_no_open_question() -> None:

@@ -17,7 +17,7 @@ from viewfinder.errors import LanguageModelFailed
 from viewfinder.language.endpoint import Endpoint
 from viewfinder.questioners.base import Candidates, prepare_questioner
 from viewfinder.questioners.information_gain.questioner import InformationGain
-from viewfinder.questioners.llm import FewShotQuestioner, FewShotSettings
+from viewfinder.questioners.llm import FewShotQuestioner
 from viewfinder.questioners.names import Fallback
 
 ASKED = Question("Is it big?", ("yes", "no"), "llm")
@@ -45,7 +45,7 @@ class Server:
     released: threading.Event = field(default_factory=threading.Event)
 
     def questioner(self, **settings: Any) -> FewShotQuestioner:
-        return FewShotQuestioner(Endpoint(f"{self.url}/v1", "tiny"), FewShotSettings(**({"seconds": 60.0} | settings)))
+        return FewShotQuestioner(Endpoint(f"{self.url}/v1", "tiny"), **({"seconds": 60.0} | settings))
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def test_all_tries_share_one_time(server: Server) -> None:
     times = iter([0.0, 0.0, 4.0, 8.0, 12.0])
     server.say = lambda n: "no question"
     questioner = FewShotQuestioner(
-        Endpoint(f"{server.url}/v1", "tiny"), FewShotSettings(temperatures=(0.0,) * 9), clock=lambda: next(times)
+        Endpoint(f"{server.url}/v1", "tiny"), temperatures=(0.0,) * 9, clock=lambda: next(times)
     )
     with pytest.raises(LanguageModelFailed, match="asked no question"):
         questioner.ask(view())

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jaxtyping import Float
 
-from viewfinder.conversation import Answer, Question
-from viewfinder.questioners import Candidates
-from viewfinder.questioners.information_gain.gains import Option, two_step_gains, used_by_retriever
+from viewfinder.questioners.information_gain.gains import Option, two_step_gains
 
 FOUR = np.full(4, 0.25)
 
@@ -28,22 +26,22 @@ EVEN = option([1, 0, 1, 0], [0, 1, 0, 1])
 
 
 def test_two_questions_that_halve_differently_take_two_bits() -> None:
-    assert two_step_gains(FOUR, [FIRST_HALF, EVEN]).tolist() == [2.0, 2.0]
+    assert two_step_gains(FOUR, [FIRST_HALF, EVEN], goes_on=1).tolist() == [2.0, 2.0]
 
 
 def test_a_question_followed_by_itself_in_other_words_takes_one_bit() -> None:
-    assert two_step_gains(FOUR, [FIRST_HALF, FIRST_HALF]).tolist() == [1.0, 1.0]
+    assert two_step_gains(FOUR, [FIRST_HALF, FIRST_HALF], goes_on=1).tolist() == [1.0, 1.0]
 
 
 def test_the_second_step_counts_as_far_as_the_user_goes_on() -> None:
-    assert two_step_gains(FOUR, [FIRST_HALF, EVEN], 0.8).tolist() == pytest.approx([1.8, 1.8])
+    assert two_step_gains(FOUR, [FIRST_HALF, EVEN], goes_on=0.8).tolist() == pytest.approx([1.8, 1.8])
 
 
 def test_dont_know_leaves_the_other_question() -> None:
     # "first half" is answered by half of the users: 0.5 bits, then the even ones (1 bit) whether answered or not.
     # "even" (1 bit) is followed by 0.5 bits.
     unsure = option([1, 1, 0, 0], [0, 0, 1, 1], can_tell=0.5)
-    assert two_step_gains(FOUR, [unsure, EVEN]).tolist() == pytest.approx([1.5, 1.5])
+    assert two_step_gains(FOUR, [unsure, EVEN], goes_on=1).tolist() == pytest.approx([1.5, 1.5])
 
 
 def test_nobody_is_asked_again_what_they_could_not_tell() -> None:
@@ -51,8 +49,8 @@ def test_nobody_is_asked_again_what_they_could_not_tell() -> None:
     # "even" is followed by "first half".
     unsure = option([1, 1, 0, 0], [0, 0, 1, 1], can_tell=0.5)
     less_sure = option([1, 0, 1, 0], [0, 1, 0, 1], can_tell=0.25)
-    assert two_step_gains(FOUR, [unsure, less_sure]).tolist() == pytest.approx([0.75, 0.75])
-    assert two_step_gains(FOUR, [unsure]).tolist() == pytest.approx([0.5])
+    assert two_step_gains(FOUR, [unsure, less_sure], goes_on=1).tolist() == pytest.approx([0.75, 0.75])
+    assert two_step_gains(FOUR, [unsure], goes_on=1).tolist() == pytest.approx([0.5])
 
 
 def test_what_opens_the_better_second_question_wins_over_the_greedy_choice() -> None:
@@ -61,10 +59,10 @@ def test_what_opens_the_better_second_question_wins_over_the_greedy_choice() -> 
     six = np.full(6, 1 / 6)
     thirds = option([1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1])
     pairs = option([1, 1, 0, 0, 1, 1], [0, 0, 1, 1, 0, 0])
-    worth_q = two_step_gains(six, [thirds, pairs])
+    worth_q = two_step_gains(six, [thirds, pairs], goes_on=1)
     assert worth_q.tolist() == pytest.approx([np.log2(3), np.log2(3)])
     odd = option([1, 0, 1, 0, 1, 0], [0, 1, 0, 1, 0, 1])
-    assert two_step_gains(six, [thirds, pairs, odd])[2] == pytest.approx(np.log2(6))
+    assert two_step_gains(six, [thirds, pairs, odd], goes_on=1)[2] == pytest.approx(np.log2(6))
 
 
 def slowly(
@@ -98,51 +96,6 @@ def test_two_steps_are_what_the_definition_says(seed: int, candidates: int, ques
     tables = [rng.dirichlet(np.ones(rng.integers(2, 5)), size=candidates) for _ in range(questions)]
     can_tell = rng.choice([0.2, 0.6, 1.0], questions).tolist()
     options = [option(*table.T.tolist(), can_tell=sure) for table, sure in zip(tables, can_tell, strict=True)]
-    assert two_step_gains(belief_c, options).tolist() == pytest.approx(slowly(belief_c, tables, can_tell), abs=1e-6)
-
-
-class Foresight:
-    """A lookup that knows what the retriever would believe after each answer, and nothing else."""
-
-    sentences_version = "none"
-
-    def __init__(self, after: Mapping[str, Sequence[float]]) -> None:
-        self.after = after
-
-    def foresee(self, answers: Sequence[Answer]) -> Float[np.ndarray, "a c"]:
-        return np.array([self.after[answer.text] for answer in answers])
-
-    def captions(self) -> Sequence[tuple[str, ...]]:
-        raise NotImplementedError
-
-    def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
-        raise NotImplementedError
-
-    def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
-        raise NotImplementedError
-
-    def seen(self, sight: object) -> Float[np.ndarray, "c k"]:
-        raise NotImplementedError
-
-
-@pytest.mark.parametrize(
-    ("after", "used"),
-    [
-        ({"answer 0": [0.5, 0.5, 0, 0], "answer 1": [0, 0, 0.5, 0.5]}, 1.0),  # it believes what it hears
-        ({"answer 0": [0.25] * 4, "answer 1": [0.25] * 4}, 0.0),  # it does not understand
-        # Half as likely again: log2(0.375 / 0.25) = 0.585 of 1 bit.
-        ({"answer 0": [0.375, 0.375, 0.125, 0.125], "answer 1": [0.125, 0.125, 0.375, 0.375]}, np.log2(1.5)),
-        ({"answer 0": [0.125, 0.125, 0.375, 0.375], "answer 1": [0.375, 0.375, 0.125, 0.125]}, 0.0),  # it is misled
-    ],
-)
-def test_an_answer_is_worth_what_the_retriever_makes_of_it(after: dict[str, list[float]], used: float) -> None:
-    view = Candidates(FOUR, np.zeros((4, 2)), lookup=Foresight(after))
-    found = used_by_retriever(FOUR, FIRST_HALF, Question("which?"), view, 3)
-    assert found == pytest.approx(used, abs=1e-6)
-
-
-def test_only_the_likeliest_replies_are_tried() -> None:
-    # "answer 2", which one in four gives, is unknown to this lookup: it is not asked for.
-    thirds = option([1, 0, 0, 0.5], [0, 1, 0.5, 0], [0, 0, 0.5, 0.5])
-    view = Candidates(FOUR, np.zeros((4, 2)), lookup=Foresight({"answer 0": [0.25] * 4, "answer 1": [0.25] * 4}))
-    assert used_by_retriever(FOUR, thirds, Question("which?"), view, 2) == pytest.approx(0.0, abs=1e-6)
+    assert two_step_gains(belief_c, options, goes_on=1).tolist() == pytest.approx(
+        slowly(belief_c, tables, can_tell), abs=1e-6
+    )

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 from jaxtyping import Float, Float32
 
-from viewfinder.conversation import Answer, Question, Say
+from viewfinder.conversation import Question, Say
 from viewfinder.encoders.tags import Tag, TagGroup, TagVectors
 from viewfinder.errors import LanguageModelFailed
 from viewfinder.language import LanguageModel, load_language_model
-from viewfinder.questioners.askable import is_new_question
+from viewfinder.questioners.askable import ConversationSoFar
 from viewfinder.questioners.base import Candidates, PictureProjection, Questioner, prepare_questioner
 from viewfinder.questioners.plugir import (
     STOCK_QUESTIONS,
     PlugirQuestioner,
     PlugirSettings,
     caption_candidates,
+    caption_groups,
     nearest_candidates,
-    pick_representatives,
     rotate_texts,
 )
 from viewfinder.testing import ColourEncoder, ScriptedModel
@@ -49,10 +49,7 @@ class Colours:
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
         return ENCODER.sentences(texts)
 
-    def seen(self, sight: PictureProjection) -> Float32[np.ndarray, "c k"]:
-        raise NotImplementedError
-
-    def foresee(self, answers: Sequence[Answer]) -> Float[np.ndarray, "a c"]:
+    def project(self, projection: PictureProjection) -> Float32[np.ndarray, "c k"]:
         raise NotImplementedError
 
 
@@ -175,8 +172,10 @@ def test_tags_stand_in_for_captions_that_are_not_there() -> None:
 
 
 def test_without_any_captions_there_is_nobody_to_refer_to() -> None:
-    assert pick_representatives(VIEW, np.arange(4), ("", "", "", ""), 5) == ()
-    assert pick_representatives(VIEW, np.arange(4), ("", "red", "", ""), 5) == (1,)
+    unsaid = replace(VIEW, lookup=Colours(((),) * 4))
+    assert caption_groups(unsaid, np.arange(4), None, 5) == ()
+    one = replace(VIEW, lookup=Colours(((), ("red",), (), ())))
+    assert caption_groups(one, np.arange(4), None, 5) == ("red",)
 
 
 def test_what_was_found_in_time_is_asked() -> None:
@@ -243,7 +242,7 @@ def test_a_small_model_asks_about_what_it_is_shown() -> None:
     found = questioner.ask(view)
     assert found is not None
     assert (found.by, found.text[-1]) == ("plugir", "?")
-    assert is_new_question(found.text, view)
+    assert ConversationSoFar.of(view).is_new(found.text)
     assert questioner.ask(view) == found
 
 

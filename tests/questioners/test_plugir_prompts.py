@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
-from viewfinder.questioners.plugir import is_uncertain, summarize_turns, write_check_prompt, write_question_prompt
+from viewfinder.questioners.plugir import is_uncertain, summarize_turns, write_question_prompt
 
 
 def test_the_description_is_what_was_said_with_answers_as_statements() -> None:
@@ -39,4 +39,3 @@ def test_prompts_hold_what_they_are_about_and_end_where_the_model_goes_on() -> N
     assert "a black dog swims; a dog in the snow" in asked
     assert asked.endswith("Question:") and write_question_prompt("a dog", ()).endswith("Question:")
     assert "imilar pictures" not in write_question_prompt("a dog", ())
-    assert write_check_prompt("a dog", "Is it big?").endswith("\na dog. Is it big?")

@@ -67,10 +67,7 @@ class Words:
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
         raise NotImplementedError
 
-    def seen(self, sight: PictureProjection) -> Float32[np.ndarray, "c k"]:
-        raise NotImplementedError
-
-    def foresee(self, answers: Sequence[Answer]) -> Float[np.ndarray, "a c"]:
+    def project(self, projection: PictureProjection) -> Float32[np.ndarray, "c k"]:
         raise NotImplementedError
 
 

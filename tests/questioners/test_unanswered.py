@@ -87,7 +87,7 @@ def test_a_caption_has_its_questions_once_and_the_oldest_are_forgotten() -> None
 
 def test_what_the_caption_says_and_what_was_listed_before_is_left_out() -> None:
     listed = ("Is there a dog?", "Is it wet?", "is it wet?", "What colour is the dog?")
-    assert select_new_questions(listed, "a black dog", 10) == ("Is it wet?",)
+    assert select_new_questions(listed, "a black dog") == ("Is it wet?",)
 
 
 def test_without_words_or_without_questions_there_is_nothing_to_ask() -> None:
@@ -146,10 +146,7 @@ class Sentences:
     def captions(self) -> Sequence[tuple[str, ...]]:
         return [(), ()]
 
-    def seen(self, sight: PictureProjection) -> Float32[np.ndarray, "c k"]:
-        raise AssertionError
-
-    def foresee(self, answers: Sequence[Answer]) -> Float[np.ndarray, "a c"]:
+    def project(self, projection: PictureProjection) -> Float32[np.ndarray, "c k"]:
         raise AssertionError
 
 

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.column_options import (
-    chance_to_tell,
+    column_options,
     column_words,
-    is_amount_column,
     is_record_column,
     is_same_topic,
     write_column_question,
@@ -67,9 +68,11 @@ def test_topics_meet_across_spelling_and_by_the_last_word_of_a_longer_name() -> 
 
 
 def test_few_can_tell_the_year_and_anybody_the_colour() -> None:
-    assert chance_to_tell("year") < chance_to_tell("baseColour") == 1
-    assert is_amount_column("unitPrice")
-    assert not is_amount_column("colour")
+    halves = (("a", "b"), np.array([0, 0, 1, 1], np.int32))
+    view = Candidates(np.full(4, 0.25), np.zeros((4, 2)), columns={"year": halves, "baseColour": halves})
+    year, colour = column_options(view)
+    assert year.can_tell < colour.can_tell == 1
+    assert year.gain == pytest.approx(year.can_tell * colour.gain)
 
 
 def test_a_plural_with_whole_numbers_is_counted() -> None:

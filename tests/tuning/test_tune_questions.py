@@ -14,11 +14,12 @@ import torch
 from jaxtyping import Float, Float32
 from PIL import Image
 
-from viewfinder.conversation import Answer, Say
+from viewfinder.conversation import Say
 from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.questioners import trained
 from viewfinder.questioners.base import PictureProjection
+from viewfinder.questioners.information_gain.gains import table_gains
 from viewfinder.questioners.trained import TrainedQuestions
 from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, draw_halves, tiny_pictures
 from viewfinder.training.weights import read_card
@@ -90,13 +91,19 @@ def test_of_pictures_of_another_kind_little_is_foretold(
         Image.fromarray(pixels).save(other / f"{number}.png")
     assert train_questions(replace(plan, against=(other,), out=out, resume=True)).figures == report.figures
     learnt = trained.load_trained_questions(out / "questions.safetensors")
-    assert learnt.sight is not None
+    assert learnt.projection is not None
     drawings = [draw_halves("yellow", "white"), draw_halves("white", "orange")]
-    alike, unlike = (learnt.sight.project(ENCODER.pictures(some).global_bd) for some in (drawings, dark[:2]))
+    alike, unlike = (learnt.projection.project(ENCODER.pictures(some).global_bd) for some in (drawings, dark[:2]))
     even = np.full(2, 0.5)
-    assert learnt.knows(alike, even) and not learnt.knows(unlike, even)
     assert np.linalg.norm(unlike, axis=1).max() < 0.5 < np.linalg.norm(alike, axis=1).min() <= 1
-    assert learnt.foretold(unlike).gains(even).max() < learnt.foretold(alike).gains(even).max()
+    assert _gains(learnt, unlike, even).max() < _gains(learnt, alike, even).max()
+
+
+def _gains(
+    learnt: TrainedQuestions, seen_ck: Float32[np.ndarray, "c k"], even_c: Float[np.ndarray, " c"]
+) -> Float[np.ndarray, " m"]:
+    told = learnt.predict_answers(seen_ck)
+    return table_gains(even_c[None], told.chance_ca.astype(np.float64), told.starts_m)[0]
 
 
 def test_the_order_of_questions_is_imitated(report: QuestionReport) -> None:
@@ -114,22 +121,22 @@ def test_the_card_says_what_was_learnt_from_what(report: QuestionReport) -> None
 
 
 def test_the_pool_knows_its_answers(learnt: TrainedQuestions) -> None:
-    red = learnt.questions[learnt.similar("can you see any red?") or 0]
-    assert (red.text, set(red.answers), red.foretold, red.needs) == ("Is there any red?", {"yes", "no"}, True, ())
+    red = learnt.questions[learnt.find_paraphrase("can you see any red?") or 0]
+    assert (red.text, set(red.answers), red.predicted, red.needs) == ("Is there any red?", {"yes", "no"}, True, ())
     price = next(question for question in learnt.questions if "expensive" in question.text)
-    assert (price.foretold, price.needs) == (False, None)
+    assert (price.predicted, price.needs) == (False, None)
     assert price.can_tell < 0.05 and red.can_tell == 1
 
 
 def test_a_drawing_is_seen_as_it_is(learnt: TrainedQuestions) -> None:
-    assert learnt.sight is not None and learnt.sight.raw_version == ENCODER.raw_version
+    assert learnt.projection is not None and learnt.projection.raw_version == ENCODER.raw_version
     raw_nd = ENCODER.words(["red over blue", "green over yellow"])
-    seen_ck = learnt.sight.project(raw_nd)
+    seen_ck = learnt.projection.project(raw_nd)
     assert np.linalg.norm(seen_ck, axis=1) == pytest.approx(np.ones(2), abs=1e-5)
-    row = learnt.similar("is there any red?")
+    row = learnt.find_paraphrase("is there any red?")
     assert row is not None
     yes = learnt.questions[row].answers.index("yes")
-    told_ca = learnt.foretold(seen_ck, [row]).of(0)
+    told_ca = learnt.predict_answers(seen_ck, [row]).chance_ca
     assert told_ca[0, yes] > told_ca[1, yes]
 
 
@@ -144,22 +151,19 @@ class ColourLookup:
     def captions(self) -> Sequence[tuple[str, ...]]:
         raise NotImplementedError
 
-    def seen(self, sight: PictureProjection) -> Float32[np.ndarray, "c k"]:
-        raise NotImplementedError
-
-    def foresee(self, answers: Sequence[Answer]) -> Float[np.ndarray, "a c"]:
+    def project(self, projection: PictureProjection) -> Float32[np.ndarray, "c k"]:
         raise NotImplementedError
 
 
 def test_all_foretold_questions_are_told_at_once(learnt: TrainedQuestions) -> None:
-    assert learnt.sight is not None
-    told = learnt.foretold(learnt.sight.project(ENCODER.words(["red", "blue"])))
+    assert learnt.projection is not None
+    told = learnt.predict_answers(learnt.projection.project(ENCODER.words(["red", "blue"])))
     assert len(told.questions_m) == len(COLOURS)
-    sums_mc = np.array([told.of(m).sum(axis=1) for m in range(len(COLOURS))])
+    sums_mc = np.add.reduceat(told.chance_ca, told.starts_m[:-1], axis=1).T
     assert sums_mc == pytest.approx(np.ones((len(COLOURS), 2)), abs=1e-5)
-    price = next(q for q, question in enumerate(learnt.questions) if not question.foretold)
-    with pytest.raises(ValueError, match="foretold"):
-        learnt.foretold(np.ones((1, learnt.sight.width), np.float32), [price])
+    price = next(q for q, question in enumerate(learnt.questions) if not question.predicted)
+    with pytest.raises(ValueError, match="predicted"):
+        learnt.predict_answers(np.ones((1, learnt.projection.width), np.float32), [price])
 
 
 def test_other_sentences_are_refused(learnt: TrainedQuestions) -> None:
@@ -185,8 +189,8 @@ def test_without_pictures_nothing_is_foretold(folder: Path, plan: QuestionPlan, 
     report = train_questions(replace(plan, data=(alone,), out=tmp_path / "out"))
     assert report.file is not None and report.foretold == 0
     learnt = trained.load_trained_questions(report.file)
-    assert learnt.sight is None and not any(question.foretold for question in learnt.questions)
-    assert learnt.next_q(np.zeros(48), np.zeros((0, 48)), np.zeros((0, 48))).sum() == pytest.approx(1)
+    assert learnt.projection is None and not any(question.predicted for question in learnt.questions)
+    assert learnt.predict_next(np.zeros(48), np.zeros((0, 48)), np.zeros((0, 48))).sum() == pytest.approx(1)
 
 
 def test_two_talks_about_a_picture_are_on_one_side(folder: Path, tmp_path: Path) -> None:
@@ -234,8 +238,8 @@ def test_caption_and_rounds_decide_what_comes_next(learnt: TrainedQuestions) -> 
     first = ENCODER.sentences([Say("red over blue").text])[0]
     none = np.zeros((0, 48), np.float32)
     asked = ENCODER.sentences(["is there any red?"])
-    start_q = learnt.next_q(first, none, none)
-    after_q = learnt.next_q(first, asked, ENCODER.sentences(["yes, there is"]))
+    start_q = learnt.predict_next(first, none, none)
+    after_q = learnt.predict_next(first, asked, ENCODER.sentences(["yes, there is"]))
     assert learnt.questions[int(start_q.argmax())].text == "Is there any red?"
     assert learnt.questions[int(after_q.argmax())].text == "Is there any green?"
     assert build_pool([], question_settings().pool) == ()

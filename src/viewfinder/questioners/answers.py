@@ -1,11 +1,4 @@
-"""Was it said already? Whole words, compared without their inflection.
-
-What an answer means: the values of an attribute that it names, ranges and "something else" included.
-
-What a question and its answer say together, as a statement that can be looked for in pictures.
-
-The answers that a question asked in free words leaves open.
-"""
+"""Answers: which ones a question offers, which values one means, and what it states; words compared by their stems."""
 
 from __future__ import annotations
 
@@ -45,11 +38,12 @@ def stem(word: str) -> str:
     ['shirt', 'dress', 'run', 'strip', 'colour']
     """
     folded = word.casefold()
-    folded = IRREGULAR_STEMS.get(folded, folded)
-    folded = _singular(folded)
+    folded = _singular(IRREGULAR_STEMS.get(folded, folded))
     for ending in ("ing", "ed"):
         if folded.endswith(ending) and len(folded) > len(ending) + 2:
-            folded = _undoubled(folded.removesuffix(ending))
+            folded = folded.removesuffix(ending)
+            if len(folded) > 3 and folded[-1] == folded[-2] and folded[-1] not in "aeiouls":
+                folded = folded[:-1]
             break
     if folded.endswith("e") and len(folded) > 3:
         folded = folded[:-1]
@@ -66,10 +60,6 @@ def _singular(word: str) -> str:
     return word
 
 
-def _undoubled(word: str) -> str:
-    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls" else word
-
-
 @lru_cache(maxsize=65_536)
 def stems(text: str) -> tuple[str, ...]:
     """The words of a text without their inflection, in order; "T-Shirts" and "tshirt" meet."""
@@ -79,10 +69,6 @@ def stems(text: str) -> tuple[str, ...]:
 EMPTY = frozenset(stem(word) for word in EMPTY_WORDS.split())
 
 
-def _means_little(word: str) -> bool:
-    return word in EMPTY or len(word) == 1 or (word.isdigit() and len(word) < 3)
-
-
 class PhraseIndex:
     """Everything that was said, ready to be asked "was this in it?"."""
 
@@ -90,19 +76,19 @@ class PhraseIndex:
         # One sentence's end and the next one's start are no phrase: a bar no word contains keeps them apart.
         self._line = " " + " | ".join(" ".join(stems(text)) for text in texts) + " "
 
-    def names(self, phrase: str) -> bool:
+    def contains(self, phrase: str) -> bool:
         """Whether the words of `phrase`, in this order, were said.
 
         Never for empty words, single characters and numbers below 100, which mean too many things.
 
-        >>> said = Said(["Two dogs in navy-blue shirts"])
-        >>> [said.names(phrase) for phrase in ("a dog", "Navy Blue", "blue dog", "hot")]
+        >>> said = PhraseIndex(["Two dogs in navy-blue shirts"])
+        >>> [said.contains(phrase) for phrase in ("a dog", "Navy Blue", "blue dog", "hot")]
         [True, True, False, False]
         """
         words = stems(phrase)
         while words and words[0] in EMPTY:
             words = words[1:]
-        if not words or all(_means_little(word) for word in words):
+        if all(word in EMPTY or len(word) == 1 or (word.isdigit() and len(word) < 3) for word in words):
             return False
         return f" {' '.join(words)} " in self._line
 
@@ -121,8 +107,8 @@ PLAIN_NUMBER = re.compile(r"[^\d\w-]?\s?(-?\d[\d,]*(?:\.\d+)?|-?\.\d+)\s?[^\d\w]
 def parse_number(value: str) -> float | None:
     """The number that a value is: plain, with a currency sign or thousands separators; of a date, its year.
 
-    >>> as_number("1,299.50"), as_number("$ 12"), as_number("2011-05-03"), as_number("XL")
-    (1299.5, 12.0, 2011.0, None)
+    >>> [parse_number(value) for value in ("1,299.50", "$ 12", "2011-05-03", "XL")]
+    [1299.5, 12.0, 2011.0, None]
     """
     text = value.strip()
     if date := ISO_DATE.fullmatch(text):
@@ -161,9 +147,8 @@ def find_values_meant(question: Question, answer: str, values: Sequence[str]) ->
     when the answer is "don't know" or names none.
 
     >>> question = Question("What colour is it?", ("Red", "Blue", "something else", "don't know"))
-    >>> values_meant(question, "blue", ["Red", "Blue", "Navy Blue"]), values_meant(
-    ...     question, "something else", ["Red", "Blue", "Navy Blue"])
-    (('Blue',), ('Navy Blue',))
+    >>> [find_values_meant(question, answer, ["Red", "Blue", "Navy Blue"]) for answer in ("blue", "something else")]
+    [('Blue',), ('Navy Blue',)]
     """
     text = answer.strip()
     if is_dont_know(text):
@@ -176,31 +161,17 @@ def find_values_meant(question: Question, answer: str, values: Sequence[str]) ->
     if is_in_range(text, 0.0) is not None:
         return tuple(v for v in values if _lies_in(text, v))
     if text.casefold() == SOMETHING_ELSE:
-        named = {v for choice in question.choices if choice != text for v in _stands_for(choice, values)}
-        return tuple(v for v in values if v not in named)
-    return _named(text, values)
+        others = [choice for choice in question.choices if choice != text]
+        return tuple(v for v in values if not any(v == choice or _lies_in(choice, v) for choice in others))
+    said = PhraseIndex([text])
+    named = {v: PhraseIndex([v]) for v in values if said.contains(v)}
+    # Of "navy blue" and "blue" the longer name is meant.
+    return tuple(v for v in named if not any(longer.contains(v) for name, longer in named.items() if name != v))
 
 
 def _lies_in(answer: str, value: str) -> bool:
     number = parse_number(value)
     return number is not None and bool(is_in_range(answer, number))
-
-
-def _stands_for(choice: str, values: Sequence[str]) -> tuple[str, ...]:
-    if is_in_range(choice, 0.0) is not None:
-        return tuple(value for value in values if _lies_in(choice, value))
-    return tuple(value for value in values if value == choice)
-
-
-def _named(answer: str, values: Sequence[str]) -> tuple[str, ...]:
-    said = PhraseIndex([answer])
-    named = [value for value in values if said.names(value)]
-    longer = [PhraseIndex([value]) for value in named]
-    return tuple(
-        value
-        for value in named
-        if not any(other.names(value) for other, name in zip(longer, named, strict=True) if name != value)
-    )
 
 
 _OPENING = re.compile(
@@ -217,11 +188,11 @@ def write_statement(question: str, answer: str) -> str:
 
     What else an answer says stays. A question that cannot be answered by yes or no is kept beside its answer.
 
-    >>> statement("is there a computer chair?", "yes")
+    >>> write_statement("is there a computer chair?", "yes")
     'a computer chair'
-    >>> statement("are there any people?", "no, just a dog")
+    >>> write_statement("are there any people?", "no, just a dog")
     'no people, just a dog'
-    >>> statement("what is the desk made of?", "wood")
+    >>> write_statement("what is the desk made of?", "wood")
     'what is the desk made of: wood'
     """
     asked = question.strip().rstrip("?").strip()
@@ -231,15 +202,11 @@ def write_statement(question: str, answer: str) -> str:
     if about == asked:
         return f"{asked}: {answer.strip()}"
     if found := _YES.match(answer.strip()):
-        return _joined(about, answer.strip()[found.end() :])
+        return ", ".join(filter(None, (about, answer.strip()[found.end() :])))
     if found := _NO.match(answer.strip()):
         plain = re.sub(r"^(?:any|a|an)\s+", "", about)
-        return _joined(f"no {plain}", answer.strip()[found.end() :])
+        return ", ".join(filter(None, (f"no {plain}", answer.strip()[found.end() :])))
     return f"{asked}: {answer.strip()}"
-
-
-def _joined(first: str, rest: str) -> str:
-    return f"{first}, {rest}" if rest else first
 
 
 YES_NO_CHOICES = ("yes", "no", DONT_KNOW)
@@ -270,11 +237,11 @@ _GOES_ON = re.compile(r"\s(?:in|on|at|by|of|with|from|near|behind|beside|when|wh
 def find_choices(question: str) -> tuple[str, ...]:
     """The answers to offer: yes and no, the things that "A or B?" names, or none; always "don't know".
 
-    >>> choices_of("Is there a dog in the picture?")
+    >>> find_choices("Is there a dog in the picture?")
     ('yes', 'no', "don't know")
-    >>> choices_of("Is the dog black or brown?"), choices_of("Was it taken at night or during the day?")
+    >>> find_choices("Is the dog black or brown?"), find_choices("Was it taken at night or during the day?")
     (('black', 'brown', "don't know"), ('at night', 'during the day', "don't know"))
-    >>> choices_of("What is the man wearing?"), choices_of("Are there any dogs or cats?")
+    >>> find_choices("What is the man wearing?"), find_choices("Are there any dogs or cats?")
     (("don't know",), ('yes', 'no', "don't know"))
     """
     asked = _LEAD.sub("", " ".join(question.split()).partition("?")[0].strip(" .!"))
@@ -282,10 +249,10 @@ def find_choices(question: str) -> tuple[str, ...]:
     rest = asked[opening.end() :].strip() if opening else asked.rpartition(",")[2] if ", " in asked else ""
     if not _OR.search(rest) or _OR_NOT.search(rest) or (opening and _EXISTS.search(rest)):
         return YES_NO_CHOICES if opening or _WHETHER.match(asked) else (DONT_KNOW,)
-    return (*_named_choices(rest), DONT_KNOW)
+    return (*_split_choices(rest), DONT_KNOW)
 
 
-def _named_choices(rest: str) -> tuple[str, ...]:
+def _split_choices(rest: str) -> tuple[str, ...]:
     """The things that "A, B or C" names; () where it is not clear where they begin and end."""
     parts = _OR.split(rest)
     if len(parts) != 2:
@@ -293,18 +260,14 @@ def _named_choices(rest: str) -> tuple[str, ...]:
     before, last = parts
     before = before[subject.end() :] if (subject := _SUBJECT.match(before)) else before
     *first, nearest = re.split(r"\s*,\s*", before)
-    last = _short(last)
-    things = [*first, _like(nearest, last), last]
+    # What stands after "or" goes up to where the sentence goes on: "sitting on a bench" is "sitting".
+    last = _GOES_ON.sub("", last if _OPENER.match(last) else f" {last}").strip()
+    things = [*first, _match_form(nearest, last), last]
     lengths = [len(thing.split()) for thing in things]
     return tuple(things) if min(lengths) > 0 and max(lengths) <= MOST_CHOICE_WORDS and len(things) <= MOST_NAMED else ()
 
 
-def _short(thing: str) -> str:
-    """What stands after "or", up to where the sentence goes on: "sitting on a bench" is "sitting"."""
-    return _GOES_ON.sub("", f" {thing}").strip() if not _OPENER.match(thing) else _GOES_ON.sub("", thing)
-
-
-def _like(before: str, last: str) -> str:
+def _match_form(before: str, last: str) -> str:
     """The end of `before` that stands where `last` could stand: begun as it is begun, or as many words of it."""
     if opening := _OPENER.match(last):
         openers = [found.start() for found in _OPENER.finditer(before)]

@@ -1,24 +1,21 @@
-"""Whether a question in free words is a new one in its talk.
+"""Whether a question may be asked now: it is new, and what it takes for granted was mentioned.
 
-Which questions can be asked when: "is the blue umbrella big?" only once a blue umbrella was spoken of.
-
-A closed pool holds what people asked in the middle of talks. What a question takes for granted is told by a simple
-rule: "the ..." and "he" or "she" need what they stand for to have been mentioned; "it", "they" and the like need an
-antecedent that nobody keeps track of, so they are never asked, unless "it" is the picture, the hour or the weather.
-
-Which questions ask for the same: by their words, without courtesies and the ways of putting it.
+New is what nobody asked, in whatever words, and what nothing that was said answers. What a question takes for granted
+is told by a simple rule: "the ..." and "he" or "she" need what they stand for to have been mentioned ("is the blue
+umbrella big?" needs a blue umbrella); "it", "they" and the like need an antecedent that nobody keeps track of, so they
+are never asked, unless "it" is the picture, the hour or the weather.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import takewhile
 
 from viewfinder.conversation import Answer, is_dont_know
 from viewfinder.encoders.tags import tag_groups
-from viewfinder.questioners.answers import PhraseIndex, stem, stems, write_statement
+from viewfinder.questioners.answers import WORD, PhraseIndex, stem, stems, write_statement
 from viewfinder.questioners.base import Candidates
 
 # Words that can be left out of a question without asking something else.
@@ -38,45 +35,71 @@ _COLOUR = re.compile(r"(?:what|which) colou?rs? (?:is|are) (?:the|his|her|their|
 _IS_LIKE = re.compile(r"(?:is|are) (?:the|his|her|their) ([\w'’-]+) ([\w'’-]+)", re.IGNORECASE)
 _YES_OR_NO = re.compile(r"(?:is|are|was|were)\s+(?:it|this|that|they|these|those)\b", re.IGNORECASE)
 _GENITIVE = re.compile(r"['’]s\b", re.IGNORECASE)
+_DENIAL = re.compile(r"(?:no|none|nothing|nope|nobody|i (?:don't|do not|can't))\b", re.IGNORECASE)
 _IN_IT = re.compile(
     r"\s*,?\s*(?:visible\s*)?(?:in|on|of)\s+(?:the|this|that)\s+(?:picture|image|photo|scene)\b", re.IGNORECASE
 )
 
 
-def is_new_question(text: str, view: Candidates) -> bool:
-    """Whether `text` asks what was not asked yet, and what the talk does not answer already.
+class ConversationSoFar:
+    """What was said and asked in a conversation, ready to be asked whether a question may come next."""
 
-    Questions are compared by the stems of the words that make a difference, in any order. What the talk answers
-    is only told of plain questions: "is there an X?", "is the X Y?", "what colour is the X?", "is it in the X?".
-    """
-    answers = [turn for turn in view.turns if isinstance(turn, Answer)]
-    # What answers make of the questions: "is the dog black?", "yes".
-    stated = (write_statement(turn.question.text, turn.text) for turn in answers if not is_dont_know(turn.text))
-    asked = (question.text for question in (*view.asked, *(turn.question for turn in answers)))
-    return is_new_to_texts(text, said=[*view.said, *stated], asked=asked)
+    def __init__(self, said: Sequence[str], asked: Iterable[str] = (), answers: Sequence[Answer] = ()) -> None:
+        """From the texts that were said (answers included), the questions that were asked, and those answered."""
+        self._said, self._answers = said, answers
+        self.asked = tuple(asked)
+        self._gists = {question_gist(text) for text in (*self.asked, *(answer.question.text for answer in answers))}
 
+    @staticmethod
+    def of(view: Candidates) -> ConversationSoFar:
+        """The conversation that a view is of."""
+        answers = [turn for turn in view.turns if isinstance(turn, Answer)]
+        return ConversationSoFar(view.said, (question.text for question in view.asked), answers)
 
-def is_new_to_texts(text: str, *, said: Iterable[str], asked: Iterable[str]) -> bool:
-    """As `is_new`, for a talk given as what was said and asked."""
-    return not any(is_same_question(text, other) for other in asked) and not _is_answered(text, PhraseIndex(said))
+    @cached_property
+    def said(self) -> PhraseIndex:
+        """Everything that was said."""
+        return PhraseIndex(self._said)
 
+    @cached_property
+    def _told(self) -> PhraseIndex:
+        """What was said, and what answers make of their questions: "is the dog black?", "yes"."""
+        known = (answer for answer in self._answers if not is_dont_know(answer.text))
+        return PhraseIndex([*self._said, *(write_statement(answer.question.text, answer.text) for answer in known)])
 
-def is_same_question(one: str, other: str) -> bool:
-    """Whether two questions ask the same in nearly the same words.
+    @cached_property
+    def mentioned(self) -> frozenset[str]:
+        """The stems of what was spoken of: what was said, and what was asked and not denied."""
+        told = (answer for answer in self._answers if not is_dont_know(answer.text))
+        granted = (answer.question.text for answer in told if not _DENIAL.match(answer.text))
+        return frozenset(folded for text in (*self._said, *granted) for folded in stems(text))
 
-    >>> same_question("Is there a dog?", "Can you see any dogs in the picture?")
-    True
-    >>> same_question("What colour is the dog?", "Is the dog black?")
-    False
-    """
-    return question_gist(one) == question_gist(other)
+    def is_new(self, question: str) -> bool:
+        """Whether this was not asked yet, and is not answered by what was said.
+
+        Questions are compared by the stems of the words that make a difference, in any order. What was said answers
+        plain questions only: "is there an X?", "is the X Y?", "what colour is the X?", "is it in the X?".
+        """
+        return question_gist(question) not in self._gists and not _is_answered(question, self._told)
+
+    def grants(self, required: Sequence[str] | None) -> bool:
+        """Whether all that a question takes for granted (`required_mentions`) was mentioned."""
+        return required is not None and all(
+            need in self.mentioned or not PERSONS.get(need, frozenset()).isdisjoint(self.mentioned) for need in required
+        )
+
+    def note_question(self, question: str) -> None:
+        """Count a question as asked."""
+        self._gists.add(question_gist(question))
 
 
 def question_gist(question: str) -> frozenset[str]:
     """The stems of the words that make a question the one it is; all its stems where none does.
 
-    >>> sorted(gist("Could you tell me which hat the man has?")), sorted(gist("What colour is it?"))
-    (['has', 'hat', 'man', 'what'], ['colour'])
+    >>> [sorted(question_gist(text)) for text in ("Could you tell me which hat the man has?", "What colour is it?")]
+    [['has', 'hat', 'man', 'what'], ['colour']]
+    >>> question_gist("Is there a dog?") == question_gist("Can you see any dogs in the picture?")
+    True
     """
     words = frozenset("what" if word == WHICH else word for word in stems(_GENITIVE.sub("", question)))
     telling = words - COURTESIES
@@ -87,15 +110,15 @@ def question_gist(question: str) -> frozenset[str]:
 def _is_answered(text: str, told: PhraseIndex) -> bool:
     asked = _IN_IT.sub("", text.strip().rstrip("?").strip())
     if found := _EXISTS.fullmatch(asked):
-        return told.names(found[1])
+        return told.contains(found[1])
     if found := _COLOUR.fullmatch(asked):
-        return any(told.names(f"{colour} {found[1]}") for colour in _colours())
+        return any(told.contains(f"{colour} {found[1]}") for colour in _colours())
     if found := _IS_LIKE.fullmatch(asked):
-        return told.names(f"{found[2]} {found[1]}")
+        return told.contains(f"{found[2]} {found[1]}")
     if not _YES_OR_NO.match(asked):
         return False
     about = question_gist(asked)
-    return len(about) == 1 and told.names(next(iter(about)))
+    return len(about) == 1 and told.contains(next(iter(about)))
 
 
 @cache
@@ -182,7 +205,6 @@ _LOOKS = _folded(
 )
 """Words that stand between "the" and its noun."""
 
-_WORD = re.compile(r"[^\W_]+")
 _PICTURES = frozenset({"picture", "photo", "photograph", "image", "scene", "shot", "place", "setting", "room", "area"})
 
 
@@ -191,12 +213,12 @@ def required_mentions(question: str) -> tuple[str, ...] | None:
 
     "he" and "she" stand for any of `PERSONS`.
 
-    >>> needs_of("Is the blue umbrella on the left?"), needs_of("is it dark?"), needs_of("any dogs in the picture?")
-    (('blu', 'umbrella'), (), ())
-    >>> needs_of("is it big?"), needs_of("is she wearing a hat?")
-    (None, ('she',))
+    >>> [required_mentions(text) for text in ("Is the blue umbrella on the left?", "is it dark?")]
+    [('blu', 'umbrella'), ()]
+    >>> [required_mentions(text) for text in ("is it big?", "is she wearing a hat?")]
+    [None, ('she',)]
     """
-    words = [word.casefold() for word in _WORD.findall(question.replace("'s ", " is "))]
+    words = [word.casefold() for word in WORD.findall(question.replace("'s ", " is "))]
     if not words or _NEVER & {*words} or not _speaks_of_the_picture(words):
         return None
     needed = [need for at, word in enumerate(words) if word == "the" for need in _taken_for_known(words, at)]
@@ -240,29 +262,6 @@ def _without_claim(phrase: list[str]) -> list[str]:
     return thing if len(thing) < len(phrase) or len(thing) == 1 else thing[:-1]
 
 
-def mentioned_texts(view: Candidates) -> tuple[str, ...]:
-    """What a talk has spoken of: what was said, and what was asked and not denied."""
-    told = [turn for turn in view.turns if isinstance(turn, Answer)]
-    return (*view.said, *(turn.question.text for turn in told if not _is_denied(turn.text)))
-
-
-def _is_denied(answer: str) -> bool:
-    return (
-        is_dont_know(answer)
-        or re.match(r"(?:no|none|nothing|nope|nobody|i (?:don't|do not|can't))\b", answer, re.I) is not None
-    )
-
-
-def is_askable(needs: Sequence[str] | None, known: frozenset[str]) -> bool:
-    """Whether all that a question needs is among the stems of what was mentioned (`stems_of`)."""
-    return needs is not None and all(need in known or bool(PERSONS.get(need, frozenset()) & known) for need in needs)
-
-
-def all_stems(said: Iterable[str]) -> frozenset[str]:
-    """The stems of all words of some texts."""
-    return frozenset(folded for text in said for folded in stems(text))
-
-
 _PHRASES = re.compile(
     r"\b(?:(?:in|on|of|at) (?:the|this) (?:picture|photo|photograph|image|scene)"
     r"|(?:can|could|do|did) (?:you|we|i) (?:see|count|spot|find|tell(?: me)?(?: if| whether| what)?)"
@@ -281,16 +280,16 @@ _ALIKE = {"which": "what", "people": "person"}
 def question_meaning(question: str) -> tuple[str, ...]:
     """A key that paraphrases share: whether it is open or asks for yes or no, then the words that carry it, as stems.
 
-    >>> meaning("Is there a wallet?") == meaning("can you see any wallets in the picture?")
+    >>> question_meaning("Is there a wallet?") == question_meaning("can you see any wallets in the picture?")
     True
-    >>> meaning("which colour is the bag?") == meaning("what is the colour of the bag?")
+    >>> question_meaning("which colour is the bag?") == question_meaning("what is the colour of the bag?")
     True
-    >>> meaning("is the dog left of the cat?") == meaning("is the cat left of the dog?")
+    >>> question_meaning("is the dog left of the cat?") == question_meaning("is the cat left of the dog?")
     False
     """
     folded = " ".join(question.casefold().replace("’", "'").split())
     kind = "open" if _OPEN.match(folded) else "choice" if " or " in folded else "yes or no"
-    words = re.findall(r"[^\W_]+", _PHRASES.sub(" ", folded))
+    words = WORD.findall(_PHRASES.sub(" ", folded))
     carried = [stem(_ALIKE.get(word, word)) for word in words if word not in _BARE]
     if "colour" in carried and kind == "open":
         carried = ["colour", *(word for word in carried if word not in {"colour", "what", "of", "have"})]

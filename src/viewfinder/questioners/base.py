@@ -9,13 +9,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float, Float32, Int32
 
-from viewfinder.conversation import Answer, Question, Turn
+from viewfinder.conversation import Question, Turn
 
 Column = tuple[tuple[str, ...], Int32[np.ndarray, " c"]]
 """A catalogue column: its values, and for each candidate the index of its value (-1: not known)."""
-
-Words = Callable[[Sequence[str]], Float[np.ndarray, "n d"]]
-"""Texts to unit vectors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,16 +49,12 @@ class Lookup(Protocol):
         """Frozen unit sentence vectors: what questioners are trained on."""
         ...
 
-    def seen(self, sight: PictureProjection) -> Float32[np.ndarray, "c k"]:
+    def project(self, projection: PictureProjection) -> Float32[np.ndarray, "c k"]:
         """The candidates as a trained questioner sees them.
 
         Raises:
             EncoderMismatch: it was trained on the vectors of another encoder.
         """
-        ...
-
-    def foresee(self, answers: Sequence[Answer]) -> Float[np.ndarray, "a c"]:
-        """The probabilities of the candidates if this were the next turn, for each of some answers (rows sum to 1)."""
         ...
 
 
@@ -92,7 +85,7 @@ class Candidates:
 
 @runtime_checkable
 class Questioner(Protocol):
-    """Decides what to ask next. All it may know of a talk is in the view; what it keeps are only costly results."""
+    """Decides what to ask next. All it may know of a conversation is in the view; it keeps costly results only."""
 
     @property
     def name(self) -> str:
@@ -129,7 +122,7 @@ class LoadsFirst(Protocol):
 
 
 def prepare_questioner(questioner: Questioner) -> None:
-    """Wait until a questioner is ready: what an experiment does first, and a live talk never does.
+    """Wait until a questioner is ready: what an experiment does first, and a live conversation never does.
 
     Raises:
         ViewfinderError: it never will be.

@@ -1,14 +1,9 @@
-"""What language models are asked for questions with, and how questions are read from what they reply.
+"""Language models ask: the next question after what was said (`llm`), or ten from the caption alone (`unanswered`).
 
 ChatIR (Levy et al., "Chatting Makes Perfect", NeurIPS 2023) gives an instruction and a few partial dialogues, each with
 its next question. The words and the dialogues here are our own, and short: a small model on a processor reads some
-hundred words a second.
-
-A language model reads the talk and asks the next question, as in ChatIR (Levy et al., NeurIPS 2023).
-
-Ten questions from the caption alone, asked one after the other whatever the answers are: ChatIR's control.
-
-What a questioner gains that does see the answers is what it gains over this one.
+hundred words a second. Ten questions that are asked whatever the answers are, are ChatIR's control: what a questioner
+gains that does see the answers is what it gains over this one.
 """
 
 from __future__ import annotations
@@ -26,7 +21,7 @@ from viewfinder.conversation import Answer, Like, Question, Say, Show, Turn, is_
 from viewfinder.errors import LanguageModelFailed
 from viewfinder.language import LanguageModel, LoadsInBackground, load_language_model
 from viewfinder.questioners.answers import DONT_KNOW, find_choices
-from viewfinder.questioners.askable import is_new_question, is_new_to_texts
+from viewfinder.questioners.askable import ConversationSoFar
 from viewfinder.questioners.base import Candidates, Lookup
 from viewfinder.questioners.pool import PooledQuestions
 
@@ -100,30 +95,34 @@ def write_next_question_prompt(turns: Sequence[Turn]) -> str | None:
     if not description:
         return None
     rounds = [turn for turn in turns if isinstance(turn, Answer)][-PROMPTED_ROUNDS:]
-    said = (f"Question: {_line(turn.question.text)}\nAnswer: {_answer(turn.text)}\n" for turn in rounds)
-    return f"{_NEXT}Photograph: {description}\n{''.join(said)}Question:"
+    said = "".join(
+        f"Question: {_to_line(turn.question.text)}\n"
+        f"Answer: {DONT_KNOW if is_dont_know(turn.text) else _to_line(turn.text)}\n"
+        for turn in rounds
+    )
+    return f"{_NEXT}Photograph: {description}\n{said}Question:"
 
 
 def write_ten_questions_prompt(caption: str, listed: Sequence[str] = ()) -> str:
     """The prompt for ten questions at once, of which some are listed already; the reply goes on after the number."""
     lines = (f"{n}. {question}\n" for n, question in enumerate(listed, start=1))
-    return f"{_TEN.format(caption=_line(caption))}{''.join(lines)}{len(listed) + 1}."
+    return f"{_TEN.format(caption=_to_line(caption))}{''.join(lines)}{len(listed) + 1}."
 
 
 def join_descriptions(turns: Sequence[Turn]) -> str:
     """What was said of the picture besides answers, as one line; "" if nothing.
 
-    >>> described([Say("A dog."), Show("my.jpg"), Say("in the\\n snow")])
+    >>> join_descriptions([Say("A dog."), Show("my.jpg"), Say("in the\\n snow")])
     'A dog; in the snow'
     """
-    told = (_line(turn.text) for turn in turns if isinstance(turn, Say | Show | Like))
+    told = (_to_line(turn.text) for turn in turns if isinstance(turn, Say | Show | Like))
     return "; ".join(text for text in told if text)
 
 
 def parse_question(reply: str) -> str | None:
     """The question that a reply begins with, up to its "?"; None where that is no question, or nonsense.
 
-    >>> question_in(" Question: is the dog black? Answer: yes"), question_in("A dog, on a beach.")
+    >>> parse_question(" Question: is the dog black? Answer: yes"), parse_question("A dog, on a beach.")
     ('Is the dog black?', None)
     """
     asked, mark, _ = reply.strip().partition("?")
@@ -138,7 +137,7 @@ def parse_questions(reply: str) -> tuple[str, ...]:
 
     Hyphens and commas part nothing. A numbered question whose "?" was forgotten counts if it begins as one.
 
-    >>> questions_in("1. Is the black-and-white dog, on the left, big? 2. Where is it now?\\n3. what does it wear")
+    >>> parse_questions("1. Is the black-and-white dog, on the left, big? 2. Where is it now?\\n3. what does it wear")
     ('Is the black-and-white dog, on the left, big?', 'Where is it now?', 'What does it wear?')
     """
     return tuple(question for item in _items(reply) if (question := parse_question(item)) is not None)
@@ -177,29 +176,27 @@ def _unlabelled(text: str) -> str:
     return text
 
 
-def _line(text: str) -> str:
+def _to_line(text: str) -> str:
     return " ".join(text.split()).rstrip(" .")
 
 
-def _answer(text: str) -> str:
-    return DONT_KNOW if is_dont_know(text) else _line(text)
+TEMPERATURES = (0.0, 0.7, 1.0)
+"""Of one try after the other."""
 
+QUESTION_TOKENS = 24
+"""At most, of the next question."""
 
-@dataclass(frozen=True, kw_only=True)
-class FewShotSettings:
-    """The numbers of the questioner."""
-
-    temperatures: tuple[float, ...] = (0.0, 0.7, 1.0)  # of one try after the other
-    most_tokens: int = 24
-    seconds: float = 10.0  # for all tries together
+LISTED_TOKENS = 14
+"""On average, of a question in a list, its number included."""
 
 
 @dataclass(frozen=True, eq=False)
 class FewShotQuestioner:
-    """The questioner. It sees no pictures, only what was said; `clock` counts seconds."""
+    """The questioner `llm`. It sees no pictures, only what was said; `clock` counts the seconds of all tries."""
 
     model: LanguageModel
-    settings: FewShotSettings = FewShotSettings()
+    seconds: float = 10.0
+    temperatures: tuple[float, ...] = TEMPERATURES
     clock: Callable[[], float] = time.monotonic
     name: str = "llm"
 
@@ -212,7 +209,7 @@ class FewShotQuestioner:
         prompt = write_next_question_prompt(view.turns)
         if prompt is None:
             return None
-        text = self._question(prompt, view)
+        text = self._complete(prompt, view)
         return Question(text, find_choices(text), self.name, f"{self.model.name} read the talk; it sees no pictures")
 
     def prepare(self) -> None:
@@ -224,35 +221,37 @@ class FewShotQuestioner:
         if isinstance(self.model, LoadsInBackground):
             self.model.wait()
 
-    def _question(self, prompt: str, view: Candidates) -> str:
-        deadline = self.clock() + self.settings.seconds
+    def _complete(self, prompt: str, view: Candidates) -> str:
+        """The first reply that is a new question."""
+        deadline, so_far = self.clock() + self.seconds, ConversationSoFar.of(view)
         wrong = f"{self.model.name} had no time to ask"
         # Each try of each round has a seed of its own.
-        first = len(view.asked) * len(self.settings.temperatures)
-        for seed, temperature in enumerate(self.settings.temperatures, start=first):
+        first = len(view.asked) * len(self.temperatures)
+        for seed, temperature in enumerate(self.temperatures, start=first):
             left = deadline - self.clock()
             if left <= 0:
                 break
             try:
-                reply = self._reply(prompt, temperature, seed, left)
+                reply = self.model.complete(
+                    prompt,
+                    stop=("\n",),
+                    most_tokens=QUESTION_TOKENS,
+                    temperature=temperature,
+                    seed=seed,
+                    seconds=left,
+                )
             except LanguageModelFailed as error:
                 wrong = str(error)
                 continue
             question = parse_question(reply)
-            if question is not None and is_new_question(question, view):
+            if question is not None and so_far.is_new(question):
                 return question
             wrong = f"{self.model.name} {'asked no question' if question is None else 'asked what is known'}"
         raise LanguageModelFailed(wrong)
 
-    def _reply(self, prompt: str, temperature: float, seed: int, seconds: float) -> str:
-        most = self.settings.most_tokens
-        return self.model.complete(
-            prompt, stop=("\n",), most_tokens=most, temperature=temperature, seed=seed, seconds=seconds
-        )
-
 
 MOST_QUESTIONS = 10
-"""Questions a talk."""
+"""Questions in a conversation."""
 
 REMEMBERED_CAPTIONS = 256
 """Captions whose questions are remembered."""
@@ -278,9 +277,6 @@ class ListedQuestions:
 
     model: LanguageModel
     seconds: float = 20.0  # for all tries together
-    tokens: int = 14  # a question, its number included
-    temperatures: tuple[float, ...] = (0.0, 0.7, 1.0)  # of one try after the other
-    clock: Callable[[], float] = time.monotonic
 
     @property
     def name(self) -> str:
@@ -293,32 +289,27 @@ class ListedQuestions:
         Raises:
             LanguageModelFailed: it fails before it has listed any.
         """
-        deadline = self.clock() + self.seconds
+        deadline = time.monotonic() + self.seconds
         found: tuple[str, ...] = ()
-        for seed, temperature in enumerate(self.temperatures):
-            left = deadline - self.clock()
+        for seed, temperature in enumerate(TEMPERATURES):
+            left = deadline - time.monotonic()
             if len(found) == MOST_QUESTIONS or left <= 0:
                 break
             try:
-                reply = self._reply(
-                    write_ten_questions_prompt(caption, found), MOST_QUESTIONS - len(found), temperature, seed, left
+                reply = self.model.complete(
+                    write_ten_questions_prompt(caption, found),
+                    stop=("\n\n", f"\n{MOST_QUESTIONS + 1}."),
+                    most_tokens=LISTED_TOKENS * (MOST_QUESTIONS - len(found)),
+                    temperature=temperature,
+                    seed=seed,
+                    seconds=left,
                 )
             except LanguageModelFailed:
                 if not found:
                     raise
                 break
-            found = select_new_questions([*found, *parse_questions(reply)], caption, MOST_QUESTIONS)
+            found = select_new_questions([*found, *parse_questions(reply)], caption)
         return found
-
-    def _reply(self, prompt: str, missing: int, temperature: float, seed: int, seconds: float) -> str:
-        return self.model.complete(
-            prompt,
-            stop=("\n\n", f"\n{MOST_QUESTIONS + 1}."),
-            most_tokens=self.tokens * missing,
-            temperature=temperature,
-            seed=seed,
-            seconds=seconds,
-        )
 
     def prepare(self) -> None:
         """Wait until the model is loaded.
@@ -332,10 +323,9 @@ class ListedQuestions:
 
 @dataclass(frozen=True, eq=False)
 class UnansweredQuestioner:
-    """The questioner. It keeps the questions of the latest captions."""
+    """The questioner `unanswered`. It keeps the questions of the latest captions."""
 
     source: QuestionSource
-    most: int = MOST_QUESTIONS
     name: str = "unanswered"
     _kept: OrderedDict[str, tuple[str, ...]] = field(default_factory=OrderedDict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -374,7 +364,7 @@ class UnansweredQuestioner:
             if (known := self._kept.get(caption)) is not None:
                 self._kept.move_to_end(caption)
                 return known
-        found = select_new_questions(self.source.questions(caption, lookup), caption, self.most)
+        found = select_new_questions(self.source.questions(caption, lookup), caption)
         if not found:
             raise LanguageModelFailed(f"{self.source.name} had no question after the first turn")
         with self._lock:
@@ -384,17 +374,19 @@ class UnansweredQuestioner:
         return found
 
 
-def select_new_questions(questions: Iterable[str], caption: str, most: int) -> tuple[str, ...]:
-    """The first `most` that the caption does not answer and that no earlier one asks.
+def select_new_questions(questions: Iterable[str], caption: str) -> tuple[str, ...]:
+    """The first ten that the caption does not answer and that no earlier one asks.
 
-    >>> new_questions(["Is there a dog?", "Is it big?", "is it big?", "Is it old?"], "a dog", 10)
+    >>> select_new_questions(["Is there a dog?", "Is it big?", "is it big?", "Is it old?"], "a dog")
     ('Is it big?', 'Is it old?')
     """
     found: list[str] = []
+    so_far = ConversationSoFar([caption])
     for question in questions:
-        if len(found) == most:
+        if len(found) == MOST_QUESTIONS:
             break
-        if is_new_to_texts(question, said=(caption,), asked=found):
+        if so_far.is_new(question):
+            so_far.note_question(question)
             found.append(question)
     return tuple(found)
 

@@ -1,27 +1,24 @@
 """Questioners by name: "NAME", or "NAME=SOURCE" with the file, folder or address that it works with.
 
 Nothing heavy is imported before a questioner is asked for, and a language model loads in the background, so that
-trying a name costs next to nothing.
-
-Two questioners as one: where the first has no question that will do, the second asks, and says why.
+trying a name costs next to nothing. Where a language model has no question that will do, `Fallback` lets
+`information_gain` ask, so that no conversation stalls.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from viewfinder.conversation import Question
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import BadInput, UnknownName, ViewfinderError
-from viewfinder.questioners.askable import is_new_question
+from viewfinder.questioners.askable import ConversationSoFar
 from viewfinder.questioners.base import Candidates, NoQuestions, Questioner, prepare_questioner
 from viewfinder.questioners.information_gain.questioner import InformationGain
-
-if TYPE_CHECKING:
-    from viewfinder.language import LanguageModel
+from viewfinder.questioners.trained import load_trained_questions
 
 QuestionerFactory = Callable[[str, TagVectors | None], Questioner]
 """Makes a questioner of its source ("" where none is given) and the zero-shot tags of the collection, if any."""
@@ -57,7 +54,7 @@ def is_plain(name: str) -> bool:
     return "=" not in name
 
 
-# -- one maker a questioner
+# -- one factory a questioner
 
 
 def _none(source: str, tags: TagVectors | None) -> Questioner:
@@ -66,16 +63,28 @@ def _none(source: str, tags: TagVectors | None) -> Questioner:
     return NoQuestions()
 
 
+def _information_gain(source: str, tags: TagVectors | None) -> Questioner:
+    return InformationGain(tags, load_trained_questions(source) if source else None)
+
+
 def _pool(source: str, tags: TagVectors | None) -> Questioner:
     from viewfinder.questioners.pool import load_pool
 
-    return load_pool(_trained_questions("pool", source))
+    file = source or os.environ.get(QUESTIONS_VARIABLE, "").strip()
+    if not file:
+        raise BadInput(
+            "the questioner pool needs trained questions: pool=FILE, which `viewfinder train questions` writes, "
+            f"or set {QUESTIONS_VARIABLE}"
+        )
+    return load_pool(file)
 
 
 def _llm(source: str, tags: TagVectors | None) -> Questioner:
+    from viewfinder.language import load_language_model
     from viewfinder.questioners.llm import FewShotQuestioner
 
-    return _or_information_gain(FewShotQuestioner(_language_model("llm", source)), tags)
+    with _naming("llm"):
+        return Fallback(FewShotQuestioner(load_language_model(source)), InformationGain(tags))
 
 
 def _unanswered(source: str, tags: TagVectors | None) -> Questioner:
@@ -83,17 +92,16 @@ def _unanswered(source: str, tags: TagVectors | None) -> Questioner:
 
     if not source and not os.environ.get(MODEL_VARIABLE):
         source = os.environ.get(QUESTIONS_VARIABLE, "").strip()
-    try:
-        first = load_unanswered(source)
-    except BadInput as error:
-        raise _named("unanswered", error) from error
-    return _or_information_gain(first, tags, may_stop=True)
+    with _naming("unanswered"):
+        return Fallback(load_unanswered(source), InformationGain(tags), may_stop=True)
 
 
 def _plugir(source: str, tags: TagVectors | None) -> Questioner:
+    from viewfinder.language import load_language_model
     from viewfinder.questioners.plugir import PlugirQuestioner
 
-    return _or_information_gain(PlugirQuestioner(_language_model("plugir", source), tags), tags)
+    with _naming("plugir"):
+        return Fallback(PlugirQuestioner(load_language_model(source), tags), InformationGain(tags))
 
 
 def _recorded(source: str, tags: TagVectors | None) -> Questioner:
@@ -107,37 +115,17 @@ def _recorded(source: str, tags: TagVectors | None) -> Questioner:
     return load_recorded(source)
 
 
-def _language_model(name: str, source: str) -> LanguageModel:
-    from viewfinder.language import load_language_model
-
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Errors about a source say which questioner it is the source of."""
     try:
-        return load_language_model(source)
+        yield
     except BadInput as error:
-        raise _named(name, error) from error
-
-
-def _named(name: str, error: BadInput) -> BadInput:
-    return BadInput(f"the questioner {name} ({name}=SOURCE): {error}")
-
-
-def _trained_questions(name: str, source: str) -> str:
-    """The file of trained questions to take: the one named, else the environment's."""
-    file = source or os.environ.get(QUESTIONS_VARIABLE, "").strip()
-    if not file:
-        raise BadInput(
-            f"the questioner {name} needs trained questions: {name}=FILE, which `viewfinder train questions` writes, "
-            f"or set {QUESTIONS_VARIABLE}"
-        )
-    return file
-
-
-def _or_information_gain(first: Questioner, tags: TagVectors | None, *, may_stop: bool = False) -> Questioner:
-    """What a language model asks, and where it cannot, what needs none: no talk stalls."""
-    return Fallback(first, InformationGain.of("", tags), may_stop)
+        raise BadInput(f"the questioner {name} ({name}=SOURCE): {error}") from error
 
 
 QUESTIONERS: dict[str, QuestionerFactory] = {
-    "information_gain": InformationGain.of,
+    "information_gain": _information_gain,
     "llm": _llm,
     "none": _none,
     "plugir": _plugir,
@@ -178,7 +166,7 @@ class Fallback:
             return question
         if question is None:
             return self._instead(view, "has nothing to ask")
-        return question if is_new_question(question.text, view) else self._instead(view, "repeats itself")
+        return question if ConversationSoFar.of(view).is_new(question.text) else self._instead(view, "repeats itself")
 
     def prepare(self) -> None:
         """Wait until both are ready."""

@@ -1,28 +1,16 @@
-"""What PlugIR's loop asks a language model, and how the replies are read. The worked examples are our own.
+"""PlugIR's questions: a language model is shown what there is to choose from, and asks about that.
 
-Short, because small models on a processor read some hundred words a second.
-
-Captions that stand for the pictures in question: one a group of like pictures, the one that says most.
-
-PlugIR's candidates (Lee et al., "Interactive Text-to-Image Retrieval with Large Language Models", ACL 2024): a caption
-that fits its own picture and few others has a low entropy over the pictures; a language model that is shown one such
-caption a group sees what there is to choose from.
-
-Of several questions, the one that fits what is being looked for: it moves the ranking least (PlugIR, ACL 2024).
-
-A question about something else would, appended to the description, pull other pictures up. How far it moves the ranking
-is the divergence KL(p || p_q) of the chances p of the pictures under the description alone and p_q with the question.
-
-PlugIR's questions: a language model is shown what there is to choose from, and asks about that.
-
-Of the nearest pictures, groups of like ones are made, and a caption stands for each (`clusters`). The model proposes
-questions about them; those that the description answers already are dropped; of the others the one is asked that fits
-what is looked for (`selecting`). Lee et al., "Interactive Text-to-Image Retrieval with Large Language Models: A
-Plug-and-Play Approach", ACL 2024, and their code. Where pictures have no captions, zero-shot tags stand in for them.
+Of the nearest pictures, groups of like ones are made, and of each group the caption is shown that says most: one that
+fits its own picture and few others has a low entropy over the pictures. The model proposes questions about them; those
+that the description answers already are dropped; of the others the one is asked that moves the ranking least. A
+question about something else would, appended to the description, pull other pictures up. Lee et al., "Interactive
+Text-to-Image Retrieval with Large Language Models: A Plug-and-Play Approach", ACL 2024, and their code. Where pictures
+have no captions, zero-shot tags stand in for them.
 
 Departures: a rejected question is retried for its own place (in the code all places share one list of retries), a
 question that was proposed already counts as rejected, candidates are shown in another order each time, a stock
-question is asked only where no place was filled, and all ends when the time is up.
+question is asked only where no place was filled, and all ends when the time is up. The worked examples of the prompts
+are our own, and short: small models on a processor read some hundred words a second.
 """
 
 from __future__ import annotations
@@ -41,7 +29,7 @@ from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import LanguageModelFailed
 from viewfinder.language import LanguageModel, LoadsInBackground
 from viewfinder.questioners.answers import find_choices, write_statement
-from viewfinder.questioners.askable import is_new_question, is_same_question
+from viewfinder.questioners.askable import ConversationSoFar
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.gains import entropy_bits
 from viewfinder.questioners.llm import parse_question
@@ -91,24 +79,21 @@ _UNCERTAIN = re.compile(
 
 
 def summarize_turns(turns: Sequence[Turn]) -> str:
-    """What the talk says of the picture, as one line: descriptions, and answers as statements; "" if nothing.
+    """What was said of the picture, as one line: descriptions, and answers as statements; "" if nothing.
 
     >>> from viewfinder.conversation import Question
-    >>> description_of([Say("a dog"), Answer(Question("Is it big?"), "no"), Answer(Question("Where?"), "don't know")])
+    >>> summarize_turns([Say("a dog"), Answer(Question("Is it big?"), "no"), Answer(Question("Where?"), "don't know")])
     'a dog, no big'
     """
-    said = (_said(turn) for turn in turns)
-    return ", ".join(text for text in said if text)
-
-
-def _said(turn: Turn) -> str:
-    match turn:
-        case Say(text) | Like(_, text) | Show(_, text):
-            return " ".join(text.split()).rstrip(" .,")
-        case Answer(question, text) if not is_dont_know(text):
-            return " ".join(write_statement(question.text, text).split()).rstrip(" .,")
-        case _:
-            return ""
+    said = []
+    for turn in turns:
+        match turn:
+            case Say(text) | Like(_, text) | Show(_, text):
+                said.append(text)
+            case Answer(question, text) if not is_dont_know(text):
+                said.append(write_statement(question.text, text))
+    lines = (" ".join(text.split()).rstrip(" .,") for text in said)
+    return ", ".join(filter(None, lines))
 
 
 def write_question_prompt(description: str, candidates: Sequence[str]) -> str:
@@ -116,11 +101,6 @@ def write_question_prompt(description: str, candidates: Sequence[str]) -> str:
     if not candidates:
         return _ALONE.format(description=description)
     return _INFORMED.format(description=description, candidates="; ".join(candidates))
-
-
-def write_check_prompt(description: str, question: str) -> str:
-    """The prompt for what the description says of a question."""
-    return _FROM_DESCRIPTION.format(description=description, question=question)
 
 
 def is_uncertain(reply: str) -> bool:
@@ -138,14 +118,7 @@ def softmax(similar: Float[np.ndarray, "*many w"]) -> Float[np.ndarray, "*many w
     return np.asarray(weight / weight.sum(axis=-1, keepdims=True))
 
 
-def caption_entropies(
-    captions_kd: Float[np.ndarray, "k d"], pictures_wd: Float[np.ndarray, "w d"]
-) -> Float[np.ndarray, " k"]:
-    """In bits, of the choice among the pictures that each caption makes; unit vectors of one space."""
-    return entropy_bits(softmax(captions_kd @ pictures_wd.T))
-
-
-def group_pictures(pictures_kd: Float[np.ndarray, "k d"], most: int, *, seed: int = 0) -> Int[np.ndarray, " k"]:
+def group_pictures(pictures_kd: Float[np.ndarray, "k d"], most: int) -> Int[np.ndarray, " k"]:
     """The group of each picture, by k-means over unit vectors: at most `most` groups, fewer where pictures are alike.
 
     The squared distance of unit vectors is 2 - 2 cosine, so this is k-means by cosine but for the centres' lengths.
@@ -155,28 +128,19 @@ def group_pictures(pictures_kd: Float[np.ndarray, "k d"], most: int, *, seed: in
     different = len(np.unique(np.round(pictures_kd, 3), axis=0))
     if min(most, different) < 2:
         return np.zeros(len(pictures_kd), np.int32)
-    found = KMeans(min(most, different), n_init=1, random_state=seed).fit_predict(pictures_kd)
+    found = KMeans(min(most, different), n_init=1, random_state=0).fit_predict(pictures_kd)
     return np.asarray(found, np.int32)
 
 
 def pick_most_telling(group_k: Int[np.ndarray, " k"], entropy_k: Float[np.ndarray, " k"]) -> tuple[int, ...]:
     """Of each group the place with the lowest entropy, the first of equals; in the order of the places.
 
-    >>> most_telling(np.array([0, 0, 1, 0, 1]), np.array([2.0, 1.0, 3.0, 1.5, 3.0]))
+    >>> pick_most_telling(np.array([0, 0, 1, 0, 1]), np.array([2.0, 1.0, 3.0, 1.5, 3.0]))
     (1, 2)
     """
     order = np.argsort(entropy_k, kind="stable")
     _, first = np.unique(group_k[order], return_index=True)
     return tuple(sorted(order[first].tolist()))
-
-
-def kl_divergences(present_w: Float[np.ndarray, " w"], asked_qw: Float[np.ndarray, "q w"]) -> Float[np.ndarray, " q"]:
-    """KL(p || p_q) in nats of one distribution and several others; all chances are above 0.
-
-    >>> divergences(np.array([0.5, 0.5]), np.array([[0.5, 0.5], [0.25, 0.75]])).round(3).tolist()
-    [0.0, 0.144]
-    """
-    return np.asarray((present_w * np.log(present_w / asked_qw)).sum(axis=1))
 
 
 def find_least_moving(
@@ -188,12 +152,14 @@ def find_least_moving(
 ) -> int:
     """Which of q questions moves the ranking least; the first of equals.
 
+    How far it moves is KL(p || p_q) of the chances p of the pictures under the description and p_q with the question.
+
     `asked_qd` are the description with each question appended, `pictures_wd` the nearest pictures, the nearest first.
     The `without_first` of them play no role, unless there are no others: they will stay near whatever is asked.
     """
     ranked_wd = pictures_wd[without_first:] if len(pictures_wd) > without_first + 1 else pictures_wd
     present_w, asked_qw = softmax(ranked_wd @ description_d), softmax(asked_qd @ ranked_wd.T)
-    return int(np.argmin(kl_divergences(present_w, asked_qw)))
+    return int(np.argmin((present_w * np.log(present_w / asked_qw)).sum(axis=1)))
 
 
 SHORT_REPLY = 8
@@ -243,17 +209,15 @@ class PlugirQuestioner:
             return None
         deadline = self.clock() + self.settings.seconds
         near_w = nearest_candidates(view, self.settings)
-        shown = self._candidates(view, near_w) if self.settings.referring else ()
-        drafts = _Drafts(
-            questioner=self,
-            view=view,
-            description=description,
-            candidates=shown,
-            deadline=deadline,
-        )
-        found = drafts.collected()
-        chosen = found[self._selected(view, near_w, description, found)]
-        why = _why(
+        shown = caption_groups(view, near_w, self.tags, self.settings.groups) if self.settings.referring else ()
+        drafts = _Drafts(self, description, shown, deadline, ConversationSoFar.of(view), len(view.asked))
+        found = drafts.collect()
+        chosen = found[0]
+        if self.settings.select and len(found) > 1 and view.lookup is not None:
+            vectors = view.lookup.words([description, *(f"{description}, {question}" for question in found)])
+            hidden = self.settings.recall_hitting
+            chosen = found[find_least_moving(vectors[0], vectors[1:], view.vectors_cd[near_w], without_first=hidden)]
+        why = _explain(
             len(found), len(shown), len(near_w), checked=self.settings.filtering and drafts.unchecked not in found
         )
         return Question(chosen, find_choices(chosen), self.name, why)
@@ -267,19 +231,6 @@ class PlugirQuestioner:
         import_module("sklearn.cluster")  # may take longer than a question has time
         if isinstance(self.model, LoadsInBackground):
             self.model.wait()
-
-    def _candidates(self, view: Candidates, near_w: Int[np.ndarray, " w"]) -> tuple[str, ...]:
-        captions = caption_candidates(view, near_w, self.tags)
-        return tuple(captions[at] for at in pick_representatives(view, near_w, captions, self.settings.groups))
-
-    def _selected(
-        self, view: Candidates, near_w: Int[np.ndarray, " w"], description: str, questions: Sequence[str]
-    ) -> int:
-        if not self.settings.select or len(questions) < 2 or view.lookup is None:
-            return 0
-        vectors = view.lookup.words([description, *(f"{description}, {question}" for question in questions)])
-        first = self.settings.recall_hitting
-        return find_least_moving(vectors[0], vectors[1:], view.vectors_cd[near_w], without_first=first)
 
 
 def nearest_candidates(view: Candidates, settings: PlugirSettings) -> Int[np.ndarray, " w"]:
@@ -302,85 +253,80 @@ def caption_candidates(view: Candidates, near_w: Int[np.ndarray, " w"], tags: Ta
     return tuple(captions)
 
 
-def pick_representatives(
-    view: Candidates, near_w: Int[np.ndarray, " w"], captions: Sequence[str], most: int
-) -> tuple[int, ...]:
-    """Places of captions, one a group of like candidates, that say most; without captions none."""
+def caption_groups(
+    view: Candidates, near_w: Int[np.ndarray, " w"], tags: TagVectors | None, most: int
+) -> tuple[str, ...]:
+    """Captions of these candidates, one a group of like ones, that say most; none where nothing is captioned."""
+    captions = caption_candidates(view, near_w, tags)
     there = [at for at, caption in enumerate(captions) if caption]
     if view.lookup is None or not there:
         return ()
     pictures_wd = np.asarray(view.vectors_cd[near_w], np.float32)
     words_kd = np.asarray(view.lookup.words([captions[at] for at in there]), np.float32)
-    groups_k = group_pictures(pictures_wd[there], most)
-    return tuple(there[at] for at in pick_most_telling(groups_k, caption_entropies(words_kd, pictures_wd)))
+    # In bits, of the choice among the pictures that each caption makes.
+    entropy_k = entropy_bits(softmax(words_kd @ pictures_wd.T))
+    return tuple(captions[there[k]] for k in pick_most_telling(group_pictures(pictures_wd[there], most), entropy_k))
 
 
-@dataclass(kw_only=True)
+@dataclass
 class _Drafts:
     """The questions of one round, as the model proposes them; `accepted` are those that the description leaves open."""
 
     questioner: PlugirQuestioner
-    view: Candidates
     description: str
     candidates: Sequence[str]
     deadline: float
-    proposed: list[str] = field(default_factory=list)
+    so_far: ConversationSoFar
+    asked: int
     accepted: list[str] = field(default_factory=list)
     unchecked: str | None = None
-    failure: LanguageModelFailed | None = None
 
-    def collected(self) -> list[str]:
+    def collect(self) -> list[str]:
         """At most q_n accepted questions; else a stock question, or one that there was no time to check.
 
         Raises:
             LanguageModelFailed: there is none of them, or the model failed and found nothing.
         """
-        for place in range(self.questioner.settings.q_n):
-            self._fill(place)
+        settings = self.questioner.settings
+        failure: LanguageModelFailed | None = None
+        for place in range(settings.q_n):
+            first = (self.asked * settings.q_n + place) * (settings.tries + 1)
+            # Some tries with candidates, and one without.
+            for attempt in range(settings.tries + 1):
+                shown = rotate_texts(self.candidates, first + attempt) if attempt < settings.tries else ()
+                try:
+                    if self._propose(shown, first + attempt):
+                        break
+                except LanguageModelFailed as error:
+                    failure = failure or error
         if self.accepted or self.unchecked is not None:
             return self.accepted or [self.unchecked or ""]
-        if self.failure is not None:
-            raise self.failure
-        stock = next(filter(self._is_open, STOCK_QUESTIONS), None)
+        if failure is not None:
+            raise failure
+        stock = next(filter(self.so_far.is_new, STOCK_QUESTIONS), None)
         if stock is None:
             raise LanguageModelFailed(f"{self.questioner.model.name}: found nothing new to ask")
         return [stock]
-
-    def _fill(self, place: int) -> None:
-        """One more question: some tries with candidates, and one without."""
-        settings, tries = self.questioner.settings, self.questioner.settings.tries
-        first = (len(self.view.asked) * settings.q_n + place) * (tries + 1)
-        for attempt in range(tries + 1):
-            seed = first + attempt
-            try:
-                if self._propose(rotate_texts(self.candidates, seed) if attempt < tries else (), seed):
-                    return
-            except LanguageModelFailed as error:
-                self.failure = self.failure or error
 
     def _propose(self, candidates: Sequence[str], seed: int) -> bool:
         """Whether the model had a new question that the description leaves open."""
         settings = self.questioner.settings
         prompt = write_question_prompt(self.description, candidates)
-        text = parse_question(self._said(prompt, settings.most_tokens, settings.temperature, seed))
-        if text is None or not self._is_open(text):
+        text = parse_question(self._complete(prompt, settings.most_tokens, settings.temperature, seed))
+        if text is None or not self.so_far.is_new(text):
             return False
-        self.proposed.append(text)
-        if settings.filtering and not self._leaves_open(text):
-            return False
+        self.so_far.note_question(text)
+        if settings.filtering:
+            self.unchecked = text
+            check = _FROM_DESCRIPTION.format(description=self.description, question=text)
+            reply = self._complete(check, SHORT_REPLY)
+            self.unchecked = None
+            if not is_uncertain(reply):
+                return False
         self.accepted.append(text)
         return True
 
-    def _leaves_open(self, text: str) -> bool:
-        self.unchecked = text
-        reply = self._said(write_check_prompt(self.description, text), SHORT_REPLY)
-        self.unchecked = None
-        return is_uncertain(reply)
-
-    def _is_open(self, text: str) -> bool:
-        return is_new_question(text, self.view) and not any(is_same_question(text, other) for other in self.proposed)
-
-    def _said(self, prompt: str, most_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
+    def _complete(self, prompt: str, most_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
         model, left = self.questioner.model, self.deadline - self.questioner.clock()
         if left <= 0:
             raise LanguageModelFailed(f"{model.name}: the time was up before there was a question")
@@ -390,14 +336,14 @@ class _Drafts:
 def rotate_texts(texts: Sequence[str], by: int) -> tuple[str, ...]:
     """The texts with the first ones moved to the end: a small model asks about what it read last.
 
-    >>> turned(("a", "b", "c"), 4)
+    >>> rotate_texts(("a", "b", "c"), 4)
     ('b', 'c', 'a')
     """
     start = by % max(len(texts), 1)
     return (*texts[start:], *texts[:start])
 
 
-def _why(questions: int, shown: int, near: int, *, checked: bool) -> str:
+def _explain(questions: int, shown: int, near: int, *, checked: bool) -> str:
     about = f"about {shown} kinds of pictures among the {near} nearest" if shown else "about the description alone"
     chosen = f"of {questions} questions the one that fits best" if questions > 1 else "the one question that was found"
     return f"{chosen}, {about}" + ("" if checked else "; not checked against what is said")

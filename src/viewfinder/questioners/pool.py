@@ -1,13 +1,13 @@
 """The questioner `pool`: of all questions that people have asked, the one that would come next.
 
-It learnt by imitation which question follows which talk (ChatIR's "pool" is such a classifier over a closed pool), and
-sees no pictures. Unlike the published one it asks nothing twice and nothing whose subject was not mentioned; as
+It learnt by imitation which question follows which dialogue (ChatIR's "pool" is such a classifier over a closed pool),
+and sees no pictures. Unlike the published one it asks nothing twice and nothing whose subject was not mentioned; as
 `pool=FILE?repeat` it does both, which is what the published figures on repetition are about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from jaxtyping import Float
 from viewfinder.conversation import Answer, Question, Say, Turn, is_dont_know
 from viewfinder.errors import BadInput
 from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE, YES_NO_CHOICES, find_choices
-from viewfinder.questioners.askable import is_new_question, mentioned_texts
+from viewfinder.questioners.askable import ConversationSoFar
 from viewfinder.questioners.base import Candidates, Lookup
 from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions, load_trained_questions
 
@@ -43,21 +43,16 @@ class PoolQuestioner:
         if view.lookup is None:
             return None
         self.trained.check(view.lookup)
-        chance_q = self.trained.next_q(*dialogue_vectors(view.turns, view.lookup))
-        for q in self._allowed(chance_q, view):
+        chance_q = self.trained.predict_next(*dialogue_vectors(view.turns, view.lookup))
+        so_far = ConversationSoFar.of(view)
+        allowed = frozenset(() if self.may_repeat else self.trained.select_askable(so_far))
+        for q in np.argsort(-chance_q, kind="stable").tolist():
             question = self.trained.questions[q]
-            if self.may_repeat or is_new_question(question.text, view):
-                return Question(question.text, _choices(question), self.name, _why(float(chance_q[q])))
+            if self.may_repeat or (q in allowed and so_far.is_new(question.text)):
+                often = f"{chance_q[q]:.0%} of people would ask this next in a talk like this one"
+                why = often if chance_q[q] >= 0.005 else "people ask this in talks like this one"
+                return Question(question.text, _offer_choices(question), self.name, why)
         return None
-
-    def _allowed(self, chance_q: Float[np.ndarray, " q"], view: Candidates) -> Iterator[int]:
-        """Questions that may be asked, the likeliest first."""
-        order = np.argsort(-chance_q, kind="stable").tolist()
-        if self.may_repeat:
-            return iter(order)
-        open_now = frozenset(self.trained.askable(mentioned_texts(view)).tolist())
-        asked = {self.trained.similar(question.text) for question in view.asked}
-        return (q for q in order if q in open_now and self.trained.questions[q].meaning not in asked)
 
 
 def load_pool(source: str) -> PoolQuestioner:
@@ -74,53 +69,38 @@ def load_pool(source: str) -> PoolQuestioner:
 def dialogue_vectors(
     turns: tuple[Turn, ...], lookup: Lookup
 ) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, "r s"], Float[np.ndarray, "r s"]]:
-    """What a selector reads of a talk: the sentence vectors of the caption, of the questions, and of the answers.
+    """What a selector reads of a conversation: sentence vectors of the caption, of the questions, and of the answers.
 
     The caption is what was said at first (zeros if nothing was); what is said later has no question, which is zeros
     too. Turns without words are passed over.
     """
     said = [turn for turn in turns if isinstance(turn, Answer) or (isinstance(turn, Say) and turn.text)]
     caption = said[0].text if said and isinstance(said[0], Say) else ""
-    rounds = [_round(turn) for turn in (said[1:] if caption else said)]
-    read_ns = _read(["", caption, *(text for pair in rounds for text in pair)], lookup)
+    texts = ["", caption]
+    for turn in said[1:] if caption else said:
+        if isinstance(turn, Say):
+            texts += ["", turn.text]
+        else:
+            texts += [turn.question.text.casefold(), DONT_KNOW if is_dont_know(turn.text) else turn.text]
+    read_ns = np.array(lookup.sentences(texts), np.float32)
+    read_ns[[not text for text in texts]] = 0
     return read_ns[1], read_ns[2::2], read_ns[3::2]
 
 
-def _round(turn: Answer | Say) -> tuple[str, str]:
-    if isinstance(turn, Say):
-        return "", turn.text
-    return turn.question.text.casefold(), DONT_KNOW if is_dont_know(turn.text) else turn.text
-
-
-def _read(texts: list[str], lookup: Lookup) -> Float[np.ndarray, "n s"]:
-    """Sentence vectors; zeros of an empty text."""
-    read_ns = np.array(lookup.sentences(texts), np.float32)
-    read_ns[[not text for text in texts]] = 0
-    return read_ns
-
-
-def _choices(question: PoolQuestion) -> tuple[str, ...]:
+def _offer_choices(question: PoolQuestion) -> tuple[str, ...]:
     """The answers that people give most, where nearly all give one of a few, and that one cannot tell."""
     if {*question.answers} == {"yes", "no"}:
         return YES_NO_CHOICES
-    if not question.foretold:
+    if not question.predicted:
         return find_choices(question.text)
-    short = [answer for answer in question.answers if not _continues(answer, question.answers)]
+    # "daytime" says no more than "day".
+    short = [
+        answer
+        for answer in question.answers
+        if " " in answer or not any(answer != other and answer.startswith(other) for other in question.answers)
+    ]
     more = (SOMETHING_ELSE,) if len(short) > MOST_CHOICES else ()
     return (*short[:MOST_CHOICES], *more, DONT_KNOW)
-
-
-def _continues(answer: str, answers: Sequence[str]) -> bool:
-    """Whether an answer is another one in a longer word: "daytime" beside "day"."""
-    return any(answer != other and answer.startswith(other) and " " not in answer for other in answers)
-
-
-def _why(chance: float) -> str:
-    return (
-        f"{chance:.0%} of people would ask this next in a talk like this one"
-        if chance >= 0.005
-        else ("people ask this in talks like this one")
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,11 +121,10 @@ class PooledQuestions:
             raise BadInput(f"{self.name} needs sentence vectors, and these candidates come without")
         self.pool.check(lookup)
         none_rs = np.zeros((0, len(caption_s := lookup.sentences([caption])[0])), caption_s.dtype)
-        chance_q = self.pool.next_q(caption_s, none_rs, none_rs)
-        askable = self.pool.askable([caption])
+        chance_q = self.pool.predict_next(caption_s, none_rs, none_rs)
         meanings: set[int] = set()
-        for at in askable[np.argsort(-chance_q[askable], kind="stable")].tolist():
-            question = self.pool.questions[at]
+        for q in sorted(self.pool.select_askable(ConversationSoFar([caption])), key=lambda q: -chance_q[q]):
+            question = self.pool.questions[q]
             if question.meaning not in meanings:
                 meanings.add(question.meaning)
                 yield question.text

@@ -7,7 +7,7 @@ of trained pairs of bots are replayed against another answerer. A recording that
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -33,8 +33,12 @@ class RecordedQuestioner:
 
         None too where no recorded dialogue begins with the first thing that was said.
         """
-        recorded = self.questions.get(_opening(view), ())
-        past = _asked(view)
+        first = view.turns[0] if view.turns else None
+        recorded = self.questions.get(fold_text(first.text) if isinstance(first, Say) else "", ())
+        # A question that was answered without being asked (in a script) counts as asked.
+        answered = (turn.question for turn in view.turns if isinstance(turn, Answer))
+        past = Counter(fold_text(question.text) for question in view.asked)
+        past |= Counter(fold_text(question.text) for question in answered)
         for number, text in enumerate(recorded, start=1):
             past[fold_text(text)] -= 1
             if past[fold_text(text)] < 0:
@@ -46,30 +50,19 @@ class RecordedQuestioner:
 def fold_text(text: str) -> str:
     """A text without capitals and with single blanks, for comparing.
 
-    >>> folded(" A dog  on a Sofa")
+    >>> fold_text(" A dog  on a Sofa")
     'a dog on a sofa'
     """
     return " ".join(text.split()).casefold()
 
 
-def _opening(view: Candidates) -> str:
-    first = view.turns[0] if view.turns else None
-    return fold_text(first.text) if isinstance(first, Say) else ""
-
-
-def _asked(view: Candidates) -> Counter[str]:
-    """How often each question was asked; one that was answered without being asked (in a script) counts as asked."""
-    asked = Counter(fold_text(question.text) for question in view.asked)
-    return asked | Counter(fold_text(turn.question.text) for turn in view.turns if isinstance(turn, Answer))
-
-
-def questions_by_caption(talks: Iterable[Dialogue]) -> dict[str, tuple[str, ...]]:
+def questions_by_caption(dialogues: Iterable[Dialogue]) -> dict[str, tuple[str, ...]]:
     """The questions of dialogues by their folded captions, empty ones left out; of one caption the first dialogue's."""
     found: dict[str, tuple[str, ...]] = {}
-    for talk in talks:
-        asked = tuple(turn.question for turn in talk.rounds if any(map(str.isalnum, turn.question)))
+    for dialogue in dialogues:
+        asked = tuple(turn.question for turn in dialogue.rounds if any(map(str.isalnum, turn.question)))
         if asked:
-            found.setdefault(fold_text(talk.caption), asked)
+            found.setdefault(fold_text(dialogue.caption), asked)
     return found
 
 
@@ -101,12 +94,11 @@ def _files(source: Path) -> tuple[Path, ...]:
 
 @lru_cache(maxsize=4)
 def _read(files: tuple[tuple[Path, int], ...]) -> dict[str, tuple[str, ...]]:
-    """The questions in some files, as they were last written: every talk loads its own questioner."""
-    return questions_by_caption(talk for file, _ in files for talk in _talks(file))
-
-
-def _talks(file: Path) -> Iterator[Dialogue]:
-    if file.stem.startswith(VISDIAL):
-        yield from read_visdial(file.parent, file.stem.removeprefix(VISDIAL))[0]
-    else:
-        yield from read_dialogues(file)[0]
+    """The questions in some files, as they were last written: every conversation loads its own questioner."""
+    dialogues: list[Dialogue] = []
+    for file, _ in files:
+        if file.stem.startswith(VISDIAL):
+            dialogues += read_visdial(file.parent, file.stem.removeprefix(VISDIAL))[0]
+        else:
+            dialogues += read_dialogues(file)[0]
+    return questions_by_caption(dialogues)

@@ -1,12 +1,6 @@
-"""Questions learnt from talks: a closed pool, which of them comes next, and how pictures will answer.
+"""Trained questions: a closed pool that people asked, which comes next, and how pictures will answer.
 
-Which question people ask next: the trained network at work, in numpy. `tuning.selecting` has it in torch.
-
-Answers foretold: how likely each answer to each of many questions is, for each candidate.
-
-A closed pool of questions that people asked, what comes next, and how pictures will answer.
-
-Trained questions on disk: one safetensors file, the pool's texts in its card.
+The networks work in numpy; `tuning.question_networks` has them in torch.
 """
 
 from __future__ import annotations
@@ -21,7 +15,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from viewfinder.errors import EncoderMismatch
-from viewfinder.questioners.askable import all_stems, is_askable, question_meaning, required_mentions
+from viewfinder.questioners.askable import ConversationSoFar, question_meaning, required_mentions
 from viewfinder.questioners.base import Lookup, PictureProjection
 from viewfinder.training.weights import Card, Weights, check_card, damaged_file, read_weights
 
@@ -83,24 +77,6 @@ class PredictedAnswers:
     starts_m: Int[np.ndarray, " m+1"]
     chance_ca: Float32[np.ndarray, "c a"]
 
-    def of(self, m: int) -> Float32[np.ndarray, "c answers"]:
-        """The answers to one of the questions."""
-        return self.chance_ca[:, self.starts_m[m] : self.starts_m[m + 1]]
-
-    def shares(self, probabilities_c: Float[np.ndarray, " c"]) -> Float[np.ndarray, " a"]:
-        """How likely each answer is over all candidates."""
-        return np.asarray(probabilities_c.astype(np.float32) @ self.chance_ca)
-
-    def gains(self, probabilities_c: Float[np.ndarray, " c"]) -> Float[np.ndarray, " m"]:
-        """Bits that each question is expected to take off: H(answer) - E_c[H(answer | c)], of who can tell."""
-        if not len(self.questions_m):
-            return np.zeros(0)
-        share_a = self.shares(probabilities_c)
-        inside_ca = self.chance_ca * np.log2(self.chance_ca + np.float32(TINY))
-        known_a = probabilities_c.astype(np.float32) @ inside_ca
-        lost_a = known_a - share_a * np.log2(share_a + np.float32(TINY))
-        return np.maximum(np.add.reduceat(lost_a.astype(np.float64), self.starts_m[:-1]), 0.0)
-
 
 def answer_chances(
     seen_ck: Float32[np.ndarray, "c k"],
@@ -110,7 +86,7 @@ def answer_chances(
 ) -> Float32[np.ndarray, "c a"]:
     """Softmax of `seen . towers + bias` over the answers of each question by itself.
 
-    Logits must not be large (see `files.bounded`): nothing is subtracted before they are raised.
+    Logits must not be large (see `bound_biases`): nothing is subtracted before they are raised.
     """
     chance_ca = np.empty((len(seen_ck), len(bias_a)), np.float32)
     if not len(bias_a):
@@ -135,19 +111,19 @@ class PoolQuestion:
         answers: normalised ("yes", "blue", "2"), the most frequent first; () where none is known.
         frequency: its share of the questions that were asked.
         can_tell: the share of its answers that were not "don't know".
-        foretold: whether its answers are foretold from pictures.
-        accuracy: how often the likeliest foretold answer was right on held-out talks, drawn towards the mean of all
-            questions where few were held out; 0 where nothing is foretold.
+        predicted: whether its answers are predicted from pictures.
+        accuracy: how often the likeliest predicted answer was right on held-out dialogues, drawn towards the mean of
+            all questions where few were held out; 0 where nothing is predicted.
         baseline: the same for always saying its most frequent answer.
         meaning: paraphrases share the index of the most frequent of them.
-        needs: what must have been mentioned before (`askable.needs_of`).
+        needs: what must have been mentioned before (`askable.required_mentions`).
     """
 
     text: str
     answers: tuple[str, ...]
     frequency: float
     can_tell: float
-    foretold: bool
+    predicted: bool
     accuracy: float
     baseline: float
     meaning: int
@@ -156,13 +132,13 @@ class PoolQuestion:
 
 @dataclass(frozen=True, eq=False)
 class AnswerPredictor:
-    """What foretells answers: `towers_ak` against a seen picture, plus `bias_a`.
+    """What predicts answers: `towers_ak` against a projected picture, plus `bias_a`.
 
-    The answers of question q begin at `first_q[q]`; paraphrases have theirs in common, and questions that are not
-    foretold have -1.
+    The answers of question q begin at `first_q[q]`; paraphrases have theirs in common, and questions whose answers are
+    not predicted have -1.
     """
 
-    sight: PictureProjection
+    projection: PictureProjection
     towers_ak: Float32[np.ndarray, "a k"]
     bias_a: Float32[np.ndarray, " a"]
     first_q: Int[np.ndarray, " q"]
@@ -170,21 +146,21 @@ class AnswerPredictor:
 
 @dataclass(frozen=True, eq=False)
 class TrainedQuestions:
-    """What `viewfinder train questions` wrote; `answering` is None where it had no pictures to learn from."""
+    """What `viewfinder train questions` wrote; `predictor` is None where it had no pictures to learn from."""
 
     questions: tuple[PoolQuestion, ...]
     sentences_version: str
     card: Card
     selector: QuestionSelector
-    answering: AnswerPredictor | None = None
+    predictor: AnswerPredictor | None = None
 
     @property
-    def sight(self) -> PictureProjection | None:
-        """What it sees of a picture; None: nothing is foretold."""
-        return self.answering.sight if self.answering else None
+    def projection(self) -> PictureProjection | None:
+        """What it sees of a picture; None: nothing is predicted."""
+        return self.predictor.projection if self.predictor else None
 
     def check(self, lookup: Lookup) -> None:
-        """Refuse a collection whose sentences are other vectors; pictures are checked by `lookup.seen`.
+        """Refuse a collection whose sentences are other vectors; pictures are checked by `lookup.project`.
 
         Raises:
             EncoderMismatch: trained on the sentence vectors of another encoder.
@@ -195,7 +171,7 @@ class TrainedQuestions:
                 f"{lookup.sentences_version!r}; train questions with this encoder"
             )
 
-    def next_q(
+    def predict_next(
         self,
         caption_s: Float[np.ndarray, " s"],
         questions_rs: Float[np.ndarray, "r s"],
@@ -206,50 +182,40 @@ class TrainedQuestions:
         raised_q = np.exp(logits_q - logits_q.max())
         return np.asarray(raised_q / raised_q.sum())
 
-    def askable(self, said: Sequence[str], *, foretold: bool = False) -> Int[np.ndarray, " m"]:
-        """Which questions need nothing that was not said.
+    def select_askable(self, so_far: ConversationSoFar, *, predicted: bool = False) -> list[int]:
+        """Which questions take nothing for granted that was not mentioned, and were not asked in other words.
 
-        Args:
-            said: what was mentioned so far (`askable.mentioned`).
-            foretold: only those whose answers are foretold, and of paraphrases only the most frequent.
+        With `predicted` only those whose answers are predicted, and of paraphrases only the most frequent.
         """
-        known = all_stems(said)
-        among = self._representatives if foretold else range(len(self.questions))
-        return np.array([q for q in among if is_askable(self.questions[q].needs, known)], np.intp)
+        among = self._representatives if predicted else range(len(self.questions))
+        asked = {self.find_paraphrase(text) for text in so_far.asked}
+        return [q for q in among if self.questions[q].meaning not in asked and so_far.grants(self.questions[q].needs)]
 
-    def foretold(
+    def predict_answers(
         self,
         seen_ck: Float32[np.ndarray, "c k"],
         questions: Sequence[int] | Int[np.ndarray, " m"] | None = None,
     ) -> PredictedAnswers:
-        """The answers of pictures (as `sight` sees them) to questions; by default to all that are foretold, once each.
+        """The answers of projected pictures to questions; by default to all that are predicted, once each.
 
-        Questions that are not foretold are refused.
+        Questions whose answers are not predicted are refused.
         """
         chosen = np.asarray(self._representatives if questions is None else questions, np.intp)
-        if self.answering is None or not all(self.questions[q].foretold for q in chosen):
-            raise ValueError("answers are foretold to questions that are `foretold`; choose among these")
+        if self.predictor is None or not all(self.questions[q].predicted for q in chosen):
+            raise ValueError("answers are predicted to questions that are `predicted`; choose among these")
         sizes_m = np.array([len(self.questions[q].answers) for q in chosen], np.intp)
         starts_m = np.concatenate([[0], np.cumsum(sizes_m)]).astype(np.intp)
-        columns_a = np.repeat(self.answering.first_q[chosen] - starts_m[:-1], sizes_m) + np.arange(starts_m[-1])
-        towers_ak, bias_a = self.answering.towers_ak[columns_a], self.answering.bias_a[columns_a]
+        columns_a = np.repeat(self.predictor.first_q[chosen] - starts_m[:-1], sizes_m) + np.arange(starts_m[-1])
+        towers_ak, bias_a = self.predictor.towers_ak[columns_a], self.predictor.bias_a[columns_a]
         return PredictedAnswers(chosen, starts_m, answer_chances(seen_ck, towers_ak, bias_a, starts_m))
 
-    def knows(self, seen_ck: Float32[np.ndarray, "c k"], probabilities_c: Float[np.ndarray, " c"]) -> bool:
-        """Whether candidates (as `sight` sees them) are the kind of pictures that were learnt from.
-
-        Always, unless the training was told of pictures that are not (`QuestionPlan.against`): of such little is
-        foretold but what is answered usually.
-        """
-        return bool(probabilities_c @ np.linalg.norm(seen_ck, axis=1) >= probabilities_c.sum() / 2)
-
-    def similar(self, text: str) -> int | None:
+    def find_paraphrase(self, text: str) -> int | None:
         """The most frequent pool question that asks for the same in other words; None if none does."""
         return self._by_meaning.get(question_meaning(text))
 
     @cached_property
     def _representatives(self) -> tuple[int, ...]:
-        return tuple(q for q, question in enumerate(self.questions) if question.foretold and question.meaning == q)
+        return tuple(q for q, question in enumerate(self.questions) if question.predicted and question.meaning == q)
 
     @cached_property
     def _by_meaning(self) -> dict[tuple[str, ...], int]:
@@ -257,9 +223,8 @@ class TrainedQuestions:
 
 
 SYSTEM = "questions"
-SHIPPED = Path(__file__).with_name("photos.safetensors")
 NO_PICTURES = ""
-"""What the card of questions that nothing is foretold to says of the encoder."""
+"""What the card of questions without predicted answers says of the encoder."""
 
 
 def load_trained_questions(path: Path | str) -> TrainedQuestions:
@@ -274,64 +239,56 @@ def load_trained_questions(path: Path | str) -> TrainedQuestions:
     return _load(place.absolute(), changed)
 
 
-def shipped() -> TrainedQuestions | None:
-    """The questions in the box: everyday photos, in our own words. None where there are none."""
-    return load_trained_questions(SHIPPED) if SHIPPED.is_file() else None
-
-
 @lru_cache(maxsize=4)
 def _load(path: Path, changed: int) -> TrainedQuestions:
     weights = read_weights(path)
     check_card(path, weights.card, system=SYSTEM)
+    settings = weights.card.settings
     try:
-        return _questions(weights)
+        questions = tuple(_read_question(record) for record in settings["questions"])
+        return TrainedQuestions(
+            questions=questions,
+            sentences_version=settings["sentences"],
+            card=weights.card,
+            selector=QuestionSelector.of(weights.arrays),
+            predictor=_read_predictor(weights, questions) if weights.card.encoder != NO_PICTURES else None,
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise damaged_file(path, repr(error)) from error
 
 
-def _questions(weights: Weights) -> TrainedQuestions:
-    settings = weights.card.settings
-    questions = tuple(_question(record) for record in settings["questions"])
-    return TrainedQuestions(
-        questions=questions,
-        sentences_version=settings["sentences"],
-        card=weights.card,
-        selector=QuestionSelector.of(weights.arrays),
-        answering=_answering(weights, questions) if weights.card.encoder != NO_PICTURES else None,
+def _read_question(record: Mapping[str, Any]) -> PoolQuestion:
+    text = record["text"]
+    known = {"predicted" if key == "foretold" else key: value for key, value in record.items()}
+    return PoolQuestion(
+        **{
+            **known,
+            "text": text[:1].upper() + text[1:],
+            "answers": tuple(record["answers"]),
+            "needs": required_mentions(text),
+        }
     )
 
 
-def _question(record: Mapping[str, Any]) -> PoolQuestion:
-    text = record["text"]
-    known = {
-        **record,
-        "text": text[:1].upper() + text[1:],
-        "answers": tuple(record["answers"]),
-        "needs": required_mentions(text),
-    }
-    return PoolQuestion(**known)
-
-
-def _answering(weights: Weights, questions: tuple[PoolQuestion, ...]) -> AnswerPredictor:
+def _read_predictor(weights: Weights, questions: tuple[PoolQuestion, ...]) -> AnswerPredictor:
     arrays = {name.removeprefix("answering."): array for name, array in weights.arrays.items()}
-    sight = PictureProjection(
+    projection = PictureProjection(
         name=f"{SYSTEM}-{weights.fingerprint}",
         raw_version=weights.card.encoder,
         width=len(arrays["out_kh"]),
-        project=partial(_look, arrays),
+        project=partial(_project_raw, arrays),
     )
     first_q = np.full(len(questions), -1, np.intp)
     taken = 0
     for q, question in enumerate(questions):
-        if question.foretold:
+        if question.predicted:
             first_q[q] = taken if question.meaning == q else first_q[question.meaning]
             taken += len(question.answers) if question.meaning == q else 0
     if taken != len(arrays["towers_ak"]):
         raise ValueError(f"{taken} answers, but vectors of {len(arrays['towers_ak'])}")
     own = sorted({int(first) for first in first_q if first >= 0})
-    return AnswerPredictor(
-        sight, arrays["towers_ak"], bound_biases(arrays["towers_ak"], arrays["bias_a"], own), first_q
-    )
+    biases_a = bound_biases(arrays["towers_ak"], arrays["bias_a"], own)
+    return AnswerPredictor(projection, arrays["towers_ak"], biases_a, first_q)
 
 
 def bound_biases(
@@ -343,7 +300,7 @@ def bound_biases(
     return np.asarray(bias_a - np.repeat(highest_m, np.diff([*starts, len(bias_a)])), np.float32)
 
 
-def _look(arrays: Mapping[str, np.ndarray], raw_ng: Float[np.ndarray, "n g"]) -> Float32[np.ndarray, "n k"]:
+def _project_raw(arrays: Mapping[str, np.ndarray], raw_ng: Float[np.ndarray, "n g"]) -> Float32[np.ndarray, "n k"]:
     """Raw vectors, standardised, through the network, to unit length; shorter if such pictures were not learnt from."""
     plain_ng = (np.asarray(raw_ng, np.float32) - arrays["mean_g"]) / arrays["deviation_g"]
     hidden_nh = np.maximum(plain_ng @ arrays["in_hg"].T + arrays["in_h"], 0)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.questioners.trained import AT_ONCE, PredictedAnswers, answer_chances, bound_biases
+from viewfinder.questioners.trained import AT_ONCE, answer_chances, bound_biases
 
 LOG3 = float(np.log(3))
 
@@ -23,23 +23,6 @@ def test_one_question_by_hand() -> None:
         np.array([0, 2]),
     )
     assert told == pytest.approx(np.array([[0.75, 0.25], [0.5, 0.5]]))
-
-
-def test_a_question_that_parts_the_pictures_is_worth_one_bit_and_one_that_does_not_is_worth_none() -> None:
-    told = PredictedAnswers(
-        np.array([4, 7]),
-        np.array([0, 2, 5]),
-        np.array([[1, 0, 0.5, 0.25, 0.25], [0, 1, 0.5, 0.25, 0.25]], np.float32),
-    )
-    assert told.gains(np.array([0.5, 0.5])) == pytest.approx([1.0, 0.0], abs=1e-6)
-    assert told.gains(np.array([1.0, 0.0])) == pytest.approx([0.0, 0.0], abs=1e-6)
-    assert told.shares(np.array([0.25, 0.75])) == pytest.approx([0.25, 0.75, 0.5, 0.25, 0.25])
-    assert told.of(1).shape == (2, 3)
-
-
-def test_no_question_has_no_gain() -> None:
-    none = PredictedAnswers(np.zeros(0, np.intp), np.zeros(1, np.intp), np.zeros((3, 0), np.float32))
-    assert none.gains(np.full(3, 1 / 3)).shape == (0,)
 
 
 @settings(max_examples=25, deadline=None)

@@ -18,11 +18,16 @@ from jaxtyping import Float
 from viewfinder.questioners.answers import stem
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.gains import (
-    InformationGainSettings,
     Option,
     add_errors,
     guessed_answers_gain,
 )
+
+CAPTIONS_READ = 200
+"""Of the likeliest candidates."""
+
+MOST_WORDS = 24
+"""Of their captions that are asked for."""
 
 SURE = 0.98
 """How likely a thing that a caption mentions is in the picture."""
@@ -70,35 +75,47 @@ class _Noun:
         return min(self.first, self.last) >= NOUN * self.uses
 
 
-def caption_options(view: Candidates, settings: InformationGainSettings) -> Iterator[Option]:
+def caption_options(view: Candidates) -> Iterator[Option]:
     """ "Is there a ...?" for the things in the candidates' captions; none where nobody wrote about them."""
     if view.lookup is None:
         return
     captions = view.lookup.captions()
-    likeliest = np.argsort(-view.probabilities_c, kind="stable")[: settings.captions_read].tolist()
+    likeliest = np.argsort(-view.probabilities_c, kind="stable")[:CAPTIONS_READ].tolist()
     read = {c: captions[c] for c in likeliest if captions[c]}
-    nouns = [noun for noun in _words_in(read).values() if len(noun.mentions) >= LEAST_PICTURES and noun.is_noun()]
+    counts = {c: len(texts) for c, texts in read.items()}
+    nouns = [noun for noun in _count_words(read) if len(noun.mentions) >= LEAST_PICTURES and noun.is_noun()]
     nouns.sort(key=lambda noun: -len(noun.mentions))
-    for noun in nouns[: settings.most_words]:
-        yield _option(noun, read, view, settings)
+    for noun in nouns[:MOST_WORDS]:
+        yes_c = presence_chances(noun.mentions, counts, view.probabilities_c)
+        answer_ca = np.column_stack([yes_c, 1 - yes_c])
+        yield Option(
+            "caption",
+            write_thing_question(noun.written),
+            ("yes", "no"),
+            view.probabilities_c @ answer_ca,
+            guessed_answers_gain(view.probabilities_c, answer_ca),
+            partial(add_errors, answer_ca),
+            choices=("yes", "no"),
+        )
 
 
-def _words_in(read: Mapping[int, Sequence[str]]) -> dict[str, _Noun]:
+def _count_words(read: Mapping[int, Sequence[str]]) -> list[_Noun]:
+    """The words of captions by candidate, each with its uses."""
     found: dict[str, _Noun] = {}
     for c, captions in read.items():
         for caption in captions:
-            for folded, written, first, last in _uses(caption):
+            for folded, written, first, last in _word_uses(caption):
                 word = found.setdefault(folded, _Noun())
                 word.uses += 1
                 word.first += first
                 word.last += last
                 word.written[written] += 1
                 word.mentions[c] += 1
-    return found
+    return [*found.values()]
 
 
 @lru_cache(maxsize=65_536)
-def _uses(caption: str) -> tuple[tuple[str, str, bool, bool], ...]:
+def _word_uses(caption: str) -> tuple[tuple[str, str, bool, bool], ...]:
     """The words of a caption, each once: stem, as written, after an article, before a word that goes on."""
     words = [*_WORD.findall(caption.casefold()), "."]
     uses = {
@@ -107,19 +124,6 @@ def _uses(caption: str) -> tuple[tuple[str, str, bool, bool], ...]:
         if len(word) > 1 and word not in _LEFT_OUT
     }
     return tuple(uses.values())
-
-
-def _option(
-    noun: _Noun, read: Mapping[int, Sequence[str]], view: Candidates, settings: InformationGainSettings
-) -> Option:
-    yes_c = presence_chances(noun.mentions, {c: len(texts) for c, texts in read.items()}, view.probabilities_c)
-    answer_ca = np.column_stack([yes_c, 1 - yes_c])
-    gain = guessed_answers_gain(view.probabilities_c, answer_ca, error=settings.error)
-    share_a = view.probabilities_c @ answer_ca
-    table = partial(add_errors, answer_ca, settings.error)
-    return Option(
-        "caption", write_thing_question(noun.written), ("yes", "no"), share_a, gain, table, choices=("yes", "no")
-    )
 
 
 def presence_chances(
@@ -146,10 +150,8 @@ def presence_chances(
 def write_thing_question(written: Counter[str]) -> str:
     """The question for a thing by the ways its name is written, the commonest of them.
 
-    >>> question_about(Counter(dogs=3, dog=2)), question_about(Counter(umbrella=2))
+    >>> write_thing_question(Counter(dogs=3, dog=2)), write_thing_question(Counter(umbrella=2))
     ('Are there any dogs in the picture?', 'Is there an umbrella in the picture?')
-    >>> question_about(Counter(people=2))
-    'Are there any people in the picture?'
     """
     name = max(written, key=lambda word: (written[word], word))
     if name in PLURALS or (name.endswith("s") and not name.endswith(("ss", "us")) and stem(name) != name):

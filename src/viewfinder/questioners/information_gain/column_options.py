@@ -1,10 +1,7 @@
-"""Column names into words and questions.
+"""What the catalogue and zero-shot tags can be asked for.
 
-A catalogue column as a question: which columns are worth asking for, and the answers they have.
-
-What the catalogue can be asked for: a column's values as answers, known but for a small error.
-
-What zero-shot tags can be asked for: an attribute that is only guessed from the pictures.
+A column is a question in words made of its name; its values are the answers, known but for a small error. A group of
+tags asks for what no column says, and its answers are only guessed from the pictures.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ from viewfinder.encoders.tags import TagGroup, TagVectors
 from viewfinder.questioners.answers import PhraseIndex, parse_number, stem
 from viewfinder.questioners.base import Candidates, Column
 from viewfinder.questioners.information_gain.gains import (
-    InformationGainSettings,
+    ERROR,
     Option,
     add_errors,
     code_shares,
@@ -102,8 +99,8 @@ YES_NO = frozenset({"yes", "no", "true", "false", "y", "n", "0", "1"})
 def column_words(name: str) -> tuple[str, ...]:
     """A column name as lower-case words.
 
-    >>> words_of("baseColour"), words_of("MASTER_category"), words_of("hasURLPath2")
-    (('base', 'colour'), ('master', 'category'), ('has', 'url', 'path', '2'))
+    >>> [column_words(name) for name in ("baseColour", "MASTER_category", "hasURLPath2")]
+    [('base', 'colour'), ('master', 'category'), ('has', 'url', 'path', '2')]
     """
     return tuple(part.lower() for part in PARTS.findall(name)) or (name,)
 
@@ -119,21 +116,11 @@ def is_record_column(name: str) -> bool:
     return stem(column_head(name)) in RECORDS or column_words(name)[0] in {"id", "uuid"}
 
 
-def is_amount_column(name: str) -> bool:
-    """Whether a column of this name holds amounts."""
-    return stem(column_head(name)) in AMOUNTS
-
-
-def chance_to_tell(name: str) -> float:
-    """Probability that the user can answer a question for this column at all."""
-    return CAN_TELL.get(column_head(name), 1.0)
-
-
 def is_same_topic(one: str, other: str) -> bool:
     """Whether two attribute names speak of the same: equal words, or the one is the last word of the other.
 
-    >>> same_topic("base_color", "baseColour"), same_topic("colour", "baseColour"), same_topic("size", "fit")
-    (True, True, False)
+    >>> [is_same_topic(name, "baseColour") for name in ("base_color", "colour", "fit")]
+    [True, True, False]
     """
     ones, others = (tuple(stem(word) for word in column_words(name)) for name in (one, other))
     return ones == others or (1 in {len(ones), len(others)} and ones[-1] == others[-1])
@@ -142,26 +129,20 @@ def is_same_topic(one: str, other: str) -> bool:
 def write_column_question(name: str, values: Collection[str]) -> str:
     """The question for a column with these values.
 
-    >>> question_for("baseColour", {"Red", "Blue"}), question_for("isWaterproof", {"yes", "no"})
+    >>> write_column_question("baseColour", {"Red", "Blue"}), write_column_question("isWaterproof", {"yes", "no"})
     ('Which base colour is it?', 'Is it waterproof?')
     """
     words = column_words(name)
     whole = " ".join((*words[:-1], column_head(name)))
-    if {value.casefold() for value in values} <= YES_NO:
-        return _yes_or_no(words)
+    if is_yes_or_no(values):
+        rest = " ".join(words[1:])
+        if words[0] in {"is", "was"} and rest:
+            return f"{words[0].capitalize()} it {rest}?"
+        return f"Does it have {rest}?" if words[0] in {"has", "have", "with"} and rest else f"Is this so: {whole}?"
     if words[-1].endswith("s") and all(value.isdigit() for value in values):
         return f"How many {whole} are there?"
     bare, _, fuller = COLUMN_QUESTIONS.get(column_head(name), "Which {} is it?").partition("|")
     return (fuller if fuller and len(words) > 1 else bare).format(whole)
-
-
-def _yes_or_no(words: tuple[str, ...]) -> str:
-    rest = " ".join(words[1:])
-    if words[0] in {"is", "was"} and rest:
-        return f"{words[0].capitalize()} it {rest}?"
-    if words[0] in {"has", "have", "with"} and rest:
-        return f"Does it have {rest}?"
-    return f"Is this so: {' '.join(words)}?"
 
 
 MOST_VALUES_TO_NAME = 12
@@ -198,13 +179,16 @@ def split_column(name: str, column: Column, probabilities_c: Float[np.ndarray, "
     if len(values) > MOST_VALUES_TO_NAME:
         numbers = [parse_number(value) for value in values]
         if None not in numbers:
-            if len(values) > 0.9 * known and not is_amount_column(name):
+            if len(values) > 0.9 * known and stem(column_head(name)) not in AMOUNTS:
                 return None
-            numbers_v = np.array(numbers, np.float64)
-            return _ranges(numbers_v, codes_c, probabilities_c, years=_are_years(numbers_v))
+            return _split_numbers(np.array(numbers, np.float64), codes_c, probabilities_c)
         if len(values) > 0.5 * known:
             return None
-    return None if _is_free_text(values) else ColumnSplit(values, codes_c)
+    is_free_text = (
+        np.mean([value.count(" ") + 1 for value in values]) > MOST_WORDS
+        or np.mean([len(value) for value in values]) > LONGEST_VALUE
+    )
+    return None if is_free_text else ColumnSplit(values, codes_c)
 
 
 def _present(column: Column) -> tuple[tuple[str, ...], Int[np.ndarray, " c"]]:
@@ -217,18 +201,13 @@ def _present(column: Column) -> tuple[tuple[str, ...], Int[np.ndarray, " c"]]:
     return tuple(values[code] for code in kept), recoded[codes_c]
 
 
-def _is_free_text(values: Sequence[str]) -> bool:
-    words = np.mean([value.count(" ") + 1 for value in values])
-    return bool(words > MOST_WORDS or np.mean([len(value) for value in values]) > LONGEST_VALUE)
-
-
 def column_dependence(codes_c: Int[np.ndarray, " c"], given_c: Int[np.ndarray, " c"]) -> float:
     """How far one column follows from another: of the pairs alike in `given_c`, the share alike in `codes_c`.
 
     A sub category follows from the article type, not the other way round. 0 when no two are alike.
 
     >>> article, category = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 0, 0, 1, 1])
-    >>> follows(category, article), follows(article, category)
+    >>> column_dependence(category, article), column_dependence(article, category)
     (1.0, 0.42857142857142855)
     """
     both_c = (codes_c >= 0) & (given_c >= 0)
@@ -241,23 +220,15 @@ def column_dependence(codes_c: Int[np.ndarray, " c"], given_c: Int[np.ndarray, "
     return float((joint_gv * (joint_gv - 1)).sum()) / pairs if pairs else 0.0
 
 
-def is_yes_or_no(values: Sequence[str]) -> bool:
+def is_yes_or_no(values: Collection[str]) -> bool:
     """Whether all values are "yes", "no" or the like."""
     return {value.casefold() for value in values} <= YES_NO
 
 
-def _are_years(numbers_v: Float[np.ndarray, " v"]) -> bool:
-    return bool(((numbers_v >= 1000) & (numbers_v <= 2200) & (numbers_v == np.round(numbers_v))).all())
-
-
-def _ranges(
-    numbers_v: Float[np.ndarray, " v"],
-    codes_c: Int[np.ndarray, " c"],
-    probabilities_c: Float[np.ndarray, " c"],
-    *,
-    years: bool,
+def _split_numbers(
+    numbers_v: Float[np.ndarray, " v"], codes_c: Int[np.ndarray, " c"], probabilities_c: Float[np.ndarray, " c"]
 ) -> ColumnSplit | None:
-    """Four ranges of about equal probability, with round limits; fewer where limits coincide."""
+    """Four ranges of about equal probability, with limits of two significant digits; fewer where limits coincide."""
     known_c = codes_c >= 0
     numbers_k = numbers_v[codes_c[known_c]]
     order = np.argsort(numbers_k, kind="stable")
@@ -267,22 +238,19 @@ def _ranges(
     # Just above a quarter: where it is reached exactly, the next number starts the next range.
     quarters = reached_k[-1] * np.array([0.25, 0.5, 0.75]) + 1e-9
     at = np.searchsorted(reached_k, quarters, side="right").clip(max=len(order) - 1)
-    limits = [float(x) if years else _rounded(float(x)) for x in numbers_k[order][at]]
+    are_whole = bool((numbers_v == np.round(numbers_v)).all())
+    are_years = are_whole and bool(((numbers_v >= 1000) & (numbers_v <= 2200)).all())
+    limits = [float(x) if are_years else float(f"{x:.1e}") for x in numbers_k[order][at]]
     edges = [edge for edge in sorted(set(limits)) if numbers_k.min() < edge <= numbers_k.max()]
     if not edges:
         return None
-    whole = bool((numbers_v == np.round(numbers_v)).all()) and all(edge == round(edge) for edge in edges)
     ranges_c = np.full(len(codes_c), -1, np.int64)
     ranges_c[known_c] = np.searchsorted(edges, numbers_k, side="right")
-    return ColumnSplit(_range_labels(edges, whole=whole, years=years), ranges_c, ordered=True)
+    whole = are_whole and all(edge == round(edge) for edge in edges)
+    return ColumnSplit(_name_ranges(edges, whole=whole, years=are_years), ranges_c, ordered=True)
 
 
-def _rounded(number: float) -> float:
-    """To two significant digits."""
-    return float(f"{number:.1e}")
-
-
-def _range_labels(edges: Sequence[float], *, whole: bool, years: bool) -> tuple[str, ...]:
+def _name_ranges(edges: Sequence[float], *, whole: bool, years: bool) -> tuple[str, ...]:
     """Texts that `answers.is_in_range` reads back: [edge, next edge) each."""
 
     def text(number: float) -> str:
@@ -297,33 +265,42 @@ def _range_labels(edges: Sequence[float], *, whole: bool, years: bool) -> tuple[
     return (first, *inner, last)
 
 
-def column_options(view: Candidates, settings: InformationGainSettings) -> Iterator[Option]:
-    """An option for each column that is worth asking for and still open."""
+HALF_KNOWN = 0.5
+"""A column known for less than this leaves its subject to the tags."""
+
+IMPLIED = 0.95
+"""Of the pairs alike in one column the share that must be alike in one that follows from it."""
+
+MOST_VALUES_SEARCHED = 200
+"""A column with more values is not searched for what else it implies."""
+
+
+def column_options(view: Candidates) -> Iterator[Option]:
+    """An option for each column that is worth asking for, and was neither asked nor settled."""
+    asked = (question.attribute for question in view.asked if question.attribute is not None)
+    done = [*asked, *view.settled]
     for name, column in view.columns.items():
-        if not _is_open(name, view):
+        if any(is_same_topic(name, other) for other in done):
             continue
         split = split_column(name, column, view.probabilities_c)
-        if split is not None:
-            yield _option(name, split, view, settings)
+        if split is None:
+            continue
+        share_v = code_shares(view.probabilities_c, split.codes_c, len(split.labels))
+        can_tell = CAN_TELL.get(column_head(name), 1.0)
+        yield Option(
+            "column",
+            write_column_question(name, split.labels),
+            split.labels,
+            share_v,
+            can_tell * known_answers_gain(share_v, unknown=max(1.0 - float(share_v.sum()), 0.0)),
+            partial(known_answers_table, split),
+            attribute=name,
+            can_tell=can_tell,
+            ordered=split.ordered,
+        )
 
 
-def _option(name: str, split: ColumnSplit, view: Candidates, settings: InformationGainSettings) -> Option:
-    share_v = code_shares(view.probabilities_c, split.codes_c, len(split.labels))
-    unknown = max(1.0 - float(share_v.sum()), 0.0)
-    return Option(
-        "column",
-        write_column_question(name, split.labels),
-        split.labels,
-        share_v,
-        chance_to_tell(name) * known_answers_gain(share_v, unknown=unknown, error=settings.error),
-        partial(known_answers_table, split, settings.error),
-        attribute=name,
-        can_tell=chance_to_tell(name),
-        ordered=split.ordered,
-    )
-
-
-def known_answers_table(split: ColumnSplit, error: float) -> Float[np.ndarray, "c a"]:
+def known_answers_table(split: ColumnSplit, error: float = ERROR) -> Float[np.ndarray, "c a"]:
     """What each candidate is answered with: its value, or with probability `error` another; any if it has none."""
     count = len(split.labels)
     answer_ca = np.full((len(split.codes_c), count), error / max(count - 1, 1))
@@ -333,56 +310,34 @@ def known_answers_table(split: ColumnSplit, error: float) -> Float[np.ndarray, "
     return answer_ca
 
 
-def is_column_mentioned(name: str, view: Candidates, said: PhraseIndex, settings: InformationGainSettings) -> bool:
-    """Whether the talk mentions a column or one of its values, or what it follows from."""
-    return (
-        _attribute_is_said(name, said)
-        or any(said.names(value) for value in view.columns[name][0])
-        or _is_implied(name, view, said, settings)
-    )
-
-
-def known_columns(view: Candidates, settings: InformationGainSettings) -> list[str]:
-    """Columns that speak of most candidates, whether or not they split them."""
-    return [
-        name
-        for name, (_, codes_c) in view.columns.items()
-        if not is_record_column(name) and view.probabilities_c[codes_c >= 0].sum() >= settings.half_known
-    ]
-
-
-def _is_implied(attribute: str, view: Candidates, said: PhraseIndex, settings: InformationGainSettings) -> bool:
-    """Whether a column follows from one that is settled or said: heels are shoes."""
-    codes_c = view.columns[attribute][1]
+def is_column_mentioned(name: str, view: Candidates, said: PhraseIndex) -> bool:
+    """Whether a column or one of its values was said, or what it follows from was said or settled: heels are shoes."""
+    if said.contains(" ".join(column_words(name))):
+        return True
+    if column_head(name) in COLUMN_QUESTIONS and said.contains(column_head(name)):
+        return True
+    values, codes_c = view.columns[name]
+    if any(said.contains(value) for value in values):
+        return True
     return any(
-        column_dependence(codes_c, given_c) >= settings.implied
-        for name, (values, given_c) in view.columns.items()
-        if name != attribute and len(values) <= settings.most_values_heard and not is_record_column(name)
-        if _is_settled(name, view) or any(said.names(value) for value in values)
+        column_dependence(codes_c, given_c) >= IMPLIED
+        for other, (given, given_c) in view.columns.items()
+        if other != name and len(given) <= MOST_VALUES_SEARCHED and not is_record_column(other)
+        if any(is_same_topic(other, done) for done in view.settled) or any(said.contains(value) for value in given)
     )
 
 
-def _is_open(name: str, view: Candidates) -> bool:
-    asked = (question.attribute for question in view.asked if question.attribute is not None)
-    return not any(is_same_topic(name, done) for done in (*asked, *view.settled))
-
-
-def _is_settled(name: str, view: Candidates) -> bool:
-    return any(is_same_topic(name, done) for done in view.settled)
-
-
-def _attribute_is_said(name: str, said: PhraseIndex) -> bool:
-    return said.names(" ".join(column_words(name))) or (
-        column_head(name) in COLUMN_QUESTIONS and said.names(column_head(name))
-    )
-
-
-def tag_options(view: Candidates, tags: TagVectors | None, settings: InformationGainSettings) -> Iterator[Option]:
+def tag_options(view: Candidates, tags: TagVectors | None) -> Iterator[Option]:
     """An option for each tag group that is still open and on whose topic no column knows better."""
     if tags is None:
         return
     asked = (question.attribute or "" for question in view.asked)
-    taken = [*view.settled, *asked, *known_columns(view, settings)]
+    known = (
+        name
+        for name, (_, codes_c) in view.columns.items()
+        if not is_record_column(name) and view.probabilities_c[codes_c >= 0].sum() >= HALF_KNOWN
+    )
+    taken = [*view.settled, *asked, *known]
     still_open = [
         group
         for group in tags.groups
@@ -400,15 +355,15 @@ def tag_options(view: Candidates, tags: TagVectors | None, settings: Information
             group.question,
             group.answers,
             view.probabilities_c @ answer_ca,
-            guessed_answers_gain(view.probabilities_c, answer_ca, error=settings.error),
-            partial(add_errors, answer_ca, settings.error),
+            guessed_answers_gain(view.probabilities_c, answer_ca),
+            partial(add_errors, answer_ca),
             attribute=group.name,
         )
 
 
 def is_group_mentioned(group: TagGroup, said: PhraseIndex) -> bool:
     """Whether the talk mentions the group's topic or one of its tags."""
-    return said.names(group.name) or any(said.names(word) for tag in group.tags for word in (tag.name, *tag.also))
+    return said.contains(group.name) or any(said.contains(word) for tag in group.tags for word in (tag.name, *tag.also))
 
 
 def shares_vocabulary(group: TagGroup, values: Sequence[str]) -> bool:

@@ -1,12 +1,8 @@
-"""A question that could be asked, and the numbers that decide whether it is.
-
-How much an answer would tell: entropies and information gain, in bits.
+"""A question that could be asked, what its answer would tell, and what the best question after it would.
 
 The gain of a question is the mutual information of the candidate and the answer,
-I(candidate; answer) = H(answer) - E_candidate[H(answer | candidate)]: the entropy that the answer is expected
+I(candidate; answer) = H(answer) - E_candidate[H(answer | candidate)]: the entropy, in bits, that the answer is expected
 to take off the candidates.
-
-Looking ahead: the best question after each answer, and what the retriever would make of the answers.
 """
 
 from __future__ import annotations
@@ -18,9 +14,6 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float, Int
 
-from viewfinder.conversation import Answer, Question
-from viewfinder.questioners.base import Candidates
-
 OptionSource = Literal["column", "tag", "caption", "trained", "open"]
 """Where a question comes from: the catalogue, zero-shot tags, what people wrote about the candidates, questions that
 were learnt, and those that all the learnt ones about what is there answer at once."""
@@ -29,28 +22,19 @@ AnswerTable = Callable[[], Float[np.ndarray, "c a"]]
 """How likely each candidate is to be answered with each label; made when it is needed."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class InformationGainSettings:
-    """The numbers of the questioner."""
+ERROR = 0.05
+"""The share of wrong answers: on columns another value, elsewhere any answer."""
 
-    error: float = 0.05  # of the answers: on columns another value, elsewhere any value
-    least_gain: float = 0.05  # bits; below that a question costs the user more than it helps
-    most_choices: int = 6  # without "don't know"
-    rare: float = 0.01  # a choice with less probability is folded into "something else"
-    implied: float = 0.95  # of the pairs alike in one column that must be alike in one that follows from it
-    most_values_heard: int = 200  # a column with more is not searched for what else it implies
-    half_known: float = 0.5  # a column known for less than this leaves its subject to the tags
-    likely: float = 0.9  # "the 140 likeliest pictures" hold this much of the probability
-    echo: float = 0.95  # of what is foretold to a question that must follow from what was asked, for it to be an echo
-    captions_read: int = 200  # of the likeliest candidates
-    most_words: int = 24  # of their captions that are asked for
-    weighed: int = 10  # options whose second step is looked at
-    goes_on: float = 0.8  # how likely the user answers one more question
-    tried: int = 1  # options that are tried on the retriever; with one, none is (more cost more than they found)
-    replies: int = 2  # of the likeliest answers that each is tried with
+LEAST_GAIN = 0.05
+"""Bits; below that a question costs the user more than it helps."""
 
+GOES_ON = 0.8
+"""How likely the user answers one more question."""
 
-DEFAULTS = InformationGainSettings()
+MOST_ANSWERS = 8
+"""That are told apart when looking ahead; the rarest of more count as one."""
+
+TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +67,7 @@ class Option:
     choices: tuple[str, ...] | None = None
 
 
-def add_errors(answer_ca: Float[np.ndarray, "c a"], error: float) -> Float[np.ndarray, "c a"]:
+def add_errors(answer_ca: Float[np.ndarray, "c a"], error: float = ERROR) -> Float[np.ndarray, "c a"]:
     """Answer distributions of which a share `error` says nothing: any answer, all alike."""
     return np.asarray((1 - error) * answer_ca + error / answer_ca.shape[1])
 
@@ -94,19 +78,18 @@ def entropy_bits(probabilities: Float[np.ndarray, "*many a"]) -> Float[np.ndarra
     >>> float(entropy_bits(np.array([0.5, 0.25, 0.25])))
     1.5
     """
-    safe = np.where(probabilities > 0, probabilities, 1)
     # The sum over 0 or 1 alone may come out as -0.0.
-    return np.asarray(-(probabilities * np.log2(safe)).sum(axis=-1) + 0.0)
+    return np.asarray(-_times_log(probabilities).sum(axis=-1) + 0.0)
 
 
-def known_answers_gain(share_v: Float[np.ndarray, " v"], *, unknown: float = 0.0, error: float = 0.0) -> float:
+def known_answers_gain(share_v: Float[np.ndarray, " v"], *, unknown: float = 0.0, error: float = ERROR) -> float:
     """Gain of asking for an attribute that the catalogue knows.
 
     Candidates whose value is v have `share_v[v]` of the probability, those without a value `unknown`. With
     probability `error` the user names another value (all alike); for a picture without one any value (alike).
     A yes-or-no question that halves the candidates takes one bit off:
 
-    >>> gain_of_known(np.array([0.5, 0.5]))
+    >>> known_answers_gain(np.array([0.5, 0.5]), error=0)
     1.0
     """
     count = len(share_v)
@@ -121,15 +104,14 @@ def known_answers_gain(share_v: Float[np.ndarray, " v"], *, unknown: float = 0.0
 
 
 def guessed_answers_gain(
-    probabilities_c: Float[np.ndarray, " c"], answer_ca: Float[np.ndarray, "c a"], *, error: float = 0.0
+    probabilities_c: Float[np.ndarray, " c"], answer_ca: Float[np.ndarray, "c a"], *, error: float = ERROR
 ) -> float:
     """Gain of asking for something that is only guessed: `answer_ca` is each candidate's answer distribution.
 
     With probability `error` the answer says nothing (all alike).
     """
-    noisy_ca = (1 - error) * answer_ca + error / answer_ca.shape[1]
-    expected_a = probabilities_c @ noisy_ca
-    return max(float(entropy_bits(expected_a)) - float(probabilities_c @ entropy_bits(noisy_ca)), 0.0)
+    noisy_ca = add_errors(answer_ca, error)
+    return max(float(entropy_bits(probabilities_c @ noisy_ca)) - float(probabilities_c @ entropy_bits(noisy_ca)), 0.0)
 
 
 def code_shares(
@@ -151,7 +133,7 @@ def table_gains(
     random, the weight of each such that the drawn ones are alike in all: rows need not add up to 1.
 
     >>> halves = np.array([[1.0, 0.0], [0.0, 1.0]])
-    >>> gains_of_tables(np.array([[0.5, 0.5], [1.0, 0.0]]), halves, np.array([0, 2])).tolist()
+    >>> table_gains(np.array([[0.5, 0.5], [1.0, 0.0]]), halves, np.array([0, 2])).tolist()
     [[1.0], [0.0]]
     """
     share_wa = given_wc @ answer_ca
@@ -164,20 +146,14 @@ def _times_log(x: Float[np.ndarray, "*many"]) -> Float[np.ndarray, "*many"]:
     return np.asarray(x * np.log2(np.where(x > 0, x, 1)))
 
 
-TINY = 1e-12
-
-MOST_ANSWERS = 8
-"""That are told apart when looking ahead; the rarest of more count as one."""
-
-
 def two_step_gains(
-    belief_c: Float[np.ndarray, " c"], options: Sequence[Option], goes_on: float = 1.0
+    belief_c: Float[np.ndarray, " c"], options: Sequence[Option], goes_on: float = GOES_ON
 ) -> Float[np.ndarray, " q"]:
     """Bits that each question is expected to take off, and with probability `goes_on` the best of the others after it.
 
     "Don't know" leaves the candidates as they are, and the second question to be asked.
     """
-    tables = [_folded(belief_c, option.table()) for option in options]
+    tables = [_fold_rare_answers(belief_c, option.table()) for option in options]
     starts_q = np.cumsum([0, *(table_ca.shape[1] for table_ca in tables)])
     answer_ca = np.concatenate(tables, axis=1)
     tell_q = np.array([option.can_tell for option in options])
@@ -193,7 +169,9 @@ def two_step_gains(
     return np.asarray(gain_wq[0] + goes_on * after_q)
 
 
-def _folded(belief_c: Float[np.ndarray, " c"], table_ca: Float[np.ndarray, "c a"]) -> Float[np.ndarray, "c fewer"]:
+def _fold_rare_answers(
+    belief_c: Float[np.ndarray, " c"], table_ca: Float[np.ndarray, "c a"]
+) -> Float[np.ndarray, "c fewer"]:
     if table_ca.shape[1] <= MOST_ANSWERS:
         return table_ca
     order = np.argsort(-(belief_c @ table_ca), kind="stable")
@@ -209,23 +187,3 @@ def _best_of_others(gain_q: Float[np.ndarray, " q"]) -> Float[np.ndarray, " q"]:
     best_q = np.full(len(gain_q), gain_q[first])
     best_q[first] = gain_q[second]
     return best_q
-
-
-def used_by_retriever(
-    belief_c: Float[np.ndarray, " c"], option: Option, question: Question, view: Candidates, replies: int
-) -> float:
-    """Of the bits that the likeliest answers tell, the share (0 to 1) that the retriever is expected to make use of.
-
-    With P(c, a) of the table, told are sum P(c, a) log2(P(c, a) / (P(c) P(a))), and the retriever, which believes P'(c)
-    now and P'(c | a) after the answer, uses sum P(c, a) log2(P'(c | a) / P'(c)): by so much it is expected to raise the
-    picture meant. That is nothing where it does not understand the answer, or is misled by it.
-    """
-    assert view.lookup is not None
-    table_ca = option.table()
-    share_a = belief_c @ table_ca
-    kept = np.argsort(-share_a, kind="stable")[:replies]
-    after_ac = view.lookup.foresee([Answer(question, option.labels[a]) for a in kept])
-    joint_ac = table_ca[:, kept].T * belief_c
-    told = (joint_ac * np.log2((table_ca[:, kept].T + TINY) / (share_a[kept] + TINY)[:, None])).sum()
-    used = (joint_ac * np.log2((after_ac + TINY) / (view.probabilities_c + TINY))).sum()
-    return float(np.clip(used / max(float(told), TINY), 0, 1))

@@ -1,18 +1,16 @@
-"""What learnt questions can ask: their answers are foretold from the pictures, so each is worth what it would tell.
+"""What trained questions can ask: their answers are predicted from the pictures, so each is worth what it would tell.
 
-The talk so far tells which candidates' foretold answers were met. `Foreknown.belief_c` is how likely candidates are
-with that in mind: a question whose answer follows from one that was given tells nothing new.
+The conversation so far tells which candidates' predicted answers were met. `CandidatePredictions.belief_c` is how
+likely candidates are with that in mind: a question whose answer follows from one that was given tells nothing new.
 
-Questions that ask whether something is there: which thing, and how common things are in pictures.
-
-Open questions, which many learnt ones answer in part: "is there a dog?", "is there a boat?" ... all at once.
-
-What the learnt questions foretell of single things is enough to say what an open question would tell: answers are
-drawn for some of the candidates, and each makes every candidate as likely as it is to be described so.
+Open questions are answered by many trained ones at once ("is there a dog?", "is there a boat?" ...). What those predict
+of single things is enough to say what an open question would tell: answers are drawn for some of the candidates, and
+each makes every candidate as likely as it is to be described so.
 """
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,9 +21,9 @@ from jaxtyping import Bool, Float, Float32
 
 from viewfinder.conversation import Answer, is_dont_know
 from viewfinder.questioners.answers import PhraseIndex, stems
-from viewfinder.questioners.askable import mentioned_texts
+from viewfinder.questioners.askable import ConversationSoFar
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.information_gain.gains import InformationGainSettings, Option, table_gains
+from viewfinder.questioners.information_gain.gains import ERROR, LEAST_GAIN, Option, table_gains
 from viewfinder.questioners.trained import PoolQuestion, PredictedAnswers, TrainedQuestions
 
 RIDGE = 1e-6
@@ -36,51 +34,51 @@ LIKELIHOOD = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class CandidatePredictions:
-    """What a trained file says of the candidates where a talk stands.
+    """What a trained file says of the candidates where a conversation stands.
 
     Attributes:
-        told: the questions that can be asked now and were not.
+        open: predicted answers to the questions that can be asked now and were not.
         belief_c: how likely the candidates are, with the answers so far in mind; sums to 1.
-        asked_ca: the foretold answers to all questions that were asked.
+        asked_ca: predicted answers to all questions that were asked.
     """
 
     trained: TrainedQuestions
-    told: PredictedAnswers
+    open: PredictedAnswers
     belief_c: Float[np.ndarray, " c"]
     asked_ca: Float32[np.ndarray, "c asked"]
 
 
 def predict_candidates(view: Candidates, trained: TrainedQuestions) -> CandidatePredictions | None:
-    """The candidates seen with these questions in mind; None where nothing is foretold, or nothing can be looked up.
+    """The candidates seen with these questions in mind; None where nothing is predicted, or nothing can be looked up.
 
     Raises:
         EncoderMismatch: they were trained on other vectors than this collection has.
     """
-    if view.lookup is None or trained.sight is None or not len(view.probabilities_c):
+    if view.lookup is None or trained.projection is None or not len(view.probabilities_c):
         return None
-    seen_ck = view.lookup.seen(trained.sight)
-    asked = {trained.similar(question.text) for question in view.asked}
-    rows = [q for q in trained.askable(mentioned_texts(view), foretold=True).tolist() if q not in asked]
-    heard = sorted(q for q in asked if q is not None and trained.questions[q].foretold)
-    asked_ca = trained.foretold(seen_ck, heard).chance_ca
-    told = trained.foretold(seen_ck, rows)
-    return CandidatePredictions(trained, told, update_belief(view, trained, seen_ck), asked_ca)
+    seen_ck = view.lookup.project(trained.projection)
+    asked = {trained.find_paraphrase(question.text) for question in view.asked}
+    answered = sorted(q for q in asked if q is not None and trained.questions[q].predicted)
+    asked_ca = trained.predict_answers(seen_ck, answered).chance_ca
+    still_open = trained.predict_answers(seen_ck, trained.select_askable(ConversationSoFar.of(view), predicted=True))
+    known = CandidatePredictions(trained, still_open, update_belief(view, trained, seen_ck), asked_ca)
+    return believe_open_answers(view, known)
 
 
 def update_belief(
     view: Candidates, trained: TrainedQuestions, seen_ck: Float32[np.ndarray, "c k"]
 ) -> Float[np.ndarray, " c"]:
-    """How likely the candidates are, if the answers so far count as foretold ones do."""
+    """How likely the candidates are, if the answers so far count as predicted ones do."""
     believed_c = view.probabilities_c.astype(np.float64)
     for turn in view.turns:
         if not isinstance(turn, Answer) or is_dont_know(turn.text):
             continue
-        row = trained.similar(turn.question.text)
-        if row is None or not trained.questions[row].foretold:
+        row = trained.find_paraphrase(turn.question.text)
+        if row is None or not trained.questions[row].predicted:
             continue
         meant = find_labels_meant(turn.text, trained.questions[row].answers)
         if meant:
-            likely_c = trained.foretold(seen_ck, [row]).chance_ca[:, meant].sum(axis=1)
+            likely_c = trained.predict_answers(seen_ck, [row]).chance_ca[:, meant].sum(axis=1)
             believed_c = believed_c * np.maximum(likely_c, LIKELIHOOD)
     return np.asarray(believed_c / believed_c.sum())
 
@@ -88,11 +86,11 @@ def update_belief(
 def explained_share(table_ca: Float[np.ndarray, "c a"], asked_ca: Float[np.ndarray, "c asked"]) -> float:
     """How far a question's answers follow from those to the questions that were asked: R^2 of their least squares.
 
-    What is foretold of one picture is sure of nothing, and so is what is foretold of it to another question about the
-    same: their gains add up, although the second answer is known. But then their tables rise and fall together.
+    Predictions are unsure, and those for another question about the same are unsure too: their gains add up, although
+    the second answer is known. But then their tables rise and fall together.
 
     >>> day = np.array([[0.9, 0.1], [0.6, 0.4], [0.1, 0.9], [0.5, 0.5]])
-    >>> round(echoes(np.array([[0.2, 0.8], [0.45, 0.55], [0.9, 0.1], [0.5, 0.5]]), day), 2)
+    >>> round(explained_share(np.array([[0.2, 0.8], [0.45, 0.55], [0.9, 0.1], [0.5, 0.5]]), day), 2)
     1.0
     """
     if not asked_ca.shape[1]:
@@ -109,12 +107,14 @@ def explained_share(table_ca: Float[np.ndarray, "c a"], asked_ca: Float[np.ndarr
 def find_labels_meant(answer: str, labels: Sequence[str]) -> list[int]:
     """Which of a question's known answers an answer in free words comes to; the longest that it names.
 
-    >>> labels_meant("yes, there is one", ("no", "yes")), labels_meant("it is navy blue", ("blue", "red", "navy blue"))
-    ([1], [2])
+    >>> find_labels_meant("yes, there is one", ("no", "yes"))
+    [1]
+    >>> find_labels_meant("it is navy blue", ("blue", "red", "navy blue"))
+    [2]
     """
     said = PhraseIndex([answer])
     first = stems(answer)[:1]
-    named = [a for a, label in enumerate(labels) if stems(label) == stems(answer) or said.names(label)]
+    named = [a for a, label in enumerate(labels) if stems(label) == stems(answer) or said.contains(label)]
     if named:
         longest = max(len(stems(labels[a])) for a in named)
         return [a for a in named if len(stems(labels[a])) == longest]
@@ -122,51 +122,42 @@ def find_labels_meant(answer: str, labels: Sequence[str]) -> list[int]:
 
 
 def prediction_reliability(question: PoolQuestion) -> float:
-    """How far what is foretold to a question is relied on, 0 to 1: by what it gained on held-out talks.
+    """How far what is predicted to a question is relied on, 0 to 1: by what it gained on held-out dialogues.
 
-    That is the share, of the answers that nobody would have guessed without the picture, that were foretold; a third of
-    them is as good as all, because people put the same in different words.
+    That is the share of right predictions among the answers that nobody would have guessed without the picture; a third
+    of them is as good as all, because people put the same in different words.
     """
     gained = (question.accuracy - question.baseline) / max(1 - question.baseline, RIDGE)
     return min(max(3 * gained, 0.0), 1.0)
 
 
-def shrink_predictions(known: CandidatePredictions, error: float) -> Float32[np.ndarray, "c a"]:
-    """The foretold answers with errors, drawn towards what all candidates share where a question is not reliable."""
-    told = known.told
-    sizes_m = np.diff(told.starts_m)
-    weight_m = np.array([prediction_reliability(known.trained.questions[row]) for row in told.questions_m], np.float32)
-    share_a = told.shares(known.belief_c).astype(np.float32)
-    drawn_ca = share_a + np.repeat(weight_m, sizes_m) * (told.chance_ca - share_a)
+def shrink_predictions(known: CandidatePredictions, error: float = ERROR) -> Float32[np.ndarray, "c a"]:
+    """The predicted answers with errors, drawn towards what all candidates share where a question is not reliable."""
+    chance_ca, sizes_m = known.open.chance_ca, np.diff(known.open.starts_m)
+    weight_m = [prediction_reliability(known.trained.questions[row]) for row in known.open.questions_m]
+    share_a = known.belief_c.astype(np.float32) @ chance_ca
+    drawn_ca = share_a + np.repeat(np.array(weight_m, np.float32), sizes_m) * (chance_ca - share_a)
     return np.asarray((1 - error) * drawn_ca + (error / np.repeat(sizes_m, sizes_m)).astype(np.float32), np.float32)
 
 
-def trained_options(known: CandidatePredictions, settings: InformationGainSettings) -> Iterator[Option]:
-    """An option for each learnt question that can be asked now, was not, and is worth it (`settings.least_gain`)."""
-    told = known.told
-    if not len(told.questions_m):
+def trained_options(known: CandidatePredictions, least_gain: float = LEAST_GAIN) -> Iterator[Option]:
+    """An option for each trained question that can be asked now, was not, and is worth more than `least_gain` bits."""
+    starts_m = known.open.starts_m
+    if not len(known.open.questions_m):
         return
-    noisy_ca = shrink_predictions(known, settings.error)
-    gain_m = table_gains(known.belief_c.astype(np.float32)[None], noisy_ca, told.starts_m)[0]
+    noisy_ca = shrink_predictions(known)
+    gain_m = table_gains(known.belief_c.astype(np.float32)[None], noisy_ca, starts_m)[0]
     share_a = known.belief_c @ noisy_ca
-    for m, row in enumerate(told.questions_m.tolist()):
+    for m, row in enumerate(known.open.questions_m.tolist()):
         question = known.trained.questions[row]
-        if question.can_tell * float(gain_m[m]) <= settings.least_gain:
+        gain = question.can_tell * float(gain_m[m])
+        if gain <= least_gain:
             continue
-        columns = slice(told.starts_m[m], told.starts_m[m + 1])
+        columns = slice(starts_m[m], starts_m[m + 1])
+        table = partial(operator.getitem, noisy_ca, (slice(None), columns))
         yield Option(
-            "trained",
-            question.text,
-            question.answers,
-            share_a[columns],
-            question.can_tell * float(gain_m[m]),
-            partial(_columns, noisy_ca, columns),
-            can_tell=question.can_tell,
+            "trained", question.text, question.answers, share_a[columns], gain, table, can_tell=question.can_tell
         )
-
-
-def _columns(answer_ca: Float[np.ndarray, "c a"], columns: slice) -> Float[np.ndarray, "c some"]:
-    return answer_ca[:, columns]
 
 
 THINGS_IN_A_PICTURE = 3.0
@@ -185,8 +176,8 @@ _EXISTS = re.compile(
 def find_asked_thing(question: str) -> str | None:
     """The thing whose being there a question asks for, with its article; None if it asks for something else.
 
-    >>> thing_asked("Are there any dogs in the picture?"), thing_asked("is there a cap?"), thing_asked("Is it big?")
-    ('dogs', 'a cap', None)
+    >>> [find_asked_thing(text) for text in ("Are there any dogs in the picture?", "is there a cap?", "Is it big?")]
+    ['dogs', 'a cap', None]
     """
     found = _EXISTS.fullmatch(question.strip())
     return re.sub(r"^(?:any|some)\s+", "", found["thing"]) if found else None
@@ -213,7 +204,7 @@ def limit_things(yes_ct: Float[np.ndarray, "c t"], there: float = THINGS_IN_A_PI
 LIST_QUESTION = "What things can you see in the picture?"
 MAIN_QUESTION = "What is the main thing in the picture?"
 FEWEST_THINGS = 4
-"""Kinds of things that must be foretold for an open question about them."""
+"""Kinds of things that must be predicted for an open question about them."""
 
 DRAWN_ANSWERS = 12
 """Answers that are drawn."""
@@ -230,37 +221,39 @@ class PredictedThings:
 
 
 def predict_things(known: CandidatePredictions) -> PredictedThings:
-    """The things that learnt questions still ask for by yes or no."""
+    """The things that trained questions still ask for by yes or no."""
     names, columns = [], []
-    for m, row in enumerate(known.told.questions_m.tolist()):
+    for m, row in enumerate(known.open.questions_m.tolist()):
         question = known.trained.questions[row]
         name = find_asked_thing(question.text)
         if name is not None and set(question.answers) == {"yes", "no"}:
             names.append(name)
-            columns.append(known.told.starts_m[m] + question.answers.index("yes"))
-    return PredictedThings(tuple(names), limit_things(known.told.chance_ca[:, columns].astype(np.float64)))
+            columns.append(known.open.starts_m[m] + question.answers.index("yes"))
+    return PredictedThings(tuple(names), limit_things(known.open.chance_ca[:, columns].astype(np.float64)))
 
 
 def has_listed_things(view: Candidates) -> bool:
     """Whether the user has said what is in the picture: then nothing else is."""
-    told = (turn for turn in view.turns if isinstance(turn, Answer) and turn.question.text == LIST_QUESTION)
-    return any(not is_dont_know(turn.text) for turn in told)
+    return any(answer.question.text == LIST_QUESTION for answer in _open_answers(view))
+
+
+def _open_answers(view: Candidates) -> list[Answer]:
+    asked = {LIST_QUESTION, MAIN_QUESTION}
+    answers = (turn for turn in view.turns if isinstance(turn, Answer) and turn.question.text in asked)
+    return [answer for answer in answers if not is_dont_know(answer.text)]
 
 
 def believe_open_answers(view: Candidates, known: CandidatePredictions) -> CandidatePredictions:
     """The same with answers to open questions in mind: the things that were named, and those that were not."""
-    told = [
-        turn for turn in view.turns if isinstance(turn, Answer) and turn.question.text in {LIST_QUESTION, MAIN_QUESTION}
-    ]
-    told = [turn for turn in told if not is_dont_know(turn.text)]
-    if not told:
+    answers = _open_answers(view)
+    if not answers:
         return known
     things = predict_things(known)
     believed_c = known.belief_c
-    for turn in told:
-        said = PhraseIndex([turn.text])
-        named_t = np.array([said.names(name) for name in things.names], bool)
-        if turn.question.text == MAIN_QUESTION:
+    for answer in answers:
+        said = PhraseIndex([answer.text])
+        named_t = np.array([said.contains(name) for name in things.names], bool)
+        if answer.question.text == MAIN_QUESTION:
             believed_c = believed_c * things.chance_ct[:, named_t].clip(0.01).prod(axis=1)
         elif len(named_t):
             believed_c = believed_c * description_likelihood(things.chance_ct, named_t[None])[:, 0]
@@ -272,22 +265,22 @@ def open_options(view: Candidates, known: CandidatePredictions) -> Iterator[Opti
     things = predict_things(known)
     if len(things.names) < FEWEST_THINGS:
         return
+    belief_c = known.belief_c
+    # Drawn answers: each stands for as many as any other, so the table's columns weigh alike.
+    likely_cs = description_likelihood(things.chance_ct, draw_descriptions(things.chance_ct, belief_c))
+    # The main thing is one of those that are there, any of them alike.
+    main_ct = things.chance_ct / np.maximum(things.chance_ct.sum(axis=1, keepdims=True), 1.0)
+    tables = {
+        LIST_QUESTION: likely_cs / (belief_c @ likely_cs) / DRAWN_ANSWERS,
+        MAIN_QUESTION: np.column_stack([main_ct, 1 - main_ct.sum(axis=1)]).clip(0),
+    }
     asked = {question.text for question in view.asked}
-    if LIST_QUESTION not in asked:
-        yield _list_option(things, known.belief_c)
-    if MAIN_QUESTION not in asked:
-        yield _main_option(things, known.belief_c)
-
-
-def _list_option(things: PredictedThings, belief_c: Float[np.ndarray, " c"]) -> Option:
-    named_ct = things.chance_ct
-    drawn_at = draw_descriptions(named_ct, belief_c)
-    return _drawn_option(
-        LIST_QUESTION,
-        [_listed(things.names, row_t) for row_t in drawn_at],
-        description_likelihood(named_ct, drawn_at),
-        belief_c,
-    )
+    for text, table_ca in tables.items():
+        if text not in asked:
+            gain = CAN_TELL * float(table_gains(belief_c[None], table_ca, np.array([0, table_ca.shape[1]]))[0, 0])
+            table = partial(np.asarray, table_ca)
+            # No answers are offered, so none is named.
+            yield Option("open", text, (), belief_c @ table_ca, gain, table, can_tell=CAN_TELL, choices=())
 
 
 def draw_descriptions(
@@ -306,36 +299,3 @@ def description_likelihood(
     safe_ct = named_ct.clip(0.01, 0.99)
     log_cs = np.log(safe_ct) @ drawn_st.T + np.log1p(-safe_ct) @ ~drawn_st.T
     return np.asarray(np.exp(log_cs - log_cs.max(axis=0)))
-
-
-def _drawn_option(
-    text: str, labels: Sequence[str], likely_cs: Float[np.ndarray, "c s"], belief_c: Float[np.ndarray, " c"]
-) -> Option:
-    """An option over drawn answers, each of which stands for as many as any other."""
-    count = len(labels)
-    table_cs = likely_cs / (belief_c @ likely_cs) / count
-    gain = CAN_TELL * float(table_gains(belief_c[None], table_cs, np.array([0, count]))[0, 0])
-    return Option(
-        "open", text, tuple(labels), np.full(count, 1 / count), gain, lambda: table_cs, can_tell=CAN_TELL, choices=()
-    )
-
-
-def _main_option(things: PredictedThings, belief_c: Float[np.ndarray, " c"]) -> Option:
-    """One of the things that are there, any of them alike."""
-    whole_c1 = np.maximum(things.chance_ct.sum(axis=1, keepdims=True), 1.0)
-    table_ca = np.column_stack([things.chance_ct / whole_c1, 1 - (things.chance_ct / whole_c1).sum(axis=1)]).clip(0)
-    gain = CAN_TELL * float(table_gains(belief_c[None], table_ca, np.array([0, table_ca.shape[1]]))[0, 0])
-    labels = (*things.names, "something else")
-    return Option(
-        "open", MAIN_QUESTION, labels, belief_c @ table_ca, gain, lambda: table_ca, can_tell=CAN_TELL, choices=()
-    )
-
-
-def _listed(names: Sequence[str], there_t: Bool[np.ndarray, " t"]) -> str:
-    """ "a dog, a cat and a tree"; "nothing else" where none is.
-
-    >>> _listed(("a dog", "a cat", "trees"), np.array([True, True, True])), _listed(("a dog",), np.array([False]))
-    ('a dog, a cat and trees', 'nothing else')
-    """
-    named = [name for name, there in zip(names, there_t.tolist(), strict=True) if there]
-    return " and ".join(filter(None, [", ".join(named[:-1]), *named[-1:]])) or "nothing else"
