@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
@@ -18,9 +18,11 @@ import numpy as np
 from jaxtyping import Float, Float16
 from PIL import Image
 
-from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary, grid_boxes
+from viewfinder.data import ReadReport
+from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Encoder, Pixels, Vocabulary, grid_boxes
 from viewfinder.index import FileRecord, PictureRow, Snapshot
 from viewfinder.pictures import Fit, Stretch, picture_id
+from viewfinder.questioners.base import Candidates, Questioner
 
 COLOURS: dict[str, tuple[int, int, int]] = {
     "red": (230, 20, 20),
@@ -227,3 +229,53 @@ class ScriptedModel:
         """What the script says, whatever the options are."""
         self.prompts.append(prompt)
         return self.reply(prompt, seed)
+
+
+# -- contracts: what every one of a kind must keep, ours and other people's
+
+
+def check_encoder(encoder: Encoder) -> None:
+    """Raises an AssertionError where an encoder breaks the contract of `encoders.base`."""
+    assert isinstance(encoder, Encoder), "it lacks something of the protocol"
+    pictures = [draw_halves(top, "white", size=size) for top, size in (("red", (64, 48)), ("blue", (40, 90)))]
+    seen, again = encoder.pictures(pictures, regions=True), encoder.pictures(pictures[::-1])
+    assert seen.regions_brd is not None and seen.regions_brd.shape[:2] == (2, REGIONS), "36 regions a picture"
+    assert again.regions_brd is None, "regions only when they are asked for"
+    np.testing.assert_allclose(again.global_bd[::-1], seen.global_bd, atol=1e-4, err_msg="order changes vectors")
+    shared_nd, words_nd = encoder.project(seen.global_bd), encoder.words(["red", "a blue thing"])
+    assert shared_nd.shape == words_nd.shape, "pictures and words are vectors of one space"
+    sentences_ns = encoder.sentences(["red", "a blue thing"])
+    for units in (shared_nd, words_nd, sentences_ns):
+        assert np.isfinite(units).all(), "finite numbers"
+        np.testing.assert_allclose(np.linalg.norm(units, axis=1), 1.0, atol=1e-3, err_msg="unit vectors")
+    np.testing.assert_allclose(encoder.words(["a blue thing"])[0], words_nd[1], atol=1e-4, err_msg="company matters")
+    assert len(encoder.words([])) == len(encoder.pictures([]).global_bd) == 0, (
+        "no texts and no pictures are empty blocks"
+    )
+    boxes_r4 = encoder.region_boxes(64, 48)
+    assert boxes_r4.shape == (REGIONS, 4), "a box a region"
+    assert (boxes_r4[:, :2] < boxes_r4[:, 2:]).all() and (boxes_r4 >= 0).all(), "boxes have an inside"
+    assert (boxes_r4[:, 2] <= 64.001).all() and (boxes_r4[:, 3] <= 48.001).all(), "boxes lie in the picture"
+    assert encoder.background(shared_nd).shape == (2,), "a background a picture"
+
+
+def check_questioner(questioner: Questioner, candidates: Candidates) -> None:
+    """Raises an AssertionError where a questioner breaks the contract of `questioners.base` over these candidates."""
+    assert isinstance(questioner, Questioner), "it lacks something of the protocol"
+    question = questioner.ask(candidates)
+    assert questioner.ask(candidates) == question, "the same candidates, another question"
+    if question is None:
+        return
+    assert question.text.strip() and question.by and question.why, "a question says what it asks, by whom and why"
+    assert len(set(question.choices)) == len(question.choices), "a choice stands twice"
+    again = questioner.ask(replace(candidates, asked=(*candidates.asked, question)))
+    assert again is None or again.text != question.text, "it asks the same twice"
+
+
+def check_report(kept: int, report: ReadReport) -> None:
+    """Raises an AssertionError where what a reader of a format tells is not what it read."""
+    assert report.found == kept, f"{kept} items were read, {report.found} are reported"
+    assert report.expected is None or report.expected >= report.found, "more were found than expected"
+    assert all(dropped.record and dropped.reason for dropped in report.dropped), (
+        "what is left out has a name and a reason"
+    )

@@ -30,6 +30,7 @@ from viewfinder.encoders.base import Encoder, Pixels, grid_boxes
 from viewfinder.encoders.checkpoints import pool_regions
 from viewfinder.encoders.transformers import TransformersEncoder, load_transformers_encoder
 from viewfinder.errors import BadInput, EncoderMismatch
+from viewfinder.testing import check_encoder
 
 KINDS = ("clip", "siglip", "siglip2", "blip")
 LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)]
@@ -276,6 +277,11 @@ def test_pooled_regions_go_row_by_row() -> None:
 def test_pooling_is_a_mean_over_cells_on_any_grid(h: int, w: int) -> None:
     tokens_hwc = torch.rand((h, w, 3), generator=torch.Generator().manual_seed(h * 100 + w))
     torch.testing.assert_close(pool_regions(tokens_hwc), _slow_pool(tokens_hwc))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_keeps_the_contract_of_an_encoder(kind: str, encoders: dict[str, TransformersEncoder]) -> None:
+    check_encoder(encoders[kind])
 
 
 @pytest.mark.parametrize("kind", KINDS)
