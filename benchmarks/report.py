@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from cells import interval, machine_line, percent, spread, tenths
+from cells import interval, machine_line, percent, spread, table, tenths
 from report_talking import side_by_side_parts, talking_parts
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -68,12 +68,14 @@ def main() -> None:
         "late-interaction": late_interaction_tables(json.loads((RESULTS / "late_interaction.json").read_text())),
         "quality": quality_table(quality),
         "speed": speed_table(speed),
+        "twins": twins_table(json.loads((RESULTS / "twins.json").read_text())),
         "serving": serving_table(json.loads((RESULTS / "serving.json").read_text())),
         "machine": machine(quality["machine"], speed["machine"]),
         "figures": short_table(quality, speed),
     }
     stale = False
     docs = (
+        "architecture.md",
         "benchmarks.md",
         "claims.md",
         "server.md",
@@ -202,6 +204,23 @@ def serving_table(serving: dict[str, Any]) -> list[str]:
         "",
         machine_line(serving["machine"]),
     ]
+
+
+def twins_table(twins: dict[str, Any]) -> list[str]:
+    """One row a network: its exported graph beside its numpy twin."""
+    rows = [
+        [
+            name,
+            f"{row['largest difference']:.1e}",
+            f"{row['graph over twin']:.2f}",
+            f"{row['twin, ms']:.2f} ms",
+            f"{row['graph, kB']:,} kB",
+            f"{row['loading the graph, ms']:.0f} ms",
+        ]
+        for name, row in twins["graphs"].items()
+    ]
+    head = ["network", "largest difference", "time, graph over twin", "twin", "graph on disk", "loading the graph"]
+    return ["", *table(head, rows), "", f"`benchmarks/twins.py`, {machine_line(twins['machine'])}."]
 
 
 def speed_table(speed: dict[str, Any]) -> list[str]:
