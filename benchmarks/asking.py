@@ -25,9 +25,8 @@ from machine import described
 from viewfinder.conversation import Answer, Say
 from viewfinder.data.dialogues import Dialogue, read_dialogues
 from viewfinder.encoders import load_encoder
-from viewfinder.encoders.features import features
+from viewfinder.encoders.features import Features, features
 from viewfinder.evaluation.pictures import Pictures
-from viewfinder.evaluation.raw import MappedVectors
 from viewfinder.index import Gallery
 from viewfinder.retrievers import load_retriever
 from viewfinder.session import Session
@@ -79,7 +78,7 @@ def grown(data: Path, kept: Path | None, size: int) -> Gallery:
         part_nd += scale_d * rng.standard_normal(part_nd.shape, np.float32)
     keys = tuple(f"{row:06}.jpg" for row in range(size))
     vectors_nd = np.concatenate([encoder.project(raw_nd[at : at + 1000]) for at in range(0, size, 1000)])
-    raw = MappedVectors(encoder.raw_version, {key: row for row, key in enumerate(keys)}, raw_nd)
+    raw = Features(keys, raw_nd, encoder.raw_version)
     return Pictures(keys, vectors_nd.astype(np.float32), encoder, raw=raw).gallery()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -9,6 +10,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float, UInt8
 
+from viewfinder.errors import BadInput
 from viewfinder.pictures import Fit
 
 Pixels = UInt8[np.ndarray, "_height _width 3"]
@@ -125,3 +127,27 @@ def grid_boxes(width: int, height: int, side: int = 6) -> Float[np.ndarray, "r 4
     ys = np.linspace(0, height, side + 1, dtype=np.float32)
     boxes = [(xs[c], ys[r], xs[c + 1], ys[r + 1]) for r in range(side) for c in range(side)]
     return np.array(boxes, dtype=np.float32)
+
+
+LONGEST_NAME = 200
+_SAFE = re.compile(r"[a-z0-9.-]")
+
+
+def to_file_name(name: str) -> str:
+    """A name that every file system and Lance accept; other characters become `_` and two hex digits a byte.
+
+    Capitals are written that way too, because some file systems do not tell them from small letters.
+
+    Raises:
+        BadInput: the name is empty, or too long for a file.
+
+    >>> to_file_name("starter-1+tune-3f2a")
+    'starter-1_2btune-3f2a'
+    """
+    encoded = "".join(
+        letter if _SAFE.match(letter) else "".join(f"_{byte:02x}" for byte in letter.encode("utf-8", "surrogatepass"))
+        for letter in name
+    )
+    if not 0 < len(encoded) <= LONGEST_NAME:
+        raise BadInput(f"{name[:60]!r} cannot name a space: use 1 to {LONGEST_NAME} letters and digits")
+    return encoded

@@ -1,26 +1,16 @@
-"""Scores where a picture is many vectors: where raw vectors come from, what a system makes of them, how it compares.
-
-Axes: `n` pictures, `r` regions of a picture, `e` and `g` numbers of a raw region and of a raw global vector, `m` parts
-of a query, `f` = n * r rows of a flat matrix.
-
-What a predictor sees in pictures: their likeliest attributes.
-
-Axes: `n` pictures, `c` attributes of one, best first; the last axis has the number of a label and its chance.
-
-Region vectors in the store of record: a table of their own, because they are large and few systems read them.
+"""Raw vectors of pictures, which trained systems make their own from: where they come from, and regions when needed.
 
     <library>/tables/regions.<raw version>.lance    id and float16 vector of r * e numbers, a row a picture
               tables/regions.filled                 which version of which table was the last whole filling
               filling.lock                          held by the one process that fills
 
-The table is filled on first need (`viewfinder.index.raw_vectors`) and never complete: pictures may come at any time, and each
-commit is an acknowledgement. Filling does not wait for the lock of `Store`, so that a talk can begin while another
-process adds pictures for an hour; Lance lets rows be added beside deletions and compactions.
+The table of regions is filled when a retriever first needs them and never complete: pictures may come at any time, and
+each batch is one commit, which a crash leaves there. Filling does not wait for the lock of `Store`, so that a
+conversation can begin while another process adds pictures for an hour; Lance lets rows be added beside deletions and
+compactions. Of two that want to fill, one waits.
 
-Region vectors, made from the pictures' files when a retriever first needs them.
-
-Every batch is one commit: after kill -9 everything acknowledged is there, and the next filling makes the rest. Other
-processes may add pictures meanwhile; of two that want to fill, one waits.
+Axes: `n` pictures, `b` of a batch, `r` regions of a picture, `e` and `g` numbers of a raw region and of a raw global
+vector, `c` labels of a picture, `f` = n * r rows of a flat matrix.
 """
 
 from __future__ import annotations
@@ -39,28 +29,23 @@ from filelock import FileLock
 from jaxtyping import Bool, Float, Float16, Float32
 
 from viewfinder.conversation import PictureId
-from viewfinder.encoders.base import Encoder
+from viewfinder.encoders.base import Encoder, Pixels, to_file_name
 from viewfinder.errors import EncoderMismatch, LibraryBusy, LibraryError
-from viewfinder.index.late_interaction import (
-    tile_batches,
-)
-from viewfinder.index.names import to_file_name
-from viewfinder.index.snapshot import Snapshot
+from viewfinder.index.region_scores import tile_batches
+from viewfinder.index.snapshot import Snapshot, read_filled_mark
 from viewfinder.index.store import Store
 from viewfinder.index.tables import (
     FILLED,
-    PREFIX,
+    REGIONS,
     TABLES,
     Tables,
     VectorReader,
     check_ids,
     hold_lock,
-    read_filled_mark,
-    to_half_precision,
     vectors_schema,
     vectors_to_arrow,
 )
-from viewfinder.pictures import BadFile, DecodedFile, Decoders, Outcome
+from viewfinder.pictures import BadFile, DecodedFile, Decoders
 from viewfinder.pictures.pacing import pace_batches
 from viewfinder.retrievers import Predictor, RegionSpace, SentenceEncoder
 from viewfinder.retrievers.base import RawPictures
@@ -130,7 +115,7 @@ def build_block(
     captions: Iterable[str] = (),
     sentences: SentenceEncoder | None = None,
 ) -> Float32[np.ndarray, "f d"]:
-    """All pictures in a space, as `region_major` lays them out; raw vectors pass by in batches.
+    """All pictures in a space, as `tile_regions` lays them out; raw vectors pass by in batches.
 
     `captions`, one a picture, and what reads them: for a space that `reads_captions`.
     """
@@ -148,21 +133,6 @@ def name_raw_vectors(
     """The raw vectors of one picture, by the names that retrievers know them by: "raw", and "raw regions" if read."""
     whole: dict[str, Float[np.ndarray, ...]] = {"raw": np.asarray(raw_1g[0], np.float32)}
     return whole if regions_1re is None else whole | {"raw regions": regions_1re[0]}
-
-
-def predict_all_attributes(
-    ids: Sequence[str], predictor: Predictor, raw: RawVectors | None, count: int
-) -> Float32[np.ndarray, "n c 2"]:
-    """The likeliest attributes of all these pictures; raw vectors pass by in batches.
-
-    Raises:
-        LibraryError: there are no raw vectors.
-    """
-    if raw is None:
-        raise LibraryError("attributes are predicted from raw vectors, and of these pictures there are none")
-    batches = raw.batches(ids, regions=False)
-    found = [best_labels(predictor, np.asarray(raw_bg, np.float32), count) for raw_bg, _ in batches]
-    return np.concatenate([np.zeros((0, min(count, len(predictor.labels)), 2), np.float32), *found])
 
 
 def best_labels(predictor: Predictor, raw_ng: Float[np.ndarray, "n g"], count: int) -> Float32[np.ndarray, "n c 2"]:
@@ -191,7 +161,7 @@ class RegionTable:
     def __init__(self, folder: Path, raw_version: str) -> None:
         self.folder = folder
         self._tables = Tables(folder)
-        self._name = f"{PREFIX}{to_file_name(raw_version)}"
+        self._name = f"{REGIONS}{to_file_name(raw_version)}"
         self._lock = FileLock(folder / "filling.lock")
         self._reader = VectorReader(self._tables, self._name)
 
@@ -242,7 +212,8 @@ class RegionTable:
         known = self.shape()
         if known not in (None, (regions, width)):
             raise ValueError(f"regions of shape {(regions, width)}, but {known} were expected")
-        rows = vectors_to_arrow(ids, to_half_precision(regions_nre.reshape(pictures, regions * width)), regions * width)
+        flat_nv = np.clip(regions_nre.reshape(pictures, regions * width), -LARGEST, LARGEST)
+        rows = vectors_to_arrow(ids, flat_nv, regions * width)
         with self._tables.guarded():
             self._tables.make(self._name, schema)
             self._tables.open(self._name).add(rows)
@@ -258,6 +229,9 @@ class RegionTable:
                 scratch.write_text(mark, encoding="utf-8")
                 scratch.replace(self.folder / TABLES / FILLED)
 
+
+LARGEST = float(np.finfo(np.float16).max)
+"""What is larger becomes this when it is stored."""
 
 READ = 256
 """Pictures whose vectors are read at once: 24 MB of regions of the starter."""
@@ -292,69 +266,57 @@ def fill_regions(
     Raises:
         DiskFull, LibraryError: what was acknowledged is kept.
     """
-    there = {picture: [path for path in paths if os.path.lexists(path)] for picture, paths in files.items()}
+    there = {picture: [Path(path) for path in paths if os.path.lexists(path)] for picture, paths in files.items()}
     gone = [BadFile(Path((*files[picture], "")[0]), 0, 0, "gone") for picture, paths in there.items() if not paths]
-    wanted = {picture: [Path(path) for path in paths] for picture, paths in there.items() if paths}
+    wanted = {picture: paths for picture, paths in there.items() if paths}
     if not wanted:
         return FillReport(0, tuple(gone))
     with ExitStack() as stack:
-        _await_turn(stack, table, wanted, progress)
+        while True:
+            try:
+                stack.enter_context(table.filling(LOOK_S))
+                break
+            except LibraryBusy:  # another fills: how far is it?
+                progress(len(wanted.keys() & table.ids()), len(wanted))
         done = table.ids()
-        run = _Run(table, encoder, {picture: paths for picture, paths in wanted.items() if picture not in done})
-        filled = run.run(workers or os.cpu_count() or 1, progress)
+        missing = {picture: paths for picture, paths in wanted.items() if picture not in done}
+        filled = _fill(table, encoder, missing, workers or os.cpu_count() or 1, progress)
         table.announce()
     return FillReport(filled.made, (*gone, *filled.left_out))
 
 
-def _await_turn(
-    stack: ExitStack, table: RegionTable, wanted: Mapping[PictureId, Sequence[Path]], progress: Progress
-) -> None:
-    """Enters `filling` once nobody else fills, and tells meanwhile how far the other is."""
-    while True:
-        try:
-            stack.enter_context(table.filling(LOOK_S))
-            return
-        except LibraryBusy:
-            progress(len(wanted.keys() & table.ids()), len(wanted))
+def _fill(
+    table: RegionTable, encoder: Encoder, files: Mapping[PictureId, Sequence[Path]], workers: int, progress: Progress
+) -> FillReport:
+    """All pictures by their first files, then those that failed by their second, and so on."""
+    progress(0, len(files))
+    made, bad = 0, dict[PictureId, BadFile]()
+    todo, copy = [(picture, paths[0]) for picture, paths in files.items()], 0
+    while todo:
+        with Decoders(min(workers, len(todo)), fit=encoder.fit) as decoders:
+            outcomes = zip([picture for picture, _ in todo], decoders.decode(path for _, path in todo), strict=True)
+            for batch in pace_batches(outcomes):
+                good: dict[PictureId, DecodedFile] = {}
+                for picture, outcome in batch:
+                    bad.pop(picture, None)
+                    if isinstance(outcome, DecodedFile) and outcome.id == picture:
+                        good[picture] = outcome
+                    else:
+                        reason = outcome.reason if isinstance(outcome, BadFile) else "another picture by now"
+                        bad[picture] = BadFile(outcome.path, outcome.size, outcome.mtime_ns, reason)
+                if good:
+                    table.add(list(good), _regions_of(encoder, [read.pixels for read in good.values()]))
+                    made += len(good)
+                progress(made + len(bad), len(files))
+        copy += 1
+        todo = [(picture, files[picture][copy]) for picture in bad if copy < len(files[picture])]
+    return FillReport(made, tuple(bad.values()))
 
 
-class _Run:
-    """One filling, by the one who may."""
-
-    def __init__(self, table: RegionTable, encoder: Encoder, files: Mapping[PictureId, Sequence[Path]]) -> None:
-        self._table, self._encoder, self._files = table, encoder, files
-        self._made = 0
-        self._bad: dict[PictureId, BadFile] = {}
-
-    def run(self, workers: int, progress: Progress) -> FillReport:
-        """All pictures by their first files, then those that failed by their second, and so on."""
-        progress(0, len(self._files))
-        todo, copy = [(picture, paths[0]) for picture, paths in self._files.items()], 0
-        while todo:
-            with Decoders(min(workers, len(todo)), fit=self._encoder.fit) as decoders:
-                outcomes = zip([picture for picture, _ in todo], decoders.decode(path for _, path in todo), strict=True)
-                for batch in pace_batches(outcomes):
-                    self._take(batch)
-                    progress(self._made + len(self._bad), len(self._files))
-            copy += 1
-            todo = [(picture, self._files[picture][copy]) for picture in self._bad if copy < len(self._files[picture])]
-        return FillReport(self._made, tuple(self._bad.values()))
-
-    def _take(self, batch: Sequence[tuple[PictureId, Outcome]]) -> None:
-        """One batch: what can be read gets its regions in one commit."""
-        good: dict[PictureId, DecodedFile] = {}
-        for picture, outcome in batch:
-            self._bad.pop(picture, None)
-            if isinstance(outcome, DecodedFile) and outcome.id == picture:
-                good[picture] = outcome
-            else:
-                reason = outcome.reason if isinstance(outcome, BadFile) else "another picture by now"
-                self._bad[picture] = BadFile(outcome.path, outcome.size, outcome.mtime_ns, reason)
-        if good:
-            regions_brd = self._encoder.pictures([read.pixels for read in good.values()], regions=True).regions_brd
-            assert regions_brd is not None, "every encoder gives regions when asked"
-            self._table.add(list(good), regions_brd)
-            self._made += len(good)
+def _regions_of(encoder: Encoder, pixels: Sequence[Pixels]) -> Float[np.ndarray, "b r e"]:
+    regions_bre = encoder.pictures(pixels, regions=True).regions_brd
+    assert regions_bre is not None, "every encoder gives regions when asked"
+    return regions_bre
 
 
 class StoredVectors:
@@ -387,11 +349,19 @@ class StoredVectors:
         self, ids: Sequence[str], *, regions: bool
     ) -> Iterator[tuple[Float[np.ndarray, "b g"], Float16[np.ndarray, "b r e"] | None]]:
         """Raw global vectors and regions of these pictures, in their order; zeros where a picture has none."""
+        read_regions: Callable[[Sequence[str]], Float16[np.ndarray, "b r e"]] | None = None
         if regions:
-            self._make_missing(ids)
+            if missing := set(ids) - self._table.ids():
+                files = {row.id: [file.path for file in row.files] for row in self._store.rows() if row.id in missing}
+                fill_regions(self._table, self._encoder, files)
+            read_regions = self._table.read
+            if self._table.shape() is None:  # no file at all can be read
+                shape = _regions_of(self._encoder, [np.zeros((1, 1, 3), np.uint8)]).shape[1:]
+                read_regions = lambda some: np.zeros((len(some), *shape), np.float16)  # noqa: E731
         for start in range(0, len(ids), READ):
             some = ids[start : start + READ]
-            yield np.asarray(self._global.read(some), np.float32), self._regions(some) if regions else None
+            whole_bg = np.asarray(self._global.read(some), np.float32)
+            yield whole_bg, None if read_regions is None else read_regions(some)
 
     @cached_property
     def _table(self) -> RegionTable:
@@ -400,16 +370,3 @@ class StoredVectors:
     @cached_property
     def _global(self) -> VectorReader:
         return self._store.reader(self.raw_version)
-
-    def _make_missing(self, ids: Sequence[str]) -> None:
-        missing = set(ids) - self._table.ids()
-        if missing:
-            files = {row.id: [file.path for file in row.files] for row in self._store.rows() if row.id in missing}
-            fill_regions(self._table, self._encoder, files)
-
-    def _regions(self, ids: Sequence[str]) -> Float16[np.ndarray, "b r e"]:
-        if self._table.shape() is not None:
-            return self._table.read(ids)
-        blank = self._encoder.pictures([np.zeros((1, 1, 3), np.uint8)], regions=True)  # no file at all can be read
-        assert blank.regions_brd is not None, "every encoder gives regions when asked"
-        return np.zeros((len(ids), *blank.regions_brd.shape[1:]), np.float16)

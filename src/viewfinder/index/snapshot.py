@@ -20,7 +20,7 @@ import shutil
 import time
 import uuid
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float32
 
+from viewfinder.encoders.base import to_file_name
 from viewfinder.errors import LibraryError, NotALibrary
-from viewfinder.index.names import to_file_name
 from viewfinder.index.rows import (
     AttributeColumn,
     PictureRow,
@@ -44,7 +44,7 @@ from viewfinder.index.rows import (
     unpack_text,
 )
 from viewfinder.index.store import PICTURES, SPACES, Store
-from viewfinder.index.tables import read_filled_mark, versions_path
+from viewfinder.index.tables import FILLED, TABLES, VERSIONS
 
 FORMAT = 1
 """Raised when the files of a snapshot change their meaning: older ones are then rebuilt."""
@@ -84,17 +84,24 @@ class Snapshot:
 
     def row_of(self, picture_id: str) -> int | None:
         """The row of a picture, None where there is no such picture."""
-        row = bisect_left(self.ids, picture_id)
-        return row if row < len(self.ids) and self.ids[row] == picture_id else None
+        return self.rows_of([picture_id])[0]
+
+    def rows_of(self, ids: Iterable[str]) -> list[int | None]:
+        """The rows of pictures, None for each that is not here."""
+        rows = ((picture, bisect_left(self.ids, picture)) for picture in ids)
+        return [row if row < len(self.ids) and self.ids[row] == picture else None for picture, row in rows]
 
     def paths(self, row: int) -> tuple[str, ...]:
         """The files that hold the picture."""
         return self._paths.at(row)
 
+    def paths_of(self, rows: Sequence[int]) -> list[tuple[str, ...]]:
+        """`paths` of several pictures."""
+        return [self._paths.at(row) for row in rows]
+
     def size(self, row: int) -> tuple[int, int]:
         """Width and height in upright pixels."""
-        width_n, height_n = self._sizes
-        return int(width_n[row]), int(height_n[row])
+        return int(self._sizes[0][row]), int(self._sizes[1][row])
 
     def facts(self, row: int) -> dict[str, Any]:
         """Width, height, format, bytes, captured, year, month, camera, folder; None where unknown."""
@@ -141,6 +148,11 @@ class Snapshot:
         except OSError:  # a later process removed the folder; what is mapped of it is still whole
             self._columns = build_columns(pictures_from_arrow(self._table))
             return self._columns[found]
+
+    @cached_property
+    def all_columns(self) -> tuple[AttributeColumn, ...]:
+        """All of them, in the order of `columns`."""
+        return tuple(self.column(name) for name in self.columns())
 
     @cached_property
     def _paths(self) -> TextLists:
@@ -195,10 +207,18 @@ def read_generation(folder: Path, space: str) -> str:
     Raises:
         NotALibrary: there are no tables.
     """
-    marks = [_newest_version(versions_path(folder, table)) for table in (PICTURES, SPACES)]
+    marks = [_newest_version(folder / TABLES / VERSIONS.format(table)) for table in (PICTURES, SPACES)]
     if None in marks:
         raise NotALibrary(f"{folder} holds no library: check the path, or make one there with `viewfinder add`")
     return f"{FORMAT}:{':'.join(map(str, marks))}:{read_filled_mark(folder)}:{space}"
+
+
+def read_filled_mark(folder: Path) -> str:
+    """Changes with every `RegionTable.announce`; 0.02 ms."""
+    try:
+        return (folder / TABLES / FILLED).read_text(encoding="utf-8")
+    except OSError:
+        return "0"
 
 
 def _folder_name(mark: str) -> str:
@@ -372,5 +392,5 @@ class TextLists:
 
     def at(self, row: int) -> tuple[str, ...]:
         """The texts of a row."""
-        places = range(int(self._ends[row]), int(self._ends[row + 1]))
-        return tuple(unpack_text(self._texts[place].as_py()) for place in places)
+        texts = [self._texts[place].as_py() for place in range(int(self._ends[row]), int(self._ends[row + 1]))]
+        return tuple([unpack_text(text) if text.startswith('"') else text for text in texts])

@@ -26,8 +26,8 @@ import numpy as np
 from filelock import FileLock
 from jaxtyping import Float, Float16
 
+from viewfinder.encoders.base import to_file_name
 from viewfinder.errors import NotALibrary, UnknownName
-from viewfinder.index.names import to_file_name
 from viewfinder.index.rows import (
     Failure,
     PictureRow,
@@ -45,7 +45,6 @@ from viewfinder.index.tables import (
     VectorReader,
     check_ids,
     hold_lock,
-    list_region_tables,
     sort_vectors,
     sql_clauses,
     vectors_schema,
@@ -225,7 +224,7 @@ class Store:
     def pictures_with_regions(self) -> set[str]:
         """The pictures that have region vectors, of any version of raw vectors (as a rule there is one)."""
         with self._tables.guarded():
-            found = {name for table in list_region_tables(self._tables) for name in self._tables.column(table, "id")}
+            found = {name for table in self._tables.of_regions() for name in self._tables.column(table, "id")}
             return found.intersection(self._tables.column(PICTURES, "id"))
 
     def write_space(self, space: str, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]) -> None:
@@ -250,17 +249,6 @@ class Store:
             if replaced is not None:
                 self._tables.connection.drop_table(replaced[0], ignore_missing=True)
 
-    def drop_space(self, space: str) -> None:
-        """The space and its vectors go.
-
-        Raises:
-            UnknownName: there is no such space.
-        """
-        with self._write():
-            name, _ = self._space(space)
-            self._tables.delete_where(SPACES, "space", [space])
-            self._tables.connection.drop_table(name, ignore_missing=True)
-
     def compact(self, *, keep: timedelta = KEEP_VERSIONS) -> None:
         """Joins the small files of many commits; removes what killed writers left, and old versions.
 
@@ -269,7 +257,9 @@ class Store:
         with self._write():
             known = set(self._tables.column(PICTURES, "id"))
             tables = self._vector_tables()
-            self._drop_unregistered(tables)
+            written = {path.stem for path in (self.folder / TABLES).glob("vectors.*.lance")}
+            for name in sorted(written.difference(tables)):  # never registered: its writer was killed
+                self._tables.connection.drop_table(name, ignore_missing=True)
             for name in tables:
                 self._tables.delete_where(name, "id", sorted(set(self._tables.column(name, "id")) - known))
             for name in (PICTURES, SPACES, FAILURES, *tables):
@@ -286,7 +276,7 @@ class Store:
         return {item["space"]: (item["table"], item["width"]) for item in items}
 
     def _vector_tables(self) -> list[str]:
-        return [*(name for name, _ in self._spaces().values()), *list_region_tables(self._tables)]
+        return [*(name for name, _ in self._spaces().values()), *self._tables.of_regions()]
 
     def _space(self, space: str) -> tuple[str, int]:
         spaces = self._spaces()
@@ -316,11 +306,6 @@ class Store:
                 raise ValueError(f"picture {sorted(seen.intersection(ids))[0]!r} comes in two batches")
             seen.update(ids)
             table.add(vectors_to_arrow(ids, matrix_bd, width))
-
-    def _drop_unregistered(self, tables: Sequence[str]) -> None:
-        for name in sorted(path.stem for path in (self.folder / TABLES).glob("vectors.*.lance")):
-            if name not in tables:
-                self._tables.connection.drop_table(name, ignore_missing=True)
 
     def _register(self, space: str, table: str, width: int) -> None:
         import pyarrow as pa

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from viewfinder.encoders.features.sentences import SentenceVectors
-from viewfinder.encoders.features.store import feature_folders, is_writable
+from viewfinder.encoders.features.store import feature_folders, writable_folder
 from viewfinder.errors import BadInput
 from viewfinder.questioners.trained import NO_PICTURES, SYSTEM
 from viewfinder.training.weights import NETWORK, Card
@@ -53,7 +53,7 @@ def _sentences(plan: QuestionPlan, talks: DialogueSplits, pool: Sequence[PoolEnt
     """Vectors of everything that is said and of every answer."""
     home = plan.data[0] if plan.data[0].is_dir() else plan.data[0].parent
     places = feature_folders(home, "sentences") if plan.features is None else [plan.features / "sentences"]
-    place = plan.sentences or next((place for place in places if is_writable(place)), places[-1])
+    place = plan.sentences or writable_folder(places)
     answers = [answer for question in pool if question.foretold for answer in question.answers]
     texts = [*talks.train.texts, *talks.val.texts, *(question.text for question in pool), *answers]
     return SentenceVectors.of(texts, plan.encoder, place, plan.told)

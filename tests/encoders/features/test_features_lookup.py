@@ -13,7 +13,7 @@ from viewfinder.errors import BadInput, UnknownName
 
 def _features(*keys: str, dataset: Path = Path("/data"), dropped: tuple[DroppedPicture, ...] = ()) -> Features:
     raw_nd = np.arange(len(keys), dtype=np.float32)[:, None]
-    return Features(dataset, tuple(sorted(keys)), raw_nd, None, "raw-1", dropped, dataset)
+    return Features(tuple(sorted(keys)), raw_nd, "raw-1", dataset=dataset, dropped=dropped, folder=dataset)
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_a_call_that_died_while_it_finished_is_finished(tmp_path: Path, monkeypa
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("viewfinder.encoders.features.precomputed.write_whole", dies)
+        patched.setattr("viewfinder.encoders.features.store.write_whole", dies)
         with pytest.raises(KeyboardInterrupt):
             joined(tmp_path, 5, Files())
     files = Files()

@@ -11,7 +11,7 @@ import pytest
 from viewfinder.conversation import Conversation, Like
 from viewfinder.encoders import load_encoder
 from viewfinder.evaluation.pictures import Pictures
-from viewfinder.evaluation.raw import MappedVectors
+from viewfinder.encoders.features import Features
 from viewfinder.index import Gallery
 from viewfinder.index.turns import resolve_turn
 from viewfinder.pictures import decode_one
@@ -42,7 +42,7 @@ def shop() -> tuple[Gallery, dict[str, str]]:
     keys, encoder = tuple(sorted(colour_of)), load_encoder("starter")
     pixels = [decode_one(PRODUCTS / "images" / f"{key}.jpg", encoder.fit).pixels for key in keys]
     raw_ng = np.asarray(encoder.pictures(pixels).global_bd, np.float32)
-    raw = MappedVectors(encoder.raw_version, {key: row for row, key in enumerate(keys)}, raw_ng)
+    raw = Features(tuple(keys), raw_ng, encoder.raw_version)
     return Pictures(keys, encoder.project(raw_ng), encoder, raw=raw).gallery(keys), colour_of
 
 

@@ -139,7 +139,7 @@ def test_words_are_drawn_by_their_chances(make: Make, pairs: Pairs) -> None:
 
 @pytest.mark.parametrize("special", [PAD, START, *FORBIDDEN[2:]])
 def test_special_words_are_not_said(make: Make, pairs: Pairs, special: int) -> None:
-    """Even where a network would say nothing else; unless they are allowed."""
+    """Even where a network would say nothing else."""
     network = make()
     with torch.no_grad():
         network.get_parameter("out.bias")[special] = 100.0
@@ -151,7 +151,6 @@ def test_special_words_are_not_said(make: Make, pairs: Pairs, special: int) -> N
     ):
         said = set(words_bt[words_bt != PAD].tolist())
         assert said and not said & set(FORBIDDEN)
-    assert set(decode_greedily(network, *pairs, forbidden=()).flatten().tolist()) == {special}
 
 
 def test_nothing_is_said_where_captions_end_at_once(make: Make, pairs: Pairs) -> None:

@@ -4,4 +4,4 @@ from viewfinder.encoders.features.compute import features
 from viewfinder.encoders.features.precomputed import read_vectors
 from viewfinder.encoders.features.store import DroppedPicture, Features, PictureFile
 
-__all__ = ["Features", "DroppedPicture", "PictureFile", "features", "read_vectors"]
+__all__ = ["DroppedPicture", "Features", "PictureFile", "features", "read_vectors"]

@@ -1,6 +1,4 @@
-"""The work of one call, cut into chunks: a chunk is a file that is there whole or not at all.
-
-Global and region vectors of a data set's pictures, computed once and kept in files.
+"""Global and region vectors of a data set's pictures, computed once and kept in files.
 
     <folder>/manifest.json            the encoder; of every row the picture's key, size and time of change
              global-<mark>.npy        float32 (n d), rows in the order of the keys
@@ -14,11 +12,8 @@ result has the same bytes. Pictures that did not change since are not read again
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
@@ -27,22 +22,26 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from viewfinder.encoders.base import Encoded, Encoder, Pixels
+from viewfinder.encoders.base import Encoded, Encoder
 from viewfinder.encoders.features.store import (
     IMAGES,
-    MANIFEST,
+    WORK_FOLDER,
     ArrayFile,
+    DetectedFeatures,
     DroppedPicture,
     Features,
     Manifest,
     PictureFile,
+    Progress,
     claim_folder,
     feature_folders,
-    is_writable,
-    manifest_json,
+    finish_manifest,
     map_array,
+    npy_header,
     read_manifest,
     repair_advice,
+    rows_mark,
+    writable_folder,
     write_whole,
 )
 from viewfinder.errors import BadInput
@@ -50,11 +49,6 @@ from viewfinder.pictures import BadFile, DecodedFile, Decoders, Outcome, scan
 
 CHUNK = 64
 """Pictures that are acknowledged together: what a crash can cost."""
-
-WORK_FOLDER = "work"
-
-Progress = Callable[[int, int], None]
-"""Told after each chunk: pictures done, pictures to do."""
 
 
 @dataclass(frozen=True)
@@ -80,93 +74,6 @@ class RowBlock:
     sources: tuple[PictureFile, ...]
     rows: tuple[int, ...]
     load: Callable[[], Arrays]
-
-
-def compute_chunks(run: ComputeRun, todo: Sequence[PictureFile]) -> tuple[list[RowBlock], list[DroppedPicture]]:
-    """The chunks of `todo`, read where an interrupted call left them, else computed."""
-    (run.folder / WORK_FOLDER).mkdir(exist_ok=True)
-    chunks = [(_chunk_file(run.folder, at), todo[at : at + CHUNK]) for at in range(0, len(todo), CHUNK)]
-    missing = [(file, planned) for file, planned in chunks if not _is_done(run, file, planned)]
-    if missing:
-        _compute(run, missing, len(todo))
-    blocks, bad = [], []
-    for file, _ in chunks:
-        sources, dropped = _chunk_notes(file)
-        blocks.append(RowBlock(sources, tuple(range(len(sources))), partial(_load_chunk, file)))
-        bad += dropped
-    return blocks, bad
-
-
-def _compute(run: ComputeRun, missing: Sequence[tuple[Path, Sequence[PictureFile]]], total: int) -> None:
-    done = total - sum(len(planned) for _, planned in missing)
-    run.progress(done, total)
-    with Decoders(run.workers, fit=run.encoder.fit) as decoders:
-        outcomes = decoders.decode(run.dataset / source.key for _, planned in missing for source in planned)
-        for file, planned in missing:
-            _write_chunk(run, file, planned, list(islice(outcomes, len(planned))))
-            done += len(planned)
-            run.progress(done, total)
-
-
-def _chunk_file(folder: Path, first: int) -> Path:
-    return folder / WORK_FOLDER / f"{first // CHUNK:05}.safetensors"
-
-
-def _plan(run: ComputeRun, planned: Sequence[PictureFile]) -> str:
-    """What a chunk must have been made from to be of use."""
-    return json.dumps([run.encoder.raw_version, run.regions, [astuple(source) for source in planned]])
-
-
-def _write_chunk(run: ComputeRun, file: Path, planned: Sequence[PictureFile], outcomes: Sequence[Outcome]) -> None:
-    from safetensors.numpy import save
-
-    read = [(source.key, outcome) for source, outcome in zip(planned, outcomes, strict=True)]
-    good = [(key, outcome) for key, outcome in read if isinstance(outcome, DecodedFile)]
-    encoded = _encoded(run, [outcome.pixels for _, outcome in good])
-    tensors = {"global": np.ascontiguousarray(encoded.global_bd, np.float32)}
-    if encoded.regions_brd is not None:
-        most = np.finfo(np.float16).max
-        tensors["regions"] = np.ascontiguousarray(np.clip(encoded.regions_brd, -most, most), np.float16)
-    notes = {
-        "plan": _plan(run, planned),
-        "pictures": json.dumps([(key, outcome.size, outcome.mtime_ns) for key, outcome in good]),
-        "dropped": json.dumps(
-            [(key, bad.size, bad.mtime_ns, bad.reason) for key, bad in read if isinstance(bad, BadFile)]
-        ),
-    }
-    write_whole(file, [save(tensors, metadata=notes)])
-
-
-def _encoded(run: ComputeRun, pixels: Sequence[Pixels]) -> Encoded:
-    return run.encoder.pictures(pixels, regions=run.regions) if pixels else Encoded(np.zeros((0, 0), np.float32))
-
-
-def _is_done(run: ComputeRun, file: Path, planned: Sequence[PictureFile]) -> bool:
-    return file.is_file() and _chunk_metadata(file).get("plan") == _plan(run, planned)
-
-
-def _chunk_metadata(file: Path) -> dict[str, str]:
-    """The notes in a chunk's header; nothing if the file is damaged: it is then made again."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(file, framework="np") as chunk:
-            return dict(chunk.metadata() or {})
-    except (OSError, SafetensorError):
-        return {}
-
-
-def _chunk_notes(file: Path) -> tuple[tuple[PictureFile, ...], list[DroppedPicture]]:
-    notes = _chunk_metadata(file)
-    sources = tuple(PictureFile(*item) for item in json.loads(notes["pictures"]))
-    return sources, [DroppedPicture(PictureFile(*item), reason) for *item, reason in json.loads(notes["dropped"])]
-
-
-def _load_chunk(file: Path) -> Arrays:
-    from safetensors.numpy import load_file
-
-    arrays = load_file(file)
-    return arrays["global"], arrays.get("regions")
 
 
 def features(
@@ -201,9 +108,11 @@ def features(
     places = [out] if out is not None else feature_folders(dataset, encoder.raw_version)
     for place in places:
         before = read_manifest(place, encoder.raw_version)
-        if before is not None and _serves(before, found, unreadable, regions=regions):
+        if before is None or (regions and before.regions is None):
+            continue
+        if before.known() == {*found, *(bad.source for bad in unreadable)}:  # nothing is to be done
             return open_features(place, dataset, before, regions=regions)
-    folder = next((place for place in places if is_writable(place)), places[-1])
+    folder = writable_folder(places)
     with claim_folder(folder):
         before = read_manifest(folder, encoder.raw_version)
         if before is not None and regions and before.regions is None:
@@ -231,27 +140,19 @@ def _pictures(dataset: Path) -> tuple[tuple[PictureFile, ...], tuple[DroppedPict
     return tuple(sources), tuple(unreadable)
 
 
-def _serves(
-    manifest: Manifest, found: Sequence[PictureFile], unreadable: Sequence[DroppedPicture], *, regions: bool
-) -> bool:
-    """Whether nothing is to be done."""
-    if regions and manifest.regions is None:
-        return False
-    known = {*manifest.sources, *(bad.source for bad in manifest.dropped)}
-    return known == {*found, *(bad.source for bad in unreadable)}
-
-
 def open_features(folder: Path, dataset: Path, manifest: Manifest, *, regions: bool) -> Features:
     """What a manifest lists, mapped into memory."""
-    return Features(
-        dataset=dataset,
+    boxes_nr4 = map_array(folder, manifest.boxes) if regions and manifest.boxes else None
+    kind = Features if boxes_nr4 is None else DetectedFeatures
+    return kind(
         keys=tuple(source.key for source in manifest.sources),
         raw_nd=map_array(folder, manifest.raw),
-        regions_nre=map_array(folder, manifest.regions) if regions and manifest.regions else None,
         raw_version=manifest.raw_version,
+        regions_nre=map_array(folder, manifest.regions) if regions and manifest.regions else None,
+        boxes_nr4=boxes_nr4,
+        dataset=dataset,
         dropped=manifest.dropped,
         folder=folder,
-        boxes_nr4=map_array(folder, manifest.boxes) if regions and manifest.boxes else None,
     )
 
 
@@ -260,19 +161,17 @@ def _update(
 ) -> Manifest:
     """Computes what is missing, joins it with what was there, and writes the manifest last."""
     bad = {} if before is None else {item.source: item for item in before.dropped}
-    blocks = [] if before is None else [_old_block(run.folder, before, frozenset(found))]
+    blocks = []
+    if before is not None:  # the rows of the present files whose pictures did not change since
+        wanted = frozenset(found)
+        kept = [(source, row) for row, source in enumerate(before.sources) if source in wanted]
+        regions = None if before.regions is None else map_array(run.folder, before.regions)
+        arrays = map_array(run.folder, before.raw), regions
+        blocks = [RowBlock(tuple(source for source, _ in kept), tuple(row for _, row in kept), lambda: arrays)]
     known = {source for block in blocks for source in block.sources} | bad.keys()
-    chunks, newly_bad = compute_chunks(run, [source for source in found if source not in known])
+    chunks, newly_bad = _compute_chunks(run, [source for source in found if source not in known])
     dropped = sorted([*(bad[source] for source in found if source in bad), *newly_bad, *unreadable])
     return _join(run, [*blocks, *chunks], dropped)
-
-
-def _old_block(folder: Path, manifest: Manifest, wanted: frozenset[PictureFile]) -> RowBlock:
-    """The rows of the present files whose pictures did not change since."""
-    regions = manifest.regions
-    kept = [(source, row) for row, source in enumerate(manifest.sources) if source in wanted]
-    arrays = map_array(folder, manifest.raw), None if regions is None else map_array(folder, regions)
-    return RowBlock(tuple(source for source, _ in kept), tuple(row for _, row in kept), lambda: arrays)
 
 
 def _join(run: ComputeRun, blocks: Sequence[RowBlock], dropped: Sequence[DroppedPicture]) -> Manifest:
@@ -286,17 +185,14 @@ def _join(run: ComputeRun, blocks: Sequence[RowBlock], dropped: Sequence[Dropped
     if not sources:
         first = dropped[0]
         raise BadInput(f"{run.dataset}: no picture here could be read; {first.source.key}: {first.reason}")
-    mark = hashlib.blake2b(repr(sources).encode(), digest_size=8).hexdigest()
-    places = [(number, row) for _, number, row in entries]
-    raw = _write_rows(run, f"global-{mark}.npy", _taken(blocks, places, 0), len(places))
-    regions = _write_rows(run, f"regions-{mark}.npy", _taken(blocks, places, 1), len(places)) if run.regions else None
+    mark, places = rows_mark(sources), [(number, row) for _, number, row in entries]
+    raw = _write_rows(run, f"global-{mark}.npy", _rows_of(blocks, places, 0), len(places))
+    regions = _write_rows(run, f"regions-{mark}.npy", _rows_of(blocks, places, 1), len(places)) if run.regions else None
     manifest = Manifest(run.encoder.raw_version, sources, tuple(dropped), raw, regions)
-    write_whole(run.folder / MANIFEST, [manifest_json(manifest, run.encoder.name).encode()])
-    _clear(run.folder, manifest)
-    return manifest
+    return finish_manifest(run.folder, manifest, run.encoder.name)
 
 
-def _taken(blocks: Sequence[RowBlock], places: Sequence[tuple[int, int]], which: int) -> Iterator[np.ndarray]:
+def _rows_of(blocks: Sequence[RowBlock], places: Sequence[tuple[int, int]], which: int) -> Iterator[np.ndarray]:
     """Row by row the global vectors (`which` 0) or regions (1); one chunk is in memory at a time."""
     held: int | None = None
     for number, row in places:
@@ -309,27 +205,85 @@ def _taken(blocks: Sequence[RowBlock], places: Sequence[tuple[int, int]], which:
 def _write_rows(run: ComputeRun, name: str, rows: Iterator[np.ndarray], count: int) -> ArrayFile:
     """An .npy file, written front to back: a full disk is an error here, through a memory map it would be a crash."""
     first = next(rows)
-    shape = (count, *first.shape)
-    header = io.BytesIO()
-    layout = {"descr": np.lib.format.dtype_to_descr(first.dtype), "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(header, layout)
-    write_whole(
-        run.folder / name, chain([header.getvalue()], (_bytes(run, row, first) for row in chain([first], rows)))
-    )
-    return ArrayFile(name, shape, str(first.dtype))
+
+    def to_bytes(row: np.ndarray) -> bytes:
+        if row.shape != first.shape:
+            raise BadInput(
+                f"{run.folder}: vectors of shapes {first.shape} and {row.shape}; {repair_advice(run.folder)}"
+            )
+        return row.tobytes()
+
+    header = npy_header(count, first.shape, first.dtype)
+    write_whole(run.folder / name, chain([header], map(to_bytes, chain([first], rows))))
+    return ArrayFile(name, (count, *first.shape), str(first.dtype))
 
 
-def _bytes(run: ComputeRun, row: np.ndarray, first: np.ndarray) -> bytes:
-    if row.shape != first.shape:
-        raise BadInput(f"{run.folder}: vectors of shapes {first.shape} and {row.shape}; {repair_advice(run.folder)}")
-    return row.tobytes()
+# -- chunks
 
 
-def _clear(folder: Path, manifest: Manifest) -> None:
-    """Removes chunks, and arrays of earlier manifests; who has those mapped keeps them."""
-    shutil.rmtree(folder / WORK_FOLDER)
-    wanted = {manifest.raw.file, manifest.regions.file if manifest.regions else ""}
-    for pattern in ("global-*.npy", "regions-*.npy", ".*.new"):
-        for file in folder.glob(pattern):
-            if file.name not in wanted:
-                file.unlink()
+def _compute_chunks(run: ComputeRun, todo: Sequence[PictureFile]) -> tuple[list[RowBlock], list[DroppedPicture]]:
+    """The chunks of `todo`, read where an interrupted call left them, else computed."""
+    work = run.folder / WORK_FOLDER
+    work.mkdir(exist_ok=True)
+    chunks = [(work / f"{at // CHUNK:05}.safetensors", todo[at : at + CHUNK]) for at in range(0, len(todo), CHUNK)]
+    missing = [(file, planned) for file, planned in chunks if _read_notes(file).get("plan") != _plan(run, planned)]
+    if missing:
+        done = len(todo) - sum(len(planned) for _, planned in missing)
+        run.progress(done, len(todo))
+        with Decoders(run.workers, fit=run.encoder.fit) as decoders:
+            outcomes = decoders.decode(run.dataset / source.key for _, planned in missing for source in planned)
+            for file, planned in missing:
+                _write_chunk(run, file, planned, list(islice(outcomes, len(planned))))
+                done += len(planned)
+                run.progress(done, len(todo))
+    blocks, bad = [], []
+    for file, _ in chunks:
+        notes = _read_notes(file)
+        sources = tuple(PictureFile(*item) for item in json.loads(notes["pictures"]))
+        blocks.append(RowBlock(sources, tuple(range(len(sources))), partial(_load_chunk, file)))
+        bad += [DroppedPicture(PictureFile(*item), reason) for *item, reason in json.loads(notes["dropped"])]
+    return blocks, bad
+
+
+def _plan(run: ComputeRun, planned: Sequence[PictureFile]) -> str:
+    """What a chunk must have been made from to be of use."""
+    return json.dumps([run.encoder.raw_version, run.regions, [astuple(source) for source in planned]])
+
+
+def _write_chunk(run: ComputeRun, file: Path, planned: Sequence[PictureFile], outcomes: Sequence[Outcome]) -> None:
+    from safetensors.numpy import save
+
+    read = [(source.key, outcome) for source, outcome in zip(planned, outcomes, strict=True)]
+    good = [(key, outcome) for key, outcome in read if isinstance(outcome, DecodedFile)]
+    encoded = Encoded(np.zeros((0, 0), np.float32))
+    if good:
+        encoded = run.encoder.pictures([outcome.pixels for _, outcome in good], regions=run.regions)
+    tensors = {"global": np.ascontiguousarray(encoded.global_bd, np.float32)}
+    if encoded.regions_brd is not None:
+        most = np.finfo(np.float16).max
+        tensors["regions"] = np.ascontiguousarray(np.clip(encoded.regions_brd, -most, most), np.float16)
+    dropped = [(key, bad.size, bad.mtime_ns, bad.reason) for key, bad in read if isinstance(bad, BadFile)]
+    notes = {
+        "plan": _plan(run, planned),
+        "pictures": json.dumps([(key, outcome.size, outcome.mtime_ns) for key, outcome in good]),
+        "dropped": json.dumps(dropped),
+    }
+    write_whole(file, [save(tensors, metadata=notes)])
+
+
+def _read_notes(file: Path) -> dict[str, str]:
+    """The notes in a chunk's header; nothing if there is no such file or it is damaged: it is then made again."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(file, framework="np") as chunk:
+            return dict(chunk.metadata() or {})
+    except (OSError, SafetensorError):
+        return {}
+
+
+def _load_chunk(file: Path) -> Arrays:
+    from safetensors.numpy import load_file
+
+    arrays = load_file(file)
+    return arrays["global"], arrays.get("regions")

@@ -1,6 +1,6 @@
-"""Vectors of pictures that the user brings along.
+"""Vectors that somebody else computed: those that a user brings in one file, and those stored one file a picture.
 
-Vectors that somebody else computed, one file a picture, joined once into arrays that are mapped into memory.
+The latter are joined once into arrays that are mapped into memory:
 
     <folder>/manifest.json, global-<mark>.npy, regions-<mark>.npy    as `compute` writes them
              boxes-<mark>.npy       float32 (n r 4), where the regions lie, in pixels
@@ -12,11 +12,8 @@ the last file that is in the journal. Nothing here knows a format: `read` does.
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import os
-import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
@@ -26,20 +23,22 @@ from zipfile import BadZipFile
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.encoders.features.compute import WORK_FOLDER, Progress, open_features
+from viewfinder.encoders.features.compute import open_features
 from viewfinder.encoders.features.store import (
-    MANIFEST,
+    WORK_FOLDER,
     ArrayFile,
     DroppedPicture,
     Features,
     Manifest,
     PictureFile,
+    Progress,
     claim_folder,
     feature_folders,
-    is_writable,
-    manifest_json,
+    finish_manifest,
+    npy_header,
     read_manifest,
-    write_whole,
+    rows_mark,
+    writable_folder,
 )
 from viewfinder.errors import BadInput
 
@@ -55,9 +54,9 @@ def read_vectors(file: Path) -> tuple[tuple[str, ...], Float[np.ndarray, "n d"]]
         BadInput: a missing or damaged file, no floats (n d), names and vectors of different number, a name twice, or
             a vector with a number that is not finite.
     """
-    keys, vectors_nd = _brought(file)
+    keys, vectors_nd = _read_file(file)
     if keys is None:
-        keys = _names_beside(file)
+        keys = _read_names_beside(file)
     if vectors_nd.ndim != 2 or not vectors_nd.size or not np.issubdtype(vectors_nd.dtype, np.floating):
         raise BadInput(f"{file}, vectors: floats (n d) are needed, not {vectors_nd.dtype} {vectors_nd.shape}")
     if len(keys) != len(vectors_nd):
@@ -72,7 +71,7 @@ def read_vectors(file: Path) -> tuple[tuple[str, ...], Float[np.ndarray, "n d"]]
     return keys, vectors_nd
 
 
-def _brought(file: Path) -> tuple[tuple[str, ...] | None, np.ndarray]:
+def _read_file(file: Path) -> tuple[tuple[str, ...] | None, np.ndarray]:
     """The keys in a file, if it has them, and its vectors."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
@@ -97,7 +96,7 @@ def _brought(file: Path) -> tuple[tuple[str, ...] | None, np.ndarray]:
         raise BadInput(f"{file}: damaged, or pickled ({error}); write the file again") from error
 
 
-def _names_beside(file: Path) -> tuple[str, ...]:
+def _read_names_beside(file: Path) -> tuple[str, ...]:
     names = file.with_name(f"{file.name}.json")
     try:
         found = json.loads(names.read_text(encoding="utf-8"))
@@ -162,12 +161,12 @@ def collect_stored_vectors(
     places = [out / part if part else out] if out is not None else feature_folders(dataset, name)
     for place in places:
         before = read_manifest(place, raw_version)
-        if before is not None and {*before.sources, *(bad.source for bad in before.dropped)} == set(sources):
+        if before is not None and before.known() == set(sources):
             return open_features(place, dataset, before, regions=True)
-    folder = next((place for place in places if is_writable(place)), places[-1])
+    folder = writable_folder(places)
     with claim_folder(folder):
         rows = _read_all(folder / WORK_FOLDER, sources, read, progress)
-        return open_features(folder, dataset, _finished(folder, raw_version, made_by, rows), regions=True)
+        return open_features(folder, dataset, _finish(folder, raw_version, made_by, rows), regions=True)
 
 
 Outcome = tuple[PictureFile, str]
@@ -177,31 +176,26 @@ Outcome = tuple[PictureFile, str]
 def _read_all(work: Path, sources: Sequence[PictureFile], read: ReadVectors, progress: Progress) -> list[Outcome]:
     """Reads what the journal does not have yet; afterwards the rows of all pictures lie in `work`."""
     work.mkdir(exist_ok=True)
-    done = _journalled(work / JOURNAL, sources)
+    done = _read_journal(work / JOURNAL, sources)
     progress(len(done), len(sources))
     for start in range(len(done), len(sources), AT_ONCE):
-        outcomes, found = _read_some(sources[start : start + AT_ONCE], read)
+        outcomes: list[Outcome] = []
+        found: list[PictureVectors] = []
+        for source in sources[start : start + AT_ONCE]:
+            try:
+                found.append(read(source))
+                outcomes.append((source, ""))
+            except BadInput as error:
+                outcomes.append((source, str(error)))
         if found:
-            _append(work, sum(not reason for _, reason in done), found)
+            _append_rows(work, sum(not reason for _, reason in done), found)
         done += outcomes
         _write_journal(work / JOURNAL, outcomes)
         progress(len(done), len(sources))
     return done
 
 
-def _read_some(sources: Sequence[PictureFile], read: ReadVectors) -> tuple[list[Outcome], list[PictureVectors]]:
-    outcomes: list[Outcome] = []
-    found = []
-    for source in sources:
-        try:
-            found.append(read(source))
-            outcomes.append((source, ""))
-        except BadInput as error:
-            outcomes.append((source, str(error)))
-    return outcomes, found
-
-
-def _journalled(file: Path, sources: Sequence[PictureFile]) -> list[Outcome]:
+def _read_journal(file: Path, sources: Sequence[PictureFile]) -> list[Outcome]:
     """What an interrupted call has read of these pictures; what follows a difference is forgotten."""
     known: list[Outcome] = []
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
@@ -223,7 +217,7 @@ def _write_journal(file: Path, outcomes: Sequence[Outcome]) -> None:
         stream.writelines(json.dumps([*astuple(source), reason]) + "\n" for source, reason in outcomes)
 
 
-def _append(work: Path, count: int, found: Sequence[PictureVectors]) -> None:
+def _append_rows(work: Path, count: int, found: Sequence[PictureVectors]) -> None:
     """Writes rows after the first `count` of each array; whatever an interrupted call left there goes."""
     stacked = (
         np.stack([one.global_g for one in found]),
@@ -231,8 +225,9 @@ def _append(work: Path, count: int, found: Sequence[PictureVectors]) -> None:
         np.stack([one.boxes_r4 for one in found]),
     )
     for (name, dtype), values in zip(ARRAYS, stacked, strict=True):
-        rows = _narrowed(values, np.dtype(dtype))
-        header = _header(0, rows.shape[1:], rows.dtype)
+        most = float(np.finfo(dtype).max)  # what is too large for this precision becomes the largest there is
+        rows = np.clip(values, -most, most).astype(dtype)
+        header = npy_header(0, rows.shape[1:], rows.dtype)
         file = work / f"{name}.npy"
         file.touch()
         with file.open("r+b") as stream:
@@ -244,47 +239,25 @@ def _append(work: Path, count: int, found: Sequence[PictureVectors]) -> None:
             os.fsync(stream.fileno())
 
 
-def _narrowed(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """The values in this precision; what is too large for it becomes the largest there is."""
-    most = float(np.finfo(dtype).max)
-    narrowed: np.ndarray = np.clip(values, -most, most).astype(dtype)
-    return narrowed
-
-
-def _header(count: int, shape: tuple[int, ...], dtype: np.dtype) -> bytes:
-    """The start of an .npy file of `count` such rows: numpy leaves room in it, so that the count may grow."""
-    header = io.BytesIO()
-    layout = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (count, *shape)}
-    np.lib.format.write_array_header_1_0(header, layout)
-    return header.getvalue()
-
-
-def _finished(folder: Path, raw_version: str, made_by: str, rows: Sequence[Outcome]) -> Manifest:
+def _finish(folder: Path, raw_version: str, made_by: str, rows: Sequence[Outcome]) -> Manifest:
     """Gives the arrays their length and their place, then writes the manifest."""
     sources = tuple(source for source, reason in rows if not reason)
     if not sources:
         raise BadInput(f"{folder}: none of {len(rows)} pictures has vectors; {rows[0][1] if rows else 'no file'}")
-    mark = hashlib.blake2b(repr(sources).encode(), digest_size=8).hexdigest()
-    raw, regions, boxes = (_in_place(folder, name, mark, len(sources)) for name, _ in ARRAYS)
+    mark = rows_mark(sources)
+    raw, regions, boxes = (_put_in_place(folder, name, mark, len(sources)) for name, _ in ARRAYS)
     dropped = tuple(DroppedPicture(source, reason) for source, reason in rows if reason)
-    manifest = Manifest(raw_version, sources, dropped, raw, regions, boxes)
-    write_whole(folder / MANIFEST, [manifest_json(manifest, made_by).encode()])
-    shutil.rmtree(folder / WORK_FOLDER)
-    wanted = {raw.file, regions.file, boxes.file}
-    for file in folder.glob("*-*.npy"):
-        if file.name not in wanted:
-            file.unlink()
-    return manifest
+    return finish_manifest(folder, Manifest(raw_version, sources, dropped, raw, regions, boxes), made_by)
 
 
-def _in_place(folder: Path, name: str, mark: str, count: int) -> ArrayFile:
+def _put_in_place(folder: Path, name: str, mark: str, count: int) -> ArrayFile:
     unfinished, file = folder / WORK_FOLDER / f"{name}.npy", folder / f"{name}-{mark}.npy"
     if unfinished.is_file():  # else a call that was interrupted right here has moved it
         with unfinished.open("r+b") as stream:
             np.lib.format.read_magic(stream)
             (_, *shape), _, dtype = np.lib.format.read_array_header_1_0(stream)
             stream.seek(0)
-            stream.write(_header(count, tuple(shape), dtype))
+            stream.write(npy_header(count, tuple(shape), dtype))
             stream.flush()
             os.fsync(stream.fileno())
         unfinished.replace(file)

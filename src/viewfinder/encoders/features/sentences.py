@@ -30,10 +30,9 @@ from queue import SimpleQueue
 import numpy as np
 from jaxtyping import Float16, Int
 
-from viewfinder.encoders.base import Encoder
+from viewfinder.encoders.base import Encoder, to_file_name
 from viewfinder.encoders.features.store import write_whole
 from viewfinder.errors import UnknownName, ViewfinderError
-from viewfinder.index.names import to_file_name
 
 CHUNK = 512
 """Texts that are acknowledged together: a few seconds of work."""

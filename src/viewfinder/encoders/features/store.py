@@ -1,17 +1,17 @@
-"""The vectors of a data set's pictures, and which row is which picture's.
+"""Vectors of pictures on disk: what lies in a folder of features, which row is which picture's, who may write there.
 
-What lies in a folder of features: a manifest, and arrays that are mapped into memory.
-
-Where the vectors of a data set are kept, and who may write there.
+A folder has a manifest, and arrays that are mapped into memory.
 """
 
 from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass
 from functools import cached_property
@@ -22,11 +22,18 @@ import numpy as np
 from filelock import FileLock, Timeout
 from jaxtyping import Float16, Float32, Int
 
+from viewfinder.encoders.base import to_file_name
 from viewfinder.errors import BadInput, DiskFull, EncoderMismatch, LibraryBusy, UnknownName
-from viewfinder.index.names import to_file_name
 
 IMAGES = "images"
 """The folder of a data set in which its pictures lie, if it has one of that name."""
+
+
+Progress = Callable[[int, int], None]
+"""Told how far a work is: pictures done, pictures to do."""
+
+BATCH = 256
+"""Pictures read at a time: with 36 regions of 1280 numbers in half precision, 24 MB."""
 
 
 @dataclass(frozen=True, order=True)
@@ -48,30 +55,41 @@ class DroppedPicture:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Vectors of the pictures of a data set, memory-mapped: row i of each array is the picture `keys[i]`.
+    """Vectors of pictures, memory-mapped: row i of each array is the picture `keys[i]`. An `index.RawVectors`.
 
     Attributes:
-        dataset: the folder of the data set.
-        keys: sorted POSIX paths relative to it.
+        keys: sorted POSIX paths relative to the data set, or other names.
         raw_nd: what the encoder gives of a whole picture; `Encoder.project` takes it to the space of words.
-        regions_nre: its regions (a grid of 6 x 6, row by row), None unless they were asked for.
         raw_version: the encoder's; vectors of another version cannot be compared with these.
+        regions_nre: its regions (a grid of 6 x 6, row by row), None unless they were asked for.
+        boxes_nr4: where a detector's regions lie, (left, top, right, bottom) in pixels; None: a grid (see `Encoder`).
+        dataset: the folder of the data set.
         dropped: files that did not become a picture.
         folder: where the vectors lie.
-        boxes_nr4: where a detector's regions lie, (left, top, right, bottom) in pixels; None: a grid (see `Encoder`).
     """
 
-    dataset: Path
     keys: tuple[str, ...]
     raw_nd: Float32[np.ndarray, "n d"]
-    regions_nre: Float16[np.ndarray, "n r e"] | None
     raw_version: str
-    dropped: tuple[DroppedPicture, ...]
-    folder: Path
+    regions_nre: Float16[np.ndarray, "n r e"] | None = None
     boxes_nr4: Float32[np.ndarray, "n r 4"] | None = None
+    dataset: Path = Path()
+    dropped: tuple[DroppedPicture, ...] = ()
+    folder: Path = Path()
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def find_row(self, name: str | Path) -> int | None:
+        """As `row_of`; None where no picture is called that.
+
+        Raises:
+            BadInput: several are.
+        """
+        try:
+            return self.row_of(name)
+        except UnknownName:
+            return None
 
     def row_of(self, name: str | Path) -> int:
         """The row of a picture by its key (with or without "images/"), its file name, or that without suffix.
@@ -96,9 +114,28 @@ class Features:
         """Rows of pictures, an index into the arrays; errors as `row_of`, for the first name that has none."""
         return np.fromiter((self.row_of(name) for name in names), np.intp)
 
+    def batches(
+        self, ids: Sequence[str], *, regions: bool
+    ) -> Iterator[tuple[Float32[np.ndarray, "b d"], Float16[np.ndarray, "b r e"] | None]]:
+        """Raw vectors of pictures by their keys and, where asked for, their regions; only these are read.
+
+        Raises:
+            BadInput: regions are asked for, and there are none.
+        """
+        if regions and self.regions_nre is None:
+            raise BadInput(f"regions of {self.raw_version} are needed, and these pictures have one vector each")
+        for start in range(0, len(ids), BATCH):
+            rows_b = np.array([self._rows[key] for key in ids[start : start + BATCH]], np.intp)
+            regions_bre = self.regions_nre[rows_b] if regions and self.regions_nre is not None else None
+            yield np.asarray(self.raw_nd[rows_b], np.float32), regions_bre
+
     def _key(self, path: Path) -> str:
         home, place = self.dataset.absolute(), path.absolute()
         return (place.relative_to(home) if place.is_relative_to(home) else path).as_posix()
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {key: row for row, key in enumerate(self.keys)}
 
     @cached_property
     def _by_key(self) -> dict[str, list[int]]:
@@ -114,6 +151,21 @@ class Features:
         return _rows_by_end([key.removesuffix(PurePosixPath(key).suffix) for key in self.keys])
 
 
+class DetectedFeatures(Features):
+    """Vectors of a detector, which chose the regions itself. See `index.Boxed`."""
+
+    def boxes(self, key: str) -> Float32[np.ndarray, "_boxes 4"]:
+        """Boxes as shares of width and height; none where the picture itself is not here."""
+        from PIL import Image
+
+        if self.boxes_nr4 is None or not (self.dataset / key).is_file():
+            return np.zeros((0, 4), np.float32)
+        with Image.open(self.dataset / key) as image:
+            width, height = image.size
+        shares_r4 = self.boxes_nr4[self._rows[key]] / np.array([width, height] * 2, np.float32)
+        return np.clip(np.asarray(shares_r4, np.float32), 0.0, 1.0)
+
+
 def _rows_by_end(names: Sequence[str]) -> dict[str, list[int]]:
     """Rows by every end of a name: "a/b/1.jpg", "b/1.jpg" and "1.jpg"."""
     found: dict[str, list[int]] = {}
@@ -124,7 +176,7 @@ def _rows_by_end(names: Sequence[str]) -> dict[str, list[int]]:
     return found
 
 
-MANIFEST = "manifest.json"
+MANIFEST, WORK_FOLDER = "manifest.json", "work"
 FORMAT = 1
 
 
@@ -148,6 +200,10 @@ class Manifest:
     regions: ArrayFile | None
     boxes: ArrayFile | None = None
 
+    def known(self) -> set[PictureFile]:
+        """All files that were read, whether they have a row or not."""
+        return {*self.sources, *(bad.source for bad in self.dropped)}
+
 
 def read_manifest(folder: Path, raw_version: str) -> Manifest | None:
     """What an earlier call left, None if there is nothing yet.
@@ -163,23 +219,23 @@ def read_manifest(folder: Path, raw_version: str) -> Manifest | None:
         data = json.loads(file.read_text(encoding="utf-8"))
         made_by, version = data["raw_version"], data["format"]
         if version == FORMAT and made_by == raw_version:
+
+            def array(found: dict[str, Any]) -> ArrayFile:
+                return ArrayFile(str(found["file"]), tuple(map(int, found["shape"])), str(found["dtype"]))
+
             return Manifest(
                 made_by,
                 tuple(PictureFile(*item) for item in data["pictures"]),
                 tuple(DroppedPicture(PictureFile(*item), reason) for *item, reason in data["dropped"]),
-                _array(data["global"]),
-                _array(data["regions"]) if data["regions"] else None,
-                _array(data["boxes"]) if data.get("boxes") else None,
+                array(data["global"]),
+                array(data["regions"]) if data["regions"] else None,
+                array(data["boxes"]) if data.get("boxes") else None,
             )
     except (ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{file}: damaged ({error!r:.80}); {repair_advice(folder)}") from error
     if made_by != raw_version:
         raise EncoderMismatch(f"{folder}: these are features of {made_by}, not {raw_version}; name another --out")
     raise BadInput(f"{file}: written by another version of viewfinder (format {version}); {repair_advice(folder)}")
-
-
-def _array(data: dict[str, Any]) -> ArrayFile:
-    return ArrayFile(str(data["file"]), tuple(map(int, data["shape"])), str(data["dtype"]))
 
 
 def repair_advice(folder: Path) -> str:
@@ -221,6 +277,34 @@ def manifest_json(manifest: Manifest, encoder: str) -> str:
     return json.dumps(notes, ensure_ascii=False)
 
 
+def finish_manifest(folder: Path, manifest: Manifest, encoder: str) -> Manifest:
+    """Writes the manifest, then removes what led to it, and arrays of earlier ones.
+
+    Who has those mapped keeps them. `encoder` is for people.
+    """
+    write_whole(folder / MANIFEST, [manifest_json(manifest, encoder).encode()])
+    shutil.rmtree(folder / WORK_FOLDER)
+    wanted = {array.file for array in (manifest.raw, manifest.regions, manifest.boxes) if array is not None}
+    for pattern in ("*-*.npy", ".*.new"):
+        for file in folder.glob(pattern):
+            if file.name not in wanted:
+                file.unlink()
+    return manifest
+
+
+def rows_mark(sources: Sequence[PictureFile]) -> str:
+    """What names the arrays of these pictures: another for other rows, so that mapped arrays are never overwritten."""
+    return hashlib.blake2b(repr(tuple(sources)).encode(), digest_size=8).hexdigest()
+
+
+def npy_header(count: int, shape: tuple[int, ...], dtype: np.dtype) -> bytes:
+    """The start of an .npy file of `count` rows: numpy leaves room in it, so that the count may grow."""
+    header = io.BytesIO()
+    layout = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (count, *shape)}
+    np.lib.format.write_array_header_1_0(header, layout)
+    return header.getvalue()
+
+
 def write_whole(file: Path, parts: Iterable[bytes]) -> None:
     """The whole file or none of it, whatever happens meanwhile."""
     unfinished = file.with_name(f".{file.name}.new")
@@ -244,13 +328,17 @@ def feature_folders(dataset: Path, raw_version: str) -> list[Path]:
     return [dataset / FOLDER / name, user_cache_path("viewfinder") / "features" / mark / name]
 
 
-def is_writable(folder: Path) -> bool:
-    """Whether files can be made in a folder, which is itself made where there is none."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return False
-    return os.access(folder, os.W_OK)
+def writable_folder(places: Sequence[Path]) -> Path:
+    """The first of these folders in which files can be made, made where there is none; else the last."""
+
+    def is_writable(folder: Path) -> bool:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            return False
+        return os.access(folder, os.W_OK)
+
+    return next((place for place in places if is_writable(place)), places[-1])
 
 
 @contextmanager

@@ -10,7 +10,7 @@ Genome comes with a detector's own features (36 regions a picture; Anderson et a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median_low
@@ -21,7 +21,6 @@ from jaxtyping import Float16, Float32, Int, Num
 from viewfinder.data import ReadReport, read_coco, read_flickr8k
 from viewfinder.data.captions import SPLITS, split_of
 from viewfinder.data.visual_genome import (
-    Layout,
     Vocabulary,
     add_negations,
     build_vocabulary,
@@ -38,16 +37,16 @@ from viewfinder.data.visual_genome.regions import TURNS, VOCABULARY, read_pictur
 from viewfinder.data.visual_genome.words import FEWEST_IN_CODE, UNWANTED, WANTED
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
-from viewfinder.encoders.features.compute import Progress
 from viewfinder.encoders.features.precomputed import PictureVectors, collect_stored_vectors
-from viewfinder.encoders.features.store import PictureFile
+from viewfinder.encoders.features.store import PictureFile, Progress
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
+from viewfinder.training.progress import report_tenths
 
 MOST_CAPTIONS = 5
 """Turns of a captioned picture: Flickr8k and COCO have five captions a picture."""
 
 MOST_NEGATIONS = 2
-"""Pairs of a talk about things that are not in the picture, where such are asked for; one at least if it is long."""
+"""Pairs of a dialogue about things that are not in the picture; one at least if it is long."""
 
 Told = Callable[[str], None]
 Positions = Sequence[int] | Int[np.ndarray, " b"]
@@ -68,11 +67,11 @@ class CaptionedPictures:
     Attributes:
         keys: the pictures' names, as `features` has them.
         sentences: all distinct captions of each picture, lower-case, in the order of the data set.
-        turns: sentences of a talk.
+        turns: sentences of a dialogue.
         raw_version: which numbers the raw vectors are.
         blocks: raw vectors; picture i is row `rows_n[i]` of block `block_n[i]`.
         objects: names of the things in each picture, as far as the data set says.
-        negated: whether talks also ask for things that are not there, and take that back.
+        negated: whether dialogues also ask for things that are not there, and take that back.
     """
 
     keys: tuple[str, ...]
@@ -118,7 +117,7 @@ class CaptionedPictures:
         return self._with_negations(position, talk, rng) if self.negated else talk
 
     def texts(self) -> tuple[str, ...]:
-        """Every sentence that any talk may have, once, sorted."""
+        """Every sentence that any dialogue may have, once, sorted."""
         said = {sentence for sentences in self.sentences for sentence in sentences}
         if self.negated:
             names = {name for things in self.objects for name in things}
@@ -162,7 +161,7 @@ def read_captioned_pictures(
         encoder: what makes the raw vectors, where they are not there yet.
         features_folder: where they are kept; by default beside the data.
         whole: whether a detector's vectors of whole pictures are needed; without its files for them they are zeros.
-        negated: talks with the negations of Drill-down's loader; only where the data set names the things in its
+        negated: dialogues with the negations of Drill-down's loader; only where the data set names the things in its
             pictures.
         told: called with a line at every stage.
 
@@ -175,7 +174,7 @@ def read_captioned_pictures(
     if negated and not any(picture.objects for picture in pictures):
         raise BadInput(f"{data}: names no things in its pictures (sg_xmls/), so none can be known to be absent")
     found = _vectors(data, split, encoder, features_folder, whole, told)
-    kept = [(picture, row) for picture in pictures if (row := _row(found, picture.name)) is not None]
+    kept = [(picture, row) for picture in pictures if (row := found.find_row(picture.name)) is not None]
     if len(kept) < len(pictures):
         told(f"{data}, {split}: {len(pictures) - len(kept):,} pictures have no vectors and are left out")
     if not kept:
@@ -196,7 +195,7 @@ def read_captioned_pictures(
 
 
 def join_captioned_pictures(parts: Sequence[CaptionedPictures]) -> CaptionedPictures:
-    """Several sets as one, in their order; a talk has as many turns as the shortest of theirs.
+    """Several sets as one, in their order; a dialogue has as many turns as the shortest of theirs.
 
     Raises:
         EncoderMismatch: their vectors are of different encoders.
@@ -227,12 +226,13 @@ def build_caption_vocabulary(*folders: Path, fewest: int = FEWEST_IN_CODE) -> Vo
     Counted is what is said of the pictures for training, `fewest` times at least.
 
     Raises:
-        BadInput: as `read_described`.
+        BadInput: as `read_captioned_pictures`.
     """
     for folder in folders:
-        if _is_visual_genome(folder) and (published := find_layout(folder).caches / VOCABULARY).is_file():
+        if list_splits(folder) and (published := find_layout(folder).caches / VOCABULARY).is_file():
             return read_vocabulary(published)
-    return build_vocabulary((said for folder in folders for said in _training_captions(folder)), fewest=fewest)
+    pictures = (picture for folder in folders for picture in _read(folder, "train", lambda line: None)[0])
+    return build_vocabulary((caption for picture in pictures for caption in picture.captions), fewest=fewest)
 
 
 @dataclass(frozen=True)
@@ -245,9 +245,9 @@ class _Captioned:
 
 
 def _read(data: Path, split: str, told: Told) -> tuple[list[_Captioned], int]:
-    """The pictures of a split, and how many of their captions make a talk."""
+    """The pictures of a split, and how many of their captions make a dialogue."""
     told(f"reading {data}, {split}")
-    if _is_visual_genome(data):
+    if list_splits(data):
         regions, report = read_visual_genome(data, split)
         told(f"{data}, {split}: {report}")
         named = [(picture.path or str(picture.id), picture) for picture in regions]
@@ -260,10 +260,6 @@ def _read(data: Path, split: str, told: Told) -> tuple[list[_Captioned], int]:
     if not chosen:
         raise BadInput(f"{data}: {len(pictures)} pictures are too few to have a part for {split!r}; 13 are enough")
     return chosen, min(MOST_CAPTIONS, median_low(len(picture.captions) for picture in pictures))
-
-
-def _is_visual_genome(data: Path) -> bool:
-    return bool(list_splits(data))
 
 
 def _captioned(data: Path) -> tuple[list[_Captioned], ReadReport]:
@@ -281,32 +277,12 @@ def _captioned(data: Path) -> tuple[list[_Captioned], ReadReport]:
     return [_Captioned(picture.path, captions) for picture, captions in zip(pictures, said, strict=True)], report
 
 
-def _training_captions(folder: Path) -> Iterator[str]:
-    pictures, _ = _read(folder, "train", lambda line: None)
-    return (caption for picture in pictures for caption in picture.captions)
-
-
 def _vectors(data: Path, split: str, encoder: Encoder, folder: Path | None, whole: bool, told: Told) -> Features:
     """Raw vectors with regions, computed or read where they are not there yet; every tenth of that is told."""
-    tenths = set[int]()
-
-    def progress(done: int, total: int) -> None:
-        tenth = 10 * done // max(total, 1)
-        if tenth not in tenths:
-            tenths.add(tenth)
-            told(f"vectors of {data}: {done:,} of {total:,} pictures")
-
+    progress = report_tenths(told, f"vectors of {data}")
     if has_detector_features(data):
         return read_detector_features(data, split, whole=whole, out=folder, progress=progress)
     return features(data, encoder, regions=True, out=folder, progress=progress)
-
-
-def _row(found: Features, name: Path | str) -> int | None:
-    """The row of a picture, None where it has no vectors."""
-    try:
-        return found.row_of(name)
-    except UnknownName:
-        return None
 
 
 DETECTOR_VERSION = f"visual-genome-{REGIONS}x{WIDTH}-1"
@@ -353,33 +329,30 @@ def read_detector_features(
         if needed and not folder.is_dir():
             raise BadInput(f"{folder}: no such folder; detector features ({DETECTOR_VERSION}) are read from there")
     pictures = layout.pictures() or {}
-    named = {_key(data, picture, pictures.get(picture)): picture for picture in ids}
+    files = {picture: pictures.get(picture) for picture in ids}
+    named = {str(one) if file is None else file.relative_to(data).as_posix(): one for one, file in files.items()}
     has_global = layout.global_feature(0).parent.is_dir()
+
+    def source_of(key: str) -> PictureFile:
+        try:
+            facts = layout.region_features(named[key]).stat()
+        except OSError:  # `read` says so, with the picture's name
+            return PictureFile(key, 0, 0)
+        return PictureFile(key, facts.st_size, facts.st_mtime_ns)
+
+    def read(source: PictureFile) -> PictureVectors:
+        picture = named[source.key]
+        found = read_region_features(layout.region_features(picture))
+        global_g = read_global_feature(layout.global_feature(picture)) if has_global else np.zeros(WIDTH, np.float32)
+        return PictureVectors(global_g, found.features_nd, found.boxes_n4)
+
     return collect_stored_vectors(
         data,
         DETECTOR_VERSION,
-        [_source(layout, key, named[key]) for key in sorted(named)],
-        lambda source: _read_detector(layout, named[source.key], has_global=has_global),
+        [source_of(key) for key in sorted(named)],
+        read,
         part=split if has_global else f"{split}-regions",
         made_by="a detector, precomputed",
         out=out,
         progress=progress,
     )
-
-
-def _key(data: Path, picture: int, file: Path | None) -> str:
-    return str(picture) if file is None else file.relative_to(data).as_posix()
-
-
-def _source(layout: Layout, key: str, picture: int) -> PictureFile:
-    try:
-        facts = layout.region_features(picture).stat()
-    except OSError:  # `read` says so, with the picture's name
-        return PictureFile(key, 0, 0)
-    return PictureFile(key, facts.st_size, facts.st_mtime_ns)
-
-
-def _read_detector(layout: Layout, picture: int, *, has_global: bool) -> PictureVectors:
-    found = read_region_features(layout.region_features(picture))
-    global_g = read_global_feature(layout.global_feature(picture)) if has_global else np.zeros(WIDTH, np.float32)
-    return PictureVectors(global_g, found.features_nd, found.boxes_n4)

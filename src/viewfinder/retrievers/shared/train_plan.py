@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.encoders.features.sentences import SentenceVectors
-from viewfinder.encoders.features.store import feature_folders, is_writable
+from viewfinder.encoders.features.store import feature_folders, writable_folder
+from viewfinder.errors import EncoderMismatch
 from viewfinder.retrievers.shared.captioned_pictures import CaptionedPictures, read_captioned_pictures
 from viewfinder.retrievers.shared.picture_dialogues import PictureDialogues, read_picture_dialogues
+from viewfinder.training.progress import report_tenths
 from viewfinder.training.weights import Card, check_card, read_card
 
 if TYPE_CHECKING:
@@ -70,14 +72,7 @@ class TrainPlan:
 
     def vectors(self, folder: Path, *, regions: bool = False) -> Features:
         """The vectors of a data set's pictures, computed where they are not there yet; every tenth of that is told."""
-        tenths = set[int]()
-
-        def progress(done: int, total: int) -> None:
-            tenth = 10 * done // max(total, 1)
-            if tenth not in tenths:
-                tenths.add(tenth)
-                self.told(f"vectors of {folder}: {done:,} of {total:,} pictures")
-
+        progress = report_tenths(self.told, f"vectors of {folder}")
         return features(folder, self.encoder, out=self.features_of(folder), regions=regions, progress=progress)
 
     def features_of(self, folder: Path) -> Path | None:
@@ -102,8 +97,7 @@ class TrainPlan:
     def sentences(self, texts: Sequence[str]) -> SentenceVectors:
         """The encoder's vectors of sentences, computed where they are not there yet."""
         places = feature_folders(self.data[0], SENTENCES) if self.features is None else [self.features / SENTENCES]
-        place = next((place for place in places if is_writable(place)), places[-1])
-        return SentenceVectors.of(texts, self.encoder, place, self.told)
+        return SentenceVectors.of(texts, self.encoder, writable_folder(places), self.told)
 
 
 def read_start_card(plan: TrainPlan) -> Card | None:
@@ -117,3 +111,17 @@ def read_start_card(plan: TrainPlan) -> Card | None:
     card = read_card(plan.start)
     check_card(plan.start, card, system=plan.system)
     return card
+
+
+def check_start_sentences(file: Path, start: Card, version: str) -> None:
+    """That weights to begin with read the sentence vectors that there are.
+
+    Raises:
+        EncoderMismatch: they read those of another encoder.
+    """
+    before = start.settings["sentences_version"]
+    if before != version:
+        raise EncoderMismatch(
+            f"{file}: reads sentence vectors of {before!r}, and this encoder's are {version!r}; use the encoder it was "
+            "trained with"
+        )

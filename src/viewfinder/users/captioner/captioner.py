@@ -1,6 +1,6 @@
-"""A trained captioner at work: raw vectors of two pictures in, a sentence out.
+"""The simulated user of Fashion IQ: says how the wanted picture differs from the one shown, by a trained captioner.
 
-The simulated user of Fashion IQ: says how the wanted picture differs from the one shown, by a trained captioner.
+Raw vectors of two pictures in, a sentence out (f_R; Wu et al., CVPR 2021, Sec. 4.1).
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from viewfinder.encoders import load_encoder
 from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.encoders.features import features
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.training import build_settings, load_network
-from viewfinder.training.weights import Weights, check_card, damaged_file, read_weights
+from viewfinder.training import load_network
+from viewfinder.training.presets import read_card_settings
+from viewfinder.training.weights import check_card, damaged_file, read_weights
 from viewfinder.users.captioner.decoding import caption_texts, decode_by_beams, decode_by_sampling, decode_greedily
 from viewfinder.users.captioner.network import CaptionerNetwork, make_captioner
-from viewfinder.users.captioner.settings import CaptionerModel
+from viewfinder.users.captioner.settings import RecurrentCaptioner, TransformerCaptioner
 from viewfinder.users.descriptions import SentenceDescriber, Sentences, caption_sentences
 from viewfinder.users.person import Person, SpeakingStyle
 
@@ -37,13 +38,6 @@ AT_ONCE = 128
 """Pairs that are captioned together."""
 
 DECODINGS = ("greedy", "beam", "sampled")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Settings:
-    """What a card tells about the network."""
-
-    model: CaptionerModel
 
 
 class Captioner:
@@ -73,7 +67,7 @@ class Captioner:
 
     @classmethod
     def load(cls, path: Path | None = None) -> Captioner:
-        """The captioner in a file that `viewfinder train captioner` wrote; by default the one in the box.
+        """The captioner in a file that `viewfinder train captioner` wrote; by default the shipped one.
 
         Raises:
             BadInput: the file is missing, damaged, or of another system.
@@ -87,9 +81,13 @@ class Captioner:
         settings = weights.card.settings
         if not {"model", "vocabulary", "labels"} <= settings.keys():
             raise damaged_file(path, "the card of a captioner names model, vocabulary, labels")
-        model = build_settings(_Settings, {"model": settings["model"]}).model
-        words = tuple(settings["vocabulary"])
-        network = make_captioner(model, raw_vector_width(path, weights, model), len(words), len(settings["labels"]))
+        kind = RecurrentCaptioner if settings["model"].get("kind") == "recurrent" else TransformerCaptioner
+        model = read_card_settings(kind, weights.card)
+        name, axis = ("input.components", 0) if model.image == "whitened" else ("wanted.weight", 1)
+        if name not in weights.arrays:
+            raise BadInput(f"{path}: {name} is missing; the file belongs to a network of other settings")
+        words, raw_width = tuple(settings["vocabulary"]), int(weights.arrays[name].shape[axis])
+        network = make_captioner(model, raw_width, len(words), len(settings["labels"]))
         load_network(path, network, system=SYSTEM, encoder=weights.card.encoder)
         return cls(
             network,
@@ -143,39 +141,17 @@ class Captioner:
                 f"the captioner reads vectors of {self.raw_version!r}, {self.network.raw_width} numbers, not "
                 f"{shown_bg.shape[1]}; use that encoder, or train again with this one"
             )
-        decode = self._decoder(decoding, seed, temperature)
+        device = next(self.network.parameters()).device
+        decode: Callable[..., Int[Tensor, "b t"]] = decode_greedily if decoding == "greedy" else decode_by_beams
+        if decoding == "sampled":
+            generator = torch.Generator(device).manual_seed(seed)
+            decode = partial(decode_by_sampling, generator=generator, temperature=temperature)
         said: list[str] = []
         for at in range(0, len(shown_bg), AT_ONCE):
-            words_bt = decode(*(self._tensor(raw_bg[at : at + AT_ONCE]) for raw_bg in (shown_bg, wanted_bg)))
+            parts = (np.array(raw_bg[at : at + AT_ONCE], np.float32) for raw_bg in (shown_bg, wanted_bg))
+            words_bt = decode(self.network, *(torch.from_numpy(part_bg).to(device) for part_bg in parts))
             said += caption_texts(words_bt, self.vocabulary.words)
         return said
-
-    # -- inside
-
-    def _decoder(self, decoding: str, seed: int, temperature: float) -> Callable[..., Int[Tensor, "b t"]]:
-        if decoding == "sampled":
-            generator = torch.Generator(self._device).manual_seed(seed)
-            return partial(decode_by_sampling, self.network, generator=generator, temperature=temperature)
-        return partial(decode_greedily if decoding == "greedy" else decode_by_beams, self.network)
-
-    def _tensor(self, raw_bg: Float[np.ndarray, "b g"]) -> Float[Tensor, "b g"]:
-        return torch.from_numpy(np.array(raw_bg, np.float32)).to(self._device)
-
-    @property
-    def _device(self) -> torch.device:
-        return next(self.network.parameters()).device
-
-
-def raw_vector_width(path: Path, weights: Weights, model: CaptionerModel) -> int:
-    """How many numbers a raw picture vector has for these weights.
-
-    Raises:
-        BadInput: they are no captioner's.
-    """
-    name, axis = ("input.components", 0) if model.image == "whitened" else ("wanted.weight", 1)
-    if name not in weights.arrays:
-        raise BadInput(f"{path}: {name} is missing; the file belongs to a network of other settings")
-    return int(weights.arrays[name].shape[axis])
 
 
 NAME = "captioner"
@@ -226,7 +202,7 @@ def make_captioner_user(
     Args:
         folder: of data.
         manners: how they talk.
-        model: the file of a trained captioner; by default the one in the box.
+        model: the file of a trained captioner; by default the shipped one.
         decoding: how captions are made, see `Captioner.captions`.
         vectors: raw vectors of the folder's pictures; without it the starter's are read, or computed.
         raw_version: of which encoder `vectors` are; "" where that is not known.
@@ -241,7 +217,10 @@ def make_captioner_user(
     if raw_version:
         captioner.check(raw_version)
     if vectors is None:
-        vectors = read_starter_vectors(folder, captioner)
+        starter = load_encoder("starter")
+        captioner.check(starter.raw_version)
+        found = features(folder, starter)
+        vectors = lambda keys: found.raw_nd[found.rows(keys)]  # noqa: E731
     comparer = CaptionComparer(captioner, vectors, decoding, manners.seed)
     return Person(
         partial(SentenceDescriber, make_sayings(folder, captioner, vectors, manners.seed)),
@@ -250,19 +229,6 @@ def make_captioner_user(
         manners=manners,
         name=NAME,
     )
-
-
-def read_starter_vectors(folder: Path, captioner: Captioner) -> ReadRawVectors:
-    """What the starter makes of the folder's pictures, from files where it was computed before.
-
-    Raises:
-        BadInput: there are no pictures.
-        EncoderMismatch: the captioner reads something else.
-    """
-    starter = load_encoder("starter")
-    captioner.check(starter.raw_version)
-    found = features(folder, starter)
-    return lambda keys: found.raw_nd[found.rows(keys)]
 
 
 def make_sayings(folder: Path, captioner: Captioner, vectors: ReadRawVectors, seed: int) -> Sentences:

@@ -1,11 +1,9 @@
-"""Words of a caption, as they were cut for training, back into a text.
-
-Captions out of a trained network: the likeliest word each time, the best of several beams, or drawn by chance.
+"""Captions out of a trained network: the likeliest word each time, the best of several beams, or drawn by chance.
 
 All give one form: numbers of words (b t), t the most that the settings allow, without <start>, and with <pad> in place
 of <end> and of everything after it. In the published code greedy captions keep <start> and are filled with <end>, and
-those of beams have no <start> and are filled with <pad>. There a caption may also hold special words; here it may not,
-unless `forbidden` is `()`. In torch; without gradients, the network in eval mode meanwhile.
+those of beams have no <start> and are filled with <pad>; there a caption may also hold special words. In torch; without
+gradients, the network in eval mode meanwhile.
 """
 
 from __future__ import annotations
@@ -54,7 +52,7 @@ def decode_greedily(
     network: CaptionerNetwork, shown_bg: Raw, wanted_bg: Raw, *, forbidden: Sequence[int] = FORBIDDEN
 ) -> Words:
     """The likeliest word each time."""
-    return _one_by_one(network, shown_bg, wanted_bg, forbidden, lambda logits_bv: logits_bv.argmax(dim=1))
+    return _one_by_one(network, shown_bg, wanted_bg, lambda logits_bv: logits_bv.argmax(dim=1))
 
 
 def decode_by_sampling(
@@ -63,8 +61,6 @@ def decode_by_sampling(
     wanted_bg: Raw,
     generator: torch.Generator,
     temperature: float = 1.0,
-    *,
-    forbidden: Sequence[int] = FORBIDDEN,
 ) -> Words:
     """Each word drawn by its chance; the lower the temperature (above 0), the more like `greedy`."""
 
@@ -72,14 +68,13 @@ def decode_by_sampling(
         chances_bv = (logits_bv / temperature).softmax(dim=1)
         return torch.multinomial(chances_bv, 1, generator=generator)[:, 0]
 
-    return _one_by_one(network, shown_bg, wanted_bg, forbidden, drawn)
+    return _one_by_one(network, shown_bg, wanted_bg, drawn)
 
 
 def _one_by_one(
     network: CaptionerNetwork,
     shown_bg: Raw,
     wanted_bg: Raw,
-    forbidden: Sequence[int],
     choose: Callable[[Tensor], Tensor],
 ) -> Words:
     """Captions whose words are chosen by their logits, one after the other, until all have ended."""
@@ -91,7 +86,7 @@ def _one_by_one(
         ended_b = torch.zeros_like(newest_b, dtype=torch.bool)
         for place in range(longest):
             logits_btv, speech = network.step(speech, newest_b[:, None])
-            newest_b = choose(forbid_words(logits_btv[:, -1], forbidden))
+            newest_b = choose(forbid_words(logits_btv[:, -1]))
             ended_b = ended_b | (newest_b == END)
             if ended_b.all():
                 break
@@ -105,8 +100,6 @@ def decode_by_beams(
     wanted_bg: Raw,
     beams: int = BEAMS,
     power: float = POWER,
-    *,
-    forbidden: Sequence[int] = FORBIDDEN,
 ) -> Words:
     """The best of the captions that are left when only the likeliest `beams` are followed at a time.
 
@@ -121,7 +114,7 @@ def decode_by_beams(
         speech = network.begin(network.see(shown_bg, wanted_bg)).of(first_r)
         for _ in range(longest):
             logits_rtv, speech = network.step(speech, found.newest_r[:, None])
-            speech = speech.of(found.follow(forbid_words(logits_rtv[:, -1], forbidden).log_softmax(dim=1)))
+            speech = speech.of(found.follow(forbid_words(logits_rtv[:, -1]).log_softmax(dim=1)))
             if found.ended_bk.all():
                 break
         return found.best(longest, power)
@@ -173,10 +166,9 @@ def caption_texts(words_bt: Words, vocabulary: Sequence[str]) -> list[str]:
     return [join_words([vocabulary[word] for word in words if word != PAD]) for words in words_bt.tolist()]
 
 
-def forbid_words(logits_bv: Float[Tensor, "b v"], forbidden: Sequence[int]) -> Float[Tensor, "b v"]:
-    """Logits by which some words have no chance."""
-    numbers = torch.tensor(forbidden, dtype=torch.long, device=logits_bv.device)
-    return logits_bv.index_fill(1, numbers, -torch.inf)
+def forbid_words(logits_bv: Float[Tensor, "b v"]) -> Float[Tensor, "b v"]:
+    """Logits by which what nobody says has no chance."""
+    return logits_bv.index_fill(1, torch.tensor(FORBIDDEN, device=logits_bv.device), -torch.inf)
 
 
 @contextmanager

@@ -1,19 +1,15 @@
-"""Networks that say how a wanted picture differs from a shown one, word by word: what they share, and the transformer.
+"""Networks that say how a wanted picture differs from a shown one, word by word. In torch.
+
+`TransformerCaptionerNetwork` is f_R of Fashion IQ (Wu et al., CVPR 2021, Sec. 4.1); `RecurrentCaptionerNetwork` its
+baseline, the captioner of Guo et al. (NeurIPS 2018).
 
 Axes: b pairs of pictures, t words, l tokens that are read of a pair, g numbers of a raw picture vector, x what is read
-of it, k attributes, w width, v words of the vocabulary. In torch.
-
-The captioner of Guo et al. (NeurIPS 2018): an LSTM that attends to the wanted picture and to what is new in it.
-
-They attend to places of feature maps [wanted; wanted - shown]. Of pictures we have one vector each, so here the two
-halves are two tokens, each with a linear layer of its own; attributes, where they are read, are further tokens. Axes
-as in `network`. In torch.
+of it, k attributes, w width, v words of the vocabulary.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +28,7 @@ MOMENTUM = 0.01
 
 Memory = tuple[Tensor, ...]
 """What a network made of pairs of pictures; only that network can read it."""
+
 
 class CaptionState(ABC):
     """Captions as far as they are said; what a network need not compute again for the next word."""
@@ -62,11 +59,11 @@ class CaptionerNetwork(nn.Module, ABC):
 
     @abstractmethod
     def begin(self, memory: Memory) -> Any:
-        """The `Speech` in which nothing is said yet."""
+        """The `CaptionState` in which nothing is said yet."""
 
     @abstractmethod
     def step(self, speech: Any, words_bt: Int[Tensor, "b t"]) -> tuple[Float[Tensor, "b t v"], Any]:
-        """What comes after each of the words that are said now, and the `Speech` after them."""
+        """What comes after each of the words that are said now, and the `CaptionState` after them."""
 
     def logits(self, memory: Memory, words_bt: Int[Tensor, "b t"]) -> Float[Tensor, "b t v"]:
         """What comes after each word; captions begin with <start>."""
@@ -159,27 +156,9 @@ class TransformerCaptionState(CaptionState):
         return self.said[0].keys_bnlv.shape[2] if self.said else 0
 
     def of(self, rows: Int[Tensor, " r"]) -> TransformerCaptionState:
-        """See `Speech`."""
+        """See `CaptionState`."""
         said = None if self.said is None else tuple(seen.of(rows) for seen in self.said)
         return TransformerCaptionState(tuple(seen.of(rows) for seen in self.memory), said)
-
-
-def make_captioner(model: CaptionerModel, raw_width: int, vocabulary_size: int, labels: int) -> CaptionerNetwork:
-    """An untrained network, in torch's own initial state.
-
-    Args:
-        model: what it is.
-        raw_width: numbers of a raw picture vector.
-        vocabulary_size: special words counted.
-        labels: attributes that its head tells; any number where the model reads none.
-
-    Raises:
-        BadInput: the model reads attributes, but there are no labels.
-    """
-    if isinstance(model, TransformerCaptioner):
-        return TransformerCaptionerNetwork(model, raw_width, vocabulary_size, labels)
-
-    return RecurrentCaptionerNetwork(model, raw_width, vocabulary_size, labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,14 +171,19 @@ class RecurrentCaptionState(CaptionState):
     cell_bw: Float[Tensor, "b w"]
 
     def of(self, rows: Int[Tensor, " r"]) -> RecurrentCaptionState:
-        """See `Speech`."""
+        """See `CaptionState`."""
         return RecurrentCaptionState(
             self.memory_blw[rows], self.keys_blw[rows], self.hidden_bw[rows], self.cell_bw[rows]
         )
 
 
 class RecurrentCaptionerNetwork(CaptionerNetwork):
-    """Show, attend and tell (Xu et al., ICML 2015) over a pair of pictures."""
+    """An LSTM that attends to the wanted picture and to what is new in it (Show, attend and tell, Xu et al. 2015).
+
+    Guo et al. attend to places of feature maps [wanted; wanted - shown]. Of pictures we have one vector each, so here
+    the two halves are two tokens, each with a linear layer of its own; attributes, where they are read, are further
+    tokens.
+    """
 
     def __init__(self, settings: RecurrentCaptioner, raw_width: int, vocabulary_size: int, labels: int) -> None:
         super().__init__(settings, raw_width, labels)
@@ -251,3 +235,20 @@ class RecurrentCaptionerNetwork(CaptionerNetwork):
 
     def _dropped(self, tokens: Float[Tensor, "*b w"]) -> Float[Tensor, "*b w"]:
         return dropout(tokens, self.share, self.training)
+
+
+def make_captioner(model: CaptionerModel, raw_width: int, vocabulary_size: int, labels: int) -> CaptionerNetwork:
+    """An untrained network, in torch's own initial state.
+
+    Args:
+        model: what it is.
+        raw_width: numbers of a raw picture vector.
+        vocabulary_size: special words counted.
+        labels: attributes that its head tells; any number where the model reads none.
+
+    Raises:
+        BadInput: the model reads attributes, but there are no labels.
+    """
+    if isinstance(model, TransformerCaptioner):
+        return TransformerCaptionerNetwork(model, raw_width, vocabulary_size, labels)
+    return RecurrentCaptionerNetwork(model, raw_width, vocabulary_size, labels)
