@@ -61,7 +61,7 @@ def test_a_failure_is_not_remembered(tmp_path: Path) -> None:
     assert remembered.complete("say") == "well"
 
 
-@pytest.mark.parametrize("cut", [1, 10, 40])
+@pytest.mark.parametrize("cut", [2, 10, 40])
 def test_a_line_cut_short_is_asked_again_and_no_other(tmp_path: Path, cut: int) -> None:
     file = tmp_path / "journal.jsonl"
     for prompt in ("one", "two"):
@@ -71,6 +71,14 @@ def test_a_line_cut_short_is_asked_again_and_no_other(tmp_path: Path, cut: int) 
     remembered = JournalledModel(model, AnswerJournal.read(file))
     assert [remembered.complete(prompt) for prompt in ("one", "two")] == ["one", "TWO"]
     assert len(file.read_text().splitlines()) == 2
+
+
+def test_a_whole_answer_whose_line_does_not_end_is_not_asked_again(tmp_path: Path) -> None:
+    file = tmp_path / "journal.jsonl"
+    file.write_text('{"key": "a", "by": "b", "text": "c"}')
+    journal = AnswerJournal.read(file)
+    assert journal.answer("a", "b", lambda: "new") == "c"
+    assert [journal.answer("d", "b", lambda: "e"), AnswerJournal.read(file).answers] == ["e", {"a": "c", "d": "e"}]
 
 
 def test_a_damaged_line_is_named(tmp_path: Path) -> None:

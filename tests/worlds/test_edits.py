@@ -204,7 +204,7 @@ def test_the_truth_is_known_of_both_pictures(small: Path) -> None:
     truth, edit = read_truth(small), sample_edit(seed=3, number=2)
     assert len(truth) == 2 * COUNT
     for which, scene in enumerate((edit.before, edit.after)):
-        known = truth[(edit, which)]
+        known = truth[edit.picture(which)]
         assert (known.place, known.light, len(known.things)) == (scene.place, scene.light, len(scene.things))
 
 

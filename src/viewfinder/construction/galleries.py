@@ -1,10 +1,6 @@
-"""A gallery seen through an encoder: pictures like a picture, and the picture that answers a text.
+"""What finds pictures and what describes them: a gallery seen through an encoder, captions or a model that looks.
 
-    gallery = EncodedGallery.of(vectors, encoder, own)      # vectors of the gallery's pictures, those of the references
-
-All scores are exact, in one pass (`stores.exact`).
-
-What pictures show: by the captions that a data set has, or by a model that looks at them.
+All scores are exact, in one pass (`index.scores`).
 """
 
 from __future__ import annotations

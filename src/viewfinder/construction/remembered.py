@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from viewfinder.construction.pipelines import Captioner
+from viewfinder.data.files import append_json_line, whole_lines
 from viewfinder.errors import BadInput
 from viewfinder.language import LanguageModel
 
@@ -33,20 +33,17 @@ class AnswerJournal:
 
     @staticmethod
     def read(file: Path) -> AnswerJournal:
-        """The journal in a file, empty where there is none; a last line that was cut short is taken out.
+        """The journal in a file, empty where there is none; a last line that was cut short does not count.
 
         Raises:
-            BadInput: a whole line is damaged (it is named), or the file cannot be read or repaired.
+            BadInput: a whole line is damaged (it is named), or the file cannot be read.
         """
         journal = AnswerJournal(file)
         try:
-            content = file.read_bytes() if file.is_file() else b""
-            end = content.rfind(b"\n") + 1
-            if end < len(content):
-                os.truncate(file, end)
+            whole, _ = whole_lines(file.read_bytes() if file.is_file() else b"")
         except OSError as error:
             raise BadInput(f"{file}: cannot be read ({error.strerror}); choose another --out") from error
-        for number, line in enumerate(content[:end].splitlines(), start=1):
+        for number, line in enumerate(whole.splitlines(), start=1):
             try:
                 record = json.loads(line)
                 journal.answers[record["key"]] = str(record["text"])
@@ -62,16 +59,10 @@ class AnswerJournal:
             if key not in self.answers:
                 text = ask()
                 with self._lock:
-                    self._append({"key": key, "by": by, "text": text})
+                    append_json_line(self.file, {"key": key, "by": by, "text": text})
                     self.answers[key] = text
                     self.asked += 1
             return self.answers[key]
-
-    def _append(self, record: dict[str, str]) -> None:
-        with self.file.open("a", encoding="utf-8", newline="\n") as stream:
-            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
 
 
 def answer_key(*parts: object) -> str:

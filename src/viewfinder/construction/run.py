@@ -1,15 +1,13 @@
-"""The files of a run: samples, galleries, the pictures of both, and a record of how they were made.
+"""The run: every picture through the pipelines that are asked for, then merging, then the files.
+
+Pictures are worked on one by one and in any order; chances are drawn per picture. So a repeated run makes the same
+samples, and what models wrote before comes from the journal. Written are
 
 <out>/chatsearch/<subtask>_<split>.jsonl    samples, as `data.chatsearch` reads them
                  gallery_<subtask>.txt      pictures to look among, of the splits test and all
       images/                               links to (or copies of) pictures that lie elsewhere
       construct/<split>.json                how they were made; which files are ours to write again
                 journal.jsonl               what models wrote
-
-The run: every picture through the pipelines that are asked for, then merging, then the files.
-
-Pictures are worked on one by one and in any order; chances are drawn per picture. So a repeated run makes the same
-samples, and what models wrote before comes from the journal.
 """
 
 from __future__ import annotations
@@ -158,7 +156,7 @@ def construct_samples(
     order: ConstructionOrder,
     *,
     make_encoder: MakeEncoder,
-    told: Notify = lambda line: None,
+    notify: Notify = lambda line: None,
     progress: Progress = lambda done, total: None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> ConstructionReport:
@@ -175,8 +173,8 @@ def construct_samples(
     with _claimed(order):
         check_free(order)
         journal = AnswerJournal.read(journal_file(order.out))
-        ready = prepare_construction(order, journal, make_encoder, told, progress)
-        told(f"{len(ready.sources):,} pictures, {len(ready.parts.gallery.images):,} to find among")
+        ready = prepare_construction(order, journal, make_encoder, notify, progress)
+        notify(f"{len(ready.sources):,} pictures, {len(ready.parts.gallery.images):,} to find among")
         books = _Books()
         for results in _worked(order, ready, books, should_stop):
             books.note(results)
@@ -234,7 +232,7 @@ class _Books:
 def pipelines_to_run(pipelines: Sequence[Pipeline]) -> frozenset[Pipeline]:
     """The pipelines that ask a generator: those asked for, and what merging needs.
 
-    >>> sorted(needed(["merge"])), sorted(needed(["merge", "mdc-t-single"]))
+    >>> sorted(pipelines_to_run(["merge"])), sorted(pipelines_to_run(["merge", "mdc-t-single"]))
     (['mdc-i', 'text'], ['mdc-t-single', 'text'])
     """
     asked = set(pipelines) - {"merge"}

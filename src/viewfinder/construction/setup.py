@@ -1,11 +1,8 @@
-"""The pictures that samples are made of: captioned ones of a data set, those of a gallery; by their names in samples.
+"""What is to be constructed, what came of it, and an order's parts put together: pictures to begin with, and what
+writes, finds and describes.
 
-A name is a path below the folder that the samples are written to. Where that is not the data set's own folder, its
-pictures get names in `images/`, those of a gallery in `images/gallery/`.
-
-What is to be constructed, and what came of it.
-
-An order's parts put together: pictures to begin with, and what writes, finds and describes.
+Pictures have names in samples: paths below the folder that the samples are written to. Where that is not the data set's
+own folder, its pictures get names in `images/`, those of a gallery in `images/gallery/`.
 """
 
 from __future__ import annotations
@@ -102,7 +99,8 @@ def read_captioned(folder: Path, part: Part, *, prefix: str | None = None) -> tu
 def sample_name(file: Path, folder: Path, prefix: str | None) -> str:
     """The name of a picture in samples.
 
-    >>> named(Path("a/images/1.jpg"), Path("a"), None), named(Path("a/images/1.jpg"), Path("a"), "images/gallery")
+    >>> file = Path("a/images/1.jpg")
+    >>> sample_name(file, Path("a"), None), sample_name(file, Path("a"), "images/gallery")
     ('images/1.jpg', 'images/gallery/1.jpg')
     """
     key = file.relative_to(folder).as_posix() if file.is_relative_to(folder) else file.name
@@ -263,7 +261,7 @@ def prepare_construction(
     order: ConstructionOrder,
     journal: AnswerJournal,
     make_encoder: MakeEncoder,
-    told: Notify,
+    notify: Notify,
     progress: Progress = lambda done, total: None,
 ) -> ConstructionSetup:
     """Reads the data, loads what is named, computes vectors where they are needed.
@@ -271,16 +269,16 @@ def prepare_construction(
     Raises:
         BadInput: data, gallery, generator or captioner are missing, damaged, or do not go together.
     """
-    told(f"reading {order.data}")
+    notify(f"reading {order.data}")
     own, report = read_captioned(order.data, order.split, prefix=None if order.in_place else IMAGES)
     captions = {picture.name: picture.captions for picture in own}
     world = read_world(order.data, captions) if order.writes_truth else None
-    writer = _writer(order, journal, world, told)
+    writer = _writer(order, journal, world, notify)
     if world is not None and order.finds_by_truth:
         gallery: GalleryRetriever = TruthGallery(world)
         brought = _Brought({}, {})
     else:
-        gallery, brought = _encoded(order, own, make_encoder, told, progress)
+        gallery, brought = _encoded(order, own, make_encoder, notify, progress)
     files = {**files_of(own), **brought.files}
     captioner = _captioner(order, journal, {**captions, **brought.captions}, files)
     parts = PipelineParts(writer, gallery, captioner, order.least_likeness, order.ceiling, order.seed)
@@ -296,13 +294,13 @@ class _Brought:
 
 
 def _writer(
-    order: ConstructionOrder, journal: AnswerJournal, world: CaptionedWorld | None, told: Notify
+    order: ConstructionOrder, journal: AnswerJournal, world: CaptionedWorld | None, notify: Notify
 ) -> TextGenerator:
     if world is not None:
         return TruthWriter(world, order.seed)
     model = load_language_model(order.generator or "")
     if isinstance(model, LoadsInBackground):
-        told(f"loading {model.name}")
+        notify(f"loading {model.name}")
         model.wait()
     return ModelWriter(JournalledModel(model, journal), order.seed, order.seconds)
 
@@ -321,12 +319,12 @@ def _captioner(
 
 
 def _encoded(
-    order: ConstructionOrder, own: list[SourcePicture], make_encoder: MakeEncoder, told: Notify, progress: Progress
+    order: ConstructionOrder, own: list[SourcePicture], make_encoder: MakeEncoder, notify: Notify, progress: Progress
 ) -> tuple[GalleryRetriever, _Brought]:
     """Pictures seen through an encoder: those of the split, of another folder, or of a library."""
     if order.gallery is None:
         encoder = make_encoder()
-        known = _vectors(order.data, files_of(own), encoder, order.features, told, progress)
+        known = _vectors(order.data, files_of(own), encoder, order.features, notify, progress)
         return EncodedGallery(known, known, encoder), _Brought({}, {})
     if (order.gallery / "library.json").is_file():
         library = Library.open(order.gallery, create=False)
@@ -334,17 +332,17 @@ def _encoded(
     else:
         encoder = make_encoder()
         brought = _of_folder(order.gallery, order.captioner == CAPTIONS)
-        found = _vectors(order.gallery, brought.files, encoder, None, told, progress)
+        found = _vectors(order.gallery, brought.files, encoder, None, notify, progress)
     if order.captioner == CAPTIONS and not brought.captions:
         raise BadInput(f"{order.gallery}: its pictures have no captions; name a model with --captioner")
-    references = _vectors(order.data, files_of(own), encoder, order.features, told, progress)
+    references = _vectors(order.data, files_of(own), encoder, order.features, notify, progress)
     return EncodedGallery(found, references, encoder), brought
 
 
 def _vectors(
-    folder: Path, files: Mapping[str, Path], encoder: Encoder, out: Path | None, told: Notify, progress: Progress
+    folder: Path, files: Mapping[str, Path], encoder: Encoder, out: Path | None, notify: Notify, progress: Progress
 ) -> NamedVectors:
-    told(f"vectors of the pictures in {folder}")
+    notify(f"vectors of the pictures in {folder}")
     return name_vectors(files, features(folder, encoder, out=out, progress=progress), encoder)
 
 

@@ -1,12 +1,9 @@
-"""What a language model is asked: a task in a few sentences, three worked examples, and the case at hand.
+"""A language model as `TextGenerator`: prompted with examples, read with care, asked once more where that fails.
 
-Wording and examples are ours. Examples change from picture to picture, so that a weak model has less to copy.
-
-What a language model wrote, made into turns; or the reason why it cannot be.
-
-Models number lines, quote them, write labels in bold, forget the first label, go on with a case of their own.
-
-A language model as `TextGenerator`: prompted with examples, read with care, asked once more where that fails.
+A prompt is a task in a few sentences, three worked examples, and the case at hand. Wording and examples are ours: the
+paper does not print its own. Examples change from picture to picture, so that a weak model has less to copy. Models
+number lines, quote them, write labels in bold, forget the first label, go on with a case of their own: answers are read
+accordingly, or refused with the reason.
 """
 
 from __future__ import annotations
@@ -224,7 +221,7 @@ def split_labelled_lines(text: str, first: str, ends: Collection[str]) -> list[t
         first: the label that the answer begins with, which the model may have written again.
         ends: labels in lower case that begin another case.
 
-    >>> labelled("A dog?\\nassistant: Which one?\\n\\nPicture: a cat", "User", {"picture"})
+    >>> split_labelled_lines("A dog?\\nassistant: Which one?\\n\\nPicture: a cat", "User", {"picture"})
     [('user', 'A dog?'), ('assistant', 'Which one?')]
     """
     found: list[tuple[str, str]] = []

@@ -1,7 +1,7 @@
 """Annotated picture worlds: pictures whose truth is known, written in published formats.
 
-Read it as stock (what there is: drawn kinds, or products) -> scene (the truth) -> draw (pixels) and language,
-dialogues, chatsearch (words) -> making (one picture) -> write (files).
+Read it as stock (what there is: drawn kinds, or products) -> scene (the truth) -> drawing (pixels) and grammar (words:
+language, questions and dialogues, chatsearch, edits) -> records -> write (files). A world of articles is in catalogue.
 """
 
 from viewfinder.data.captions import SPLITS, split_of

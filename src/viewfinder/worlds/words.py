@@ -232,7 +232,7 @@ def with_article(phrase: str) -> str:
 def join_with_and(phrases: Sequence[str]) -> str:
     """Phrases joined as in speech.
 
-    >>> listed(["a cat", "two dogs", "a hat"])
+    >>> join_with_and(["a cat", "two dogs", "a hat"])
     'a cat, two dogs and a hat'
     """
     return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
@@ -250,27 +250,10 @@ def spot_words(column: str, row: str) -> tuple[str, ...]:
     return (f"in the {vertical} {column}", f"in the {vertical} {column} corner", f"on the {column}")
 
 
-_PAIRS = frozenset(
-    [
-        "jeans",
-        "trousers",
-        "pants",
-        "shorts",
-        "leggings",
-        "tights",
-        "stockings",
-        "briefs",
-        "boxers",
-        "capris",
-        "churidar",
-        "sunglasses",
-        "cufflinks",
-        "gloves",
-        "socks",
-    ]
-)
-
-
+_PAIR_WORDS = """
+jeans trousers pants shorts leggings tights stockings briefs boxers capris churidar sunglasses cufflinks gloves socks
+"""
+_PAIRS = frozenset(_PAIR_WORDS.split())
 _AS_THEY_ARE = {
     "tshirts": (("t-shirt", "t-shirts"), ("tee", "tees")),
     "tops": (("top", "tops"),),
@@ -288,8 +271,6 @@ _AS_THEY_ARE = {
     "innerwear vests": (("undershirt", "undershirts"), ("innerwear vest", "innerwear vests")),
     "shoe accessories": (("shoe accessory", "shoe accessories"),),
 }
-
-
 _OTHER_WORDS = {
     "trousers": ("slacks",),
     "track pants": ("tracksuit bottoms",),
@@ -308,11 +289,21 @@ def nouns_of(article: str) -> Nouns:
         return _AS_THEY_ARE[words]
     if words.split()[-1] in _PAIRS:
         return tuple((f"pair of {name}", f"pairs of {name}") for name in (words, *_OTHER_WORDS.get(words, ())))
-    singular = _singular(words)
+    singular = singular_of(words)
     return ((singular, plural_of(singular)),)
 
 
-def _singular(words: str) -> str:
+_ENDING_IN_IE = ("tie", "hoodie", "beanie", "bootie", "onesie")
+
+
+def singular_of(words: str) -> str:
+    """The singular of a noun; what is in the singular stays as it is.
+
+    >>> [singular_of(words) for words in ("clutches", "accessories", "scarves", "bow ties", "dress")]
+    ['clutch', 'accessory', 'scarf', 'bow tie', 'dress']
+    """
+    if words.removesuffix("s").endswith(_ENDING_IN_IE):
+        return words.removesuffix("s")
     for ending, instead in (("ches", "ch"), ("sses", "ss"), ("shes", "sh"), ("ies", "y"), ("rves", "rf")):
         if words.endswith(ending) and len(words) > len(ending) + 2:
             return words.removesuffix(ending) + instead

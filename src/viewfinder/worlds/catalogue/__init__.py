@@ -1,7 +1,7 @@
 """Worlds of articles: drawn, or real product photos, with everything that Fashion IQ and its kin have of them.
 
-Read it as items (the truth; `looks` draws lots for it, `photos` reads it) -> garments (pixels), statements (what is
-true of one article seen from another) -> relative, sessions, transactions (words) -> write (files).
+Read it as items (the truth, drawn by lot; `photos` reads it) -> garments (pixels), statements (what is true of one
+article seen from another) -> pairs, transactions (words) -> write (files).
 """
 
 from viewfinder.worlds.catalogue.write import write_catalogue

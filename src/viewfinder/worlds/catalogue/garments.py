@@ -1,7 +1,4 @@
-"""What cloth, leather and glaze look like from near: a grey sheet to be added to a drawing.
-
-Drawings of the articles of `looks`: every word that is known of an article can be seen in it.
-"""
+"""Drawings of articles: every word that is known of an article can be seen in it, its fabric too."""
 
 from __future__ import annotations
 
@@ -45,67 +42,39 @@ def fabric_sheet(fabric: str, side: int) -> Image.Image:
     return Image.fromarray(np.stack([grey] * 3, axis=-1))
 
 
-def _denim(rows: Sheet, columns: Sheet, side: int) -> Sheet:
-    """Twill: fine diagonals."""
-    sheet: Sheet = 0.46 + 0.2 * np.sign(np.sin((rows + columns) * 2 * np.pi / 10))
-    return sheet
-
-
-def _corduroy(rows: Sheet, columns: Sheet, side: int) -> Sheet:
-    """Wales: vertical ribs."""
-    sheet: Sheet = 0.48 + 0.24 * np.sin(columns * 2 * np.pi / 14)
-    return sheet
-
-
-def _knitted(rows: Sheet, columns: Sheet, side: int) -> Sheet:
-    """Rows of little Vs."""
-    sheet: Sheet = 0.48 + 0.24 * np.sin((rows + np.abs(columns % 16 - 8)) * 2 * np.pi / 12)
-    return sheet
-
-
-def _canvas(rows: Sheet, columns: Sheet, side: int) -> Sheet:
-    """A coarse plain weave."""
-    sheet: Sheet = 0.48 + 0.2 * np.sign(np.sin(rows * 2 * np.pi / 10) * np.sin(columns * 2 * np.pi / 10))
-    return sheet
-
-
-def _satin(rows: Sheet, columns: Sheet, side: int) -> Sheet:
-    """Broad soft folds of light."""
-    sheet: Sheet = 0.52 + 0.28 * np.sin((rows * 0.4 + columns) * 2 * np.pi / (side / 4))
-    return sheet
-
-
-def _leather(rows: Sheet, columns: Sheet, side: int) -> Sheet:
-    """A hard gleam from the upper left, dark below."""
-    down = (rows + columns) / (2 * side)
-    sheet: Sheet = 0.62 - 0.35 * down + 0.35 * np.exp(-(((down - 0.36) / 0.05) ** 2))
-    return sheet
-
-
-def _suede(rows: Sheet, columns: Sheet, side: int) -> Sheet:
-    """A grainy nap; the grain is the same every time."""
-    sheet: Sheet = 0.48 + np.random.default_rng(7).normal(0, 0.16, (side // 4, side // 4)).repeat(4, 0).repeat(4, 1)
-    return sheet
-
-
-def _glossy(rows: Sheet, columns: Sheet, side: int) -> Sheet:
-    """Two upright reflections of a window."""
-    at = columns / side
-    sheet: Sheet = 0.5 + 0.4 * np.exp(-(((at - 0.26) / 0.035) ** 2)) + 0.25 * np.exp(-(((at - 0.6) / 0.02) ** 2))
-    return sheet
-
-
+# Each of rows, columns and side, about 0.5.
 SURFACES: dict[str, Callable[[Sheet, Sheet, int], Sheet]] = {
-    "denim": _denim,
-    "corduroy": _corduroy,
-    "knitted": _knitted,
-    "canvas": _canvas,
-    "satin": _satin,
-    "leather": _leather,
-    "suede": _suede,
-    "glossy": _glossy,
+    # Twill: fine diagonals.
+    "denim": lambda rows, columns, side: 0.46 + 0.2 * np.sign(np.sin((rows + columns) * 2 * np.pi / 10)),
+    # Wales: vertical ribs.
+    "corduroy": lambda rows, columns, side: 0.48 + 0.24 * np.sin(columns * 2 * np.pi / 14),
+    # Rows of little Vs.
+    "knitted": lambda rows, columns, side: 0.48 + 0.24 * np.sin((rows + np.abs(columns % 16 - 8)) * 2 * np.pi / 12),
+    # A coarse plain weave.
+    "canvas": lambda rows, columns, side: (
+        0.48 + 0.2 * np.sign(np.sin(rows * 2 * np.pi / 10) * np.sin(columns * 2 * np.pi / 10))
+    ),
+    # Broad soft folds of light.
+    "satin": lambda rows, columns, side: 0.52 + 0.28 * np.sin((rows * 0.4 + columns) * 2 * np.pi / (side / 4)),
+    # A hard gleam from the upper left, dark below.
+    "leather": lambda rows, columns, side: _gleam((rows + columns) / (2 * side)),
+    # A grainy nap; the grain is the same every time.
+    "suede": lambda rows, columns, side: (
+        0.48 + np.random.default_rng(7).normal(0, 0.16, (side // 4, side // 4)).repeat(4, 0).repeat(4, 1)
+    ),
+    # Two upright reflections of a window.
+    "glossy": lambda rows, columns, side: (
+        0.5
+        + 0.4 * np.exp(-(((columns / side - 0.26) / 0.035) ** 2))
+        + 0.25 * np.exp(-(((columns / side - 0.6) / 0.02) ** 2))
+    ),
 }
 """Fabrics and finishes that show; cotton and matte do not."""
+
+
+def _gleam(down: Sheet) -> Sheet:
+    sheet: Sheet = 0.62 - 0.35 * down + 0.35 * np.exp(-(((down - 0.36) / 0.05) ** 2))
+    return sheet
 
 
 SIZE = 224

@@ -1,6 +1,6 @@
 """An article of a catalogue and what is known of it, however its picture came about.
 
-Articles that the package draws: what kinds there are, how they can look, and the names a shop would give them.
+Some are drawn: what kinds of these there are, how they can look, and the names a shop would give them.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import random
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from viewfinder.data.captions import Split, split_of
 from viewfinder.data.truth import PictureTruth
 from viewfinder.worlds.catalogue.vocabulary import FACETS, TYPES
 from viewfinder.worlds.kinds import COLOURS, PATTERNS
+from viewfinder.worlds.words import singular_of
 
 Word = tuple[str, str]
 """A facet and one word of it: ("colour", "red")."""
@@ -107,9 +109,7 @@ def item_truth(item: Item) -> PictureTruth:
 
 def largest_kinds(items: Sequence[Item], count: int) -> tuple[str, ...]:
     """The kinds of article with the most pictures, ties in alphabetical order."""
-    kinds: dict[str, int] = {}
-    for item in items:
-        kinds[item.kind] = kinds.get(item.kind, 0) + 1
+    kinds = Counter(item.kind for item in items)
     return tuple(sorted(kinds, key=lambda kind: (-kinds[kind], kind))[:count])
 
 
@@ -136,7 +136,7 @@ PLURAL = frozenset(
 """Last words of articles that one speaks of in the plural."""
 
 
-_SINGULAR = {"tshirts": "t-shirt", "scarves": "scarf", "ties": "tie", "stoles": "stole", "trunk": "trunks"}
+_UNUSUAL = {"tshirts": "t-shirt", "trunk": "trunks"}
 
 
 def noun_of(kind: str) -> str:
@@ -146,16 +146,10 @@ def noun_of(kind: str) -> str:
     ['t-shirt', 'watch', 'casual shoes', 'scarf', 'laptop bag']
     """
     *before, last = kind.lower().split()
-    return " ".join([*before, last if last in PLURAL else _singular(last)])
+    return " ".join([*before, _UNUSUAL.get(last) or (last if last in PLURAL else singular_of(last))])
 
 
-def _singular(noun: str) -> str:
-    if noun in _SINGULAR:
-        return _SINGULAR[noun]
-    if noun.endswith(("ches", "shes", "sses")):
-        return noun[:-2]
-    return noun.removesuffix("s") if not noun.endswith("ss") else noun
-
+# Articles that the package draws
 
 LABELS = (
     *("Alder", "Birchwood", "Corvane", "Delmar", "Estuary", "Fennel", "Harbour", "Isolde", "Juniper", "Larkfield"),

@@ -1,8 +1,6 @@
-"""What is true of a wanted article, seen from another one. Nothing here is ever guessed.
+"""What can truly be said of an article: of the wanted one, seen from another, and of one alone (its captions).
 
-Unknown is not absent: a title that names no pattern does not make a shirt plain.
-
-What a shop or a passer-by would say of one article; everything said is true.
+Nothing here is ever guessed. Unknown is not absent: a title that names no pattern does not make a shirt plain.
 """
 
 from __future__ import annotations
@@ -158,7 +156,7 @@ def _form(facet: str, word: str) -> Form:
 def indefinite(noun: str) -> str:
     """A noun with its article; plurals have none.
 
-    >>> a("collar"), a("long sleeves"), a("orange dress")
+    >>> indefinite("collar"), indefinite("long sleeves"), indefinite("orange dress")
     ('a collar', 'long sleeves', 'an orange dress')
     """
     return noun if is_plural(noun) else with_article(noun)

@@ -275,7 +275,7 @@ def _order(statement: Statement, but: frozenset[str], about: set[str], *, first:
 def number_clauses(said: Sequence[str]) -> str:
     """Clauses as FashionMT writes them.
 
-    >>> numbered(["is red", "has a hood"])
+    >>> number_clauses(["is red", "has a hood"])
     '1. is red 2. has a hood'
     """
     return " ".join(f"{number}. {clause}" for number, clause in enumerate(said, start=1))

@@ -1,6 +1,4 @@
-"""One sheet to look at: articles with their titles, pairs with their captions, and a transaction of each setting.
-
-A catalogue of articles as files, in the formats in which real sets of them come.
+"""A catalogue of articles as files, in the formats in which real sets of them come.
 
 images/<key>.jpg                                         the pictures
 products.csv, captions.csv                               what a shop notes; three captions each, as Flickr8k has them
@@ -20,7 +18,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import io
 import os
 import random
 import re
@@ -28,7 +25,6 @@ import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -69,92 +65,7 @@ from viewfinder.worlds.catalogue.pairs import (
 from viewfinder.worlds.catalogue.photos import read_photos
 from viewfinder.worlds.catalogue.statements import CAPTIONS, caption_item
 from viewfinder.worlds.catalogue.transactions import SETTINGS, Chain, Setting, count_in_chains, make_transactions
-from viewfinder.worlds.making import MOST_PICTURES, Progress, WorldReport, claim_folder
-
-_WIDTH, _SIDE, _GAP, _LINE = 1240, 190, 16, 15
-_TITLES, _PAIRS = 12, 6
-_INK, _QUIET, _PAPER = (30, 30, 34), (110, 110, 118), (255, 255, 255)
-
-Thing = TypeVar("Thing")
-Text = tuple[str, tuple[int, int, int]]
-
-
-def catalogue_sheet(
-    out: Path,
-    items: Sequence[Item],
-    pairs: Sequence[tuple[Item, Item, tuple[str, ...]]],
-    chains: Sequence[tuple[Chain, Transaction]],
-) -> Image.Image:
-    """The sheet, RGB; the pictures are taken from `out`/images."""
-    pictures = out / "images"
-    rows: list[Image.Image] = []
-    some = _spread(items, _TITLES)
-    for start in range(0, len(some), 6):
-        rows.append(_row([_card(pictures, item, [(item.title, _INK)]) for item in some[start : start + 6]]))
-    couples = [_couple(pictures, *pair) for pair in _spread(pairs, _PAIRS)]
-    rows += [_row(couples[start : start + 3]) for start in range(0, len(couples), 3)]
-    rows += [_chain(pictures, chain, transaction) for chain, transaction in chains]
-    sheet = Image.new("RGB", (_WIDTH, sum(row.height for row in rows) + _GAP), _PAPER)
-    top = _GAP
-    for row in rows:
-        sheet.paste(row, (0, top))
-        top += row.height
-    return sheet
-
-
-def _spread(things: Sequence[Thing], count: int) -> list[Thing]:
-    return [things[place * len(things) // count] for place in range(count)] if len(things) > count else list(things)
-
-
-@cache
-def _font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    return ImageFont.load_default(12)
-
-
-def _row(cards: Sequence[Image.Image]) -> Image.Image:
-    row = Image.new("RGB", (_WIDTH, max((card.height for card in cards), default=0) + _GAP), _PAPER)
-    for place, card in enumerate(cards):
-        row.paste(card, (_GAP + place * (card.width + _GAP), 0))
-    return row
-
-
-def _card(pictures: Path, item: Item, texts: Sequence[Text]) -> Image.Image:
-    """A picture with texts below it."""
-    with Image.open(pictures / item.image) as picture:
-        picture.thumbnail((_SIDE, _SIDE))
-        photo = picture.convert("RGB")
-    below = _text(texts, _SIDE)
-    card = Image.new("RGB", (_SIDE, _SIDE + below.height), _PAPER)
-    card.paste(photo, ((_SIDE - photo.width) // 2, (_SIDE - photo.height) // 2))
-    card.paste(below, (0, _SIDE))
-    return card
-
-
-def _text(texts: Sequence[Text], width: int) -> Image.Image:
-    lines = [(line, ink) for text, ink in texts for line in textwrap.wrap(text, width // 7) or [""]]
-    image = Image.new("RGB", (width, _LINE * len(lines) + 6), _PAPER)
-    draw = ImageDraw.Draw(image)
-    for number, (line, ink) in enumerate(lines):
-        draw.text((0, 4 + number * _LINE), line, fill=ink, font=_font())
-    return image
-
-
-def _couple(pictures: Path, target: Item, reference: Item, said: Sequence[str]) -> Image.Image:
-    """The reference, then the target with what is said of it."""
-    left = _card(pictures, reference, [("shown", _QUIET), (reference.title, _QUIET)])
-    right = _card(pictures, target, [(f"wanted: {caption}", _INK) for caption in said])
-    couple = Image.new("RGB", (2 * _SIDE + _GAP // 2, max(left.height, right.height)), _PAPER)
-    couple.paste(left, (0, 0))
-    couple.paste(right, (_SIDE + _GAP // 2, 0))
-    return couple
-
-
-def _chain(pictures: Path, chain: Chain, transaction: Transaction) -> Image.Image:
-    """The four pictures of a transaction, each target with the modification that leads to it."""
-    said = (f"{chain.setting}: the FIRST", *transaction.modifications)
-    texts = [[(words, _INK), (item.title, _QUIET)] for words, item in zip(said, chain.items, strict=True)]
-    return _row([_card(pictures, item, text) for item, text in zip(chain.items, texts, strict=True)])
-
+from viewfinder.worlds.making import MOST_PICTURES, Progress, WorldReport, claim_folder, world_marker
 
 KINDS = 3
 """Fashion IQ has three kinds of articles; here those with the most pictures."""
@@ -163,7 +74,7 @@ PER_PICTURE = 3
 """Transactions for each picture, by default."""
 
 QUALITY = 90
-_SCHEMA, _VERSION = "viewfinder/world", 1
+VERSION = 1
 
 
 @dataclass
@@ -222,7 +133,7 @@ def write_catalogue(
         raise BadInput(f"--transactions {wanted}: ask for 0 or more")
     if pairs < 1:
         raise BadInput(f"--pairs {pairs}: ask for 1 or more")
-    made = {"schema": _SCHEMA, "version": _VERSION, "kind": "catalogue", "count": count, "seed": seed}
+    made = world_marker("catalogue", VERSION, count, seed)
     made |= {"transactions": wanted, "sprites": source} | ({"pairs": pairs} if pairs > 1 else {})
     with claim_folder(out, made, ("images",)):
         return _write_all(
@@ -303,11 +214,10 @@ def _write_tables(out: Path, items: Sequence[Item]) -> None:
 
 
 def _write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    path.write_bytes(text.getvalue().encode())
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)
 
 
 def slug(kind: str) -> str:
@@ -409,3 +319,83 @@ def _account(items: Sequence[Item], dropped: tuple[Dropped, ...], written: _Writ
         "transactions": written.transactions,
         "queries": written.queries,
     }
+
+
+# A sheet to look at
+
+_WIDTH, _SIDE, _GAP, _LINE = 1240, 190, 16, 15
+_TITLES, _PAIRS = 12, 6
+_INK, _QUIET, _PAPER = (30, 30, 34), (110, 110, 118), (255, 255, 255)
+
+Thing = TypeVar("Thing")
+Text = tuple[str, tuple[int, int, int]]
+
+
+def catalogue_sheet(
+    out: Path,
+    items: Sequence[Item],
+    pairs: Sequence[tuple[Item, Item, tuple[str, ...]]],
+    chains: Sequence[tuple[Chain, Transaction]],
+) -> Image.Image:
+    """Articles with their titles, pairs with their captions, a transaction of each setting; RGB."""
+    pictures = out / "images"
+    cards = [_card(pictures, item, [(item.title, _INK)]) for item in _spread(items, _TITLES)]
+    rows = [_row(cards[start : start + 6]) for start in range(0, len(cards), 6)]
+    couples = [_couple(pictures, *pair) for pair in _spread(pairs, _PAIRS)]
+    rows += [_row(couples[start : start + 3]) for start in range(0, len(couples), 3)]
+    rows += [_chain(pictures, chain, transaction) for chain, transaction in chains]
+    sheet = Image.new("RGB", (_WIDTH, sum(row.height for row in rows) + _GAP), _PAPER)
+    top = _GAP
+    for row in rows:
+        sheet.paste(row, (0, top))
+        top += row.height
+    return sheet
+
+
+def _spread(things: Sequence[Thing], count: int) -> list[Thing]:
+    return [things[place * len(things) // count] for place in range(count)] if len(things) > count else list(things)
+
+
+def _row(cards: Sequence[Image.Image]) -> Image.Image:
+    row = Image.new("RGB", (_WIDTH, max((card.height for card in cards), default=0) + _GAP), _PAPER)
+    for place, card in enumerate(cards):
+        row.paste(card, (_GAP + place * (card.width + _GAP), 0))
+    return row
+
+
+def _card(pictures: Path, item: Item, texts: Sequence[Text]) -> Image.Image:
+    """A picture with texts below it."""
+    with Image.open(pictures / item.image) as picture:
+        picture.thumbnail((_SIDE, _SIDE))
+        photo = picture.convert("RGB")
+    below = _text(texts, _SIDE)
+    card = Image.new("RGB", (_SIDE, _SIDE + below.height), _PAPER)
+    card.paste(photo, ((_SIDE - photo.width) // 2, (_SIDE - photo.height) // 2))
+    card.paste(below, (0, _SIDE))
+    return card
+
+
+def _text(texts: Sequence[Text], width: int) -> Image.Image:
+    lines = [(line, ink) for text, ink in texts for line in textwrap.wrap(text, width // 7) or [""]]
+    image = Image.new("RGB", (width, _LINE * len(lines) + 6), _PAPER)
+    draw, font = ImageDraw.Draw(image), ImageFont.load_default(12)
+    for number, (line, ink) in enumerate(lines):
+        draw.text((0, 4 + number * _LINE), line, fill=ink, font=font)
+    return image
+
+
+def _couple(pictures: Path, target: Item, reference: Item, said: Sequence[str]) -> Image.Image:
+    """The reference, then the target with what is said of it."""
+    left = _card(pictures, reference, [("shown", _QUIET), (reference.title, _QUIET)])
+    right = _card(pictures, target, [(f"wanted: {caption}", _INK) for caption in said])
+    couple = Image.new("RGB", (2 * _SIDE + _GAP // 2, max(left.height, right.height)), _PAPER)
+    couple.paste(left, (0, 0))
+    couple.paste(right, (_SIDE + _GAP // 2, 0))
+    return couple
+
+
+def _chain(pictures: Path, chain: Chain, transaction: Transaction) -> Image.Image:
+    """The four pictures of a transaction, each target with the modification that leads to it."""
+    said = (f"{chain.setting}: the FIRST", *transaction.modifications)
+    texts = [[(words, _INK), (item.title, _QUIET)] for words, item in zip(said, chain.items, strict=True)]
+    return _row([_card(pictures, item, text) for item, text in zip(chain.items, texts, strict=True)])

@@ -1,6 +1,5 @@
-"""A brush for scenery and sprites: shapes in coordinates of one's own, patterned fills, outlines.
-
-What several sprites share: a palette, a short way to write points, eyes, wheels, gleams.
+"""A brush for scenery and sprites: shapes in coordinates of one's own, patterned fills, outlines; and what several
+sprites share: a palette, a short way to write points, eyes, wheels, gleams.
 """
 
 from __future__ import annotations
@@ -23,11 +22,8 @@ _EDGE = 4
 
 def mix(a: RGB, b: RGB, share: Number) -> RGB:
     """A colour between `a` (share 0) and `b` (share 1)."""
-    return (_mix(a[0], b[0], share), _mix(a[1], b[1], share), _mix(a[2], b[2], share))
-
-
-def _mix(a: int, b: int, share: Number) -> int:
-    return round(a + (b - a) * share)
+    red, green, blue = (round(one + (other - one) * share) for one, other in zip(a, b, strict=True))
+    return red, green, blue
 
 
 def edge_of(colour: RGB) -> RGB:

@@ -1,7 +1,4 @@
-"""From the truth of a scene to its pixels.
-
-A sheet of a world's first pictures with a caption each, to look at.
-"""
+"""From the truth of a scene to its pixels, and a sheet of a world's first pictures to look at."""
 
 from __future__ import annotations
 
@@ -30,7 +27,9 @@ def draw_scene(scene: Scene) -> Image.Image:
     for thing in scene.things:
         if scene.stock.kinds[thing.kind].zone == "ground":
             _shade(canvas, thing)
-        _draw_thing(canvas, thing)
+        x, y, width, height = (SCALE * value for value in thing.box)
+        image = draw_sprite(thing.kind, thing.colour, thing.pattern, (width, height), mirrored=thing.faces == "left")
+        canvas.paste(image, (x, y), image)
     return canvas.reduce(SCALE)
 
 
@@ -40,13 +39,6 @@ def _shade(canvas: Image.Image, thing: Thing) -> None:
     high = max(3.0, width * 0.08)
     shadow = (x - width * 0.04, thing.bottom - high, x + width * 1.04, thing.bottom + high * 0.7)
     Brush(canvas, SCALE, SCALE).oval(shadow, (0, 0, 0, 62))
-
-
-def _draw_thing(canvas: Image.Image, thing: Thing) -> None:
-    x, y, width, height = thing.box
-    size = (width * SCALE, height * SCALE)
-    image = draw_sprite(thing.kind, thing.colour, thing.pattern, size, mirrored=thing.faces == "left")
-    canvas.paste(image, (x * SCALE, y * SCALE), image)
 
 
 def _with_products(canvas: Image.Image, scene: Scene, shop: Shop) -> Image.Image:

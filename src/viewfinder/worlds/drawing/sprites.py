@@ -1,9 +1,4 @@
-"""Sprites of what grows, lives or shines. Each fills a frame from (0, 0) to (1, 1) and looks to the right.
-
-Sprites of what people make. Each fills a frame from (0, 0) to (1, 1) and looks to the right.
-
-A thing as an image of its own: what `nature` and `goods` draw, cut to the frame.
-"""
+"""Sprites: a thing as an image of its own. Each drawing fills a frame from (0, 0) to (1, 1) and looks to the right."""
 
 from __future__ import annotations
 
@@ -35,32 +30,26 @@ from viewfinder.worlds.drawing.brush import (
 from viewfinder.worlds.kinds import COLOURS
 
 
-def apple(b: Brush, cloth: Cloth) -> None:
-    """An apple."""
+def _apple(b: Brush, cloth: Cloth) -> None:
     b.blob(at("50,26 72,18 95,40 86,80 62,98 50,94 38,98 14,80 5,40 28,18"), cloth)
     b.curve(at("50,30 50,16 56,3"), WOOD, 0.06)
     b.blob(at("54,16 68,2 88,6 74,18"), LEAF)
     shine(b, (0.2, 0.34, 0.32, 0.52), cloth)
 
 
-def bird(b: Brush, cloth: Cloth) -> None:
-    """A bird."""
+def _bird(b: Brush, cloth: Cloth) -> None:
     ink = cloth.colour
     b.poly(at("2,42 30,50 26,72 4,66"), ink)
     b.blob(at("20,60 40,42 66,36 80,50 72,76 46,86"), ink)
     b.oval((0.62, 0.2, 0.9, 0.56), ink)
     b.poly(at("88,32 99,40 87,45"), COLOURS["orange"])
-    b.blob(
-        at("36,60 30,24 14,3 46,14 64,54 52,66"),
-        mix(ink, WHITE, 0.25),
-    )
+    b.blob(at("36,60 30,24 14,3 46,14 64,54 52,66"), mix(ink, WHITE, 0.25))
     eye(b, 0.79, 0.34, 0.05)
     for x in (0.48, 0.58):
         b.line([(x, 0.84), (x + 0.02, 0.98)], COLOURS["orange"], 0.04)
 
 
-def butterfly(b: Brush, cloth: Cloth) -> None:
-    """A butterfly."""
+def _butterfly(b: Brush, cloth: Cloth) -> None:
     for s in (1, -1):
         b.blob(
             [(0.5 + s * x, y) for x, y in ((0.02, 0.46), (0.2, 0.06), (0.44, 0.04), (0.47, 0.3), (0.3, 0.54))],
@@ -74,8 +63,7 @@ def butterfly(b: Brush, cloth: Cloth) -> None:
     b.oval((0.455, 0.22, 0.545, 0.84), (60, 48, 44))
 
 
-def cat(b: Brush, cloth: Cloth) -> None:
-    """A cat."""
+def _cat(b: Brush, cloth: Cloth) -> None:
     b.curve(at("72,92 95,88 93,62 82,50"), edge_of(cloth.colour), 0.13)
     b.curve(at("72,92 95,88 93,62 82,50"), cloth.colour, 0.09)
     b.blob(at("42,40 64,50 80,84 70,98 16,98 10,80 20,50"), cloth)
@@ -97,8 +85,7 @@ def cat(b: Brush, cloth: Cloth) -> None:
             )
 
 
-def dog(b: Brush, cloth: Cloth) -> None:
-    """A dog."""
+def _dog(b: Brush, cloth: Cloth) -> None:
     ink, dark = cloth.colour, mix(cloth.colour, BLACK, 0.3) if max(cloth.colour) > 60 else (80, 80, 88)
     b.curve(at("10,50 3,34 6,16"), edge_of(ink), 0.13)
     b.curve(at("10,50 3,34 6,16"), ink, 0.09)
@@ -114,21 +101,16 @@ def dog(b: Brush, cloth: Cloth) -> None:
     b.line([(0.62, 0.54), (0.76, 0.5)], (210, 50, 50), 0.06)
 
 
-def fish(b: Brush, cloth: Cloth) -> None:
-    """A fish."""
+def _fish(b: Brush, cloth: Cloth) -> None:
     b.poly(at("30,50 2,10 9,50 2,90"), cloth)
     b.blob(at("40,22 58,2 72,20"), mix(cloth.colour, BLACK, 0.15))
-    b.blob(
-        at("20,50 42,18 72,12 94,36 98,52 92,66 70,90 42,82"),
-        cloth,
-    )
+    b.blob(at("20,50 42,18 72,12 94,36 98,52 92,66 70,90 42,82"), cloth)
     b.poly(at("50,56 64,50 58,74"), mix(cloth.colour, WHITE, 0.35))
     b.arc((0.56, 0.2, 0.78, 0.84), -60, 60, edge_of(cloth.colour), 0.04)
     eye(b, 0.86, 0.4, 0.07)
 
 
-def flower(b: Brush, cloth: Cloth) -> None:
-    """A flower."""
+def _flower(b: Brush, cloth: Cloth) -> None:
     b.curve(at("50,40 47,70 50,99"), LEAF, 0.07)
     b.blob(at("50,84 68,62 98,58 82,80"), LEAF)
     b.blob(at("49,92 32,70 4,70 20,88"), LEAF)
@@ -138,8 +120,7 @@ def flower(b: Brush, cloth: Cloth) -> None:
     b.oval((0.34, 0.19, 0.66, 0.37), COLOURS["yellow"] if cloth.colour != COLOURS["yellow"] else WOOD)
 
 
-def moon(b: Brush, cloth: Cloth) -> None:
-    """A moon."""
+def _moon(b: Brush, cloth: Cloth) -> None:
     outer = [(0.72 + 0.7 * cos(a), 0.5 + 0.48 * sin(a)) for a in angles(0.56 * pi, 1.44 * pi)]
     inner = [(0.98 + 0.55 * cos(a), 0.5 + 0.34 * sin(a)) for a in angles(1.42 * pi, 0.58 * pi)]
     b.poly([*outer, (0.98, 0.07), *inner, (0.98, 0.93)], cloth)
@@ -147,15 +128,13 @@ def moon(b: Brush, cloth: Cloth) -> None:
         b.oval((x - r, y - r * 0.72, x + r, y + r * 0.72), mix(cloth.colour, BLACK, 0.14))
 
 
-def mushroom(b: Brush, cloth: Cloth) -> None:
-    """A mushroom."""
+def _mushroom(b: Brush, cloth: Cloth) -> None:
     b.poly(at("36,50 64,50 70,97 30,97"), CREAM)
     b.oval((0.1, 0.46, 0.9, 0.64), mix(CREAM, WOOD, 0.25))
     b.chord((0.02, 0.02, 0.98, 1.08), 180, 360, cloth)
 
 
-def star(b: Brush, cloth: Cloth) -> None:
-    """A star."""
+def _star(b: Brush, cloth: Cloth) -> None:
     tips: list[Point] = []
     for i in range(10):
         radius = 0.5 if i % 2 == 0 else 0.215
@@ -163,8 +142,7 @@ def star(b: Brush, cloth: Cloth) -> None:
     b.poly(tips, cloth)
 
 
-def sun(b: Brush, cloth: Cloth) -> None:
-    """A sun."""
+def _sun(b: Brush, cloth: Cloth) -> None:
     for i in range(12):
         a = i * pi / 6
         b.poly(
@@ -178,8 +156,7 @@ def sun(b: Brush, cloth: Cloth) -> None:
     b.oval((0.2, 0.2, 0.8, 0.8), mix(cloth.colour, WHITE, 0.15))
 
 
-def tree(b: Brush, cloth: Cloth) -> None:
-    """A tree."""
+def _tree(b: Brush, cloth: Cloth) -> None:
     b.poly(at("43,55 57,55 64,98 36,98"), WOOD)
     crowns = (
         (0.05, 0.3, 0.5, 0.62),
@@ -193,8 +170,7 @@ def tree(b: Brush, cloth: Cloth) -> None:
         b.arc((x - 0.09, y - 0.05, x + 0.09, y + 0.05), 190, 350, edge_of(cloth.colour), 0.015)
 
 
-def ball(b: Brush, cloth: Cloth) -> None:
-    """A ball."""
+def _ball(b: Brush, cloth: Cloth) -> None:
     b.oval((0.02, 0.02, 0.98, 0.98), cloth)
     if cloth.pattern == "plain":
         light, dark = mix(cloth.colour, WHITE, 0.35), edge_of(cloth.colour)
@@ -204,44 +180,30 @@ def ball(b: Brush, cloth: Cloth) -> None:
     shine(b, (0.24, 0.14, 0.42, 0.28), cloth)
 
 
-def balloon(b: Brush, cloth: Cloth) -> None:
-    """A balloon."""
+def _balloon(b: Brush, cloth: Cloth) -> None:
     b.curve(at("50,62 42,74 58,86 50,99"), (120, 120, 126), 0.035)
-    b.blob(
-        at("50,2 85,10 98,30 82,50 50,63 18,50 2,30 15,10"),
-        cloth,
-    )
+    b.blob(at("50,2 85,10 98,30 82,50 50,63 18,50 2,30 15,10"), cloth)
     b.poly(at("50,61 62,67 38,67"), cloth)
     shine(b, (0.22, 0.12, 0.4, 0.24), cloth)
 
 
-def bicycle(b: Brush, cloth: Cloth) -> None:
-    """A bicycle."""
+def _bicycle(b: Brush, cloth: Cloth) -> None:
     ink = cloth.colour
     for x in (0.2, 0.8):
         b.arc((x - 0.19, 0.4, x + 0.19, 0.99), 0, 360, BLACK, 0.055)
         for turn in range(4):
             dx, dy = 0.17 * cos(turn * pi / 4), 0.27 * sin(turn * pi / 4)
             b.line([(x - dx, 0.695 - dy), (x + dx, 0.695 + dy)], STEEL, 0.014)
-    for tube in (
-        at("20,69 38,30 68,30 46,70 20,69"),
-        [(0.36, 0.2), (0.46, 0.7)],
-        [(0.64, 0.12), (0.8, 0.69)],
-    ):
-        b.line(tube, edge_of(ink), 0.085)
-    for tube in (
-        at("20,69 38,30 68,30 46,70 20,69"),
-        [(0.36, 0.2), (0.46, 0.7)],
-        [(0.64, 0.12), (0.8, 0.69)],
-    ):
-        b.line(tube, ink, 0.06)
+    tubes = (at("20,69 38,30 68,30 46,70 20,69"), at("36,20 46,70"), at("64,12 80,69"))
+    for colour, width in ((edge_of(ink), 0.085), (ink, 0.06)):
+        for tube in tubes:
+            b.line(tube, colour, width)
     b.line(at("64,12 74,6 78,13"), BLACK, 0.05)
     b.rect((0.27, 0.14, 0.45, 0.21), BLACK, 0.04)
     b.oval((0.42, 0.64, 0.5, 0.76), STEEL)
 
 
-def boat(b: Brush, cloth: Cloth) -> None:
-    """A boat."""
+def _boat(b: Brush, cloth: Cloth) -> None:
     b.line([(0.48, 0.03), (0.48, 0.72)], WOOD, 0.045)
     b.poly(at("52,4 95,64 52,64"), cloth)
     b.poly(at("44,14 44,64 12,64"), mix(cloth.colour, WHITE, 0.55))
@@ -249,8 +211,7 @@ def boat(b: Brush, cloth: Cloth) -> None:
     b.poly(at("2,70 98,70 95.5,77 4.5,77"), CREAM)
 
 
-def book(b: Brush, cloth: Cloth) -> None:
-    """A book."""
+def _book(b: Brush, cloth: Cloth) -> None:
     b.poly(at("4,62 30,96 97,70 97,56 30,78"), CREAM)
     for y in (0.66, 0.72):
         b.line([(0.31, y + 0.18), (0.95, y - 0.04)], (190, 176, 148), 0.015)
@@ -260,8 +221,7 @@ def book(b: Brush, cloth: Cloth) -> None:
     b.poly(at("36,40 60,26 70,42 46,55"), CREAM)
 
 
-def bottle(b: Brush, cloth: Cloth) -> None:
-    """A bottle."""
+def _bottle(b: Brush, cloth: Cloth) -> None:
     b.rect((0.36, 0.02, 0.64, 0.1), STEEL, 0.04)
     b.poly(at("38,10 62,10 62,26 97,42 97,98 3,98 3,42 38,26"), cloth)
     b.rect((0.03, 0.56, 0.97, 0.78), CREAM)
@@ -269,8 +229,7 @@ def bottle(b: Brush, cloth: Cloth) -> None:
     shine(b, (0.14, 0.44, 0.24, 0.54), cloth)
 
 
-def bus(b: Brush, cloth: Cloth) -> None:
-    """A bus."""
+def _bus(b: Brush, cloth: Cloth) -> None:
     b.rect((0.01, 0.06, 0.99, 0.86), cloth, 0.14)
     for i in range(5):
         x = 0.05 + i * 0.155
@@ -281,8 +240,7 @@ def bus(b: Brush, cloth: Cloth) -> None:
     wheels(b, (0.2, 0.68), 0.085, 0.83)
 
 
-def car(b: Brush, cloth: Cloth) -> None:
-    """A car."""
+def _car(b: Brush, cloth: Cloth) -> None:
     b.poly(at("18,42 32,5 66,5 82,42"), cloth)
     b.poly(at("25,40 35,13 48,13 48,40"), GLASS)
     b.poly(at("52,40 52,13 64,13 75,40"), GLASS)
@@ -294,8 +252,7 @@ def car(b: Brush, cloth: Cloth) -> None:
     wheels(b, (0.23, 0.77), 0.1, 0.78)
 
 
-def chair(b: Brush, cloth: Cloth) -> None:
-    """A chair."""
+def _chair(b: Brush, cloth: Cloth) -> None:
     dark = mix(cloth.colour, BLACK, 0.25)
     for x in (0.2, 0.84):
         b.rect((x, 0.5, x + 0.09, 0.9), dark)
@@ -306,8 +263,7 @@ def chair(b: Brush, cloth: Cloth) -> None:
     b.rect((0.06, 0.58, 0.84, 0.66), dark)
 
 
-def clock(b: Brush, cloth: Cloth) -> None:
-    """A clock."""
+def _clock(b: Brush, cloth: Cloth) -> None:
     ink = cloth.colour
     for s in (-1, 1):
         b.poly([(0.5 + s * 0.24, 0.84), (0.5 + s * 0.4, 0.98), (0.5 + s * 0.3, 0.98), (0.5 + s * 0.14, 0.9)], ink)
@@ -323,8 +279,7 @@ def clock(b: Brush, cloth: Cloth) -> None:
     b.oval((0.46, 0.495, 0.54, 0.565), (210, 50, 50))
 
 
-def cup(b: Brush, cloth: Cloth) -> None:
-    """A cup."""
+def _cup(b: Brush, cloth: Cloth) -> None:
     b.arc((0.6, 0.28, 0.98, 0.76), -100, 110, edge_of(cloth.colour), 0.17)
     b.arc((0.61, 0.29, 0.97, 0.75), -100, 110, cloth.colour, 0.12)
     b.poly(at("3,12 77,12 70,80 58,97 22,97 10,80"), cloth)
@@ -332,8 +287,7 @@ def cup(b: Brush, cloth: Cloth) -> None:
     b.oval((0.1, 0.06, 0.7, 0.21), (96, 58, 36))
 
 
-def gift(b: Brush, cloth: Cloth) -> None:
-    """A gift."""
+def _gift(b: Brush, cloth: Cloth) -> None:
     ribbon = (
         COLOURS["yellow"] if cloth.colour in (COLOURS["red"], COLOURS["pink"], COLOURS["purple"]) else (205, 40, 60)
     )
@@ -344,18 +298,13 @@ def gift(b: Brush, cloth: Cloth) -> None:
     b.rect((0.42, 0.25, 0.58, 0.98), ribbon)
 
 
-def hat(b: Brush, cloth: Cloth) -> None:
-    """A hat."""
+def _hat(b: Brush, cloth: Cloth) -> None:
     b.oval((0.01, 0.62, 0.99, 0.98), cloth)
-    b.blob(
-        at("24,78 26,30 38,6 50,10 62,6 74,30 76,78 50,86"),
-        cloth,
-    )
+    b.blob(at("24,78 26,30 38,6 50,10 62,6 74,30 76,78 50,86"), cloth)
     b.poly(at("24,58 50,66 76,58 76.5,74 50,84 23.5,74"), BLACK if max(cloth.colour) > 60 else (200, 50, 50))
 
 
-def house(b: Brush, cloth: Cloth) -> None:
-    """A house."""
+def _house(b: Brush, cloth: Cloth) -> None:
     roof: RGB = (
         (150, 62, 48) if cloth.colour not in (COLOURS["red"], COLOURS["brown"], COLOURS["orange"]) else (72, 76, 92)
     )
@@ -371,8 +320,7 @@ def house(b: Brush, cloth: Cloth) -> None:
     b.oval((0.44, 0.22, 0.56, 0.34), GLASS)
 
 
-def kite(b: Brush, cloth: Cloth) -> None:
-    """A kite."""
+def _kite(b: Brush, cloth: Cloth) -> None:
     b.curve(at("50,62 38,72 60,82 45,98"), (90, 90, 100), 0.03)
     for x, y in ((0.41, 0.72), (0.56, 0.81), (0.46, 0.92)):
         b.poly([(x, y), (x - 0.14, y - 0.04), (x - 0.14, y + 0.04)], cloth.colour)
@@ -382,8 +330,7 @@ def kite(b: Brush, cloth: Cloth) -> None:
     b.line([(0.03, 0.25), (0.97, 0.25)], edge_of(cloth.colour), 0.03)
 
 
-def lamp(b: Brush, cloth: Cloth) -> None:
-    """A lamp."""
+def _lamp(b: Brush, cloth: Cloth) -> None:
     b.poly(at("28,48 72,48 90,62 10,62"), (255, 240, 170, 90))
     b.rect((0.45, 0.48, 0.55, 0.9), STEEL)
     b.oval((0.34, 0.62, 0.66, 0.86), mix(cloth.colour, BLACK, 0.25))
@@ -391,8 +338,7 @@ def lamp(b: Brush, cloth: Cloth) -> None:
     b.poly(at("26,2 74,2 98,50 2,50"), cloth)
 
 
-def umbrella(b: Brush, cloth: Cloth) -> None:
-    """An umbrella."""
+def _umbrella(b: Brush, cloth: Cloth) -> None:
     b.line([(0.5, 0.02), (0.5, 0.9)], STEEL, 0.035)
     b.arc((0.36, 0.8, 0.51, 0.985), 0, 180, WOOD, 0.045)
     b.pie((0.01, 0.06, 0.99, 1.0), 180, 360, cloth)
@@ -401,35 +347,35 @@ def umbrella(b: Brush, cloth: Cloth) -> None:
 
 
 SPRITES: dict[str, Callable[[Brush, Cloth], None]] = {
-    "apple": apple,
-    "ball": ball,
-    "balloon": balloon,
-    "bicycle": bicycle,
-    "bird": bird,
-    "boat": boat,
-    "book": book,
-    "bottle": bottle,
-    "bus": bus,
-    "butterfly": butterfly,
-    "car": car,
-    "cat": cat,
-    "chair": chair,
-    "clock": clock,
-    "cup": cup,
-    "dog": dog,
-    "fish": fish,
-    "flower": flower,
-    "gift": gift,
-    "hat": hat,
-    "house": house,
-    "kite": kite,
-    "lamp": lamp,
-    "moon": moon,
-    "mushroom": mushroom,
-    "star": star,
-    "sun": sun,
-    "tree": tree,
-    "umbrella": umbrella,
+    "apple": _apple,
+    "ball": _ball,
+    "balloon": _balloon,
+    "bicycle": _bicycle,
+    "bird": _bird,
+    "boat": _boat,
+    "book": _book,
+    "bottle": _bottle,
+    "bus": _bus,
+    "butterfly": _butterfly,
+    "car": _car,
+    "cat": _cat,
+    "chair": _chair,
+    "clock": _clock,
+    "cup": _cup,
+    "dog": _dog,
+    "fish": _fish,
+    "flower": _flower,
+    "gift": _gift,
+    "hat": _hat,
+    "house": _house,
+    "kite": _kite,
+    "lamp": _lamp,
+    "moon": _moon,
+    "mushroom": _mushroom,
+    "star": _star,
+    "sun": _sun,
+    "tree": _tree,
+    "umbrella": _umbrella,
 }
 
 
