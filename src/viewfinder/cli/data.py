@@ -169,7 +169,7 @@ def construct(
         progress = stack.enter_context(progress_bar("making dialogues", shown=not as_json))
         stop = stack.enter_context(Interrupts())
         done = construct_samples(
-            order, make_encoder=partial(_encoder, encoder), told=(lambda line: None) if as_json else print_note,
+            order, make_encoder=partial(_encoder, encoder), notify=(lambda line: None) if as_json else print_note,
             progress=progress, should_stop=stop,
         )  # fmt: skip
     print_json(asdict(done) | {"out": str(done.out)}) if as_json else _say_made(done)
