@@ -1,10 +1,11 @@
 # `make demo` and `make test` each set everything up on a machine that has Python 3.11 and nothing else.
+# `make test` has a test of every behaviour; `make test-long` has the rest of them: more rounds, longer walks.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 ARGS ?=
 
-.PHONY: setup demo test check system clean
+.PHONY: setup demo test test-long check system clean
 
 setup: .venv/ready
 
@@ -33,7 +34,10 @@ system:
 	fi
 
 test: check system
-	$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
+	$(BIN)/pytest -n 2 --dist worksteal -m "not long" $(ARGS)
+
+test-long: check system
+	$(BIN)/pytest -n 2 --dist worksteal -m long $(ARGS)
 
 clean:
 	rm -rf .venv demo demo.vf runs .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

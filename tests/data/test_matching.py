@@ -100,6 +100,7 @@ print(len(found.files), len(found.unmatched), time.process_time() - begin)
 """
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_keys_and_files_take_seconds_not_hours() -> None:
     # In a process of its own, because the type checks of the test run would be most of what is measured.
     done = subprocess.run([sys.executable, "-c", MANY], capture_output=True, text=True, check=True, env=ENVIRONMENT)

@@ -57,6 +57,7 @@ def test_it_asks_a_new_question_about_what_was_said(model: LanguageModel) -> Non
     assert questioner.ask(talk) == question
 
 
+@pytest.mark.long
 def test_it_writes_several_questions_at_once(model: LanguageModel) -> None:
     questioner = UnansweredQuestioner(ListedQuestions(model, seconds=SECONDS))
     caption = Say("a black dog runs on a beach")

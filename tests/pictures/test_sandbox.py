@@ -210,6 +210,7 @@ def test_paths_are_drawn_no_faster_than_outcomes_are_taken(tmp_path: Path) -> No
         del stream
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_pictures(tmp_path: Path) -> None:
     (place,) = photos(tmp_path, 1, side=1000)
@@ -426,6 +427,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_price_of_the_sandbox_is_under_a_millisecond_a_picture(tmp_path: Path) -> None:
     # In a process of its own, because the type checks of the test run would be part of what is measured; the least

@@ -38,8 +38,8 @@ from viewfinder.testing import COLOURS, tiny_pictures
 
 TOKEN = "contract"
 LEAST_CASES = 2000
-STEPS, MOST_STEPS = 1200, 6000
-"""A walk is of STEPS, and longer where the server's ids have led it past an operation, up to MOST_STEPS."""
+STEPS, LONG_STEPS, MOST_STEPS = 300, 1200, 6000
+"""A walk is of STEPS (or LONG_STEPS), and longer where ids have led it past an operation, up to MOST_STEPS."""
 SELDOM = {"log_in", "retriever_attributes", "export_study_runs", "resume_job", "pause_job", "cancel_job"}
 """They want a token in their body, a picture in their query, a study that has ended, or the right moment of a job."""
 
@@ -264,12 +264,14 @@ def drawn(operation: Any) -> list[Any]:
     return cases
 
 
-@pytest.fixture(scope="module")
-def walk(server: Server, configuration: Path, pictures: list[str], report: dict[str, Any]) -> Walk:
+@pytest.fixture(scope="module", params=[STEPS, pytest.param(LONG_STEPS, marks=pytest.mark.long)])
+def walk(
+    request: pytest.FixtureRequest, server: Server, configuration: Path, pictures: list[str], report: dict[str, Any]
+) -> Walk:
     """After a walk of many steps. (The program goes first: it finds the server as it was started.)"""
     walk = Walk(server, configuration, pictures, seed=1)
     for step in range(MOST_STEPS):
-        if step >= STEPS and step % 200 == 0 and undone(walk, counted(server)) <= SELDOM:
+        if step >= request.param and step % 100 == 0 and undone(walk, counted(server)) <= SELDOM:
             break
         walk.step()
     return walk

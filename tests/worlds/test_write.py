@@ -280,6 +280,7 @@ print(time.process_time() - begin)
 """
 
 
+@pytest.mark.long
 def test_a_picture_takes_less_than_a_fifth_of_a_second(tmp_path: Path) -> None:
     # In a process of its own, because the type checks of the test run would be most of what is measured.
     command = [sys.executable, "-c", TIMED, str(tmp_path / "w")]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.chatir.batches import MASK, draw_masks, mask_tokens, mask_words
+from viewfinder.retrievers.chatir.batches import MASK, draw_masks, mask_units
 from viewfinder.retrievers.chatir.settings import Masking
 
 ROUNDS = np.array([0, 1, 3])
@@ -61,16 +61,16 @@ def test_never_is_everything_hidden(masking: Masking, rounds: list[int], seed: i
 
 @given(st.lists(st.sampled_from(["a", "dog", "no,"]), min_size=2, max_size=6), st.integers(0, 99))
 def test_hidden_words_leave_one_and_the_places_of_the_others(words: list[str], seed: int) -> None:
-    masked = mask_words(" ".join(words), 0.9, rng(seed)).split()
+    masked = mask_units(words, MASK, 0.9, rng(seed))
     assert len(masked) == len(words) and masked != [MASK] * len(words)
     assert all(now in (MASK, before) for now, before in zip(masked, words, strict=True))
 
 
 def test_a_share_of_the_tokens_is_replaced() -> None:
-    masked = mask_tokens(range(1000), -1, 0.2, rng())
+    masked = mask_units(range(1000), -1, 0.2, rng())
     assert masked.count(-1) / 1000 == pytest.approx(0.2, abs=0.04)
-    assert mask_tokens([], -1, 0.2, rng()) == []
+    assert mask_units([], -1, 0.2, rng()) == []
 
 
 def test_a_single_token_may_go() -> None:
-    assert {tuple(mask_tokens([7], -1, 0.5, rng(seed))) for seed in range(20)} == {(7,), (-1,)}
+    assert {tuple(mask_units([7], -1, 0.5, rng(seed))) for seed in range(20)} == {(7,), (-1,)}

@@ -16,8 +16,6 @@ from viewfinder.retrievers.chatir.network import (
     SentenceDialogueEncoder,
     TokenDialogueEncoder,
     build_text_encoder,
-    encode_all_pictures,
-    measure_picture_space,
 )
 from viewfinder.retrievers.chatir.settings import PROBE, ModelSettings
 from viewfinder.testing import ColourEncoder
@@ -49,10 +47,10 @@ def test_a_dialogue_is_read_as_if_it_were_alone(pooling: str) -> None:
     """Nothing of what is not there, and nothing of its neighbours, has a part in it."""
     reads = network(pooling=pooling)
     captions, rounds, there = said([[True, True, True, False], [True, False, False, False], [False, True, False, True]])
-    together = reads.read(captions, rounds, there)
+    together = reads.encode_dialogues(captions, rounds, there)
     for row in range(3):
         other = torch.where(there[row, 1:, None], rounds[row], torch.full_like(rounds[row], 99.0))[None]
-        alone = reads.read(captions[row : row + 1], other, there[row : row + 1])
+        alone = reads.encode_dialogues(captions[row : row + 1], other, there[row : row + 1])
         torch.testing.assert_close(together[row], alone[0])
     torch.testing.assert_close(together.norm(dim=1), torch.ones(3))
 
@@ -60,27 +58,33 @@ def test_a_dialogue_is_read_as_if_it_were_alone(pooling: str) -> None:
 def test_the_order_of_rounds_counts() -> None:
     captions, rounds, there = said([[True, True, True, True]])
     reads = network()
-    assert (reads.read(captions, rounds, there) - reads.read(captions, rounds.flip(1), there)).abs().max() > 1e-3
+    assert (
+        reads.encode_dialogues(captions, rounds, there) - reads.encode_dialogues(captions, rounds.flip(1), there)
+    ).abs().max() > 1e-3
 
 
 def test_captions_alone_are_read_by_a_network_without_rounds() -> None:
     reads = network(rounds=0)
     captions, rounds, there = said([[True], [True]])
-    assert reads.read(captions, rounds, there).shape == (2, 5)
+    assert reads.encode_dialogues(captions, rounds, there).shape == (2, 5)
     assert not hasattr(reads, "round")
 
 
 def test_training_drops_numbers_and_a_search_does_not() -> None:
     captions, rounds, there = said([[True, True, True, True]])
     reads = network()
-    torch.testing.assert_close(reads.read(captions, rounds, there), reads.read(captions, rounds, there))
+    torch.testing.assert_close(
+        reads.encode_dialogues(captions, rounds, there), reads.encode_dialogues(captions, rounds, there)
+    )
     reads.train()
-    assert not torch.equal(reads.read(captions, rounds, there), reads.read(captions, rounds, there))
+    assert not torch.equal(
+        reads.encode_dialogues(captions, rounds, there), reads.encode_dialogues(captions, rounds, there)
+    )
 
 
 def test_every_weight_has_a_part_in_the_vector() -> None:
     reads = network(pooling="mean")
-    torch.autograd.backward(reads.read(*said([[True, True, True, True]])).sum())
+    torch.autograd.backward(reads.encode_dialogues(*said([[True, True, True, True]])).sum())
     silent = [name for name, weight in reads.named_parameters() if weight.grad is None]
     assert silent == ["log_scale"]
 
@@ -101,9 +105,9 @@ def test_texts_of_any_length_are_read_as_if_alone(pooling: str) -> None:
     torch.manual_seed(1)
     reads = TokenDialogueEncoder(settings, 6, build_text_encoder(BERT)).eval()
     ids, there = texts(TEXTS_AT_ONCE + 3)
-    together = reads.read(ids, there)
+    together = reads.encode_dialogues(ids, there)
     for row, length in enumerate(there.sum(dim=1).tolist()):
-        alone = reads.read(ids[row : row + 1, :length], there[row : row + 1, :length])
+        alone = reads.encode_dialogues(ids[row : row + 1, :length], there[row : row + 1, :length])
         torch.testing.assert_close(together[row], alone[0], atol=1e-5, rtol=1e-4)
 
 
@@ -129,8 +133,8 @@ def raw(count: int = 40, width: int = 6) -> np.ndarray:
 
 def test_pictures_that_were_measured_lie_around_the_origin_and_no_picture_stays_zeros() -> None:
     reads = network(image="whitened")
-    measure_picture_space(reads, raw(), ColourEncoder())
-    vectors = encode_all_pictures(reads, np.concatenate([raw(), np.zeros((1, 6), np.float32)]))
+    reads.measure_pictures(raw(), ColourEncoder())
+    vectors = reads.encode_pictures(torch.from_numpy(np.concatenate([raw(), np.zeros((1, 6), np.float32)]))).detach()
     torch.testing.assert_close(vectors[:-1].norm(dim=1), torch.ones(40))
     assert vectors[:-1].mean(dim=0).norm() < 0.3
     assert not vectors[-1].any()
@@ -139,11 +143,11 @@ def test_pictures_that_were_measured_lie_around_the_origin_and_no_picture_stays_
 def test_a_space_that_is_learnt_has_weights_and_one_that_is_shared_takes_vectors_as_they_come() -> None:
     learned, shared = network(image="learned"), network(image="shared", image_width=48)
     assert isinstance(learned.project, nn.Linear)
-    measure_picture_space(shared, raw(), ColourEncoder())
-    torch.testing.assert_close(shared.look(torch.tensor([[3.0, 4.0]])), torch.tensor([[0.6, 0.8]]))
+    shared.measure_pictures(raw(), ColourEncoder())
+    torch.testing.assert_close(shared.encode_pictures(torch.tensor([[3.0, 4.0]])), torch.tensor([[0.6, 0.8]]))
     np.testing.assert_allclose(shared.get_buffer("shared_probe").numpy(), ColourEncoder().words([PROBE])[0])
 
 
 def test_vectors_of_another_width_are_refused_before_anything_is_computed() -> None:
     with pytest.raises((RuntimeError, TypeCheckError)):
-        network().look(torch.zeros(2, 7) + 1)
+        network().encode_pictures(torch.zeros(2, 7) + 1)

@@ -75,7 +75,7 @@ def talked(file: Path) -> np.ndarray:
 @torch.no_grad()
 def expected(model: TokenDialogueEncoder, text: str) -> np.ndarray:
     ids_1l = torch.tensor([tokenizer().encode(text).ids])
-    return np.asarray(model.read(ids_1l, torch.ones_like(ids_1l, dtype=torch.bool))[0].numpy())
+    return np.asarray(model.encode_dialogues(ids_1l, torch.ones_like(ids_1l, dtype=torch.bool))[0].numpy())
 
 
 @pytest.mark.parametrize(
@@ -108,5 +108,5 @@ def test_what_is_longer_than_the_reader_reads_keeps_its_end_mark(tmp_path: Path)
     ids = tokenizer().encode("a red boat, is it old? yes").ids
     with torch.no_grad():
         ids_1l = torch.tensor([[*ids[:7], WORDS.index("[SEP]")]])
-        expected_1d = model.read(ids_1l, torch.ones_like(ids_1l, dtype=torch.bool))
+        expected_1d = model.encode_dialogues(ids_1l, torch.ones_like(ids_1l, dtype=torch.bool))
     np.testing.assert_allclose(talked(tmp_path / "some.safetensors"), expected_1d[0], atol=2e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import subprocess
@@ -21,7 +22,7 @@ from viewfinder.index import Gallery
 from viewfinder.retrievers import Query, RegionSpace, ResolvedTurn, SentenceEncoder, load_retriever
 from viewfinder.retrievers.base import Picture, RawPictures
 from viewfinder.retrievers.chatir import retriever as chatir
-from viewfinder.retrievers.chatir.network import SentenceDialogueEncoder, set_initial_scale
+from viewfinder.retrievers.chatir.network import SentenceDialogueEncoder
 from viewfinder.retrievers.chatir.retriever import Chatir, ChatirState
 from viewfinder.retrievers.chatir.settings import PROBE, ModelSettings
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, TinyRaw, tiny_snapshot
@@ -59,7 +60,7 @@ def network(**settings: Any) -> SentenceDialogueEncoder:
             parameter.add_(0.3 * torch.randn_like(parameter))
         for name, buffer in model.named_buffers():
             buffer.copy_(torch.rand_like(buffer) + (0.5 if "deviation" in name else -0.5))
-    set_initial_scale(model, 12.0)
+    model.log_scale.data.fill_(math.log(12.0))
     return model.eval()
 
 
@@ -107,7 +108,7 @@ def read(model: SentenceDialogueEncoder, caption: str, rounds: list[tuple[str, s
         return np.asarray(ENCODER.sentences([text])[0] if text else np.zeros(RAW_WIDTH), np.float32)
 
     rounds_ts = [np.concatenate([vector(question), vector(answer)]) for question, answer in rounds]
-    found_1d = model.read(
+    found_1d = model.encode_dialogues(
         torch.from_numpy(vector(caption))[None],
         torch.from_numpy(np.stack(rounds_ts) if rounds_ts else np.zeros((0, 2 * RAW_WIDTH), np.float32))[None],
         torch.tensor([[bool(caption), *[True] * len(rounds)]]),
@@ -131,10 +132,10 @@ def test_pictures_are_seen_as_in_training(image: str) -> None:
     model = network(image=image)
     raw_ng = np.random.default_rng(0).standard_normal((9, RAW_WIDTH)).astype(np.float32)
     raw_ng[4] = 0.0  # a picture without vectors
-    space = retriever(model).space
+    space = retriever(model).reads.space
     assert isinstance(space, RegionSpace)
     found_nkd = space.project(RawPictures(raw_ng))
-    np.testing.assert_allclose(found_nkd[:, 0], model.look(torch.from_numpy(raw_ng)), atol=2e-6)
+    np.testing.assert_allclose(found_nkd[:, 0], model.encode_pictures(torch.from_numpy(raw_ng)), atol=2e-6)
     assert not found_nkd[4].any()
 
 
@@ -243,7 +244,7 @@ def test_chances_are_as_sharp_as_the_loss_made_them() -> None:
 
 
 def test_the_space_of_pictures_is_its_own_or_the_encoders() -> None:
-    space = retriever(network()).space
+    space = retriever(network()).reads.space
     assert isinstance(space, RegionSpace)
     seen = (space.name, space.raw_version, space.regions, space.width, space.reads_regions)
     assert seen == ("chatir-whitened-mean", ENCODER.raw_version, 1, 4, False)
@@ -322,12 +323,12 @@ from dataclasses import asdict
 import numpy as np
 from viewfinder.conversation import Answer, Question, Say
 from viewfinder.retrievers import ResolvedTurn, SentenceEncoder
-from viewfinder.retrievers.chatir.network import SentenceChatIR
+from viewfinder.retrievers.chatir.network import SentenceDialogueEncoder
 from viewfinder.retrievers.chatir.retriever import Chatir
 from viewfinder.retrievers.chatir.settings import PROBE, ModelSettings
 from viewfinder.training.weights import Card, Weights
 
-model = SentenceChatIR(ModelSettings(), 2560, 384)
+model = SentenceDialogueEncoder(ModelSettings(), 2560, 384)
 known = {"model": asdict(model.settings), "sentences_version": "v"}
 arrays = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
 found = Chatir(Weights(arrays, Card(system="chatir", preset="", encoder="", settings=known), ""))

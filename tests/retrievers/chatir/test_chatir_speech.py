@@ -51,16 +51,16 @@ def by_length(texts: Sequence[str]) -> SentenceVectors:
 
 def batches(rounds: int = 10, masking: Masking = "none", share: float = 0.0, unasked: float = 0.0) -> ChatirBatches:
     speech = SentenceTensors(TALKS, by_length, 3, share if masking == "tokens" else 0.0)
-    return ChatirBatches(TALKS, speech, SEEN, rounds, masking, share, unasked)
+    return ChatirBatches(TALKS, speech, SEEN, rounds, masking, unasked, share)
 
 
 def drawn(made: ChatirBatches, epochs: int = 60) -> list[tuple[float, list[list[float]], list[bool]]]:
     """What came of the pictures "one" and "two" in many epochs: captions, rounds, what is there."""
     found: list[tuple[float, list[list[float]], list[bool]]] = []
     for epoch in range(epochs):
-        batch = made.epochs(2)(epoch, 0)[0]
-        captions, rounds, there = batch.said
-        assert sorted(batch.seen_bx[:, 0].tolist()) == [10.0, 20.0]
+        batch = made.epoch(2, epoch, 0)[0]
+        captions, rounds, there = batch.dialogues
+        assert sorted(batch.pictures_bx[:, 0].tolist()) == [10.0, 20.0]
         found += list(zip(captions[:, 0].tolist(), rounds.tolist(), there.tolist(), strict=True))
     return found
 
@@ -69,8 +69,8 @@ def test_a_talk_is_read_up_to_a_round_without_those_that_say_nothing() -> None:
     made = batches()
     for rounds, there in enumerate([0, 1, 1, 2, 3, 3]):
         [batch] = made.fixed(rounds, 2)
-        captions, vectors, here = batch.said
-        assert batch.seen_bx[:, 0].tolist() == [10.0, 20.0]  # of "one" the only talk, of "two" the first
+        captions, vectors, here = batch.dialogues
+        assert batch.pictures_bx[:, 0].tolist() == [10.0, 20.0]  # of "one" the only talk, of "two" the first
         assert captions[:, 0].tolist() == [len("boat"), len("a red boat")]
         assert here[1].tolist() == [True, *[place < there for place in range(3)]]
         assert not here[0, 1:].any()
@@ -80,13 +80,13 @@ def test_a_talk_is_read_up_to_a_round_without_those_that_say_nothing() -> None:
 def test_of_more_rounds_than_there_are_places_the_last_are_read() -> None:
     speech = SentenceTensors(TALKS, by_length, 2)
     [batch] = ChatirBatches(TALKS, speech, SEEN, 10).fixed(10, 2)
-    assert batch.said[1][1].tolist() == [[len("is it red?"), len("yes it is")], [0, len("a boat")]]
+    assert batch.dialogues[1][1].tolist() == [[len("is it red?"), len("yes it is")], [0, len("a boat")]]
 
 
 def test_a_batch_is_the_same_whenever_it_is_asked_for() -> None:
     made = batches(masking="rounds", share=0.5)
-    one, other = (made.epochs(2)(3, 7)[0] for _ in range(2))
-    assert all(torch.equal(a, b) for a, b in zip(one.said, other.said, strict=True))
+    one, other = (made.epoch(2, 3, 7)[0] for _ in range(2))
+    assert all(torch.equal(a, b) for a, b in zip(one.dialogues, other.dialogues, strict=True))
 
 
 def test_every_length_and_every_talk_of_a_picture_is_drawn() -> None:
@@ -103,7 +103,7 @@ def test_captions_are_drawn_as_often_as_each_round() -> None:
         ("one",), np.ones((1, 1), np.float32), "some", (PictureDialogue(0, "boat", ROUNDS[:1] * 4),)
     )
     made = ChatirBatches(long, SentenceTensors(long, by_length, 4), SEEN[:1], 10)
-    lengths = Counter(int(made.epochs(1)(epoch, 0)[0].said[2].sum()) - 1 for epoch in range(500))
+    lengths = Counter(int(made.epoch(1, epoch, 0)[0].dialogues[2].sum()) - 1 for epoch in range(500))
     assert sorted(lengths) == [0, 1, 2, 3, 4]
     assert min(lengths.values()) > 60
 
@@ -120,7 +120,7 @@ def test_questions_are_left_out_as_often_as_asked_and_never_in_validation() -> N
     questions = [rounds[0][0] for _, rounds, there in drawn(made, 200) if there[1]]
     assert 0.3 < questions.count(0.0) / len(questions) < 0.7
     [batch] = made.fixed(1, 2)
-    assert batch.said[1][1, 0].tolist() == [len("is it big?"), 2]
+    assert batch.dialogues[1][1, 0].tolist() == [len("is it big?"), 2]
 
 
 def test_hidden_words_have_vectors_of_their_own_but_a_lone_word_stays() -> None:
@@ -132,7 +132,7 @@ def test_hidden_words_have_vectors_of_their_own_but_a_lone_word_stays() -> None:
 
     speech = SentenceTensors(TALKS, vectors, 3, 0.5)
     assert any(MASK in text for text in asked)
-    found = drawn(ChatirBatches(TALKS, speech, SEEN, 10, "tokens", 0.5))
+    found = drawn(ChatirBatches(TALKS, speech, SEEN, 10, "tokens", share=0.5))
     red = {caption for caption, _, _ in found if caption >= len("a red boat")}
     assert len(red) > 1  # "a red boat" and some of "a [MASK] boat", ...
     assert {caption for caption, _, there in found if not any(there[1:])} >= {4.0}
@@ -162,7 +162,7 @@ def token_speech(hidden: float = 0.0, **settings: Any) -> TokenTensors:
 def test_tokens_are_those_of_the_text_that_a_search_reads(separator: str, most: int) -> None:
     counts = tokenizer()
     [batch] = ChatirBatches(TALKS, token_speech(separator=separator, most_tokens=most), SEEN, 10).fixed(10, 2)
-    ids, there = batch.said
+    ids, there = batch.dialogues
     for row, talk in enumerate((TALKS.talks[1], TALKS.talks[0])):
         rounds = informative_rounds((said.question, said.answer) for said in talk.rounds)
         text = fit_dialogue(
@@ -176,8 +176,8 @@ def test_tokens_are_those_of_the_text_that_a_search_reads(separator: str, most: 
 
 
 def test_hidden_tokens_are_masks_at_the_same_places_and_marks_stay() -> None:
-    made = ChatirBatches(TALKS, token_speech(hidden=0.4), SEEN, 0, "tokens", 0.4)
-    rows = {tuple(row.tolist()) for epoch in range(40) for row in made.epochs(2)(epoch, 0)[0].said[0]}
+    made = ChatirBatches(TALKS, token_speech(hidden=0.4), SEEN, 0, "tokens", share=0.4)
+    rows = {tuple(row.tolist()) for epoch in range(40) for row in made.epoch(2, epoch, 0)[0].dialogues[0]}
     boat, mask = WORDS.index("boat"), WORDS.index("[MASK]")
     lone = {row for row in rows if row[-1] == 0}
     assert lone == {(2, boat, 3, 0, 0)}  # a lone token is never hidden
@@ -186,7 +186,7 @@ def test_hidden_tokens_are_masks_at_the_same_places_and_marks_stay() -> None:
 
 
 def test_a_hidden_round_goes_with_its_separator() -> None:
-    made = ChatirBatches(TALKS, token_speech(), SEEN, 10, "rounds", 1 - 1e-9)
+    made = ChatirBatches(TALKS, token_speech(), SEEN, 10, "rounds", share=1 - 1e-9)
     for epoch in range(10):
-        ids, there = made.epochs(2)(epoch, 0)[0].said
+        ids, there = made.epoch(2, epoch, 0)[0].dialogues
         assert WORDS.index(",") not in ids[there].tolist()

@@ -11,7 +11,6 @@ from viewfinder.retrievers.chatir.retriever import (
     fit_dialogue,
     informative_rounds,
     join_dialogue,
-    last_rounds,
     with_question_mark,
 )
 
@@ -39,12 +38,6 @@ def test_a_round_that_says_nothing_is_left_out(answer: str) -> None:
     assert informative_rounds([("is it big?", answer), ("is it old?", "not sure, maybe")]) == (
         RoundText("is it old?", "not sure, maybe"),
     )
-
-
-def test_the_last_rounds_stay_in_order() -> None:
-    assert last_rounds("abcd", 2) == ("c", "d")
-    assert last_rounds("abcd", 9) == tuple("abcd")
-    assert last_rounds("abcd", 0) == ()
 
 
 def test_the_talk_is_one_string_as_in_the_code_or_as_in_the_paper() -> None:

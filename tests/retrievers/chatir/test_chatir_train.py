@@ -19,7 +19,7 @@ import transformers
 from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers.chatir.network import load_text_model
-from viewfinder.retrievers.chatir.settings import Preset
+from viewfinder.retrievers.chatir.settings import MASKED_SHARE, Preset
 from viewfinder.retrievers.chatir.train import PRESETS, train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
@@ -67,7 +67,7 @@ def test_the_published_numbers_are_those_of_the_paper_and_of_its_re_implementati
     assert (paper.batch, paper.training.learning_rate, paper.training.epochs) == (512, 5e-5, 36)
     assert (plugir.batch, plugir.training.learning_rate, plugir.training.weight_decay) == (256, 1.25e-5, 1e-4)
     assert (paper.model.separator, plugir.model.separator) == ("sep", "comma")
-    assert (plugir.mask, plugir.mask_share, plugir.loss.temperature) == ("captions", 0.2, 0.01)
+    assert (plugir.mask, MASKED_SHARE, plugir.loss.temperature) == ("captions", 0.2, 0.01)
 
 
 def test_what_was_answered_helps_and_the_card_says_how_it_was_trained(data: Path, tmp_path: Path) -> None:

@@ -16,11 +16,11 @@ from dataclasses import asdict
 import numpy as np, torch
 from viewfinder.conversation import Like, Say
 from viewfinder.retrievers.base import Picture, ResolvedTurn
-from viewfinder.retrievers.chatsearcher.language_model import drawn
-from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, Sizes
-from viewfinder.retrievers.chatsearcher.sequence import learn_pieces
+from viewfinder.retrievers.chatsearcher.language_model import draw_language_model
+from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, InputSizes
+from viewfinder.retrievers.chatsearcher.sequence import train_tokenizer
 from viewfinder.retrievers.chatsearcher.retriever import ChatSearcher
-from viewfinder.retrievers.chatsearcher.settings import LossSettings, Model
+from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
 from viewfinder.index import RegionBlock, only_vectors
 from viewfinder.training.weights import Card, Weights
 
@@ -30,9 +30,10 @@ rng = np.random.default_rng(0)
 PICTURES = 50_000
 SAID = "a man in a red coat walks two dogs along the beach at dusk"
 
-settings = Model()
-tokeniser = learn_pieces(["USER: ASSISTANT: " + SAID] * 3, settings.pieces)
-network = ChatSearcherNetwork(settings, LossSettings(), Sizes(2560, 36, 1280, 384), drawn(settings, tokeniser))
+settings = ModelSettings()
+tokeniser = train_tokenizer(["USER: ASSISTANT: " + SAID] * 3, settings.pieces)
+language = draw_language_model(settings, tokeniser)
+network = ChatSearcherNetwork(settings, LossSettings(), InputSizes(2560, 36, 1280, 384), language)
 arrays = {name: array.numpy().astype(np.float32) for name, array in network.state_dict().items()}
 known = {"model": asdict(settings), "loss": asdict(LossSettings()), "tokeniser": asdict(tokeniser), "image_first": True}
 known |= {"leaning": float("inf"), "language": network.shape, "sentences_version": ""}
@@ -79,6 +80,7 @@ print(*(min(times) for times in zip(*rounds)))
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_tenth_turn_costs_what_the_second_does_and_results_come_at_once() -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3] / "src"), "OMP_NUM_THREADS": "1"}

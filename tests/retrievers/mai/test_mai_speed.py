@@ -59,6 +59,7 @@ print(*(min(times) for times in zip(*rounds)))
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_50_000_pictures_are_one_scan_and_the_eighth_turn_costs_what_the_second_does() -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3] / "src"), "OMP_NUM_THREADS": "1"}

@@ -38,6 +38,7 @@ for form in (Iteration(), Iteration(density="paper", distance="nearest", neighbo
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_step_takes_a_millisecond_at_most_and_a_batched_call_beats_a_loop() -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3] / "src"), "OMP_NUM_THREADS": "1"}

