@@ -108,22 +108,27 @@ def read_chatsearch(
         BadInput: no such file or folder, or a damaged record: a missing or malformed field, an id that is there
             twice, a target that is not in the gallery. File, line and field are named.
     """
-    among = None if galleries is None else {subtask: frozenset(names) for subtask, names in galleries.items()}
+    among = {subtask: frozenset(names) for subtask, names in (galleries or {}).items()}
     folder = None if images is None else need_folder(images)
     samples: list[ChatSample] = []
     dropped: list[Dropped] = []
     lines: dict[str, int] = {}
     for line, record in read_jsonl(file):
-        sample = _sample(record, f"{file}, line {line}")
+        where = f"{file}, line {line}"
+        sample = _parse_sample(record, where)
         if sample.id in lines:
-            raise BadInput(f"{file}, line {line}: the id {sample.id!r} is on line {lines[sample.id]} already")
+            raise BadInput(f"{where}: the id {sample.id!r} is on line {lines[sample.id]} already")
         lines[sample.id] = line
-        _check_target(sample, among, f"{file}, line {line}")
-        missing = _missing(sample, folder)
-        if missing is None:
-            samples.append(sample)
+        if galleries is not None and sample.subtask not in among:
+            raise BadInput(f"{where}, subtask: there is no gallery_{sample.subtask}.txt to look in")
+        if galleries is not None and sample.target not in among[sample.subtask]:
+            raise BadInput(f"{where}, target: {sample.target!r} is not in gallery_{sample.subtask}.txt")
+        named = () if folder is None else (*sample.images(), sample.target)
+        missing = [name for name in named if folder and not (folder / name).is_file()]
+        if missing:
+            dropped.append(Dropped(sample.id, f"no such file: {missing[0]}"))
         else:
-            dropped.append(Dropped(sample.id, f"no such file: {missing}"))
+            samples.append(sample)
     return samples, ReadReport(len(lines), len(samples), tuple(dropped))
 
 
@@ -160,7 +165,17 @@ def read_galleries(folder: Path) -> dict[Subtask, tuple[str, ...]]:
 
 def write_chatsearch(file: Path, samples: Iterable[ChatSample]) -> None:
     """Writes samples so that `read_chatsearch` gives them back."""
-    write_jsonl(file, (_record(sample) for sample in samples))
+    records = (
+        {
+            "id": sample.id,
+            "subtask": sample.subtask,
+            "turns": dump_turns(sample.turns),
+            "target": sample.target,
+            "source": dict(sample.source),
+        }
+        for sample in samples
+    )
+    write_jsonl(file, records)
 
 
 def write_gallery(folder: Path, subtask: Subtask, pictures: Sequence[str]) -> Path:
@@ -176,7 +191,7 @@ def dump_turns(turns: Iterable[ChatTurn]) -> list[dict[str, Any]]:
 
 
 def parse_turns(record: Sequence[Any], where: str) -> tuple[ChatTurn, ...]:
-    """What `turns_record` gave; `where` names file and record.
+    """What `dump_turns` gave; `where` names file and record.
 
     Raises:
         BadInput: there is none, one is malformed, or the last one is not the user's.
@@ -191,17 +206,7 @@ def _gallery_file(folder: Path, subtask: Subtask) -> Path:
     return folder / f"gallery_{subtask}.txt"
 
 
-def _record(sample: ChatSample) -> dict[str, Any]:
-    return {
-        "id": sample.id,
-        "subtask": sample.subtask,
-        "turns": dump_turns(sample.turns),
-        "target": sample.target,
-        "source": dict(sample.source),
-    }
-
-
-def _sample(record: Mapping[str, Any], where: str) -> ChatSample:
+def _parse_sample(record: Mapping[str, Any], where: str) -> ChatSample:
     turns: list[Any] = need_field(where, record, "turns", list)
     read = parse_turns(turns, where)
     subtask = _one_of(record.get("subtask"), SUBTASKS, f"{where}, subtask")
@@ -233,21 +238,6 @@ def _one_of(value: Any, names: Sequence[_Name], where: str) -> _Name:
         if value == name:
             return name
     raise BadInput(f"{where}: one of {', '.join(names)} is needed, not {value!r:.80}")
-
-
-def _check_target(sample: ChatSample, galleries: Mapping[Subtask, frozenset[str]] | None, where: str) -> None:
-    if galleries is None:
-        return
-    if sample.subtask not in galleries:
-        raise BadInput(f"{where}, subtask: there is no gallery_{sample.subtask}.txt to look in")
-    if sample.target not in galleries[sample.subtask]:
-        raise BadInput(f"{where}, target: {sample.target!r} is not in gallery_{sample.subtask}.txt")
-
-
-def _missing(sample: ChatSample, folder: Path | None) -> str | None:
-    if folder is None:
-        return None
-    return next((name for name in (*sample.images(), sample.target) if not (folder / name).is_file()), None)
 
 
 Verdict = Literal["accepted", "rejected", "rewritten"]
@@ -323,7 +313,9 @@ def add_review(file: Path, review: Review) -> None:
         BadInput: the file cannot be written.
     """
     try:
-        append_json_line(file, _record_review(review))
+        turns = {"turns": dump_turns(review.turns)} if review.turns else {}
+        record = {"id": review.id, "verdict": review.verdict, **turns, "note": review.note, "by": review.by}
+        append_json_line(file, record)
     except OSError as error:
         raise BadInput(f"{file}: cannot be written ({error.strerror}); check the folder and its disk") from error
 
@@ -339,9 +331,7 @@ def apply_reviews(samples: Iterable[ChatSample], reviews: Mapping[str, Review]) 
 
 
 def _review(record: Mapping[str, Any], where: str) -> Review:
-    verdict = next((name for name in VERDICTS if name == record.get("verdict")), None)
-    if verdict is None:
-        raise BadInput(f"{where}, verdict: one of {', '.join(VERDICTS)} is needed, not {record.get('verdict')!r:.80}")
+    verdict = _one_of(record.get("verdict"), VERDICTS, f"{where}, verdict")
     turns: list[Any] = need_field(where, record, "turns", list) if verdict == "rewritten" else []
     return Review(
         id=need_field(where, record, "id", str),
@@ -350,8 +340,3 @@ def _review(record: Mapping[str, Any], where: str) -> Review:
         note=need_field(where, record, "note", str) if "note" in record else "",
         by=need_field(where, record, "by", str) if "by" in record else "",
     )
-
-
-def _record_review(review: Review) -> dict[str, Any]:
-    turns = {"turns": dump_turns(review.turns)} if review.turns else {}
-    return {"id": review.id, "verdict": review.verdict, **turns, "note": review.note, "by": review.by}

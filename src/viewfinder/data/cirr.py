@@ -79,13 +79,16 @@ def read_cirr(folder: Path, split: str) -> tuple[Cirr, ReadReport]:
         BadInput: a file is missing or damaged, a record lacks a field, or names a picture outside the gallery.
     """
     file = need_split_file(need_folder(folder) / "captions" / f"cap.{VERSION}.{split}.json", "cap.*.json")
-    names = _read_gallery(need_split_file(folder / "image_splits" / f"split.{VERSION}.{split}.json", "split.*.json"))
+    gallery_file = need_split_file(folder / "image_splits" / f"split.{VERSION}.{split}.json", "split.*.json")
+    listed = read_mapping(gallery_file)
+    files = {name: need_field(str(gallery_file), listed, name, str) for name in listed}
     secret = split.startswith("test")
-    pairs = tuple(_pair(file, i, record, secret=secret) for i, record in enumerate(read_list(file)))
-    for pair in pairs:
-        _check_pictures(file, pair, names)
-    paths, missing = _on_disk(folder, names)
-    return Cirr(pairs, tuple(names), paths), ReadReport(len(pairs), len(pairs), tuple(missing))
+    pairs = tuple(_parse_pair(file, i, record, files, secret=secret) for i, record in enumerate(read_list(file)))
+    root = folder / "img_raw" if (folder / "img_raw").is_dir() else folder
+    paths = {name: root / path for name, path in files.items() if (root / path).is_file()}
+    missing = [name for name in files if name not in paths] if paths else []
+    dropped = tuple(Dropped(name, f"no file {files[name]}; the gallery keeps the name") for name in missing)
+    return Cirr(pairs, tuple(files), paths), ReadReport(len(pairs), len(pairs), dropped)
 
 
 def write_cirr(folder: Path, split: str, pairs: Iterable[CirrPair], paths: Mapping[str, str]) -> None:
@@ -120,35 +123,21 @@ def _record(pair: CirrPair, sets: dict[tuple[str, ...], int], paths: Mapping[str
     return {**record, "caption": pair.caption, "img_set": image_set}
 
 
-def _read_gallery(file: Path) -> dict[str, str]:
-    """Path by name."""
-    names = read_mapping(file)
-    return {name: need_field(str(file), names, name, str) for name in names}
-
-
-def _pair(file: Path, position: int, record: Any, *, secret: bool) -> CirrPair:
+def _parse_pair(file: Path, position: int, record: Any, gallery: Mapping[str, str], *, secret: bool) -> CirrPair:
     pairid = need_field(f"{file}: [{position}]", record, "pairid", int)
     where = f"{file}: [{position}], pairid {pairid}"
     image_set = need_field(where, record, "img_set", dict)
-    return CirrPair(
+    soft = need_field(where, record, "target_soft", dict) if "target_soft" in record else {}
+    if not all(isinstance(value, int | float) for value in soft.values()):
+        raise BadInput(f"{where}: field 'target_soft' needs a number for every picture; fetch or write the file again")
+    pair = CirrPair(
         pairid=pairid,
         reference=need_field(where, record, "reference", str),
         caption=need_field(where, record, "caption", str),
         target=None if secret and "target_hard" not in record else need_field(where, record, "target_hard", str),
         members=need_texts(f"{where}, field 'members'", image_set.get("members")),
-        soft_targets=_soft_targets(where, record),
+        soft_targets={name: float(value) for name, value in soft.items()},
     )
-
-
-def _soft_targets(where: str, record: Mapping[str, Any]) -> dict[str, float]:
-    soft = need_field(where, record, "target_soft", dict) if "target_soft" in record else {}
-    values = {name: value for name, value in soft.items() if isinstance(value, int | float)}
-    if len(values) < len(soft):
-        raise BadInput(f"{where}: field 'target_soft' needs a number for every picture; fetch or write the file again")
-    return {name: float(value) for name, value in values.items()}
-
-
-def _check_pictures(file: Path, pair: CirrPair, gallery: Mapping[str, str]) -> None:
     named = [("reference", pair.reference), ("target_hard", pair.target), *(("members", name) for name in pair.members)]
     for field, name in named:
         if name is not None and name not in gallery:
@@ -156,11 +145,4 @@ def _check_pictures(file: Path, pair: CirrPair, gallery: Mapping[str, str]) -> N
                 f"{file}: pairid {pair.pairid}, field {field!r}: {name} is not among the {len(gallery)} pictures of "
                 f"the gallery; take the split that belongs to it"
             )
-
-
-def _on_disk(folder: Path, names: Mapping[str, str]) -> tuple[dict[str, Path], list[Dropped]]:
-    """The pictures that have a file; and those that have none, unless none has."""
-    root = folder / "img_raw" if (folder / "img_raw").is_dir() else folder
-    found = {name: root / path for name, path in names.items() if (root / path).is_file()}
-    missing = [name for name in names if name not in found] if found else []
-    return found, [Dropped(name, f"no file {names[name]}; the gallery keeps the name") for name in missing]
+    return pair

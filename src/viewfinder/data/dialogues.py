@@ -129,8 +129,13 @@ def read_dialogues(
     """
     whole = file.stem.endswith("_reconed") if rewritten is None else rewritten
     talks = [_dialogue(f"{file}: [{i}]", record, whole) for i, record in enumerate(read_list(file))]
-    if pool is not None:
-        _check_in_pool(file, talks, frozenset(pool))
+    known = None if pool is None else frozenset(pool)
+    for i, talk in enumerate(talks):
+        if known is not None and talk.image not in known:
+            raise BadInput(
+                f"{file}: [{i}], field 'img': {talk.image} is not among the {len(known)} pictures of the pool; "
+                f"take the pool that belongs to this file"
+            )
     return _with_pictures(file, "[{}]", talks, pictures)
 
 
@@ -141,15 +146,6 @@ def _dialogue(where: str, record: Any, rewritten: bool) -> Dialogue:
         raise BadInput(f"{where}, field 'dialog': a caption is needed, the list is empty; write the file again")
     rounds = () if rewritten else tuple(split_round(text) for text in strings[1:])
     return Dialogue(image, strings[0], rounds, strings, rewritten)
-
-
-def _check_in_pool(file: Path, talks: Sequence[Dialogue], pool: frozenset[str]) -> None:
-    for i, talk in enumerate(talks):
-        if talk.image not in pool:
-            raise BadInput(
-                f"{file}: [{i}], field 'img': {talk.image} is not among the {len(pool)} pictures of the pool; "
-                f"take the pool that belongs to this file"
-            )
 
 
 def _with_pictures(

@@ -267,16 +267,22 @@ def write_fashion_iq(
     attributes: Mapping[str, Sequence[Sequence[str]]],
 ) -> None:
     """Write one kind and split in the published layout; no attributes file where `attributes` is empty."""
-    write_json(folder / "captions" / f"cap.{kind}.{split}.json", [_record(pair) for pair in pairs], indent=4)
+    records = [
+        {
+            **({} if pair.target is None else {"target": pair.target}),
+            "candidate": pair.candidate,
+            "captions": list(pair.captions),
+        }
+        for pair in pairs
+    ]
+    write_json(folder / "captions" / f"cap.{kind}.{split}.json", records, indent=4)
     write_json(folder / "image_splits" / f"split.{kind}.{split}.json", list(gallery), indent=4)
+    _write_attributes(folder / f"asin2attr.{kind}.{split}.json", attributes)
+
+
+def _write_attributes(file: Path, attributes: Mapping[str, Sequence[Sequence[str]]]) -> None:
     if attributes:
-        words = {key: [list(of_type) for of_type in types] for key, types in attributes.items()}
-        write_json(folder / f"asin2attr.{kind}.{split}.json", words)
-
-
-def _record(pair: FashionPair) -> dict[str, Any]:
-    target = {} if pair.target is None else {"target": pair.target}
-    return {**target, "candidate": pair.candidate, "captions": list(pair.captions)}
+        write_json(file, {key: [list(of_type) for of_type in types] for key, types in attributes.items()})
 
 
 @dataclass(frozen=True)
@@ -434,15 +440,13 @@ def write_sessions(
     attributes: Mapping[str, Sequence[Sequence[str]]],
 ) -> None:
     """Write one kind and split in the published layout; no attributes file where `attributes` is empty."""
-    write_json(folder / "data" / f"{kind}.{split}.json", [_record_mt_fashion_iq(session) for session in sessions])
+    records = [
+        {
+            "target": [session.url, session.target],
+            "reference": [[shown.url, list(shown.captions), shown.key] for shown in session.references],
+        }
+        for session in sessions
+    ]
+    write_json(folder / "data" / f"{kind}.{split}.json", records)
     write_json(folder / "image_splits" / f"split.{kind}.{split}.json", list(gallery))
-    if attributes:
-        words = {key: [list(of_type) for of_type in types] for key, types in attributes.items()}
-        write_json(folder / "attr" / f"asin2attr.{kind}.{split}.new.json", words)
-
-
-def _record_mt_fashion_iq(session: Session) -> dict[str, Any]:
-    return {
-        "target": [session.url, session.target],
-        "reference": [[shown.url, list(shown.captions), shown.key] for shown in session.references],
-    }
+    _write_attributes(folder / "attr" / f"asin2attr.{kind}.{split}.new.json", attributes)

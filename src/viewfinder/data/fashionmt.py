@@ -168,8 +168,14 @@ def read_transactions(
     listed, dropped = unique_keys(names, (line for line in lines if line))
     by_product = bool(listed) and not any("/" in name or PurePosixPath(name).suffix for name in listed)
     read = [_transaction(f"{file}: [{i}]", record, by_product) for i, record in enumerate(read_list(file))]
-    if split != "train":
-        _check_wanted(file, read, frozenset(listed))
+    inside = frozenset(listed)
+    for i, transaction in enumerate(read):
+        wanted = transaction.targets[-1]
+        if split != "train" and wanted not in inside:
+            raise BadInput(
+                f"{file}: [{i}], field 'tar{len(transaction.targets)}': {wanted} is not among the {len(inside)} "
+                f"pictures of the gallery; take the index names that belong to this file"
+            )
     there = keys_with_pictures(pictures, {*listed, *(name for transaction in read for name in transaction.pictures)})
     for name in listed:
         dropped += report_missing(f"{names.name}: {name}", [name], there)
@@ -195,35 +201,23 @@ def _transaction(where: str, record: Any, by_product: bool) -> Transaction:
     return Transaction(names[0], tuple(names[1:]), tuple(said), tuple(captions))
 
 
-def _check_wanted(file: Path, transactions: Sequence[Transaction], gallery: frozenset[str]) -> None:
-    for i, transaction in enumerate(transactions):
-        wanted = transaction.targets[-1]
-        if wanted not in gallery:
-            raise BadInput(
-                f"{file}: [{i}], field 'tar{len(transaction.targets)}': {wanted} is not among the {len(gallery)} "
-                f"pictures of the gallery; take the index names that belong to this file"
-            )
-
-
 def write_transactions(
     folder: Path, source: str, split: str, transactions: Iterable[Transaction], gallery: Sequence[str]
 ) -> None:
     """Write one source and split, and the gallery of the source, as `modifiers/` has them."""
     modifiers = folder / "modifiers"
-    records = [_record(transaction) for transaction in transactions]
+    records = [
+        {
+            "ref": one.reference,
+            **{f"tar{turn}": target for turn, target in enumerate(one.targets, 1)},
+            **{f"mod{turn}": words for turn, words in enumerate(one.modifications, 1)},
+            **{f"cap{place}": caption for place, caption in enumerate(one.captions)},
+        }
+        for one in transactions
+    ]
     write_json(modifiers / f"{source}_{split}_cap.json", records, indent=4)
     names = "".join(f"{name}\n" for name in gallery)
     (modifiers / f"{source}_index_names.txt").write_text(names, encoding="utf-8")
-
-
-def _record(transaction: Transaction) -> dict[str, str]:
-    targets, said = enumerate(transaction.targets, 1), enumerate(transaction.modifications, 1)
-    return {
-        "ref": transaction.reference,
-        **{f"tar{turn}": target for turn, target in targets},
-        **{f"mod{turn}": words for turn, words in said},
-        **{f"cap{place}": caption for place, caption in enumerate(transaction.captions)},
-    }
 
 
 def product_of(source: str, picture: str) -> str:

@@ -114,7 +114,9 @@ def read_table(path: Path) -> Table:
     _, header = next(records, (1, []))
     if not any(header):
         raise BadInput(f"{path}, line 1: a header with the names of the columns is needed")
-    _check_header(path, header)
+    for at, name in enumerate(header):
+        if name and name.lower() in [other.lower() for other in header[:at] if other]:
+            raise BadInput(f"{path}, line 1: the column {name!r} is there twice; rename one")
     table = Table(path, tuple(header), [], [])
     for line, row in records:
         if len(row) != len(header):
@@ -151,14 +153,6 @@ def _delimiter(text: str) -> str:
         return any(name in KEY_COLUMNS for name in names), len(names)
 
     return max(_DELIMITERS, key=merit)
-
-
-def _check_header(path: Path, header: list[str]) -> None:
-    seen: set[str] = set()
-    for name in header:
-        if name and name.lower() in seen:
-            raise BadInput(f"{path}, line 1: the column {name!r} is there twice; rename one")
-        seen.add(name.lower())
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

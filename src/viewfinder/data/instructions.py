@@ -175,23 +175,19 @@ def _seeds(folder: Path) -> list[tuple[str, list[str]]]:
     """Prompts and the seeds of their pairs, in the order of the names."""
     file = folder / "seeds.json"
     if not file.is_file():
-        return _listed(folder)
-    return sorted(_entry(entry, f"{file}, [{position}]") for position, entry in enumerate(read_list(file)))
-
-
-def _entry(entry: Any, where: str) -> tuple[str, list[str]]:
-    match entry:
-        case [str(prompt), [*seeds]] if all(isinstance(seed, str | int) for seed in seeds):
-            return prompt, sorted(map(str, seeds))
-        case _:
-            raise BadInput(f"{where}: [prompt, [seed, ...]] is needed, not {entry!r:.60}")
-
-
-def _listed(folder: Path) -> list[tuple[str, list[str]]]:
-    prompts = sorted(file.parent for file in folder.glob("*/prompt.json"))
-    if not prompts:
-        raise BadInput(f"{folder}: neither seeds.json nor <prompt>/prompt.json here; this is not InstructPix2Pix data")
-    return [(place.name, sorted(file.name[:-6] for file in place.glob("*_0.jpg"))) for place in prompts]
+        prompts = sorted(file.parent for file in folder.glob("*/prompt.json"))
+        if not prompts:
+            missing = "neither seeds.json nor <prompt>/prompt.json here"
+            raise BadInput(f"{folder}: {missing}; this is not InstructPix2Pix data")
+        return [(place.name, sorted(file.name[:-6] for file in place.glob("*_0.jpg"))) for place in prompts]
+    listed = []
+    for position, entry in enumerate(read_list(file)):
+        match entry:
+            case [str(prompt), [*seeds]] if all(isinstance(seed, str | int) for seed in seeds):
+                listed.append((prompt, sorted(map(str, seeds))))
+            case _:
+                raise BadInput(f"{file}, [{position}]: [prompt, [seed, ...]] is needed, not {entry!r:.60}")
+    return sorted(listed)
 
 
 def _pairs(folder: Path, prompt: str, seeds: list[str]) -> Iterator[EditPair]:

@@ -154,13 +154,11 @@ def _folder(folder: Path) -> Iterator[tuple[str, WebPicture]]:
         shards = "; unpack the .tar shards first (unpack_shards)" if any(folder.glob("*.tar")) else ""
         raise BadInput(f"{folder}: no captions (.txt) with pictures here{shards}")
     for file in captions:
+        facts = file.with_suffix(".json")
+        url = read_mapping(facts).get("url") if facts.is_file() else None
         path = next((found for ending in PICTURES if (found := file.with_suffix(ending)).is_file()), None)
-        yield str(file.relative_to(folder)), WebPicture(read_text(file).strip(), _url(file.with_suffix(".json")), path)
-
-
-def _url(file: Path) -> str:
-    url = read_mapping(file).get("url") if file.is_file() else None
-    return url if isinstance(url, str) else ""
+        picture = WebPicture(read_text(file).strip(), url if isinstance(url, str) else "", path)
+        yield str(file.relative_to(folder)), picture
 
 
 @dataclass(frozen=True)

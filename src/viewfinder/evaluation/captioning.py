@@ -10,10 +10,11 @@ figures with and without it cannot be compared.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -27,17 +28,17 @@ from viewfinder.evaluation.figures import Figure
 from viewfinder.evaluation.pictures import by_tenths
 from viewfinder.evaluation.plan import Notify, Plan, pick_evenly
 from viewfinder.evaluation.protocols import PREFERRED
-from viewfinder.evaluation.replay import RankTable
 from viewfinder.evaluation.results import (
     Run,
     TaskResult,
     check_options,
     describe_machine,
     provenance_of,
+    result_of_values,
     write_details,
     write_run,
 )
-from viewfinder.metrics import Interval, Measure, MeasureName, bleu, bootstrap_interval, cider_d, rouge_l
+from viewfinder.metrics import Interval, Measure, bleu, cider_d, rouge_l
 from viewfinder.metrics.captions import LONGEST, ngrams
 from viewfinder.users.captioner.captioner import SYSTEM, Captioner
 
@@ -75,7 +76,7 @@ class CaptioningRun:
 
 
 def caption_pairs(plan: Plan, encoder: Encoder, out: Path, notify: Notify = lambda line: None) -> CaptioningRun:
-    """Captions the pairs of a folder in the format of Fashion IQ; nothing is written, see `write_captions`.
+    """Captions the pairs of a folder in the format of Fashion IQ; nothing is written, see `write_caption_run`.
 
     Of the plan count data, split, limit (pairs a kind), checkpoint, features, seed, and of its options "decoding"
     (beam, greedy) and "prefix".
@@ -95,10 +96,15 @@ def caption_pairs(plan: Plan, encoder: Encoder, out: Path, notify: Notify = lamb
     if not known:
         raise BadInput(f"{plan.data}: no pair has both of its pictures here; {left_out[0] if left_out else ''}")
     notify(f"captions of {len(known):,} pairs")
-    said = _captions(captioner, known, vectors, str(plan.options.get("decoding", "beam")))
-    scored = _scored(known, said, str(plan.options.get("prefix", "")))
-    tasks = tuple(_tasks(scored, read[0].split, plan, left_out))
-    run = Run(out, provenance_of(plan, encoder), describe_machine(), tasks)
+    scored = _caption(captioner, known, vectors, plan)
+    kinds = list(dict.fromkeys(pair.kind for pair in scored))
+    several = [(kind, [pair for pair in scored if pair.kind == kind]) for kind in kinds]
+    if len(kinds) > 1:
+        several.insert(0, ("all kinds", scored))
+    tasks = [
+        _task(name, pairs, read[0].split, plan, () if at else left_out) for at, (name, pairs) in enumerate(several)
+    ]
+    run = Run(out, provenance_of(plan, encoder), describe_machine(), tuple(tasks))
     return CaptioningRun(run, tuple(scored), {key: str(plan.data / key) for key in vectors.keys})
 
 
@@ -125,20 +131,16 @@ def _read(plan: Plan) -> list[FashionIQ]:
     there = tuple(dict.fromkeys(split for splits in kinds.values() for split in splits))
     if plan.split is not None and plan.split not in there:
         raise UnknownName(f"{plan.data}: no split is called {plan.split!r}; there are: {', '.join(there)}")
-    for split in [plan.split] if plan.split is not None else sorted(there, key=_preference):
+    preferred = [split for split in PREFERRED if split in there]
+    for split in (
+        [plan.split] if plan.split is not None else [*preferred, *(split for split in there if split not in preferred)]
+    ):
         read = [read_fashion_iq(plan.data, kind, split)[0] for kind, splits in kinds.items() if split in splits]
-        if told := [replace(one, pairs=pairs) for one in read if (pairs := _told(one))]:
-            return told
+        # The pairs whose target is told, and of which something is said.
+        useful = [tuple(pair for pair in one.pairs if pair.target is not None and pair.captions) for one in read]
+        if any(useful):
+            return [replace(one, pairs=pairs) for one, pairs in zip(read, useful, strict=True) if pairs]
     raise BadInput(f"{plan.data}: its pairs have no target or no captions; name another --split: {', '.join(there)}")
-
-
-def _preference(split: str) -> int:
-    return PREFERRED.index(split) if split in PREFERRED else len(PREFERRED)
-
-
-def _told(read: FashionIQ) -> tuple[Any, ...]:
-    """The pairs whose target is told, and of which something is said."""
-    return tuple(pair for pair in read.pairs if pair.target is not None and pair.captions)
 
 
 def _known(
@@ -148,8 +150,10 @@ def _known(
     known: list[PairCaption] = []
     left_out = []
     for one in read:
-        rows = {name: row for name in one.gallery if (row := _row(vectors, name)) is not None}
-        keys = {name: vectors.keys[row] for name, row in rows.items()}
+        keys: dict[str, str] = {}
+        for name in one.gallery:
+            with suppress(UnknownName):
+                keys[name] = vectors.keys[vectors.row_of(name)]
         pairs = [pair for pair in one.pairs if pair.candidate in keys and pair.target in keys]
         if lost := len(one.pairs) - len(pairs):
             left_out.append(f"{one.kind}: {lost:,} of {len(one.pairs):,} pairs name pictures that are not here")
@@ -160,14 +164,8 @@ def _known(
     return known, tuple(left_out)
 
 
-def _row(vectors: Features, name: str) -> int | None:
-    try:
-        return vectors.row_of(name)
-    except UnknownName:
-        return None
-
-
-def _captions(captioner: Captioner, pairs: Sequence[PairCaption], vectors: Features, decoding: str) -> list[str]:
+def _caption(captioner: Captioner, pairs: Sequence[PairCaption], vectors: Features, plan: Plan) -> list[PairCaption]:
+    """The pairs with what the captioner says of them, and what that is worth among all of them."""
     said: list[str] = []
     for at in range(0, len(pairs), AT_ONCE):
         some = pairs[at : at + AT_ONCE]
@@ -175,76 +173,45 @@ def _captions(captioner: Captioner, pairs: Sequence[PairCaption], vectors: Featu
             np.asarray(vectors.raw_nd[vectors.rows(keys)], np.float32)
             for keys in ([pair.shown for pair in some], [pair.wanted for pair in some])
         )
-        said += captioner.captions(shown_bg, wanted_bg, decoding=decoding)
-    return said
+        said += captioner.captions(shown_bg, wanted_bg, decoding=str(plan.options.get("decoding", "beam")))
+    captioned = [replace(pair, said=words) for pair, words in zip(pairs, said, strict=True)]
+    texts = _texts(captioned, plan)
+    scores = zip(captioned, rouge_l(*texts), cider_d(*texts), strict=True)
+    return [replace(pair, rouge_l=float(rouge), cider_d=float(cider)) for pair, rouge, cider in scores]
 
 
 # -- the figures
 
 
-def _scored(pairs: Sequence[PairCaption], said: Sequence[str], prefix: str) -> list[PairCaption]:
-    """The pairs with what was said of them, and what that is worth among all of them."""
-    told = [replace(pair, said=words) for pair, words in zip(pairs, said, strict=True)]
-    hypotheses, references = _texts(told, prefix)
-    scores = zip(told, rouge_l(hypotheses, references), cider_d(hypotheses, references), strict=True)
-    return [replace(pair, rouge_l=float(rouge), cider_d=float(cider)) for pair, rouge, cider in scores]
-
-
-def _texts(pairs: Sequence[PairCaption], prefix: str) -> tuple[list[str], list[list[str]]]:
+def _texts(pairs: Sequence[PairCaption], plan: Plan) -> tuple[list[str], list[list[str]]]:
     """What was said, and what people said, as they are compared."""
+    prefix = str(plan.options.get("prefix", ""))
     people = [[f"{prefix}{caption}" for caption in pair.people] for pair in pairs]
     return [f"{prefix}{pair.said}" for pair in pairs], people
 
 
-def _tasks(pairs: Sequence[PairCaption], split: str, plan: Plan, left_out: tuple[str, ...]) -> list[TaskResult]:
-    """All kinds together, and each of several."""
-    kinds = list(dict.fromkeys(pair.kind for pair in pairs))
-    apart = [(kind, [pair for pair in pairs if pair.kind == kind]) for kind in kinds]
-    several = [("all kinds", list(pairs)), *apart] if len(kinds) > 1 else apart
-    return [_task(name, some, split, plan, left_out if not at else ()) for at, (name, some) in enumerate(several)]
-
-
 def _task(name: str, pairs: Sequence[PairCaption], split: str, plan: Plan, left_out: tuple[str, ...]) -> TaskResult:
-    hypotheses, references = _texts(pairs, str(plan.options.get("prefix", "")))
-    values = {ROUGE: rouge_l(hypotheses, references), CIDER: cider_d(hypotheses, references)}
-    intervals = {
-        BLEU: bleu_interval(hypotheses, references, seed=plan.seed),
-        **{metric: bootstrap_interval(values_s, seed=plan.seed) for metric, values_s in values.items()},
-    }
-    pictures = len({key for pair in pairs for key in (pair.shown, pair.wanted)})
-    caption = ", ".join(f"{key} {value}".strip() for key, value in plan.options.items()) or "as it stands"
-    measures = [
-        Measure(
-            MeasureName(
-                metric=metric, at="one caption", gallery=f"{name}, {split}, {len(pairs):,} pairs", split=split,
-                caption=caption, ties="none",
-            ),
-            interval,
-            len(pairs),
-        )
-        for metric, interval in intervals.items()
-    ]  # fmt: skip
-    nothing_s0 = np.empty((len(pairs), 0))
-    return TaskResult(
-        title=f"{SYSTEM}, {name}, {split}",
-        figures=tuple(Figure(measure, None) for measure in measures),
-        dialogue_ids=tuple(_ids(pairs)),
-        settings=("",) * len(pairs),
-        ranks=RankTable(nothing_s0, nothing_s0, pictures),
+    texts, seen = _texts(pairs, plan), Counter[str]()
+    ids = []
+    for pair in pairs:  # a pair that is there again has a number
+        own = f"{pair.kind} {pair.shown} {pair.wanted}"
+        seen[own] += 1
+        ids.append(own if seen[own] == 1 else f"{own} {seen[own]}")
+    result = result_of_values(
+        f"{SYSTEM}, {name}, {split}",
+        {ROUGE: rouge_l(*texts), CIDER: cider_d(*texts)},
+        ids,
+        of=f"{name}, {split}, {len(pairs):,} pairs",
+        split=split,
+        pictures=len({key for pair in pairs for key in (pair.shown, pair.wanted)}),
+        at="one caption",
+        caption=", ".join(f"{key} {value}".strip() for key, value in plan.options.items()) or "as it stands",
+        seed=plan.seed,
         left_out=left_out,
-        asked=values,
     )
-
-
-def _ids(pairs: Sequence[PairCaption]) -> list[str]:
-    """A name for every pair; one that is there again has a number."""
-    seen: dict[str, int] = {}
-    names = []
-    for pair in pairs:
-        name = f"{pair.kind} {pair.shown} {pair.wanted}"
-        seen[name] = seen.get(name, 0) + 1
-        names.append(name if seen[name] == 1 else f"{name} {seen[name]}")
-    return names
+    own_name = replace(result.figures[0].name, metric=BLEU)
+    of_corpus = Figure(Measure(own_name, bleu_interval(*texts, seed=plan.seed), len(pairs)), None)
+    return replace(result, figures=(of_corpus, *result.figures))
 
 
 def bleu_interval(

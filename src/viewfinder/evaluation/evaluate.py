@@ -133,8 +133,8 @@ def load_user_of_plan(plan: Plan, encoder: Encoder) -> SimulatedUser | None:
     if plan.user == "captioner":
         settings["vectors"] = load_raw_vectors(plan, encoder)
     user = load_user(plan.user, plan.data, **settings)
-    if plan.questioner is not None and isinstance(user, Person) and user.manners.policy in {"compares", "describes"}:
-        raise BadInput(f"--manner policy={user.manners.policy}: this user answers nothing; leave out --questioner")
+    if plan.questioner is not None and isinstance(user, Person) and user.style.policy in {"compares", "describes"}:
+        raise BadInput(f"--manner policy={user.style.policy}: this user answers nothing; leave out --questioner")
     return user
 
 

@@ -93,7 +93,7 @@ def pick_examples(
         held = conversations[number] if conversations is not None else None
         turns = []
         places = (table.best_st[number] + table.worst_st[number]) / 2 + 1
-        asked = query_each_turn(recorded_conversation(dialogue) if held is None else held, gallery, retriever)
+        asked = query_each_turn(recorded_conversation(dialogue.turns) if held is None else held, gallery, retriever)
         for (node, query), place in zip(asked, places, strict=False):
             assert node.turn is not None
             shown = _results(task, gallery, query) if held is None else node.shown[:PICTURES]

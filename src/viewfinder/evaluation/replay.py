@@ -1,21 +1,16 @@
 """Recorded dialogues through a retriever: the rank of every target after every turn.
 
-The way of a turn is the live one (`resolve`, `step`, `query`), only that nothing is displayed; so all queries of a
-task are known before the first is scored, and are scored in blocks.
-
-Scores of many region queries at once: what a replay ranks their targets by.
-
-A state keeps most of its vectors from one turn to the next, so the different vectors of a run of queries are compared
-with the pictures once each, and every query's score is put together from them.
-
-Systems that answer, turn by turn, without a session: what they say, and whether they show pictures instead.
+The way of a turn is the live one (`resolve_turn`, `step`, `query`), only that nothing is displayed; so all queries of a
+task are known before the first is scored, and are scored in blocks. Systems that answer in words do so here without a
+session, too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import islice
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -24,7 +19,7 @@ from jaxtyping import Float, Float32, Int
 
 from viewfinder.conversation import BackTo, Conversation, Node, Turn
 from viewfinder.errors import BadInput
-from viewfinder.evaluation.plan import SearchDialogue, Task
+from viewfinder.evaluation.plan import Task
 from viewfinder.index import Gallery, RegionBlock, query_vector_scores, rank_fusion, sum_plain_parts
 from viewfinder.index.region_scores import TIE
 from viewfinder.index.turns import resolve_turn
@@ -34,8 +29,13 @@ from viewfinder.retrievers import AnsweringRetriever, Query, RegionSpace, Resolv
 AT_ONCE = 4096
 """Queries held in memory before they are scored."""
 
-Progress = Callable[[int], None]
-"""Called with the number of dialogues done."""
+VECTORS_AT_ONCE = 64
+"""Region vectors in one product: with 36 regions, the similarities to 2,000 pictures are 18 MB."""
+
+WORDS_ALONE, PICTURES_ALONE = -math.inf, math.inf
+"""Picture biases with which words, and pictures, are the only answer."""
+
+State = TypeVar("State")
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,17 +51,6 @@ class RankTable:
     subset_best_st: Float[np.ndarray, "s t"] | None = None
     subset_worst_st: Float[np.ndarray, "s t"] | None = None
 
-    def where(self, chosen_s: Sequence[int]) -> RankTable:
-        """The same for some of the dialogues."""
-        rows = np.asarray(chosen_s, dtype=np.int64)
-        return RankTable(
-            self.best_st[rows],
-            self.worst_st[rows],
-            self.gallery_size,
-            None if self.subset_best_st is None else self.subset_best_st[rows],
-            None if self.subset_worst_st is None else self.subset_worst_st[rows],
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
@@ -75,9 +64,7 @@ class _Asked:
     among: tuple[int, ...]
 
 
-def replay_task(
-    task: Task, gallery: Gallery, retriever: Retriever[Any], progress: Progress = lambda done: None
-) -> RankTable:
+def replay_task(task: Task, gallery: Gallery, retriever: Retriever[Any]) -> RankTable:
     """Says every dialogue of the task to the retriever and ranks the task's gallery after each turn.
 
     `gallery` holds every picture of the task, ranked or only named. A rank counts the pictures of the task's gallery
@@ -89,11 +76,17 @@ def replay_task(
     tables = [np.full((len(task.dialogues), turns), np.nan) for _ in range(4)]
     waiting: list[_Asked] = []
     for number, dialogue in enumerate(task.dialogues):
-        waiting += _asked(number, dialogue, gallery, retriever, scorer)
+        without, among = (
+            tuple(scorer.position[row] for picture in some if (row := gallery.row(picture)) in scorer.position)
+            for some in (dialogue.leaves_out, dialogue.among)
+        )
+        queries = query_each_turn(recorded_conversation(dialogue.turns), gallery, retriever)
+        for turn, (_, query) in enumerate(queries):
+            target = scorer.position[gallery.row(dialogue.target_at(turn))]
+            waiting.append(_Asked(number, turn, query, target, without, among))
         if len(waiting) >= AT_ONCE or number == len(task.dialogues) - 1:
             scorer.rank(waiting, tables)
             waiting = []
-            progress(number + 1)
     has_subsets = any(dialogue.among for dialogue in task.dialogues)
     return RankTable(tables[0], tables[1], len(ranked_n), *(tables[2:] if has_subsets else (None, None)))
 
@@ -107,33 +100,16 @@ def rank_queries(
     """
     scorer = _Scorer(gallery, np.arange(len(gallery)))
     tables = [np.full((len(targets), turns), np.nan) for _ in range(4)]
-    position_s = [scorer.position(target) for target in targets]
+    position_s = [scorer.position[gallery.row(target)] for target in targets]
     coming = (_Asked(dialogue, turn, query, position_s[dialogue], (), ()) for dialogue, turn, query in said)
     while waiting := list(islice(coming, AT_ONCE)):
         scorer.rank(waiting, tables)
     return tables[0], tables[1]
 
 
-def _asked(
-    number: int, dialogue: SearchDialogue, gallery: Gallery, retriever: Retriever[Any], scorer: _Scorer
-) -> Iterator[_Asked]:
-    without = tuple(scorer.position(picture) for picture in dialogue.leaves_out if scorer.ranks(picture))
-    among = tuple(scorer.position(picture) for picture in dialogue.among if scorer.ranks(picture))
-    for turn, query in enumerate(queries(dialogue, gallery, retriever)):
-        yield _Asked(number, turn, query, scorer.position(dialogue.target_at(turn)), without, among)
-
-
-def queries(dialogue: SearchDialogue, gallery: Gallery, retriever: Retriever[Any]) -> Iterator[Query]:
-    """What the retriever looks for after each turn of a dialogue that says something; going back only moves."""
-    return (query for _, query in query_each_turn(recorded_conversation(dialogue), gallery, retriever))
-
-
-def recorded_conversation(dialogue: SearchDialogue) -> Conversation:
-    """A recorded dialogue as a conversation in which nothing was displayed."""
-    conversation = Conversation()
-    for turn in dialogue.turns:
-        conversation = conversation.then(turn)
-    return conversation
+def recorded_conversation(turns: Sequence[Turn]) -> Conversation:
+    """These turns as a conversation in which nothing was displayed."""
+    return reduce(Conversation.then, turns, Conversation())
 
 
 def query_each_turn(
@@ -151,48 +127,41 @@ def query_each_turn(
         elif isinstance(node.turn, BackTo):
             states.append(states[node.parent])
         else:
-            states.append(
-                retriever.step(states[node.parent], resolve_turn(conversation, node, gallery, reads=retriever.reads))
-            )
+            turn = resolve_turn(conversation, node, gallery, reads=retriever.reads)
+            states.append(retriever.step(states[node.parent], turn))
             yield node, retriever.query(states[-1])
 
 
 class _Scorer:
-    """Ranks targets among some rows of a gallery."""
+    """Ranks targets among some rows of a gallery; `position` is where a row stands among them."""
 
     def __init__(self, gallery: Gallery, ranked_n: Int[np.ndarray, " n"]) -> None:
         self._gallery = gallery
         self._ranked_n = ranked_n
-        self._position = {int(row): position for position, row in enumerate(ranked_n)}
+        self.position = {int(row): position for position, row in enumerate(ranked_n)}
         self._of_regions: dict[str, RegionScorer] = {}
         whole = len(ranked_n) == len(gallery) and bool((ranked_n == np.arange(len(gallery))).all())
         self._matrix_nd: Float32[np.ndarray, "n d"] = (
             gallery.snapshot.matrix_nd if whole else gallery.snapshot.matrix_nd[ranked_n]
         )
 
-    def ranks(self, picture: str) -> bool:
-        """Whether the picture is one of those that are ranked."""
-        return self._gallery.row(picture) in self._position
-
-    def position(self, picture: str) -> int:
-        """Where the picture stands among those that are ranked."""
-        return self._position[self._gallery.row(picture)]
-
     def rank(self, asked: Sequence[_Asked], tables: Sequence[Float[np.ndarray, "s t"]]) -> None:
         """Fills in the ranks of these queries: best, worst, and the same within their subsets."""
-        plain = [one for one in asked if _is_plain(one.query)]
+        # A query that says nothing is plain, too: one dot product, with zeros.
+        plain = [one for one in asked if not sum_plain_parts(one.query).others]
         if plain:
             best_q, worst_q = self._rank_plain(plain)
             for one, best, worst in zip(plain, best_q, worst_q, strict=True):
                 tables[0][one.dialogue, one.turn], tables[1][one.dialogue, one.turn] = best, worst
-        for one, scores_n in self._scored([one for one in asked if one.among or not _is_plain(one.query)]):
-            if not _is_plain(one.query):
-                tables[0][one.dialogue, one.turn], tables[1][one.dialogue, one.turn] = _bounds(
-                    one, scores_n, self._out(one)
-                )
+        ranked = frozenset(map(id, plain))
+        for one, scores_n in self._scored([one for one in asked if one.among or id(one) not in ranked]):
+            subsets = [] if id(one) in ranked else [(0, self._out(one))]
             if one.among:
-                outside = np.setdiff1d(np.arange(len(self._ranked_n)), np.asarray(one.among))
-                tables[2][one.dialogue, one.turn], tables[3][one.dialogue, one.turn] = _bounds(one, scores_n, outside)
+                subsets.append((2, np.setdiff1d(np.arange(len(self._ranked_n)), np.asarray(one.among))))
+            for first, out_k in subsets:
+                bounds = score_bounds(scores_n[None], np.array([one.target]), excluded=[out_k], tie=TIE)
+                for table, (rank,) in zip(tables[first:], bounds, strict=False):
+                    table[one.dialogue, one.turn] = rank
 
     def _scored(self, asked: Sequence[_Asked]) -> Iterator[tuple[_Asked, Float32[np.ndarray, " n"]]]:
         """The queries with the scores of all pictures that are ranked: region queries together, others as live."""
@@ -228,27 +197,16 @@ class _Scorer:
     def _out(self, one: _Asked) -> Int[np.ndarray, " k"]:
         """Positions that come last for this query: excluded by the dialogue, or left out by the protocol."""
         rows = (self._gallery.snapshot.row_of(picture) for picture in one.query.excluded)
-        excluded = {self._position[row] for row in rows if row is not None and row in self._position}
+        excluded = {self.position[row] for row in rows if row is not None and row in self.position}
         return np.array(sorted(excluded.union(one.without)), dtype=np.int64)
 
 
-def _is_plain(query: Query) -> bool:
-    """Whether its score is one dot product; a query that says nothing is, of zeros."""
-    return not sum_plain_parts(query).others
-
-
-def _bounds(one: _Asked, scores_n: Float[np.ndarray, " n"], out_k: Int[np.ndarray, " k"]) -> tuple[float, float]:
-    """The rank of one query's target at best and at worst."""
-    best_q, worst_q = score_bounds(scores_n[None], np.array([one.target]), excluded=[out_k], tie=TIE)
-    return float(best_q[0]), float(worst_q[0])
-
-
-VECTORS_AT_ONCE = 64
-"""In one product: with 36 regions, the similarities to 2,000 pictures are 18 MB."""
-
-
 class RegionScorer:
-    """Scores of some rows of a gallery in one space; ranks are fused among these alone."""
+    """Scores of some rows of a gallery in one space, for many queries at once; ranks are fused among these rows alone.
+
+    A state keeps most of its vectors from one turn to the next, so the different vectors of a run of queries are
+    compared with the pictures once each, and every query's score is put together from them.
+    """
 
     def __init__(self, gallery: Gallery, space: RegionSpace, ranked_n: Int[np.ndarray, " n"]) -> None:
         block = gallery.block(space)
@@ -259,15 +217,11 @@ class RegionScorer:
     def scores(self, queries: Sequence[Query]) -> Iterator[Float32[np.ndarray, " n"]]:
         """The scores of each query in turn, as `Gallery.scores` has them."""
         for run in split_into_runs(queries):
-            vectors_md, shares_qm = _stacked(run)
-            yield from shares_qm @ self._per_vector(vectors_md, run[0].compare)
-
-    def _per_vector(self, vectors_md: Float32[np.ndarray, "m d"], compare: str) -> Float32[np.ndarray, "m n"]:
-        """What each vector alone gives every picture: its likeness, or minus its rank as a share of the pictures."""
-        alike_mn = query_vector_scores(self._block, vectors_md, temperature=self._temperature)
-        if compare != "rank_fusion":
-            return alike_mn
-        return np.stack([rank_fusion(alike_n[None]) for alike_n in alike_mn])
+            vectors_md, shares_qm = _stack(run)
+            alike_mn = query_vector_scores(self._block, vectors_md, temperature=self._temperature)
+            if run[0].compare == "rank_fusion":  # minus the rank as a share of the pictures
+                alike_mn = np.stack([rank_fusion(alike_n[None]) for alike_n in alike_mn])
+            yield from shares_qm @ alike_mn
 
 
 def split_into_runs(queries: Sequence[Query]) -> Iterator[list[Query]]:
@@ -285,7 +239,7 @@ def split_into_runs(queries: Sequence[Query]) -> Iterator[list[Query]]:
         yield run
 
 
-def _stacked(run: Sequence[Query]) -> tuple[Float32[np.ndarray, "m d"], Float32[np.ndarray, "q m"]]:
+def _stack(run: Sequence[Query]) -> tuple[Float32[np.ndarray, "m d"], Float32[np.ndarray, "q m"]]:
     """The different vectors of some queries, and the share that each has in each query's score."""
     place: dict[bytes, int] = {}
     vectors: list[Float32[np.ndarray, " d"]] = []
@@ -310,10 +264,7 @@ def _vector(vector_d: Float[np.ndarray, " d"] | None) -> Float32[np.ndarray, " d
     return np.ascontiguousarray(vector_d, dtype=np.float32)
 
 
-State = TypeVar("State")
-
-WORDS_ALONE, PICTURES_ALONE = -math.inf, math.inf
-"""Leanings with which words, and pictures, are the only answer."""
+# -- systems that answer
 
 
 @runtime_checkable
@@ -343,12 +294,9 @@ def replay_before_last(
     turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[State]
 ) -> tuple[State, ResolvedTurn]:
     """The state in which these turns but the last leave a retriever, and the last; nothing was displayed between."""
-    conversation, state, reads = Conversation(), retriever.begin(), retriever.reads
-    for turn in turns[:-1]:
-        conversation = conversation.then(turn)
-        state = retriever.step(state, resolve_turn(conversation, conversation.here, gallery, reads=reads))
-    conversation = conversation.then(turns[-1])
-    return state, resolve_turn(conversation, conversation.here, gallery, reads=reads)
+    conversation = recorded_conversation(turns)
+    resolved = [resolve_turn(conversation, node, gallery, reads=retriever.reads) for node in conversation.nodes[1:]]
+    return reduce(retriever.step, resolved[:-1], retriever.begin()), resolved[-1]
 
 
 def replay_turns(turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[State]) -> State:

@@ -168,7 +168,7 @@ def _answer(user: SimulatedUser, wanted: str, question: Question, number: int) -
         return Answer(question, said.text)
     if not isinstance(user, RecordedUser):
         return Answer(question, "")
-    turns = find_picture(user.talks, wanted) or ()
+    turns = find_picture(user.dialogues, wanted) or ()
     answers = (turn.text for turn in turns if isinstance(turn, Answer) and is_asked(turn.question))
     return Answer(question, next(answers, DONT_KNOW))
 

@@ -18,7 +18,7 @@ with fewer than ten, or without a thing of the object list, are left out (Tan et
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,8 +87,8 @@ class Layout:
 
 def list_splits(folder: Path) -> tuple[str, ...]:
     """The splits of a folder; none where it is not one of Visual Genome."""
-    root = _root(folder)
-    return () if root is None else Layout(root, _caches(folder, root)).splits()
+    layout = _layout(folder)
+    return () if layout is None else layout.splits()
 
 
 def find_layout(folder: Path) -> Layout:
@@ -97,20 +97,19 @@ def find_layout(folder: Path) -> Layout:
     Raises:
         BadInput: no such folder, or no region descriptions in it.
     """
-    root = _root(need_folder(folder))
-    if root is None:
+    layout = _layout(need_folder(folder))
+    if layout is None:
         raise BadInput(f"{folder}: no rg_jsons/ here, in vg/ or in data/vg/, so this is not Visual Genome")
-    return Layout(root, _caches(folder, root))
+    return layout
 
 
-def _root(folder: Path) -> Path | None:
-    places = (folder, folder / "vg", folder / "data" / "vg")
-    return next((place for place in places if (place / "rg_jsons").is_dir()), None)
-
-
-def _caches(folder: Path, root: Path) -> Path:
-    places = (folder / "caches", folder / "data" / "caches", root / "caches", root.parent / "caches")
-    return next((place for place in places if place.is_dir()), places[0])
+def _layout(folder: Path) -> Layout | None:
+    roots = (folder, folder / "vg", folder / "data" / "vg")
+    root = next((place for place in roots if (place / "rg_jsons").is_dir()), None)
+    if root is None:
+        return None
+    caches = (folder / "caches", folder / "data" / "caches", root / "caches", root.parent / "caches")
+    return Layout(root, next((place for place in caches if place.is_dir()), caches[0]))
 
 
 TURNS = 10
@@ -161,8 +160,14 @@ def read_visual_genome(folder: Path, split: str, *, fewest: int = TURNS) -> tupl
     """
     layout = find_layout(folder)
     ids = read_picture_ids(layout.split(split))
-    reading = _Reading(layout, _object_list(layout), layout.scene_graphs.is_dir(), layout.pictures(), fewest)
-    notes = list(reading.notes())
+    object_list, graphs = layout.caches / OBJECT_LIST, layout.scene_graphs.is_dir()
+    listed = frozenset(read_classes(object_list)) if object_list.is_file() else None
+    reading = _Reading(layout, listed, graphs, layout.pictures(), fewest)
+    notes = []
+    if listed is None or not graphs:
+        missing = (OBJECT_LIST, "list") if listed is None else ("sg_xmls", "folder")
+        rule = "the rule of at least one listed object was not applied"
+        notes.append(Dropped(missing[0], f"no such {missing[1]}; {rule}"))
     notes += [Dropped(f"{split}: picture {picture}", "listed twice") for picture, n in Counter(ids).items() if n > 1]
     pictures: list[RegionPicture] = []
     for picture in dict.fromkeys(ids):
@@ -238,14 +243,6 @@ class _Reading:
     files: Mapping[int, Path] | None
     fewest: int
 
-    def notes(self) -> Iterator[Dropped]:
-        """What was not done, and why."""
-        rule = "the rule of at least one listed object was not applied"
-        if self.listed is None:
-            yield Dropped(OBJECT_LIST, f"no such list; {rule}")
-        elif not self.graphs:
-            yield Dropped("sg_xmls", f"no such folder; {rule}")
-
     def picture(self, picture: int) -> tuple[RegionPicture | None, list[Dropped]]:
         """The picture, if it passes, and what there is to say of it."""
         file = self.layout.regions(picture)
@@ -256,8 +253,15 @@ class _Reading:
         repeated = len(said) - len(regions)
         notes = [Dropped(file.name, f"{repeated} repeated captions")] if repeated else []
         objects = self.objects(picture)
-        if reason := self.unfit(len(regions), objects):
-            return None, [*notes, Dropped(f"picture {picture}", reason)]
+        unfit = ""
+        if len(regions) < self.fewest:
+            unfit = f"{len(regions)} distinct captions, {self.fewest} are needed"
+        elif objects is None:
+            unfit = "no scene graph in sg_xmls/"
+        elif self.graphs and self.listed is not None and not objects:
+            unfit = "no object that is on the list"
+        if unfit:
+            return None, [*notes, Dropped(f"picture {picture}", unfit)]
         path = None if self.files is None else self.files.get(picture)
         if self.files is not None and path is None:
             notes.append(Dropped(f"{picture}.jpg", "no such file; the regions are kept without it"))
@@ -274,19 +278,6 @@ class _Reading:
         if graph.image_id != picture:
             raise BadInput(f"{file}: field 'image_id' is {graph.image_id}, not {picture}; fetch the file again")
         return tuple(thing.name for thing in keep_known(graph, self.listed).objects)
-
-    def unfit(self, captions: int, objects: tuple[str, ...] | None) -> str:
-        """Why such a picture is left out; empty: it is not."""
-        if captions < self.fewest:
-            return f"{captions} distinct captions, {self.fewest} are needed"
-        if objects is None:
-            return "no scene graph in sg_xmls/"
-        return "no object that is on the list" if self.graphs and self.listed is not None and not objects else ""
-
-
-def _object_list(layout: Layout) -> frozenset[str] | None:
-    file = layout.caches / OBJECT_LIST
-    return frozenset(read_classes(file)) if file.is_file() else None
 
 
 def read_picture_ids(file: Path) -> list[int]:

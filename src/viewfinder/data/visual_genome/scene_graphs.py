@@ -12,12 +12,15 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from viewfinder.data.files import read_text
 from viewfinder.errors import BadInput
+
+Value = TypeVar("Value")
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom in pixels."""
@@ -94,7 +97,7 @@ def read_scene_graph(path: Path) -> SceneGraph:
         BadInput: the file is missing, no XML, has entities, or a field is missing or no number (it is named).
     """
     root = _parse(path)
-    fields = {tag: _integer(path, root, ".//" + tag) for tag in ("image_id", "width", "height")}
+    fields = {tag: _number(path, root, ".//" + tag, int) for tag in ("image_id", "width", "height")}
     return SceneGraph(
         **fields,
         objects=tuple(_object(path, element) for element in root.findall("object")),
@@ -146,8 +149,8 @@ def _parse(path: Path) -> ET.Element:
 
 
 def _object(path: Path, element: ET.Element) -> SceneObject:
-    number = _integer(path, element, "object_id")
-    left, top, right, bottom = (_real(path, element, f"bndbox/{corner}") for corner in _CORNERS)
+    number = _number(path, element, "object_id", int)
+    left, top, right, bottom = (_number(path, element, f"bndbox/{corner}", float) for corner in _CORNERS)
     attributes = ((attribute.text or "").strip().lower() for attribute in element.findall("attribute"))
     return SceneObject(
         name=_text(path, element, "name").lower(),
@@ -159,9 +162,9 @@ def _object(path: Path, element: ET.Element) -> SceneObject:
 
 def _relation(path: Path, element: ET.Element) -> SceneRelation:
     return SceneRelation(
-        relationship_id=_integer(path, element, "relationship_id"),
-        subject_id=_integer(path, element, "subject_id"),
-        object_id=_integer(path, element, "object_id"),
+        relationship_id=_number(path, element, "relationship_id", int),
+        subject_id=_number(path, element, "subject_id", int),
+        object_id=_number(path, element, "object_id", int),
         predicate=_text(path, element, "predicate").lower(),
     )
 
@@ -169,7 +172,7 @@ def _relation(path: Path, element: ET.Element) -> SceneRelation:
 def _text(path: Path, element: ET.Element, field: str) -> str:
     text = (element.findtext(field) or "").strip()
     if not text:
-        raise BadInput(f"{path}: {_named(element)} has no {_tag(field)!r}; fetch or write the file again")
+        raise BadInput(f"{path}: {_named(element)} has no {field.removeprefix('.//')!r}; fetch or write the file again")
     return text
 
 
@@ -180,21 +183,12 @@ def _named(element: ET.Element) -> str:
     return f"{element.tag} {number}" if number else f"<{element.tag}>"
 
 
-def _tag(field: str) -> str:
-    return field.removeprefix(".//")
-
-
-def _integer(path: Path, element: ET.Element, field: str) -> int:
+def _number(path: Path, element: ET.Element, field: str, kind: Callable[[str], Value]) -> Value:
     text = _text(path, element, field)
     try:
-        return int(text)
+        return kind(text)
     except ValueError:
-        raise BadInput(f"{path}: {_named(element)} needs a whole number as {_tag(field)!r}; it has {text!r}") from None
-
-
-def _real(path: Path, element: ET.Element, field: str) -> float:
-    text = _text(path, element, field)
-    try:
-        return float(text)
-    except ValueError:
-        raise BadInput(f"{path}: {_named(element)} needs a number as {_tag(field)!r}; it has {text!r}") from None
+        what = "a whole number" if kind is int else "a number"
+        raise BadInput(
+            f"{path}: {_named(element)} needs {what} as {field.removeprefix('.//')!r}; it has {text!r}"
+        ) from None
