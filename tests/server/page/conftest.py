@@ -87,7 +87,7 @@ new PerformanceObserver((list) => {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything here is slow, and needs a browser. Of a page's looks, the light one and a phone's are seen every time."""
+    """Everything here is slow, and needs a browser; of the looks of a page, some are seen in the long run only."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.slow)

@@ -189,7 +189,7 @@ def test_talks_of_a_study_are_in_nobodys_list(studies: Studies, captions: dict[s
 
     study = studies.create(plan(list(captions)[:1])).id
     begun(studies, study)
-    assert studies._talks.page(LOCAL, 100, None).sessions == []
+    assert studies._conversations.page(LOCAL, 100, None).sessions == []
 
 
 def test_figures_are_of_the_ranks_that_the_targets_had(studies: Studies, captions: dict[str, str]) -> None:

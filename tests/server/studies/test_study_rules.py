@@ -9,16 +9,16 @@ from viewfinder.conversation import Answer, Conversation, Like, Question, Reject
 from viewfinder.server.conversations.schemas import AnswerTurn, TurnIn
 from viewfinder.server.problems import Problem
 from viewfinder.server.studies.plan import Kind
-from viewfinder.server.studies.studies import TrialProgress, check_turn
+from viewfinder.server.studies.studies import check_turn, describe_trial_turn
 
 COLOUR = Question("What colour is it?", ("red", "blue"), by="information_gain", attribute="colour")
 
 
-def course(*turns: Turn, shown: tuple[str, ...] = ("a", "b"), asked: Question | None = None) -> TrialProgress:
+def course(*turns: Turn, shown: tuple[str, ...] = ("a", "b"), asked: Question | None = None) -> Conversation:
     talk = Conversation()
     for turn in turns:
         talk = talk.then(turn).recorded(shown=shown, asked=asked)
-    return TrialProgress(talk)
+    return talk
 
 
 def turn(**given: Any) -> TurnIn:
@@ -39,7 +39,7 @@ def turn(**given: Any) -> TurnIn:
         ("answer", turn(say="it barks"), course(Say("a dog"), asked=None)),
     ],
 )
-def test_turns_that_belong_to_the_task_are_taken_as_they_are(task: Kind, given: TurnIn, so_far: TrialProgress) -> None:
+def test_turns_that_belong_to_the_task_are_taken_as_they_are(task: Kind, given: TurnIn, so_far: Conversation) -> None:
     assert check_turn(task, given, so_far) == given
 
 
@@ -55,7 +55,7 @@ def test_turns_that_belong_to_the_task_are_taken_as_they_are(task: Kind, given: 
         ("answer", turn(answer="red"), course(), "the turn is: say"),
     ],
 )
-def test_turns_of_other_tasks_are_refused(task: Kind, given: TurnIn, so_far: TrialProgress, says: str) -> None:
+def test_turns_of_other_tasks_are_refused(task: Kind, given: TurnIn, so_far: Conversation, says: str) -> None:
     with pytest.raises(Problem, match=says):
         check_turn(task, given, so_far)
 
@@ -73,15 +73,10 @@ def test_an_answer_is_to_the_question_that_was_asked() -> None:
 
 def test_what_was_said_is_told_in_order() -> None:
     talk = course(Say("a dog"), Answer(COLOUR, "red"), Like("b", "darker"), Reject(("a",)))
-    assert [one.model_dump() for one in talk.said()] == [
+    assert [describe_trial_turn(node.turn).model_dump() for node in talk.nodes if node.turn is not None] == [
         {"kind": "say", "text": "a dog", "pictures": [], "question": None},
         {"kind": "answer", "text": "red", "pictures": [], "question": "What colour is it?"},
         {"kind": "like", "text": "darker", "pictures": ["b"], "question": None},
         {"kind": "reject", "text": "", "pictures": ["a"], "question": None},
     ]
-    assert talk.rounds == 4
-
-
-def test_before_the_first_turn_there_are_no_results() -> None:
-    assert course().results is None
-    assert course(Say("nothing like it"), shown=()).results == ()
+    assert len(talk) == 4

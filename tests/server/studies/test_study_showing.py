@@ -7,20 +7,24 @@ import pytest
 from viewfinder.conversation import Conversation, Question, Say
 from viewfinder.server.database import TrialRow
 from viewfinder.server.studies.plan import StudyPlan, Trial
-from viewfinder.server.studies.studies import TrialProgress, show_trial
+from viewfinder.server.studies.studies import show_trial
 from viewfinder.testing import tiny_snapshot
 
-NOTHING_YET = TrialProgress()
+NOTHING_YET = Conversation()
 SNAPSHOT = tiny_snapshot([("red", "blue"), ("green", "white")])
-SAID = TrialProgress(
+SAID = (
     Conversation().then(Say("red")).recorded(shown=("p001", "p000"), asked=Question("Which?", ("one", "two"), by="me"))
 )
 
 
-def shown(at: float, course: TrialProgress = NOTHING_YET, *, started: float | None = 100.0, **plan: Any) -> Trial:
+def shown(at: float, course: Conversation = NOTHING_YET, *, started: float | None = 100.0, **plan: Any) -> Trial:
     given = {"name": "Colours", "consent": "I agree.", "targets": ["p000"], "rounds": 2, "seconds": 10.0, **plan}
     row = TrialRow("t", "someone", 3, 0, "p000", started=started)
     return show_trial(StudyPlan.model_validate(given), row, course, SNAPSHOT, at)
+
+
+def test_results_that_are_empty_are_results() -> None:
+    assert shown(101.0, Conversation().then(Say("nothing like it")).recorded(shown=(), asked=None)).results == []
 
 
 def test_before_the_start_the_picture_is_not_told() -> None:
@@ -64,7 +68,7 @@ def test_a_question_is_told_without_its_reasons_and_not_after_the_last_round() -
 
 
 def test_pictures_that_left_the_library_are_left_out() -> None:
-    gone = TrialProgress(Conversation().then(Say("red")).recorded(shown=("p001", "gone"), asked=None))
+    gone = Conversation().then(Say("red")).recorded(shown=("p001", "gone"), asked=None)
     results = shown(101.0, gone).results
     assert results is not None
     assert [picture.id for picture in results] == ["p001"]

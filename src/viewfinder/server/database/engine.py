@@ -13,13 +13,13 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from filelock import FileLock
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Engine, Executable, Table, create_engine, event, make_url, select, text
 from sqlalchemy.exc import ArgumentError, DataError, IntegrityError, SQLAlchemyError
 
 from viewfinder.errors import BadInput, DatabaseError
@@ -78,6 +78,8 @@ BUSY_S = 30
 
 PATIENCE = {"connect_timeout": str(BUSY_S), "keepalives_idle": str(BUSY_S), "tcp_user_timeout": str(BUSY_S * 1000)}
 """The same in the words of PostgreSQL's client; by default a lost network would be waited for for hours."""
+
+Row = TypeVar("Row")
 
 _LOG = logging.getLogger("viewfinder.server")
 
@@ -230,3 +232,59 @@ def _unopened(url: URL, error: Exception) -> DatabaseError:
 def _in_one_line(error: Exception) -> str:
     cause = getattr(error, "orig", None) or error
     return " ".join(str(cause).split())
+
+
+class Store(Generic[Row]):
+    """Rows of one table as frozen dataclasses whose fields are its columns; for any number of threads and processes."""
+
+    table: ClassVar[Table]
+    row: type[Row]
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(self, row: Row) -> None:
+        """A new row."""
+        with self._database.writing() as connection:
+            insert_rows(connection, self.table, row)
+
+    def get(self, id: str) -> Row | None:
+        """One row."""
+        with self._database.reading() as connection:
+            return select_row(connection, self.row, select(self.table).where(self.table.c.id == id))
+
+    def delete(self, id: str) -> bool:
+        """Deletes a row, and what belongs to it; whether there was one."""
+        with self._database.writing() as connection:
+            return connection.execute(self.table.delete().where(self.table.c.id == id)).rowcount > 0
+
+    def _list(self, query: Executable) -> list[Row]:
+        with self._database.reading() as connection:
+            return select_rows(connection, self.row, query)
+
+
+def insert_rows(connection: Connection, table: Table, *rows: Any) -> None:
+    """Writes rows; fields that are no columns (counts, say) are left out."""
+    if rows:
+        connection.execute(
+            table.insert(), [{name: value for name, value in vars(row).items() if name in table.c} for row in rows]
+        )
+
+
+def select_rows(connection: Connection, kind: type[Row], query: Executable) -> list[Row]:
+    """All rows that a query finds."""
+    return [kind(**found) for found in connection.execute(query).mappings()]
+
+
+def select_row(
+    connection: Connection, kind: type[Row], query: Executable, given: Mapping[str, Any] | None = None
+) -> Row | None:
+    """The first row that a query finds, if any; `given`: values of its parameters."""
+    found = connection.execute(query, dict(given or {})).mappings().first()
+    return None if found is None else kind(**found)
+
+
+def update_row(connection: Connection, table: Table, id: str, fields: Mapping[str, Any]) -> None:
+    """Sets columns of one row; where there is no such row, nothing happens."""
+    if fields:
+        connection.execute(table.update().where(table.c.id == id).values(fields))

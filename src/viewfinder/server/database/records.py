@@ -10,8 +10,7 @@ from sqlalchemy import or_, select
 from sqlalchemy.exc import IntegrityError
 
 from viewfinder.errors import BadInput
-from viewfinder.server.database import tables
-from viewfinder.server.database.engine import Database
+from viewfinder.server.database.engine import Store, select_row, update_row
 from viewfinder.server.database.tables import JOBS, TOKENS, UPLOADS
 
 
@@ -32,27 +31,15 @@ class JobRow:
     ended: float | None = None
 
 
-class JobRows:
+class JobRows(Store[JobRow]):
     """The jobs in a database."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def create(self, row: JobRow) -> None:
-        """A new job."""
-        with self._database.writing() as connection:
-            tables.insert_rows(connection, JOBS, row)
-
-    def get(self, id: str) -> JobRow | None:
-        """One job."""
-        with self._database.reading() as connection:
-            return tables.select_row(connection, JobRow, select(JOBS).where(JOBS.c.id == id))
+    table, row = JOBS, JobRow
 
     def page(self, count: int) -> list[JobRow]:
         """The newest jobs, newest first."""
         query = select(JOBS).order_by(JOBS.c.created.desc(), JOBS.c.id.desc()).limit(count)
-        with self._database.reading() as connection:
-            return tables.select_rows(connection, JobRow, query)
+        return self._list(query)
 
     def change(self, id: str, /, *, only_if: Collection[str] | None = None, **fields: Any) -> JobRow | None:
         """Sets columns; gives the job as it is then, or None where there is none.
@@ -61,29 +48,26 @@ class JobRows:
         """
         with self._database.writing() as connection:
             one = select(JOBS).where(JOBS.c.id == id).with_for_update()
-            row = tables.select_row(connection, JobRow, one)
+            row = select_row(connection, JobRow, one)
             if row is None or (only_if is not None and row.state not in only_if):
                 return row
-            tables.update_row(connection, JOBS, id, fields)
-            return tables.select_row(connection, JobRow, one)
+            update_row(connection, JOBS, id, fields)
+            return select_row(connection, JobRow, one)
 
     def take_next(self, at: float) -> JobRow | None:
         """The oldest job that is queued, which is running from now on; no job is given to two who ask at once."""
         oldest = select(JOBS).where(JOBS.c.state == "queued").order_by(JOBS.c.created, JOBS.c.id).limit(1)
         with self._database.writing() as connection:
-            row = tables.select_row(connection, JobRow, oldest.with_for_update(skip_locked=True))
+            row = select_row(connection, JobRow, oldest.with_for_update(skip_locked=True))
             if row is None:
                 return None
-            tables.update_row(connection, JOBS, row.id, {"state": "running", "started": at})
-            return tables.select_row(connection, JobRow, select(JOBS).where(JOBS.c.id == row.id))
+            update_row(connection, JOBS, row.id, {"state": "running", "started": at})
+            return select_row(connection, JobRow, select(JOBS).where(JOBS.c.id == row.id))
 
     def unfinished(self) -> list[JobRow]:
         """The jobs that are queued, running or paused, oldest first."""
         waiting = JOBS.c.state.in_(("queued", "running", "paused"))
-        with self._database.reading() as connection:
-            return tables.select_rows(
-                connection, JobRow, select(JOBS).where(waiting).order_by(JOBS.c.created, JOBS.c.id)
-            )
+        return self._list(select(JOBS).where(waiting).order_by(JOBS.c.created, JOBS.c.id))
 
 
 @dataclass(frozen=True)
@@ -99,11 +83,10 @@ class TokenRow:
     revoked: bool = False
 
 
-class TokenRows:
+class TokenRows(Store[TokenRow]):
     """The tokens in a database."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    table, row = TOKENS, TokenRow
 
     def create(self, row: TokenRow) -> None:
         """A new token.
@@ -112,8 +95,7 @@ class TokenRows:
             BadInput: there is or was one of this name.
         """
         try:
-            with self._database.writing() as connection:
-                tables.insert_rows(connection, TOKENS, row)
+            super().create(row)
         except IntegrityError as error:
             raise BadInput(
                 f"there is, or was, a token called {row.name!r}: take another name, so that logs stay clear"
@@ -122,12 +104,11 @@ class TokenRows:
     def by_hash(self, hash: str) -> TokenRow | None:
         """The token of which this is the hash, be it live, expired or revoked."""
         with self._database.reading() as connection:
-            return tables.select_row(connection, TokenRow, select(TOKENS).where(TOKENS.c.hash == hash))
+            return select_row(connection, TokenRow, select(TOKENS).where(TOKENS.c.hash == hash))
 
     def all(self) -> list[TokenRow]:
         """All tokens, oldest first."""
-        with self._database.reading() as connection:
-            return tables.select_rows(connection, TokenRow, select(TOKENS).order_by(TOKENS.c.created, TOKENS.c.id))
+        return self._list(select(TOKENS).order_by(TOKENS.c.created, TOKENS.c.id))
 
     def revoke(self, name: str) -> bool:
         """Ends a token for good; whether there was a live one of this name."""
@@ -156,33 +137,16 @@ class UploadRow:
     created: float
 
 
-class UploadRows:
-    """The uploads in a database."""
+class UploadRows(Store[UploadRow]):
+    """The uploads in a database; their files lie elsewhere, named by the hash of their content."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def create(self, row: UploadRow) -> None:
-        """A new upload."""
-        with self._database.writing() as connection:
-            tables.insert_rows(connection, UPLOADS, row)
-
-    def get(self, id: str) -> UploadRow | None:
-        """One upload."""
-        with self._database.reading() as connection:
-            return tables.select_row(connection, UploadRow, select(UPLOADS).where(UPLOADS.c.id == id))
+    table, row = UPLOADS, UploadRow
 
     def oldest_beyond(self, count: int, owner: str | None) -> list[UploadRow]:
         """What `owner` has beyond the newest `count`, oldest first."""
         mine = select(UPLOADS).where(UPLOADS.c.owner.is_not_distinct_from(owner))
         newest_first = mine.order_by(UPLOADS.c.created.desc(), UPLOADS.c.id.desc())
-        with self._database.reading() as connection:
-            return tables.select_rows(connection, UploadRow, newest_first.offset(count))[::-1]
-
-    def delete(self, id: str) -> bool:
-        """Deletes the row, not the file; whether there was one."""
-        with self._database.writing() as connection:
-            return connection.execute(UPLOADS.delete().where(UPLOADS.c.id == id)).rowcount > 0
+        return self._list(newest_first.offset(count))[::-1]
 
     def pictures(self) -> set[str]:
         """The files that any upload needs."""

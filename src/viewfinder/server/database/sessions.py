@@ -6,16 +6,16 @@ import json
 import math
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, func, select, tuple_
+from sqlalchemy import Select, bindparam, func, select, tuple_
 from sqlalchemy.exc import IntegrityError
 
 from viewfinder.conversation import Conversation, Node, Question, turn_from_json, turn_to_json
 from viewfinder.errors import BadInput, DatabaseError, UnknownName, ViewfinderError
-from viewfinder.server.database import tables
-from viewfinder.server.database.engine import Database
+from viewfinder.server.database.engine import Store, select_row, update_row
 from viewfinder.server.database.tables import FEEDBACK, NODES, SESSIONS
 
 
@@ -45,21 +45,15 @@ class TurnTaken(ViewfinderError):
         self.number = number
 
 
-class SessionRows:
-    """The talks in a database; any number of threads and processes may use them at once."""
+class SessionRows(Store[SessionRow]):
+    """The conversations in a database; any number of threads and processes may use them at once."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def create(self, row: SessionRow) -> None:
-        """A new talk, without turns."""
-        with self._database.writing() as connection:
-            tables.insert_rows(connection, SESSIONS, row)
+    table, row = SESSIONS, SessionRow
 
     def get(self, id: str) -> SessionRow | None:
         """One talk."""
         with self._database.reading() as connection:
-            return _get(connection, id)
+            return select_row(connection, SessionRow, _SESSION, {"session": id})
 
     def page(
         self, *, owner: str | None, everyone: bool, count: int, cursor: str | None
@@ -76,11 +70,13 @@ class SessionRows:
         if not everyone:
             query = query.where(SESSIONS.c.owner.is_not_distinct_from(owner))
         if cursor is not None:
-            query = query.where(tuple_(SESSIONS.c.updated, SESSIONS.c.id) < tuple_(*_place(cursor)))
+            query = query.where(tuple_(SESSIONS.c.updated, SESSIONS.c.id) < tuple_(*_parse_cursor(cursor)))
         query = query.order_by(SESSIONS.c.updated.desc(), SESSIONS.c.id.desc()).limit(count + 1)
-        with self._database.reading() as connection:
-            found = tables.select_rows(connection, SessionRow, query)
-        return found[:count], _cursor(found[count - 1]) if len(found) > count else None
+        found = self._list(query)
+        if len(found) <= count:
+            return found, None
+        last = found[count - 1]
+        return found[:count], urlsafe_b64encode(json.dumps([last.updated, last.id]).encode()).decode()
 
     def change(
         self,
@@ -97,15 +93,8 @@ class SessionRows:
         asks = {"retriever": retriever, "questioner": questioner, "where": where, "leaning": leaning}
         given = {"name": name, **asks, "updated": at}
         with self._database.writing() as connection:
-            tables.update_row(
-                connection, SESSIONS, id, {key: value for key, value in given.items() if value is not None}
-            )
-            return _get(connection, id)
-
-    def delete(self, id: str) -> bool:
-        """Deletes a talk with all its turns; whether there was one."""
-        with self._database.writing() as connection:
-            return connection.execute(SESSIONS.delete().where(SESSIONS.c.id == id)).rowcount > 0
+            update_row(connection, SESSIONS, id, {key: value for key, value in given.items() if value is not None})
+            return select_row(connection, SessionRow, _SESSION, {"session": id})
 
     def conversation(self, id: str) -> Conversation:
         """What was said, shown and asked, as it was recorded; empty where there is no such talk.
@@ -114,7 +103,9 @@ class SessionRows:
             DatabaseError: the record is damaged; the turn is named.
         """
         with self._database.reading() as connection:
-            found = connection.execute(_nodes_of(id)).mappings().all()
+            found = (
+                connection.execute(select(NODES).where(NODES.c.session == id).order_by(NODES.c.number)).mappings().all()
+            )
         talk = Conversation()
         for node in found:
             talk = _with(talk, dict(node), id)
@@ -134,11 +125,21 @@ class SessionRows:
             UnknownName: there is no such talk (any more).
         """
         assert node.turn is not None, "the root is not stored"
+        recorded = {
+            "session": id,
+            "number": node.number,
+            "parent": node.parent,
+            "turn": turn_to_json(node.turn),
+            "shown": list(node.shown),
+            "asked": None if node.asked is None else asdict(node.asked),
+            "elapsed_ms": elapsed_ms,
+            "at": at,
+        }
         try:
             with self._database.writing() as connection:
                 if not connection.execute(_USED, {"talk": id, "now": at}).rowcount:
                     raise UnknownName(f"there is no talk {id}: it was deleted, or never begun")
-                connection.execute(_NODE, {"session": id, "elapsed_ms": elapsed_ms, "at": at, **_recorded(node)})
+                connection.execute(_NODE, recorded)
         except IntegrityError as error:  # turns are numbered without gaps, so who missed one comes upon its number
             raise TurnTaken(node.number) from error
 
@@ -154,26 +155,7 @@ _USED = SESSIONS.update().where(SESSIONS.c.id == bindparam("talk")).values(updat
 _NODE = NODES.insert()
 _TURNS = select(func.count()).where(NODES.c.session == SESSIONS.c.id).scalar_subquery()
 _SELECT: Select[Any] = select(SESSIONS, _TURNS.label("turns"))
-_TALK = _SELECT.where(SESSIONS.c.id == bindparam("talk"))
-
-
-def _get(connection: Connection, id: str) -> SessionRow | None:
-    return tables.select_row(connection, SessionRow, _TALK, {"talk": id})
-
-
-def _nodes_of(id: str) -> Select[Any]:
-    return select(NODES).where(NODES.c.session == id).order_by(NODES.c.number)
-
-
-def _recorded(node: Node) -> dict[str, Any]:
-    assert node.turn is not None
-    return {
-        "number": node.number,
-        "parent": node.parent,
-        "turn": turn_to_json(node.turn),
-        "shown": list(node.shown),
-        "asked": None if node.asked is None else asdict(node.asked),
-    }
+_SESSION = _SELECT.where(SESSIONS.c.id == bindparam("session"))
 
 
 def _with(talk: Conversation, node: Mapping[str, Any], id: str) -> Conversation:
@@ -189,18 +171,12 @@ def _with(talk: Conversation, node: Mapping[str, Any], id: str) -> Conversation:
     return longer
 
 
-def _cursor(last: SessionRow) -> str:
-    return urlsafe_b64encode(json.dumps([last.updated, last.id]).encode()).decode()
-
-
-def _place(cursor: str) -> tuple[float, str]:
-    try:
+def _parse_cursor(cursor: str) -> tuple[float, str]:
+    with suppress(ValueError, TypeError):
         updated, id = json.loads(urlsafe_b64decode(cursor))
-    except (ValueError, TypeError) as error:
-        raise BadInput("this cursor is none that was given out: begin again without one") from error
-    if not isinstance(updated, float) or not math.isfinite(updated) or not isinstance(id, str):
-        raise BadInput("this cursor is none that was given out: begin again without one")
-    return updated, id
+        if isinstance(updated, float) and math.isfinite(updated) and isinstance(id, str):
+            return updated, id
+    raise BadInput("this cursor is none that was given out: begin again without one")
 
 
 BATCH = 200
@@ -221,24 +197,17 @@ class FeedbackRow:
     at: float
 
 
-class FeedbackRows:
-    """The feedback in a database."""
+class FeedbackRows(Store[FeedbackRow]):
+    """What people found: data to learn from."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def create(self, row: FeedbackRow) -> None:
-        """Notes what was found."""
-        with self._database.writing() as connection:
-            tables.insert_rows(connection, FEEDBACK, row)
+    table, row = FEEDBACK, FeedbackRow
 
     def all(self) -> Iterator[FeedbackRow]:
         """All of it, oldest first, in batches: whoever reads slowly holds no transaction open."""
         oldest_first = select(FEEDBACK).order_by(FEEDBACK.c.at, FEEDBACK.c.id).limit(BATCH)
         query = oldest_first
         while True:
-            with self._database.reading() as connection:
-                batch = tables.select_rows(connection, FeedbackRow, query)
+            batch = self._list(query)
             yield from batch
             if len(batch) < BATCH:
                 return

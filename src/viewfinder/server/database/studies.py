@@ -10,8 +10,7 @@ from typing import Any
 from sqlalchemy import func, select
 
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.server.database import tables
-from viewfinder.server.database.engine import Database
+from viewfinder.server.database.engine import Store, insert_rows, select_row, select_rows, update_row
 from viewfinder.server.database.tables import PARTICIPANTS, STUDIES, TRIALS
 
 
@@ -54,27 +53,15 @@ class TrialRow:
     ranks: Sequence[Sequence[int]] = ()
 
 
-class StudyRows:
-    """The studies in a database."""
+class StudyRows(Store[StudyRow]):
+    """The studies in a database, with participants and trials."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def create(self, row: StudyRow) -> None:
-        """A new study."""
-        with self._database.writing() as connection:
-            tables.insert_rows(connection, STUDIES, row)
-
-    def get(self, id: str) -> StudyRow | None:
-        """One study."""
-        with self._database.reading() as connection:
-            return tables.select_row(connection, StudyRow, select(STUDIES).where(STUDIES.c.id == id))
+    table, row = STUDIES, StudyRow
 
     def all(self) -> list[StudyRow]:
         """All studies, newest first."""
-        with self._database.reading() as connection:
-            query = select(STUDIES).order_by(STUDIES.c.created.desc(), STUDIES.c.id.desc())
-            return tables.select_rows(connection, StudyRow, query)
+        query = select(STUDIES).order_by(STUDIES.c.created.desc(), STUDIES.c.id.desc())
+        return self._list(query)
 
     def close(self, id: str) -> bool:
         """Lets nobody else take part; whether there is such a study."""
@@ -97,44 +84,39 @@ class StudyRows:
                 raise BadInput("this study is closed: nobody else can take part")
             so_far = connection.scalar(select(func.count()).where(PARTICIPANTS.c.study == study)) or 0
             row = ParticipantRow(str(uuid.uuid4()), study, so_far + 1, consent, at)
-            tables.insert_rows(connection, PARTICIPANTS, row)
+            insert_rows(connection, PARTICIPANTS, row)
         return row
 
     def participant(self, id: str) -> ParticipantRow | None:
         """One who takes part."""
         with self._database.reading() as connection:
-            return tables.select_row(connection, ParticipantRow, select(PARTICIPANTS).where(PARTICIPANTS.c.id == id))
+            return select_row(connection, ParticipantRow, select(PARTICIPANTS).where(PARTICIPANTS.c.id == id))
 
     def participants(self, study: str) -> list[ParticipantRow]:
         """All who take part, by number."""
         query = select(PARTICIPANTS).where(PARTICIPANTS.c.study == study).order_by(PARTICIPANTS.c.number)
         with self._database.reading() as connection:
-            return tables.select_rows(connection, ParticipantRow, query)
+            return select_rows(connection, ParticipantRow, query)
 
     def add_trials(self, trials: Sequence[TrialRow]) -> None:
         """New trials: all of them or none."""
         with self._database.writing() as connection:
-            tables.insert_rows(connection, TRIALS, *trials)
-
-    def trial(self, id: str) -> TrialRow | None:
-        """One trial."""
-        with self._database.reading() as connection:
-            return tables.select_row(connection, TrialRow, select(TRIALS).where(TRIALS.c.id == id))
+            insert_rows(connection, TRIALS, *trials)
 
     def trials(self, participant: str) -> list[TrialRow]:
         """The trials of one participant, in order."""
         query = select(TRIALS).where(TRIALS.c.participant == participant).order_by(TRIALS.c.number)
         with self._database.reading() as connection:
-            return tables.select_rows(connection, TrialRow, query)
+            return select_rows(connection, TrialRow, query)
 
     def change_trial(self, id: str, /, **fields: Any) -> TrialRow | None:
         """Sets columns; gives the trial as it is then, or None where there is none."""
         with self._database.writing() as connection:
-            tables.update_row(connection, TRIALS, id, fields)
-            return tables.select_row(connection, TrialRow, select(TRIALS).where(TRIALS.c.id == id))
+            update_row(connection, TRIALS, id, fields)
+            return select_row(connection, TrialRow, select(TRIALS).where(TRIALS.c.id == id))
 
     def trials_of(self, study: str) -> list[TrialRow]:
         """All trials of a study, by participant and number."""
         of_study = select(TRIALS).join(PARTICIPANTS).where(PARTICIPANTS.c.study == study)
         with self._database.reading() as connection:
-            return tables.select_rows(connection, TrialRow, of_study.order_by(PARTICIPANTS.c.number, TRIALS.c.number))
+            return select_rows(connection, TrialRow, of_study.order_by(PARTICIPANTS.c.number, TRIALS.c.number))

@@ -118,17 +118,17 @@ def make_hits(
     snapshot: Snapshot, found: Sequence[ranking.Hit], why: Mapping[str, dict[str, Any]] | None = None
 ) -> list[Hit]:
     """Results, as they go out; `why` has the reasons of some."""
-    rows = [snapshot.row_of(hit.id) for hit in found]
-    known = _describe_rows(snapshot, rows, [hit.path for hit in found])
+    hits = list(found)
+    known = _describe_rows(snapshot, snapshot.rows_of(hit.id for hit in hits), [hit.path for hit in hits])
     return [
         Hit(**card, rank=hit.rank, score=hit.score, match=hit.match, why=(why or {}).get(hit.id))
-        for card, hit in zip(known, found, strict=True)
+        for card, hit in zip(known, hits, strict=True)
     ]
 
 
 def make_cards(snapshot: Snapshot, rows: Sequence[int]) -> list[Card]:
     """Pictures that nobody asked for."""
-    paths = [snapshot.paths(row)[0] for row in rows]
+    paths = [paths[0] for paths in snapshot.paths_of(rows)]
     return [Card(**card) for card in _describe_rows(snapshot, rows, paths)]
 
 

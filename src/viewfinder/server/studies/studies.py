@@ -12,11 +12,10 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from viewfinder.conversation import Answer, Conversation, Like, Question, Reject, Say, Turn
+from viewfinder.conversation import Answer, Conversation, Like, Reject, Say, Turn
 from viewfinder.index import Snapshot
 from viewfinder.server.access.tokens import Caller
 from viewfinder.server.conversations.schemas import AnswerTurn, LikeTurn, RejectTurn, SayTurn, SessionIn, TurnIn
@@ -60,74 +59,43 @@ if TYPE_CHECKING:
     from viewfinder.server.conversations.conversations import Conversations
 
 
-@dataclass(frozen=True)
-class TrialProgress:
-    """The course of a trial: its talk so far."""
-
-    talk: Conversation = field(default_factory=Conversation)
-
-    @property
-    def rounds(self) -> int:
-        """Turns that were taken."""
-        return len(self.talk)
-
-    @property
-    def results(self) -> tuple[str, ...] | None:
-        """What is in view now; None before the first turn."""
-        return self.talk.here.shown if self.rounds else None
-
-    @property
-    def question(self) -> Question | None:
-        """What waits for an answer."""
-        return self.talk.pending
-
-    @property
-    def seen(self) -> frozenset[str]:
-        """Every picture that was among the results."""
-        return frozenset(picture for node in self.talk.nodes for picture in node.shown)
-
-    def said(self) -> list[TrialTurn]:
-        """The turns so far."""
-        return [_said(node.turn) for node in self.talk.nodes if node.turn is not None]
-
-
-def check_turn(task: Kind, turn: TurnIn, course: TrialProgress) -> TurnIn:
-    """The turn as it is taken.
+def check_turn(task: Kind, turn: TurnIn, conversation: Conversation) -> TurnIn:
+    """The turn as it is taken, after what was said in a trial so far.
 
     Raises:
         Problem: the task has no such turn now (what it has is said), or a picture is named that was not shown.
     """
+    asked, named = conversation.pending is not None, list[str]()
     match task, turn:
         case ("describe" | "feedback", SayTurn()):
-            return turn
-        case ("answer", SayTurn()) if course.question is None:
-            return turn
-        case ("answer", AnswerTurn(answer=text)) if course.question is not None:
-            return AnswerTurn(answer=text)  # to the question that is open, whatever the request says it answers
+            pass
+        case ("answer", SayTurn()) if not asked:
+            pass
+        case ("answer", AnswerTurn(answer=text)) if asked:
+            turn = AnswerTurn(answer=text)  # to the question that is open, whatever the request says it answers
         case ("feedback", LikeTurn(like=picture)):
-            _check_seen([picture], course)
-            return turn
+            named = [picture]
         case ("feedback", RejectTurn(reject=pictures)):
-            _check_seen(pictures, course)
-            return turn
+            named = pictures
+        case ("feedback", _):
+            raise Problem(422, "not-in-this-study", "this study takes the turns say, like and reject")
         case _:
-            raise Problem(422, "not-in-this-study", _offered(task, course))
+            now = "answer" if task == "answer" and asked else "say"
+            raise Problem(422, "not-in-this-study", f"at this point of the study the turn is: {now}")
+    check_shown(named, conversation)
+    return turn
 
 
-def _offered(task: Kind, course: TrialProgress) -> str:
-    if task == "feedback":
-        return "this study takes the turns say, like and reject"
-    now = "answer" if task == "answer" and course.question is not None else "say"
-    return f"at this point of the study the turn is: {now}"
+def check_shown(pictures: Sequence[str], conversation: Conversation) -> None:
+    """Raises Problem 422 for a picture that was not among the results of a trial."""
+    seen = {picture for node in conversation.nodes for picture in node.shown}
+    for picture in pictures:
+        if picture not in seen:
+            raise Problem(422, "not-shown", f"{picture} was not among the results of this trial")
 
 
-def _check_seen(pictures: list[str], course: TrialProgress) -> None:
-    strange = [picture for picture in pictures if picture not in course.seen]
-    if strange:
-        raise Problem(422, "not-shown", f"{strange[0]} was not among the results of this trial")
-
-
-def _said(turn: Turn) -> TrialTurn:
+def describe_trial_turn(turn: Turn) -> TrialTurn:
+    """A turn as its participant sees it."""
     match turn:
         case Say(text):
             return TrialTurn(kind="say", text=text, pictures=[], question=None)
@@ -141,41 +109,37 @@ def _said(turn: Turn) -> TrialTurn:
             raise ValueError(f"{turn} is no turn of a study")
 
 
-def show_trial(plan: StudyPlan, row: TrialRow, course: TrialProgress, snapshot: Snapshot, now: float) -> Trial:
-    """The trial at the moment `now`."""
-    left = seconds_left(plan, row, course, now)
-    in_view = row.started is not None and (plan.target == "shown" or left is not None)
-    asked = course.question if course.rounds < plan.rounds else None
+def show_trial(plan: StudyPlan, row: TrialRow, conversation: Conversation, snapshot: Snapshot, now: float) -> Trial:
+    """A trial as its participant sees it at the moment `now`: no retriever, file, score or place of the target.
+
+    A picture to remember is in view for a while, before the first turn: what comes after is from memory.
+    """
+    rounds, started = len(conversation), row.started is not None
+    left = None
+    if row.started is not None and plan.target == "remembered" and not rounds:
+        left = max(row.started + plan.seconds - now, 0.0) or None
+    in_view = started and (plan.target == "shown" or left is not None)
+    asked = conversation.pending if rounds < plan.rounds else None
+    shown = conversation.here.shown if rounds else None
     return Trial(
         id=row.id,
         number=row.number,
         task=plan.task,
-        started=row.started is not None,
-        target=next(iter(_pictures((row.target,), snapshot)), None) if in_view else None,
+        started=started,
+        target=next(iter(_show_pictures([row.target], snapshot)), None) if in_view else None,
         seconds_left=left,
-        rounds_left=plan.rounds - course.rounds,
-        said=course.said(),
-        results=None if course.results is None else _pictures(course.results, snapshot),
+        rounds_left=plan.rounds - rounds,
+        said=[describe_trial_turn(node.turn) for node in conversation.nodes if node.turn is not None],
+        results=None if shown is None else _show_pictures(shown, snapshot),
         question=None if asked is None else Asked(text=asked.text, choices=list(asked.choices)),
     )
 
 
-def seconds_left(plan: StudyPlan, row: TrialRow, course: TrialProgress, now: float) -> float | None:
-    """For how long a picture to remember is still in view; None: it is not, or need not be remembered.
-
-    The first turn ends the time to look: what comes after is from memory.
-    """
-    if plan.target == "shown" or row.started is None or course.rounds:
-        return None
-    left = row.started + plan.seconds - now
-    return left if left > 0 else None
-
-
-def _pictures(ids: tuple[str, ...], snapshot: Snapshot) -> list[SeenPicture]:
+def _show_pictures(ids: Sequence[str], snapshot: Snapshot) -> list[SeenPicture]:
     """These pictures; what has left the library meanwhile is left out."""
-    rows = ((picture, snapshot.row_of(picture)) for picture in ids)
-    facts = ((picture, snapshot.facts(row)) for picture, row in rows if row is not None)
-    return [SeenPicture(id=picture, width=known["width"], height=known["height"]) for picture, known in facts]
+    there = [(picture, row) for picture in ids if (row := snapshot.row_of(picture)) is not None]
+    sizes = [(picture, *snapshot.size(row)) for picture, row in there]
+    return [SeenPicture(id=picture, width=width, height=height) for picture, width, height in sizes]
 
 
 _ID = re.compile(r"[0-9a-f-]{36}")
@@ -317,14 +281,15 @@ class Studies:
         """
         with self._lock(trial):
             plan, row = self._under_way(study, participant, trial)
-            course = self._course(study, row)
+            conversation = self._conversation(study, row)
             if row.session is None:
                 raise Problem(409, "not-started", "this trial has not started yet")
-            if course.rounds >= plan.rounds:
+            if len(conversation) >= plan.rounds:
                 raise Problem(409, "rounds-over", f"all {plan.rounds} rounds of this trial were taken")
             if self._is_gone(row):
                 raise Problem(409, "picture-gone", "the picture to find has left the library: go on to the next one")
-            number = self._conversations.take(_owner(study), row.session, check_turn(plan.task, turn, course)).turn
+            turn = check_turn(plan.task, turn, conversation)
+            number = self._conversations.take(_owner(study), row.session, turn).turn
             self._conversations.question(row.session, number)
             self._rows.change_trial(trial, ranks=self._ranks(row, number))
         return self.participation(study, participant)
@@ -339,14 +304,16 @@ class Studies:
             plan, row = self._under_way(study, participant, trial)
             if row.session is None:
                 raise Problem(409, "not-started", "this trial has not started yet")
-            course = self._course(study, row)
-            if found is not None and found not in course.seen:
-                raise Problem(422, "not-shown", f"{found} was not among the results of this trial")
+            conversation = self._conversation(study, row)
+            check_shown([] if found is None else [found], conversation)
             if self._is_gone(row):
                 outcome, ranks = GONE, list(row.ranks)
             else:
-                outcome = _outcome(found, row.target, course.rounds >= plan.rounds)
-                ranks = self._ranks(row, course.rounds)
+                rounds = len(conversation)
+                outcome = ROUNDS_OVER if rounds >= plan.rounds else GIVEN_UP
+                if found is not None:
+                    outcome = FOUND if found == row.target else MISTAKEN
+                ranks = self._ranks(row, rounds)
             self._rows.change_trial(trial, outcome=outcome, chosen=found, ranks=ranks, ended=time.time())
         return self.participation(study, participant)
 
@@ -384,12 +351,10 @@ class Studies:
         given = SessionIn(name=plan.name, retriever=plan.retrievers[arm], questioner=plan.asks, n=plan.n)
         return self._conversations.create(_owner(study), given, hidden=True).id
 
-    def _course(self, study: str, row: TrialRow) -> TrialProgress:
+    def _conversation(self, study: str, row: TrialRow) -> Conversation:
         if row.session is None:
-            return TrialProgress()
-        return TrialProgress(
-            Conversation.from_json(self._conversations.export(_owner(study), row.session).conversation)
-        )
+            return Conversation()
+        return Conversation.from_json(self._conversations.export(_owner(study), row.session).conversation)
 
     def _is_gone(self, row: TrialRow) -> bool:
         return self._library.gallery().snapshot.row_of(row.target) is None
@@ -401,7 +366,7 @@ class Studies:
         return [*row.ranks, *(list(self._conversations.rank_bounds(row.session, row.target, at)) for at in missing)]
 
     def _shown(self, study: str, plan: StudyPlan, row: TrialRow) -> Trial:
-        return show_trial(plan, row, self._course(study, row), self._library.gallery().snapshot, time.time())
+        return show_trial(plan, row, self._conversation(study, row), self._library.gallery().snapshot, time.time())
 
     def _study(self, row: StudyRow) -> Study:
         settled = _settled(row)
@@ -442,9 +407,3 @@ def _owner(study: str) -> Caller:
 
 def _settled(row: StudyRow) -> SettledPlan:
     return SettledPlan.model_validate(row.plan)
-
-
-def _outcome(found: str | None, target: str, rounds_over: bool) -> str:
-    if found is not None:
-        return FOUND if found == target else MISTAKEN
-    return ROUNDS_OVER if rounds_over else GIVEN_UP
