@@ -97,7 +97,7 @@ def test_a_retriever_that_reads_none_says_so_for_as_long_as_the_turn_counts() ->
 
 
 def test_weights_without_attributes_read_none_either() -> None:
-    live = session(ByAttributes(attributes=None))
+    live = session(ByAttributes(reads=Reads()))
     live.like("p001", attributes=["silk"])
     assert live.adapters == ("drop: the attributes in turn 1: by-attributes reads none",)
 

@@ -15,8 +15,7 @@ from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Reject, Say
 from viewfinder.errors import EncoderMismatch
-from viewfinder.index import Gallery
-from viewfinder.index import raw_vectors as region_scores
+from viewfinder.index import Gallery, scores
 from viewfinder.index.ranking import Hits
 from viewfinder.index.turns import ByteCache
 from viewfinder.retrievers import Composer, Part, Query, Reads, RegionSpace, ResolvedTurn, Retriever
@@ -143,13 +142,13 @@ def test_ranks_are_exact_where_scores_on_screen_need_not_be(monkeypatch: pytest.
     exact, near = (session(gallery=gallery) for _ in range(2))
     exact.say("red")
     shown = exact.say("purple")
-    monkeypatch.setattr(region_scores, "MANY", 100)
+    monkeypatch.setattr(scores, "MANY", 100)
     near.say("red")
     assert ids(near.say("purple")) == ids(shown)
     names = gallery.snapshot.ids[::23]
     monkeypatch.undo()
     expected = [exact.rank_bounds(name) for name in names]
-    monkeypatch.setattr(region_scores, "MANY", 100)
+    monkeypatch.setattr(scores, "MANY", 100)
     assert [near.rank_bounds(name) for name in names] == expected
 
 

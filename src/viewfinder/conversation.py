@@ -201,6 +201,12 @@ class Conversation:
                 yield node
             node = self.nodes[node.parent]
 
+    def standing_at(self, node: Node) -> Node:
+        """The node whose turns count at `node`: going back only moves, and a question passed over adds nothing."""
+        while isinstance(node.turn, BackTo) or is_skip(node.turn):
+            node = self.nodes[node.parent]
+        return node
+
     @cached_property
     def pending(self) -> Question | None:
         """The question that waits for an answer at this node, if any."""

@@ -1,9 +1,9 @@
 """A live search: a gallery, a retriever, a questioner and the conversation so far.
 
-The way of a turn: `take` appends it to the conversation, `resolve` looks up what it refers to, the retriever makes one
-step, the gallery scores the query (a `View`), the questioner looks at the likeliest candidates, and what was shown and
-asked is recorded in the conversation. `search` gives the results of a turn at once, `follow_up` the question after it,
-`reply` the words of a retriever that answers in words.
+The way of a turn: `take` appends it to the conversation, `resolve_turn` looks up what it refers to, the retriever makes
+one step, the gallery scores the query and a `Ranking` orders it, the questioner looks at the likeliest candidates, and
+what was shown and asked is recorded in the conversation. `search` gives the results of a turn at once, `follow_up` the
+question after it, `reply` the words of a retriever that answers in words.
 """
 
 from __future__ import annotations
@@ -15,9 +15,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
-
-import numpy as np
-from jaxtyping import Bool
 
 from viewfinder.conversation import (
     Answer,
@@ -39,7 +36,7 @@ from viewfinder.index import Gallery
 from viewfinder.index.ranking import Hit, Hits, Ranking, select_candidates
 from viewfinder.index.turns import MEMO, ByteCache, resolve_turn
 from viewfinder.questioners import Questioner, load_questioner
-from viewfinder.retrievers import AnsweringRetriever, Query, Retriever
+from viewfinder.retrievers import AnsweringRetriever, Retriever
 from viewfinder.retrievers.base import Operation
 
 Answered = Literal["pictures", "words"]
@@ -88,8 +85,7 @@ class Session:
     ) -> None:
         self._pictures = pictures
         self.gallery: Gallery | None = None
-        self._retriever = retriever if picture_bias is None else _biased(retriever, picture_bias)
-        self._weights = _weights_of(retriever)
+        self._use(retriever if picture_bias is None else _biased(retriever, picture_bias))
         self._reads = retriever.reads
         self._questioner_name = None if questioner == "none" else questioner
         self._questioner: Questioner | None = None
@@ -156,22 +152,19 @@ class Session:
             EncoderMismatch: the retriever was trained on vectors of another encoder.
         """
         started = time.perf_counter()
-        hits, view = self._searched(turn)
-        why = view.why([hit.id for hit in hits])
+        hits, ranking = self._searched(turn)
+        why = ranking.why([hit.id for hit in hits])
         self.follow_up()
         explained = [replace(hit, why=why[hit.id]) for hit in hits]
-        return Hits(explained, view.verdict, (time.perf_counter() - started) * 1000)
+        return Hits(explained, ranking.verdict, (time.perf_counter() - started) * 1000)
 
     def search(self, turn: Turn) -> Hits:
-        """One turn, and its results at once: without reasons (`view` gives them), and nothing is asked before
-        `follow_up`.
-
-        Raises:
-            As `take`.
+        """One turn, and its results at once: without reasons (`ranking` gives them), and nothing is asked before
+        `follow_up`. Raises as `take`.
         """
         started = time.perf_counter()
-        hits, view = self._searched(turn)
-        return Hits(hits, view.verdict, (time.perf_counter() - started) * 1000)
+        hits, ranking = self._searched(turn)
+        return Hits(hits, ranking.verdict, (time.perf_counter() - started) * 1000)
 
     def follow_up(self) -> Question | None:
         """Chooses what to ask after the newest turn, once; gives the question that is open now."""
@@ -204,18 +197,18 @@ class Session:
         self.conversation = self.conversation.recorded(shown=self.conversation.here.shown, asked=question)
 
     def ranking(self, number: int | None = None) -> Ranking:
-        """The collection as it is now, seen from a node of the talk (by default, where it stands); changes nothing.
+        """The collection as it is now, as a node of the conversation orders it (default: where that stands).
 
         Raises:
             ValueError: there is no such node.
         """
-        talk = self.conversation
-        return self._seen_from(talk.here if number is None else talk.node(number), talk, self._look())
+        node = self.conversation.here if number is None else self.conversation.node(number)
+        return self._ranking(self.conversation, node)
 
     def operations(self, number: int | None = None) -> dict[int, tuple[Operation, ...]]:
         """What turns do with earlier ones, by their number, as far as the retriever understands that.
 
-        They are those on the way to a node (by default, where the talk stands); a turn that does nothing is left out.
+        They are those on the way to a node (default: where the conversation stands) that do anything.
 
         Raises:
             ValueError: there is no such node.
@@ -241,47 +234,43 @@ class Session:
         return self.answered_at(self.conversation.here.number)
 
     def answered_at(self, number: int) -> Answered | None:
-        """`answered_with`, of any node of the talk.
+        """`answered_with`, of any node of the conversation.
 
         Raises:
             ValueError: there is no such node.
         """
         state = self._answering(number)
-        if state is None or not isinstance(self._retriever, AnsweringRetriever):
+        if state is None or self._speaker is None:
             return None
-        return "pictures" if self._retriever.shows(state) else "words"
+        return "pictures" if self._speaker.shows(state) else "words"
 
     def reply(self, number: int | None = None) -> Iterator[str]:
         """The words that a turn (by default, the newest) is answered with, in pieces as they are written.
 
         To be joined without anything between; none where it is answered with pictures. The pieces may be taken while
-        the talk goes on, by another thread too.
+        the conversation goes on, by another thread too.
 
         Raises:
             ValueError: there is no such node.
         """
         state = self._answering(self.conversation.here.number if number is None else number)
-        return (
-            iter(())
-            if state is None or not isinstance(self._retriever, AnsweringRetriever)
-            else self._retriever.reply(state)
-        )
+        return iter(()) if state is None or self._speaker is None else self._speaker.reply(state)
 
     @property
     def picture_bias(self) -> float | None:
         """How much the retriever leans to pictures when it decides what to answer with; None: it does not speak.
 
-        Setting it has the whole talk read again: what was answered one way may then have been answered the other.
+        Setting it has the whole conversation read again: what was answered one way may then be answered the other.
         With infinity every answer is pictures, with minus infinity it is words.
 
         Raises:
             BadInput: it is set, and the retriever does not speak; or it is not a number.
         """
-        return self._retriever.picture_bias if isinstance(self._retriever, AnsweringRetriever) else None
+        return None if self._speaker is None else self._speaker.picture_bias
 
     @picture_bias.setter
     def picture_bias(self, pictures: float) -> None:
-        self._retriever = _biased(self._retriever, pictures)
+        self._use(_biased(self._retriever, pictures))
         if self.question_due:
             self.reopen_question()
 
@@ -324,6 +313,20 @@ class Session:
 
     # -- inside
 
+    def _use(self, retriever: Retriever[Any]) -> None:
+        self._retriever = retriever
+        self._speaker = retriever if isinstance(retriever, AnsweringRetriever) else None
+        # Tells retrievers of one name and different weights apart: their states are not each other's.
+        weights = getattr(retriever, "fingerprint", None)
+        if not isinstance(weights, str):
+            weights = "global" if retriever.reads.space is None else retriever.reads.space.name
+        self._retriever_key = (retriever.name, weights, str(self.picture_bias))
+
+    def _look(self) -> Gallery:
+        """The pictures as they are now."""
+        self.gallery = self._pictures if isinstance(self._pictures, Gallery) else self._pictures.gallery()
+        return self.gallery
+
     def _open_question(self, verb: str) -> Question:
         question = self.question
         if question is None:
@@ -331,110 +334,84 @@ class Session:
         return question
 
     def _searched(self, turn: Turn) -> tuple[tuple[Hit, ...], Ranking]:
-        _check_says_something(turn)
+        if isinstance(turn, Say) and not turn.text.strip():
+            raise EmptyQuery("nothing was said: describe the picture in a few words")
         try:
-            talk = self.conversation.then(turn)
+            conversation = self.conversation.then(turn)
         except ValueError as error:
             raise BadInput(str(error)) from error
-        view = self._seen_from(talk.here, talk, self._look(), new=True)
-        hits = view.hits(self._n)
+        ranking = self._ranking(conversation, conversation.nodes[-1], new=True)
+        hits = ranking.hits(self._n)
         # Going back brings back what was asked there, not the next best question.
         goes_back = isinstance(turn, BackTo)
-        self.conversation = talk.recorded(
-            shown=tuple([hit.id for hit in hits]), asked=talk.pending if goes_back else None
-        )
-        self.last_query, self.adapters = view.query, view.adapters
-        self.last_operations = () if goes_back or is_skip(turn) else view.query.operations
+        asked = conversation.pending if goes_back else None
+        self.conversation = conversation.recorded(shown=tuple([hit.id for hit in hits]), asked=asked)
+        self.last_query, self.adapters = ranking.query, ranking.adapters
+        passed_over = isinstance(turn, Answer) and is_skip(turn)
+        self.last_operations = () if goes_back or passed_over else ranking.query.operations
         # Nor is anything asked after words: one does not speak twice before the other has.
-        due = hits and not goes_back and self._questioner_name is not None and self.answered_with != "words"
-        self._to_ask_about = view if due else None
-        return hits, view
+        due = hits and not goes_back and self._questioner_name is not None
+        self._to_ask_about = ranking if due and (self._speaker is None or self.answered_with != "words") else None
+        return hits, ranking
 
-    def _look(self) -> Gallery:
-        """The pictures as they are now."""
-        self.gallery = self._pictures if isinstance(self._pictures, Gallery) else self._pictures.gallery()
-        return self.gallery
-
-    def _seen_from(self, node: Node, talk: Conversation, gallery: Gallery, *, new: bool = False) -> Ranking:
+    def _ranking(self, conversation: Conversation, node: Node, *, new: bool = False) -> Ranking:
         """`new`: the node's turn was just said, so what it names must be there."""
-        lost: dict[int, str] = {}
-        state = self._state(talk, node, gallery, lost, new=new)
-        query = self._retriever.query(state)
-        adapters = (*query.adapters, *lost.values(), *self._unread(talk, node))
-        return Ranking(gallery, query, self._allowed(gallery), adapters)
+        gallery, lost = self._look(), dict[int, str]()
+        query = self._retriever.query(self._state(conversation, node, gallery, lost, new=new))
+        unread = [
+            f"drop: the attributes in turn {said.number}: {self._retriever.name} reads none"
+            for said in (conversation.path(node.number) if self._reads.predictor is None else ())
+            if isinstance(said.turn, Like | Show) and said.turn.attributes is not None
+        ]
+        allowed_n = gallery.snapshot.where(self._where) if self._where else None
+        return Ranking(gallery, query, allowed_n, (*query.adapters, *lost.values(), *unread))
 
-    def _unread(self, talk: Conversation, node: Node) -> Iterator[str]:
-        """What to tell of attributes that were said to a retriever that reads none."""
-        if self._reads.predictor is None:
-            for said in talk.path(node.number):
-                if isinstance(said.turn, Like | Show) and said.turn.attributes is not None:
-                    yield f"drop: the attributes in turn {said.number}: {self._retriever.name} reads none"
-
-    def _state(self, talk: Conversation, node: Node, gallery: Gallery, lost: dict[int, str], *, new: bool) -> Any:
+    def _state(
+        self, conversation: Conversation, node: Node, gallery: Gallery, lost: dict[int, str], *, new: bool = False
+    ) -> Any:
         """The retriever's state at a node: from the memo, or by one step from each node after the last in it.
 
-        `lost` is told of turns that could not be taken, by their number.
+        `lost` is told of turns that could not be taken, by their number. What a turn comes to may depend on the
+        catalogue, so another state of the library is another state here.
         """
         newest = node if new else None
+        key = (*self._retriever_key, *gallery.key)
         ahead: list[Node] = []
         state = None
         while state is None:
-            while isinstance(node.turn, BackTo) or is_skip(node.turn):
-                node = talk.node(node.parent)
-            state = self._retriever.begin() if node.turn is None else self._memo.get(self._memo_key(node, gallery))
+            node = conversation.standing_at(node)
+            state = self._retriever.begin() if node.turn is None else self._memo.get((*key, node.key))
             if state is None:
                 ahead.append(node)
-                node = talk.node(node.parent)
+                node = conversation.nodes[node.parent]
         for later in reversed(ahead):
             try:
-                resolved = resolve_turn(talk, later, gallery, self._image_file, self._reads)
+                resolved = resolve_turn(conversation, later, gallery, self._image_file, self._reads)
             except BadInput as error:
                 if later is newest:
                     raise
-                # It was taken when it was said: what it named has gone since, and the talk goes on without it.
+                # It was taken when it was said: what it named has gone since, and the conversation goes on without it.
                 lost[later.number] = f"drop: turn {later.number}: {error}"
                 continue
             state = self._retriever.step(state, resolved)
             if not lost:  # a memoised state would hide the loss
-                self._memo.put(self._memo_key(later, gallery), state)
+                self._memo.put((*key, later.key), state)
         return state
-
-    def _memo_key(self, node: Node, gallery: Gallery) -> tuple[str, ...]:
-        """What a turn comes to may depend on the catalogue, so another state of the library is another state here."""
-        snapshot = gallery.snapshot
-        library = (gallery.encoder.version, str(snapshot.folder), snapshot.generation)
-        return self._retriever.name, self._weights, str(self.picture_bias), *library, node.key
 
     def _answering(self, number: int) -> Any | None:
         """The state whose answer is that of a node; None where nothing was said, or nothing is left of what was."""
-        node = self.conversation.node(number)
-        while isinstance(node.turn, BackTo) or is_skip(node.turn):
-            node = self.conversation.node(node.parent)
-        lost: dict[int, str] = {}
-        if node.turn is None or not isinstance(self._retriever, AnsweringRetriever):
+        node = self.conversation.standing_at(self.conversation.node(number))
+        if node.turn is None or self._speaker is None:
             return None
-        state = self._state(self.conversation, node, self._look(), lost, new=False)
+        lost: dict[int, str] = {}
+        state = self._state(self.conversation, node, self._look(), lost)
         return None if node.number in lost else state
 
-    def _allowed(self, gallery: Gallery) -> Bool[np.ndarray, " n"] | None:
-        return gallery.snapshot.where(self._where) if self._where else None
-
-    def _ask(self, talk: Conversation, view: Ranking) -> Question | None:
+    def _ask(self, conversation: Conversation, ranking: Ranking) -> Question | None:
         if self._questioner is None:
             assert self._questioner_name is not None
-            self._questioner = load_questioner(self._questioner_name, tags=view.gallery.tags)
-
-        def foreseen(answer: Answer) -> Query:
-            return self._foreseen(talk, answer, view.gallery)
-
-        return self._questioner.ask(select_candidates(view, talk, foreseen, settled=frozenset(self._where)))
-
-    def _foreseen(self, talk: Conversation, turn: Turn, gallery: Gallery) -> Query:
-        """What would be looked for if this were said next; nothing is said."""
-        state = self._state(talk, talk.here, gallery, {}, new=False)
-        supposed = talk.then(turn)
-        resolved = resolve_turn(supposed, supposed.here, gallery, self._image_file, self._reads)
-        return self._retriever.query(self._retriever.step(state, resolved))
+            self._questioner = load_questioner(self._questioner_name, tags=ranking.gallery.tags)
+        return self._questioner.ask(select_candidates(ranking, conversation, settled=frozenset(self._where)))
 
 
 def _id(picture: Hit | PictureId) -> PictureId:
@@ -447,16 +424,3 @@ def _biased(retriever: Retriever[Any], pictures: float) -> Retriever[Any]:
     if math.isnan(pictures):
         raise BadInput("a leaning is a number: above 0 for pictures, below 0 for words")
     return retriever.with_picture_bias(pictures)
-
-
-def _weights_of(retriever: Retriever[Any]) -> str:
-    """Tells retrievers of one name and different weights apart: their states are not each other's."""
-    if isinstance(known := getattr(retriever, "fingerprint", None), str):
-        return known
-    space = retriever.reads.space
-    return "global" if space is None else space.name
-
-
-def _check_says_something(turn: Turn) -> None:
-    if isinstance(turn, Say) and not turn.text.strip():
-        raise EmptyQuery("nothing was said: describe the picture in a few words")

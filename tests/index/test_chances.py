@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from viewfinder.encoders.base import Calibration
-from viewfinder.index import LIKELY, MAYBE, ChanceOf, judge_match, judge_result
+from viewfinder.index import LIKELY, MAYBE, ChanceOf, judge_matches, judge_result
 from viewfinder.index.scores import calibrate
 from viewfinder.retrievers import Part, Query
 
@@ -18,7 +18,7 @@ def test_the_chance_of_a_score_is_the_logistic_curve() -> None:
 
 
 def test_words_for_chances() -> None:
-    assert [judge_match(chance) for chance in (LIKELY, MAYBE, MAYBE - 0.01)] == ["likely", "maybe", "unlikely"]
+    assert judge_matches((LIKELY, MAYBE, MAYBE - 0.01)) == ["likely", "maybe", "unlikely"]
     assert [judge_result(chance) for chance in (LIKELY, MAYBE, MAYBE - 0.01, None)] == [
         "found",
         "unsure",
@@ -41,4 +41,4 @@ def test_in_a_collection_of_none_or_of_equal_pictures_nothing_stands_out() -> No
     query = Query((Part("regions", 1, "", 1.0, np.ones(2)),))
     for total_n in (np.zeros(0, np.float32), np.full(3, 0.4, np.float32)):
         curve = calibrate(query, total_n, None)
-        assert judge_match(curve(curve.mean)) == "unlikely"
+        assert judge_matches([curve(curve.mean)]) == ["unlikely"]

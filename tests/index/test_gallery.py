@@ -79,32 +79,32 @@ def test_a_query_for_nothing_gives_every_picture_the_same_score() -> None:
 
 def test_the_best_picture_is_the_one_that_was_described() -> None:
     vector_d = ENCODER.words(["green over blue"])[0]
-    rows = GALLERY.best(GALLERY.scores(Query((Part("words", 1, "", 1.0, vector_d),))), 3)
+    rows = GALLERY.scores(Query((Part("words", 1, "", 1.0, vector_d),))).best(3)
     assert LOOKS[rows[0]] == ("green", "blue")
 
 
 def test_excluded_pictures_are_never_among_the_best_and_the_rest_fills_their_place() -> None:
     excluded = frozenset({"p000", "p004", "nobody"})
     scores = GALLERY.scores(Query((part("words", "red"),), excluded=excluded))
-    rows = GALLERY.best(scores, len(GALLERY))
+    rows = scores.best(len(GALLERY))
     assert len(rows) == len(GALLERY) - 2
     assert not {0, 4} & set(rows.tolist())
 
 
 def test_a_filter_is_applied_before_ranking_so_that_k_is_filled() -> None:
     scores = GALLERY.scores(Query((part("words", "red"),)))
-    rows = GALLERY.best(scores, 4, GALLERY.snapshot.where({"top": "blue"}))
+    rows = scores.best(4, GALLERY.snapshot.where({"top": "blue"}))
     assert [LOOKS[row][0] for row in rows] == ["blue"] * 4
 
 
 def test_equal_scores_come_in_the_order_of_ids() -> None:
     scores = GALLERY.scores(Query((part("value", "blue"),)))
-    assert GALLERY.best(scores, 6).tolist() == [8, 9, 10, 11, 0, 1]
+    assert scores.best(6).tolist() == [8, 9, 10, 11, 0, 1]
 
 
 def test_a_column_that_has_gone_since_scores_nothing() -> None:
     gone = Query((Part("value", 1, "size: small", 1.0, value=("size", "small")), part("words", "red")))
-    assert GALLERY.best(GALLERY.scores(gone), 1).tolist() == [0]
+    assert GALLERY.scores(gone).best(1).tolist() == [0]
     assert GALLERY.shares(gone, np.array([0]))[0, 0] == 0
 
 
@@ -128,7 +128,7 @@ def test_a_picture_brings_its_vector_and_its_attributes() -> None:
 def test_a_gallery_without_pictures_answers_with_none() -> None:
     empty = Gallery(tiny_snapshot([]), ENCODER)
     scores = empty.scores(Query((part("words", "red"),)))
-    assert empty.best(scores, 10).tolist() == []
+    assert scores.best(10).tolist() == []
     assert len(empty.tags.phrases_td) > 0
 
 

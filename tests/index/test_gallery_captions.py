@@ -74,7 +74,7 @@ def test_a_space_that_reads_no_captions_is_given_none() -> None:
 
 
 def test_an_own_image_has_no_caption_and_is_made_without_one() -> None:
-    shown = with_captions({"p000": "red"}).picture_of(draw_halves(*LOOKS[0]), Reads(WRITTEN))
+    shown = with_captions({"p000": "red"}).picture_of(draw_halves(*LOOKS[0]), Reads(WRITTEN, "own"))
     assert shown.caption == ""
     np.testing.assert_array_equal(shown.vectors["own"], np.zeros((1, 48)))
 
@@ -93,7 +93,7 @@ def test_other_captions_are_another_state_of_the_pictures() -> None:
 @pytest.mark.parametrize("regions", [False, True])
 def test_raw_vectors_come_as_the_encoder_gave_them_and_regions_only_where_they_are_read(regions: bool) -> None:
     gallery = Gallery(tiny_snapshot(LOOKS), ENCODER, TinyRaw(LOOKS))
-    reads = Reads(raw=replace(WRITTEN, reads_regions=regions))
+    reads = Reads(replace(WRITTEN, reads_regions=regions), "raw")
     expected = ENCODER.pictures([draw_halves(*LOOKS[2])], regions=True)
     assert expected.regions_brd is not None
     for picture in (gallery.picture("p002", reads), gallery.picture_of(draw_halves(*LOOKS[2]), reads)):
@@ -105,14 +105,14 @@ def test_raw_vectors_come_as_the_encoder_gave_them_and_regions_only_where_they_a
 
 
 def test_raw_vectors_of_another_encoder_are_refused_and_it_is_said_where_there_are_none() -> None:
-    reads = Reads(raw=replace(WRITTEN, raw_version="another"))
+    reads = Reads(replace(WRITTEN, raw_version="another"), "raw")
     gallery = Gallery(tiny_snapshot(LOOKS), ENCODER, TinyRaw(LOOKS))
     with pytest.raises(EncoderMismatch, match="written was trained on another, and these pictures have"):
         gallery.picture("p002", reads)
     with pytest.raises(EncoderMismatch, match="written was trained on another"):
         gallery.picture_of(draw_halves("red", "blue"), reads)
     with pytest.raises(LibraryError, match=r"written reads raw vectors .*: there are none"):
-        Gallery(tiny_snapshot(LOOKS), ENCODER).picture("p002", Reads(raw=WRITTEN))
+        Gallery(tiny_snapshot(LOOKS), ENCODER).picture("p002", Reads(WRITTEN, "raw"))
 
 
 def test_when_a_library_learns_captions_what_was_made_from_them_is_made_again(

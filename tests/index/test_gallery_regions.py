@@ -16,7 +16,7 @@ from jaxtyping import Float, Float16, Float32
 
 from viewfinder.errors import EncoderMismatch, LibraryError
 from viewfinder.index import Boxed, Gallery, RawVectors, RegionBlock, Snapshot
-from viewfinder.index import raw_vectors as region_scores
+from viewfinder.index import scores as score_module
 from viewfinder.retrievers import Part, Query, RegionSpace
 from viewfinder.retrievers.base import RawPictures
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
@@ -174,7 +174,7 @@ def test_scores_do_not_depend_on_the_order_of_slots(slots: list[tuple[str, float
 
 
 def test_the_picture_that_has_all_that_was_said_comes_first() -> None:
-    rows = GALLERY.best(GALLERY.scores(seen(("blue", 1.0), ("green", 1.0))), 2)
+    rows = GALLERY.scores(seen(("blue", 1.0), ("green", 1.0))).best(2)
     assert {LOOKS[row] for row in rows} == {("green", "blue"), ("blue", "green")}
 
 
@@ -182,7 +182,7 @@ def test_copies_of_a_picture_tie_and_come_in_the_order_of_ids() -> None:
     gallery = in_colour([*LOOKS[:3], *LOOKS[:3]])
     for compare in ("late_interaction", "rank_fusion"):
         total_n = gallery.scores(seen(("green", 1.0), compare=compare)).total_n
-        assert gallery.best(gallery.scores(seen(("green", 1.0), compare=compare)), 2).tolist() == [1, 4]
+        assert gallery.scores(seen(("green", 1.0), compare=compare)).best(2).tolist() == [1, 4]
         np.testing.assert_allclose(total_n[:3], total_n[3:], atol=1e-6)
 
 
@@ -216,7 +216,7 @@ def test_a_picture_without_regions_is_like_nothing_and_looked_at_evenly() -> Non
 def test_a_collection_of_no_picture_or_one(count: int, compare: str) -> None:
     gallery, query = in_colour(LOOKS[:count]), seen(("red", 1.0), ("blue", 1.0), compare=compare)
     scores = gallery.scores(query)
-    rows = gallery.best(scores, 10)
+    rows = scores.best(10)
     assert rows.tolist() == list(range(count))
     assert gallery.shares(query, rows, scores).shape == (count, 2)
     assert gallery.attention(query, rows).shape == (count, 2, 36)
@@ -241,9 +241,9 @@ def test_words_cannot_be_compared_with_regions() -> None:
 
 def test_excluded_pictures_and_filters_hold_for_regions_too() -> None:
     scores = GALLERY.scores(replace(seen(("red", 1.0)), excluded=frozenset({"p000", "gone"})))
-    assert 0 not in GALLERY.best(scores, 99).tolist()
+    assert 0 not in scores.best(99).tolist()
     allowed_n = np.array([top == "blue" for top, _ in LOOKS])
-    assert [LOOKS[row][0] for row in GALLERY.best(scores, 4, allowed_n)] == ["blue"] * 4
+    assert [LOOKS[row][0] for row in scores.best(4, allowed_n)] == ["blue"] * 4
 
 
 def test_the_block_is_made_once_and_found_by_the_next_process(tmp_path: Path) -> None:
@@ -277,11 +277,11 @@ def test_a_turn_costs_one_pass_over_all_pictures(monkeypatch: pytest.MonkeyPatch
 
         return counting
 
-    for name in ("late_interaction", "likeness"):
-        monkeypatch.setattr(region_scores, name, counted(getattr(region_scores, name)))
+    for name in ("late_interaction", "query_vector_scores"):
+        monkeypatch.setattr(score_module, name, counted(getattr(score_module, name)))
     query = seen(("red", 1.0), ("blue", 1.0), compare=compare)
     scores = GALLERY.scores(query)
-    GALLERY.why(query, GALLERY.best(scores, 3), scores)
+    GALLERY.why(query, scores.best(3), scores)
     assert passes == ([len(LOOKS), 3] if compare == "late_interaction" else [len(LOOKS)])
 
 
@@ -296,15 +296,15 @@ def many() -> Gallery:
 
 @pytest.fixture
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(region_scores, "MANY", 100)
+    monkeypatch.setattr(score_module, "MANY", 100)
 
 
 @pytest.mark.usefixtures("few_are_many")
 def test_beyond_many_pictures_the_best_are_scored_in_full_and_the_rest_nearly(many: Gallery) -> None:
     query = seen(("red", 1.0), ("purple", 0.5))
     near, full = many.scores(query), many.scores(query, exact=True)
-    best = many.best(full, 10)
-    assert many.best(near, 10).tolist() == best.tolist()
+    best = full.best(10)
+    assert near.best(10).tolist() == best.tolist()
     np.testing.assert_allclose(near.total_n[best], full.total_n[best], atol=1e-6)
     np.testing.assert_allclose(many.shares(query, best).sum(axis=1), near.total_n[best], atol=1e-5)
     assert 1e-5 < np.abs(near.total_n - full.total_n).max() < 0.05
@@ -313,7 +313,7 @@ def test_beyond_many_pictures_the_best_are_scored_in_full_and_the_rest_nearly(ma
 @pytest.mark.usefixtures("few_are_many")
 def test_a_filter_that_leaves_nothing_finds_nothing(many: Gallery) -> None:
     allowed_n = np.zeros(600, dtype=bool)
-    assert many.best(many.scores(seen(("red", 1.0)), allowed_n=allowed_n), 10, allowed_n).tolist() == []
+    assert many.scores(seen(("red", 1.0)), allowed_n=allowed_n).best(10, allowed_n).tolist() == []
 
 
 @pytest.mark.usefixtures("few_are_many")
@@ -321,8 +321,8 @@ def test_a_filter_leaves_exact_scores_and_chances_as_they_were(many: Gallery) ->
     query = replace(seen(("red", 1.0)), excluded=frozenset({"p590"}))
     allowed_n = np.arange(600) >= 580
     near, full = many.scores(query, allowed_n=allowed_n), many.scores(query, exact=True)
-    rows = many.best(near, 99, allowed_n)
-    assert rows.tolist() == many.best(full, 99, allowed_n).tolist()
+    rows = near.best(99, allowed_n)
+    assert rows.tolist() == full.best(99, allowed_n).tolist()
     assert len(rows) == 19
     np.testing.assert_allclose(near.total_n[rows], full.total_n[rows], atol=1e-6)
     top = float(full.total_n[rows[0]])

@@ -100,7 +100,7 @@ def test_a_picture_is_cut_up_and_encoded_once(tmp_path: Path) -> None:
 def test_what_is_kept_stays_within_its_bound(tmp_path: Path) -> None:
     drawings = [drawn(tmp_path, draw_halves(top, "blue"), f"{top}.png") for top in ("red", "green", "white")]
     gallery = gallery_of(*(file for file, _ in drawings), encoder=Counting())
-    grounder = Grounder(max_bytes=2 * CROPS * CROPS * 48 * 4)  # two pictures of 25 crops of 48 float32
+    grounder = Grounder(max_bytes=2 * (CROPS * CROPS * 48 * 4 + 128))  # two pictures of 25 crops of 48 float32
     for _, name in drawings:
         grounder.ground(gallery, name, ["red"])
     before = Counting.looked_at

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import Float32
 
-from viewfinder.index import late_interaction as interaction
-from viewfinder.index import late_interaction as regions
-from viewfinder.index.late_interaction import (
+from viewfinder.index import region_scores
+from viewfinder.index.region_scores import (
     RegionBlock,
     attention_weights,
     late_interaction,
@@ -53,8 +52,8 @@ def test_likeness_is_drill_downs_sum_and_the_score_its_mean(n: int, r: int, d: i
 
 
 def test_parts_are_scored_as_one_picture_at_a_time_would_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regions, "TILE", 8)
-    monkeypatch.setattr(interaction, "CACHED", 2 * 6 * 3 * 8)  # two tiles at a time
+    monkeypatch.setattr(region_scores, "TILE", 8)
+    monkeypatch.setattr(region_scores, "CACHED", 2 * 6 * 3 * 8)  # two tiles at a time
     regions_nrd, queries_md = unit(0, 45, 6, 8), unit(1, 3, 8)
     singly = [late_interaction(RegionBlock.of(picture[None]), queries_md)[0] for picture in regions_nrd]
     for threads in ("1", "3"):
@@ -88,7 +87,7 @@ def test_equal_pictures_score_equally_wherever_they_lie(m: int, r: int, d: int, 
 
 
 def test_many_query_vectors_are_taken_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interaction, "SMALL_PRODUCT", 3 * regions.TILE * 8)
+    monkeypatch.setattr(region_scores, "SMALL_PRODUCT", 3 * region_scores.TILE * 8)
     block, queries_md = RegionBlock.of(unit(0, 70, 5, 8)), unit(1, 7, 8)
     singly = [query_vector_scores(block, query[None])[0] for query in queries_md]
     np.testing.assert_allclose(query_vector_scores(block, queries_md), singly, atol=1e-6)
@@ -165,13 +164,6 @@ def test_no_other_picture_comes_before_a_candidate(seed: int, candidates: int) -
     assert sorted(top_k(near_n, len(chosen)).tolist()) == sorted(chosen.tolist())
     others = [row for row in range(20) if row not in chosen]
     assert (np.diff(near_n[others][np.argsort(coarse_n[others])]) >= 0).all()
-
-
-def test_candidates_are_taken_from_the_allowed_pictures() -> None:
-    block, queries_md = RegionBlock.of(unit(0, 300, 6, 16)), unit(1, 2, 16)
-    allowed_n = np.arange(300) % 60 == 0  # five pictures
-    near_n = late_interaction_near(block, queries_md, candidates=5, allowed_n=allowed_n)
-    np.testing.assert_allclose(near_n[allowed_n], late_interaction(block, queries_md)[allowed_n], atol=1e-6)
 
 
 def test_8_bit_scores_are_close_to_the_exact_ones_for_any_length_of_vectors() -> None:

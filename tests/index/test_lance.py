@@ -192,15 +192,13 @@ def test_a_space_whose_making_fails_changes_nothing_and_can_be_made_again(store:
     np.testing.assert_array_equal(store.read_vectors("t")[1], vectors(8))
 
 
-def test_a_space_is_replaced_again_and_again_and_then_dropped(store: Store) -> None:
+def test_a_space_is_replaced_again_and_again(store: Store) -> None:
     store.add([picture("a")], {"s": vectors(1)})
     for width in (5, 6, 7):
         store.write_space("s", [(["a"], vectors(width, width=width))])
         assert store.spaces() == {"s": width}
         assert store.read_vectors("s")[1][0, 0] == width
-    store.drop_space("s")
-    assert store.spaces() == {}
-    assert not list((store.folder / "tables").glob("vectors.*"))
+    assert len(list((store.folder / "tables").glob("vectors.*"))) == 1
 
 
 def test_compacting_joins_files_and_keeps_everything(store: Store) -> None:

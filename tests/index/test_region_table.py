@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from viewfinder.errors import LibraryBusy, LibraryError
 from viewfinder.index import PictureRow, Store, read_generation
 from viewfinder.index.raw_vectors import RegionTable
-from viewfinder.index.tables import read_filled_mark
+from viewfinder.index.snapshot import read_filled_mark
 
 RAW = "Colours/raw+1"
 """Encoders' names hold characters that files do not."""
@@ -62,7 +62,7 @@ def test_a_reader_that_is_kept_sees_what_others_add_delete_and_compact(store: St
     kept = table_of(store)
     kept.add(["a", "b"], regions(1, 2))
     np.testing.assert_array_equal(kept.read(["b"]), regions(2))
-    Store.open(store.folder).regions(RAW).add(["c"], regions(3))
+    RegionTable(store.folder, RAW).add(["c"], regions(3))
     Store.open(store.folder).delete(["a"])
     Store.open(store.folder).compact()
     assert kept.ids() == {"b", "c"}

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from jaxtyping import Float32
 
-from viewfinder.index import late_interaction
-from viewfinder.index.late_interaction import RegionBlock, RegionCodes, tile_batches, tile_regions
+from viewfinder.index import region_scores
+from viewfinder.index.region_scores import RegionBlock, RegionCodes, tile_batches, tile_regions
 
 Array = Float32[np.ndarray, "..."]
 
 
 @pytest.fixture
 def tiles_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(late_interaction, "TILE", 2)
+    monkeypatch.setattr(region_scores, "TILE", 2)
 
 
 def numbered(pictures: int, of_each: int = 3) -> Array:
@@ -87,8 +87,8 @@ def test_codes_count_steps_from_128_region_by_region() -> None:
 
 
 def test_codes_of_many_tiles_keep_pictures_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(late_interaction, "TILE", 2)
-    monkeypatch.setattr(late_interaction, "CODED", 6)
+    monkeypatch.setattr(region_scores, "TILE", 2)
+    monkeypatch.setattr(region_scores, "CODED", 6)
     codes = RegionCodes.of(RegionBlock.of(numbered(11)), step=1.0)
     assert [part.shape for part in codes.parts] == [(3, 6, 2), (3, 4, 2), (3, 2, 2)]
     joined = np.concatenate([part.transpose(1, 0, 2) for part in codes.parts])[:11]

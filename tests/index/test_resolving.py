@@ -50,13 +50,13 @@ def test_pictures_come_with_their_vectors_in_the_space_of_a_retriever_that_reads
     talk = Conversation().then(Say("red")).recorded(shown=("p001", "p002"), asked=None)
     for turn in (Like("p002"), Reject(("p002",)), Keep("colour", 1)):
         later = talk.then(Like("p002")).then(turn)
-        resolved = resolve_turn(later, later.here, GALLERY, reads=Reads(OWN))
+        resolved = resolve_turn(later, later.here, GALLERY, reads=Reads(OWN, "own"))
         expected_g = (
             ColourEncoder().pictures([draw_halves(*LOOKS[int((resolved.pictures[0].id or "")[1:])])]).global_bd[0]
         )
         np.testing.assert_allclose(resolved.pictures[0].vectors["own"], expected_g[None, :3], atol=1e-6)
     picked = talk.then(Say("more"))
-    shown = resolve_turn(picked, picked.here, GALLERY, reads=Reads(OWN)).shown
+    shown = resolve_turn(picked, picked.here, GALLERY, reads=Reads(OWN, "own")).shown
     assert [picture.vectors["own"].shape for picture in shown] == [(1, 3), (1, 3)]
     assert "own" not in resolve_turn(picked, picked.here, GALLERY).shown[0].vectors
 
@@ -65,10 +65,12 @@ def test_an_own_image_has_the_vector_of_the_same_picture_in_the_library(tmp_path
     file = tmp_path / "mine.png"
     Image.fromarray(draw_halves(*LOOKS[1])).save(file)
     talk = Conversation().then(Show(str(file)))
-    shown = resolve_turn(talk, talk.here, GALLERY, reads=Reads(OWN)).pictures[0]
-    np.testing.assert_allclose(shown.vectors["own"], GALLERY.picture("p001", Reads(OWN)).vectors["own"], atol=1e-6)
+    shown = resolve_turn(talk, talk.here, GALLERY, reads=Reads(OWN, "own")).pictures[0]
+    np.testing.assert_allclose(
+        shown.vectors["own"], GALLERY.picture("p001", Reads(OWN, "own")).vectors["own"], atol=1e-6
+    )
     with pytest.raises(EncoderMismatch, match="own was trained on another, and these pictures have"):
-        resolve_turn(talk, talk.here, GALLERY, reads=Reads(replace(OWN, raw_version="another")))
+        resolve_turn(talk, talk.here, GALLERY, reads=Reads(replace(OWN, raw_version="another"), "own"))
 
 
 def test_the_pictures_of_earlier_turns_are_given_by_number_the_one_picked_or_else_the_top_of_the_screen() -> None:
@@ -83,10 +85,10 @@ def test_the_pictures_of_earlier_turns_are_given_by_number_the_one_picked_or_els
 def test_earlier_pictures_come_as_the_retriever_reads_them_and_an_own_image_is_read_again(tmp_path: Path) -> None:
     Image.fromarray(draw_halves(*LOOKS[1])).save(tmp_path / "mine.png")
     talk = Conversation().then(Show("mine.png")).then(Like("p000")).then(Say("the first one, but red"))
-    resolved = resolve_turn(talk, talk.here, GALLERY, lambda ref: tmp_path / ref, Reads(OWN))
+    resolved = resolve_turn(talk, talk.here, GALLERY, lambda ref: tmp_path / ref, Reads(OWN, "own"))
     for number, row in ((1, 1), (2, 0)):
         [picture] = resolved.earlier(number)
-        expected = GALLERY.picture(f"p{row:03}", Reads(OWN)).vectors["own"]
+        expected = GALLERY.picture(f"p{row:03}", Reads(OWN, "own")).vectors["own"]
         np.testing.assert_allclose(picture.vectors["own"], expected, atol=1e-6)
 
 

@@ -121,7 +121,7 @@ def test_the_older_naming_scheme_counts_upwards(tmp_path: Path) -> None:
 def test_a_fresh_snapshot_is_opened_without_importing_lance(store: Store) -> None:
     load_snapshot(store.folder, "s")
     code = (
-        "import sys; from pathlib import Path; from viewfinder.index import load; "
+        "import sys; from pathlib import Path; from viewfinder.index import load_snapshot as load; "
         f"found = load(Path({str(store.folder)!r}), 's'); "
         "assert found.where({'colour': 'red'}).sum() == 2 and found.facts(0)['year'] == '2019'; "
         "assert not {'lancedb', 'onnxruntime', 'torch'} & set(sys.modules)"
@@ -211,7 +211,7 @@ def test_snapshots_of_earlier_states_are_removed_once_nobody_opened_them_for_a_w
 
 def test_two_processes_that_build_at_once_both_get_a_snapshot(store: Store) -> None:
     code = (
-        "import sys; from pathlib import Path; from viewfinder.index import load; import lancedb; "
+        "import sys; from pathlib import Path; from viewfinder.index import load_snapshot as load; import lancedb; "
         "print('ready', flush=True); sys.stdin.readline(); "
         f"found = load(Path({str(store.folder)!r}), 's'); print(found.ids, found.matrix_nd[:, 0].tolist())"
     )

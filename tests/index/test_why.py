@@ -20,7 +20,7 @@ def part(kind: str, said: str, weight: float = 1.0, *, turn: int = 1) -> Part:
 
 def test_why_joins_the_parts_of_a_turn_and_shares_sum_to_one() -> None:
     asked = Query((part("words", "red", turn=1), part("value", "red", turn=1), part("words", "blue", -0.5, turn=3)))
-    why = explain_turns(asked, np.array([0.3, 0.1, -0.1]))
+    [why] = explain_turns(asked, np.array([[0.3, 0.1, -0.1]]))
     assert why == {
         "turns": [
             {"turn": 1, "parts": ["red", "top: red"], "adds": 0.4, "share": 0.8},

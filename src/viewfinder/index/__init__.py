@@ -21,7 +21,8 @@ why      what each turn adds, and what each slot looks at, as JSON
 """
 
 from viewfinder.index.gallery import Gallery, Scores
-from viewfinder.index.late_interaction import (
+from viewfinder.index.raw_vectors import Boxed, RawVectors, check_fits
+from viewfinder.index.region_scores import (
     RegionBlock,
     RegionCodes,
     attention_weights,
@@ -33,7 +34,6 @@ from viewfinder.index.late_interaction import (
     tile_batches,
     tile_regions,
 )
-from viewfinder.index.raw_vectors import Boxed, RawVectors, check_fits
 from viewfinder.index.rows import AttributeColumn, Failure, FileRecord, PictureRow
 from viewfinder.index.scores import (
     LIKELY,
@@ -45,7 +45,7 @@ from viewfinder.index.scores import (
     contrast_scores,
     dot_scores,
     explain_turns,
-    judge_match,
+    judge_matches,
     judge_result,
     late_interaction_near,
     sum_plain_parts,
@@ -79,7 +79,7 @@ __all__ = [
     "contrast_scores",
     "dot_scores",
     "explain_turns",
-    "judge_match",
+    "judge_matches",
     "judge_result",
     "late_interaction",
     "late_interaction_coarse",

@@ -16,7 +16,6 @@ from jaxtyping import Bool, Float, Float32, Int, UInt8
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import LibraryError, UnknownName
-from viewfinder.index.late_interaction import TILE, RegionBlock, attention_weights
 from viewfinder.index.raw_vectors import (
     Boxed,
     RawVectors,
@@ -28,6 +27,7 @@ from viewfinder.index.raw_vectors import (
     name_raw_vectors,
     predict_attributes,
 )
+from viewfinder.index.region_scores import TILE, RegionBlock, attention_weights
 from viewfinder.index.scores import (
     ChanceOf,
     calibrate,
@@ -100,6 +100,11 @@ class Gallery:
 
     def __len__(self) -> int:
         return len(self.snapshot)
+
+    @cached_property
+    def key(self) -> tuple[str, ...]:
+        """Another for every state of the library, and for another encoder."""
+        return self.encoder.version, str(self.snapshot.folder), self.snapshot.generation
 
     # -- pictures
 
@@ -262,7 +267,7 @@ class Gallery:
         return adds_pn[:, rows_k].T
 
     def why(self, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | None = None) -> list[dict[str, Any]]:
-        """Why these pictures are hits, as JSON: `turns` (see `explain_turns`), and `regions` where the query has them."""
+        """Why these pictures are hits, as JSON: `turns` (`explain_turns`), and `regions` where the query has them."""
         shares_kp = self.shares(query, rows_k, scores)
         found = explain_turns(query, shares_kp)
         if isinstance(query.space, RegionSpace) and query.parts:

@@ -5,8 +5,6 @@ Works with every encoder, for pictures whose regions nobody has made. A picture'
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from viewfinder.conversation import PictureId
 from viewfinder.encoders.base import Pixels, grid_boxes
 from viewfinder.errors import PictureError
 from viewfinder.index.gallery import Gallery
+from viewfinder.index.turns import ByteCache
 from viewfinder.pictures import AtMost, DecodedFile, decode_one
 
 SIDE = 6
@@ -47,10 +46,7 @@ class Grounder:
     """Finds what answers words; the crops of the pictures looked at last are kept, up to `max_bytes`."""
 
     def __init__(self, max_bytes: int = 64 << 20) -> None:
-        self._max_bytes = max_bytes
-        self._bytes = 0
-        self._crops: OrderedDict[tuple[str, PictureId], Float[np.ndarray, "c d"]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._crops = ByteCache(max_bytes)
 
     def ground(self, gallery: Gallery, picture: PictureId, texts: Sequence[str]) -> Grounding:
         """How much each region of a picture answers each of some texts.
@@ -59,32 +55,18 @@ class Grounder:
             UnknownName: there is no such picture.
             PictureError: none of its files is there any more, or none is this picture still.
         """
-        encoder, crops_cd = gallery.encoder, self._encoded(gallery, picture)
+        encoder, key = gallery.encoder, (gallery.encoder.version, picture)
+        crops_cd: Float[np.ndarray, "c d"] | None = self._crops.get(key)
+        if crops_cd is None:
+            read = _decode_first(gallery.snapshot.paths(gallery.row(picture)), picture)
+            crops_cd = encoder.project(encoder.pictures(crop_picture(read.pixels)).global_bd)
+            self._crops.put(key, crops_cd)
         likeness_tc = encoder.words(texts) @ crops_cd.T - encoder.background(crops_cd)
         return Grounding(grid_boxes(1, 1, SIDE), spread_to_regions(likeness_tc))
 
     def has_crops(self, gallery: Gallery, picture: PictureId) -> bool:
-        """Whether `where` would answer at once: the picture's crops are known."""
-        with self._lock:
-            return (gallery.encoder.version, picture) in self._crops
-
-    def _encoded(self, gallery: Gallery, picture: PictureId) -> Float[np.ndarray, "c d"]:
-        """A picture's crops in the space of the words."""
-        key = (gallery.encoder.version, picture)
-        with self._lock:
-            if key in self._crops:
-                self._crops.move_to_end(key)
-                return self._crops[key]
-        paths = gallery.snapshot.paths(gallery.row(picture))
-        raw_cr = gallery.encoder.pictures(crop_picture(_decoded(paths, picture).pixels)).global_bd
-        crops_cd = gallery.encoder.project(raw_cr)
-        with self._lock:
-            if key not in self._crops:
-                self._crops[key] = crops_cd
-                self._bytes += crops_cd.nbytes
-            while self._bytes > self._max_bytes and len(self._crops) > 1:
-                self._bytes -= self._crops.popitem(last=False)[1].nbytes
-        return crops_cd
+        """Whether `ground` would answer at once: the picture's crops are known."""
+        return self._crops.get((gallery.encoder.version, picture)) is not None
 
 
 GROUNDER = Grounder()
@@ -110,18 +92,13 @@ def crop_picture(pixels: Pixels) -> list[Pixels]:
 def spread_to_regions(likeness_tc: Float[np.ndarray, "t c"]) -> Float32[np.ndarray, "t r"]:
     """From crops to regions: each region has the mean weight of the crops it lies in, by how much it fills of them."""
     weights_tc = np.exp(SHARPNESS * (likeness_tc - likeness_tc.max(axis=1, keepdims=True)))
-    cover_cr = _covering()
-    weights_tr = weights_tc @ cover_cr / cover_cr.sum(axis=0)
-    return np.asarray(weights_tr / weights_tr.sum(axis=1, keepdims=True), np.float32)
-
-
-def _covering() -> Float[np.ndarray, "c r"]:
-    """Which share of each region each crop covers."""
+    # which share of each region each crop covers
     crops_c14, regions_1r4 = crop_boxes()[:, None], grid_boxes(1, 1, SIDE)[None]
     low_crx = np.maximum(crops_c14[..., :2], regions_1r4[..., :2])
     high_crx = np.minimum(crops_c14[..., 2:], regions_1r4[..., 2:])
-    shared_cr: Float[np.ndarray, "c r"] = np.clip(high_crx - low_crx, 0, None).prod(axis=2) * SIDE**2
-    return shared_cr
+    cover_cr: Float[np.ndarray, "c r"] = np.clip(high_crx - low_crx, 0, None).prod(axis=2) * SIDE**2
+    weights_tr = weights_tc @ cover_cr / cover_cr.sum(axis=0)
+    return np.asarray(weights_tr / weights_tr.sum(axis=1, keepdims=True), np.float32)
 
 
 def _span(start: float, end: float, length: int) -> slice:
@@ -129,7 +106,7 @@ def _span(start: float, end: float, length: int) -> slice:
     return slice(first, max(round(end * length), first + 1))
 
 
-def _decoded(paths: Sequence[str], picture: PictureId) -> DecodedFile:
+def _decode_first(paths: Sequence[str], picture: PictureId) -> DecodedFile:
     """The picture, from the first of its files that still is it."""
     for path in map(Path, paths):
         if path.is_file():

@@ -1,29 +1,28 @@
-"""What a search comes to: hits, and the view of a whole collection that they are the top of.
-
-What a questioner sees of a talk: the likeliest pictures, how likely each is, and what can be looked up of them.
-"""
+"""The order in which a query puts a whole collection: hits for people, the likeliest candidates for questioners."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from typing import Any, overload
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int
+from jaxtyping import Bool, Float32, Int
 
-from viewfinder.conversation import Answer, BackTo, Conversation, Keep, Node, PictureId, is_dont_know
-from viewfinder.index.gallery import Gallery, Scores
-from viewfinder.index.late_interaction import TIE
-from viewfinder.index.scores import Match, Verdict, judge_match, judge_result
+from viewfinder.conversation import Answer, BackTo, Conversation, Keep, PictureId, is_dont_know
+from viewfinder.index.gallery import Gallery
+from viewfinder.index.region_scores import TIE
+from viewfinder.index.scores import Match, Verdict, judge_matches, judge_result
 from viewfinder.questioners import Candidates, PictureProjection
 from viewfinder.retrievers import Query, RegionSpace
 from viewfinder.retrievers.base import RawPictures
 
 AT_LEAST = 1000
 """Results that are put in order at once: a question looks at so many, and it costs no more than ten."""
+
+CANDIDATES = AT_LEAST
+"""The likeliest pictures, which a question is about."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ class Ranking:
     ) -> None:
         self.gallery, self.query, self.adapters = gallery, query, adapters
         self._allowed_n = allowed_n
-        self.scores: Scores = gallery.scores(query, allowed_n=allowed_n)
+        self.scores = gallery.scores(query, allowed_n=allowed_n)
         self._rows_k: Int[np.ndarray, " k"] | None = None
 
     @property
@@ -110,29 +109,32 @@ class Ranking:
     @property
     def verdict(self) -> Verdict:
         """Is what was asked for here at all?"""
-        best = self.best(1)
-        return judge_result(self.scores.chance_of(self._score(int(best[0]))) if len(best) else None)
+        scores = self._scores(self.best(1).tolist())
+        return judge_result(self.scores.chance_of(scores[0]) if scores else None)
 
     def best(self, count: int) -> Int[np.ndarray, " k"]:
         """Rows of the best pictures, ties by id; none while nothing is looked for."""
         if not self.query.parts:
             return np.zeros(0, np.int64)
         if self._rows_k is None or count > len(self._rows_k):
-            self._rows_k = self.gallery.best(self.scores, max(count, AT_LEAST), self._allowed_n)
+            self._rows_k = self.scores.best(max(count, AT_LEAST), self._allowed_n)
         return self._rows_k[:count]
 
     def hits(self, count: int, start: int = 0) -> tuple[Hit, ...]:
         """The best pictures after the first `start`, without reasons (`why` gives them)."""
-        snapshot = self.gallery.snapshot
+        rows, ids = self.best(start + count)[start:].tolist(), self.gallery.snapshot.ids
+        scores = self._scores(rows)
+        # The first file that still exists; `os.path`, because there is one a result.
+        files = [
+            next((path for path in paths if os.path.exists(path)), paths[0])  # noqa: PTH110
+            for paths in self.gallery.snapshot.paths_of(rows)
+        ]
+        matches = judge_matches(map(self.scores.chance_of, scores))
         return tuple(
-            Hit(
-                rank=rank,
-                id=snapshot.ids[row],
-                path=_existing(snapshot.paths(row)),
-                score=self._score(row),
-                match=judge_match(self.scores.chance_of(self._score(row))),
-            )
-            for rank, row in enumerate(self.best(start + count)[start:].tolist(), start=start + 1)
+            [
+                Hit(start + at, ids[row], file, score, match)
+                for at, (row, file, score, match) in enumerate(zip(rows, files, scores, matches, strict=True), start=1)
+            ]
         )
 
     def why(self, ids: Sequence[PictureId]) -> dict[PictureId, dict[str, Any]]:
@@ -141,17 +143,15 @@ class Ranking:
         Raises:
             UnknownName: one of them is not in this collection.
         """
-        if not ids:
-            return {}
-        rows_k = np.array([self.gallery.row(picture) for picture in ids], dtype=np.int64)
-        return dict(zip(ids, self.gallery.why(self.query, rows_k, self.scores), strict=True))
+        rows_k = np.array(self.gallery.rows(ids), dtype=np.int64)
+        return dict(zip(ids, self.gallery.why(self.query, rows_k, self.scores), strict=True)) if ids else {}
 
     def rank_bounds(self, picture: PictureId) -> tuple[int, int]:
         """The 0-based rank of a picture in the whole collection, at best and at worst where scores tie.
 
         Filters do not count here; rejected pictures, and those that a "but ..." went on from, rank last.
         """
-        row = self.gallery.row(picture)
+        [row] = self.gallery.rows([picture])
         scores = self.gallery.scores(self.query, exact=True)
         open_n = ~scores.excluded_n
         if not open_n[row]:
@@ -159,47 +159,48 @@ class Ranking:
         lead_k = scores.total_n[open_n] - scores.total_n[row]
         return int((lead_k > TIE).sum()), int((lead_k >= -TIE).sum()) - 1
 
-    def _score(self, row: int) -> float:
-        return round(float(self.scores.total_n[row]), 4)
+    def _scores(self, rows: Sequence[int]) -> list[float]:
+        return [round(score, 4) for score in self.scores.total_n[rows].tolist()]
 
 
-def _existing(paths: Sequence[str]) -> str:
-    return next((path for path in paths if os.path.exists(path)), paths[0])  # noqa: PTH110 (one a result)
-
-
-CANDIDATES = AT_LEAST
-"""The likeliest pictures, which a question is about."""
-
-Foreseen = Callable[[Answer], Query]
-"""What would be looked for if this answer were given next."""
-
-
-def select_candidates(view: Ranking, talk: Conversation, foreseen: Foreseen, *, settled: frozenset[str]) -> Candidates:
-    """The likeliest pictures of a view, where the talk stands.
-
-    `settled` are attributes that something outside the talk settles: filters.
-    """
-    gallery = view.gallery
-    rows_c = view.best(CANDIDATES)
-    columns = (gallery.snapshot.column(name) for name in gallery.snapshot.columns())
-    path = talk.path()
+def select_candidates(ranking: Ranking, conversation: Conversation, *, settled: frozenset[str]) -> Candidates:
+    """The likeliest pictures where a conversation stands; `settled`: attributes that filters settle."""
+    snapshot, rows_c = ranking.gallery.snapshot, ranking.best(CANDIDATES)
+    asked, said, turns = [], [], []
+    open_no_more = set(settled)
+    for node in conversation.path():
+        if node.asked is not None:
+            asked.append(node.asked)
+        if text := getattr(node.turn, "text", ""):
+            said.append(text)
+        if node.turn is not None and not isinstance(node.turn, BackTo):
+            turns.append(node.turn)
+        match node.turn:
+            case Keep(attribute):
+                open_no_more.add(attribute)
+            case Answer(question, text) if question.attribute is not None and not is_dont_know(text):
+                open_no_more.add(question.attribute)
+            case _:
+                pass
+    lead_c = (ranking.scores.total_n[rows_c] - ranking.scores.total_n[rows_c[:1]]).astype(np.float64)
+    chances_c = np.exp(ranking.query.sharpness * lead_c)
     return Candidates(
-        probabilities_c=_chances(view.scores.total_n[rows_c], view.query.sharpness),
-        vectors_cd=gallery.snapshot.matrix_nd[rows_c],
-        columns={column.name: (column.values, column.first_codes_n[rows_c]) for column in columns},
-        said=tuple(text for node in path if (text := getattr(node.turn, "text", ""))),
-        asked=tuple(node.asked for node in path if node.asked is not None),
-        settled=settled | _settled(path),
-        turns=tuple(node.turn for node in path if node.turn is not None and not isinstance(node.turn, BackTo)),
-        lookup=GalleryLookup(gallery, rows_c, foreseen),
+        probabilities_c=chances_c / (chances_c.sum() or 1.0),
+        vectors_cd=snapshot.matrix_nd[rows_c],
+        columns={column.name: (column.values, column.first_codes_n[rows_c]) for column in snapshot.all_columns},
+        said=tuple(said),
+        asked=tuple(asked),
+        settled=frozenset(open_no_more),
+        turns=tuple(turns),
+        lookup=GalleryLookup(ranking.gallery, rows_c),
     )
 
 
 class GalleryLookup:
     """The questioners' `Lookup` over some rows of a gallery."""
 
-    def __init__(self, gallery: Gallery, rows_c: Int[np.ndarray, " c"], foreseen: Foreseen) -> None:
-        self._gallery, self._rows_c, self._foreseen = gallery, rows_c, foreseen
+    def __init__(self, gallery: Gallery, rows_c: Int[np.ndarray, " c"]) -> None:
+        self._gallery, self._rows_c = gallery, rows_c
         self.words = gallery.encoder.words
         self.sentences = gallery.encoder.sentences
         self.sentences_version = gallery.encoder.sentences_version
@@ -210,45 +211,17 @@ class GalleryLookup:
             return [()] * len(self._rows_c)
         return [tuple(self._gallery.snapshot.captions(row)) for row in self._rows_c.tolist()]
 
-    def seen(self, sight: PictureProjection) -> Float32[np.ndarray, "c k"]:
+    def project(self, projection: PictureProjection) -> Float32[np.ndarray, "c k"]:
         """The candidates as a trained questioner sees them: made for the whole collection at the first call, and kept.
 
         Raises:
             EncoderMismatch: it was trained on the vectors of another encoder.
         """
+
+        def project(raw: RawPictures) -> Float32[np.ndarray, "n 1 k"]:
+            return projection.project(raw.whole_ng)[:, None]  # one vector a picture
+
         space = RegionSpace(
-            sight.name, sight.raw_version, partial(_alone, sight), regions=1, width=sight.width, reads_regions=False
+            projection.name, projection.raw_version, project, regions=1, width=projection.width, reads_regions=False
         )
         return self._gallery.block(space).vectors(self._rows_c)[:, 0]
-
-    def foresee(self, answers: Sequence[Answer]) -> Float[np.ndarray, "a c"]:
-        """The probabilities of the candidates after each of some answers."""
-        queries = [self._foreseen(answer) for answer in answers]
-        scores_ac = [self._gallery.shares(query, self._rows_c).sum(axis=1) for query in queries]
-        return np.stack([_chances(s_c, query.sharpness) for s_c, query in zip(scores_ac, queries, strict=True)])
-
-
-def _alone(sight: PictureProjection, raw: RawPictures) -> Float32[np.ndarray, "n 1 k"]:
-    """A sight as a region space has it: one vector a picture."""
-    return sight.project(raw.whole_ng)[:, None]
-
-
-def _chances(total_c: Float[np.ndarray, " c"], sharpness: float) -> Float[np.ndarray, " c"]:
-    """Scores as chances that sum to 1; none of none."""
-    if not len(total_c):
-        return np.zeros(0)
-    chances_c = np.exp(sharpness * (total_c - total_c.max()).astype(np.float64))
-    return np.asarray(chances_c / chances_c.sum())
-
-
-def _settled(path: Sequence[Node]) -> frozenset[str]:
-    names: set[str] = set()
-    for node in path:
-        match node.turn:
-            case Keep(attribute):
-                names.add(attribute)
-            case Answer(question, text) if question.attribute is not None and not is_dont_know(text):
-                names.add(question.attribute)
-            case _:
-                pass
-    return frozenset(names)

@@ -1,7 +1,4 @@
-"""What the store knows of a picture besides its vectors, and how that lies in an Arrow table.
-
-Columns of a snapshot: what is known of pictures in words, for filters and questions.
-"""
+"""What the store knows of pictures besides vectors: rows, how they lie in Arrow, columns for filters and questions."""
 
 from __future__ import annotations
 
@@ -126,30 +123,16 @@ def pack_text(text: str) -> str:
     File names need not be valid unicode: Python then gives them lone surrogates, which no Arrow string can
     hold. Such texts (and those that would look like a packed one) are stored as a JSON literal.
     """
-    if text.startswith('"') or "\0" in text or not _is_encodable(text):
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
         return json.dumps(text)
-    return text
+    return json.dumps(text) if text.startswith('"') or "\0" in text else text
 
 
 def unpack_text(stored: str) -> str:
     """The text that `pack_text` stored."""
     return str(json.loads(stored)) if stored.startswith('"') else stored
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _pack_optional(text: str | None) -> str | None:
-    return None if text is None else pack_text(text)
-
-
-def _unpack_optional(stored: str | None) -> str | None:
-    return None if stored is None else unpack_text(stored)
 
 
 def _picture_to_dict(row: PictureRow) -> dict[str, Any]:
@@ -160,8 +143,8 @@ def _picture_to_dict(row: PictureRow) -> dict[str, Any]:
         "height": row.height,
         "format": row.format,
         "bytes": row.bytes,
-        "captured": _pack_optional(row.captured),
-        "camera": _pack_optional(row.camera),
+        "captured": row.captured and pack_text(row.captured),
+        "camera": row.camera and pack_text(row.camera),
         "captions": [pack_text(caption) for caption in row.captions],
         "attributes": json.dumps({name: list(values) for name, values in row.attributes.items()}),
     }
@@ -176,8 +159,8 @@ def _picture_from_dict(item: Mapping[str, Any]) -> PictureRow:
         height=item["height"],
         format=item["format"],
         bytes=item["bytes"],
-        captured=_unpack_optional(item["captured"]),
-        camera=_unpack_optional(item["camera"]),
+        captured=item["captured"] and unpack_text(item["captured"]),
+        camera=item["camera"] and unpack_text(item["camera"]),
         captions=tuple(unpack_text(caption) for caption in item["captions"]),
         attributes={name: tuple(values) for name, values in attributes.items()},
     )
@@ -261,10 +244,12 @@ class StoredColumns(Mapping[str, AttributeColumn]):
 
     def __getitem__(self, name: str) -> AttributeColumn:
         if name not in self._read:
-            number = self._names.index(name) if name in self._names else None
-            if number is None:
+            if name not in self._names:
                 raise KeyError(name)
-            self._read[name] = _load_column(self._folder, name, number)
+            stem = self._folder / f"column-{self._names.index(name)}"
+            values = tuple(json.loads(stem.with_suffix(".json").read_text("utf-8")))
+            offsets, codes = (np.load(f"{stem}.{part}.npy") for part in ("offsets", "codes"))
+            self._read[name] = AttributeColumn(name, values, offsets, codes)
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -281,13 +266,6 @@ def save_columns(folder: Path, columns: Mapping[str, AttributeColumn]) -> None:
         np.save(folder / f"column-{number}.codes.npy", column.codes)
         (folder / f"column-{number}.json").write_text(json.dumps(column.values), "utf-8")
     (folder / "columns.json").write_text(json.dumps(list(columns)), "utf-8")
-
-
-def _load_column(folder: Path, name: str, number: int) -> AttributeColumn:
-    values = json.loads((folder / f"column-{number}.json").read_text("utf-8"))
-    offsets = np.load(folder / f"column-{number}.offsets.npy")
-    codes = np.load(folder / f"column-{number}.codes.npy")
-    return AttributeColumn(name, tuple(values), offsets, codes)
 
 
 def build_columns(rows: Sequence[PictureRow]) -> dict[str, AttributeColumn]:
@@ -336,10 +314,6 @@ def _facts_in_words(row: PictureRow) -> dict[str, tuple[str, ...]]:
         "year": (year or "",),
         "month": (month or "",),
         "camera": (row.camera or "",),
-        "folder": tuple(_readable(PurePath(file.path).parent.name) for file in row.files),
+        # bytes of a name that are not unicode become question marks
+        "folder": tuple(PurePath(file.path).parent.name.encode("utf-8", "replace").decode() for file in row.files),
     }
-
-
-def _readable(text: str) -> str:
-    """Bytes of a file name that are not unicode, shown as question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")

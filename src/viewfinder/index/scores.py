@@ -1,18 +1,13 @@
-"""The scoring kernels for pictures of one vector each: dot products, and the best k.
+"""The scores of pictures for a query, what a score means, and why it is what it is.
 
-Axes: `n` pictures, `d` numbers of a vector, `m` query vectors, `k` results. Nothing here reads a disk or knows a
-library; every kernel is tested against slow, obvious code. Pictures of many vectors: `interaction`.
-
-Scores where a picture is one vector: what is one scan, and what is compared through words.
-
-What a score means: the chance that a picture of this score is the one that is meant.
-
-Why a picture is a hit, as JSON: what each turn adds to its score, and what each slot of a query looks at.
+Axes: `n` pictures, `d` numbers of a vector, `m` query vectors, `k` results, `r` regions of a picture. Nothing here
+reads a disk or knows a library; every kernel is tested against slow, obvious code.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,7 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int64
 
 from viewfinder.encoders.base import Calibration, Vocabulary
-from viewfinder.index.late_interaction import (
+from viewfinder.index.region_scores import (
     RegionBlock,
     late_interaction,
     late_interaction_coarse,
@@ -192,20 +187,17 @@ def calibrate(query: Query, total_n: Float32[np.ndarray, " n"], calibration: Cal
     It was learnt on descriptions in the space of words. Where pictures, catalogue values or regions take part, scores
     lie elsewhere, so only their outlierness counts.
     """
-    known = calibration if all(part.kind == "words" for part in query.parts) else None
-    weights = (
-        (known.score_weight, known.outlier_weight, known.bias)
-        if known is not None
-        else (0.0, OUTLIER_WEIGHT, OUTLIER_BIAS)
-    )
+    weights = (0.0, OUTLIER_WEIGHT, OUTLIER_BIAS)
+    if calibration is not None and all(part.kind == "words" for part in query.parts):
+        weights = (calibration.score_weight, calibration.outlier_weight, calibration.bias)
     if not len(total_n):
         return ChanceOf(0.0, 0.0, *weights)
     return ChanceOf(float(total_n.mean()), float(total_n.std()), *weights)
 
 
-def judge_match(chance: float) -> Match:
-    """The word for a chance."""
-    return "likely" if chance >= LIKELY else "maybe" if chance >= MAYBE else "unlikely"
+def judge_matches(chances: Iterable[float]) -> list[Match]:
+    """The words for chances."""
+    return ["likely" if chance >= LIKELY else "maybe" if chance >= MAYBE else "unlikely" for chance in chances]
 
 
 def judge_result(best_chance: float | None) -> Verdict:
@@ -263,6 +255,32 @@ def late_scores(
     return scores_n
 
 
+def late_interaction_near(
+    block: RegionBlock,
+    queries_md: Float[np.ndarray, "m d"],
+    *,
+    candidates: int = CANDIDATES,
+    temperature: float = 9.0,
+    weights_m: Float[np.ndarray, " m"] | None = None,
+) -> Float32[np.ndarray, " n"]:
+    """`late_interaction` in 8 bits for every picture, and exactly for the best `candidates`.
+
+    The order is consistent: the other pictures are moved, all by the same amount, below the candidates where they
+    would reach into them. So a picture is only misplaced among the first if the 8-bit pass puts it behind `candidates`
+    others.
+    """
+    scores_n = late_interaction_coarse(block.codes, queries_md, temperature=temperature, weights_m=weights_m)
+    found_k = np.sort(top_k(scores_n, candidates))
+    if len(found_k):
+        exact_k = late_interaction(block.at(found_k), queries_md, temperature=temperature, weights_m=weights_m)
+        scores_n[found_k] = -np.inf
+        highest, lowest = scores_n.max(initial=-np.inf), exact_k.min()
+        if highest >= lowest:
+            scores_n -= np.float32(highest - lowest + 1e-6 * max(1.0, abs(highest)))
+        scores_n[found_k] = exact_k
+    return scores_n
+
+
 def late_shares(query: Query, space: RegionSpace, block: RegionBlock) -> Float[np.ndarray, "m n"]:
     """What each part adds to `late_scores`."""
     likeness_mn = query_vector_scores(block, vectors_of_parts(query), temperature=space.temperature)
@@ -275,21 +293,21 @@ def fusion_shares(query: Query, space: RegionSpace, block: RegionBlock) -> Float
     return np.stack([rank_fusion(likeness_n[None]) for likeness_n in likeness_mn]) / np.float32(len(likeness_mn))
 
 
-def explain_turns(query: Query, shares_p: Float[np.ndarray, " parts"]) -> dict[str, Any]:
-    """The shares of one hit's score as JSON: per turn, what it said and what it added."""
-    turns: dict[int, dict[str, Any]] = {}
-    for part, share in zip(query.parts, shares_p, strict=True):
-        entry = turns.setdefault(part.turn, {"turn": part.turn, "parts": [], "adds": 0.0})
-        if part.label not in entry["parts"]:  # several slots may hold a little of the same
-            entry["parts"].append(part.label)
-        entry["adds"] += float(share)
-    whole = sum(abs(entry["adds"]) for entry in turns.values()) or 1.0
-    return {
-        "turns": [
-            {**entry, "adds": round(entry["adds"], 4), "share": round(entry["adds"] / whole, 3)}
-            for entry in turns.values()
-        ]
-    }
+def explain_turns(query: Query, shares_kp: Float[np.ndarray, "k parts"]) -> list[dict[str, Any]]:
+    """The shares of each hit's score as JSON: per turn, what it said and what it added."""
+    found = []
+    for shares_p in shares_kp:
+        turns: dict[int, dict[str, Any]] = {}
+        for part, share in zip(query.parts, shares_p, strict=True):
+            entry = turns.setdefault(part.turn, {"turn": part.turn, "parts": [], "adds": 0.0})
+            if part.label not in entry["parts"]:  # several slots may hold a little of the same
+                entry["parts"].append(part.label)
+            entry["adds"] += float(share)
+        whole = sum(abs(entry["adds"]) for entry in turns.values()) or 1.0
+        for entry in turns.values():
+            entry["adds"], entry["share"] = round(entry["adds"], 4), round(entry["adds"] / whole, 3)
+        found.append({"turns": list(turns.values())})
+    return found
 
 
 def explain_regions(
@@ -320,7 +338,7 @@ def explain_regions(
 def round_to_thousandths(weights_r: Float[np.ndarray, " r"]) -> list[float]:
     """Weights that add up to 1 with 3 decimals, still adding up to 1: the largest remainders are rounded up.
 
-    >>> thousandths(np.array([1 / 3, 1 / 3, 1 / 3]))
+    >>> round_to_thousandths(np.array([1 / 3, 1 / 3, 1 / 3]))
     [0.334, 0.333, 0.333]
     """
     scaled_r = weights_r.astype(np.float64) / weights_r.sum(dtype=np.float64) * 1000
@@ -328,35 +346,3 @@ def round_to_thousandths(weights_r: Float[np.ndarray, " r"]) -> list[float]:
     short = 1000 - int(whole_r.sum())
     whole_r[np.argsort(whole_r - scaled_r, kind="stable")[:short]] += 1
     return [count / 1000 for count in whole_r.tolist()]
-
-
-def late_interaction_near(
-    block: RegionBlock,
-    queries_md: Float[np.ndarray, "m d"],
-    *,
-    candidates: int = 100,
-    temperature: float = 9.0,
-    weights_m: Float[np.ndarray, " m"] | None = None,
-    allowed_n: Bool[np.ndarray, " n"] | None = None,
-) -> Float32[np.ndarray, " n"]:
-    """`late_interaction` in 8 bits for every picture, and exactly for the best `candidates` of those allowed.
-
-    The order is consistent: the other allowed pictures are moved, all by the same amount, below the candidates where
-    they would reach into them. So a picture is only misplaced among the first if the 8-bit pass puts it behind
-    `candidates` others.
-    """
-    scores_n = late_interaction_coarse(block.codes, queries_md, temperature=temperature, weights_m=weights_m)
-    found_k = np.sort(top_k(scores_n, candidates, allowed_n=allowed_n))
-    if len(found_k):
-        others_n = np.ones(len(scores_n), dtype=bool) if allowed_n is None else allowed_n.copy()
-        others_n[found_k] = False
-        exact_k = late_interaction(block.at(found_k), queries_md, temperature=temperature, weights_m=weights_m)
-        scores_n[others_n] -= _reach(scores_n[others_n], exact_k)
-        scores_n[found_k] = exact_k
-    return scores_n
-
-
-def _reach(others: Float32[np.ndarray, " o"], candidates_k: Float32[np.ndarray, " k"]) -> np.float32:
-    """How far scores must come down for the highest to be below all candidates; 0 if it is."""
-    highest, lowest = others.max(initial=-np.inf), candidates_k.min()
-    return np.float32(0 if highest < lowest else highest - lowest + 1e-6 * max(1.0, abs(highest)))

@@ -1,7 +1,4 @@
-"""What all Lance tables of a library share: where they lie, how they are read and cleared, errors as one line.
-
-How vectors lie in an Arrow table, and how they are read from it.
-"""
+"""The Lance tables of a library: where they lie, how they are read and cleared, errors as one line; vectors in them."""
 
 from __future__ import annotations
 
@@ -19,6 +16,15 @@ from jaxtyping import Float, Float16
 from viewfinder.errors import DiskFull, LibraryBusy, LibraryError
 
 TABLES = "tables"
+
+VERSIONS = "{}.lance/_versions"
+"""Where Lance keeps the manifests of a table: one file a version."""
+
+REGIONS = "regions."
+"""What names of tables of regions begin with."""
+
+FILLED = "regions.filled"
+"""The file that says which version of which such table was the last whole filling."""
 
 BATCH = 500
 """Names in one SQL filter."""
@@ -48,7 +54,7 @@ class Tables:
 
     def has(self, name: str) -> bool:
         """Whether the table has a first version (a writer may have been killed before it)."""
-        return any(versions_path(self.folder, name).glob("*.manifest"))
+        return any((self.folder / TABLES / VERSIONS.format(name)).glob("*.manifest"))
 
     def column(self, name: str, column: str) -> list[str]:
         """One column of texts, in no order."""
@@ -59,6 +65,11 @@ class Tables:
         """Removes the rows that have one of these values."""
         for clause in sql_clauses(column, values):
             self.open(name).delete(clause)
+
+    def of_regions(self) -> list[str]:
+        """Names of all tables of regions that can be opened."""
+        names = sorted(path.stem for path in (self.folder / TABLES).glob(f"{REGIONS}*.lance"))
+        return [name for name in names if self.has(name)]
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
@@ -94,11 +105,6 @@ def hold_lock(lock: FileLock, folder: Path, timeout: float, busy: str) -> Iterat
         lock.release()
 
 
-def versions_path(folder: Path, name: str) -> Path:
-    """Where Lance keeps the manifests of a table: one file a version."""
-    return folder / TABLES / f"{name}.lance" / "_versions"
-
-
 def translate_error(error: Exception, folder: Path) -> LibraryError:
     """What to tell a user about an error of Lance, of Arrow, or of the operating system."""
     text = " ".join(str(error).split())
@@ -122,26 +128,6 @@ def sql_clauses(column: str, values: Sequence[str]) -> Iterator[str]:
         yield f"{column} IN ({literals})"
 
 
-PREFIX = "regions."
-
-
-FILLED = f"{PREFIX}filled"
-
-
-def list_region_tables(tables: Tables) -> list[str]:
-    """Names of all tables of regions that can be opened."""
-    names = sorted(path.stem for path in (tables.folder / TABLES).glob(f"{PREFIX}*.lance"))
-    return [name for name in names if tables.has(name)]
-
-
-def read_filled_mark(folder: Path) -> str:
-    """Changes with every `announce`; 0.02 ms."""
-    try:
-        return (folder / TABLES / FILLED).read_text(encoding="utf-8")
-    except OSError:
-        return "0"
-
-
 def vectors_schema(width: int) -> Any:
     """The Arrow schema of a table of vectors of this width."""
     import pyarrow as pa
@@ -162,12 +148,6 @@ def vectors_to_arrow(ids: Sequence[str], matrix_nd: Float[np.ndarray, "n d"], wi
     flat = pa.array(np.ascontiguousarray(matrix_nd, dtype=np.float16).reshape(-1))
     vectors = pa.FixedSizeListArray.from_arrays(flat, width)
     return pa.Table.from_arrays([pa.array(list(ids), pa.string()), vectors], schema=vectors_schema(width))
-
-
-def to_half_precision(matrix_nd: Float[np.ndarray, "n d"]) -> Float16[np.ndarray, "n d"]:
-    """In half precision; what is too large for it becomes the largest number it has, 65,504."""
-    most = float(np.finfo(np.float16).max)
-    return np.asarray(np.clip(matrix_nd, -most, most), np.float16)
 
 
 def sort_vectors(table: Any, width: int, known: set[str]) -> tuple[list[str], Float16[np.ndarray, "n d"]]:

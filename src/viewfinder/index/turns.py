@@ -1,6 +1,6 @@
 """What a turn refers to, looked up: pictures, the user's own image, attributes, answers, values to change.
 
-States of retrievers after turns, kept within a number of bytes: a turn costs one step, going back nothing.
+And the cache that keeps what retrievers made of them.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from functools import partial
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, overload
 
@@ -57,7 +56,8 @@ class ShownPictures(Sequence[Picture]):
     """Pictures that were shown and are still there, looked up when somebody wants them: few retrievers do."""
 
     def __init__(self, ids: Sequence[PictureId], gallery: Gallery, reads: Reads = NOTHING_MORE) -> None:
-        self._ids = [picture for picture in ids if gallery.snapshot.row_of(picture) is not None]
+        there = zip(ids, gallery.snapshot.rows_of(ids), strict=True)
+        self._ids = [picture for picture, row in there if row is not None]
         self._gallery, self._reads = gallery, reads
 
     def __len__(self) -> int:
@@ -74,7 +74,11 @@ class ShownPictures(Sequence[Picture]):
 
 
 def resolve_turn(
-    talk: Conversation, node: Node, gallery: Gallery, image_file: ImageFile = Path, reads: Reads = NOTHING_MORE
+    conversation: Conversation,
+    node: Node,
+    gallery: Gallery,
+    image_file: ImageFile = Path,
+    reads: Reads = NOTHING_MORE,
 ) -> ResolvedTurn:
     """The turn of a node with everything it refers to looked up; `reads` is what the retriever reads of pictures.
 
@@ -88,81 +92,70 @@ def resolve_turn(
     text = getattr(turn, "text", "")
     values: dict[str, tuple[str, ...]] = {}
     changes: tuple[Change, ...] = ()
+    vocabulary = gallery.encoder.vocabulary
+    screens = _Screens(conversation, gallery, image_file, reads)
     match turn:
         case Like(picture):
             pictures = (gallery.picture(picture, reads),)
         case Show(pixels_ref):
-            pictures = (_own_picture(image_file(pixels_ref), gallery, reads),)
+            pictures = (screens.image(pixels_ref),)
         case Reject(named):
             pictures = tuple(gallery.picture(picture, reads) for picture in named)
         case Keep(attribute, at):
-            pictures = _on_screen(talk.node(at), talk, gallery, image_file, reads)
+            pictures = tuple(screens.after(at, all_there=True))
+            if not pictures:
+                raise BadInput(f"nothing was on the screen after turn {at}: keep something of a later turn")
             values, text = _kept(attribute, pictures, gallery)
         case Answer(question, answer):
             values, text = _answered(question, answer, gallery)
-    shown = ShownPictures(talk.node(node.parent).shown, gallery, reads)
-    if isinstance(turn, Like | Show) and reads.words and gallery.encoder.vocabulary is not None:
+    if isinstance(turn, Like | Show) and reads.words and vocabulary is not None:
         changes, text = find_named_changes(text, _families(gallery))
-    vocabulary = gallery.encoder.vocabulary
     return ResolvedTurn(
         turn,
         node.number,
         gallery.encoder.words,
         text,
         pictures,
-        shown,
+        ShownPictures(conversation.nodes[node.parent].shown, gallery, reads),
         values,
         changes,
         vocabulary.words if vocabulary is not None else (),
         gallery.sentences,
-        partial(_earlier, node, talk, gallery, image_file, reads),
+        lambda number: tuple(screens.after(number)) if 0 <= number < node.number else (),
     )
 
 
-def _own_picture(path: Path, gallery: Gallery, reads: Reads) -> Picture:
-    if not path.is_file():
-        raise BadInput(f"no such image: {path}")
-    return gallery.picture_of(decode_one(path, gallery.encoder.fit).pixels, reads)
+@dataclass(frozen=True, eq=False)
+class _Screens:
+    """What was on the screen after the turns of a conversation."""
 
+    conversation: Conversation
+    gallery: Gallery
+    image_file: ImageFile
+    reads: Reads
 
-def _on_screen(
-    node: Node, talk: Conversation, gallery: Gallery, image_file: ImageFile, reads: Reads
-) -> tuple[Picture, ...]:
-    """What the user means by "what was there after that turn": the picture picked, else the top of the results.
+    def image(self, name: str) -> Picture:
+        """An image of the user's own."""
+        path = self.image_file(name)
+        if not path.is_file():
+            raise BadInput(f"no such image: {path}")
+        return self.gallery.picture_of(decode_one(path, self.gallery.encoder.fit).pixels, self.reads)
 
-    Raises:
-        BadInput: nothing was there.
-    """
-    node = _moved_to(node, talk)
-    if isinstance(node.turn, Show):
-        return (_own_picture(image_file(node.turn.pixels_ref), gallery, reads),)
-    ids = _ids_after(node)
-    if not ids:
-        raise BadInput(f"nothing was on the screen after turn {node.number}: keep something of a later turn")
-    return tuple(gallery.picture(picture, reads) for picture in ids)
+    def after(self, number: int, *, all_there: bool = False) -> Sequence[Picture]:
+        """The picture picked or shown by that turn, else the top of its results, as far as they are still there.
 
-
-def _earlier(
-    here: Node, talk: Conversation, gallery: Gallery, image_file: ImageFile, reads: Reads, number: int
-) -> tuple[Picture, ...]:
-    """The same after a turn before `here`, by its number; none where nothing was there, or nothing is left of it."""
-    if not 0 <= number < here.number:
-        return ()
-    node = _moved_to(talk.node(number), talk)
-    if isinstance(node.turn, Show):
-        return (_own_picture(image_file(node.turn.pixels_ref), gallery, reads),)
-    return tuple(ShownPictures(_ids_after(node), gallery, reads))
-
-
-def _moved_to(node: Node, talk: Conversation) -> Node:
-    """The node where the user is after a turn: `BackTo` only moves."""
-    while isinstance(node.turn, BackTo):
-        node = talk.node(node.parent)
-    return node
-
-
-def _ids_after(node: Node) -> Sequence[PictureId]:
-    return (node.turn.picture,) if isinstance(node.turn, Like) else node.shown[:KEPT_FROM]
+        Raises:
+            UnknownName: one is not, and `all_there` is asked for.
+        """
+        node = self.conversation.nodes[number]
+        while isinstance(node.turn, BackTo):  # it only moves
+            node = self.conversation.nodes[node.parent]
+        if isinstance(node.turn, Show):
+            return (self.image(node.turn.pixels_ref),)
+        ids = (node.turn.picture,) if isinstance(node.turn, Like) else node.shown[:KEPT_FROM]
+        if all_there:
+            return [self.gallery.picture(picture, self.reads) for picture in ids]
+        return ShownPictures(ids, self.gallery, self.reads)
 
 
 def _kept(attribute: str, pictures: tuple[Picture, ...], gallery: Gallery) -> tuple[dict[str, tuple[str, ...]], str]:
@@ -223,35 +216,35 @@ def _families(gallery: Gallery) -> tuple[ValueFamily, ...]:
     return (*known, *tagged)
 
 
-MAX_BYTES = 256 << 20
-
-
 class ByteCache:
-    """States by retriever and node key; the least recently used go first, the newest stays. For all threads."""
+    """What is dear to compute, within a number of bytes: the least recently used goes first, the newest stays.
 
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+    For all threads. Among our libraries none bounds a cache by what its entries weigh.
+    """
+
+    def __init__(self, max_bytes: int = 256 << 20) -> None:
         self.max_bytes = max_bytes
         self.bytes = 0
-        self._states: OrderedDict[tuple[str, ...], tuple[Any, int]] = OrderedDict()
+        self._entries: OrderedDict[tuple[str, ...], tuple[Any, int]] = OrderedDict()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._states)
+        return len(self._entries)
 
     def get(self, key: tuple[str, ...]) -> Any | None:
-        """The state, or None where it must be computed."""
+        """The value, or None where it must be computed."""
         with self._lock:
-            if key not in self._states:
+            if key not in self._entries:
                 return None
-            self._states.move_to_end(key)
-            return self._states[key][0]
+            self._entries.move_to_end(key)
+            return self._entries[key][0]
 
-    def put(self, key: tuple[str, ...], state: Any) -> None:
-        """Keeps a state."""
-        size = size_of(state)
+    def put(self, key: tuple[str, ...], value: Any) -> None:
+        """Keeps a value."""
+        size = size_of(value)
         with self._lock:
-            self.bytes += size - self._states.pop(key, (None, 0))[1]
-            self._states[key] = (state, size)
+            self.bytes += size - self._entries.pop(key, (None, 0))[1]
+            self._entries[key] = (value, size)
             self._shrink()
 
     def limit(self, max_bytes: int) -> None:
@@ -261,24 +254,20 @@ class ByteCache:
             self._shrink()
 
     def _shrink(self) -> None:
-        while self.bytes > self.max_bytes and len(self._states) > 1:
-            _, (_, size) = self._states.popitem(last=False)
-            self.bytes -= size
+        while self.bytes > self.max_bytes and len(self._entries) > 1:
+            self.bytes -= self._entries.popitem(last=False)[1][1]
 
 
 MEMO = ByteCache()
-"""The one cache of the process."""
+"""States of retrievers after turns, for the whole process: a turn costs one step, going back nothing."""
 
 
-def size_of(state: Any) -> int:
-    """Bytes of a state, each object once; what states share among themselves counts in each, so this is an upper bound.
+def size_of(value: Any, seen: set[int] | None = None) -> int:
+    """Bytes of a value, each object once; what several values share counts in each, so this is an upper bound.
 
     Functions and the like (an encoder that a state refers to) belong to others and count nothing.
     """
-    return _size_of(state, set())
-
-
-def _size_of(value: Any, seen: set[int]) -> int:
+    seen = set() if seen is None else seen
     if id(value) in seen or callable(value):
         return 0
     seen.add(id(value))
@@ -286,9 +275,9 @@ def _size_of(value: Any, seen: set[int]) -> int:
         return value.nbytes + 128
     size = sys.getsizeof(value, 64)
     if isinstance(value, tuple | list | set | frozenset):
-        return size + sum(_size_of(item, seen) for item in value)
+        return size + sum(size_of(item, seen) for item in value)
     if isinstance(value, Mapping):
-        return size + sum(_size_of(item, seen) for pair in value.items() for item in pair)
+        return size + sum(size_of(item, seen) for pair in value.items() for item in pair)
     if is_dataclass(value):
-        return size + sum(_size_of(getattr(value, one.name), seen) for one in fields(value))
+        return size + sum(size_of(getattr(value, one.name), seen) for one in fields(value))
     return size
