@@ -44,8 +44,7 @@ class CaptionedWorld:
 
     def near(self, image: str) -> list[FoundPicture]:
         """The scenes most like one, nearest first."""
-        own = self.scenes[image]
-        others = (self.images[at] for at in self._near[self._places[image]])
+        own, others = self.scenes[image], self._near[image]
         return [FoundPicture(other, scene_likeness(own, self.scenes[other])) for other in others]
 
     @cached_property
@@ -56,12 +55,9 @@ class CaptionedWorld:
         return {_plain(caption): image for caption, image in pairs if said[_plain(caption)] == 1}
 
     @cached_property
-    def _near(self) -> list[tuple[int, ...]]:
-        return nearest_scenes(list(self.scenes.values()), most=MOST_NEAR, least=0.0)
-
-    @cached_property
-    def _places(self) -> Mapping[str, int]:
-        return {image: place for place, image in enumerate(self.images)}
+    def _near(self) -> Mapping[str, list[str]]:
+        near = nearest_scenes(list(self.scenes.values()), most=MOST_NEAR, least=0.0)
+        return {image: [self.images[at] for at in places] for image, places in zip(self.images, near, strict=True)}
 
     @cached_property
     def words(self) -> Mapping[str, Counter[str]]:
@@ -141,17 +137,15 @@ class TruthWriter:
     def two_rounds(self, target: ImageTextPair) -> TwoRounds:
         """A scene like the target is asked for first; it is given by a caption that only it has."""
         speaker = self._speaker(target.image, "two rounds")
+        own, captions = self.world.own_captions, self.world.captions
         near = [found.image for found in self.world.near(target.image)]
-        known = [(image, caption) for image in near if (caption := self._own(image))]
+        ways = {image: next((said for said in captions[image] if _plain(said) in own), "") for image in near}
+        known = [(image, caption) for image, caption in ways.items() if caption]
         if not known:
             raise SampleNotMade("no scene like it has a caption of its own")
         image, caption = speaker.pick(known)
         asked = f"{speaker.pick(WISHES)} {request_phrase(self._speaker(image, 'request'))}"
         return TwoRounds(asked, caption, self.instruction(ImageTextPair(image, caption), target))
-
-    def _own(self, image: str) -> str:
-        captions = self.world.captions[image]
-        return next((caption for caption in captions if _plain(caption) in self.world.own_captions), "")
 
     def _speaker(self, image: str, purpose: str) -> Speaker:
         return speaker_for(self._scene(image), f"construct/{self.seed}/{purpose}")
@@ -185,7 +179,9 @@ class TruthGallery:
         exact = self.world.own_captions.get(_plain(text), without)
         if exact != without:
             return FoundPicture(exact, 1.0)
-        rarities = self._rarities(text)
+        # The words of the text that captions have, in its order, and how rare they are there.
+        known = [word for word in dict.fromkeys(_WORD.findall(text.lower())) if word in self.world.words]
+        rarities = {word: math.log(len(self.images) / len(self.world.words[word])) for word in known}
         scores: defaultdict[str, float] = defaultdict(float)
         for word, rarity in rarities.items():
             for image, times in self.world.words[word].items():
@@ -195,11 +191,6 @@ class TruthGallery:
         if best is None or not scores[best]:
             raise SampleNotMade("no picture answers the caption that was written")
         return FoundPicture(best, scores[best] / sum(rarities.values()))
-
-    def _rarities(self, text: str) -> dict[str, float]:
-        """The words of a text that captions have, in its order, and how rare they are there."""
-        known = [word for word in dict.fromkeys(_WORD.findall(text.lower())) if word in self.world.words]
-        return {word: math.log(len(self.images) / len(self.world.words[word])) for word in known}
 
 
 def _plain(caption: str) -> str:

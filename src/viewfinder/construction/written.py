@@ -16,8 +16,9 @@ from itertools import pairwise
 from typing import TypeVar
 
 from viewfinder.construction.pipelines import ImageTextPair, SampleNotMade, TwoRounds
-from viewfinder.data.chatsearch import ChatTurn, Role, TextItem
+from viewfinder.data.chatsearch import ChatTurn
 from viewfinder.language import LanguageModel
+from viewfinder.worlds.chatsearch import assistant_turn, user_turn
 
 SHOWN = 3
 """Examples of a prompt."""
@@ -38,16 +39,11 @@ class Task:
     wanted: str
     examples: tuple[Example, ...]
 
-    @property
-    def first_label(self) -> str:
-        """What the first line of an answer begins with."""
-        return self.examples[0].answer[0][0]
-
     def prompt(self, case: Sequence[tuple[str, str]], chance: random.Random) -> str:
         """The prompt for a case, up to the first label of the answer."""
-        shown = chance.sample(self.examples, SHOWN)
+        shown, first_label = chance.sample(self.examples, SHOWN), self.examples[0].answer[0][0]
         blocks = [_lines((*example.case, *example.answer)) for example in shown]
-        return "\n\n".join([self.wanted, *blocks, f"{_lines(case)}\n{self.first_label}:"])
+        return "\n\n".join([self.wanted, *blocks, f"{_lines(case)}\n{first_label}:"])
 
     def sentences(self) -> frozenset[str]:
         """All that the examples say: what an answer must not repeat."""
@@ -242,7 +238,7 @@ def parse_dialogue(text: str, caption: str, known: Collection[str]) -> tuple[Cha
     """A dialogue of two user's turns or more; what the assistant says after the last one is left out.
 
     Raises:
-        NotMade: it is none.
+        SampleNotMade: it is none.
     """
     lines = split_labelled_lines(text, "User", {"picture"})
     while lines and lines[-1][0] != "user":
@@ -255,14 +251,14 @@ def parse_dialogue(text: str, caption: str, known: Collection[str]) -> tuple[Cha
         raise SampleNotMade("a line is said twice")
     for _, said in lines:
         _check(said, (caption,), known)
-    return tuple(ChatTurn(_role(label), (TextItem(said),)) for label, said in lines)
+    return tuple((user_turn if label == "user" else assistant_turn)(said) for label, said in lines)
 
 
 def parse_instruction(text: str, captions: Collection[str], known: Collection[str]) -> str:
     """One sentence of the user's: the first line.
 
     Raises:
-        NotMade: it is none, or repeats what a picture shows.
+        SampleNotMade: it is none, or repeats what a picture shows.
     """
     lines = split_labelled_lines(text.strip().partition("\n")[0], "User", ())
     if not lines:
@@ -274,7 +270,7 @@ def parse_two_rounds(text: str, caption: str, known: Collection[str]) -> TwoRoun
     """A request, the caption of what is found, and a change.
 
     Raises:
-        NotMade: it is something else.
+        SampleNotMade: it is something else.
     """
     lines = split_labelled_lines(text, "User", ())
     if [label for label, _ in lines[:3]] not in (["user", name, "user"] for name in ("found", "caption", "assistant")):
@@ -289,7 +285,7 @@ def _check(said: str, captions: Collection[str], known: Collection[str]) -> str:
     """What was said, if somebody could have said it.
 
     Raises:
-        NotMade: it is too short or too long, quotes a caption, or repeats an example.
+        SampleNotMade: it is too short or too long, quotes a caption, or repeats an example.
     """
     words = _words(said)
     if len(words) < 2:
@@ -305,10 +301,6 @@ def _check(said: str, captions: Collection[str], known: Collection[str]) -> str:
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
-
-
-def _role(label: str) -> Role:
-    return "user" if label == "user" else "assistant"
 
 
 _Text = TypeVar("_Text")
@@ -340,35 +332,33 @@ class ModelWriter:
         return self.model.name
 
     def dialogue(self, target: ImageTextPair) -> tuple[ChatTurn, ...]:
-        """See `parsing.dialogue_of`."""
+        """See `parse_dialogue`."""
         known = DIALOGUE.sentences()
         case = (("Picture", target.caption),)
-        return self._written(
-            DIALOGUE, case, target.image, 160, lambda text: parse_dialogue(text, target.caption, known)
-        )
+        return self._ask(DIALOGUE, case, target.image, 160, lambda text: parse_dialogue(text, target.caption, known))
 
     def instruction(self, reference: ImageTextPair, target: ImageTextPair) -> str:
-        """See `parsing.instruction_of`."""
+        """See `parse_instruction`."""
         known, captions = INSTRUCTION.sentences(), (reference.caption, target.caption)
         case = (("First picture", reference.caption), ("Second picture", target.caption))
         picture = f"{reference.image}/{target.image}"
-        return self._written(INSTRUCTION, case, picture, 48, lambda text: parse_instruction(text, captions, known))
+        return self._ask(INSTRUCTION, case, picture, 48, lambda text: parse_instruction(text, captions, known))
 
     def two_rounds(self, target: ImageTextPair) -> TwoRounds:
-        """See `parsing.two_rounds_of`."""
+        """See `parse_two_rounds`."""
         known = TWO_ROUNDS.sentences()
         case = (("Picture", target.caption),)
-        return self._written(
+        return self._ask(
             TWO_ROUNDS, case, target.image, 112, lambda text: parse_two_rounds(text, target.caption, known)
         )
 
-    def _written(
+    def _ask(
         self, task: Task, case: Sequence[tuple[str, str]], picture: str, tokens: int, read: Callable[[str], _Text]
     ) -> _Text:
         """What the model writes, as `read` reads it.
 
         Raises:
-            NotMade: it cannot be read, nor can the second try.
+            SampleNotMade: it cannot be read, nor can the second try.
             LanguageModelFailed: the model does not answer.
         """
         reason = ""

@@ -272,14 +272,10 @@ def make_session(
     if len(path) <= FEWEST:
         return None
     shown = tuple(
-        Reference(item.key, relative_captions(following, item, tally, rng), _address(item))
+        Reference(item.key, relative_captions(following, item, tally, rng), f"images/{item.image}")
         for item, following in pairwise(path)
     )
-    return Session(shown, target.key, _address(target))
-
-
-def _address(item: Item) -> str:
-    return f"images/{item.image}"
+    return Session(shown, target.key, f"images/{target.image}")
 
 
 SET_SIZE = 6
@@ -322,7 +318,7 @@ def image_sets(items: Sequence[Item], rng: random.Random) -> Iterator[tuple[Item
     """
     order = list(items)
     rng.shuffle(order)
-    looks = [_looks_of(item) for item in order]
+    looks = [tuple(word for facet, word in item.words if FACETS[facet].seen) for item in order]
     left = np.ones(len(order), bool)
     for at, scores_n in enumerate(
         title_similarities([" ".join((item.title, *looks[i])) for i, item in enumerate(order)])
@@ -336,10 +332,6 @@ def image_sets(items: Sequence[Item], rng: random.Random) -> Iterator[tuple[Item
         if len(chosen) == SET_SIZE:
             left[list(chosen.values())] = False
             yield tuple(order[row] for row in chosen.values())
-
-
-def _looks_of(item: Item) -> tuple[str, ...]:
-    return tuple(word for facet, word in item.words if FACETS[facet].seen)
 
 
 def _queries(members: Sequence[Item], rng: random.Random) -> Iterator[tuple[Item, Item, str]]:

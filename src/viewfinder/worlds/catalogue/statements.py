@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from viewfinder.worlds.catalogue.items import Item
@@ -55,12 +56,8 @@ class Statement:
 
 def tell_apart(target: Item, reference: Item) -> bool:
     """Whether something that a picture shows is known to set the two apart."""
-    return any(statement.seen and statement.tells_apart for statement in _statements(target, reference))
-
-
-def _statements(target: Item, reference: Item) -> Iterator[Statement]:
-    yield from direct_statements(target, reference)
-    yield from comparison_statements(target, reference)
+    statements = chain(direct_statements(target, reference), comparison_statements(target, reference))
+    return any(statement.seen and statement.tells_apart for statement in statements)
 
 
 def direct_statements(target: Item, reference: Item) -> Iterator[Statement]:
@@ -193,7 +190,8 @@ def caption_item(item: Item) -> tuple[str, ...]:
     """The title, all that is known of the article in one sentence, and a part of that in another order."""
     rng = random.Random(f"viewfinder/said of goods/{item.key}/{item.title}")
     some = rng.sample(item.words, max(2, len(item.words) // 2)) if len(item.words) > 2 else item.words
-    return (item.title, describe_item(item, item.words), _loosely(item, some, rng))
+    opening = rng.choice(("", "", "photo of ", "this is ", "product shot: "))
+    return (item.title, describe_item(item, item.words), opening + describe_item(item, some))
 
 
 def describe_item(item: Item, words: Sequence[tuple[str, str]]) -> str:
@@ -201,8 +199,9 @@ def describe_item(item: Item, words: Sequence[tuple[str, str]]) -> str:
 
     "casual red striped cotton shirt with long sleeves and a collar"
     """
-    before = [word for name in _BEFORE for facet, word in words if facet == name and _is_adjective(facet, word)]
-    parts = [word for name in _WITH for facet, word in words if facet == name and not _is_adjective(facet, word)]
+    adjectives = {known for known in words if _form(*known) in {"is", "coloured", "made"}}
+    before = [word for name in _BEFORE for facet, word in words if facet == name and (facet, word) in adjectives]
+    parts = [word for name in _WITH for facet, word in words if facet == name and (facet, word) not in adjectives]
     shapes = [f"{word} shape" for facet, word in words if facet == "cut"]
     phrase = " ".join([*before, item.noun])
     phrase = phrase if is_plural(item.noun) else indefinite(phrase)
@@ -210,13 +209,3 @@ def describe_item(item: Item, words: Sequence[tuple[str, str]]) -> str:
         phrase += f" with {join_with_and([indefinite(part) for part in [*shapes, *parts]])}"
     wearers = [word for facet, word in words if facet in {"audience", "sport"} and word != "unisex"]
     return phrase + "".join(f" for {wearer}" for wearer in wearers)
-
-
-def _is_adjective(facet: str, word: str) -> bool:
-    return FORMS.get((facet, word), FACETS[facet].form) in {"is", "coloured", "made"}
-
-
-def _loosely(item: Item, words: Sequence[tuple[str, str]], rng: random.Random) -> str:
-    phrase = describe_item(item, words)
-    opening = rng.choice(("", "", "photo of ", "this is ", "product shot: "))
-    return opening + phrase

@@ -142,10 +142,10 @@ def draw_rollback_chain(
     reference: Item, group: Sequence[Item], common: Mapping[Word, int], rng: random.Random
 ) -> Chain | None:
     """A chain at random whose wanted article is described from the FIRST or the SECOND; None if the draw failed."""
-    drawn = _others(reference, group, rng)
-    if drawn is None:
+    second, latest, wanted = rng.sample(group, CLAUSES)
+    items = (reference, second, latest, wanted)
+    if reference in items[1:]:
         return None
-    items = (reference, *drawn)
     back = rng.randrange(2)
     changes = ((1, 0), (2, 1), (3, back))
     if not all(tell_apart(items[target], items[origin]) for target, origin in changes):
@@ -161,11 +161,8 @@ def draw_combination_chain(
     The latest picture lacks one of the two, so that one must look back; of several draws that is taken in which it
     lacks both, and pictures show both. `common` counts words: what few have is kept rather than what all have.
     """
-    drawn = _others(reference, group, rng)
-    if drawn is None:
-        return None
-    first, second, latest = reference, drawn[0], drawn[1]
-    if not (tell_apart(second, first) and tell_apart(latest, second)):
+    first, (second, latest, spare) = reference, rng.sample(group, CLAUSES)
+    if first in (second, latest, spare) or not (tell_apart(second, first) and tell_apart(latest, second)):
         return None
     found: dict[tuple[int, int], tuple[Item, tuple[Word, Word]]] = {}
     for wanted in rng.sample(group, min(_DRAWS, len(group))):
@@ -173,7 +170,9 @@ def draw_combination_chain(
             continue
         words = _kept_words(first, second, latest, wanted, common)
         if words is not None and not set(words) <= latest.known:
-            found.setdefault(_faults(words, latest), (wanted, words))
+            # How many of the words no picture shows, and how many the latest picture has anyway.
+            unseen = sum(not FACETS[facet].seen for facet, _ in words)
+            found.setdefault((unseen, sum(word in latest.known for word in words)), (wanted, words))
             if (0, 0) in found:
                 break
     if not found:
@@ -181,16 +180,6 @@ def draw_combination_chain(
     wanted, words = found[min(found)]
     kept = tuple(_kept(place, word, (first, second)[place], wanted, rng) for place, word in enumerate(words))
     return Chain((first, second, latest, wanted), "combination", kept=kept)
-
-
-def _faults(words: tuple[Word, Word], latest: Item) -> tuple[int, int]:
-    """How many of the words no picture shows, and how many the latest picture has anyway."""
-    return sum(not FACETS[facet].seen for facet, _ in words), sum(word in latest.known for word in words)
-
-
-def _others(reference: Item, group: Sequence[Item], rng: random.Random) -> tuple[Item, Item, Item] | None:
-    drawn = rng.sample(group, CLAUSES)
-    return None if reference in drawn else (drawn[0], drawn[1], drawn[2])
 
 
 def _kept_words(

@@ -265,13 +265,13 @@ def _write_kind(
             said = relative_captions(item, reference, written.further, rng_further)
             pairs.append(FashionPair(item.key, reference.key, said))
     choices = {key: found[:CHOICES] for key, found in likes.items()}
-    talks = [talk for item in shop if (talk := make_session(item, choices, written.tally, rng)) is not None]
+    sessions = [found for item in shop if (found := make_session(item, choices, written.tally, rng)) is not None]
     write_fashion_iq(out, name, split, pairs, keys, attributes)
-    write_sessions(out, name, split, talks, keys, attributes)
+    write_sessions(out, name, split, sessions, keys, attributes)
     write_shuffled(out, name, split, shuffle_first_pictures(len(shop), seed))
-    written.pairs[f"{name}.{split}"], written.sessions[f"{name}.{split}"] = len(pairs), len(talks)
-    written.turns += sum(len(talk.references) for talk in talks)
-    return talks
+    written.pairs[f"{name}.{split}"], written.sessions[f"{name}.{split}"] = len(pairs), len(sessions)
+    written.turns += sum(len(session.references) for session in sessions)
+    return sessions
 
 
 def _write_transactions(
