@@ -17,12 +17,14 @@ import typer
 from jaxtyping import UInt8
 
 from viewfinder.cli.output import plain_text, print_hits, print_json, print_line, print_pieces, print_rich
-from viewfinder.conversation import Conversation, Like, Node, Question, describe_turn
+from viewfinder.conversation import Conversation, Like, Question, describe_turn
 
 if TYPE_CHECKING:
     from viewfinder.index.ranking import Hits
     from viewfinder.retrievers.base import Operation
     from viewfinder.session import Session
+
+HERE = "  <- here"
 
 PREVIEWED = 4
 """Results that are shown as pictures."""
@@ -48,47 +50,28 @@ class TurnPrinter:
     def answer(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
         """What a turn came to, for people, before anything is asked: words as they are written, or results."""
         here = session.conversation.here
+        before = session.conversation.nodes[max(here.number - 1, 0)].shown
         if echo and here.turn is not None:
-            before = session.conversation.nodes[here.number - 1].shown
             print_line(f"{here.number}  {describe_turn(here.turn, before)}")
         if isinstance(here.turn, Like) and here.turn.attributes is None:
-            _tell_attributes(session.attributes_of(here.turn.picture))
-        for operation in _operations(session):
+            names = session.attributes_of(here.turn.picture)  # so that one may say otherwise
+            print_line(f"seen in it: {', '.join(names)}") if names else None
+        for operation in session.last_operations:
             if operation.words:  # what was given as a turn is told by the turn itself
                 print_line(describe_operation(operation))
-        said = session.answered_with == "words"
-        if said:
+        in_words = session.answered_with == "words"
+        if in_words:
             print_pieces("answer: ", session.reply())
-        if not said or not _on_screen(session, hits):
-            self._results(hits)
+        if not in_words or before != tuple(hit.id for hit in hits):  # else they are on the screen
+            print_hits(hits)
+            if self.preview:  # asked for: in a pipe too
+                typer.echo(draw_preview([hit.path for hit in hits[:PREVIEWED]]), color=True)
         told = sum(
             1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._noted, session.adapters, strict=False))
         )
         for line in session.adapters[told:]:
             print_line(f"note: {line}")
         self._noted = session.adapters
-
-    def _results(self, hits: Hits) -> None:
-        print_hits(hits)
-        if self.preview:
-            typer.echo(draw_preview([hit.path for hit in hits[:PREVIEWED]]), color=True)  # asked for: in a pipe too
-
-
-def _on_screen(session: Session, hits: Hits) -> bool:
-    """Whether the same results were told of the turn before."""
-    talk = session.conversation
-    return talk.nodes[talk.here.number - 1].shown == tuple(hit.id for hit in hits)
-
-
-def _tell_attributes(names: Sequence[str]) -> None:
-    """What was read of the picture that was picked, so that one may say otherwise."""
-    if names:
-        print_line(f"seen in it: {', '.join(names)}")
-
-
-def _operations(session: Session) -> Sequence[Operation]:
-    """What the newest turn does with earlier ones."""
-    return session.operations().get(session.conversation.here.number, ())
 
 
 def describe_operation(operation: Operation) -> str:
@@ -115,7 +98,7 @@ def turn_json(session: Session, hits: Hits) -> dict[str, Any]:
         **hits.to_json(),
         "question": None if question is None else asdict(question),
         "adapters": list(session.adapters),
-        "operations": [asdict(operation) for operation in _operations(session)],
+        "operations": [asdict(operation) for operation in session.last_operations],
         "answer": None if kind is None else {"with": kind, "text": "".join(session.reply())},
     }
 
@@ -134,17 +117,13 @@ def print_tree(talk: Conversation) -> None:
     """All turns, branches included; an arrow marks where the talk stands."""
     from rich.tree import Tree
 
-    branches = {0: Tree("0  start" + _mark(talk, talk.nodes[0]), guide_style="dim")}
+    branches = {0: Tree("0  start" + (HERE if talk.here.number == 0 else ""), guide_style="dim")}
     for node in talk.nodes[1:]:
         assert node.turn is not None
         shown = talk.nodes[node.parent].shown
-        label = f"{node.number}  {describe_turn(node.turn, shown)}{_mark(talk, node)}"
+        label = f"{node.number}  {describe_turn(node.turn, shown)}{HERE if node is talk.here else ''}"
         branches[node.number] = branches[node.parent].add(plain_text(label))
     print_rich(branches[0])
-
-
-def _mark(talk: Conversation, node: Node) -> str:
-    return "  <- here" if node is talk.here else ""
 
 
 SIDE = 32
