@@ -435,7 +435,7 @@ def describe_turn(  # noqa: PLR0911 (one line a kind of turn)
 
     `own_image` stands for the name of an image of the user's own, where that name says nothing.
 
-    >>> described(Reject(("4f2a",), "stripes"))
+    >>> describe_turn(Reject(("4f2a",), "stripes"))
     'not 4f2a, not "stripes"'
     """
     match turn:

@@ -208,7 +208,7 @@ class Library:
         picture_bias: float | None = None,
         progress: Progress | None = None,
     ) -> Session:
-        """A talk over this library.
+        """A conversation over this library.
 
         Args:
             retriever: by name (with weights of your own from `checkpoint`), or one that is loaded already.
@@ -216,9 +216,9 @@ class Library:
             checkpoint: trained weights, where the retriever has any; by default those in the box.
             n: how many results a turn has.
             where: catalogue columns to filter by.
-            conversation: an earlier talk to go on with.
-            picture_bias: how much a retriever that speaks leans to pictures (`chat.answered_with`, `chat.reply`) rather than
-                words when it decides what to answer with; None: as its weights say.
+            conversation: an earlier one to go on with.
+            picture_bias: how much a retriever that speaks leans to pictures (`chat.answered_with`, `chat.reply`) rather
+                than words when it decides what to answer with; None: as its weights say.
             progress: told how far `prepare` is, which may take minutes the first time.
 
         Raises:
@@ -247,7 +247,7 @@ class Library:
             check_fits(space, self.gallery().raw)
         if retriever.reads.regions:
             filled = self._raw.fill(self.gallery().snapshot, progress)
-            self._raw.has_regions(self.gallery().snapshot)  # noted for the next talk
+            self._raw.has_regions(self.gallery().snapshot)  # noted for the next conversation
         self.left_out = filled.left_out
         return filled
 

@@ -1,4 +1,4 @@
-"""`viewfinder chat | demo`: a conversation, typed or from a script; and one over a drawn world that the package ships."""
+"""`viewfinder chat | demo`: a conversation, typed or from a script; one over a drawn world that the package ships."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""`viewfinder world`: a folder of pictures whose truth is known.
-
-`viewfinder construct`: chat-search dialogues from captioned pictures, by the pipelines of ChatSearch.
-
-`viewfinder dialogues`: talks between a questioner and a simulated user, written as ChatIR's are.
-"""
+"""`viewfinder world | construct | dialogues`: data whose truth is known, or that models and simulated users write."""
 
 from __future__ import annotations
 
@@ -290,7 +285,8 @@ def dialogues(
         progress = stack.enter_context(progress_bar("holding talks", shown=not as_json))
         stop = stack.enter_context(Interrupts())
         made = generate_dialogues(
-            order, model, make_encoder=make_encoder, notify=(lambda line: None) if as_json else print_note, progress=progress,
+            order, model, make_encoder=make_encoder,
+            notify=(lambda line: None) if as_json else print_note, progress=progress,
             should_stop=stop,
         )  # fmt: skip
     print_json(asdict(made) | {"out": str(made.out)}) if as_json else _say_made_dialogues(made, data)

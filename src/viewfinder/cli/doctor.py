@@ -1,7 +1,4 @@
-"""`viewfinder doctor`: is everything there that viewfinder needs?
-
-`viewfinder bench`: how fast this library answers on this machine.
-"""
+"""`viewfinder doctor | bench`: is everything there that viewfinder needs, and how fast does this library answer?"""
 
 from __future__ import annotations
 

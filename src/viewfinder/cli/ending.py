@@ -1,8 +1,7 @@
-"""Errors to one clear line and an exit code. No traceback reaches a user who did not ask for one.
+"""How the program ends: errors to one clear line and an exit code, orderly after Ctrl-C, at once after a second.
 
-The first Ctrl-C asks for an orderly end, the second one ends at once.
-
-How the process ends: by its own exit code, also when Ctrl-C comes late or a language model is still waited for.
+No traceback reaches a user who did not ask for one, and nothing that comes late changes the exit code: neither Ctrl-C
+nor a language model that is still waited for.
 """
 
 from __future__ import annotations

@@ -94,8 +94,8 @@ def evaluate(
     from viewfinder.evaluation.report import ATTENTION, write_report
 
     plan = Plan(
-        system=system, data=data, protocol=protocol, split=split, task=task, user=user, options=parse_style(manner or ()),
-        questioner=questioner, pool=pool, catalogue=catalogue, vectors=vectors, features=features,
+        system=system, data=data, protocol=protocol, split=split, task=task, user=user,
+        options=parse_style(manner or ()), questioner=questioner, pool=pool, catalogue=catalogue, vectors=vectors, features=features,
         captions=captions, ties=cast("Ties", ties), limit=limit, seed=seed, checkpoint=checkpoint, processes=processes,
     )  # fmt: skip
     weights = checkpoint.stem if checkpoint is not None else ""

@@ -1,11 +1,4 @@
-"""`viewfinder add`: pictures into a library.
-
-`viewfinder find`: one search.
-
-`viewfinder status | failures | prune | verify`: what a library holds, and keeping it in order.
-
-`viewfinder tune`: a better head for one's own pictures.
-"""
+"""`viewfinder add | find | status | failures | prune | verify | tune`: the verbs over a library."""
 
 from __future__ import annotations
 
@@ -116,8 +109,8 @@ def announce_preparation(encoder: Encoder) -> None:
 
 def _say_planned(report: AddReport) -> None:
     print_line(
-        f"{count_noun(report.found, 'picture file')} found: {report.added:,} would be read, {report.unchanged:,} unchanged"
-        + (f", {report.quarantined:,} in quarantine" if report.quarantined else "")
+        f"{count_noun(report.found, 'picture file')} found: {report.added:,} would be read, "
+        f"{report.unchanged:,} unchanged" + (f", {report.quarantined:,} in quarantine" if report.quarantined else "")
     )
 
 

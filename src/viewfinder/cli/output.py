@@ -104,7 +104,7 @@ def _path(hit: Hit) -> Any:
 def count_noun(count: int, noun: str) -> str:
     """A number with its noun.
 
-    >>> counted(1, "picture"), counted(1200, "picture")
+    >>> count_noun(1, "picture"), count_noun(1200, "picture")
     ('1 picture', '1,200 pictures')
     """
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

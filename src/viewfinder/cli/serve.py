@@ -1,8 +1,5 @@
-"""`viewfinder serve`: the page and the API over a library.
-
-`viewfinder token add | list | revoke`: who may use a server that other machines can reach.
-
-`viewfinder review`: a page where a person accepts, rejects or rewrites constructed dialogues.
+"""`viewfinder serve | token | review`: the page and the API over a library, who may use them, and a page of its own on
+which a person accepts, rejects or rewrites constructed dialogues.
 """
 
 from __future__ import annotations

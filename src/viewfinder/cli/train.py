@@ -1,7 +1,4 @@
-"""`viewfinder train`: a system learns from data on disk.
-
-`viewfinder features`: the vectors of a data set's pictures, computed once.
-"""
+"""`viewfinder train | features`: a system learns from data on disk; the vectors of its pictures, computed once."""
 
 from __future__ import annotations
 

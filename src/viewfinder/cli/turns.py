@@ -1,6 +1,6 @@
-"""One turn of a talk as it is told: as a JSON line, or as results and a question for people.
+"""One turn of a conversation as it is told: as a JSON line, or as results and a question for people.
 
-Pictures in the terminal: half blocks in true colour, two rows of pixels a line.
+Previews are pictures in the terminal: half blocks in true colour, two rows of pixels a line.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ def describe_operation(operation: Operation) -> str:
     """What a turn does with an earlier one, for people.
 
     >>> from viewfinder.retrievers.base import Operation
-    >>> told_operation(Operation("rollback", 1, words="the first"))
+    >>> describe_operation(Operation("rollback", 1, words="the first"))
     'goes on from turn 1 ("the first")'
-    >>> told_operation(Operation("keep", 2, "colour"))
+    >>> describe_operation(Operation("keep", 2, "colour"))
     'keeps the colour of turn 2'
     """
     said = f' ("{operation.words}")' if operation.words else ""
@@ -145,7 +145,7 @@ def draw_preview(paths: Sequence[str]) -> str:
 def draw_half_blocks(pixels: UInt8[np.ndarray, "h w 3"]) -> list[str]:
     """A picture as lines of upper half blocks: the block is the upper pixel, its ground the lower one.
 
-    >>> half_blocks(np.array([[[255, 0, 0]], [[0, 0, 255]]], np.uint8))
+    >>> draw_half_blocks(np.array([[[255, 0, 0]], [[0, 0, 255]]], np.uint8))
     ['\\x1b[38;2;255;0;0m\\x1b[48;2;0;0;255m▀\\x1b[0m']
     """
     if len(pixels) % 2:
@@ -161,7 +161,7 @@ def draw_half_blocks(pixels: UInt8[np.ndarray, "h w 3"]) -> list[str]:
 
 
 def count_columns(lines: Sequence[str]) -> int:
-    """How many characters wide a picture made by `half_blocks` is."""
+    """How many characters wide a picture made by `draw_half_blocks` is."""
     return lines[0].count("▀") if lines else 0
 
 

@@ -1,23 +1,13 @@
-"""Where representations and payload live, and how they are compared.
+"""What is stored of pictures, how it is scored for a query, and in which order that puts them.
 
-exact     the scoring kernels of one vector a picture: dot products, the best k (numpy)
-regions   `RegionBlock`: many vectors a picture, laid out for scoring
-interaction   the scoring kernels over them: late interaction, rank fusion (numpy, ONNX Runtime)
-tables    opening Lance tables, and its errors as ours
-region_table  raw region vectors, in a table of their own
-lance     `Store`, the store of record: Lance tables inside a library folder (imports Lance when first used)
-rows      what the store knows of a picture besides its vectors
-snapshot  what searching reads: one space of a library as memory-mapped files
-columns   catalogue columns and facts of a snapshot, for filters and questions
-
-A snapshot of a library seen through its encoder: scores of a query, what they mean, and why.
-
-gallery  `Gallery`: pictures to search in
-regions  many vectors a picture: where raw vectors come from, the block of a trained system, its scores
-attributes  what a predictor sees in pictures
-plain    one vector a picture: the parts of a query that are one scan, and those compared through words
-chances  what a score means: chances, matches, the verdict
-why      what each turn adds, and what each slot looks at, as JSON
+store, tables, rows   the store of record: Lance tables inside a library folder (Lance is imported when first used)
+ingest        pictures into it; grounding: which part of a picture answers which words
+snapshot      `Snapshot`: what searching reads, one space of a library as memory-mapped files
+raw_vectors   what trained systems make their own vectors from; regions, made when first needed
+gallery       `Gallery`: a snapshot seen through its encoder; it scores pictures for a query
+scores, region_scores   the kernels, for one vector a picture and for many; what a score means, and why
+ranking       `Ranking`: the order of a gallery for one query; `Hits`; candidates for questioners
+turns         what a turn refers to, looked up; the cache of retrievers' states
 """
 
 from viewfinder.index.gallery import Gallery, Scores

@@ -1,16 +1,12 @@
-"""Region vectors of a collection, laid out for scoring.
-
-Axes: `n` pictures, `r` vectors of a picture, `d` numbers of a vector, `f` = n * r rows of a flat matrix, `k` chosen
-pictures, `t` tiles, `b` pictures of a tile.
-
-The scoring kernels for pictures of many vectors: late interaction as Drill-down defines it, and rank fusion.
+"""Pictures of many vectors: laid out for scoring, late interaction as Drill-down defines it, rank fusion.
 
 With c the dot product of query vector i and region k of a picture, the picture's likeness to the query vector is
 s_i = sum_k softmax_k(temperature * c) c (Tan et al. 2019, Eq. 1, with the temperature multiplied and without the 1/N,
 as in their code).
 
-Axes: `n` pictures, `r` regions of a picture, `m` query vectors, `d` numbers of a vector, `t` tiles, `b` pictures of a
-tile. Nothing here reads a disk or knows a library; every kernel is tested against slow, obvious code.
+Axes: `n` pictures, `r` regions (vectors) of a picture, `d` numbers of a vector, `m` query vectors, `f` = n * r rows of
+a flat matrix, `k` chosen pictures, `t` tiles, `b` pictures of a tile. Nothing here reads a disk or knows a library;
+every kernel is tested against slow, obvious code.
 """
 
 from __future__ import annotations

@@ -298,7 +298,7 @@ def find_column(names: Iterable[str], wanted: str) -> str:
 def split_date(captured: str | None) -> tuple[str | None, str | None]:
     """Year and name of the month of an ISO date (EXIF's colons are understood too).
 
-    >>> year_and_month("2019-07-14T10:03:00")
+    >>> split_date("2019-07-14T10:03:00")
     ('2019', 'July')
     """
     found = re.match(r"(\d{4})[-:](\d{2})", captured or "")

@@ -4,7 +4,7 @@
     <library>/tables/vectors.<space>.lance     id and float16 vector, one table a space
     <library>/tables/spaces.lance              which vector tables are complete, and may be read
     <library>/tables/failures.lance            files that could not become pictures
-    <library>/tables/regions.<raw>.lance       region vectors, as far as they were needed (see `region_table`)
+    <library>/tables/regions.<raw>.lance       region vectors, as far as they were needed (see `raw_vectors`)
     <library>/writing.lock                     held by the one process that writes
 
 Each commit to a table is atomic. Vectors are written first, the pictures' rows last in one commit: that

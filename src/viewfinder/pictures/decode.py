@@ -1,10 +1,6 @@
-"""The one way from a file's bytes to pixels: upright, sRGB, on white, first frame, within limits.
+"""The one way from a file's bytes to pixels: upright, sRGB, on white, first frame, within limits; and the id of a file.
 
 Runs in worker processes (see `sandbox.py`): a hostile file may crash or stall the libraries below.
-
-Any of Pillow's modes to 8-bit sRGB on white.
-
-A picture is what its bytes are: the same file under ten names is one picture.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The first bytes of a file: which format they announce, whatever the file is called.
+"""File formats: what the first bytes announce, what a camera wrote beside the pixels, formats that need more packages.
 
-What a camera wrote beside the pixels: when, with what, which way up. Nothing here fails a picture.
-
-Formats that need an extra package: HEIC (pillow-heif) and cameras' raw files (rawpy, on LibRaw).
+HEIC needs pillow-heif, cameras' raw files rawpy (LibRaw). Nothing that a camera wrote fails a picture.
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ def detect_format(data: bytes) -> str | None:
 
     Camera files built on TIFF (DNG, NEF, ARW) announce "TIFF" here; only their tags tell them apart.
 
-    >>> format_of(b"GIF89a...")
+    >>> detect_format(b"GIF89a...")
     'GIF'
     """
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":

@@ -1,6 +1,6 @@
 """Folders to the picture files in them, in a fixed order, with what could not be looked into.
 
-What a scan passes over: hidden names, other programs' litter, libraries of ours, `.viewfinderignore`.
+Passed over are hidden names, other programs' litter, libraries of ours, and what `.viewfinderignore` says.
 """
 
 from __future__ import annotations

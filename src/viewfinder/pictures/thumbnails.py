@@ -72,7 +72,7 @@ def thumbnail_path(cache: Path, picture_id: str, longest: int) -> Path:
 def choose_size(asked: int, longest: int) -> int:
     """The size whose copy serves one that was asked for: no copy is larger than the picture.
 
-    >>> size_for(1280, longest=224), size_for(160, longest=224)
+    >>> choose_size(1280, longest=224), choose_size(160, longest=224)
     (320, 160)
     """
     enough = [size for size in SIZES if size >= longest and size != PLACEHOLDER]
