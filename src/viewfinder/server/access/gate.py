@@ -197,7 +197,9 @@ class Authentication:
 
     async def _caller(self, scope: Scope) -> Caller | None:
         sent = bearer_token(scope)
-        secret = _cookie(Headers(scope=scope).get("cookie")) if sent is None else sent
+        secret = sent
+        if sent is None and (cookies := Headers(scope=scope).get("cookie")) is not None:
+            secret = cookie_parser(cookies).get(COOKIE)
         caller = None if secret is None else await self._known(secret, client_address(scope))
         if caller is None and sent is not None:
             detail = "this token is unknown, has been revoked or has expired: ask for a new one"
@@ -214,10 +216,6 @@ class Authentication:
                 raise too_many_requests(waiting)
             caller = await self._pool.run(self._tokens.caller, secret)
         return caller
-
-
-def _cookie(cookies: str | None) -> str | None:
-    return None if cookies is None else cookie_parser(cookies).get(COOKIE)
 
 
 @lru_cache(maxsize=1024)

@@ -279,14 +279,10 @@ async def _events(
 async def _reply(services: Services, pieces: Iterator[str]) -> AsyncIterator[dict[str, str]]:
     """A thread is taken for each piece alone: who reads slowly holds none."""
     text = ""
-    while (piece := await services.pool.run(_next, pieces)) is not None:
+    while (piece := await services.pool.run(next, pieces, None)) is not None:
         text += piece
         yield _event("words", {"text": piece})
     yield _event("done", {"text": text})
-
-
-def _next(pieces: Iterator[str]) -> str | None:
-    return next(pieces, None)
 
 
 async def _known(chosen: Future[Question | None]) -> Question | None:

@@ -41,10 +41,17 @@ def upgrade_schema(connection: Connection, to: str = "head") -> None:
         UnknownRevision: the schema is newer than this program.
     """
     from alembic import command
+    from alembic.migration import MigrationContext
+    from alembic.script import ScriptDirectory
 
-    _wait_for_others(connection)
-    _check_known(connection)
-    command.upgrade(alembic_config(connection), to)
+    if connection.dialect.name == "postgresql":  # servers that start at once wait for one another
+        connection.execute(text("SET LOCAL lock_timeout = '30s'"))  # whoever holds it longer hangs: it is said
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    config = alembic_config(connection)
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if not set(MigrationContext.configure(connection).get_current_heads()) <= known:
+        raise UnknownRevision
+    command.upgrade(config, to)
 
 
 def alembic_config(connection: Connection) -> Config:
@@ -56,21 +63,6 @@ def alembic_config(connection: Connection) -> Config:
     config.set_main_option("script_location", str(folder).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     return config
-
-
-def _wait_for_others(connection: Connection) -> None:
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SET LOCAL lock_timeout = '30s'"))  # whoever holds it longer hangs: it is said
-        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-
-
-def _check_known(connection: Connection) -> None:
-    from alembic.migration import MigrationContext
-    from alembic.script import ScriptDirectory
-
-    known = {script.revision for script in ScriptDirectory.from_config(alembic_config(connection)).walk_revisions()}
-    if not set(MigrationContext.configure(connection).get_current_heads()) <= known:
-        raise UnknownRevision
 
 
 BUSY_S = 30

@@ -68,21 +68,18 @@ def find_folder_below(root: int, folder: str, roots: Sequence[Path]) -> Path:
         started = f"there are {len(roots)}" if roots else "the server was started without --root DIR"
         raise Problem(422, "unknown-root", f"there is no root {root}: {started}")
     home = roots[root].resolve()
+    inside = there = True
     try:
         place = (home / folder).resolve()
         inside = place.is_relative_to(home)
         there = inside and place.exists()
     except (OSError, ValueError, RuntimeError):  # a name no file can have, or links in a circle
-        raise _absent(folder) from None
+        there = False
     if not inside:
         raise Problem(422, "outside-roots", f"{folder!r} does not lie below root {root} ({home.name})")
     if not there:
-        raise _absent(folder)
+        raise Problem(422, "no-such-folder", f"there is no folder {folder!r} below this root: check the spelling")
     return place
-
-
-def _absent(folder: str) -> Problem:
-    return Problem(422, "no-such-folder", f"there is no folder {folder!r} below this root: check the spelling")
 
 
 ENDED = ("done", "failed", "cancelled")

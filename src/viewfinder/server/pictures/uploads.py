@@ -122,7 +122,7 @@ class FileReceiver:
                     "on_header_end": self._end_header,
                     "on_headers_finished": self._check_part,
                     "on_part_data": self._content,
-                    "on_end": self._end,
+                    "on_end": lambda: setattr(self, "_ended", True),
                 },
             )
         except FormParserError as error:
@@ -194,9 +194,6 @@ class FileReceiver:
             raise file_too_large(self._limit)
         self._hash.update(data[start:end])
         self._file.write(data[start:end])
-
-    def _end(self) -> None:
-        self._ended = True
 
 
 def _malformed(why: str) -> Problem:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from filelock import FileLock, Timeout
@@ -25,7 +24,8 @@ from viewfinder.data.chatsearch import (
 )
 from viewfinder.data.files import need_folder
 from viewfinder.errors import BadInput, PictureError
-from viewfinder.pictures import load_thumbnail, picture_id
+from viewfinder.pictures import load_thumbnail
+from viewfinder.server.pictures.library import hash_file
 from viewfinder.server.problems import Problem, not_found
 
 
@@ -76,7 +76,8 @@ class Reviews:
         with self._deciding:
             standing = self._decided.get(review.id)
             if standing and standing.verdict != before:
-                raise _decided_meanwhile(standing)
+                who = f"{standing.by or 'somebody'} has decided about this dialogue in the meantime"
+                raise Problem(409, "decided-meanwhile", f"{who}: {standing.verdict}")
             add_review(review_file(self.file), review)
             self._decided[review.id] = review
 
@@ -147,11 +148,6 @@ def _frame(turns: tuple[ChatTurn, ...]) -> list[tuple[Role, list[ImageItem]]]:
     return [(turn.role, [item for item in turn.content if isinstance(item, ImageItem)]) for turn in turns]
 
 
-def _decided_meanwhile(review: Review) -> Problem:
-    detail = f"{review.by or 'somebody'} has decided about this dialogue in the meantime: {review.verdict}"
-    return Problem(409, "decided-meanwhile", detail)
-
-
 @contextmanager
 def _alone(journal: Path) -> Iterator[None]:
     lock = FileLock(journal.with_name(f".{journal.name}.lock"))
@@ -174,13 +170,7 @@ def make_small_copy(file: Path, size: int, cache: Path) -> bytes:
     """
     try:
         status = file.stat()
-        content = _content(file, status.st_size, status.st_mtime_ns)
+        content = hash_file(file, status.st_size, status.st_mtime_ns, status.st_ino)
     except OSError as error:
         raise PictureError(f"{file.name}: cannot be read ({error.strerror})") from error
     return load_thumbnail(file, content, cache, longest=size)
-
-
-@lru_cache(maxsize=4096)
-def _content(file: Path, size: int, mtime_ns: int) -> str:
-    """The hash of a file's content; read again only where its size or time of change is another."""
-    return picture_id(file.read_bytes())

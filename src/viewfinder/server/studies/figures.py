@@ -28,7 +28,7 @@ from viewfinder.evaluation import RankTable, Run, Task, compare_runs, compute_fi
 from viewfinder.evaluation.plan import SearchDialogue
 from viewfinder.evaluation.results import Provenance, describe_machine, task_result
 from viewfinder.metrics import Interval, bootstrap_interval, carry_ranks, difference_interval, permutation_test
-from viewfinder.server.database import ParticipantRow, StudyRow, StudyRows, TrialRow
+from viewfinder.server.database import StudyRow, StudyRows, TrialRow
 from viewfinder.server.studies.plan import ArmFigures, DifferenceOut, FigureOut, SettledPlan, StudyFigures
 
 Count = Literal["every", "best"]
@@ -107,7 +107,14 @@ def make_runs(settled: SettledPlan, trials: Sequence[EndedTrial]) -> list[Run]:
             runs.append(
                 Run(
                     folder=Path(f"{arm + 1}-{retriever}"),
-                    provenance=_provenance(settled, retriever),
+                    provenance=Provenance(
+                        system=retriever,
+                        data=settled.plan.name,
+                        encoder=settled.encoder,
+                        user="people",
+                        questioner="" if settled.plan.asks == "none" else settled.plan.asks,
+                        seed=0,
+                    ),
                     machine=describe_machine(),
                     tasks=(task_result(task, table, compute_figures(task, table)),),
                 )
@@ -219,13 +226,6 @@ def _task(settled: SettledPlan, trials: Sequence[EndedTrial]) -> Task:
     )
 
 
-def _provenance(settled: SettledPlan, retriever: str) -> Provenance:
-    asks = "" if settled.plan.asks == "none" else settled.plan.asks
-    return Provenance(
-        system=retriever, data=settled.plan.name, encoder=settled.encoder, user="people", questioner=asks, seed=0
-    )
-
-
 def _rounds(settled: SettledPlan) -> list[int]:
     """The rounds that figures are given for, from 0: all, or some of a long study, first and last among them."""
     rounds = settled.plan.rounds
@@ -243,11 +243,11 @@ def _at(settled: SettledPlan, turn: int) -> str:
 
 SCHEMA, VERSION = "viewfinder/study", 1
 
-TalkOf = Callable[[str], dict[str, Any]]
+ConversationOf = Callable[[str], dict[str, Any]]
 """The conversation of a session, as JSON."""
 
 
-def export_lines(study: StudyRow, rows: StudyRows, talk_of: TalkOf) -> Iterator[str]:
+def export_lines(study: StudyRow, rows: StudyRows, conversation_of: ConversationOf) -> Iterator[str]:
     """The study with its plan and targets, then one line a participant: consent, trials, talks and ranks.
 
     Ranks are 0-based, [best, worst] where scores tie, one pair a round.
@@ -256,15 +256,12 @@ def export_lines(study: StudyRow, rows: StudyRows, talk_of: TalkOf) -> Iterator[
     yield _line(head)
     retrievers = study.plan["plan"]["retrievers"]
     for participant in rows.participants(study.id):
-        trials = [_trial(trial, retrievers, talk_of) for trial in rows.trials(participant.id)]
-        yield _line(_participant(participant, trials))
+        trials = [_trial(trial, retrievers, conversation_of) for trial in rows.trials(participant.id)]
+        agreed = {"consent": participant.consent, "agreed": _time(participant.at)}
+        yield _line({"participant": participant.number, **agreed, "trials": trials})
 
 
-def _participant(row: ParticipantRow, trials: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"participant": row.number, "consent": row.consent, "agreed": _time(row.at), "trials": trials}
-
-
-def _trial(row: TrialRow, retrievers: Sequence[str], talk_of: TalkOf) -> dict[str, Any]:
+def _trial(row: TrialRow, retrievers: Sequence[str], conversation_of: ConversationOf) -> dict[str, Any]:
     return {
         "trial": row.number,
         "retriever": retrievers[row.arm],
@@ -274,7 +271,7 @@ def _trial(row: TrialRow, retrievers: Sequence[str], talk_of: TalkOf) -> dict[st
         "started": _time(row.started),
         "ended": _time(row.ended),
         "ranks": [list(bounds) for bounds in row.ranks],
-        "conversation": None if row.session is None else talk_of(row.session),
+        "conversation": None if row.session is None else conversation_of(row.session),
     }
 
 
