@@ -28,15 +28,15 @@ PICTURES = sorted(TRUTHS)
 QUESTIONS = tuple(Question(text) for text in ("Is there a dog?", "How many things are there?", "Where is it?"))
 
 
-def person(manners: SpeakingStyle | None = None, truths: dict[str, PictureTruth] = TRUTHS) -> Person:
-    manners = manners or SpeakingStyle()
-    comparer = TruthComparer(truths, seed=manners.seed, most=manners.verbosity)
+def person(style: SpeakingStyle | None = None, truths: dict[str, PictureTruth] = TRUTHS) -> Person:
+    style = style or SpeakingStyle()
+    comparer = TruthComparer(truths, seed=style.seed, most=style.verbosity)
     return Person(
-        partial(SentenceDescriber, truth_sentences(truths, seed=manners.seed)),
+        partial(SentenceDescriber, truth_sentences(truths, seed=style.seed)),
         answerer=Oracle(truths),
         comparer=comparer,
         likeness=comparer.likeness,
-        manners=manners,
+        style=style,
     )
 
 
@@ -139,7 +139,7 @@ def test_verbose_people_say_more_at_once(beach: PictureTruth) -> None:
 
 
 def test_without_an_answerer_nothing_is_known_and_without_a_comparer_nothing_compared() -> None:
-    who = Person(partial(SentenceDescriber, truth_sentences(TRUTHS)), manners=SpeakingStyle(policy="compares"))
+    who = Person(partial(SentenceDescriber, truth_sentences(TRUTHS)), style=SpeakingStyle(policy="compares"))
     assert isinstance(who.reply(PICTURES[0], Screen((PICTURES[1],), QUESTIONS[0], 0)), Say)
     who = Person(partial(SentenceDescriber, truth_sentences(TRUTHS)))
     assert who.reply(PICTURES[0], Screen((), QUESTIONS[0], 0)) == Answer(QUESTIONS[0], "don't know")
@@ -160,9 +160,9 @@ MANNERS = st.builds(
 
 @given(MANNERS, st.sampled_from(PICTURES))
 @settings(max_examples=40, deadline=None)
-def test_the_same_seed_is_the_same_talk_whatever_was_talked_of_before(manners: SpeakingStyle, wanted: str) -> None:
+def test_the_same_seed_is_the_same_talk_whatever_was_talked_of_before(style: SpeakingStyle, wanted: str) -> None:
     other = PICTURES[0] if wanted != PICTURES[0] else PICTURES[1]
-    fresh, used = person(manners), person(manners)
+    fresh, used = person(style), person(style)
     first = talk(fresh, wanted, shown=(other,))
     talk(used, wanted, rounds=3), talk(used, other)
     assert talk(used, wanted, shown=(other,)) == first

@@ -1,6 +1,4 @@
-"""What captions say of something: whether they name it, how many, in which colour, doing what.
-
-Answers about captioned photographs: from what people wrote, and from COCO's boxes where there are any.
+"""Answers about captioned photographs: from what people wrote, and from COCO's boxes where there are any.
 
 It is careful. What captions do not mention may be there all the same; only a category whose boxes are annotated in
 all pictures can be denied. Captions that disagree count as "don't know".
@@ -10,24 +8,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from viewfinder.conversation import Question, is_dont_know
+from viewfinder.conversation import Question
 from viewfinder.data.captions import read_captions_csv, read_coco, read_flickr8k
 from viewfinder.data.files import need_folder, read_json
 from viewfinder.encoders.tags import TagGroup, tag_groups
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.users.base import find_picture
-from viewfinder.users.oracle import SOMETHING_ELSE
 from viewfinder.users.words import (
     ARTICLES,
     DONT_KNOW,
     NONE_OF_THESE,
     NUMBER_WORDS,
+    SOMETHING_ELSE,
+    Rules,
+    answer_by_rules,
     contains_phrase,
     normalize_question,
     number_word,
@@ -75,7 +74,7 @@ _IRREGULAR = {"men": "man", "women": "woman", "children": "child", "people": "pe
 def find_synonyms(noun: str) -> frozenset[str]:
     """A noun and its synonyms, in the singular.
 
-    >>> sorted(same_things("puppies"))
+    >>> sorted(find_synonyms("puppies"))
     ['dog', 'pup', 'puppy']
     """
     own = to_singular(noun)
@@ -85,7 +84,7 @@ def find_synonyms(noun: str) -> frozenset[str]:
 def to_singular(noun: str) -> str:
     """A noun in the singular.
 
-    >>> singular("traffic lights"), singular("women")
+    >>> to_singular("traffic lights"), to_singular("women")
     ('traffic light', 'woman')
     """
     return " ".join(singular_words(" ".join(_IRREGULAR.get(word, word) for word in noun.split())))
@@ -152,14 +151,10 @@ def find_mentions(nouns: frozenset[str], caption: str) -> Iterator[Mention]:
     for noun in nouns:
         size = len(noun.split())
         for at in range(len(raw) - size + 1):
-            if " ".join(folded[at : at + size]) == noun and not _is_adjective(raw, at + size):
+            # Another noun may follow that it only qualifies: a dog house is no dog.
+            if " ".join(folded[at : at + size]) == noun and not {*raw[at + size : at + size + 1]} & _COMPOUNDS:
                 last = at + size - 1
                 yield Mention(tuple(raw[:at]), tuple(raw[at + size :]), plural=raw[last] != folded[last])
-
-
-def _is_adjective(raw: Sequence[str], after: int) -> bool:
-    """Whether another noun follows that it only qualifies: a dog house is no dog."""
-    return after < len(raw) and raw[after] in _COMPOUNDS
 
 
 _COMPOUND_WORDS = "house bed food park collar toy bowl rider racer dish lane track store shop player stop station show"
@@ -248,27 +243,19 @@ def _read_boxes(folder: Path) -> tuple[BoxCounts, dict[str, set[str]], frozenset
             for name in pictures.values():
                 counts.setdefault(name, Counter())
             for at, box in enumerate(data["annotations"]):
-                _count(box, pictures, named, counts, crowds, f"{file}: annotations[{at}]")
+                if box["image_id"] not in pictures or box["category_id"] not in named:
+                    raise BadInput(
+                        f"{file}: annotations[{at}]: its image_id or category_id is not in the file; "
+                        "fetch the file again"
+                    )
+                picture, name = pictures[box["image_id"]], named[box["category_id"]]
+                counts[picture][name] += 1
+                if box.get("iscrowd"):
+                    crowds.setdefault(picture, set()).add(name)
         except (KeyError, TypeError) as error:
             raise BadInput(f"{file}: not as COCO's own instance files are ({error!r}); fetch it again") from error
         categories |= set(named.values())
     return counts, crowds, frozenset(categories)
-
-
-def _count(
-    box: Mapping[str, Any],
-    pictures: Mapping[int, str],
-    named: Mapping[int, str],
-    counts: BoxCounts,
-    crowds: dict[str, set[str]],
-    record: str,
-) -> None:
-    if box["image_id"] not in pictures or box["category_id"] not in named:
-        raise BadInput(f"{record}: its image_id or category_id is not in the file; fetch the file again")
-    picture, name = pictures[box["image_id"]], named[box["category_id"]]
-    counts[picture][name] += 1
-    if box.get("iscrowd"):
-        crowds.setdefault(picture, set()).add(name)
 
 
 @dataclass(frozen=True)
@@ -287,7 +274,7 @@ class AnnotationAnswerer:
         group = self.notes.group(question.attribute or "")
         if group is not None:
             return _tagged(view, group, question.choices or group.answers) or DONT_KNOW
-        said = _said(view, normalize_question(question.text))
+        said = answer_by_rules(_RULES, view, normalize_question(question.text))
         if said is None:
             return DONT_KNOW
         # The choices of a free question are suggestions.
@@ -312,22 +299,6 @@ class _View:
         category = next(iter(find_synonyms(noun) & self.notes.categories), None)
         return None if category is None or self.note.boxes is None else self.note.boxes.get(category, 0)
 
-    def is_crowd(self, noun: str) -> bool:
-        """Whether the annotators gave up counting."""
-        return bool(find_synonyms(noun) & self.note.crowds)
-
-    def is_ruled_out(self, noun: str) -> bool:
-        """Whether the annotators looked for it, or for what it is a kind of, and there was none."""
-        kind = "person" if to_singular(noun) in PEOPLE else noun
-        return self.boxes(kind) == 0
-
-
-def _said(view: _View, question: str) -> str | None:
-    for pattern, answer in _RULES:
-        if (found := pattern.fullmatch(question)) and (said := answer(view, *found.groups())) is not None:
-            return said
-    return None
-
 
 def _split(text: str) -> tuple[str, str] | None:
     """A colour, if there is one, and a noun of one or two words; None for anything longer."""
@@ -344,7 +315,9 @@ def _exists(view: _View, what: str) -> str | None:
     found = view.mentions(noun)
     if any(not colour or colour in mention.colours for mention in found) or (not colour and view.boxes(noun)):
         return "yes"
-    return "no" if not found and view.is_ruled_out(noun) else None
+    # The annotators looked for it, or for what it is a kind of, and there was none.
+    is_ruled_out = view.boxes("person" if to_singular(noun) in PEOPLE else noun) == 0
+    return "no" if not found and is_ruled_out else None
 
 
 def _count_of(view: _View, what: str) -> str | None:
@@ -357,7 +330,7 @@ def _count_of(view: _View, what: str) -> str | None:
     boxes = view.boxes(parts[1])
     if boxes is not None:
         differ = any(number not in (None, boxes) for number in told) or (boxes == 0 and bool(found))
-        return None if differ or view.is_crowd(parts[1]) else number_word(boxes)
+        return None if differ or find_synonyms(parts[1]) & view.note.crowds else number_word(boxes)
     numbers = [number for number in told if number is not None]
     if len(set(numbers)) != 1 or (numbers[0] == 1 and len(numbers) < 3):
         return None
@@ -420,7 +393,7 @@ def _tagged(view: _View, group: TagGroup, choices: tuple[str, ...]) -> str | Non
     (first, most), (_, next_most) = [*votes.most_common(2), ("", 0), ("", 0)][:2]
     if most == next_most or most < min(2, len(view.note.captions)):
         return None
-    offered = [choice for choice in choices if not is_dont_know(choice)]
+    offered = open_choices(choices)
     if first in offered:
         return first
     return SOMETHING_ELSE if SOMETHING_ELSE in offered else NONE_OF_THESE
@@ -430,7 +403,7 @@ def _summary(view: _View) -> str:
     return min(view.note.captions, key=lambda caption: (len(caption), caption)).strip().rstrip(" .").lower()
 
 
-_RULES: list[tuple[re.Pattern[str], Callable[..., str | None]]] = [
+_RULES: Rules = [
     (re.compile(pattern), answer)
     for pattern, answer in (
         (r"(?:is|are) there (.+?)(?: there| in it)?", _exists),

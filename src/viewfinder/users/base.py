@@ -79,7 +79,7 @@ def find_picture(known: Mapping[str, Value], picture: str) -> Value | None:
 
     A data set's files name pictures with their folder or without; a gallery always has the folder.
 
-    >>> known_of({"1.jpg": "a dog"}, "images/1.jpg")
+    >>> find_picture({"1.jpg": "a dog"}, "images/1.jpg")
     'a dog'
     """
     found = known.get(picture)
@@ -88,9 +88,9 @@ def find_picture(known: Mapping[str, Value], picture: str) -> Value | None:
 
 @dataclass(frozen=True)
 class RecordedUser:
-    """Says the turns of a recorded talk one after the other, whatever is on the screen; `talks` by picture."""
+    """Says the turns of a recorded dialogue one after the other, whatever is on the screen; `dialogues` by picture."""
 
-    talks: Mapping[str, Sequence[Turn]]
+    dialogues: Mapping[str, Sequence[Turn]]
     name: str = "recorded"
 
     def reply(self, wanted: str, screen: Screen) -> Turn | None:
@@ -99,7 +99,7 @@ class RecordedUser:
         Raises:
             UnknownName: no talk about this picture was recorded.
         """
-        turns = _of(self.talks, wanted)
+        turns = _find(self.dialogues, wanted)
         return turns[screen.round] if screen.round < len(turns) else None
 
 
@@ -128,44 +128,44 @@ class RecordedAnswerer:
         Raises:
             UnknownName: no talk about this picture was recorded.
         """
-        return _of(self._plain, picture).get(normalize_question(question.text), DONT_KNOW)
+        return _find(self._plain, picture).get(normalize_question(question.text), DONT_KNOW)
 
 
-def _of(recorded: Mapping[str, Value], picture: str) -> Value:
+def _find(recorded: Mapping[str, Value], picture: str) -> Value:
     found = find_picture(recorded, picture)
     if found is None:
         raise UnknownName(f"{picture}: no talk about this picture was recorded; there are {len(recorded)} about others")
     return found
 
 
-def dialogue_turns(talk: Dialogue) -> tuple[Turn, ...]:
+def dialogue_turns(dialogue: Dialogue) -> tuple[Turn, ...]:
     """A recorded dialogue as turns: the caption, then each answer; of a rewritten one, each query.
 
     A round without a question is said, one without an answer is an answer "don't know".
     """
-    if talk.rewritten:
-        return tuple(Say(text) for text in talk.strings)
+    if dialogue.rewritten:
+        return tuple(Say(text) for text in dialogue.strings)
     rounds = (
         Answer(Question(said.question, by="recorded"), said.answer or DONT_KNOW) if said.question else Say(said.answer)
-        for said in talk.rounds
+        for said in dialogue.rounds
     )
-    return (Say(talk.caption), *rounds)
+    return (Say(dialogue.caption), *rounds)
 
 
-def make_recorded_user(talks: Iterable[Dialogue]) -> RecordedUser:
+def make_recorded_user(dialogues: Iterable[Dialogue]) -> RecordedUser:
     """The user that repeats these dialogues; of two about one picture, the first."""
     turns: dict[str, Sequence[Turn]] = {}
-    for talk in talks:
-        turns.setdefault(talk.image, dialogue_turns(talk))
+    for dialogue in dialogues:
+        turns.setdefault(dialogue.image, dialogue_turns(dialogue))
     return RecordedUser(turns)
 
 
-def make_recorded_answerer(talks: Iterable[Dialogue]) -> RecordedAnswerer:
+def make_recorded_answerer(dialogues: Iterable[Dialogue]) -> RecordedAnswerer:
     """The answerer that knows the answers of these dialogues; to one question, the first."""
     answers: dict[str, dict[str, str]] = {}
-    for talk in talks:
-        known = answers.setdefault(talk.image, {})
-        for said in talk.rounds:
+    for dialogue in dialogues:
+        known = answers.setdefault(dialogue.image, {})
+        for said in dialogue.rounds:
             if said.question and said.answer:
                 known.setdefault(said.question, said.answer)
     return RecordedAnswerer(answers)

@@ -1,8 +1,7 @@
-"""Describers: what is seen in a picture, one sentence at a time, from captions or from the truth.
+"""What is said of a picture from its captions or its truth, and how one differs from another.
 
-How the wanted picture differs from one that is shown, in words, from the truth of a world.
-
-The other `Comparer` there is, Fashion IQ's relative captioner, is a trained network.
+A describer says one sentence at a time, a comparer what the wanted picture has that the one shown has not. The other
+`Comparer` there is, Fashion IQ's relative captioner, is a trained network.
 """
 
 from __future__ import annotations
@@ -17,10 +16,11 @@ from viewfinder.errors import UnknownName
 from viewfinder.users.base import find_picture
 from viewfinder.users.goods import attribute_head, finest_attributes, kind_phrase
 from viewfinder.users.oracle import find_truth
-from viewfinder.users.scenes import count_things, describe_thing, place_name
+from viewfinder.users.scenes import count_things, describe_thing, find_main_thing, name_thing, place_name
 from viewfinder.users.words import is_in_background, number_word
 from viewfinder.worlds.catalogue.statements import indefinite, phrases_of
 from viewfinder.worlds.catalogue.vocabulary import COMPARISONS, FACETS
+from viewfinder.worlds.kinds import SIZES
 from viewfinder.worlds.words import LIGHT_WORDS, WHERE, join_with_and, spot_words, with_article
 
 Sentences = Callable[[str], Sequence[str]]
@@ -28,15 +28,15 @@ Sentences = Callable[[str], Sequence[str]]
 
 
 class SentenceDescriber:
-    """A `Describer` that says what `sayings` hold one after the other, and then begins again."""
+    """A `Describer` that says what the sentences hold one after the other, and then begins again."""
 
-    def __init__(self, sayings: Sentences) -> None:
-        self._sayings = sayings
+    def __init__(self, sentences: Sentences) -> None:
+        self._sentences = sentences
         self._told: Counter[str] = Counter()
 
     def describe(self, picture: str) -> str:
         """The next sentence about a picture."""
-        said = self._sayings(picture)
+        said = self._sentences(picture)
         at = self._told[picture] % len(said)
         self._told[picture] += 1
         return said[at]
@@ -45,30 +45,30 @@ class SentenceDescriber:
 def caption_sentences(captions: Mapping[str, Sequence[str]], *, seed: int = 0) -> Sentences:
     """The captions of each picture, in an order of the seed's choosing.
 
-    The sayings raise UnknownName for a picture without captions.
+    The sentences raise UnknownName for a picture without captions.
     """
 
-    def sayings(picture: str) -> Sequence[str]:
+    def sentences(picture: str) -> Sequence[str]:
         said = find_picture(captions, picture)
         if not said:
             raise UnknownName(f"{picture}: nobody has captioned this picture; {len(captions)} others have captions")
         return _shuffled(said, f"{seed}/{picture}")
 
-    return sayings
+    return sentences
 
 
 def truth_sentences(truths: Mapping[str, PictureTruth], *, seed: int = 0) -> Sentences:
     """What the truth holds of each picture: first what stands out, then the rest in an order of the seed's choosing.
 
-    The sayings raise UnknownName for a picture that the world does not have.
+    The sentences raise UnknownName for a picture that the world does not have.
     """
 
-    def sayings(picture: str) -> Sequence[str]:
+    def sentences(picture: str) -> Sequence[str]:
         truth = find_truth(truths, picture)
-        first, *rest = _of_scene(truth) if truth.things else _of_goods(truth)
+        first, *rest = _scene_sentences(truth) if truth.things else _goods_sentences(truth)
         return [first, *_shuffled(rest, f"{seed}/{picture}")]
 
-    return sayings
+    return sentences
 
 
 def _shuffled(said: Sequence[str], seed: str) -> list[str]:
@@ -77,17 +77,22 @@ def _shuffled(said: Sequence[str], seed: str) -> list[str]:
     return order
 
 
-def _of_scene(truth: PictureTruth) -> list[str]:
-    main = max(truth.things, key=lambda thing: (thing.box[2] * thing.box[3], -thing.number))
+def _scene_sentences(truth: PictureTruth) -> list[str]:
+    main = find_main_thing(truth.things)
     where = WHERE.get(truth.place, (truth.place,))[0]
     others = [thing for thing in truth.things if thing is not main]
+    things = {thing.number: thing for thing in truth.things}
     return [
         f"{describe_thing(main)} {where}".strip(),
         f"{place_name(truth.place)} {LIGHT_WORDS.get(truth.light, (truth.light,))[0]}".strip(),
         count_things(truth.things),
         *(f"{describe_thing(thing)} {spot_words(thing.column, thing.row)[0]}" for thing in others),
         *_groups(truth.things),
-        *_relations(truth),
+        *(
+            f"{name_thing(things[subject])} {predicate} {name_thing(things[other])}"
+            for subject, predicate, other in truth.relations
+            if subject < other
+        ),
     ]
 
 
@@ -102,20 +107,7 @@ def _groups(things: Sequence[ThingTruth]) -> list[str]:
     return said
 
 
-def _relations(truth: PictureTruth) -> list[str]:
-    things = {thing.number: thing for thing in truth.things}
-    return [
-        f"{_short(things[subject])} {predicate} {_short(things[other])}"
-        for subject, predicate, other in truth.relations
-        if subject < other
-    ]
-
-
-def _short(thing: ThingTruth) -> str:
-    return with_article(f"{thing.colour} {thing.nouns[0][0]}".strip())
-
-
-def _of_goods(truth: PictureTruth) -> list[str]:
+def _goods_sentences(truth: PictureTruth) -> list[str]:
     """What it is, with its colour; then all else that people would say of it. The name only where that is all."""
     known = finest_attributes(truth)
     noun = next(iter(known.get("kind", ())), truth.category.lower())
@@ -131,7 +123,7 @@ def _phrase(name: str, word: str) -> str:
     return "" if attribute_head(name) == "colour" else word
 
 
-_SIZES = {"small": 0, "medium": 1, "large": 2}
+_SIZES = tuple(SIZES)
 _ORDINALS = {2: "second", 3: "third", 4: "fourth"}
 
 _FORMS: dict[str, str] = {
@@ -190,7 +182,7 @@ def list_differences(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]
         yield from _of_numbers(shown, wanted)
         yield from _of_looks(shown, wanted)
     else:
-        yield from _of_goods_comparer(shown, wanted)
+        yield from _goods_differences(shown, wanted)
 
 
 def _of_background(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
@@ -212,16 +204,12 @@ def _of_numbers(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
         if not now:
             yield f"has no {singular}"
         elif not before:
-            yield f"has {_one(now[0]) if len(now) == 1 else f'{number_word(len(now))} {plural}'}"
+            yield f"has {name_thing(now[0]) if len(now) == 1 else f'{number_word(len(now))} {plural}'}"
         elif len(now) == len(before) + 1 and len(now) in _ORDINALS:
             yield f"has a {_ORDINALS[len(now)]} {singular} {_newest(now, before)}"
         elif len(now) != len(before):
             only = "only " if len(now) < len(before) else ""
             yield f"has {only}{number_word(len(now))} {plural if len(now) > 1 else singular} instead of {len(before)}"
-
-
-def _one(thing: ThingTruth) -> str:
-    return with_article(f"{thing.colour} {thing.nouns[0][0]}".strip())
 
 
 def _newest(now: list[ThingTruth], before: list[ThingTruth]) -> str:
@@ -238,27 +226,24 @@ def _newest(now: list[ThingTruth], before: list[ThingTruth]) -> str:
 
 def _of_looks(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
     """How things look of which there is one in both pictures."""
-    for thing in wanted.things:
-        same = [other for other in shown.things if other.kind == thing.kind]
-        if len(same) == 1 and sum(other.kind == thing.kind for other in wanted.things) == 1:
-            yield from _of_thing(same[0], thing)
+    for now in wanted.things:
+        same = [other for other in shown.things if other.kind == now.kind]
+        if len(same) != 1 or sum(other.kind == now.kind for other in wanted.things) != 1:
+            continue
+        before, noun = same[0], now.nouns[0][0]
+        if now.colour != before.colour:
+            yield f"has {with_article(f'{now.colour} {noun}')} instead of a {before.colour} one"
+        if now.pattern != before.pattern and now.pattern and before.pattern:
+            yield f"has {with_article(f'{now.pattern} {noun}')}"
+        if now.size in _SIZES and before.size in _SIZES and now.size != before.size:
+            yield f"has a {'larger' if _SIZES.index(now.size) > _SIZES.index(before.size) else 'smaller'} {noun}"
+        if (now.column, now.row) != (before.column, before.row):
+            yield f"has the {noun} {spot_words(now.column, now.row)[0]}"
+        if now.faces != before.faces and now.faces and before.faces:
+            yield f"has the {noun} facing {now.faces}"
 
 
-def _of_thing(before: ThingTruth, now: ThingTruth) -> Iterator[str]:
-    noun = now.nouns[0][0]
-    if now.colour != before.colour:
-        yield f"has {with_article(f'{now.colour} {noun}')} instead of a {before.colour} one"
-    if now.pattern != before.pattern and now.pattern and before.pattern:
-        yield f"has {with_article(f'{now.pattern} {noun}')}"
-    if now.size in _SIZES and before.size in _SIZES and now.size != before.size:
-        yield f"has a {'larger' if _SIZES[now.size] > _SIZES[before.size] else 'smaller'} {noun}"
-    if (now.column, now.row) != (before.column, before.row):
-        yield f"has the {noun} {spot_words(now.column, now.row)[0]}"
-    if now.faces != before.faces and now.faces and before.faces:
-        yield f"has the {noun} facing {now.faces}"
-
-
-def _of_goods_comparer(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
+def _goods_differences(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
     now, before = wanted.category.lower(), shown.category.lower()
     if now and before and now != before and "kind" not in wanted.attributes:
         yield f"is {with_article(now)} instead of {with_article(before)}"

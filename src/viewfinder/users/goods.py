@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from viewfinder.data.truth import PictureTruth
-from viewfinder.users.words import contains_phrase, singular_words, yes_or_no
+from viewfinder.users.words import Rules, answer_by_rules, contains_phrase, singular_words, yes_or_no
 from viewfinder.worlds.catalogue.statements import phrases_of
 from viewfinder.worlds.catalogue.vocabulary import FACETS, OPPOSITES, TYPES
 from viewfinder.worlds.words import join_with_and
@@ -73,7 +73,7 @@ class CatalogueItem:
     """One thing of a catalogue, ready to be asked about."""
 
     truth: PictureTruth
-    shelf: CatalogueVocabulary
+    catalogue: CatalogueVocabulary
 
     def values(self, asked: str) -> tuple[str, ...]:
         """Its values of the attribute that a word asks for; empty if there is none."""
@@ -104,47 +104,44 @@ def kind_phrase(noun: str) -> str:
 def attribute_head(name: str) -> str:
     """The word an attribute's name turns on, its last: "baseColour" -> "colour".
 
-    >>> head_of("baseColour"), head_of("article_types")
+    >>> attribute_head("baseColour"), attribute_head("article_types")
     ('colour', 'type')
     """
     last = singular_words(_PARTS.findall(name)[-1] if _PARTS.findall(name) else name)
     return {"color": "colour"}.get(last[0], last[0]) if last else name
 
 
-def answer_about_item(question: str, article: CatalogueItem) -> str | None:
-    """The answer to a question in plain words (see `text.plain`); None where there is none to be had."""
-    for pattern, answer in _RULES:
-        if (found := pattern.fullmatch(question)) and (said := answer(article, *found.groups())) is not None:
-            return said
-    return None
+def answer_about_item(question: str, item: CatalogueItem) -> str | None:
+    """The answer to a question in plain words (see `words.normalize_question`); None where there is none to be had."""
+    return answer_by_rules(_RULES, item, question)
 
 
-def _attribute(article: CatalogueItem, asked: str) -> str | None:
+def _attribute(item: CatalogueItem, asked: str) -> str | None:
     words = singular_words(asked)
-    values = article.values(words[-1]) if words else ()
+    values = item.values(words[-1]) if words else ()
     return join_with_and([value.lower() for value in values]) if values else None
 
 
 def _named(asked: str) -> Callable[[CatalogueItem], str | None]:
-    return lambda article: _attribute(article, asked)
+    return lambda item: _attribute(item, asked)
 
 
-def _about(article: CatalogueItem, asked: str) -> str | None:
+def _about(item: CatalogueItem, asked: str) -> str | None:
     """ "What kind of sleeves does it have?": the values that speak of sleeves, else an attribute of that name."""
     stem = singular_words(asked)[-1]
-    found = [value for value in article.all_values() if any(word.startswith(stem) for word in singular_words(value))]
-    return join_with_and(found) if found else _attribute(article, asked)
+    found = [value for value in item.all_values() if any(word.startswith(stem) for word in singular_words(value))]
+    return join_with_and(found) if found else _attribute(item, asked)
 
 
-def _what(article: CatalogueItem) -> str | None:
-    noun = _attribute(article, "kind")
-    return kind_phrase(noun) if noun else article.truth.category.lower() or None
+def _what(item: CatalogueItem) -> str | None:
+    noun = _attribute(item, "kind")
+    return kind_phrase(noun) if noun else item.truth.category.lower() or None
 
 
-def _is_so(article: CatalogueItem, said: str) -> str | None:
+def _is_so(item: CatalogueItem, said: str) -> str | None:
     """ "Is it red?", "is it made for women or for men?" """
     options = [_bare(option) for option in said.split(" or ")]
-    known = [_has(article, option) for option in options]
+    known = [_has(item, option) for option in options]
     if len(options) == 1:
         return yes_or_no(known[0])
     if known.count(True) == 1:
@@ -162,37 +159,33 @@ def _bare(said: str) -> str:
     return " ".join(words)
 
 
-def _has(article: CatalogueItem, said: str) -> bool | None:
+def _has(item: CatalogueItem, said: str) -> bool | None:
     """Whether something is true of it; False only where what is known rules it out."""
-    word, values = _many(said), article.all_values()
-    if any(contains_phrase(value, word) for value in (*values, article.truth.category)):
+    word, values = _many(said), item.all_values()
+    if any(contains_phrase(value, word) for value in (*values, item.truth.category)):
         return True
     if word in _PEOPLE and _BOTH & set(values):
         return True
-    if contains_phrase(article.truth.title, word):
+    if contains_phrase(item.truth.title, word):
         # A name may say it of something else: the band Green Day makes no shirt green.
         return None
+    # By being of an attribute that has one value, or by being another one of the same: long and short sleeves.
     ruled_out = any(
-        _rules_out(article.shelf, name, own.lower(), word)
-        for name, words in article.truth.attributes.items()
-        if word in {_many(value) for value in article.shelf.values[name]}
-        for own in words
+        item.catalogue.rules_out(name, own, word)
+        or (singular_words(own)[-1] == singular_words(word)[-1] and own != word and not contains_phrase(word, own))
+        for name, words in item.truth.attributes.items()
+        if word in {_many(value) for value in item.catalogue.values[name]}
+        for own in (value.lower() for value in words)
     )
-    other_kind = bool(article.truth.category) and word in article.shelf.categories
+    other_kind = bool(item.truth.category) and word in item.catalogue.categories
     return False if ruled_out or other_kind else None
-
-
-def _rules_out(shelf: CatalogueVocabulary, name: str, own: str, word: str) -> bool:
-    """By being of an attribute that has one value, or by being another one of the same: long and short sleeves."""
-    rival = singular_words(own)[-1] == singular_words(word)[-1] and own != word and not contains_phrase(word, own)
-    return rival or shelf.rules_out(name, own, word)
 
 
 def _many(word: str) -> str:
     return {"man": "men", "woman": "women", "boy": "boys", "girl": "girls"}.get(word, word).lower()
 
 
-_RULES: list[tuple[re.Pattern[str], Callable[..., str | None]]] = [
+_RULES: Rules = [
     (re.compile(pattern), answer)
     for pattern, answer in (
         (r"(?:who|whom) is (?:it|this) (?:made |meant )?for|for (?:who|whom) is (?:it|this).*", _named("gender")),

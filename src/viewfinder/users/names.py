@@ -24,7 +24,7 @@ from viewfinder.users.person import Person, SpeakingStyle
 def load_user(name: str, folder: Path, **settings: Any) -> SimulatedUser:
     """The simulated user called `name`, who knows the pictures of a data folder.
 
-    Settings are the fields of `Manners` ("noise", "patience" ...); "vqa" needs `model`, a hub name or folder, too;
+    Settings are fields of `SpeakingStyle` ("noise", "patience" ...); "vqa" needs `model`, a hub name or folder, too;
     "captioner" takes `model`, the file of a captioner, and `decoding`.
 
     Raises:
@@ -38,28 +38,28 @@ def load_user(name: str, folder: Path, **settings: Any) -> SimulatedUser:
 
 def load_oracle_user(folder: Path, **settings: Any) -> Person:
     """Knows everything that the truth of a world holds."""
-    manners = style_from_settings("oracle", settings)
+    style = style_from_settings("oracle", settings)
     truths = read_truth(folder)
-    comparer = TruthComparer(truths, seed=manners.seed, most=manners.verbosity)
+    comparer = TruthComparer(truths, seed=style.seed, most=style.verbosity)
     return Person(
-        partial(SentenceDescriber, truth_sentences(truths, seed=manners.seed)),
+        partial(SentenceDescriber, truth_sentences(truths, seed=style.seed)),
         answerer=Oracle(truths),
         comparer=comparer,
         likeness=comparer.likeness,
-        manners=manners,
+        style=style,
         name="oracle",
     )
 
 
 def load_annotations_user(folder: Path, **settings: Any) -> Person:
     """Knows what captions and boxes say of photographs; does not compare."""
-    manners = style_from_settings("annotations", settings)
+    style = style_from_settings("annotations", settings)
     notes = read_annotations(folder)
     captions = {picture: note.captions for picture, note in notes.pictures.items()}
     return Person(
-        partial(SentenceDescriber, caption_sentences(captions, seed=manners.seed)),
+        partial(SentenceDescriber, caption_sentences(captions, seed=style.seed)),
         answerer=AnnotationAnswerer(notes),
-        manners=manners,
+        style=style,
         name="annotations",
     )
 
@@ -74,13 +74,13 @@ def load_vqa_user(folder: Path, *, model: str = "", device: str = "cpu", **setti
         raise BadInput("the user 'vqa' needs a model that answers: set model to a hub name or a folder")
     from viewfinder.users.vqa import load_vqa
 
-    manners = style_from_settings("vqa", settings)
+    style = style_from_settings("vqa", settings)
     notes = read_annotations(folder)
     captions = {picture: note.captions for picture, note in notes.pictures.items()}
     return Person(
-        partial(SentenceDescriber, caption_sentences(captions, seed=manners.seed)),
+        partial(SentenceDescriber, caption_sentences(captions, seed=style.seed)),
         answerer=load_vqa(model, lambda picture: notes.of(picture).path or folder / picture, device=device),
-        manners=manners,
+        style=style,
         name="vqa",
     )
 
@@ -100,21 +100,19 @@ def load_captioner_user(
 
     Args:
         folder: of data.
-        model: the captioner's file; by default the one in the box.
+        model: the captioner's file; by default the one that is built in.
         decoding: "greedy", "beam" or "sampled".
         vectors: raw vectors of pictures by their keys; by default the starter's, computed where they are not yet.
         raw_version: of which encoder `vectors` are; where it is told, it is checked.
-        settings: fields of `Manners`.
+        settings: fields of `SpeakingStyle`.
 
     Raises:
         BadInput, EncoderMismatch: a file, a decoding, or a folder that cannot serve.
     """
     from viewfinder.users.captioner.captioner import make_captioner_user
 
-    manners = style_from_settings("captioner", {"policy": "compares", "looks_at": 1, **settings})
-    return make_captioner_user(
-        folder, manners, model=model, decoding=decoding, vectors=vectors, raw_version=raw_version
-    )
+    style = style_from_settings("captioner", {"policy": "compares", "looks_at": 1, **settings})
+    return make_captioner_user(folder, style, model=model, decoding=decoding, vectors=vectors, raw_version=raw_version)
 
 
 def load_recorded_user(folder: Path, *, dialogues: str = "*", **settings: Any) -> SimulatedUser:
@@ -126,18 +124,20 @@ def load_recorded_user(folder: Path, *, dialogues: str = "*", **settings: Any) -
         raise BadInput(
             f"{folder}: no dialogues/{dialogues}.json here; give a folder of dialogues as ChatIR writes them"
         )
-    talks: dict[str, Dialogue] = {}
+    found: dict[str, Dialogue] = {}
     for file in files:
-        for talk in read_dialogues(file)[0]:
-            if talk.image in talks:
+        for dialogue in read_dialogues(file)[0]:
+            if dialogue.image in found:
                 known = ", ".join(file.stem for file in files)
-                raise BadInput(f"{file}: {talk.image} has another dialogue already; choose one by dialogues=: {known}")
-            talks[talk.image] = talk
-    return make_recorded_user(talks.values())
+                raise BadInput(
+                    f"{file}: {dialogue.image} has another dialogue already; choose one by dialogues=: {known}"
+                )
+            found[dialogue.image] = dialogue
+    return make_recorded_user(found.values())
 
 
 def style_from_settings(name: str, settings: Mapping[str, Any]) -> SpeakingStyle:
-    """The manners that some settings make.
+    """The speaking style that some settings make.
 
     Raises:
         UnknownName: there is no such setting.

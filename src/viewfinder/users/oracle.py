@@ -1,11 +1,9 @@
-"""Questions that name an attribute and offer choices, as questioners ask them of catalogue columns and tags.
-
-First what is true is found in words, then the choice that says so.
-
-Answers any question about the pictures of a world from their truth, and says "don't know" to the rest.
+"""Answers any question about the pictures of a world from their truth, and says "don't know" to the rest.
 
 It is honest: what it does not understand, what the truth does not hold (who is in the picture, the brand of the
 car) and what people would argue about ("is it to the left?" of something that is mostly above) it does not answer.
+A question that names an attribute and offers choices, as questioners ask it of catalogue columns and tags, is
+answered in two steps: first what is true in words, then the choice that says so.
 """
 
 from __future__ import annotations
@@ -14,21 +12,21 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from viewfinder.conversation import Question
-from viewfinder.data.truth import PictureTruth, read_truth
+from viewfinder.data.truth import PictureTruth
 from viewfinder.errors import UnknownName
 from viewfinder.users.base import find_picture
 from viewfinder.users.goods import CatalogueItem, CatalogueVocabulary, answer_about_item, attribute_head
 from viewfinder.users.phrases import KnownScene
-from viewfinder.users.scenes import answer_about_scene
+from viewfinder.users.scenes import answer_about_scene, find_main_thing
 from viewfinder.users.words import (
     CLASSES,
     DONT_KNOW,
     LIGHTS,
     NONE_OF_THESE,
     PLACE_WORDS,
+    SOMETHING_ELSE,
     SceneLexicon,
     contains_phrase,
     normalize_question,
@@ -37,37 +35,34 @@ from viewfinder.users.words import (
 )
 from viewfinder.worlds.words import COLOUR_WORDS, LIGHT_WORDS, SIZE_WORDS
 
-SOMETHING_ELSE = "something else"
 _NONE = re.compile(r"^(?:no\b|none\b|nobody\b|nothing\b|nowhere\b)")
 
 Facts = tuple[str, ...]
 """Words that are true, the usual one first; empty: known to be none of whatever is asked for."""
 
 
-def answer_with_choice(question: Question, truth: PictureTruth, shelf: CatalogueVocabulary) -> str | None:
+def answer_with_choice(question: Question, truth: PictureTruth, catalogue: CatalogueVocabulary) -> str | None:
     """The answer to a question that names an attribute; None where the truth does not hold that attribute."""
-    facts = attribute_facts(question.attribute or "", truth, shelf)
-    if facts is None or not _is_understood(question.choices, truth, shelf):
+    facts = attribute_facts(question.attribute or "", truth, catalogue)
+    if facts is None:
         return None
+    offered = [choice.lower() for choice in open_choices(question.choices)]
+    if offered and not truth.things:
+        # Of goods a choice must be a value known here; else the column is another one than that of the name.
+        values = {value for known in catalogue.values.values() for value in known}
+        known = values | catalogue.categories | {word for value in values for word in _ALSO.get(value, ())}
+        if not any(choice in known or _number(choice.split()[-1]) is not None for choice in offered):
+            return None
     return choose_answer(facts, question.choices)
-
-
-def _is_understood(choices: Sequence[str], truth: PictureTruth, shelf: CatalogueVocabulary) -> bool:
-    """Of goods, whether a choice is a value known here; else the column is another one than that of the name."""
-    offered = [choice.lower() for choice in open_choices(choices)]
-    if truth.things or not offered:
-        return True
-    known = {word for values in shelf.values.values() for value in values for word in (value, *_ALSO.get(value, ()))}
-    return any(choice in known | shelf.categories or _number(choice.split()[-1]) is not None for choice in offered)
 
 
 def choose_answer(facts: Facts, choices: Sequence[str]) -> str:
     """The choice that says what is true; without choices the word itself; else that it is something else.
 
-    >>> choose(("day", "daylight"), ("night", "bright daylight")), choose(("4",), ("under 3", "3 or more"))
-    ('bright daylight', '3 or more')
-    >>> choose(("red",), ("blue", "green", "something else", "don't know")), choose(("red",), ("blue", "green"))
-    ('something else', 'none of these')
+    >>> choose_answer(("day", "daylight"), ("night", "bright daylight"))
+    'bright daylight'
+    >>> choose_answer(("4",), ("under 3", "3 or more")), choose_answer(("red",), ("blue", "something else"))
+    ('3 or more', 'something else')
     """
     offered = open_choices(choices)
     if not offered:
@@ -84,21 +79,21 @@ def find_choice(facts: Facts, choices: Sequence[str]) -> str | None:
     """The first choice that says one of the facts; None: none does."""
     offered = open_choices(choices)
     for fact in facts:
-        for fits in (_is, _in_range, contains_phrase):
+        for fits in (_is_same, _in_range, contains_phrase):
             for choice in offered:
                 if fits(choice, fact):
                     return choice
     return None
 
 
-def attribute_facts(attribute: str, truth: PictureTruth, shelf: CatalogueVocabulary) -> Facts | None:
+def attribute_facts(attribute: str, truth: PictureTruth, catalogue: CatalogueVocabulary) -> Facts | None:
     """What is true of a picture as to an attribute; None: not known."""
     for name, values in truth.attributes.items():
         if name == attribute:
             return tuple(values) or None
     if truth.things:
-        return _of_scene(attribute, truth)
-    own = [value.lower() for value in CatalogueItem(truth, shelf).values(attribute_head(attribute))]
+        return _SCENE[attribute](truth) if attribute in _SCENE else None
+    own = [value.lower() for value in CatalogueItem(truth, catalogue).values(attribute_head(attribute))]
     return tuple(word for value in own for word in (value, *_ALSO.get(value, ()))) or None
 
 
@@ -106,14 +101,9 @@ _ALSO = {"multicoloured": ("multi",), "sporty": ("sports",)}
 """What shops call it."""
 
 
-def _of_scene(attribute: str, truth: PictureTruth) -> Facts | None:
-    reader = _SCENE.get(attribute)
-    return None if reader is None else reader(truth)
-
-
 def _main_of(name: str, synonyms: Mapping[str, Sequence[str]]) -> Callable[[PictureTruth], Facts | None]:
     def read(truth: PictureTruth) -> Facts | None:
-        thing = max(truth.things, key=lambda thing: (thing.box[2] * thing.box[3], -thing.number))
+        thing = find_main_thing(truth.things)
         value: str = getattr(thing, name)
         return (value, *synonyms.get(value, ())) if value else None
 
@@ -121,7 +111,7 @@ def _main_of(name: str, synonyms: Mapping[str, Sequence[str]]) -> Callable[[Pict
 
 
 def _main_kind(truth: PictureTruth) -> Facts:
-    thing = max(truth.things, key=lambda thing: (thing.box[2] * thing.box[3], -thing.number))
+    thing = find_main_thing(truth.things)
     return (thing.kind, *(singular for singular, _ in thing.nouns))
 
 
@@ -139,11 +129,8 @@ def _place(truth: PictureTruth) -> Facts | None:
     if not truth.place:
         return None
     usual = (truth.place, *([first[truth.place]] if truth.place in first else []))
-    return (*usual, *sorted(PLACE_WORDS.get(truth.place, frozenset()) - {"room"}), *(_room(truth.place)))
-
-
-def _room(place: str) -> Facts:
-    return ("room",) if place in {"room", "kitchen"} else ()
+    room = ("room",) if truth.place in {"room", "kitchen"} else ()
+    return (*usual, *sorted(PLACE_WORDS.get(truth.place, frozenset()) - {"room"}), *room)
 
 
 def _light(truth: PictureTruth) -> Facts | None:
@@ -188,7 +175,7 @@ _SCENE: dict[str, Callable[[PictureTruth], Facts | None]] = {
 """By the columns of a world's catalogue, and the names of the zero-shot tags."""
 
 
-def _is(choice: str, fact: str) -> bool:
+def _is_same(choice: str, fact: str) -> bool:
     return choice.strip().casefold() == fact.strip().casefold()
 
 
@@ -224,20 +211,11 @@ class Oracle:
 
     truths: Mapping[str, PictureTruth]
     lexicon: SceneLexicon = field(init=False, repr=False)
-    shelf: CatalogueVocabulary = field(init=False, repr=False)
+    catalogue: CatalogueVocabulary = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lexicon", SceneLexicon.of(self.truths.values()))
-        object.__setattr__(self, "shelf", CatalogueVocabulary.of(self.truths.values()))
-
-    @staticmethod
-    def at(world: Path) -> Oracle:
-        """The oracle of a world's folder.
-
-        Raises:
-            BadInput: as `read_truth`.
-        """
-        return Oracle(read_truth(world))
+        object.__setattr__(self, "catalogue", CatalogueVocabulary.of(self.truths.values()))
 
     def answer(self, question: Question, picture: str) -> str:
         """A short true answer; "don't know" where there is none.
@@ -248,19 +226,20 @@ class Oracle:
             UnknownName: the world has no such picture.
         """
         truth = find_truth(self.truths, picture)
-        if question.attribute is not None and (chosen := answer_with_choice(question, truth, self.shelf)) is not None:
-            return chosen
-        said = self._said(normalize_question(question.text), truth)
+        if question.attribute is not None:
+            chosen = answer_with_choice(question, truth, self.catalogue)
+            if chosen is not None:
+                return chosen
+        text = normalize_question(question.text)
+        if truth.things:
+            said = answer_about_scene(text, KnownScene(truth, self.lexicon))
+        else:
+            said = answer_about_item(text, CatalogueItem(truth, self.catalogue))
         if said is None:
             return DONT_KNOW
         if question.attribute is None:
             return find_choice((said,), question.choices) or said
         return choose_answer((said,), question.choices)
-
-    def _said(self, question: str, truth: PictureTruth) -> str | None:
-        if truth.things:
-            return answer_about_scene(question, KnownScene(truth, self.lexicon))
-        return answer_about_item(question, CatalogueItem(truth, self.shelf))
 
 
 def find_truth(truths: Mapping[str, PictureTruth], picture: str) -> PictureTruth:

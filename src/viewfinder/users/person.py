@@ -1,6 +1,6 @@
-"""How a person talks: what they get wrong, leave vague, forget, and how much patience they have.
+"""A person who wants a picture: describes it, answers questions, says how what is shown differs from it.
 
-A person who wants a picture: describes it, answers questions, says how what is shown differs from it.
+A `SpeakingStyle` says how: what they get wrong, leave vague, forget, and how much patience they have.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ _NO = re.compile(r"^(?:no|none|nothing|neither|nobody|never|not|there (?:is|are)
 def misspeak(text: str, rng: random.Random, chance: float) -> str:
     """A text in which each word that has rivals is replaced by one of them with this chance.
 
-    >>> misspoken("a red car on the left", random.Random(0), 0.0)
+    >>> misspeak("a red car on the left", random.Random(0), 0.0)
     'a red car on the left'
     """
     return _replaced(text, _RIVALS, lambda family, word: rng.choice(family) if rng.random() < chance else word)
@@ -125,7 +125,7 @@ def _replaced(text: str, families: Sequence[Sequence[str]], choose: Callable[[Se
 def make_vague(text: str, rng: random.Random, chance: float) -> str:
     """A text in which each adjective is dropped or softened with this chance.
 
-    >>> vague("a small red car", random.Random(1), 1.0)
+    >>> make_vague("a small red car", random.Random(1), 1.0)
     'a kind of red car'
     """
     adjectives = "|".join(word for family in EXCLUSIVE_WORDS for word in family if not word.endswith("s"))
@@ -145,7 +145,7 @@ def make_vague(text: str, rng: random.Random, chance: float) -> str:
 def mend_articles(text: str) -> str:
     """`a` and `an` as the next word wants them.
 
-    >>> articles_mended("a orange car and an red one")
+    >>> mend_articles("a orange car and an red one")
     'an orange car and a red one'
     """
     said = re.sub(r"\b([aA])n?(?= [aeiou])", r"\1n", text)
@@ -162,7 +162,7 @@ Likeness = Callable[[str, str], float]
 
 
 @dataclass
-class _Talk:
+class _Session:
     """What a person remembers of one session."""
 
     describer: Describer
@@ -176,8 +176,8 @@ class _Talk:
 class Person:
     """A `SimulatedUser` made of what they can do and how they do it.
 
-    Everything follows from the seed of the manners, the wanted picture and what was shown, so the same session
-    is the same talk again. Sessions about different pictures may be led side by side; one that begins anew
+    Everything follows from the seed of the style, the wanted picture and what was shown, so the same session
+    is the same dialogue again. Sessions about different pictures may be led side by side; one that begins anew
     (round 0) forgets the one before.
     """
 
@@ -188,7 +188,7 @@ class Person:
         answerer: Answerer | None = None,
         comparer: Comparer | None = None,
         likeness: Likeness | None = None,
-        manners: SpeakingStyle | None = None,
+        style: SpeakingStyle | None = None,
         name: str = "person",
     ) -> None:
         """Put a person together.
@@ -199,21 +199,16 @@ class Person:
             comparer: without one, nothing is compared.
             likeness: tells which of the pictures shown is most like the wanted one, and whether there is
                 progress; without it that is the first, and new pictures are progress.
-            manners: the default manners are those of a perfect user.
+            style: by default that of a perfect user.
             name: which kind of user this is.
         """
         self._describer = describer
         self._answerer = answerer
         self._comparer = comparer
         self._likeness = likeness
-        self.manners = manners or SpeakingStyle()
-        self._name = name
-        self._talks: dict[str, _Talk] = {}
-
-    @property
-    def name(self) -> str:
-        """Which kind of user this is."""
-        return self._name
+        self.style = style or SpeakingStyle()
+        self.name = name
+        self._sessions: dict[str, _Session] = {}
 
     def reply(self, wanted: str, screen: Screen) -> Turn | None:
         """The next turn; None when the wanted picture is among those looked at, or patience is at its end.
@@ -221,49 +216,49 @@ class Person:
         Raises:
             UnknownName: a part of this person knows nothing of the wanted picture.
         """
-        if screen.round == 0 or wanted not in self._talks:
-            self._talks[wanted] = _Talk(self._describer())
-        talk, looked_at = self._talks[wanted], screen.shown[: self.manners.looks_at]
+        if screen.round == 0 or wanted not in self._sessions:
+            self._sessions[wanted] = _Session(self._describer())
+        session, looked_at = self._sessions[wanted], screen.shown[: self.style.looks_at]
         if wanted not in looked_at:
-            self._note_progress(talk, wanted, looked_at)
-        if wanted in looked_at or talk.idle >= (self.manners.patience or float("inf")):
-            del self._talks[wanted]
+            self._note_progress(session, wanted, looked_at)
+        if wanted in looked_at or session.idle >= (self.style.patience or float("inf")):
+            del self._sessions[wanted]
             return None
-        rng = random.Random(f"viewfinder/person/{self.manners.seed}/{wanted}/{screen.round}")
-        return self._turn(talk, wanted, screen.question, looked_at, rng)
+        rng = random.Random(f"viewfinder/person/{self.style.seed}/{wanted}/{screen.round}")
+        return self._turn(session, wanted, screen.question, looked_at, rng)
 
-    def _note_progress(self, talk: _Talk, wanted: str, looked_at: tuple[str, ...]) -> None:
+    def _note_progress(self, session: _Session, wanted: str, looked_at: tuple[str, ...]) -> None:
         """Progress is a picture that is more like the wanted one than all before."""
         if not looked_at:
             return
         if self._likeness is None:
-            better = not talk.seen.issuperset(looked_at)
+            better = not session.seen.issuperset(looked_at)
         else:
             likest = max(self._likeness(shown, wanted) for shown in looked_at)
-            better, talk.best = likest > talk.best, max(likest, talk.best)
-        talk.seen |= set(looked_at)
-        talk.idle = 0 if better else talk.idle + 1
+            better, session.best = likest > session.best, max(likest, session.best)
+        session.seen |= set(looked_at)
+        session.idle = 0 if better else session.idle + 1
 
     def _turn(
-        self, talk: _Talk, wanted: str, question: Question | None, looked_at: tuple[str, ...], rng: random.Random
+        self, session: _Session, wanted: str, question: Question | None, looked_at: tuple[str, ...], rng: random.Random
     ) -> Turn:
-        policy = self.manners.policy
-        skipped = rng.random() < self.manners.skips
+        policy = self.style.policy
+        skipped = rng.random() < self.style.skips
         if question is not None and policy in {"mixed", "answers"} and not skipped:
             return Answer(question, self._answer(question, wanted, rng))
         coin = rng.random() < 0.5
         may_compare = self._comparer is not None and bool(looked_at)
-        if may_compare and (policy == "compares" or (policy == "mixed" and bool(talk.said) and coin)):
+        if may_compare and (policy == "compares" or (policy == "mixed" and bool(session.said) and coin)):
             liked = self._comparison(wanted, looked_at, rng)
-            if policy == "compares" or liked not in talk.compared:
-                talk.compared.add(liked)
+            if policy == "compares" or liked not in session.compared:
+                session.compared.add(liked)
                 return liked
-        return Say(self._description(talk, wanted, rng))
+        return Say(self._description(session, wanted, rng))
 
     def _answer(self, question: Question, wanted: str, rng: random.Random) -> str:
         true = "don't know" if self._answerer is None else self._answerer.answer(question, wanted)
-        remembered = forget_answer(true, rng, self.manners.forgetfulness)
-        if is_dont_know(remembered) or rng.random() >= self.manners.noise:
+        remembered = forget_answer(true, rng, self.style.forgetfulness)
+        if is_dont_know(remembered) or rng.random() >= self.style.noise:
             return remembered
         return make_wrong_answer(remembered, question, rng)
 
@@ -271,17 +266,17 @@ class Person:
         assert self._comparer is not None
         likeness = self._likeness
         liked = looked_at[0] if likeness is None else max(looked_at, key=lambda shown: likeness(shown, wanted))
-        return Like(liked, self._spoken(self._comparer.compare(liked, wanted), rng))
+        return Like(liked, self._verbalize(self._comparer.compare(liked, wanted), rng))
 
-    def _description(self, talk: _Talk, wanted: str, rng: random.Random) -> str:
-        if talk.said and rng.random() < self.manners.forgetfulness:
-            return rng.choice(talk.said)
-        statements = dict.fromkeys(talk.describer.describe(wanted) for _ in range(self.manners.verbosity))
+    def _description(self, session: _Session, wanted: str, rng: random.Random) -> str:
+        if session.said and rng.random() < self.style.forgetfulness:
+            return rng.choice(session.said)
+        statements = dict.fromkeys(session.describer.describe(wanted) for _ in range(self.style.verbosity))
         sentences = [sentence.strip().rstrip(" .") for sentence in statements]
-        said = self._spoken(join_with_and([sentence for sentence in sentences if sentence] or [""]), rng)
-        talk.said.append(said)
+        said = self._verbalize(join_with_and([sentence for sentence in sentences if sentence] or [""]), rng)
+        session.said.append(said)
         return said
 
-    def _spoken(self, text: str, rng: random.Random) -> str:
+    def _verbalize(self, text: str, rng: random.Random) -> str:
         """What was meant, as this person says it."""
-        return make_vague(misspeak(text, rng, self.manners.noise), rng, self.manners.vagueness)
+        return make_vague(misspeak(text, rng, self.style.noise), rng, self.style.vagueness)

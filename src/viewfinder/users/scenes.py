@@ -1,8 +1,4 @@
-"""Questions about the whole of a scene: where it is, at what time of day, indoors or out, what the background shows.
-
-Each function answers one kind of question; None where there is no answer to be had.
-
-Questions about a drawn scene, answered from its truth.
+"""Questions about a scene, answered from its truth: its things, how they stand to each other, and the whole of it.
 
 Every rule is a pattern and what to do with its parts; the first rule that understands a question answers it. What
 none understands, or what the truth does not settle, has no answer: the oracle never guesses.
@@ -24,11 +20,14 @@ from viewfinder.users.words import (
     SCENERY,
     UNSURE_LIGHTS,
     UNSURE_PLACES,
+    Rules,
+    answer_by_rules,
     is_in_background,
     number_word,
     strip_lead_in,
     yes_or_no,
 )
+from viewfinder.worlds.scene import CLEARLY_LARGER
 from viewfinder.worlds.words import PLACE_NOUNS, SIZE_WORDS, join_with_and, spot_words, with_article
 
 
@@ -46,21 +45,6 @@ def answer_scenery(scene: KnownScene, what: str) -> str | None:
 def place_name(place: str) -> str:
     """A background as one says it: "a beach"."""
     return PLACE_NOUNS[place][0] if place in PLACE_NOUNS else place
-
-
-def answer_place(scene: KnownScene) -> str | None:
-    """ "Where is it?" """
-    return place_name(scene.truth.place) or None
-
-
-def answer_light(scene: KnownScene) -> str | None:
-    """ "What is the light like?" """
-    return scene.truth.light or None
-
-
-def answer_hour(scene: KnownScene) -> str | None:
-    """ "What time of day is it?": indoors nothing tells."""
-    return None if scene.truth.light == "indoors" else answer_light(scene)
 
 
 def answer_setting(scene: KnownScene, said: str) -> str | None:
@@ -99,9 +83,6 @@ def _is_called(
     return None if truth == "indoors" or truth in unsure.get(word, frozenset()) else False
 
 
-CLEARLY_LARGER = 1.6
-"""How many times the area one thing must have of another for people to agree that it is larger."""
-
 _DESCRIBED: dict[str, Callable[[ThingTruth], str]] = {
     "colour": lambda thing: thing.colour,
     "size": lambda thing: SIZE_WORDS.get(thing.size, (thing.size,))[0],
@@ -113,17 +94,13 @@ _DESCRIBED: dict[str, Callable[[ThingTruth], str]] = {
 
 
 def answer_about_scene(question: str, scene: KnownScene) -> str | None:
-    """The answer to a question in plain words (see `text.plain`); None where there is none to be had."""
-    for pattern, answer in _RULES:
-        if (found := pattern.fullmatch(question)) and (said := answer(scene, *found.groups())) is not None:
-            return said
-    return None
+    """The answer to a question in plain words (see `words.normalize_question`); None where there is none to be had."""
+    return answer_by_rules(_RULES, scene, question)
 
 
-def find_main_thing(scene: KnownScene) -> ThingTruth | None:
+def find_main_thing(things: Sequence[ThingTruth]) -> ThingTruth:
     """The thing that takes most of the picture."""
-    things = scene.truth.things
-    return max(things, key=lambda thing: (thing.box[2] * thing.box[3], -thing.number)) if things else None
+    return max(things, key=lambda thing: (thing.box[2] * thing.box[3], -thing.number))
 
 
 def name_thing(thing: ThingTruth) -> str:
@@ -162,17 +139,15 @@ def _exists(scene: KnownScene, what: str) -> str | None:
     if painted is True and not phrase.looks and phrase.near is None and phrase.number is None:
         return "yes"
     if phrase.number is not None:
-        return None if painted is not False or sure != possible else _exactly(sure, phrase.number)
+        if painted is not False or sure != possible:
+            return None
+        return "yes" if sure == phrase.number else f"no, {number_word(sure)}" if sure else "no"
     if sure >= phrase.least:
         return "yes"
     return None if painted is not False or possible >= phrase.least else "no"
 
 
-def _exactly(count: int, said: int) -> str:
-    return "yes" if count == said else f"no, {number_word(count)}" if count else "no"
-
-
-def _several(scene: KnownScene, least: str, what: str) -> str | None:
+def _has_several(scene: KnownScene, least: str, what: str) -> str | None:
     """More than one, several: yes or no."""
     number = _number_of(scene, what)
     return None if number is None else yes_or_no(number > 1 if least != "only one" else number == 1)
@@ -197,31 +172,30 @@ def _number_of(scene: KnownScene, what: str) -> int | None:
 # What it looks like
 
 
-def _look(scene: KnownScene, name: str, what: str) -> str | None:
-    return _described(scene, {"big": "size", "large": "size"}.get(name, name), what)
-
-
-def _look_after(scene: KnownScene, what: str, name: str) -> str | None:
-    return _look(scene, name, what)
-
-
-def _described(scene: KnownScene, name: str, what: str) -> str | None:
-    """What all things meant have in common, else how many look how: "one red and two blue"."""
+def _about(scene: KnownScene, what: str, say: Callable[[Sequence[ThingTruth]], str | None]) -> str | None:
+    """What `say` makes of the things meant; if there are none, the denial that there are."""
     phrase = scene.phrase(what)
     things = None if phrase is None else scene.referred(phrase)
     if phrase is None or things is None:
         return None
-    if not things:
-        return _missing(scene, phrase, what)
-    values = Counter(_DESCRIBED[name](thing) for thing in things)
-    if "" in values:
-        return None
-    if len(values) == 1:
-        return next(iter(values))
-    return join_with_and([f"{number_word(number)} {value}" for value, number in values.items()])
+    return say(things) if things else _deny(scene, phrase, what)
 
 
-def _missing(scene: KnownScene, phrase: NounPhrase, what: str) -> str | None:
+def _describe(scene: KnownScene, name: str, what: str) -> str | None:
+    """What all things meant have in common, else how many look how: "one red and two blue"."""
+
+    def common(things: Sequence[ThingTruth]) -> str | None:
+        values = Counter(_DESCRIBED[{"big": "size", "large": "size"}.get(name, name)](thing) for thing in things)
+        if "" in values:
+            return None
+        if len(values) == 1:
+            return next(iter(values))
+        return join_with_and([f"{number_word(number)} {value}" for value, number in values.items()])
+
+    return _about(scene, what, common)
+
+
+def _deny(scene: KnownScene, phrase: NounPhrase, what: str) -> str | None:
     """The question takes for granted something that is not there."""
     if phrase.kinds is None or is_in_background(phrase.kinds, scene.truth) is not False:
         return None
@@ -248,12 +222,14 @@ def _is_said(scene: KnownScene, said: str) -> str | None:
 def _is_so(scene: KnownScene, what: str, said: str) -> str | None:
     """ "Is the dog brown?", "are both cups on the left?" """
     looks, phrase = parse_properties(said, scene.lexicon), scene.phrase(what)
-    things = None if phrase is None else scene.referred(phrase)
-    if looks is None or phrase is None or things is None:
+    if looks is None or phrase is None:
         return None
-    if not things:
-        return _missing(scene, phrase, what)
-    return _agreed([all_known(has_property(thing, look) for look in looks) for thing in things], together=phrase.every)
+
+    def agree(things: Sequence[ThingTruth]) -> str | None:
+        known = [all_known(has_property(thing, look) for look in looks) for thing in things]
+        return _agreed(known, together=phrase.every)
+
+    return _about(scene, what, agree)
 
 
 def _agreed(known: Sequence[bool | None], *, together: bool = False) -> str | None:
@@ -278,20 +254,14 @@ def _one_of_two(scene: KnownScene, what: str, one: str, other: str) -> str | Non
         if things and all(has_property(thing, look) for thing in things):
             return said
     (name,) = names
-    return _described(scene, name, what) if name in _DESCRIBED else None
+    return _describe(scene, name, what) if name in _DESCRIBED else None
 
 
-def _has_pattern(scene: KnownScene, what: str, said: str) -> str | None:
-    """ "Does the cup have dots?" """
-    return _is_so(scene, what, f"with {said}")
+def _is_patterned(scene: KnownScene, what: str) -> str | None:
+    return {"yes": "no", "no": "yes"}.get(_is_so(scene, what, "plain") or "")
 
 
-def _patterned(scene: KnownScene, what: str) -> str | None:
-    found = _is_so(scene, what, "plain")
-    return {"yes": "no", "no": "yes"}.get(found or "")
-
-
-def _same(scene: KnownScene, what: str, name: str) -> str | None:
+def _look_the_same(scene: KnownScene, what: str, name: str) -> str | None:
     phrase = scene.phrase(what)
     things = None if phrase is None else scene.referred(phrase)
     if things is None or len(things) < 2:
@@ -299,15 +269,9 @@ def _same(scene: KnownScene, what: str, name: str) -> str | None:
     return yes_or_no(len({_DESCRIBED[name](thing) for thing in things}) == 1)
 
 
-def _all_about(scene: KnownScene, what: str) -> str | None:
+def _describe_all(scene: KnownScene, what: str) -> str | None:
     """ "What does the dog look like?" """
-    phrase = scene.phrase(what)
-    things = None if phrase is None else scene.referred(phrase)
-    if phrase is None or things is None:
-        return None
-    if not things:
-        return _missing(scene, phrase, what)
-    return join_with_and([describe_thing(thing) for thing in things])
+    return _about(scene, what, lambda things: join_with_and([describe_thing(thing) for thing in things]))
 
 
 # How things stand to each other
@@ -315,34 +279,32 @@ def _all_about(scene: KnownScene, what: str) -> str | None:
 
 def _is_related(scene: KnownScene, what: str, predicate: str, other: str) -> str | None:
     """ "Is the dog in front of the tree?" """
-    phrase, other_phrase = scene.phrase(what), scene.phrase(other)
-    things = None if phrase is None else scene.referred(phrase)
-    others = None if other_phrase is None else scene.referred(other_phrase)
-    if phrase is None or other_phrase is None or things is None or others is None:
-        return None
-    if not things:
-        return _missing(scene, phrase, what)
-    if not others:
-        return _missing(scene, other_phrase, other)
     name = PREDICATES[predicate]
-    return _agreed([any_known(scene.relates(thing, name, other) for other in others) for thing in things])
+    other_phrase = scene.phrase(other)
+    others = None if other_phrase is None else scene.referred(other_phrase)
+    if other_phrase is None or others is None:
+        return None
+
+    def agree(things: Sequence[ThingTruth]) -> str | None:
+        if not others:
+            return _deny(scene, other_phrase, other)
+        return _agreed([any_known(scene.relates(thing, name, it) for it in others) for thing in things])
+
+    return _about(scene, what, agree)
 
 
 def _what_is(scene: KnownScene, predicate: str, other: str) -> str | None:
     """ "What is left of the red car?" """
-    phrase = scene.phrase(other)
-    others = None if phrase is None else scene.referred(phrase)
-    if phrase is None or others is None:
-        return None
-    if not others:
-        return _missing(scene, phrase, other)
     name = PREDICATES[predicate]
-    outside = [thing for thing in scene.truth.things if thing not in others]
-    known = [(thing, any_known(scene.relates(thing, name, it) for it in others)) for thing in outside]
-    found = [thing for thing, holds in known if holds]
-    if found:
-        return join_with_and([name_thing(thing) for thing in found])
-    return None if any(holds is None for _, holds in known) else "nothing"
+
+    def find(others: Sequence[ThingTruth]) -> str | None:
+        outside = [thing for thing in scene.truth.things if thing not in others]
+        known = [(thing, any_known(scene.relates(thing, name, it) for it in others)) for thing in outside]
+        if found := [thing for thing, holds in known if holds]:
+            return join_with_and([name_thing(thing) for thing in found])
+        return None if any(holds is None for _, holds in known) else "nothing"
+
+    return _about(scene, other, find)
 
 
 def _larger(scene: KnownScene, what: str, comparison: str, other: str) -> str | None:
@@ -356,20 +318,21 @@ def _larger(scene: KnownScene, what: str, comparison: str, other: str) -> str | 
     return yes_or_no(True if first >= CLEARLY_LARGER * second else False if first * CLEARLY_LARGER <= second else None)
 
 
-def _which_larger(scene: KnownScene, comparison: str, one: str, other: str) -> str | None:
-    return {"yes": one, "no": other}.get(_larger(scene, one, comparison, other) or "")
-
-
 # The whole picture
 
 
-def _everything(scene: KnownScene) -> str | None:
+def _say_place(scene: KnownScene) -> str | None:
+    """ "Where is it?" """
+    return place_name(scene.truth.place) or None
+
+
+def _say_hour(scene: KnownScene) -> str | None:
+    """ "What time of day is it?": indoors nothing tells."""
+    return None if scene.truth.light == "indoors" else scene.truth.light or None
+
+
+def _say_everything(scene: KnownScene) -> str | None:
     return count_things(scene.truth.things) if scene.truth.things else None
-
-
-def _main(scene: KnownScene) -> str | None:
-    thing = find_main_thing(scene)
-    return None if thing is None else name_thing(thing)
 
 
 def _of_class(scene: KnownScene, what: str) -> str | None:
@@ -390,9 +353,7 @@ _LOOKS = r"(colour|size|pattern)s?"
 _THERE = r"(?:is there|are there|(?:do|can|could) you see|does it (?:have|show|contain)|is it a (?:picture|photo) of)"
 _PLACES = r"(?:place|location|setting|background|scenery|surroundings?|landscape|scene|environment)"
 
-_Answer = Callable[..., str | None]
-
-_SO: list[tuple[re.Pattern[str], _Answer]] = [
+_SO: Rules = [
     (re.compile(pattern), answer)
     for pattern, answer in (
         (r"(.+) or (.+)", _one_of_two),
@@ -402,10 +363,10 @@ _SO: list[tuple[re.Pattern[str], _Answer]] = [
     )
 ]
 
-_RULES: list[tuple[re.Pattern[str], _Answer]] = [
+_RULES: Rules = [
     (re.compile(pattern), answer)
     for pattern, answer in (
-        (rf"{_THERE} (more than one|several|only one|just one|many|multiple) {_X}", _several),
+        (rf"{_THERE} (more than one|several|only one|just one|many|multiple) {_X}", _has_several),
         (rf"{_THERE} {_X}", _exists),
         (rf"any {_X}", _exists),
         (rf"(?:is|are) {_X} (?:in it|there|present|shown|to see)", _exists),
@@ -414,40 +375,43 @@ _RULES: list[tuple[re.Pattern[str], _Answer]] = [
         (rf"what is the number of {_X}", _count),
         (rf"(?:is|was|are) {_THE_PICTURE} (?:taken |set |shot )?(.+)", answer_setting),
         (r"are we (.+)", answer_setting),
-        (rf"where (?:is|was) {_THE_PICTURE}(?: taken| set| shot)?", answer_place),
-        (rf"(?:where are we|what is (?:in )?the {_PLACES}|what can you see in the background)", answer_place),
+        (rf"where (?:is|was) {_THE_PICTURE}(?: taken| set| shot)?", _say_place),
+        (rf"(?:where are we|what is (?:in )?the {_PLACES}|what can you see in the background)", _say_place),
         (rf"(?:what|which) (?:(?:kind|sort|type) of )?{_PLACES} (?:is|was) (?:{_THE_PICTURE}|there|shown)",
-         answer_place),
-        (rf"what does the {_PLACES} (?:show|look like)", answer_place),
-        (r"(?:what|which) (?:time|hour) (?:of (?:the )?day )?is (?:it|this|shown)|when (?:is|was) .*", answer_hour),
-        (r"what is the (?:time|hour)(?: of (?:the )?day)?", answer_hour),
-        (r"(?:what|how) is the (?:light|lighting|daylight)(?: like)?", answer_light),
-        (rf"(?:what|which) {_LOOKS} (?:is|are|does|do|has|have) {_X}(?: have)?", _look),
-        (rf"(?:what|which) is the {_LOOKS} of {_X}", _look),
-        (rf"how (big|large) (?:is|are) {_X}", _look),
-        (rf"(?:in|of) (?:what|which) {_LOOKS} (?:is|are) {_X}", _look),
+         _say_place),
+        (rf"what does the {_PLACES} (?:show|look like)", _say_place),
+        (r"(?:what|which) (?:time|hour) (?:of (?:the )?day )?is (?:it|this|shown)|when (?:is|was) .*", _say_hour),
+        (r"what is the (?:time|hour)(?: of (?:the )?day)?", _say_hour),
+        (r"(?:what|how) is the (?:light|lighting|daylight)(?: like)?", lambda scene: scene.truth.light or None),
+        (rf"(?:what|which) {_LOOKS} (?:is|are|does|do|has|have) {_X}(?: have)?", _describe),
+        (rf"(?:what|which) is the {_LOOKS} of {_X}", _describe),
+        (rf"how (big|large) (?:is|are) {_X}", _describe),
+        (rf"(?:in|of) (?:what|which) {_LOOKS} (?:is|are) {_X}", _describe),
         (rf"(?:which|what) (?:way|direction|side) (?:is|are|does|do) {_X} (?:fac\w+|turn\w*|look\w*|head\w*|point\w*)"
-         r"(?: to| towards)?", lambda scene, what: _described(scene, "faces", what)),
-        (rf"where (?:is|are) {_X}", lambda scene, what: _described(scene, "position", what)),
-        (rf"what (?:does|do) {_X} look like|what (?:is|are) {_X} like", lambda scene, *what: _all_about(
+         r"(?: to| towards)?", lambda scene, what: _describe(scene, "faces", what)),
+        (rf"where (?:is|are) {_X}", lambda scene, what: _describe(scene, "position", what)),
+        (rf"what (?:does|do) {_X} look like|what (?:is|are) {_X} like", lambda scene, *what: _describe_all(
             scene, next(filter(None, what)))),
-        (rf"(?:is|are|do|does) {_X} (?:of |have )?the same {_LOOKS}", _same),
-        (rf"(?:does|do) {_X} (?:have|has) (?:any |a |an )?(stripes|dots|spots|checks)", _has_pattern),
+        (rf"(?:is|are|do|does) {_X} (?:of |have )?the same {_LOOKS}", _look_the_same),
+        (rf"(?:does|do) {_X} (?:have|has) (?:any |a |an )?(stripes|dots|spots|checks)",
+         lambda scene, what, said: _is_so(scene, what, f"with {said}")),
         (rf"(?:is|are) {_X} patterned|(?:does|do) {_X} have (?:a|any) patterns?",
-         lambda scene, *what: _patterned(scene, next(filter(None, what)))),
+         lambda scene, *what: _is_patterned(scene, next(filter(None, what)))),
         (r"(?:is|are) (.+)", _is_said),
         (rf"(?:does|do) {_X} (?:face|look|point) (?:to )?(?:the )?(left) or (?:to )?(?:the )?(?:right)",
-         lambda scene, what, _: _described(scene, "faces", what)),
-        (rf"(?:what|which)(?: one)? is (bigger|larger|smaller) {_X} or {_X}", _which_larger),
+         lambda scene, what, _: _describe(scene, "faces", what)),
+        (rf"(?:what|which)(?: one)? is (bigger|larger|smaller) {_X} or {_X}", lambda scene, comparison, one, other:
+         {"yes": one, "no": other}.get(_larger(scene, one, comparison, other) or "")),
         (rf"(?:does|do) {_X} (?:face|look|point) (?:to )?(?:the )?(left|right)",
          lambda scene, what, side: _is_so(scene, what, f"facing {side}")),
         (rf"what (?:else )?(?:is|are|do you see|can you see)(?: there)? ({_WHICH}) {_X}", _what_is),
         (r"what (?:things|objects|items) (?:are there|do you see|can you see)|what (?:is|do you see|can you see|does it"
-         r" show)(?: in it| there| shown)?", _everything),
+         r" show)(?: in it| there| shown)?", _say_everything),
         # What was mentioned before, an answerer is not told: everything is true, if more than was asked for.
         (r"(?:what else (?:is|are|do you see|can you see)|(?:is there )?anything else)(?: there)?(?: in it)?",
-         _everything),
-        (r"(?:what|which) is the (?:main|largest|biggest) (?:thing|object|item|subject)", _main),
+         _say_everything),
+        (r"(?:what|which) is the (?:main|largest|biggest) (?:thing|object|item|subject)",
+         lambda scene: name_thing(find_main_thing(scene.truth.things)) if scene.truth.things else None),
         (r"(?:what|which) (?:(?:kinds?|sorts?) of )?(animals?|vehicles?|buildings?|fruits?)"
          r"(?: (?:is|are) (?:there|it|shown|in it)| do you see| can you see)?", _of_class),
     )

@@ -6,23 +6,22 @@ Answer:" is BLIP-2's own. Decoding is greedy, so the same question about the sam
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from viewfinder.conversation import Question
-from viewfinder.encoders.checkpoints import CheckpointSource, find_checkpoint
-from viewfinder.errors import BadInput, EncoderMismatch, UnknownName, ViewfinderError
+from viewfinder.encoders.checkpoints import CheckpointSource, explain_failures, find_checkpoint, silence_transformers
+from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.pictures import AtMost, decode_one
 from viewfinder.users.words import DONT_KNOW, open_choices
 
 PictureFiles = Callable[[str], Path]
 """Where the file of a picture is."""
 
+PART = "the vision-language model"
 BATCH = 16
 MOST_TOKENS = 20
 SIDE = 512
@@ -30,7 +29,7 @@ SIDE = 512
 
 
 @dataclass(frozen=True)
-class _Asking:
+class _ModelKind:
     """How a kind of model is asked: its class in transformers, its prompt, and what is left open (BLIP-2: both)."""
 
     network: str
@@ -38,34 +37,34 @@ class _Asking:
 
 
 VQA = {
-    "blip": _Asking("BlipForQuestionAnswering", "{}"),
-    "blip-2": _Asking("Blip2ForConditionalGeneration", "Question: {} Answer:"),
+    "blip": _ModelKind("BlipForQuestionAnswering", "{}"),
+    "blip-2": _ModelKind("Blip2ForConditionalGeneration", "Question: {} Answer:"),
 }
 CAPTIONERS = {
-    "blip": _Asking("BlipForConditionalGeneration", "{}"),
-    "blip-2": _Asking("Blip2ForConditionalGeneration", "{}"),
+    "blip": _ModelKind("BlipForConditionalGeneration", "{}"),
+    "blip-2": _ModelKind("Blip2ForConditionalGeneration", "{}"),
 }
 
 
 class VisionModel:
-    """A loaded checkpoint that continues texts about pictures; `load_vqa` and `load_captioner` make one."""
+    """A loaded checkpoint that continues texts about pictures; `load_vqa` and `load_caption_describer` make one."""
 
-    def __init__(self, source: CheckpointSource, asking: _Asking, device: str) -> None:
+    def __init__(self, source: CheckpointSource, kind: _ModelKind, device: str) -> None:
         import transformers
 
         self.name = source.name
-        self.prompt = asking.prompt
-        with _quiet(), _explained(source):
+        self.prompt = kind.prompt
+        with silence_transformers(), explain_failures(source, PART):
             images: Callable[..., Any] = transformers.AutoImageProcessor.from_pretrained
             self._pixels = images(source.location, **source.options, backend="pil")
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(source.location, **source.options)
-            load: Callable[..., Any] = getattr(transformers, asking.network).from_pretrained
+            load: Callable[..., Any] = getattr(transformers, kind.network).from_pretrained
             network, report = load(source.location, **source.options, output_loading_info=True)
         missing = sorted(report["missing_keys"]) + sorted(key for key, *_ in report["mismatched_keys"])
         if missing:
             raise EncoderMismatch(
-                f"{source.location} is no {asking.network}: {len(missing)} weights are missing ({missing[0]}, ...); "
-                f"give a checkpoint that was saved from {asking.network}"
+                f"{source.location} is no {kind.network}: {len(missing)} weights are missing ({missing[0]}, ...); "
+                f"give a checkpoint that was saved from {kind.network}"
             )
         self._network = network.to(device).eval()
         self._device = device
@@ -138,11 +137,11 @@ def load_caption_describer(name_or_path: str, pictures: PictureFiles, *, device:
     return CaptioningDescriber(_load(name_or_path, CAPTIONERS, device), pictures)
 
 
-def _load(name_or_path: str, kinds: dict[str, _Asking], device: str) -> VisionModel:
+def _load(name_or_path: str, kinds: dict[str, _ModelKind], device: str) -> VisionModel:
     from transformers import PretrainedConfig
 
     source = find_checkpoint(name_or_path)
-    with _quiet(), _explained(source):
+    with silence_transformers(), explain_failures(source, PART):
         config, _ = PretrainedConfig.get_config_dict(source.location, local_files_only=source.folder is not None)
     kind = config.get("model_type")
     if kind not in kinds:
@@ -210,29 +209,3 @@ def _file(pictures: PictureFiles, picture: str) -> Path:
     if not file.is_file():
         raise UnknownName(f"{picture}: no such picture ({file} is no file)")
     return file
-
-
-@contextmanager
-def _explained(source: CheckpointSource) -> Iterator[None]:
-    """Whatever transformers raises, as one line."""
-    try:
-        yield
-    except ViewfinderError:
-        raise
-    except Exception as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise BadInput(f"{source.location}: cannot be loaded ({lines[0][:200]}): {source.way_out}") from error
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    import transformers.utils.logging as log
-
-    before = log.get_verbosity()
-    log.set_verbosity(logging.ERROR)
-    bars = log.set_tqdm_hook(lambda make, args, options: make(*args, **{**options, "disable": True}))
-    try:
-        yield
-    finally:
-        log.set_tqdm_hook(bars)
-        log.set_verbosity(before)

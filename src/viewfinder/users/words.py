@@ -1,12 +1,9 @@
-"""Questions and answers as plain words: spelling evened out, politeness left out.
-
-Which words mean what in a drawn scene: looks, places, hours, what backgrounds show. Only tables.
-"""
+"""Which words mean what: questions and answers as plain words, and tables of what is said of a drawn scene."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from viewfinder.conversation import is_dont_know
@@ -27,6 +24,7 @@ from viewfinder.worlds.words import (
 
 DONT_KNOW = "don't know"
 NONE_OF_THESE = "none of these"
+SOMETHING_ELSE = "something else"
 
 _CONTRACTIONS = {
     r"\b(what|where|who|which|how|there|it|that|he|she)'s\b": r"\1 is",
@@ -53,8 +51,10 @@ NUMBER_WORDS = {word: number for number, word in NUMBERS.items()} | {"no": 0, "z
 def normalize_question(text: str) -> str:
     """A question in lower case without punctuation, contractions, politeness and "in the picture".
 
-    >>> plain("What's the color of the dog in the picture, please?"), plain("Can you tell me if it's dark?")
-    ('what is the colour of the dog', 'is it dark')
+    >>> normalize_question("What's the color of the dog in the picture, please?")
+    'what is the colour of the dog'
+    >>> normalize_question("Can you tell me if it's dark?")
+    'is it dark'
     """
     said = re.sub(r",\s*(?:right|correct|yes|no)\s*\?*$", "", text.lower().replace("’", "'").strip())
     for pattern, instead in _CONTRACTIONS.items():
@@ -68,7 +68,7 @@ def normalize_question(text: str) -> str:
 def singular_words(text: str) -> tuple[str, ...]:
     """The words of a text without their plural s, lower case; hyphens part words.
 
-    >>> words_in("Long-sleeved T-Shirts")
+    >>> singular_words("Long-sleeved T-Shirts")
     ('long', 'sleeved', 't', 'shirt')
     """
     return tuple(_singular(word) for word in re.findall(r"[^\W_]+", text.lower()))
@@ -85,7 +85,7 @@ def _singular(word: str) -> str:
 def contains_phrase(text: str, phrase: str) -> bool:
     """Whether the words of `phrase` stand in `text`, side by side and in order, plural or not.
 
-    >>> names("a bright room with dogs", "dog"), names("bright daylight", "light")
+    >>> contains_phrase("a bright room with dogs", "dog"), contains_phrase("bright daylight", "light")
     (True, False)
     """
     inside, wanted = singular_words(text), singular_words(phrase)
@@ -105,6 +105,18 @@ def yes_or_no(truth: bool | None) -> str | None:
 def open_choices(choices: Sequence[str]) -> tuple[str, ...]:
     """Choices that say something, "don't know" left out."""
     return tuple(choice for choice in choices if not is_dont_know(choice))
+
+
+Rules = Sequence[tuple[re.Pattern[str], Callable[..., str | None]]]
+"""Patterns of questions, and what answers each from what is known of a picture and the parts of the question."""
+
+
+def answer_by_rules(rules: Rules, known: object, question: str) -> str | None:
+    """What the first rule says that understands a question and has an answer; None where none has."""
+    for pattern, answer in rules:
+        if (found := pattern.fullmatch(question)) and (said := answer(known, *found.groups())) is not None:
+            return said
+    return None
 
 
 Property = tuple[str, str]
@@ -200,17 +212,6 @@ PREDICATES: dict[str, str] = {
     for word in (*words, *(("close by", "near", "by") if predicate == "next to" else ()))
 } | {"under": "below"}
 
-OPPOSITES = {
-    "left of": "right of",
-    "right of": "left of",
-    "above": "below",
-    "below": "above",
-    "in front of": "behind",
-    "behind": "in front of",
-    "next to": "next to",
-}
-
-
 _BEFORE_PLACES = """
 a an the in on at by along among below out deep near from of beside during taken set shot
 """
@@ -220,7 +221,7 @@ _WAYS_IN = frozenset(_BEFORE_PLACES.split())
 def strip_lead_in(phrase: str) -> str:
     """A place or an hour without what leads to it.
 
-    >>> bare("taken on the beach"), bare("deep in the forest"), bare("at night")
+    >>> strip_lead_in("taken on the beach"), strip_lead_in("deep in the forest"), strip_lead_in("at night")
     ('beach', 'forest', 'night')
     """
     words = phrase.split()

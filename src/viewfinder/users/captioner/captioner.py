@@ -187,7 +187,7 @@ class CaptionComparer:
 
 def make_captioner_user(
     folder: Path,
-    manners: SpeakingStyle,
+    style: SpeakingStyle,
     *,
     model: str = "",
     decoding: str = "beam",
@@ -201,7 +201,7 @@ def make_captioner_user(
 
     Args:
         folder: of data.
-        manners: how they talk.
+        style: how they speak.
         model: the file of a trained captioner; by default the shipped one.
         decoding: how captions are made, see `Captioner.captions`.
         vectors: raw vectors of the folder's pictures; without it the starter's are read, or computed.
@@ -221,12 +221,12 @@ def make_captioner_user(
         captioner.check(starter.raw_version)
         found = features(folder, starter)
         vectors = lambda keys: found.raw_nd[found.rows(keys)]  # noqa: E731
-    comparer = CaptionComparer(captioner, vectors, decoding, manners.seed)
+    comparer = CaptionComparer(captioner, vectors, decoding, style.seed)
     return Person(
-        partial(SentenceDescriber, make_sayings(folder, captioner, vectors, manners.seed)),
+        partial(SentenceDescriber, make_sayings(folder, captioner, vectors, style.seed)),
         comparer=comparer,
         likeness=comparer.likeness,
-        manners=manners,
+        style=style,
         name=NAME,
     )
 
