@@ -78,7 +78,10 @@ def region_record(scene: Scene, said: Sequence[RegionPhrase]) -> dict[str, Any]:
                 "image_id": scene.number,
                 "phrase": region.phrase,
                 **_box_fields(region.box),
-                "objects": [_object(scene, thing) for thing in region.things],
+                "objects": [
+                    {"object_id": object_id(scene, thing), "name": thing.kind, **_box_fields(thing.box)}
+                    for thing in region.things
+                ],
                 "relationships": [] if region.relation is None else [_relationship(scene, region.relation)],
             }
             for position, region in enumerate(said, start=1)
@@ -88,10 +91,6 @@ def region_record(scene: Scene, said: Sequence[RegionPhrase]) -> dict[str, Any]:
 
 def _box_fields(box: Box) -> dict[str, int]:
     return dict(zip(("x", "y", "width", "height"), box, strict=True))
-
-
-def _object(scene: Scene, thing: Thing) -> dict[str, Any]:
-    return {"object_id": object_id(scene, thing), "name": thing.kind, **_box_fields(thing.box)}
 
 
 def _relationship(scene: Scene, relation: Relation) -> dict[str, Any]:

@@ -213,9 +213,6 @@ NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "s
 
 CANT_TELL = ("i can't tell", "can't tell", "i can't tell from the picture", "hard to say")
 
-NEGATIONS = ("no", "not", "without", "nowhere")
-"""Every phrase that denies something has one of these words."""
-
 FRONTED = frozenset({"bird", "bus", "car", "dog", "fish"})
 """Kinds of which one sees which way they face."""
 

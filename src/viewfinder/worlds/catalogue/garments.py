@@ -303,4 +303,4 @@ DRAWINGS: dict[str, Callable[[Brush, Cloth, Look], None]] = {
     "Bags": _bag,
     "Mugs": _mug,
 }
-"""What draws each kind of `looks.RANGES`."""
+"""What draws each kind of `items.RANGES`."""
