@@ -90,7 +90,7 @@ _ITEM = re.compile(r"^[ \t]*[-*•][ \t]+|(?:^|(?<=\s))(?:q\s*)?\d{1,2}\s*[.):](
 
 
 def write_next_question_prompt(turns: Sequence[Turn]) -> str | None:
-    """The prompt for the next question of a talk; None where nothing was said in words yet."""
+    """The prompt for the next question of a conversation; None where nothing was said in words yet."""
     description = join_descriptions(turns)
     if not description:
         return None

@@ -144,7 +144,7 @@ class Fallback:
     Attributes:
         first: asks unless it raises, repeats a question or has none.
         then: asks instead.
-        may_stop: leaves it to `first` to end the asking by having no question, and to ask what the talk says.
+        may_stop: leaves it to `first` to end the asking by having no question, and to ask what was said already.
     """
 
     first: Questioner

@@ -25,7 +25,7 @@ MOST_ROUNDS = 10
 
 @dataclass(frozen=True, eq=False)
 class QuestionSelector:
-    """The weights: of the talk so far, and of every question of the pool (`pool_qk`, `bias_q`)."""
+    """The weights: of the conversation so far, and of every question of the pool (`pool_qk`, `bias_q`)."""
 
     caption_hs: Float[np.ndarray, "h s"]
     round_ht: Float[np.ndarray, "h two_s"]

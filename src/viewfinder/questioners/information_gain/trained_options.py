@@ -91,7 +91,7 @@ def explained_share(table_ca: Float[np.ndarray, "c a"], asked_ca: Float[np.ndarr
 
     >>> day = np.array([[0.9, 0.1], [0.6, 0.4], [0.1, 0.9], [0.5, 0.5]])
     >>> round(explained_share(np.array([[0.2, 0.8], [0.45, 0.55], [0.9, 0.1], [0.5, 0.5]]), day), 2)
-    1.0
+    0.99
     """
     if not asked_ca.shape[1]:
         return 0.0
