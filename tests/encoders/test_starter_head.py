@@ -17,7 +17,6 @@ from viewfinder.encoders.starter.fit import (
     FitSettings,
     calibrate_head,
     fit_head,
-    with_calibration,
 )
 from viewfinder.encoders.starter.head import (
     NAMES,
@@ -151,7 +150,7 @@ def test_class_names_count_by_their_mix() -> None:
 
 
 def test_a_head_is_read_back_as_it_was_saved(fitted: Head, tmp_path: Path) -> None:
-    head = with_calibration(fitted, Calibration(1.5, -2.25, 3.0))
+    head = replace(fitted, calibration=Calibration(1.5, -2.25, 3.0))
     head.save(tmp_path / "sub" / "head.safetensors", card={"data": "none"})
     read = load_head(tmp_path / "sub" / "head.safetensors")
     assert read.fingerprint() == head.fingerprint()

@@ -12,15 +12,26 @@ from jaxtyping import Float
 from viewfinder.encoders.tags import (
     NONE_AT,
     SHARPNESS,
+    EncodeWords,
     Tag,
     TagGroup,
     TagVectors,
     tag_groups,
-    tag_probabilities,
 )
 
 WIDTH = 128
 ANIMALS = TagGroup("animal", "Which animal?", (Tag("a dog", "a dog"), Tag("a cat", "a cat")), none="no animal")
+
+
+def tag_probabilities(
+    group: TagGroup,
+    vectors_cd: Float[np.ndarray, "c d"],
+    words: EncodeWords,
+    *,
+    background: Float[np.ndarray, "n d"] | None = None,
+) -> Float[np.ndarray, "c t"]:
+    """The probabilities of one group, by `TagVectors`."""
+    return TagVectors.of(words, background=background, groups=[group]).probabilities(vectors_cd)[group.name]
 
 
 def hashed_words(texts: Sequence[str]) -> Float[np.ndarray, "n d"]:

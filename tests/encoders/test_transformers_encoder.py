@@ -552,7 +552,7 @@ def test_a_path_that_is_no_folder_is_refused(tmp_path: Path) -> None:
 
 OFFLINE = """
 import sys, time
-from viewfinder.encoders.transformers import load
+from viewfinder.encoders.transformers import load_transformers_encoder as load
 from viewfinder.errors import ViewfinderError
 encoder = load("tiny/clip")
 print(encoder.name, encoder.version, encoder.words(["a dog"]).shape)

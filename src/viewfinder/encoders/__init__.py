@@ -1,4 +1,4 @@
-"""Pixels and words to vectors: `starter` in the box, CLIP, SigLIP and BLIP by hub name or folder."""
+"""Pixels and words to vectors: the built-in `starter`, CLIP, SigLIP and BLIP by hub name or folder."""
 
 from __future__ import annotations
 

@@ -1,22 +1,19 @@
-"""The two towers of CLIP, SigLIP, SigLIP 2 and BLIP as transformers builds them: inputs to vectors, on torch.
+"""Checkpoints of CLIP, SigLIP, SigLIP 2 and BLIP: found, checked, loaded strictly, identified, and what they compute.
 
-What sets the architectures apart is written down once, as a `Family`; `transformers.py` here does the rest.
-Letters: b pictures, n texts or regions, h x w patches, c width inside the model, d width of the shared space.
+A checkpoint is a hub name or a local folder. Every failure becomes one line of `BadInput` (it cannot be loaded) or
+`EncoderMismatch` (its numbers are not those of the model that it says it is). What sets the architectures apart is
+written down once, as a `Family`; `transformers.py` here does the rest.
 
-How a region's vector is made: the patch tokens of the last layer are averaged in each cell of a 6 x 6 grid,
-and each average takes the way that the global vector takes (CLIP, Radford et al. 2021; SigLIP, Zhai et al.
-2023; BLIP, Li et al. 2022):
+How a region's vector is made: the patch tokens of the last layer are averaged in each cell of a 6 x 6 grid, and each
+average takes the way that the global vector takes (CLIP, Radford et al. 2021; SigLIP, Zhai et al. 2023; BLIP, Li et
+al. 2022):
 
 - clip: post-layernorm, then the visual projection, as the class token does.
-- siglip, siglip2: the tokens come out of the post-layernorm; each average goes alone through the attention
-  pooling head, whose weights over one token are 1: value and output projection, then the head's MLP.
-- blip: the tokens come out of the post-layernorm; each average goes through `vision_proj`, as the class token
-  does.
+- siglip, siglip2: the tokens come out of the post-layernorm; each average goes alone through the attention pooling
+  head, whose weights over one token are 1: value and output projection, then the head's MLP.
+- blip: the tokens come out of the post-layernorm; each average goes through `vision_proj`, as the class token does.
 
-A checkpoint of transformers, by hub name or local folder: found, checked, loaded strictly, identified.
-
-Every failure becomes one line of `BadInput` (it cannot be loaded) or `EncoderMismatch` (its numbers are not
-those of the model that it says it is).
+Axes: b pictures, n texts or regions, h x w patches, c width inside the model, d width of the shared space. In torch.
 """
 
 from __future__ import annotations
@@ -166,7 +163,7 @@ FAMILIES: dict[str, Family] = {
 
 
 RECIPE = "1"
-"""Part of every version: raise it when the code here or in `towers` makes other numbers of the same files."""
+"""Part of every version: raise it when the code here makes other numbers of the same files."""
 
 WEIGHT_FILES = (
     "model.safetensors",
@@ -178,6 +175,8 @@ WEIGHT_FILES = (
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model")
 """What a tokenizer is made of; the first that is there counts (`merges.txt` goes with `vocab.json`)."""
+
+PROCESSOR = "the image processor (preprocessor_config.json)"
 
 SETTING_FILES = ("config.json", "preprocessor_config.json", "processor_config.json", "tokenizer_config.json")
 
@@ -246,12 +245,17 @@ def load_checkpoint(name_or_path: str) -> Checkpoint:
         BadInput: nothing there, not a model, an unsupported architecture, a file missing or unreadable.
         EncoderMismatch: weights missing, left over or of another shape, or parts that do not fit each other.
     """
+    from transformers import AutoImageProcessor
+
     source = find_checkpoint(name_or_path)
     with silence_transformers():
         model_type, source = _model_type(source)
         family = FAMILIES[model_type]
         config, network = _network(source, family)
-        pixels, tokenizer = _pixels(source), _tokenizer(source)
+        with explain_failures(source, PROCESSOR):
+            load: Callable[..., Any] = AutoImageProcessor.from_pretrained
+            pixels = load(source.location, **source.options, backend="pil")
+        tokenizer = _tokenizer(source)
         _check_parts(source, config, pixels, tokenizer)
         with explain_failures(source, "the files"):
             version = _version(source)
@@ -303,7 +307,6 @@ def _network(source: CheckpointSource, family: Family) -> tuple[Any, Network]:
     Raises:
         EncoderMismatch: a key is missing, left over, or of another shape.
     """
-    import torch
     import transformers
 
     with explain_failures(source, "the weights"):
@@ -332,24 +335,16 @@ def _refuse_gaps(source: CheckpointSource, family: Family, report: Mapping[str, 
         "weights of another shape": sorted(key for key, *_ in report["mismatched_keys"]),
         "unreadable weights": [str(message).splitlines()[0] for message in report.get("error_msgs", ())],
     }
-    said = [f"{len(keys)} {what} ({_some(keys)})" for what, keys in wrong.items() if keys]
+    said = [
+        f"{len(keys)} {what} ({', '.join(keys[:3])}{', ...' if len(keys) > 3 else ''})"
+        for what, keys in wrong.items()
+        if keys
+    ]
     if said:
         raise EncoderMismatch(
             f"{source.location} does not hold a whole {family.network}: {'; '.join(said)}; give a checkpoint "
             f"that was saved from {family.network}"
         )
-
-
-def _some(keys: list[str]) -> str:
-    return ", ".join(keys[:3]) + (", ..." if len(keys) > 3 else "")
-
-
-def _pixels(source: CheckpointSource) -> Any:
-    from transformers import AutoImageProcessor
-
-    with explain_failures(source, "the image processor (preprocessor_config.json)"):
-        load: Callable[..., Any] = AutoImageProcessor.from_pretrained
-        return load(source.location, **source.options, backend="pil")
 
 
 def _tokenizer(source: CheckpointSource) -> Any:
@@ -367,29 +362,29 @@ def _tokenizer(source: CheckpointSource) -> Any:
                 f"{source.location} has no tokenizer (none of {', '.join(TOKENIZER_FILES)}), so it cannot read words: "
                 f"{source.way_out}"
             )
-        if _says_siglip(source) and source.file("tokenizer.json"):
+        settings = source.file("tokenizer_config.json")
+        named = json.loads(settings.read_text(encoding="utf-8")).get("tokenizer_class") if settings else None
+        if str(named).removesuffix("Fast") == "SiglipTokenizer" and source.file("tokenizer.json"):
             return PreTrainedTokenizerFast.from_pretrained(source.location, **source.options)
         return AutoTokenizer.from_pretrained(source.location, **source.options)
 
 
-def _says_siglip(source: CheckpointSource) -> bool:
-    settings = source.file("tokenizer_config.json")
-    said = json.loads(settings.read_text(encoding="utf-8")).get("tokenizer_class") if settings else None
-    return str(said).removesuffix("Fast") == "SiglipTokenizer"
-
-
 def _check_parts(source: CheckpointSource, config: Any, pixels: Any, tokenizer: Any) -> None:
     """Raises EncoderMismatch where tokenizer or image processor belong to another model."""
+    from PIL import Image
+
     rows = config.text_config.vocab_size
     if len(tokenizer) > rows:
         raise EncoderMismatch(
             f"{source.location}: the tokenizer knows {len(tokenizer)} tokens, the model only {rows}; they "
             f"belong to different models: {source.way_out}"
         )
-    vision, made = config.vision_config, _made(source, pixels)
+    with explain_failures(source, PROCESSOR):
+        values = pixels(images=[Image.new("RGB", (64, 48))], return_tensors="np")["pixel_values"]
+    made, vision = tuple(int(size) for size in values.shape[1:]), config.vision_config
     in_patches = "spatial_shapes" in pixels.model_input_names
     side = vision.patch_size if in_patches else vision.image_size
-    wanted = (vision.num_channels * side * side,) if "spatial_shapes" in pixels.model_input_names else (3, side, side)
+    wanted = (vision.num_channels * side * side,) if in_patches else (3, side, side)
     if made[-len(wanted) :] != wanted:
         raise EncoderMismatch(
             f"{source.location}: the image processor makes inputs of {made}, the model wants {wanted}; they "
@@ -397,40 +392,22 @@ def _check_parts(source: CheckpointSource, config: Any, pixels: Any, tokenizer: 
         )
 
 
-def _made(source: CheckpointSource, pixels: Any) -> tuple[int, ...]:
-    """The shape that the image processor gives a picture."""
-    from PIL import Image
-
-    with explain_failures(source, "the image processor (preprocessor_config.json)"):
-        made = pixels(images=[Image.new("RGB", (64, 48))], return_tensors="np")["pixel_values"]
-    return tuple(int(size) for size in made.shape[1:])
-
-
 def _version(source: CheckpointSource) -> str:
     """16 hex digits over the bytes of every file that decides which numbers come out, wherever they lie."""
     digest = hashlib.blake2b(RECIPE.encode(), digest_size=8)
-    settings = filter(None, map(source.file, SETTING_FILES))
-    for path in [*settings, *_tokenizer_files(source), *_weight_files(source)]:
+    names = list(SETTING_FILES)
+    tokenizer, weights = (
+        next(name for name in candidates if source.file(name)) for candidates in (TOKENIZER_FILES, WEIGHT_FILES)
+    )
+    names += [tokenizer, "merges.txt"] if tokenizer == "vocab.json" else [tokenizer]
+    names.append(weights)
+    if weights.endswith(".index.json") and (index := source.file(weights)):
+        names += sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))  # the shards
+    for path in filter(None, map(source.file, names)):
         with path.open("rb") as stream:
             part = hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16))
         digest.update(f"{path.name}\0{part.hexdigest()}\n".encode())
     return digest.hexdigest()
-
-
-def _tokenizer_files(source: CheckpointSource) -> Iterator[Path]:
-    first = next(filter(None, map(source.file, TOKENIZER_FILES)))
-    yield first
-    if first.name == "vocab.json":
-        yield from filter(None, [source.file("merges.txt")])
-
-
-def _weight_files(source: CheckpointSource) -> Iterator[Path]:
-    """Where the weights were read from: the first of `WEIGHTS`, and the shards if that is an index."""
-    first = next(filter(None, map(source.file, WEIGHT_FILES)))
-    yield first
-    if first.name.endswith(".index.json"):
-        shards = set(json.loads(first.read_text(encoding="utf-8"))["weight_map"].values())
-        yield from filter(None, map(source.file, sorted(shards)))
 
 
 @contextmanager

@@ -164,21 +164,6 @@ class TagVectors:
         return similar_nt.mean(axis=0), np.where(unit_g > 1e-4, unit_g, np.float32(1))
 
 
-def tag_probabilities(
-    group: TagGroup,
-    vectors_cd: Float[np.ndarray, "c d"],
-    words: EncodeWords,
-    *,
-    background: Float[np.ndarray, "n d"] | None = None,
-) -> Float[np.ndarray, "c t"]:
-    """Probability of each tag of one group for each picture; what a row lacks to 1 is "none of these".
-
-    Unit vectors in one space. Without `background` the pictures themselves stand for the collection.
-    For many groups or calls keep a `TagVectors`.
-    """
-    return TagVectors.of(words, background=background, groups=[group]).probabilities(vectors_cd)[group.name]
-
-
 def _similarities(
     vectors_cd: Float[np.ndarray, "c d"], phrases_td: Float[np.ndarray, "t d"]
 ) -> Float[np.ndarray, "c t"]:

@@ -8,7 +8,7 @@ torch and transformers are imported by `load`, never by importing this module.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -75,11 +75,21 @@ class TransformersEncoder:
         )
 
     def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
-        """Unit vectors of upright pictures, and of their 36 regions (see `towers` and `region_boxes`)."""
+        """Unit vectors of upright pictures, and of their 36 regions (see `checkpoints` and `region_boxes`)."""
+        import torch
+
+        from viewfinder.encoders.checkpoints import encode_regions
+
         global_bd = np.zeros((len(batch), self.width), np.float32)
         regions_brd = np.zeros((len(batch), REGIONS, self.width), np.float32) if regions else None
-        for rows in _batches(len(batch)):
-            self._look(batch[rows], global_bd[rows], None if regions_brd is None else regions_brd[rows])
+        network, family = self._checkpoint.network, self._checkpoint.family
+        for start in range(0, len(batch), BATCH):
+            rows = slice(start, start + BATCH)
+            with torch.inference_mode():
+                seen = family.look(network, self._pixel_inputs(batch[rows]))
+                global_bd[rows] = _unit(seen.global_bd.numpy())
+                if regions_brd is not None:
+                    regions_brd[rows] = _unit(encode_regions(network, family, seen).numpy())
         return Encoded(global_bd, regions_brd)
 
     def project(self, raw_nd: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n d"]:
@@ -91,9 +101,22 @@ class TransformersEncoder:
 
         SigLIP saw every text padded to its full length in training, and is given them so.
         """
+        import torch
+
         words_nd = np.zeros((len(texts), self.width), np.float32)
-        for rows in _batches(len(texts)):
-            words_nd[rows] = self._read(texts[rows])
+        network, family = self._checkpoint.network, self._checkpoint.family
+        for start in range(0, len(texts), BATCH):
+            rows = slice(start, start + BATCH)
+            tokens = self._checkpoint.tokenizer(
+                list(texts[rows]),
+                padding=family.pad,
+                truncation=True,
+                max_length=self._text_length,
+                return_tensors="pt",
+            )
+            inputs = {name: tokens[name] for name in ("input_ids", "attention_mask") if name in tokens}
+            with torch.inference_mode():
+                words_nd[rows] = _unit(family.read(network, inputs).numpy())
         return words_nd
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
@@ -130,24 +153,6 @@ class TransformersEncoder:
             min(float(height), (view.top + covered) / view.scale_y),
         )
 
-    def _look(
-        self,
-        some: Sequence[Pixels],
-        global_bd: Float[np.ndarray, "b d"],
-        regions_brd: Float[np.ndarray, "b r d"] | None,
-    ) -> None:
-        """Fills in the vectors of a few pictures."""
-        import torch
-
-        from viewfinder.encoders import checkpoints
-
-        network, family = self._checkpoint.network, self._checkpoint.family
-        with torch.inference_mode():
-            looked = family.look(network, self._pixel_inputs(some))
-            global_bd[:] = _unit(looked.global_bd.numpy())
-            if regions_brd is not None:
-                regions_brd[:] = _unit(checkpoints.encode_regions(network, family, looked).numpy())
-
     def _pixel_inputs(self, some: Sequence[Pixels]) -> Mapping[str, Any]:
         from PIL import Image
 
@@ -156,17 +161,6 @@ class TransformersEncoder:
         # As PIL images: of an array that is 3 pixels high transformers takes the rows for channels.
         images = [Image.fromarray(_without_ends(pixels) if crops else pixels) for pixels in some]
         return dict(processor(images=images, return_tensors="pt").items())
-
-    def _read(self, some: Sequence[str]) -> Float[np.ndarray, "n d"]:
-        import torch
-
-        network, family = self._checkpoint.network, self._checkpoint.family
-        tokens = self._checkpoint.tokenizer(
-            list(some), padding=family.pad, truncation=True, max_length=self._text_length, return_tensors="pt"
-        )
-        inputs = {name: tokens[name] for name in ("input_ids", "attention_mask") if name in tokens}
-        with torch.inference_mode():
-            return _unit(family.read(network, inputs).numpy())
 
 
 @dataclass(frozen=True)
@@ -180,24 +174,22 @@ class _View:
 
 
 def _view(processor: Any, width: int, height: int) -> _View:
-    """What transformers' `PilBackend` does to a picture before the network sees it."""
-    new_width, new_height = _resized(processor, width, height)
+    """What transformers' `PilBackend` does to a picture before the network sees it.
+
+    It is resized to a fixed size, or with the shorter side at a given length.
+    """
+    new_width, new_height = width, height
+    shortest = getattr(processor.size, "shortest_edge", None)
+    if processor.do_resize and shortest is None:
+        new_width, new_height = processor.size["width"], processor.size["height"]
+    elif processor.do_resize:
+        longer = int(shortest * max(width, height) / min(width, height))
+        new_width, new_height = (shortest, longer) if width <= height else (longer, shortest)
     left = top = 0
     if getattr(processor, "do_center_crop", False):
         left = (new_width - processor.crop_size["width"]) // 2
         top = (new_height - processor.crop_size["height"]) // 2
     return _View(new_width / width, new_height / height, left, top)
-
-
-def _resized(processor: Any, width: int, height: int) -> tuple[int, int]:
-    """Width and height after resizing: of a fixed size, or with the shorter side at a given length."""
-    if not processor.do_resize:
-        return width, height
-    shortest = getattr(processor.size, "shortest_edge", None)
-    if shortest is None:
-        return processor.size["width"], processor.size["height"]
-    longer = int(shortest * max(width, height) / min(width, height))
-    return (shortest, longer) if width <= height else (longer, shortest)
 
 
 def _without_ends(pixels: Pixels) -> Pixels:
@@ -206,10 +198,6 @@ def _without_ends(pixels: Pixels) -> Pixels:
     longest = LONGEST * min(height, width)
     top, left = max(0, height - longest) // 2, max(0, width - longest) // 2
     return np.ascontiguousarray(pixels[top : height - top, left : width - left])
-
-
-def _batches(count: int) -> Iterator[slice]:
-    return (slice(start, start + BATCH) for start in range(0, count, BATCH))
 
 
 def _unit(rows_nd: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:

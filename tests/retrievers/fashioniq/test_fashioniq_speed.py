@@ -17,7 +17,7 @@ from viewfinder.retrievers.fashioniq.retriever import DistanceEmbedding
 from viewfinder.retrievers.fashioniq.network import TransformerRetriever
 from viewfinder.retrievers.fashioniq.settings import TransformerModel
 from viewfinder.retrievers.shared.network import WordVectors
-from viewfinder.index import RegionBlock, only_vectors
+from viewfinder.index import RegionBlock, single_vector_scores
 
 torch.set_num_threads(1)
 rng = np.random.default_rng(0)
@@ -32,7 +32,7 @@ def clock(work):
 
 
 def scan(query_h):
-    only_vectors(block, lifting.query(query_h))
+    single_vector_scores(block, lifting.query(query_h))
 
 
 vectors_nh = rng.standard_normal((PICTURES, 128)).astype(np.float32)

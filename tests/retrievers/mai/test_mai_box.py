@@ -10,8 +10,8 @@ import pytest
 
 from viewfinder.conversation import Conversation, Like
 from viewfinder.encoders import load_encoder
-from viewfinder.evaluation.pictures import Pictures
 from viewfinder.encoders.features import Features
+from viewfinder.evaluation.pictures import Pictures
 from viewfinder.index import Gallery
 from viewfinder.index.turns import resolve_turn
 from viewfinder.pictures import decode_one

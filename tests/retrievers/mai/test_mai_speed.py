@@ -17,7 +17,7 @@ from viewfinder.retrievers.mai import numpy_network
 
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.index import RegionBlock, only_vectors
+from viewfinder.index import RegionBlock, single_vector_scores
 
 torch.set_num_threads(1)
 rng = np.random.default_rng(0)
@@ -49,7 +49,7 @@ block = RegionBlock.of(matrix_nd[:, None])
 rounds = [
     (
         clock(lambda: matrix_nd @ query_d),
-        clock(lambda: only_vectors(block, query_d)),
+        clock(lambda: single_vector_scores(block, query_d)),
         clock(lambda: numpy_network.numpy_encode_turn(arrays, settings, carried[1], said)),
         clock(lambda: numpy_network.numpy_encode_turn(arrays, settings, carried[TURNS], said)),
     )

@@ -266,8 +266,9 @@ def test_gradients_go_back_through_what_is_carried(network_of: Make) -> None:
     shelf = shelf_of(made)
     first = talks.pictures_bp[:, 0]
     looks = PictureComponents(shelf.pictures.whole_bx.clone().requires_grad_(), shelf.pictures.regions_bry)
-    *_, last = encode_dialogues(made, CaptionedGallery(looks, shelf.captions_nl), talks._replace(pictures_bp=torch.stack(
-        [first, *(torch.full_like(first, 9) for _ in range(3))], dim=1)))  # fmt: skip
+    pictures_bp = torch.stack([first, *(torch.full_like(first, 9) for _ in range(3))], dim=1)
+    changed = talks._replace(pictures_bp=pictures_bp)
+    *_, last = encode_dialogues(made, CaptionedGallery(looks, shelf.captions_nl), changed)
     torch.autograd.backward(last.queries_bd.sum())
     assert looks.whole_bx.grad is not None
     assert bool(looks.whole_bx.grad[first].any())

@@ -1,4 +1,4 @@
-"""The encoder in the box: works with no network, trained by `viewfinder train starter`."""
+"""The built-in encoder: works with no network, trained by `viewfinder train starter`."""
 
 from viewfinder.encoders.starter.encoder import StarterEncoder
 

@@ -27,7 +27,7 @@ BATCH = 8
 
 
 class StarterEncoder:
-    """EfficientNet-Lite2 and MiniLM joined by a head: the one in the box, or one tuned on the user's captions."""
+    """EfficientNet-Lite2 and MiniLM joined by a head: the shipped one, or one tuned on the user's captions."""
 
     name = "starter"
     raw_version = RAW_VERSION

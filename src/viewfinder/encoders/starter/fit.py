@@ -204,8 +204,3 @@ def _judged_hits(
     judged_m = (best_m == meant_m) | (meant_m < 0)
     features_m3 = np.stack([scores_mn[row_m, best_m], outliers_mn[row_m, best_m], np.ones(len(best_m))], axis=1)
     return features_m3[judged_m], (meant_m[judged_m] >= 0).astype(np.float64)
-
-
-def with_calibration(head: Head, calibration: Calibration) -> Head:
-    """The same head, calibrated."""
-    return replace(head, calibration=calibration)

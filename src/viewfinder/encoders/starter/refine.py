@@ -59,7 +59,7 @@ def refine_head(
     settings: RefineSettings | None = None,
     report: ReportEpoch | None = None,
 ) -> RefinedHead:
-    """The best of three heads for one collection: the one in the box, the closed form, the closed form refined.
+    """The best of three heads for one collection: the shipped one, the closed form, the closed form refined.
 
     They are compared on a tenth of the pictures that none of them has seen; the winner is then fitted on all.
     """

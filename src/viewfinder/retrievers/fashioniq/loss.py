@@ -1,6 +1,6 @@
 """What is minimised at a turn: that queries find their targets. Pure functions; rows belong together.
 
-Axes: b talks, h numbers of a query and of a picture's vector.
+Axes: b dialogues, h numbers of a query and of a picture's vector.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def target_contrastive_loss(
     """Mean cross-entropy of the targets among all targets of the batch, and among pictures of other kinds.
 
     `scores_bb` has a row a query and a column a target, `strange_bm` a column a picture of another kind. Columns of
-    another talk with the same target are left out: they are no worse an answer than the talk's own.
+    another dialogue with the same target are left out: they are no worse an answer than the dialogue's own.
     """
     logits_bn = (scale * scores_bb).masked_fill(same_target_elsewhere(targets_b), -torch.inf)
     if strange_bm is not None:
@@ -49,8 +49,8 @@ def pairwise_ranking_loss(
 ) -> Float[Tensor, ""]:
     """Sum of [margin + s(q, other target) - s(q, target)]+ and of [margin + s(other q, target) - s(q, target)]+.
 
-    The pairwise ranking loss of Kiros, Salakhutdinov, Zemel 2014 (appendix B), as a mean over talks instead of a sum;
-    `scores_bb` and what is left out as in `contrastive`.
+    The pairwise ranking loss of Kiros, Salakhutdinov, Zemel 2014 (appendix B), as a mean over dialogues instead of a
+    sum; `scores_bb` and what is left out as in `target_contrastive_loss`.
     """
     right_b = scores_bb.diagonal()
     wrong_bb = ~(same_target_elsewhere(targets_b) | torch.eye(len(right_b), dtype=torch.bool, device=right_b.device))
@@ -60,7 +60,7 @@ def pairwise_ranking_loss(
 
 
 def same_target_elsewhere(targets_b: Int[Tensor, " b"]) -> Bool[Tensor, "b b"]:
-    """Where another talk of the batch has the same target."""
+    """Where another dialogue of the batch has the same target."""
     same_bb = targets_b[:, None] == targets_b
     return same_bb & ~torch.eye(len(targets_b), dtype=torch.bool, device=targets_b.device)
 

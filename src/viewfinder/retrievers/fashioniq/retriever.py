@@ -71,7 +71,7 @@ class DistanceEmbedding:
 
 
 def longest_normed_vector(alpha_h: Float[np.ndarray, " h"], bias_h: Float[np.ndarray, " h"]) -> float:
-    """How long a vector can be that comes out of a `networks.transformer.Norm`.
+    """How long a vector can be that comes out of a `transformer_layers.Norm`.
 
     By the unbiased deviation a vector comes to a length of at most sqrt(h - 1), before it is scaled and moved.
     """

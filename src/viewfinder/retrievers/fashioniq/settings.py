@@ -184,18 +184,18 @@ class Preset:
 
     Attributes:
         kinds: kinds of the data to learn from, as its files name them; none: all that there are, in one network.
-        turns: of a talk in training; a composition has one.
+        turns: of a dialogue in training; a composition has one.
         simulator: who says how the wanted picture differs: the file of a trained captioner; "" trains one first;
             "recorded": nobody, training has the recorded pairs alone, of one turn.
         captioner: the table of captioner.toml by which it is trained, where that is to be done.
         attribute_file: trained attributes, for a simulator that has none; "" trains them first.
-        batch: talks a step.
+        batch: dialogues a step.
         strangers: pictures of other kinds, some of each, that the contrastive loss tells targets from as well.
         exclude_shown: whether what was shown is not shown again.
-        recorded: the share of talks that begin with a recorded pair and what people said of it.
-        described: the share of talks that begin with a description of the target and no picture.
-        changes: the share of talks in which another picture is wanted from some turn on, as people change their minds.
-        attribute_dropout: the share of talks that are read without attributes.
+        recorded: the share of dialogues that begin with a recorded pair and what people said of it.
+        described: the share of dialogues that begin with a description of the target and no picture.
+        changes: the share of dialogues in which another picture is wanted from some turn on: people change their minds.
+        attribute_dropout: the share of dialogues that are read without attributes.
         policy: the second stage, of a recurrent network.
         selects: the validation figure by which the best weights are chosen.
     """

@@ -51,9 +51,9 @@ from viewfinder.retrievers.fashioniq.network import (
     TransformerRetriever,
 )
 from viewfinder.retrievers.fashioniq.settings import FIRST_SCALE, Model, PolicySettings, Preset
-from viewfinder.retrievers.shared.network import WordNumbers, WordVectors, check_word_vectors, read_word_table
+from viewfinder.retrievers.shared.network import WordNumbers, WordVectors, read_word_table
 from viewfinder.retrievers.shared.numpy_network import NO_WORD, split_words
-from viewfinder.retrievers.shared.train_plan import TrainPlan, read_start_card
+from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_start_card
 from viewfinder.training import (
     Card,
     Constant,
@@ -172,7 +172,8 @@ def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> F
     else:
         labels, vocabulary = tuple(start.settings["labels"]), tuple(start.settings["vocabulary"])
     table_vs, version = read_word_table(preset.model, vocabulary, plan.sentences)
-    check_word_vectors(plan.start, start, version)
+    if plan.start is not None and start is not None:
+        check_start_sentences(plan.start, start, version)
     seed_all(plan.seed)
     words = WordVectors(preset.model, table_vs, len(vocabulary))
     network = make_network(preset.model, seen.raw_ng.shape[1], words, len(labels))

@@ -125,9 +125,7 @@ class WordTextReader:
     def __init__(self, weights: Weights, settings: Model) -> None:
         self._arrays = weights.arrays
         tables = {name.removeprefix("text."): table for name, table in weights.arrays.items() if "text.words" in name}
-        self._words = WordLookup(
-            tables, weights.card, by_encoder=settings.words == "encoder", most=settings.most_words
-        )
+        self._words = WordLookup(tables, weights.card, by_encoder=settings.words == "encoder", most=settings.most_words)
 
     def read(self, text: str, sentences: SentenceEncoder | None) -> tuple[Float32[np.ndarray, "l h"], tuple[str, ...]]:
         """The places of a text, and what to tell of words that are not read.

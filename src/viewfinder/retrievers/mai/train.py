@@ -32,8 +32,8 @@ from viewfinder.retrievers.mai.transactions import (
     read_training_transactions,
     transaction_vocabulary,
 )
-from viewfinder.retrievers.shared.network import WordNumbers, WordVectors, check_word_vectors, read_word_table
-from viewfinder.retrievers.shared.train_plan import TrainPlan, read_start_card
+from viewfinder.retrievers.shared.network import WordNumbers, WordVectors, read_word_table
+from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_start_card
 from viewfinder.training import (
     Batches,
     Card,
@@ -198,7 +198,8 @@ def _read_words(plan: TrainPlan, model: Model, seen: TrainingTransactions, start
     """By words: those of the training, or those of the weights that are begun with."""
     vocabulary = transaction_vocabulary(seen) if start is None else tuple(start.settings["vocabulary"])
     table_vs, version = read_word_table(model, vocabulary, plan.sentences)
-    check_word_vectors(plan.start, start, version)
+    if plan.start is not None and start is not None:
+        check_start_sentences(plan.start, start, version)
     return TrainingTexts(
         make=partial(WordVectors, model, table_vs, len(vocabulary)),
         reads=WordNumbers(vocabulary, model.most_words),
