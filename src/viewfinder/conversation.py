@@ -5,8 +5,8 @@ the empty root, node k the k-th line of a script, `BackTo` lines included. A `Ba
 node k again: its parent is k, it adds nothing to what the user wants, and whatever is said next branches
 off there. Nothing is ever removed, so the newest node is always the present one.
 
->>> talk = Conversation().then(Say("a dog")).then(Say("in the snow")).then(BackTo(1)).then(Say("on a beach"))
->>> [node.turn.text for node in talk.path()]
+>>> conversation = Conversation().then(Say("a dog")).then(Say("in the snow")).then(BackTo(1)).then(Say("on a beach"))
+>>> [node.turn.text for node in conversation.path()]
 ['a dog', 'on a beach']
 """
 
@@ -246,21 +246,22 @@ class Conversation:
         turns = data.get("turns")
         if not isinstance(turns, list):
             raise ValueError("this conversation has no list of turns")
-        talk = Conversation()
+        conversation = Conversation()
         for number, item in enumerate(turns, start=1):
             try:
                 record = dict(item)
                 parent, shown, asked = record.pop("parent"), record.pop("shown"), record.pop("asked")
-                talk = talk.then(turn_from_json(record)).recorded(
+                conversation = conversation.then(turn_from_json(record)).recorded(
                     shown=_ids(shown, "shown"), asked=None if asked is None else _question(asked)
                 )
             except KeyError as error:
                 raise ValueError(f"turn {number} of this conversation is malformed: it has no {error}") from error
             except (TypeError, ValueError) as error:
                 raise ValueError(f"turn {number} of this conversation is malformed: {error}") from error
-            if talk.here.parent != parent:
-                raise ValueError(f"turn {number} says it follows turn {parent}, but it follows {talk.here.parent}")
-        return talk
+            if conversation.here.parent != parent:
+                follows = conversation.here.parent
+                raise ValueError(f"turn {number} says it follows turn {parent}, but it follows {follows}")
+        return conversation
 
 
 def turn_to_json(turn: Turn) -> dict[str, Any]:  # noqa: PLR0911 (one line a kind of turn)

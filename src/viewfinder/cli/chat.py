@@ -106,7 +106,7 @@ def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the world and its library go.")] = Path("demo"),
     as_json: JsonOption = False,
 ) -> int:
-    """Draw pictures, find one in a talk, and serve them."""
+    """Draw pictures, find one in a conversation, and serve them."""
     from viewfinder.cli.turns import TurnPrinter
 
     plan = Demo.read()

@@ -58,7 +58,8 @@ def world(
     """Make annotated pictures to try, train and test with."""
     from viewfinder import worlds
 
-    processes = _processes(count) if workers is None else workers
+    # All cores, unless starting processes would take longer than the drawing.
+    processes = workers or (1 if count < WORTH_PROCESSES else os.cpu_count() or 1)
     with progress_bar("making pictures", count or None, shown=not as_json) as progress:
         report = worlds.write_world(
             out, kind=kind, count=count, seed=seed, sprites=sprites, transactions=transactions, pairs=pairs,
@@ -69,11 +70,6 @@ def world(
     else:
         _tell(report)
     return 0
-
-
-def _processes(count: int) -> int:
-    """All cores, unless starting processes would take longer than the drawing."""
-    return 1 if count < WORTH_PROCESSES else os.cpu_count() or 1
 
 
 def _tell(report: WorldReport) -> None:
@@ -262,7 +258,7 @@ def dialogues(
     """Let a questioner talk with a simulated user.
 
     One dialogue a picture of the split, each begun with what the data says of it first. They are written as ChatIR
-    releases its own; `train chatir` learns from them, `evaluate` replays them. Ctrl-C stops after a talk.
+    releases its own; `train chatir` learns from them, `evaluate` replays them. Ctrl-C stops after a conversation.
     """
     from viewfinder import encoders
     from viewfinder.data.files import need_folder

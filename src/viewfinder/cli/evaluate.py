@@ -17,7 +17,7 @@ from viewfinder.cli.output import print_json, print_line, print_note, print_tabl
 
 if TYPE_CHECKING:
     from viewfinder.encoders import Encoder
-    from viewfinder.evaluation import ComparedFigure, Plan, Run
+    from viewfinder.evaluation import Plan, Run
     from viewfinder.evaluation.plan import Notify
     from viewfinder.metrics import Ties
 
@@ -94,9 +94,10 @@ def evaluate(
     from viewfinder.evaluation.report import ATTENTION, write_report
 
     plan = Plan(
-        system=system, data=data, protocol=protocol, split=split, task=task, user=user,
-        options=parse_style(manner or ()), questioner=questioner, pool=pool, catalogue=catalogue, vectors=vectors, features=features,
-        captions=captions, ties=cast("Ties", ties), limit=limit, seed=seed, checkpoint=checkpoint, processes=processes,
+        system=system, data=data, protocol=protocol, split=split, task=task, user=user, options=parse_style(manner or
+        ()), questioner=questioner, pool=pool, catalogue=catalogue, vectors=vectors, features=features,
+        captions=captions, ties=cast("Ties", ties), limit=limit, seed=seed, checkpoint=checkpoint,
+        processes=processes,
     )  # fmt: skip
     weights = checkpoint.stem if checkpoint is not None else ""
     asks = (questioner or "").partition("=")[0]
@@ -194,13 +195,9 @@ def compare(
     head = comparison_head([run.provenance.label for run in read])
     for title in dict.fromkeys(row.title for row in rows):
         print_line(title)
-        print_table(head, comparison_rows(_of(rows, title)))
+        print_table(head, comparison_rows([row for row in rows if row.title == title]))
         print_line()
     return 0
-
-
-def _of(rows: list[ComparedFigure], title: str) -> list[ComparedFigure]:
-    return [row for row in rows if row.title == title]
 
 
 def _say_run(run: Run) -> None:

@@ -33,7 +33,7 @@ REMEMBERED = 1000
 
 
 class Terminal:
-    """One talk with a person. A turn that cannot be taken is said in a line, and the talk goes on."""
+    """One conversation with a person. A turn that cannot be taken is said in a line, and the conversation goes on."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Terminal:
         return 0 if self._interactive else self._code
 
     def _take(self, line: str) -> bool:
-        """One line; False when it ends the talk."""
+        """One line; False when it ends the conversation."""
         try:
             command = parse_line(line, self._session.conversation)
             if command == Plain("quit"):
@@ -82,8 +82,8 @@ class Terminal:
     def _do(self, command: Command) -> None:
         match command:
             case Plain("tree"):
-                talk = self._session.conversation
-                print_json(talk.to_json()) if self._teller.as_json else print_tree(talk)
+                conversation = self._session.conversation
+                print_json(conversation.to_json()) if self._teller.as_json else print_tree(conversation)
             case Plain():
                 print_line(HELP)
             case Why(rank):
@@ -132,14 +132,16 @@ class Terminal:
         print_json({"saved": str(file)}) if self._teller.as_json else print_line(f"saved to {file}")
 
     def _open(self, file: Path) -> None:
-        """Another talk in place of this one, shown from where it stood."""
+        """Another conversation in place of this one, shown from where it stood."""
         try:
-            talk = Conversation.from_json(json.loads(file.read_text(encoding="utf-8")))
+            conversation = Conversation.from_json(json.loads(file.read_text(encoding="utf-8")))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise BadInput(f"{file}: this is no talk that was saved here ({error})") from error
         bias = self._session.picture_bias
-        session = self._library.chat(self._retriever, self._questioner, n=self._n, conversation=talk, picture_bias=bias)
-        hits = session.back_to(talk.here.number)
+        session = self._library.chat(
+            self._retriever, self._questioner, n=self._n, conversation=conversation, picture_bias=bias
+        )
+        hits = session.back_to(conversation.here.number)
         self._session, self._hits = session, hits
         self._teller.tell(session, hits)
 
@@ -159,7 +161,7 @@ def _typed_lines() -> Iterator[str]:
 
 @contextlib.contextmanager
 def _history() -> Iterator[None]:
-    """Line editing and the lines of earlier talks, where this Python has them."""
+    """Line editing and the lines of earlier conversations, where this Python has them."""
     try:
         import readline
     except ImportError:

@@ -113,15 +113,15 @@ def print_question(question: Question) -> None:
         print_line(f"  why: {reason}")
 
 
-def print_tree(talk: Conversation) -> None:
-    """All turns, branches included; an arrow marks where the talk stands."""
+def print_tree(conversation: Conversation) -> None:
+    """All turns, branches included; an arrow marks where the conversation stands."""
     from rich.tree import Tree
 
-    branches = {0: Tree("0  start" + (HERE if talk.here.number == 0 else ""), guide_style="dim")}
-    for node in talk.nodes[1:]:
+    branches = {0: Tree("0  start" + (HERE if conversation.here.number == 0 else ""), guide_style="dim")}
+    for node in conversation.nodes[1:]:
         assert node.turn is not None
-        shown = talk.nodes[node.parent].shown
-        label = f"{node.number}  {describe_turn(node.turn, shown)}{HERE if node is talk.here else ''}"
+        shown = conversation.nodes[node.parent].shown
+        label = f"{node.number}  {describe_turn(node.turn, shown)}{HERE if node is conversation.here else ''}"
         branches[node.number] = branches[node.parent].add(plain_text(label))
     print_rich(branches[0])
 

@@ -102,8 +102,8 @@ NONE = {"none", "none of these", "none of them", "not these"}
 PICTURE_NAME = re.compile(r"[/\\]|\.(?:jpe?g|png|webp|gif|bmp|tiff?|avif|hei[cf]|dng)$", re.IGNORECASE)
 
 
-def parse_line(line: str, talk: Conversation) -> Command:
-    """The turn or command that a line means at this point of the talk.
+def parse_line(line: str, conversation: Conversation) -> Command:
+    """The turn or command that a line means at this point of the conversation.
 
     What is no command answers a question that offers nothing to choose from; `say` describes the picture nevertheless.
 
@@ -111,9 +111,9 @@ def parse_line(line: str, talk: Conversation) -> Command:
         BadInput: it names a result, turn or question that does not exist.
     """
     text = " ".join(line.split())
-    question = talk.pending
+    question = conversation.pending
     if SKIP.fullmatch(text):
-        return Answer(_pending(talk, "skip"), "")
+        return Answer(_pending(conversation, "skip"), "")
     if question is not None and (answer := _choice(text, question)) is not None:
         return Answer(question, answer)
     if text.lower().lstrip("/") in WORDS:
@@ -122,21 +122,18 @@ def parse_line(line: str, talk: Conversation) -> Command:
         return Reject()
     for pattern, meaning in PATTERNS:
         found = pattern.fullmatch(text)
-        command = None if found is None else meaning(found, talk)
+        command = None if found is None else meaning(found, conversation)
         if command is not None:
             return command
-    return Say(text) if question is None or not _is_free(question) else Answer(question, text)
+    # A question is answered in one's own words where it offers nothing but that one does not know.
+    is_free = question is not None and all(map(is_dont_know, question.choices))
+    return Answer(question, text) if question is not None and is_free else Say(text)
 
 
-def _is_free(question: Question) -> bool:
-    """Whether it is answered in one's own words: nothing is offered but that one does not know."""
-    return all(is_dont_know(choice) for choice in question.choices)
-
-
-def _pending(talk: Conversation, verb: str) -> Question:
-    if talk.pending is None:
+def _pending(conversation: Conversation, verb: str) -> Question:
+    if conversation.pending is None:
         raise BadInput(f"there is no question to {verb}: say what you are looking for instead")
-    return talk.pending
+    return conversation.pending
 
 
 def _choice(text: str, question: Question) -> str | None:
@@ -157,14 +154,14 @@ def _choice(text: str, question: Question) -> str | None:
     return text if text and is_dont_know(text) else None
 
 
-def find_result(number: int, talk: Conversation, turn: int | None = None) -> PictureId:
+def find_result(number: int, conversation: Conversation, turn: int | None = None) -> PictureId:
     """The picture that is result `number` now, or was it after `turn`.
 
     Raises:
         BadInput: there is no such turn or result.
     """
     try:
-        shown = talk.node(talk.here.number if turn is None else turn).shown
+        shown = conversation.node(conversation.here.number if turn is None else turn).shown
     except ValueError as error:
         raise BadInput(str(error)) from error
     if not 1 <= number <= len(shown):
@@ -173,9 +170,11 @@ def find_result(number: int, talk: Conversation, turn: int | None = None) -> Pic
     return shown[number - 1]
 
 
-def _like(found: re.Match[str], talk: Conversation) -> Command | None:
+def _like(found: re.Match[str], conversation: Conversation) -> Command | None:
     turn = None if found["turn"] is None else int(found["turn"])
-    return Like(find_result(int(found["number"]), talk, turn), found["but"] or "", turn, _attributes(found["with"]))
+    return Like(
+        find_result(int(found["number"]), conversation, turn), found["but"] or "", turn, _attributes(found["with"])
+    )
 
 
 def _attributes(text: str | None) -> tuple[str, ...] | None:
@@ -190,16 +189,12 @@ def _attributes(text: str | None) -> tuple[str, ...] | None:
     return tuple(name for name in names if name and name.lower() != "nothing")
 
 
-def _reject(found: re.Match[str], talk: Conversation) -> Command | None:
+def _reject(found: re.Match[str], conversation: Conversation) -> Command | None:
     numbers = [int(number) for number in re.findall(r"\d+", found["numbers"])]
-    return Reject(tuple(dict.fromkeys(find_result(number, talk) for number in numbers)))
+    return Reject(tuple(dict.fromkeys(find_result(number, conversation) for number in numbers)))
 
 
-def _without(found: re.Match[str], talk: Conversation) -> Command | None:
-    return Reject(text=found["what"])
-
-
-def _show(found: re.Match[str], talk: Conversation) -> Command | None:
+def _show(found: re.Match[str], conversation: Conversation) -> Command | None:
     """None for "show me a red car": it names no file, so it is words."""
     file = Path(found["file"].strip("'\"")).expanduser()
     if file.is_file() or PICTURE_NAME.search(str(file)):
@@ -207,23 +202,19 @@ def _show(found: re.Match[str], talk: Conversation) -> Command | None:
     return None
 
 
-def _answer(found: re.Match[str], talk: Conversation) -> Command | None:
-    question, text = _pending(talk, "answer"), found["text"]
+def _answer(found: re.Match[str], conversation: Conversation) -> Command | None:
+    question, text = _pending(conversation, "answer"), found["text"]
     return Answer(question, "" if SKIP.fullmatch(text) else _choice(text, question) or text)  # "answer b" too
 
 
-def _keep(found: re.Match[str], talk: Conversation) -> Command | None:
-    return Keep(found["attribute"], int(found["turn"]) if found["turn"] else talk.here.number)
-
-
-def _back(found: re.Match[str], talk: Conversation) -> Command | None:
+def _back(found: re.Match[str], conversation: Conversation) -> Command | None:
     """Without a number: the turn before the last that counts."""
-    path = talk.path()
+    path = conversation.path()
     before = path[-2].number if len(path) > 1 else 0
     return BackTo(int(found["turn"]) if found["turn"] else before)
 
 
-def _open(found: re.Match[str], talk: Conversation) -> Command | None:
+def _open(found: re.Match[str], conversation: Conversation) -> Command | None:
     file = Path(found["file"]).expanduser()
     return Open(file) if file.is_file() or file.suffix == ".json" else None
 
@@ -237,16 +228,19 @@ PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Conversation], C
     for pattern, meaning in (
         (rf"(?:like )?#?(?P<number>\d+){_OF_TURN}{_WITH}{_BUT}", _like),
         (r"(?:not|reject) (?P<numbers>#?\d+(?:(?:,? and |, ?| )#?\d+)*)", _reject),
-        (r"(?:not|without) (?P<what>.+)", _without),
+        (r"(?:not|without) (?P<what>.+)", lambda found, conversation: Reject(text=found["what"])),
         (rf"show (?P<file>.+?){_BUT}", _show),
         (r"answer:? (?P<text>.+)", _answer),
-        (rf"keep (?:the )?(?P<attribute>\w+?){_OF_TURN}", _keep),
+        (
+            rf"keep (?:the )?(?P<attribute>\w+?){_OF_TURN}",
+            lambda found, conversation: Keep(found["attribute"], int(found["turn"] or conversation.here.number)),
+        ),
         (r"back(?: to)?(?: turn)?(?: (?P<turn>\d+))?", _back),
-        (r"why #?(?P<rank>\d+)", lambda found, talk: Why(int(found["rank"]))),
-        (r"leaning (?P<to>[-+]?\d+(?:\.\d+)?)", lambda found, talk: Lean(float(found["to"]))),
-        (r"save (?P<file>\S+|.+\.json)", lambda found, talk: Save(Path(found["file"]).expanduser())),
+        (r"why #?(?P<rank>\d+)", lambda found, conversation: Why(int(found["rank"]))),
+        (r"leaning (?P<to>[-+]?\d+(?:\.\d+)?)", lambda found, conversation: Lean(float(found["to"]))),
+        (r"save (?P<file>\S+|.+\.json)", lambda found, conversation: Save(Path(found["file"]).expanduser())),
         (r"open (?P<file>.+)", _open),
-        (r"say (?P<text>.+)", lambda found, talk: Say(found["text"])),
+        (r"say (?P<text>.+)", lambda found, conversation: Say(found["text"])),
     )
 )
 
@@ -289,8 +283,8 @@ def read_lines(script: Path) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def parse_script_line(line: str, talk: Conversation, folder: Path = Path()) -> Turn:
-    """The turn that a line describes at this point of the talk; images are looked for in `folder` first.
+def parse_script_line(line: str, conversation: Conversation, folder: Path = Path()) -> Turn:
+    """The turn that a line describes at this point of the conversation; images are looked for in `folder` first.
 
     Raises:
         ValueError: no JSON, or no turn.
@@ -301,25 +295,25 @@ def parse_script_line(line: str, talk: Conversation, folder: Path = Path()) -> T
     except json.JSONDecodeError as error:
         raise ValueError(f"this is not JSON ({error.msg} at column {error.colno})") from error
     if isinstance(data, Mapping):
-        data = _with_ids(data, talk, folder)
-    return turn_from_json(data, pending=talk.pending)
+        data = _with_ids(data, conversation, folder)
+    return turn_from_json(data, pending=conversation.pending)
 
 
-def _with_ids(data: Mapping[str, Any], talk: Conversation, folder: Path) -> dict[str, Any]:
+def _with_ids(data: Mapping[str, Any], conversation: Conversation, folder: Path) -> dict[str, Any]:
     """The turn's JSON with "#n" and relative image names resolved; anything malformed is left to the reader."""
     resolved = dict(data)
     if isinstance(data.get("like"), str):
         turn = data.get("turn")
-        resolved["like"] = _id(data["like"], talk, turn if isinstance(turn, int) else None)
+        resolved["like"] = _id(data["like"], conversation, turn if isinstance(turn, int) else None)
     if isinstance(data.get("reject"), list):
-        resolved["reject"] = [_id(item, talk) if isinstance(item, str) else item for item in data["reject"]]
+        resolved["reject"] = [_id(item, conversation) if isinstance(item, str) else item for item in data["reject"]]
     if isinstance(data.get("reject"), str):
-        resolved["reject"] = _id(data["reject"], talk)
+        resolved["reject"] = _id(data["reject"], conversation)
     if isinstance(data.get("show"), str) and (folder / data["show"]).is_file():
         resolved["show"] = str(folder / data["show"])
     return resolved
 
 
-def _id(text: str, talk: Conversation, turn: int | None = None) -> str:
+def _id(text: str, conversation: Conversation, turn: int | None = None) -> str:
     number = text.removeprefix("#")
-    return find_result(int(number), talk, turn) if text.startswith("#") and number.isdecimal() else text
+    return find_result(int(number), conversation, turn) if text.startswith("#") and number.isdecimal() else text

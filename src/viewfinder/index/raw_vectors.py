@@ -331,7 +331,7 @@ class StoredVectors:
         return self._encoder.raw_version
 
     def has_regions(self, snapshot: Snapshot) -> Bool[np.ndarray, " n"]:
-        """Which pictures have regions; noted beside the snapshot, so that a talk begins without Lance (2 s)."""
+        """Which pictures have regions; noted beside the snapshot, so that a conversation begins without Lance (2 s)."""
 
         def look(snapshot: Snapshot) -> Bool[np.ndarray, " n"]:
             known = self._table.ids()
