@@ -13,7 +13,7 @@ from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.retrievers.chatsearcher.batches import (
     EMPTY,
     SequenceBatch,
-    encode_example,
+    fit_example,
     keep_texts,
     make_batch,
 )
@@ -44,7 +44,7 @@ def lesson(*turns: ExampleTurn) -> TrainingExample:
 
 
 def batch(codec: SequenceCodec, *lessons: TrainingExample) -> SequenceBatch:
-    return make_batch(codec, [codec.lesson(one) for one in lessons], ROWS, None)
+    return make_batch(codec, [codec.encode_example(one) for one in lessons], ROWS, None)
 
 
 def test_shorter_sequences_are_filled_at_their_ends(codec: SequenceCodec) -> None:
@@ -75,7 +75,7 @@ def test_sentence_vectors_stand_where_users_have_spoken(tokeniser: TokenizerReco
         return np.array([[len(text)] for text in texts], np.float64)
 
     lessons = [lesson(user(RED), answer(RED), user(A, BLUE), answer(B)), lesson(user(C), answer(RED))]
-    found = make_batch(codec, [codec.lesson(one) for one in lessons], ROWS, lengths)
+    found = make_batch(codec, [codec.encode_example(one) for one in lessons], ROWS, lengths)
     assert asked == ["red", "blue"]
     assert found.sentences_ks.tolist() == [[3.0], [4.0]] and found.sentences_ks.dtype.is_floating_point
     assert found.numbers_bl.flatten()[found.said_k].tolist() == [codec.said] * 2
@@ -86,10 +86,10 @@ def test_sentence_vectors_stand_where_users_have_spoken(tokeniser: TokenizerReco
 
 def test_what_was_said_first_goes_first(codec: SequenceCodec) -> None:
     talk = lesson(user(RED), answer(A), user(BLUE), answer(B))
-    assert len(codec.lesson(talk)) == 19
-    assert len(encode_example(codec, talk, 19)) == 19
-    shorter = encode_example(codec, talk, 18)
-    assert [*shorter.numbers_l] == [*codec.lesson(lesson(user(BLUE), answer(B))).numbers_l]
+    assert len(codec.encode_example(talk)) == 19
+    assert len(fit_example(codec, talk, 19)) == 19
+    shorter = fit_example(codec, talk, 18)
+    assert [*shorter.numbers_l] == [*codec.encode_example(lesson(user(BLUE), answer(B))).numbers_l]
     assert shorter.pictures == ("b",)
 
 
@@ -104,15 +104,15 @@ def test_what_was_said_first_goes_first(codec: SequenceCodec) -> None:
 )
 def test_no_picture_is_cut(codec: SequenceCodec, longest: int, numbers: list[int], pictures: tuple[str, ...]) -> None:
     page = lesson(ExampleTurn("document", (RED, A, BLUE, B, RED)))
-    found = encode_example(codec, page, longest)
+    found = fit_example(codec, page, longest)
     assert [*found.numbers_l] == numbers
     assert found.pictures == pictures
-    assert len(found.picture_l) == len(found.learnt_l) == len(numbers)
+    assert len(found.learnt_l) == len(numbers)
 
 
 def test_a_sentence_vector_is_cut_with_its_place(tokeniser: TokenizerRecord) -> None:
     codec = SequenceCodec(tokeniser, tokens=2, says=True)
-    found: TokenSequence = encode_example(codec, lesson(user(RED), answer(BLUE)), 3)
+    found: TokenSequence = fit_example(codec, lesson(user(RED), answer(BLUE)), 3)
     assert [*found.numbers_l] == [0, 3, 5] and found.said == ()
 
 

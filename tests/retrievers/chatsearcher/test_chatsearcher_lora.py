@@ -8,10 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from viewfinder.errors import BadInput
 from viewfinder.retrievers.chatsearcher.language_model import add_lora, draw_language_model
 from viewfinder.retrievers.chatsearcher.sequence import TokenizerRecord
-from viewfinder.retrievers.chatsearcher.settings import LoraSettings, ModelSettings
+from viewfinder.retrievers.chatsearcher.settings import LORA_ALPHA, LoraSettings, ModelSettings
 
 NUMBERS_BL = torch.tensor([[0, 3, 5, 8, 7, 4]])
 
@@ -37,32 +36,24 @@ def test_nothing_changes_until_they_have_learnt(language: Any) -> None:
 
 def test_a_map_is_its_weight_and_alpha_over_rank_times_b_a(language: Any) -> None:
     """What a search folds together when it loads a network."""
-    add_lora(language, LoraSettings(rank=2, alpha=3.0, modules=("k_proj",)))
+    add_lora(language, LoraSettings(rank=2))
     arrays = {name: numbers.detach() for name, numbers in language.state_dict().items()}
     name = "layers.1.self_attn.k_proj"
     down, up = (arrays[f"{name}.lora_{part}.default.weight"] for part in "AB")
     assert (down.shape, up.shape) == ((2, 16), (8, 2))
     up.normal_()
-    folded = arrays[f"{name}.base_layer.weight"] + 3.0 / 2 * up @ down
+    folded = arrays[f"{name}.base_layer.weight"] + LORA_ALPHA / 2 * up @ down
     inputs_bx = torch.randn(4, 16)
     found_by = language.layers[1].self_attn.k_proj(inputs_bx).detach()
     torch.testing.assert_close(found_by, inputs_bx @ folded.T)
 
 
-def test_only_adapters_of_the_named_maps_need_gradients(language: Any) -> None:
-    add_lora(language, LoraSettings(rank=1, modules=("q_proj", "down_proj")))
-    trained = {name for name, numbers in language.named_parameters() if numbers.requires_grad}
-    ends = {f"{end}.lora_{part}.default.weight" for end in ("self_attn.q_proj", "mlp.down_proj") for part in "AB"}
-    assert trained == {f"layers.{layer}.{end}" for layer in (0, 1) for end in ends}
+def test_only_adapters_need_gradients(language: Any) -> None:
+    add_lora(language, LoraSettings(rank=1))
+    assert all("lora_" in name for name, numbers in language.named_parameters() if numbers.requires_grad)
 
 
-def test_all_linear_maps_of_a_layer_are_adapted_if_nothing_else_is_said(language: Any) -> None:
+def test_all_linear_maps_of_a_layer_are_adapted(language: Any) -> None:
     add_lora(language, LoraSettings(rank=1))
     trained = [name for name, numbers in language.named_parameters() if numbers.requires_grad]
     assert len(trained) == 2 * 7 * 2  # layers, maps, A and B
-
-
-def test_maps_that_are_not_there_are_named(language: Any) -> None:
-    with pytest.raises(BadInput, match=r"no linear maps c_attn; name some of down_proj, gate_proj, k_proj") as told:
-        add_lora(language, LoraSettings(rank=1, modules=("q_proj", "c_attn")))
-    assert "\n" not in str(told.value)

@@ -54,7 +54,7 @@ def test_the_first_in_is_the_first_out() -> None:
 
 def test_a_batch_is_among_what_it_is_told_from_before_it_is_in_the_queue() -> None:
     queue = filled(4, (1, 2, 3))
-    pool = queue.joined(*pictures(7, 8))
+    pool = queue.with_batch(*pictures(7, 8))
     assert pool.rows_n.tolist() == [7, 8, 1, 2]  # no more than the queue holds
     assert pool.whole_nx[:, 0].tolist() == [7, 8, 1, 2]
     assert rows_of(queue) == [1, 2, 3, NOBODY]  # asking changes nothing
@@ -62,7 +62,7 @@ def test_a_batch_is_among_what_it_is_told_from_before_it_is_in_the_queue() -> No
 
 def test_a_batch_larger_than_the_queue_is_whole() -> None:
     queue = filled(2, (9,))
-    assert queue.joined(*pictures(1, 2, 3)).rows_n.tolist() == [1, 2, 3]
+    assert queue.with_batch(*pictures(1, 2, 3)).rows_n.tolist() == [1, 2, 3]
     queue.enqueue(*pictures(1, 2, 3))
     assert rows_of(queue) == [1, 2]
 
@@ -155,9 +155,9 @@ def test_words_are_scored_among_all_pieces() -> None:
     assert float(word_loss(torch.zeros(0, 2), torch.zeros(0, dtype=torch.int64))) == 0
 
 
-@pytest.mark.parametrize(("reduction", "wanted"), [("means", 2.0 + 0.5 * 6.0), ("tokens", (3 * 2.0 + 6.0) / 4)])
+@pytest.mark.parametrize(("reduction", "wanted"), [("means", 2.0 + 6.0), ("tokens", (3 * 2.0 + 6.0) / 4)])
 def test_words_and_pictures_are_weighed(reduction: str, wanted: float) -> None:
     """Three words that lose 2 each, one picture that loses 6."""
-    settings = LossSettings(reduction=reduction, image_weight=0.5)  # type: ignore[arg-type]
+    settings = LossSettings(reduction=reduction)  # type: ignore[arg-type]
     assert float(combine_losses(settings, torch.tensor(2.0), 3, torch.tensor(6.0), 1)) == pytest.approx(wanted)
     assert float(combine_losses(settings, torch.tensor(0.0), 0, torch.tensor(0.0), 0)) == 0

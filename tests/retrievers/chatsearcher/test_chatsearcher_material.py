@@ -36,7 +36,7 @@ def plan(*data: Path, told: list[str] | None = None) -> TrainPlan:
 
 
 def material(*data: Path, split: Any = "train", kinds: Sequence[ExampleKind] = KINDS, **known: Any) -> TrainingData:
-    asked: dict[str, Any] = {"regions": False, "picture_first": 0.5, "image_first": True, "seed": 0}
+    asked: dict[str, Any] = {"regions": False, "image_first": True, "seed": 0}
     told = known.pop("told", None)
     return read_training_data(plan(*data, told=told), split, kinds, **asked | known)
 
@@ -82,13 +82,13 @@ def test_pictures_are_called_by_data_set_and_have_the_vectors_of_their_files(cap
 @pytest.mark.parametrize(("split", "count"), [("train", 20), ("val", 2)])
 def test_captions_are_those_of_the_split(captioned: Path, split: Any, count: int) -> None:
     found = material(captioned, split=split, kinds=("captions",))
-    numbers = [int(Path(lesson.pictures[0]).name[:4]) for lesson in found.lessons["captions"]]
+    numbers = [int(Path(lesson.pictures[0]).name[:4]) for lesson in found.examples["captions"]]
     assert len(numbers) == count and all(split_of(number) == split for number in numbers)
 
 
 def test_of_chats_every_thirteenth_is_held_out_and_those_for_testing_are_left_alone(captioned: Path) -> None:
     train, val = (
-        [lesson.texts for lesson in material(captioned, split=split).lessons["ichat"]] for split in ("train", "val")
+        [lesson.texts for lesson in material(captioned, split=split).examples["ichat"]] for split in ("train", "val")
     )
     assert val == [("train 6",), ("train 19",)]
     assert sorted(train + val) == sorted((f"train {at}",) for at in range(COUNT))
@@ -96,34 +96,33 @@ def test_of_chats_every_thirteenth_is_held_out_and_those_for_testing_are_left_al
 
 def test_talks_are_those_of_the_split(captioned: Path) -> None:
     for split in ("train", "val"):
-        assert [lesson.texts for lesson in material(captioned, split=split).lessons["visual"]] == [(f"{split}?", "yes")]
+        assert [lesson.texts for lesson in material(captioned, split=split).examples["visual"]] == [
+            (f"{split}?", "yes")
+        ]
 
 
 def test_every_captioned_picture_is_asked_for_once(captioned: Path) -> None:
-    found = material(captioned, kinds=("requests", "captions")).lessons
+    found = material(captioned, kinds=("requests", "captions")).examples
     asked = [lesson.pictures for lesson in found["requests"]]
     assert len(asked) == len(set(asked)) == 20
     assert set(asked) == {lesson.pictures for lesson in found["captions"]}
 
 
-@pytest.mark.parametrize(("share", "first"), [(0.0, {False}), (1.0, {True}), (0.5, {False, True})])
-def test_pictures_stand_before_their_captions_as_often_as_is_asked(
-    captioned: Path, share: float, first: set[bool]
-) -> None:
-    found = material(captioned, kinds=("captions",), picture_first=share).lessons["captions"]
-    assert {isinstance(lesson.turns[0].items[0], ImageItem) for lesson in found} == first
+def test_pictures_stand_before_their_captions_or_behind_them(captioned: Path) -> None:
+    found = material(captioned, kinds=("captions",)).examples["captions"]
+    assert {isinstance(example.turns[0].items[0], ImageItem) for example in found} == {False, True}
 
 
 def test_a_kind_is_drawn_alike_whatever_else_is_read(captioned: Path) -> None:
     alone, among = material(captioned, kinds=("documents",)), material(captioned)
-    assert alone.lessons["documents"] == among.lessons["documents"]
-    assert alone.lessons != material(captioned, kinds=("documents",), seed=1).lessons
+    assert alone.examples["documents"] == among.examples["documents"]
+    assert alone.examples != material(captioned, kinds=("documents",), seed=1).examples
 
 
 def test_a_kind_that_is_nowhere_is_told_and_left_out(captioned: Path) -> None:
     told: list[str] = []
     found = material(captioned, told=told)
-    assert "edits" not in found.lessons and "train: no data set has edits" in told
+    assert "edits" not in found.examples and "train: no data set has edits" in told
     with pytest.raises(BadInput, match="nothing for train of the kinds edits"):
         material(captioned, kinds=("edits",))
 
@@ -135,7 +134,7 @@ def test_a_lesson_whose_picture_has_no_vector_is_left_out_and_told(captioned: Pa
     talks = [make_dialogue(name, "a", [Round("what?", "it")]) for name in (picture.path.name, "gone.png")]
     write_dialogues(folder / "dialogues" / "gpt_train.json", talks)
     found = material(folder, kinds=("visual",), told=told)
-    assert [lesson.pictures for lesson in found.lessons["visual"]] == [(f"lost/images/{picture.path.name}",)]
+    assert [lesson.pictures for lesson in found.examples["visual"]] == [(f"lost/images/{picture.path.name}",)]
     assert f"{folder}, train: 1 visual of 2 have vectors" in told
 
 
@@ -144,7 +143,7 @@ def test_several_data_sets_are_one_material(captioned: Path, tmp_path: Path) -> 
     write_csv(other, tiny_pictures(other / "images", COUNT))
     both, alone = material(captioned, other, kinds=("captions",)), material(captioned, kinds=("captions",))
     assert len(both.rows) == len(both.raw_ng) == 40
-    assert both.lessons["captions"][:20] == alone.lessons["captions"]
+    assert both.examples["captions"][:20] == alone.examples["captions"]
     for name in alone.rows:
         twin = name.replace("captioned/", "other/")
         for picture in (name, twin):
@@ -166,10 +165,10 @@ def test_edits_of_instruct_pix2pix_go_by_their_prompts(tmp_path: Path) -> None:
         for which, file in enumerate(files):
             file.rename(home / f"5_{which}.jpg")
     write_json(tmp_path / "ip2p" / "seeds.json", [[f"{number:07}", ["5"]] for number in range(13)])
-    [held_out] = material(tmp_path / "ip2p", split="val", kinds=("edits",)).lessons["edits"]
+    [held_out] = material(tmp_path / "ip2p", split="val", kinds=("edits",)).examples["edits"]
     assert held_out.pictures == ("ip2p/0000006/5_0.jpg", "ip2p/0000006/5_1.jpg")
     assert "make it 6" in held_out.texts[0]
-    assert len(material(tmp_path / "ip2p", kinds=("edits",)).lessons["edits"]) == 10
+    assert len(material(tmp_path / "ip2p", kinds=("edits",)).examples["edits"]) == 10
 
 
 @pytest.fixture
@@ -187,7 +186,7 @@ def shop(tmp_path: Path) -> Path:
 
 
 def test_transactions_for_training_are_edits(shop: Path) -> None:
-    found = material(shop, kinds=("edits",)).lessons["edits"]
+    found = material(shop, kinds=("edits",)).examples["edits"]
     numbers = [tuple(int(Path(name).name[:4]) for name in lesson.pictures) for lesson in found]
     assert numbers == [(0, 1), (1, 2), (2, 3)]
 
@@ -212,7 +211,7 @@ def test_the_lists_of_a_world_say_which_pictures_are_for_training(tmp_path: Path
     write_json(folder / "annotations" / "captions_world.json", {"images": images, "annotations": said})
     for split, texts in (("train", {("no. 2",)}), ("val", {("no. 1",), ("no. 3",)})):
         assert {
-            lesson.texts for lesson in material(folder, split=split, kinds=("captions",)).lessons["captions"]
+            lesson.texts for lesson in material(folder, split=split, kinds=("captions",)).examples["captions"]
         } == texts
 
 
@@ -225,7 +224,7 @@ def test_talks_of_llava_and_pages_of_mmc4_are_read(tmp_path: Path) -> None:
     page = {"url": "", "text_list": ["Look.", "Bye."], "image_info": [picture]}
     (folder / "docs_no_face_shard_0_v3.jsonl").write_text(json.dumps(page) + "\n")
     found = material(folder, kinds=("visual", "documents"))
-    [talk], [document] = found.lessons["visual"], found.lessons["documents"]
+    [talk], [document] = found.examples["visual"], found.examples["documents"]
     assert (talk.pictures, talk.texts) == ((f"web/images/{files[0]}",), ("What is it?", "It is red."))
     assert (document.pictures, document.texts) == ((f"web/images/{files[1]}",), ("Look.", "Bye."))
     assert set(found.texts()) == {"What is it?", "It is red.", "Look.", "Bye."}
@@ -241,7 +240,7 @@ def test_tables_of_conceptual_captions_are_split_as_they_are_called_or_by_place(
         rows = "".join(f"{table} {at}\timages/{name}\n" for at, name in enumerate(files))
         (folder / f"{table}_GCC.tsv").write_text(rows)
     said = {
-        split: [lesson.texts[0] for lesson in material(folder, split=split, kinds=("captions",)).lessons["captions"]]
+        split: [lesson.texts[0] for lesson in material(folder, split=split, kinds=("captions",)).examples["captions"]]
         for split in ("train", "val")
     }
     if len(tables) == 1:

@@ -122,12 +122,12 @@ def test_the_last_picture_of_every_lesson_is_looked_for_among_all_that_are(
         "mchat": [search("mchat", 0, 11 - at) for at in range(8)],
     }
     exam = exam_of(codec, **lessons)
-    pictures_nd = network.pictures(looks.whole_nx)  # all twelve are the last of some lesson
+    pictures_nd = network.encode_pictures(looks.whole_nx)  # all twelve are the last of some lesson
     places: dict[str, list[int]] = {"tchat": [], "mchat": []}
-    for number, lesson in enumerate(exam.course.lessons):
-        batch = exam.course.batch(np.array([number]))
-        state_h = network(batch, looks.of(batch.rows_c))[0, batch.cls_c[-1] - 1]
-        order = (pictures_nd @ network.queries(state_h[None])[0]).argsort(descending=True).tolist()
+    for number, lesson in enumerate(exam.examples.examples):
+        batch = exam.examples.batch(np.array([number]))
+        state_h = network(batch, looks.select(batch.rows_c))[0, batch.cls_c[-1] - 1]
+        order = (pictures_nd @ network.encode_queries(state_h[None])[0]).argsort(descending=True).tolist()
         places[lesson.kind].append(order.index(int(lesson.pictures[-1][1:])))
     figures = validate_stage(network, looks, exam, lambda *_: (torch.tensor(2.0), {}))
     expected = {kind: float(np.mean([place < 10 for place in some])) for kind, some in places.items()}
@@ -147,11 +147,11 @@ def test_the_leaning_is_chosen_by_how_answers_begin(
     exam = exam_of(codec, mchat=[both], visual=[talk])
 
     def margins(lesson: TrainingExample) -> list[float]:
-        batch = exam.course.batch(np.array([exam.course.lessons.index(lesson)]))
+        batch = exam.examples.batch(np.array([exam.examples.examples.index(lesson)]))
         found = []
         for at, number in enumerate(batch.numbers_bl[0].tolist()):
             if number == 4:  # ASSISTANT:, behind which an answer begins
-                scores_v = network.words(network(batch, looks.of(batch.rows_c))[0, at : at + 1])[0]
+                scores_v = network.score_pieces(network(batch, looks.select(batch.rows_c))[0, at : at + 1])[0]
                 others_v = torch.cat([scores_v[: codec.img], scores_v[codec.img + 1 :]])
                 found.append(float(scores_v[codec.img] - others_v.max()))
         return found

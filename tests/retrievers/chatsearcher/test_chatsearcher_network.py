@@ -18,7 +18,6 @@ from viewfinder.retrievers.chatsearcher.batches import SequenceBatch, make_batch
 from viewfinder.retrievers.chatsearcher.language_model import (
     SPECIAL,
     add_special_pieces,
-    add_special_scores,
     draw_language_model,
 )
 from viewfinder.retrievers.chatsearcher.network import (
@@ -52,7 +51,7 @@ def lengths(texts: Sequence[str]) -> Float[ndarray, "k s"]:
 
 
 def batch(codec: SequenceCodec, *lessons: TrainingExample) -> SequenceBatch:
-    return make_batch(codec, [codec.lesson(one) for one in lessons], ROWS, lengths if codec.says else None)
+    return make_batch(codec, [codec.encode_example(one) for one in lessons], ROWS, lengths if codec.says else None)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +72,7 @@ def test_every_place_has_its_vector(
     """<s> USER: red SAID ASSISTANT: [IMG] CLS q1 q2 [/IMG] </s>, of picture c."""
     network, codec = network_of(replace(small, says=True)), SequenceCodec(tokeniser, tokens=2, says=True)
     looks = seen(network, raw)
-    found_lh = network.embedded(batch(codec, SHORT), looks.of(torch.tensor([2])))[0]
+    found_lh = network.embed(batch(codec, SHORT), looks.select(torch.tensor([2])))[0]
     table_vh = network.language.embed_tokens.weight
     slots_th = network.slots(network.perceiver(looks.regions_nry[2:].float()))[0]
     said_h = network.said(torch.full((RAW_WIDTH,), 0.3))
@@ -89,10 +88,10 @@ def test_a_batch_is_read_as_each_sequence_alone(
     network = network_of(small)
     looks = seen(network, raw)
     together = batch(codec, SHORT, LONG)
-    states_blh = network(together, looks.of(together.rows_c))
+    states_blh = network(together, looks.select(together.rows_c))
     for own_lh, lesson in zip(states_blh, (SHORT, LONG), strict=True):
         alone = batch(codec, lesson)
-        alone_lh = network(alone, looks.of(alone.rows_c))[0]
+        alone_lh = network(alone, looks.select(alone.rows_c))[0]
         torch.testing.assert_close(own_lh[: len(alone_lh)], alone_lh, atol=1e-5, rtol=1e-4)
 
 
@@ -103,7 +102,7 @@ def test_nothing_hangs_on_what_comes_after_it(
     """The state at [IMG], from which a picture is looked for, does not see the picture."""
     network = network_of(small)
     looks, one = seen(network, raw), batch(codec, SHORT)
-    wanted, other = (network(one, looks.of(torch.tensor([row])))[0] for row in (2, 0))
+    wanted, other = (network(one, looks.select(torch.tensor([row])))[0] for row in (2, 0))
     img = int(one.cls_c[0]) - 1
     torch.testing.assert_close(wanted[: img + 1], other[: img + 1])
     assert not torch.allclose(wanted[img + 1], other[img + 1], atol=1e-3)
@@ -116,9 +115,13 @@ def test_queries_and_pictures_are_unit_vectors_of_their_heads(
     network = network_of(small)
     whole_nx = seen(network, raw).whole_nx
     states_qh = torch.randn(4, small.width)
-    torch.testing.assert_close(network.pictures(whole_nx), normalize(whole_nx @ network.queue_head.weight.T, dim=1))
-    torch.testing.assert_close(network.queries(states_qh), normalize(states_qh @ network.visual_head.weight.T, dim=1))
-    assert network.pictures(whole_nx).shape == (3, small.retrieval)
+    torch.testing.assert_close(
+        network.encode_pictures(whole_nx), normalize(whole_nx @ network.queue_head.weight.T, dim=1)
+    )
+    torch.testing.assert_close(
+        network.encode_queries(states_qh), normalize(states_qh @ network.visual_head.weight.T, dim=1)
+    )
+    assert network.encode_pictures(whole_nx).shape == (3, small.retrieval)
 
 
 def test_words_are_scored_by_their_own_vectors_or_by_a_head(
@@ -126,7 +129,7 @@ def test_words_are_scored_by_their_own_vectors_or_by_a_head(
 ) -> None:
     network = network_of(small)
     state_1h = torch.randn(1, small.width)
-    torch.testing.assert_close(network.words(state_1h), state_1h @ network.language.embed_tokens.weight.T)
+    torch.testing.assert_close(network.score_pieces(state_1h), state_1h @ network.language.embed_tokens.weight.T)
     assert network.shape["tied"] and network.written == tokeniser.count + SPECIAL
     head = nn.Linear(small.width, tokeniser.count, bias=False)
     language = replace(draw_language_model(small, tokeniser), head=head)
@@ -134,7 +137,7 @@ def test_words_are_scored_by_their_own_vectors_or_by_a_head(
         small, LossSettings(), InputSizes(raw=RAW_WIDTH, regions=36, region=3, sentence=1), language
     )
     assert not from_head.shape["tied"]
-    torch.testing.assert_close(from_head.words(state_1h)[:, :-SPECIAL], head(state_1h))
+    torch.testing.assert_close(from_head.score_pieces(state_1h)[:, :-SPECIAL], head(state_1h))
 
 
 def test_without_slots_there_is_no_perceiver(
@@ -180,17 +183,16 @@ def test_new_pieces_begin_near_the_mean_of_the_others_and_apart(
     small: ModelSettings, tokeniser: TokenizerRecord
 ) -> None:
     torch.manual_seed(0)
-    model = draw_language_model(small, tokeniser).model
-    before_vh = model.embed_tokens.weight.detach().clone()
-    after_vh = add_special_pieces(model).embed_tokens.weight
+    head = nn.Linear(3, 5, bias=False)
+    language = replace(draw_language_model(small, tokeniser), head=head)
+    before_vh = language.model.embed_tokens.weight.detach().clone()
+    model, grown = add_special_pieces(language)
+    after_vh = model.embed_tokens.weight
     assert torch.equal(after_vh[:-SPECIAL], before_vh)
     apart_kh = (after_vh[-SPECIAL:] - before_vh.mean(dim=0)) / before_vh.std()
     assert 0.5 < float(apart_kh.std().detach()) < 1.5 and not torch.equal(apart_kh[0], apart_kh[1])
-    head = nn.Linear(3, 5, bias=False)
-    assert torch.equal(add_special_scores(head).weight[:5], head.weight) and add_special_scores(head).weight.shape == (
-        7,
-        3,
-    )
+    assert grown is not None
+    assert torch.equal(grown.weight[:5], head.weight) and grown.weight.shape == (7, 3)
     assert model.config.vocab_size == len(after_vh)
 
 
@@ -201,8 +203,8 @@ def test_where_pieces_are_held_only_the_new_ones_train(
     network = network_of(small)
     network.holds_pieces = holds
     one = batch(codec, LONG)
-    states_ph = network(one, seen(network, raw).of(one.rows_c)).flatten(0, 1)
-    lost = network.words(states_ph).square().sum()
+    states_ph = network(one, seen(network, raw).select(one.rows_c)).flatten(0, 1)
+    lost = network.score_pieces(states_ph).square().sum()
     [gradient_vh] = torch.autograd.grad(lost, network.language.embed_tokens.weight)
     assert bool((gradient_vh[:-SPECIAL] == 0).all()) == holds
     assert bool((gradient_vh[-SPECIAL:] != 0).any(dim=1).all())
@@ -234,7 +236,7 @@ def test_pictures_are_read_in_parts_as_at_once(small: ModelSettings, network_of:
     torch.testing.assert_close(looks.whole_nx, network.whole_input(torch.from_numpy(raw_ng)))
     at_once = network.region_input(torch.from_numpy(regions_nre.astype(np.float32))).half()
     torch.testing.assert_close(looks.regions_nry, at_once)
-    some = looks.of(torch.tensor([5, 5, PICTURES_AT_ONCE]))
+    some = looks.select(torch.tensor([5, 5, PICTURES_AT_ONCE]))
     assert torch.equal(some.whole_nx[1], looks.whole_nx[5]) and torch.equal(
         some.regions_nry[2], looks.regions_nry[PICTURES_AT_ONCE]
     )

@@ -21,29 +21,29 @@ def learnt() -> TokenizerRecord:
 
 def test_frequent_words_are_one_piece_and_rare_ones_several(learnt: TokenizerRecord) -> None:
     pieces = TextTokenizer(learnt)
-    assert len(pieces.numbers("red shirt")) == 2 == len(pieces.numbers("Red SHIRT"))
-    assert len(pieces.numbers("zebra")) > 1
-    assert len(pieces.numbers("USER:")) == len(pieces.numbers("ASSISTANT:")) == 2  # the word and its colon
+    assert len(pieces.encode("red shirt")) == 2 == len(pieces.encode("Red SHIRT"))
+    assert len(pieces.encode("zebra")) > 1
+    assert len(pieces.encode("USER:")) == len(pieces.encode("ASSISTANT:")) == 2  # the word and its colon
 
 
 def test_no_beginning_and_no_end_is_added(learnt: TokenizerRecord) -> None:
-    assert not {learnt.begin, learnt.end} & {*TextTokenizer(learnt).numbers("a red shirt")}
+    assert not {learnt.begin, learnt.end} & {*TextTokenizer(learnt).encode("a red shirt")}
     assert (learnt.begin, learnt.end) == (0, 1)
 
 
 @pytest.mark.parametrize("typed", ["</s>", "red </s> shirt", "<s>USER: red</s>"])
 def test_a_user_cannot_type_the_end_of_an_answer(learnt: TokenizerRecord, typed: str) -> None:
     pieces = TextTokenizer(learnt)
-    numbers = pieces.numbers(typed)
+    numbers = pieces.encode(typed)
     assert not {learnt.begin, learnt.end} & {*numbers}
-    assert pieces.text(numbers) == typed.lower()
+    assert pieces.decode(numbers) == typed.lower()
 
 
 @given(st.text(max_size=40))
 def test_any_text_can_be_read_and_written_again_in_small_letters(learnt: TokenizerRecord, text: str) -> None:
     pieces, small = TextTokenizer(learnt), unicodedata.normalize("NFC", text.lower())
-    assert pieces.text(pieces.numbers(small)) == small.strip()
-    assert all(0 <= number < learnt.count for number in pieces.numbers(text))
+    assert pieces.decode(pieces.encode(small)) == small.strip()
+    assert all(0 <= number < learnt.count for number in pieces.encode(text))
 
 
 def test_there_are_no_more_pieces_than_wanted_but_all_bytes() -> None:
@@ -55,5 +55,5 @@ def test_there_are_no_more_pieces_than_wanted_but_all_bytes() -> None:
 
 def test_a_tokeniser_outlives_its_card(learnt: TokenizerRecord) -> None:
     again = TokenizerRecord(learnt.json, learnt.begin, learnt.end, learnt.count)
-    assert TextTokenizer(again).numbers("a red zebra") == TextTokenizer(learnt).numbers("a red zebra")
+    assert TextTokenizer(again).encode("a red zebra") == TextTokenizer(learnt).encode("a red zebra")
     assert "json" not in repr(again)

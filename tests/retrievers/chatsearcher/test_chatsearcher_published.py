@@ -94,20 +94,20 @@ def test_a_language_model_scores_pieces_as_transformers_does(save: Save, kind: s
 
 
 def test_its_pieces_are_those_of_its_tokeniser(save: Save) -> None:
-    tokeniser = load_pretrained_language(model(save())).tokeniser
+    tokeniser = load_pretrained_language(model(save())).tokenizer
     assert (tokeniser.begin, tokeniser.end, tokeniser.count) == (1, 2, 10)
-    assert TextTokenizer(tokeniser).numbers("USER: red over blue") == [3, 5, 6, 7]
+    assert TextTokenizer(tokeniser).encode("USER: red over blue") == [3, 5, 6, 7]
 
 
 def test_a_tokeniser_may_know_more_pieces_than_the_model(save: Save) -> None:
     """Pieces that were added later have no vectors yet: they get some."""
     found = load_pretrained_language(model(save(vocab_size=6, tie_word_embeddings=False)))
-    assert found.tokeniser.count == 8
+    assert found.tokenizer.count == 8
     assert found.head is not None and found.head.weight.shape == found.model.embed_tokens.weight.shape == (8, 16)
 
 
 def test_where_nothing_begins_a_text_what_ends_one_does(save: Save) -> None:
-    tokeniser = load_pretrained_language(model(save(tokeniser={"bos_token": None}))).tokeniser
+    tokeniser = load_pretrained_language(model(save(tokeniser={"bos_token": None}))).tokenizer
     assert (tokeniser.begin, tokeniser.end) == (2, 2)
 
 

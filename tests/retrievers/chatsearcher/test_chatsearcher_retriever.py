@@ -110,14 +110,14 @@ def states_in_torch(network: ChatSearcherNetwork, codec: SequenceCodec, places: 
     seen = read_picture_features(network.whole_input, network.region_input, RAW_NG, REGIONS_NRE)
     batch = make_batch(codec, [places], {str(row): row for row in range(len(LOOKS))}, ENCODER.sentences)
     with torch.no_grad():
-        states: torch.Tensor = network(batch, seen.of(batch.rows_c))[0]
+        states: torch.Tensor = network(batch, seen.select(batch.rows_c))[0]
     return states
 
 
 def scores_in_torch(network: ChatSearcherNetwork, codec: SequenceCodec, places: TokenSequence) -> torch.Tensor:
     """Scores of the piece that comes after a sequence."""
     with torch.no_grad():
-        return network.words(states_in_torch(network, codec, places)[-1:])[0]
+        return network.score_pieces(states_in_torch(network, codec, places)[-1:])[0]
 
 
 def sum_of(retriever: ChatSearcher, state: ChatState) -> np.ndarray:
@@ -157,8 +157,8 @@ def test_a_talk_is_read_as_in_training(
     model = replace(small, says=says)
     said, turns = TALKS[name]
     retriever, network, codec = made(model), network_of(model), SequenceCodec(tokeniser, 2, says=says)
-    states_lh = states_in_torch(network, codec, codec.lesson(TrainingExample(turns, "mchat")))
-    expected_d = network.queries(states_lh[[-6]])[0]  # [IMG], before CLS, two slots, [/IMG] and </s>
+    states_lh = states_in_torch(network, codec, codec.encode_example(TrainingExample(turns, "mchat")))
+    expected_d = network.encode_queries(states_lh[[-6]])[0]  # [IMG], before CLS, two slots, [/IMG] and </s>
     # Training keeps regions in half precision.
     np.testing.assert_allclose(sum_of(retriever, after(retriever, *said)), expected_d.detach(), atol=1e-4)
 
@@ -172,11 +172,11 @@ def test_without_a_perceiver_a_picture_is_its_global_token(
     network = network_of(model)
     network.region_input = None
     batch = make_batch(
-        codec, [codec.lesson(TrainingExample((user(3, "red"), assistant(0)), "ichat"))], {"3": 3, "0": 0}, None
+        codec, [codec.encode_example(TrainingExample((user(3, "red"), assistant(0)), "ichat"))], {"3": 3, "0": 0}, None
     )
     seen = read_picture_features(network.whole_input, None, RAW_NG, None)
     with torch.no_grad():
-        expected_d = network.queries(network(batch, seen.of(batch.rows_c))[0, [-4]])[0]
+        expected_d = network.encode_queries(network(batch, seen.select(batch.rows_c))[0, [-4]])[0]
     np.testing.assert_allclose(sum_of(retriever, after(retriever, Like("p003", "red"))), expected_d, atol=1e-5)
 
 
@@ -186,7 +186,7 @@ def test_pictures_are_those_of_the_network_and_unknown_ones_are_zeros(
     network = network_of(small)
     raw_ng = np.concatenate([RAW_NG, np.zeros_like(RAW_NG[:1])])
     with torch.no_grad():
-        expected_nd = network.pictures(network.whole_input(torch.from_numpy(RAW_NG)))
+        expected_nd = network.encode_pictures(network.whole_input(torch.from_numpy(RAW_NG)))
     found_nkd = made().space.project(RawPictures(raw_ng))
     np.testing.assert_allclose(found_nkd[:-1, 0], expected_nd, atol=1e-5)
     assert not found_nkd[-1].any()
@@ -205,7 +205,7 @@ def test_a_score_is_the_cosine_over_the_temperature(made: Made) -> None:
 
 def test_pictures_that_turns_name_come_with_regions_though_the_gallery_is_made_without(made: Made) -> None:
     reads = made().reads
-    assert reads.regions and reads.raw is not None and not reads.raw.reads_regions
+    assert reads.named_regions and not reads.regions
     assert GALLERY.picture("p003", reads).vectors["raw regions"].shape == (36, 3)
 
 
@@ -225,7 +225,7 @@ def test_it_shows_pictures_from_the_leaning_on_at_which_the_special_piece_is_bes
     made: Made, small: ModelSettings, tokeniser: TokenizerRecord, network_of: Callable[..., Any]
 ) -> None:
     codec, network = SequenceCodec(tokeniser, 2), network_of(small)
-    scores_v = scores_in_torch(network, codec, codec.lesson(TrainingExample((user("red"),), "tchat")))
+    scores_v = scores_in_torch(network, codec, codec.encode_example(TrainingExample((user("red"),), "tchat")))
     others_v = [float(score) for at, score in enumerate(scores_v) if at not in (codec.img, codec.end, 1)]
     least = max(others_v) - float(scores_v[codec.img])
     for leaning, shows in ((least - 1e-3, False), (least + 1e-3, True)):
@@ -237,12 +237,12 @@ def test_it_shows_pictures_from_the_leaning_on_at_which_the_special_piece_is_bes
 
 def greedy(network: ChatSearcherNetwork, codec: SequenceCodec, turns: Sequence[sequence.ExampleTurn]) -> list[int]:
     """The slow way to answer in words: everything is read again for every piece."""
-    places, found = codec.lesson(TrainingExample(tuple(turns), "visual")), list[int]()
+    places, found = codec.encode_example(TrainingExample(tuple(turns), "visual")), list[int]()
     while len(found) < 32:
-        written = TokenSequence(np.array(found, np.int64), np.full(len(found), -1), np.zeros(len(found), bool))
+        written = TokenSequence(np.array(found, np.int64), np.zeros(len(found), bool))
         scores_v = scores_in_torch(network, codec, sequence.join_sequences([places, written]))
-        scores_v[[codec.img, codec.end, *([] if found else [codec.pieces.end])]] = -torch.inf
-        if int(scores_v.argmax()) == codec.pieces.end:
+        scores_v[[codec.img, codec.end, *([] if found else [codec.tokenizer.end])]] = -torch.inf
+        if int(scores_v.argmax()) == codec.tokenizer.end:
             break
         found.append(int(scores_v.argmax()))
     return found
@@ -254,7 +254,7 @@ def test_words_are_written_greedily(
 ) -> None:
     retriever, codec = made(leaning=-math.inf), SequenceCodec(tokeniser, 2)
     state = after(retriever, Like("p003", asked))
-    expected = codec.text(greedy(network_of(small), codec, [user(3, asked)]))
+    expected = codec.decode(greedy(network_of(small), codec, [user(3, asked)]))
     pieces = list(retriever.reply(state))
     assert "".join(pieces) == expected
     assert len(pieces) > 1
@@ -267,15 +267,15 @@ def test_what_was_said_closes_the_answer_that_the_next_turn_finds(
     talking, codec, network = made(leaning=-math.inf), SequenceCodec(tokeniser, 2), network_of(small)
     state = after(talking, Like("p003", "is it red"))
     numbers = greedy(network, codec, [user(3, "is it red")])
-    before = codec.lesson(TrainingExample((user(3, "is it red"),), "visual"))
-    words = TokenSequence(np.array(numbers), np.full(len(numbers), -1), np.zeros(len(numbers), bool))
+    before = codec.encode_example(TrainingExample((user(3, "is it red"),), "visual"))
+    words = TokenSequence(np.array(numbers), np.zeros(len(numbers), bool))
     rest = sequence.join_sequences(
-        [codec.close(), codec.user([TextItem("more blue")]), codec.picture("0", learnt=True)]
+        [codec.close(), codec.encode_user([TextItem("more blue")]), codec.encode_picture("0", learnt=True)]
     )
     states_lh = states_in_torch(network, codec, sequence.join_sequences([before, words, rest]))
     showing = talking.with_picture_bias(math.inf)
     found = showing.step(state, resolved(Say("more blue"), 2))
-    np.testing.assert_allclose(sum_of(showing, found), network.queries(states_lh[[-5]])[0].detach(), atol=1e-4)
+    np.testing.assert_allclose(sum_of(showing, found), network.encode_queries(states_lh[[-5]])[0].detach(), atol=1e-4)
 
 
 def test_words_leave_the_results_as_they_were(made: Made) -> None:
@@ -314,11 +314,11 @@ def test_words_may_come_before_pictures_where_it_was_trained_so(
     own = greedy(network, codec, [user("red")])
     margins = []
     for count in range(len(own)):
-        words = TokenSequence(np.array(own[:count], np.int64), np.full(count, -1), np.zeros(count, bool))
-        places = sequence.join_sequences([codec.lesson(TrainingExample((user("red"),), "tchat")), words])
+        words = TokenSequence(np.array(own[:count], np.int64), np.zeros(count, bool))
+        places = sequence.join_sequences([codec.encode_example(TrainingExample((user("red"),), "tchat")), words])
         scores_v = scores_in_torch(network, codec, places)
         others_v = scores_v.clone()
-        others_v[[codec.img, codec.end, *([] if count else [codec.pieces.end])]] = -torch.inf
+        others_v[[codec.img, codec.end, *([] if count else [codec.tokenizer.end])]] = -torch.inf
         margins.append(float(others_v.max() - scores_v[codec.img]))
     at = int(np.argmin(margins[1:])) + 1
     assert margins[at] < margins[0], "the drawn network does not fit this test"
@@ -326,9 +326,13 @@ def test_words_may_come_before_pictures_where_it_was_trained_so(
     state = after(retriever, Say("red"))
     assert retriever.shows(state) and not list(retriever.reply(state))
     assert state.open is not None and list(state.open.words) == own[:at]
-    words = TokenSequence(np.array(own[:at]), np.full(at, -1), np.zeros(at, bool))
-    parts = [codec.lesson(TrainingExample((user("red"),), "tchat")), words, codec.picture("0", learnt=True)]
-    expected_d = network.queries(states_in_torch(network, codec, sequence.join_sequences(parts))[[-5]])[0]
+    words = TokenSequence(np.array(own[:at]), np.zeros(at, bool))
+    parts = [
+        codec.encode_example(TrainingExample((user("red"),), "tchat")),
+        words,
+        codec.encode_picture("0", learnt=True),
+    ]
+    expected_d = network.encode_queries(states_in_torch(network, codec, sequence.join_sequences(parts))[[-5]])[0]
     np.testing.assert_allclose(sum_of(retriever, state), expected_d.detach(), atol=1e-4)
 
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.retrievers.chatsearcher.sequence import (
-    NO_PICTURE,
     ExampleTurn,
     Item,
     SequenceCodec,
@@ -38,60 +37,64 @@ def learnt(places: TokenSequence) -> list[int]:
 
 
 def test_a_search_answered_with_a_picture(codec: SequenceCodec) -> None:
-    places = codec.lesson(talk(("u", (says("red over blue"),)), ("a", (A,))))
+    places = codec.encode_example(talk(("u", (says("red over blue"),)), ("a", (A,))))
     assert [*places.numbers_l] == [BEGIN, USER, 5, 8, 7, ASSISTANT, 14, 16, 17, 18, 15, END]
-    assert [*places.picture_l] == [-1] * 7 + [0, 0, 0] + [-1] * 2
     assert learnt(places) == [14, 16, 15, END]  # neither what the user says nor the slots
     assert places.pictures == ("a.jpg",) and places.said == ()
 
 
 def test_a_picture_that_the_user_brings_is_read_only(codec: SequenceCodec) -> None:
-    places = codec.lesson(talk(("u", (A, says("more blue"))), ("a", (says("it is"), B))))
+    places = codec.encode_example(talk(("u", (A, says("more blue"))), ("a", (says("it is"), B))))
     assert [*places.numbers_l][:9] == [BEGIN, USER, 14, 16, 17, 18, 15, 13, 7]
     assert learnt(places) == [11, 10, 14, 16, 15, END]
-    assert [*places.picture_l[places.picture_l != NO_PICTURE]] == [0, 0, 0, 1, 1, 1]
     assert places.pictures == ("a.jpg", "b.jpg")
 
 
 def test_a_document_is_learnt_whole_in_its_order(codec: SequenceCodec) -> None:
-    places = codec.lesson(talk(("d", (says("red"), A, says("blue")))))
+    places = codec.encode_example(talk(("d", (says("red"), A, says("blue")))))
     assert [*places.numbers_l] == [BEGIN, 5, 14, 16, 17, 18, 15, 7, END]
     assert learnt(places) == [5, 14, 16, 15, 7, END]
 
 
 def test_the_end_of_a_picture_may_be_left_unlearnt(tokeniser: TokenizerRecord) -> None:
-    places = SequenceCodec(tokeniser, tokens=2, learns_end=False).answer((A,))
+    places = SequenceCodec(tokeniser, tokens=2, learns_end=False).encode_answer((A,))
     assert learnt(places) == [14, 16, END]
 
 
 def test_words_of_a_user_are_followed_by_their_vector_where_it_is_read(tokeniser: TokenizerRecord) -> None:
     codec = SequenceCodec(tokeniser, tokens=2, says=True)
-    asked = codec.user((A, says("more"), says("blue")))
+    asked = codec.encode_user((A, says("more"), says("blue")))
     assert [*asked.numbers_l][-4:] == [13, 7, 19, ASSISTANT]
     assert asked.said == ("more blue",)
-    assert codec.user((A,)).said == () and codec.said == 19
-    assert codec.answer((says("yes"),)).said == ()
+    assert codec.encode_user((A,)).said == () and codec.said == 19
+    assert codec.encode_answer((says("yes"),)).said == ()
 
 
 def test_without_slots_a_picture_is_its_global_token(tokeniser: TokenizerRecord) -> None:
     codec = SequenceCodec(tokeniser, tokens=0)
-    assert [*codec.picture("a.jpg", learnt=True).numbers_l] == [14, 16, 15]
-    assert codec.said == 17 and codec.written == 16
+    assert [*codec.encode_picture("a.jpg", learnt=True).numbers_l] == [14, 16, 15]
+    assert codec.said == 17
 
 
 def test_a_talk_is_the_same_in_parts_and_at_once(codec: SequenceCodec) -> None:
     """What a search puts together turn by turn is what was learnt."""
-    whole = codec.lesson(talk(("u", (says("red"),)), ("a", (A,)), ("u", (says("more"),)), ("a", (says("yes"), B))))
-    parts = [codec.begin(), codec.user((says("red"),)), codec.answer((A,)), codec.user((says("more"),))]
-    piecewise = join_sequences([*parts, codec.answer((says("yes"), B), ends=False), codec.close()])
+    whole = codec.encode_example(
+        talk(("u", (says("red"),)), ("a", (A,)), ("u", (says("more"),)), ("a", (says("yes"), B)))
+    )
+    parts = [
+        codec.begin(),
+        codec.encode_user((says("red"),)),
+        codec.encode_answer((A,)),
+        codec.encode_user((says("more"),)),
+    ]
+    piecewise = join_sequences([*parts, codec.encode_answer((says("yes"), B))])
     assert np.array_equal(whole.numbers_l, piecewise.numbers_l)
-    assert np.array_equal(whole.picture_l, piecewise.picture_l)
     assert np.array_equal(whole.learnt_l, piecewise.learnt_l)
     assert whole.pictures == piecewise.pictures == ("a.jpg", "b.jpg")
 
 
 def test_what_is_written_is_read_as_words_without_pictures(codec: SequenceCodec) -> None:
-    assert codec.text([12, 14, 16, 17, 18, 15, 5]) == "yes red"
+    assert codec.decode([12, 14, 16, 17, 18, 15, 5]) == "yes red"
 
 
 ITEMS = st.lists(
@@ -108,14 +111,12 @@ def test_every_picture_is_whole_and_only_answers_are_learnt(
     codec = SequenceCodec(tokeniser, tokens, learns_end=learns_end)
     turns = [turn for user, answer in rounds for turn in (("u", tuple(user)), ("a", tuple(answer)))]
     lesson = talk(*turns)
-    places = codec.lesson(lesson)
+    places = codec.encode_example(lesson)
     numbers = [*places.numbers_l]
     begins = [at for at, number in enumerate(numbers) if number == codec.img]
     shape = [codec.img, codec.cls, *codec.slots, codec.end]
     assert [numbers[at : at + len(shape)] for at in begins] == [shape] * len(lesson.pictures)
     assert places.pictures == lesson.pictures
-    shown = places.picture_l[places.picture_l != NO_PICTURE]
-    assert [*shown] == [at for at in range(len(begins)) for _ in range(1 + tokens)]
     answers = [item for _, answer in rounds for item in answer]
     pieces = sum(len(item.text.split()) for item in answers if isinstance(item, TextItem))
     pictures = sum(isinstance(item, ImageItem) for item in answers)

@@ -40,13 +40,13 @@ def test_threads_that_read_together_all_read_all_of_it() -> None:
 
 def test_a_character_of_two_pieces_is_told_when_it_is_whole() -> None:
     # " né" is a blank, n and the two bytes of é; a blank at either end is no part of a text.
-    numbers = BYTES.numbers("né")
+    numbers = BYTES.encode("né")
     assert len(numbers) == 4
-    assert list(stream_text(numbers, BYTES.text)) == ["n", "é"]
-    assert list(stream_text(numbers[:-1], BYTES.text)) == ["n"]
+    assert list(stream_text(numbers, BYTES.decode)) == ["n", "é"]
+    assert list(stream_text(numbers[:-1], BYTES.decode)) == ["n"]
 
 
 @given(st.text(alphabet="ab é中\U0001f41f", max_size=12))
 def test_what_is_told_is_joined_the_whole_text(text: str) -> None:
-    numbers = BYTES.numbers(text)
-    assert "".join(stream_text(numbers, BYTES.text)) == BYTES.text(numbers)
+    numbers = BYTES.encode(text)
+    assert "".join(stream_text(numbers, BYTES.decode)) == BYTES.decode(numbers)

@@ -153,15 +153,15 @@ def test_a_quarter_turn_brings_the_first_half_of_a_head_to_the_second() -> None:
 
 
 def test_adapters_are_folded_in() -> None:
-    # W = (W - 3 B A) + 6 / 2 B A.
+    # W = (W - 8 B A) + 16 / 2 B A.
     arrays, draw = arrays_of(GROUPED), np.random.default_rng(0)
     for map_name in ("layers.0.self_attn.k_proj", "layers.1.mlp.down_proj"):
         whole_oi = arrays.pop(f"language.{map_name}.weight")
         up_or, down_ri = (
             draw.standard_normal(size).astype(np.float32) for size in ((len(whole_oi), 2), (2, whole_oi.shape[1]))
         )
-        arrays[f"language.{map_name}.base_layer.weight"] = whole_oi - 3 * up_or @ down_ri
+        arrays[f"language.{map_name}.base_layer.weight"] = whole_oi - 8 * up_or @ down_ri
         arrays[f"language.{map_name}.lora_A.default.weight"] = down_ri
         arrays[f"language.{map_name}.lora_B.default.weight"] = up_or
-    folded = build_language_model(arrays, GROUPED_LANGUAGE.shape, LoraSettings(rank=2, alpha=6.0))
+    folded = build_language_model(arrays, GROUPED_LANGUAGE.shape, LoraSettings(rank=2))
     np.testing.assert_allclose(read_places(folded, PLACES_LH)[0], GROUPED_STATES, atol=1e-4)

@@ -1,4 +1,4 @@
-"""What a dialogue encoder is trained by: a batch of dialogues and their pictures. Row i belongs to column i. In torch."""
+"""What a dialogue encoder is trained by. Of a batch, dialogue i belongs to picture i. In torch."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def dialogue_retrieval_loss(
     dialogues_bd: Float[Tensor, "b d"],
     pictures_bd: Float[Tensor, "b d"],
 ) -> Float[Tensor, ""]:
-    """How badly dialogues find their pictures among those of the batch; `log_scale` is learnt by the contrastive one."""
+    """How badly dialogues find their pictures in the batch; the contrastive loss learns `log_scale`."""
     scores_bn = dialogues_bd @ pictures_bd.T
     if loss.kind == "surrogate":
         return recall_surrogate_loss(scores_bn, loss.temperature)

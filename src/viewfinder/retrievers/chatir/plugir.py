@@ -1,4 +1,4 @@
-"""PlugIR's way with a talk: after every turn a language model rewrites all that was said into one caption.
+"""PlugIR as a retriever: after every turn a language model rewrites all that was said into one caption.
 
 The caption is looked for as plain words, so no encoder need be trained for dialogues (Lee et al., "Interactive
 Text-to-Image Retrieval with Large Language Models", ACL 2024). Where the model fails, or says something else than it
@@ -29,7 +29,11 @@ SMALL_WORDS = frozenset(_SMALL.split())
 KEPT = 0.6
 """Of the other words of a caption, the share that its new form must have."""
 
-MOST_WORDS = 70
+MOST_WORDS, MOST_TOKENS = 70, 64
+"""Different words of a caption, and tokens that the model may write."""
+
+SECONDS = 10.0
+"""For a turn, paraphrase included."""
 
 ELSE = "What else is there to say?"
 """The question to what was said without one."""
@@ -57,14 +61,6 @@ Caption: {caption}
 In other words:"""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlugirSettings:
-    """The numbers of the rewriting."""
-
-    seconds: float = 10.0  # for a turn, paraphrase included
-    most_tokens: int = 64
-
-
 @dataclass(frozen=True, eq=False)
 class PlugirState:
     """All that was said as one caption, and the turn that last changed it.
@@ -89,9 +85,8 @@ class PlugirRetriever:
     name: ClassVar[str] = "plugir"
     reads: ClassVar[Reads] = Reads()
 
-    def __init__(self, model: LanguageModel, settings: PlugirSettings | None = None) -> None:
-        self._model = model
-        self.settings = settings or PlugirSettings()
+    def __init__(self, model: LanguageModel, seconds: float = SECONDS) -> None:
+        self._model, self._seconds = model, seconds
         self.fingerprint = f"rewritten by {model.name}"
 
     def begin(self) -> PlugirState:
@@ -100,20 +95,18 @@ class PlugirRetriever:
 
     def step(self, state: PlugirState, turn: ResolvedTurn) -> PlugirState:
         """The state with this turn in its caption."""
-        question, heard = _heard(turn)
+        question, heard = _parse_turn(turn)
         for said in heard.sentences:
-            caption, adapters = self._with(state.caption, question, said, turn.number)
+            caption, lines = f"{question} {said}".strip(), state.adapters
             pieces = ((turn.number, caption),)
-            if adapters:  # it could only be added
-                pieces = (*state.pieces, (turn.number, f"{question} {said}".strip()))
-            state = replace(
-                state,
-                caption=caption,
-                turn=turn.number,
-                pieces=pieces,
-                words=turn.words,
-                adapters=(*state.adapters, *adapters),
-            )
+            if state.caption:
+                try:
+                    caption = self._rewrite(state.caption, question or ELSE, said)
+                    pieces = ((turn.number, caption),)
+                except LanguageModelFailed as error:
+                    caption, pieces = f"{state.caption}, {caption}", (*state.pieces, *pieces)
+                    lines = (*lines, f"append: turn {turn.number} is added as it was said ({error})")
+            state = PlugirState(caption, turn.number, pieces, turn.words, state.excluded, lines)
         return replace(state, excluded=heard.after(state.excluded), adapters=(*state.adapters, *heard.adapters))
 
     def query(self, state: PlugirState) -> Query:
@@ -123,40 +116,27 @@ class PlugirRetriever:
         part = Part("words", state.turn, state.caption, 1.0, state.words([state.caption])[0], holds=state.pieces)
         return Query((part,), excluded=state.excluded, adapters=state.adapters)
 
-    # -- inside
-
-    def _with(self, caption: str, question: str, said: str, number: int) -> tuple[str, tuple[str, ...]]:
-        """The caption with what was said in it, and what went otherwise than meant."""
-        as_said = f"{question} {said}".strip()
-        if not caption:
-            return as_said, ()
-        try:
-            return self._rewritten(caption, question or ELSE, said), ()
-        except LanguageModelFailed as error:
-            return f"{caption}, {as_said}", (f"append: turn {number} is added as it was said ({error})",)
-
-    def _rewritten(self, caption: str, question: str, said: str) -> str:
+    def _rewrite(self, caption: str, question: str, said: str) -> str:
         """One caption of both; a paraphrase where the model changed nothing.
 
         Raises:
             LanguageModelFailed: it fails, loses what was said before, or what was said now.
         """
-        new = self._said(_REWRITE.format(caption=caption, question=question, answer=said))
+        new = self._complete(_REWRITE.format(caption=caption, question=question, answer=said))
         unchanged = same_words(new, caption)
         if unchanged:
-            new = self._said(_PARAPHRASE.format(caption=caption))
+            new = self._complete(_PARAPHRASE.format(caption=caption))
         if not keeps_content(new, caption):
             raise LanguageModelFailed(f"{self._model.name}: the new caption loses what was said before")
         if not unchanged and not mentions_answer(new, question, said):
             raise LanguageModelFailed(f"{self._model.name}: the new caption has nothing of what was said")
         return new
 
-    def _said(self, prompt: str) -> str:
-        seconds, most = self.settings.seconds / 2, self.settings.most_tokens
-        return self._model.complete(prompt, most_tokens=most, seconds=seconds).strip(" \"'")
+    def _complete(self, prompt: str) -> str:
+        return self._model.complete(prompt, most_tokens=MOST_TOKENS, seconds=self._seconds / 2).strip(" \"'")
 
 
-def _heard(turn: ResolvedTurn) -> tuple[str, VerbalizedTurn]:
+def _parse_turn(turn: ResolvedTurn) -> tuple[str, VerbalizedTurn]:
     """A question and what was said to it: an answer as it was given, every other turn as sentences."""
     if isinstance(turn.turn, Answer):
         said = " ".join(turn.turn.text.split())
@@ -167,17 +147,20 @@ def _heard(turn: ResolvedTurn) -> tuple[str, VerbalizedTurn]:
 def same_words(one: str, other: str) -> bool:
     """Whether two captions have the same words in the same order.
 
-    >>> is_same("A dog, on a sofa.", "a dog on a sofa")
+    >>> same_words("A dog, on a sofa.", "a dog on a sofa")
     True
     """
-    return _words(one) == _words(other)
+    words = re.compile(r"[\w'’-]+")
+    return words.findall(one.casefold()) == words.findall(other.casefold())
 
 
 def keeps_content(new: str, caption: str) -> bool:
     """Whether a rewritten caption still says most of what the caption said, and is one.
 
-    >>> keeps("a brown dog lying on a red sofa", "a dog lying on a sofa"), keeps("a red sofa", "a dog lying on a sofa")
-    (True, False)
+    >>> keeps_content("a brown dog lying on a red sofa", "a dog lying on a sofa")
+    True
+    >>> keeps_content("a red sofa", "a dog lying on a sofa")
+    False
     """
     there, wanted = set(singular_words(new)), _telling(caption)
     return len(there) <= MOST_WORDS and len(wanted & there) >= KEPT * len(wanted)
@@ -186,8 +169,10 @@ def keeps_content(new: str, caption: str) -> bool:
 def mentions_answer(new: str, question: str, said: str) -> bool:
     """Whether a new caption has a word of what was said; of "yes", a word of the question; of "no", anything.
 
-    >>> takes_up("a dog in the snow", "Are they in the snow?", "yes"), takes_up("a white ball", "What colour?", "black")
-    (True, False)
+    >>> mentions_answer("a dog in the snow", "Are they in the snow?", "yes")
+    True
+    >>> mentions_answer("a white ball", "What colour?", "black")
+    False
     """
     told = _telling(said)
     if not told and set(singular_words(said)) & {"no", "not", "none"}:
@@ -198,10 +183,6 @@ def mentions_answer(new: str, question: str, said: str) -> bool:
 
 def _telling(text: str) -> set[str]:
     return set(singular_words(text)) - SMALL_WORDS
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"[\w'’-]+", text.casefold())
 
 
 def load(checkpoint: Path | None = None) -> PlugirRetriever:

@@ -6,52 +6,47 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Float32
+from jaxtyping import Float, Float32
 from torch import Tensor, nn
 
-from viewfinder.encoders.base import Encoder
-from viewfinder.errors import BadInput, EncoderMismatch
+from viewfinder.errors import BadInput
 from viewfinder.metrics import score_bounds
-from viewfinder.retrievers.chatir.batches import (
-    ChatirBatch,
-    ChatirBatches,
-    DialogueTensors,
-    SentenceTensors,
-    TokenTensors,
-)
+from viewfinder.retrievers.chatir.batches import ChatirBatch, ChatirBatches, SentenceTensors, TokenTensors
 from viewfinder.retrievers.chatir.loss import dialogue_retrieval_loss
 from viewfinder.retrievers.chatir.network import (
     DialogueEncoder,
     SentenceDialogueEncoder,
+    TextModel,
     TokenDialogueEncoder,
-    encode_all_pictures,
+    build_text_encoder,
     load_text_model,
-    measure_picture_space,
-    restore_text_model,
-    set_initial_scale,
 )
-from viewfinder.retrievers.chatir.settings import LossSettings, ModelSettings, Preset
-from viewfinder.retrievers.shared.picture_dialogues import PictureDialogues, join_picture_dialogues
-from viewfinder.retrievers.shared.train_plan import TrainPlan, read_start_card
+from viewfinder.retrievers.chatir.settings import MASKED_SHARE, LossSettings, ModelSettings, Preset
+from viewfinder.retrievers.shared.picture_dialogues import join_picture_dialogues
+from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_start_card
 from viewfinder.training import (
     Card,
     TrainingJob,
     TrainingResult,
-    build_settings,
     gather_with_gradient,
     load_network,
     load_preset,
     seed_all,
 )
+from viewfinder.training.presets import read_card_settings
 
 SYSTEM = "chatir"
 PRESETS = Path(__file__).with_name("presets.toml")
+
 DEPTH = 10
 """Validation's recall is that among so many."""
+
+PICTURES_AT_ONCE = 1024
+"""Pictures whose vectors are computed together."""
 
 
 def train(plan: TrainPlan) -> TrainingResult:
@@ -63,70 +58,75 @@ def train(plan: TrainPlan) -> TrainingResult:
     preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
     start = read_start_card(plan)
     if start is not None:
-        preset = replace(preset, model=build_settings(ModelSettings, start.settings["model"]))
+        preset = replace(preset, model=read_card_settings(ModelSettings, start))
     elif preset.model.reads == "sentences":
         # A round that was never read in training could not be read later.
         preset = replace(preset, model=replace(preset.model, rounds=min(preset.model.rounds, preset.rounds)))
-    material = prepare_training(plan, preset, start)
+    prepared = prepare_training(plan, preset, start)
+    network = prepared.network
+
+    def is_trained(name: str) -> bool:
+        return preset.loss.kind == "contrastive" if name == "log_scale" else network.trains(name)
+
     return plan.fit(
         TrainingJob(
-            network=material.network,
-            batches=material.train.epochs(preset.batch),
-            loss=partial(_lost, settings=preset.loss),
+            network=network,
+            batches=partial(prepared.train.epoch, preset.batch),
+            loss=partial(_batch_loss, settings=preset.loss),
             settings=replace(preset.training, seed=plan.seed),
-            card=material.card,
-            validate=partial(validate_encoder, preset=preset, batches=material.val),
+            card=prepared.card,
+            validate=partial(validate_encoder, preset=preset, batches=prepared.val),
             selects=preset.selects,
             higher=preset.selects == "recall",
-            trainable=partial(_trains, material.network, preset),
+            trainable=is_trained,
             may_leave_unused=True,
         ),
     )
 
 
-def _lost(module: nn.Module, batch: ChatirBatch, *, settings: LossSettings) -> tuple[Tensor, Mapping[str, Tensor]]:
+def _batch_loss(
+    module: nn.Module, batch: ChatirBatch, *, settings: LossSettings
+) -> tuple[Tensor, Mapping[str, Tensor]]:
     """The loss of a batch among the batches of all processes."""
     assert isinstance(module, DialogueEncoder)
-    talks_bd, pictures_bd = _vectors(module, batch)
-    loss = dialogue_retrieval_loss(module, settings, gather_with_gradient(talks_bd), gather_with_gradient(pictures_bd))
+    dialogues_bd, pictures_bd = map(gather_with_gradient, _encode_batch(module, batch))
+    loss = dialogue_retrieval_loss(settings, module.log_scale, dialogues_bd, pictures_bd)
     return loss, {"scale": module.log_scale.detach().exp()} if settings.kind == "contrastive" else {}
 
 
-def _vectors(network: DialogueEncoder, batch: ChatirBatch) -> tuple[Float[Tensor, "b d"], Float[Tensor, "b d"]]:
-    """The vectors of a batch's talks and pictures; those of pictures that stay as they are come with it."""
-    talks_bd = network.read(*batch.said)
-    return talks_bd, network.look(batch.seen_bx) if network.settings.image == "learned" else batch.seen_bx
-
-
-def _trains(network: DialogueEncoder, preset: Preset, name: str) -> bool:
-    """Whether a parameter is trained."""
-    if name == "log_scale":
-        return preset.loss.kind == "contrastive" and preset.loss.learned_scale
-    return network.trains(name)
+def _encode_batch(network: DialogueEncoder, batch: ChatirBatch) -> tuple[Float[Tensor, "b d"], Float[Tensor, "b d"]]:
+    """The vectors of a batch's dialogues and pictures; those of pictures that stay as they are come with it."""
+    learned = network.settings.image == "learned"
+    pictures_bd = network.encode_pictures(batch.pictures_bx) if learned else batch.pictures_bx
+    return network.encode_dialogues(*batch.dialogues), pictures_bd
 
 
 def validate_encoder(module: nn.Module, *, preset: Preset, batches: ChatirBatches) -> dict[str, float]:
-    """What validation measures: each talk is looked for among the pictures of all of them, after every round.
+    """What validation measures: each dialogue looks for its picture among those of all of them, after every round.
 
-    "loss" is that of batches, its mean over all lengths of a talk; "recall" likewise is the mean of Recall@10, "first"
-    and "last" are that before any round and after all, "hits" the share that was among the first ten at any time.
+    "loss" is that of batches, its mean over all lengths of a dialogue; "recall" likewise is the mean of Recall@10,
+    "first" and "last" are that before any round and after all, "hits" the share that was among the first ten at any
+    time. Ties count half.
     """
     assert isinstance(module, DialogueEncoder)
     device = module.log_scale.device
-    lost, found = [], []
+    losses, sizes, found = [], [], []
     for rounds in range(min(preset.rounds, batches.longest) + 1):
-        talks, pictures = [], []
+        dialogues, pictures = [], []
         for given in batches.fixed(rounds, preset.batch):
-            batch = ChatirBatch(given.seen_bx.to(device), tuple(said.to(device) for said in given.said))
-            talks_bd, pictures_bd = _vectors(module, batch)
-            talks.append(talks_bd)
+            batch = ChatirBatch(given.pictures_bx.to(device), tuple(part.to(device) for part in given.dialogues))
+            dialogues_bd, pictures_bd = _encode_batch(module, batch)
+            dialogues.append(dialogues_bd)
             pictures.append(pictures_bd)
-            lost.append((float(dialogue_retrieval_loss(module, preset.loss, talks_bd, pictures_bd)), len(talks_bd)))
-        found.append(_among_first((torch.cat(talks) @ torch.cat(pictures).T).float().cpu().numpy()))
+            losses.append(float(dialogue_retrieval_loss(preset.loss, module.log_scale, dialogues_bd, pictures_bd)))
+            sizes.append(len(dialogues_bd))
+        scores_dn = (torch.cat(dialogues) @ torch.cat(pictures).T).float().cpu().numpy()
+        best_d, worst_d = score_bounds(scores_dn, np.arange(len(scores_dn)))
+        found.append((best_d + worst_d) / 2 < DEPTH)
     found_rd = np.stack(found)
     recall_r = found_rd.mean(axis=1)
     return {
-        "loss": float(np.average([loss for loss, _ in lost], weights=[size for _, size in lost])),
+        "loss": float(np.average(losses, weights=sizes)),
         "recall": float(recall_r.mean()),
         "first": float(recall_r[0]),
         "last": float(recall_r[-1]),
@@ -134,18 +134,12 @@ def validate_encoder(module: nn.Module, *, preset: Preset, batches: ChatirBatche
     }
 
 
-def _among_first(scores_dn: Float[np.ndarray, "n n"]) -> Bool[np.ndarray, " n"]:
-    """Which talks have their picture, that of the same number, among the first ten; ties count half."""
-    best_d, worst_d = score_bounds(scores_dn, np.arange(len(scores_dn)))
-    return np.asarray((best_d + worst_d) / 2 < DEPTH)
-
-
 # -- what is learnt from
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedTraining:
-    """A network as it begins, its card, and the talks of both splits as batches."""
+    """A network as it begins, its card, and the dialogues of both splits as batches."""
 
     network: DialogueEncoder
     card: Card
@@ -159,96 +153,78 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
     Raises:
         BadInput, UnknownName, EncoderMismatch: data or start that cannot serve.
     """
-    train, val = (
+    sets = [
         join_picture_dialogues([plan.talks(folder, split, preset.dialogues) for folder in plan.data])
         for split in ("train", "val")
-    )
-    seen = {id(talks): _seen(preset.model, plan.encoder, talks) for talks in (train, val)}
-    if preset.model.image == "shared":
-        preset = replace(preset, model=replace(preset.model, image_width=seen[id(train)].shape[1]))
+    ]
+    shared, raw_pg = preset.model.image == "shared", sets[0].raw_ng
+    seen = [
+        np.ascontiguousarray(plan.encoder.project(one.raw_ng), np.float32) if shared else one.raw_ng for one in sets
+    ]
+    if shared:
+        seen = [np.ascontiguousarray(plan.encoder.project(raw_ng), np.float32) for raw_ng in seen]
+        preset = replace(preset, model=replace(preset.model, image_width=seen[0].shape[1]))
+    model = preset.model
+    hidden = [MASKED_SHARE if preset.mask == "tokens" else 0.0, 0.0]
+    version, text = "", None
+    tensors: list[SentenceTensors] | list[TokenTensors]
     seed_all(plan.seed)
-    if preset.model.reads == "tokens":
-        made = _tokens(plan, preset, train, val, start)
-    else:
-        made = _sentences(plan, preset, train, val)
-    encoder = plan.encoder.version if preset.model.image == "shared" else train.raw_version
-    settings = {"model": asdict(preset.model), "loss": asdict(preset.loss), **made.known}
-    card = Card(system=SYSTEM, preset=plan.preset, encoder=encoder, settings=settings)
-    if start is None:
-        measure_picture_space(made.network, train.raw_ng, plan.encoder)
-        set_initial_scale(made.network, preset.loss.scale)
-    else:
-        assert plan.start is not None
-        _check_sentences(plan.start, start, card)
-        load_network(plan.start, made.network, system=SYSTEM, encoder=encoder)
-
-    def batches(talks: PictureDialogues, speech: DialogueTensors) -> ChatirBatches:
-        known = seen[id(talks)]
-        seen_px = (
-            torch.from_numpy(known) if preset.model.image == "learned" else encode_all_pictures(made.network, known)
-        )
-        return ChatirBatches(talks, speech, seen_px, preset.rounds, preset.mask, preset.mask_share, preset.unasked)
-
-    return PreparedTraining(made.network, card, batches(train, made.train), batches(val, made.val))
-
-
-class _Made(NamedTuple):
-    """A network, what reads the talks of both splits for it, and what its card must know of that."""
-
     network: DialogueEncoder
-    train: DialogueTensors
-    val: DialogueTensors
-    known: dict[str, Any]
-
-
-def _sentences(plan: TrainPlan, preset: Preset, train: PictureDialogues, val: PictureDialogues) -> _Made:
-    speech = SentenceTensors(train, plan.sentences, preset.model.rounds, _hidden(preset))
-    network = SentenceDialogueEncoder(preset.model, train.raw_ng.shape[1], speech.width)
-    known = {**_known(plan.encoder, preset), "sentences_version": speech.version}
-    return _Made(network, speech, SentenceTensors(val, plan.sentences, preset.model.rounds), known)
-
-
-def _tokens(
-    plan: TrainPlan, preset: Preset, train: PictureDialogues, val: PictureDialogues, start: Card | None
-) -> _Made:
-    model, again = preset.model, None if start is None else start.settings["text"]
-    text = load_text_model(model.text_model, model.keep_layers) if again is None else restore_text_model(again)
-    if model.most_tokens > (longest := text.longest()):
-        raise BadInput(f"most_tokens is {model.most_tokens}; {model.text_model} reads {longest} at most")
-    network = TokenDialogueEncoder(model, train.raw_ng.shape[1], text.network)
-    if text.projection is not None and text.projection.weight.shape == network.out.weight.shape:
-        network.out.load_state_dict(text.projection.state_dict())
-    known = {**_known(plan.encoder, preset), "text": text.record()}
-    return _Made(network, TokenTensors(train, text, model, _hidden(preset)), TokenTensors(val, text, model), known)
-
-
-def _hidden(preset: Preset) -> float:
-    """The share of words or tokens that training hides."""
-    return preset.mask_share if preset.mask == "tokens" else 0.0
-
-
-def _known(encoder: Encoder, preset: Preset) -> dict[str, Any]:
-    """What cards of both ways of reading hold."""
-    return {
+    if model.reads == "tokens":
+        text = _text_model(model, start)
+        network = TokenDialogueEncoder(model, raw_pg.shape[1], text.network)
+        if text.projection is not None and text.projection.weight.shape == network.out.weight.shape:
+            network.out.load_state_dict(text.projection.state_dict())
+        tensors = [TokenTensors(one, text, model, share) for one, share in zip(sets, hidden, strict=True)]
+    else:
+        tensors = [
+            SentenceTensors(one, plan.sentences, model.rounds, share) for one, share in zip(sets, hidden, strict=True)
+        ]
+        version = tensors[0].version
+        network = SentenceDialogueEncoder(model, raw_pg.shape[1], tensors[0].width)
+    encoder = plan.encoder.version if shared else sets[0].raw_version
+    settings: dict[str, Any] = {
+        "model": asdict(model),
+        "loss": asdict(preset.loss),
         "mask": preset.mask,
-        "mask_share": preset.mask_share,
-        "sentences_version": "",
-        "space": encoder.version if preset.model.image == "shared" else None,
-        "text": None,
+        "sentences_version": version,
+        "space": plan.encoder.version if shared else None,
+        "text": None if text is None else text.record(),
     }
+    if start is None or plan.start is None:
+        network.measure_pictures(raw_pg, plan.encoder)
+    else:
+        check_start_sentences(plan.start, start, version)
+        load_network(plan.start, network, system=SYSTEM, encoder=encoder)
+    batches = [
+        ChatirBatches(one, read, _picture_inputs(network, known_px), preset.rounds, preset.mask, preset.unasked)
+        for one, read, known_px in zip(sets, tensors, seen, strict=True)
+    ]
+    card = Card(system=SYSTEM, preset=plan.preset, encoder=encoder, settings=settings)
+    return PreparedTraining(network, card, *batches)
 
 
-def _seen(model: ModelSettings, encoder: Encoder, talks: PictureDialogues) -> Float32[np.ndarray, "p x"]:
-    """What the network looks at: raw vectors, or the encoder's projections of them."""
-    if model.image != "shared":
-        return talks.raw_ng
-    return np.ascontiguousarray(encoder.project(talks.raw_ng), np.float32)
+def _text_model(model: ModelSettings, start: Card | None) -> TextModel:
+    """The text encoder that the settings name, or that of the weights that are begun with."""
+    if start is None:
+        text = load_text_model(model.text_model, model.keep_layers)
+    else:
+        record = start.settings["text"]  # its weights come with the checkpoint
+        text = TextModel(build_text_encoder(record["config"]), record["tokenizer"], record["mark"], record["mask"])
+    config: Any = text.network.config
+    if model.most_tokens > (longest := int(config.max_position_embeddings)):
+        raise BadInput(f"most_tokens is {model.most_tokens}; {model.text_model} reads {longest} at most")
+    return text
 
 
-def _check_sentences(file: Path, start: Card, card: Card) -> None:
-    before, now = start.settings["sentences_version"], card.settings["sentences_version"]
-    if before != now:
-        raise EncoderMismatch(
-            f"{file}: reads sentence vectors of {before!r}, and this encoder's are {now!r}; use the encoder it was "
-            "trained with"
-        )
+@torch.no_grad()
+def _picture_inputs(network: DialogueEncoder, known_px: Float32[np.ndarray, "p x"]) -> Float[Tensor, "p x"]:
+    """What batches know of every picture: its vector, unless that is learnt."""
+    if network.settings.image == "learned":
+        return torch.from_numpy(known_px)
+    device = network.log_scale.device
+    parts = [
+        network.encode_pictures(torch.from_numpy(np.ascontiguousarray(known_px[at : at + PICTURES_AT_ONCE])).to(device))
+        for at in range(0, len(known_px), PICTURES_AT_ONCE)
+    ]
+    return torch.cat(parts)

@@ -1,4 +1,4 @@
-"""Records of data sets as lessons: what the assistant answers last is what is to be found, or the words to be said.
+"""Records of data sets as training examples: the assistant's last answer is what is to be found, or to be said.
 
 What a user brings stands before the user's words, in training as at search. Every function leaves pictures under the
 names that the data has them by.
@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Role, Subtask, TextItem
+from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Subtask, TextItem
 from viewfinder.data.dialogues import Dialogue
 from viewfinder.data.fashionmt import Transaction, parse_back_reference, split_modification
 from viewfinder.data.web import WebPage
@@ -23,7 +23,7 @@ FEWEST, MOST = 2, 4
 """Pictures of a document that is put together."""
 
 ROUNDS = 5
-"""Questions about a picture in one lesson at most."""
+"""Questions about a picture in one example at most."""
 
 OF_COMMANDS = (
     "{}",
@@ -70,7 +70,7 @@ TWO_PARTS = 0.3
 
 def caption_example(picture: str, caption: str, *, first: bool) -> TrainingExample:
     """A caption and its picture, which comes `first` or last."""
-    return _document([_side_by_side(picture, caption, first=first)], "captions")
+    return _document([(picture, caption, first)], "captions")
 
 
 def request_example(picture: str, captions: Sequence[str], rng: random.Random) -> TrainingExample:
@@ -84,7 +84,7 @@ def request_example(picture: str, captions: Sequence[str], rng: random.Random) -
 
 def page_example(captioned: Sequence[tuple[str, str]], rng: random.Random) -> TrainingExample:
     """Pictures, each before or after the sentence that goes with it."""
-    return _document([_side_by_side(*pair, first=rng.random() < 0.5) for pair in captioned], "documents")
+    return _document([(*pair, rng.random() < 0.5) for pair in captioned], "documents")
 
 
 def group_into_pages(captioned: Sequence[tuple[str, Sequence[str]]], rng: random.Random) -> Iterator[TrainingExample]:
@@ -122,20 +122,24 @@ def chat_turn(turn: ChatTurn, *, image_first: bool) -> ExampleTurn:
 
 
 def dialogue_examples(talk: Dialogue, rng: random.Random) -> Iterator[TrainingExample]:
-    """Its questions and answers in lessons of one to five rounds; the first question of each comes with the picture."""
+    """Its questions and answers in examples of one to five rounds; the first question of each comes with the picture."""
     rounds = [said for said in talk.rounds if said.question and said.answer]
-    turns = [turn for said in rounds for turn in (_said("user", said.question), _said("assistant", said.answer))]
+    turns = [
+        ChatTurn(role, (TextItem(text),))
+        for said in rounds
+        for role, text in (("user", said.question), ("assistant", said.answer))
+    ]
     yield from split_into_examples(turns, (ImageItem(talk.image),), rng)
 
 
 def split_into_examples(
     turns: Sequence[ChatTurn], shown: tuple[ImageItem, ...], rng: random.Random
 ) -> Iterator[TrainingExample]:
-    """A talk about a picture, the user's turns and answers by turns, in lessons of one to five rounds.
+    """A dialogue about a picture, the user's turns and answers by turns, in examples of one to five rounds.
 
     Args:
-        turns: the talk, from a question on to an answer.
-        shown: what the first question of every lesson comes with; nothing, if it is not about a picture.
+        turns: the dialogue, from a question on to an answer.
+        shown: what the first question of every example comes with; nothing, if it is not about a picture.
         rng: draws the lengths.
     """
     left = turns[: len(turns) // 2 * 2]  # a question that nobody answers teaches nothing
@@ -169,7 +173,7 @@ def transaction_examples(one: Transaction, rng: random.Random) -> Iterator[Train
 def reword_instruction(instruction: str, ways: Sequence[str], rng: random.Random) -> str:
     """An instruction as a person might say it, by templates as in the paper.
 
-    >>> in_our_words("Make the car red.", ("please {}.",), random.Random(0))
+    >>> reword_instruction("Make the car red.", ("please {}.",), random.Random(0))
     'please make the car red.'
     """
     return rng.choice(ways).format(_bare(instruction))
@@ -181,17 +185,13 @@ def _bare(instruction: str) -> str:
     return text[:1].lower() + text[1:] if not text[1:2].isupper() else text
 
 
-def _said(role: Role, text: str) -> ChatTurn:
-    return ChatTurn(role, (TextItem(text),))
-
-
-def _side_by_side(picture: str, sentence: str, *, first: bool) -> tuple[Item, Item]:
-    shown, said = ImageItem(picture), TextItem(sentence)
-    return (shown, said) if first else (said, shown)
-
-
-def _document(pairs: Sequence[tuple[Item, Item]], kind: ExampleKind) -> TrainingExample:
-    return TrainingExample((ExampleTurn("document", tuple(item for pair in pairs for item in pair)),), kind)
+def _document(shown: Sequence[tuple[str, str, bool]], kind: ExampleKind) -> TrainingExample:
+    """Pictures and their sentences, each picture before its sentence or behind it."""
+    items: list[Item] = []
+    for picture, sentence, first in shown:
+        pair = (ImageItem(picture), TextItem(sentence))
+        items += pair if first else pair[::-1]
+    return TrainingExample((ExampleTurn("document", tuple(items)),), kind)
 
 
 def _shows(picture: str) -> ExampleTurn:

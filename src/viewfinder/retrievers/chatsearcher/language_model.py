@@ -1,9 +1,4 @@
-"""The language model inside: one that is drawn, or one by name (`published`). In torch.
-
-Low-rank adapters in a language model (Hu et al. 2021), by peft. In torch.
-
-What ChatSearcher begins with that others have published: a language model, and the Q-Former of BLIP-2. In torch.
-"""
+"""The language model inside: one that is drawn, or a published one by name, with adapters or whole. In torch."""
 
 from __future__ import annotations
 
@@ -25,10 +20,19 @@ from viewfinder.encoders.checkpoints import (
 )
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.chatsearcher.sequence import TokenizerRecord
-from viewfinder.retrievers.chatsearcher.settings import LoraSettings, ModelSettings
+from viewfinder.retrievers.chatsearcher.settings import LORA_ALPHA, LoraSettings, ModelSettings
 
 SPECIAL = 2
 """[IMG] and [/IMG], which are written besides the pieces."""
+
+ADAPTED = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+"""Ends of the names of the linear maps that adapters stand beside."""
+
+LLAMA_LIKE = ("llama", "mistral", "qwen2")
+"""Model types that compute as transformers' `LlamaModel` does, with or without biases of queries, keys and values."""
+
+ROTARY = ("default", "linear", "llama3")
+"""Kinds of rotary positions whose frequencies are the same for texts of all lengths, and scale no attention."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,84 +42,63 @@ class CausalLanguageModel:
     Attributes:
         model: transformers' `LlamaModel`, or one that is built like it.
         head: scores the pieces; None: their own vectors do.
-        tokeniser: cuts texts into its pieces.
+        tokenizer: cuts texts into its pieces.
     """
 
     model: Any
     head: nn.Linear | None
-    tokeniser: TokenizerRecord
+    tokenizer: TokenizerRecord
 
 
-def draw_language_model(settings: ModelSettings, tokeniser: TokenizerRecord) -> CausalLanguageModel:
+def draw_language_model(settings: ModelSettings, tokenizer: TokenizerRecord) -> CausalLanguageModel:
     """A small one that has read nothing yet."""
     config = LlamaConfig(
-        vocab_size=tokeniser.count,
+        vocab_size=tokenizer.count,
         hidden_size=settings.width,
         num_hidden_layers=settings.layers,
         num_attention_heads=settings.heads,
         num_key_value_heads=settings.key_heads,
         intermediate_size=settings.hidden,
         max_position_embeddings=settings.longest,
-        rope_parameters={"rope_type": "default", "rope_theta": settings.rope},
+        rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
         # 0.02 is for thousands of numbers; of few, everything would look alike for long.
         initializer_range=settings.width**-0.5 if settings.width < 1024 else 0.02,
-        bos_token_id=tokeniser.begin,
-        eos_token_id=tokeniser.end,
+        bos_token_id=tokenizer.begin,
+        eos_token_id=tokenizer.end,
     )
-    return CausalLanguageModel(LlamaModel(config), None, tokeniser)
+    return CausalLanguageModel(LlamaModel(config), None, tokenizer)
 
 
 @torch.no_grad()
-def add_special_pieces(model: Any) -> Any:
-    """The model with vectors for the special pieces, which begin as the mean of the others'."""
-    rows_vh = _with_means(model.embed_tokens.weight)
+def add_special_pieces(language: CausalLanguageModel) -> tuple[Any, nn.Linear | None]:
+    """Its model and head with rows for [IMG] and [/IMG], which begin about where the mean of the others is."""
+
+    def grow(rows_vh: torch.Tensor) -> torch.Tensor:
+        # A little apart, lest the two stay the same.
+        apart_kh = torch.randn(SPECIAL, rows_vh.shape[1]) * rows_vh.std()
+        return torch.cat([rows_vh, rows_vh.mean(dim=0, keepdim=True) + apart_kh])
+
+    model, head = language.model, language.head
+    rows_vh = grow(model.embed_tokens.weight)
     model.embed_tokens = nn.Embedding(len(rows_vh), rows_vh.shape[1], _weight=rows_vh)
     model.config.vocab_size = len(rows_vh)
-    return model
+    if head is not None:
+        scores_vh = grow(head.weight)
+        head = nn.Linear(scores_vh.shape[1], len(scores_vh), bias=False)
+        head.weight.copy_(scores_vh)
+    return model, head
 
 
-@torch.no_grad()
-def add_special_scores(head: nn.Linear) -> nn.Linear:
-    """The same of a head of its own."""
-    rows_vh = _with_means(head.weight)
-    grown = nn.Linear(rows_vh.shape[1], len(rows_vh), bias=False)
-    grown.weight.copy_(rows_vh)
-    return grown
+def add_lora(model: nn.Module, lora: LoraSettings) -> None:
+    """Puts adapters beside the linear maps of all layers, by peft; it computes as before until they have learnt.
 
-
-def _with_means(rows_vh: torch.Tensor) -> torch.Tensor:
-    mean_1h = rows_vh.mean(dim=0, keepdim=True)
-    # A little apart, lest the two stay the same.
-    apart_kh = torch.randn(SPECIAL, rows_vh.shape[1]) * rows_vh.std()
-    return torch.cat([rows_vh, mean_1h + apart_kh])
-
-
-def add_lora(language: nn.Module, lora: LoraSettings) -> None:
-    """Puts adapters beside the linear maps that the settings name; it computes as before until they have learnt.
-
-    Nothing of it but the adapters needs gradients afterwards. A map becomes W + alpha / rank * B A, by the names
-    `q_proj.base_layer.weight`, `q_proj.lora_A.default.weight` and `q_proj.lora_B.default.weight`.
-
-    Raises:
-        BadInput: a name that no linear map ends with.
+    Nothing of it but the adapters needs gradients afterwards. A map becomes W + alpha / rank * B A (Hu et al. 2021), by
+    the names `q_proj.base_layer.weight`, `q_proj.lora_A.default.weight` and `q_proj.lora_B.default.weight`.
     """
     from peft import LoraConfig, inject_adapter_in_model
 
-    ends = {name.rpartition(".")[2] for name, part in language.named_modules() if isinstance(part, nn.Linear)}
-    if unknown := [name for name in lora.modules if name not in ends]:
-        raise BadInput(
-            f"model.lora.modules: the language model has no linear maps {', '.join(unknown)}; name some of "
-            f"{', '.join(sorted(ends))}"
-        )
     settings: Any = LoraConfig  # which says that alpha is whole, and divides it by the rank alone
-    inject_adapter_in_model(settings(r=lora.rank, lora_alpha=lora.alpha, target_modules=list(lora.modules)), language)
-
-
-LLAMA_LIKE = ("llama", "mistral", "qwen2")
-"""Model types that compute as transformers' `LlamaModel` does, with or without biases of queries, keys and values."""
-
-ROTARY = ("default", "linear", "llama3")
-"""Kinds of rotary positions whose frequencies are the same for texts of all lengths, and scale no attention."""
+    inject_adapter_in_model(settings(r=lora.rank, lora_alpha=LORA_ALPHA, target_modules=list(ADAPTED)), model)
 
 
 @dataclass(frozen=True)
@@ -148,11 +131,20 @@ def load_pretrained_language(settings: ModelSettings) -> CausalLanguageModel:
     Raises:
         BadInput: nothing there, weights or tokeniser that are missing, or something that is not built like Llama.
     """
-    source = _found(settings.language)
+    source = _find_language(settings.language)
     with explain_failures(source, f"the configuration of {source.called}"), silence_transformers():
         config: Any = AutoConfig.from_pretrained(source.location, **source.options)
-    _check(source, config, settings.longest)
-    cuts, (begin, end) = _tokeniser(source)
+    if differs := _difference(config):
+        raise BadInput(
+            f"{source.called}: {differs}, and only what computes as Llama does can search; give a model of type "
+            f"{', '.join(LLAMA_LIKE)}, such as SmolLM2, Vicuna or Mistral"
+        )
+    most = min(
+        config.max_position_embeddings, getattr(config, "sliding_window", None) or config.max_position_embeddings
+    )
+    if settings.longest > most:
+        raise BadInput(f"{source.called}: reads {most} pieces at most; --set model.longest={most}")
+    tokenizer = _load_tokenizer(source)
     with explain_failures(source, f"the weights of {source.called}"), silence_transformers():
         load: Callable[..., Any] = AutoModelForCausalLM.from_pretrained
         causal, report = load(
@@ -163,16 +155,17 @@ def load_pretrained_language(settings: ModelSettings) -> CausalLanguageModel:
             f"{source.called}: {len(missing)} weights are missing ({missing[0]}, ...); give a checkpoint of a causal "
             "language model"
         )
-    if len(cuts) > config.vocab_size:  # it was given pieces that the model has no vectors for yet
+    if len(tokenizer) > config.vocab_size:  # it was given pieces that the model has no vectors for yet
         with silence_transformers():
-            causal.resize_token_embeddings(len(cuts))
+            causal.resize_token_embeddings(len(tokenizer))
     table, head = causal.get_input_embeddings(), causal.get_output_embeddings()
-    tied = head.weight is table.weight
-    known = TokenizerRecord(cuts.backend_tokenizer.to_str(), begin, end, len(table.weight))
-    return CausalLanguageModel(causal.model, None if tied else head, known)
+    end = tokenizer.eos_token_id
+    begin = end if tokenizer.bos_token_id is None else tokenizer.bos_token_id  # of Qwen2, what ends the text before
+    record = TokenizerRecord(tokenizer.backend_tokenizer.to_str(), begin, end, len(table.weight))
+    return CausalLanguageModel(causal.model, None if head.weight is table.weight else head, record)
 
 
-def _found(name_or_path: str) -> LanguageSource:
+def _find_language(name_or_path: str) -> LanguageSource:
     """Where the named language model is.
 
     Raises:
@@ -185,19 +178,6 @@ def _found(name_or_path: str) -> LanguageSource:
     if not path.is_file():
         raise BadInput(f"there is no language model {path}: give a .gguf file, a model folder or a hub name")
     return LanguageSource(path.stem, path.resolve().parent, gguf=path.name)
-
-
-def _check(source: LanguageSource, config: Any, longest: int) -> None:
-    """Raises BadInput where a configuration is of something that does not compute as Llama does."""
-    if differs := _difference(config):
-        raise BadInput(
-            f"{source.called}: {differs}, and only what computes as Llama does can search; give a model of type "
-            f"{', '.join(LLAMA_LIKE)}, such as SmolLM2, Vicuna or Mistral"
-        )
-    window = getattr(config, "sliding_window", None)
-    most = min(config.max_position_embeddings, window or config.max_position_embeddings)
-    if longest > most:
-        raise BadInput(f"{source.called}: reads {most} pieces at most; --set model.longest={most}")
 
 
 def _difference(config: Any) -> str:
@@ -214,8 +194,8 @@ def _difference(config: Any) -> str:
     return ""
 
 
-def _tokeniser(source: LanguageSource) -> tuple[Any, tuple[int, int]]:
-    """The tokenizer, and the numbers of the pieces before a talk and after an answer.
+def _load_tokenizer(source: LanguageSource) -> Any:
+    """The tokenizer.
 
     Raises:
         BadInput: there is none, or none that is read from one file and knows an end.
@@ -231,6 +211,4 @@ def _tokeniser(source: LanguageSource) -> tuple[Any, tuple[int, int]]:
         raise BadInput(
             f"{source.called}: its tokeniser has no tokenizer.json, or no piece for the end of a text: {source.way_out}"
         )
-    # Where nothing begins a text (Qwen2), what ends the one before does.
-    begin = found.eos_token_id if found.bos_token_id is None else found.bos_token_id
-    return found, (begin, found.eos_token_id)
+    return found

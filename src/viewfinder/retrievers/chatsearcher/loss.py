@@ -40,7 +40,7 @@ class FeatureQueue(nn.Module):
         self.register_buffer("rows", torch.full((size,), NOBODY, dtype=torch.int64))
 
     @torch.no_grad()
-    def joined(self, whole_cx: Float[Tensor, "c x"], rows_c: Int[Tensor, " c"]) -> FeaturePool:
+    def with_batch(self, whole_cx: Float[Tensor, "c x"], rows_c: Int[Tensor, " c"]) -> FeaturePool:
         """The batch's pictures, then those of the queue: the newest |Q|, but the whole batch in any case.
 
         The right picture is thus always among them (the paper does not say that it is enqueued first).
@@ -52,7 +52,7 @@ class FeatureQueue(nn.Module):
     @torch.no_grad()
     def enqueue(self, whole_cx: Float[Tensor, "c x"], rows_c: Int[Tensor, " c"]) -> None:
         """Takes a batch in, and lets the oldest pictures out."""
-        pool = self.joined(whole_cx, rows_c)
+        pool = self.with_batch(whole_cx, rows_c)
         vectors, rows = self.get_buffer("vectors"), self.get_buffer("rows")
         vectors.copy_(pool.whole_nx[: len(vectors)])
         rows.copy_(pool.rows_n[: len(rows)])
@@ -107,7 +107,7 @@ def word_loss(scores_pv: Float[Tensor, "p v"], numbers_p: Int[Tensor, " p"]) -> 
 def combine_losses(
     settings: LossSettings, words: Float[Tensor, ""], places: int, pictures: Float[Tensor, ""], found: int
 ) -> Float[Tensor, ""]:
-    """Both losses as one.
+    """Both losses as one (Eq. 1).
 
     Args:
         settings: how they are weighed.
@@ -115,5 +115,5 @@ def combine_losses(
         places, found: over how many places, and how many pictures.
     """
     if settings.reduction == "means":
-        return words + settings.image_weight * pictures
+        return words + pictures
     return (places * words + found * pictures) / max(places + found, 1)

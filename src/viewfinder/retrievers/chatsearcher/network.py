@@ -1,13 +1,11 @@
-"""Pictures as the language model reads them: a global token and what the perceiver makes of the regions. In torch.
+"""ChatSearcher's network (Sec. 4.1): pictures and words in one sequence, a head for words and one for pictures.
 
-Axes: n or c pictures, g numbers of a raw whole vector, x those that are read of it, r regions, e numbers of a raw one,
-y those that are read of it, t slots, w numbers of a slot.
+Pictures are read as a global token and what the perceiver makes of their regions. In torch.
 
-ChatSearcher's network (Sec. 4.1): pictures and words in one sequence, a head for words and one for pictures.
-
-Axes: b sequences, l places, h numbers of a place, c pictures in the sequences, one after the other, t slots of one,
-x and y numbers that are read of a picture and of its regions, s numbers of a sentence vector, v pieces that are
-written, d numbers of the vectors that pictures are found by. In torch.
+Axes: b sequences, l places, h numbers of a place, n pictures, c those in the sequences, one after the other, g numbers
+of a raw whole vector, x those that are read of it, r regions, e numbers of a raw one, y those that are read of it, t
+slots, w numbers of a slot, s numbers of a sentence vector, v pieces that are written, d numbers of the vectors that
+pictures are found by.
 """
 
 from __future__ import annotations
@@ -29,7 +27,6 @@ from viewfinder.retrievers.chatsearcher.language_model import (
     SPECIAL,
     CausalLanguageModel,
     add_special_pieces,
-    add_special_scores,
 )
 from viewfinder.retrievers.chatsearcher.loss import FeatureQueue
 from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
@@ -44,6 +41,12 @@ from viewfinder.training.picture_layers import PictureInput
 PICTURES_AT_ONCE = 512
 """Pictures whose raw regions are held in single precision at a time."""
 
+FIRST_TEMPERATURE = 0.07
+"""Of the loss over pictures, at the beginning; the paper does not say."""
+
+PICTURE = ("crossattention.attention.key", "crossattention.attention.value")
+"""Ends of the names of the maps by which the Q-Former reads a picture's numbers."""
+
 
 class PictureFeatures(NamedTuple):
     """Pictures as far as nothing of it trains: the same for all of a training. Regions are in half precision."""
@@ -51,7 +54,7 @@ class PictureFeatures(NamedTuple):
     whole_nx: Float32[Tensor, "n x"]
     regions_nry: Float16[Tensor, "n r y"]
 
-    def of(self, rows_c: Int[Tensor, " c"]) -> PictureFeatures:
+    def select(self, rows_c: Int[Tensor, " c"]) -> PictureFeatures:
         """Those of some pictures."""
         return PictureFeatures(self.whole_nx[rows_c], self.regions_nry[rows_c])
 
@@ -91,9 +94,9 @@ class Perceiver(nn.Module):
         return found
 
 
-def build_picture_input(raw_width: int, components: int, whitening: float) -> PictureInput:
+def build_picture_input(raw_width: int, components: int) -> PictureInput:
     """Principal components of a raw vector, or, of 0 components, all its numbers on one scale."""
-    return PictureInput("whitened" if components else "standardised", raw_width, components, whitening)
+    return PictureInput("whitened" if components else "standardised", raw_width, components)
 
 
 @torch.no_grad()
@@ -116,10 +119,6 @@ def read_picture_features(
     return PictureFeatures(*(torch.cat(parts) for parts in zip(*found, strict=True)))
 
 
-PICTURE = ("crossattention.attention.key", "crossattention.attention.value")
-"""Ends of the names of the maps by which the Q-Former reads a picture's numbers."""
-
-
 @torch.no_grad()
 def load_perceiver(name_or_path: str, perceiver: Perceiver) -> None:
     """Fills a perceiver with BLIP-2's weights in a folder or of a name on the hub, as far as it has the same parts.
@@ -133,7 +132,8 @@ def load_perceiver(name_or_path: str, perceiver: Perceiver) -> None:
     source = find_checkpoint(name_or_path)
     config = read_blip2_config(source, "weights of BLIP-2, such as Salesforce/blip2-itm-vit-g")
     config.qformer_config.use_qformer_text_input = False  # no text is read here: what is for texts is left out
-    check_weight_sizes(source, _sizes(config.qformer_config, config.num_query_tokens), _sizes_of(perceiver))
+    own_sizes = _sizes(perceiver.qformer.config, len(perceiver.queries))
+    check_weight_sizes(source, _sizes(config.qformer_config, config.num_query_tokens), own_sizes)
     published = read_blip2_weights(QFormerWithTokens, source, config, "Blip2ForConditionalGeneration")
     same_pictures = config.vision_config.hidden_size == perceiver.qformer.config.encoder_hidden_size
     perceiver.queries.copy_(published.query_tokens[0])
@@ -158,10 +158,6 @@ def _sizes(qformer: Any, tokens: int) -> dict[str, int]:
     }
 
 
-def _sizes_of(perceiver: Perceiver) -> dict[str, int]:
-    return _sizes(perceiver.qformer.config, len(perceiver.queries))
-
-
 @dataclass(frozen=True)
 class InputSizes:
     """Widths of what comes in: raw whole vectors, regions and their raw vectors, sentence vectors."""
@@ -184,22 +180,22 @@ class ChatSearcherNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.settings = settings
-        self.language: Any = add_special_pieces(language.model)
+        self.language: Any
+        self.language, self.text_head = add_special_pieces(language)
         width = self.language.config.hidden_size
-        self.text_head = None if language.head is None else add_special_scores(language.head)
         self.register_buffer("frequencies", self.language.rotary_emb.inv_freq.detach().clone())
-        self.whole_input = build_picture_input(sizes.raw, settings.components, settings.whitening)
+        self.whole_input = build_picture_input(sizes.raw, settings.components)
         seen = self.whole_input.width
         self.cls = nn.Linear(seen, width)
         if settings.tokens:
-            self.region_input = build_picture_input(sizes.region, settings.region_components, settings.whitening)
+            self.region_input = build_picture_input(sizes.region, settings.region_components)
             self.perceiver = Perceiver(settings, sizes.regions, self.region_input.width)
             self.slots = nn.Linear(settings.perceiver_width, width)
         if settings.says:
             self.said = nn.Linear(sizes.sentence, width)
         self.visual_head = nn.Linear(width, settings.retrieval, bias=False)
         self.queue_head = nn.Linear(seen, settings.retrieval, bias=False)
-        self.log_temperature = nn.Parameter(torch.tensor(math.log(loss.temperature)))
+        self.log_temperature = nn.Parameter(torch.tensor(math.log(FIRST_TEMPERATURE)))
         self.queue = FeatureQueue(loss.queue, seen)
         self.holds_pieces = False
         for table_vh in self.piece_tables:
@@ -243,38 +239,38 @@ class ChatSearcherNetwork(nn.Module):
             return gradient_vh
         return torch.cat([torch.zeros_like(gradient_vh[:-SPECIAL]), gradient_vh[-SPECIAL:]])
 
-    def forward(self, batch: SequenceBatch, looks: PictureFeatures) -> Float[Tensor, "b l h"]:
-        """The state at every place; `looks`: the batch's pictures, in its order.
+    def forward(self, batch: SequenceBatch, pictures: PictureFeatures) -> Float[Tensor, "b l h"]:
+        """The state at every place; `pictures`: the batch's, in its order.
 
         Nothing looks at what comes after it, so the empty places at the ends need no mask.
         """
-        places_blh = self.embedded(batch, looks)
+        places_blh = self.embed(batch, pictures)
         found: Tensor = self.language(inputs_embeds=places_blh, use_cache=False).last_hidden_state
         return found
 
-    def embedded(self, batch: SequenceBatch, looks: PictureFeatures) -> Float[Tensor, "b l h"]:
+    def embed(self, batch: SequenceBatch, pictures: PictureFeatures) -> Float[Tensor, "b l h"]:
         """What stands at every place."""
         table_vh = self.language.embed_tokens.weight
         places_blh = nn.functional.embedding(batch.numbers_bl.clamp_max(len(table_vh) - 1), table_vh)
         flat_ph = places_blh.flatten(0, 1)
-        flat_ph = flat_ph.index_copy(0, batch.cls_c, self.cls(looks.whole_nx))
+        flat_ph = flat_ph.index_copy(0, batch.cls_c, self.cls(pictures.whole_nx))
         if self.settings.tokens and len(batch.cls_c):
-            slots_cth = self.slots(self.perceiver(looks.regions_nry.float()))
+            slots_cth = self.slots(self.perceiver(pictures.regions_nry.float()))
             at_ct = batch.cls_c[:, None] + 1 + torch.arange(self.settings.tokens, device=batch.cls_c.device)
             flat_ph = flat_ph.index_copy(0, at_ct.flatten(), slots_cth.flatten(0, 1))
         if self.settings.says and len(batch.said_k):
             flat_ph = flat_ph.index_copy(0, batch.said_k, self.said(batch.sentences_ks))
         return flat_ph.view_as(places_blh)
 
-    def words(self, states_ph: Float[Tensor, "p h"]) -> Float[Tensor, "p v"]:
+    def score_pieces(self, states_ph: Float[Tensor, "p h"]) -> Float[Tensor, "p v"]:
         """Scores of the piece that comes next."""
         weight_vh = self.language.embed_tokens.weight if self.text_head is None else self.text_head.weight
         return linear(states_ph, weight_vh)
 
-    def queries(self, states_qh: Float[Tensor, "q h"]) -> Float[Tensor, "q d"]:
+    def encode_queries(self, states_qh: Float[Tensor, "q h"]) -> Float[Tensor, "q d"]:
         """States at [IMG] as unit vectors (Eq. 2)."""
         return normalize(self.visual_head(states_qh), dim=-1)
 
-    def pictures(self, whole_nx: Float[Tensor, "n x"]) -> Float[Tensor, "n d"]:
+    def encode_pictures(self, whole_nx: Float[Tensor, "n x"]) -> Float[Tensor, "n d"]:
         """Pictures as unit vectors (Eq. 2)."""
         return normalize(self.queue_head(whole_nx), dim=-1)

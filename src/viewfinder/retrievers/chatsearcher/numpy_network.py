@@ -1,34 +1,32 @@
-"""The language model without torch: transformers' `LlamaModel`, piece by piece, with a cache of what was read.
-
-Axes: l places that are read now, s all of them, those that were read before included, h numbers of a place, n heads of
-queries, k heads of keys, e = n / k queries that share a key, m = e l, v numbers of a head, r = v / 2, f numbers between
-the maps of a layer, q and o numbers of all heads.
-
-`network.ChatSearcherNetwork` without torch: what stands at the places of a talk, and what its states say.
+"""`network.ChatSearcherNetwork` without torch, its language model piece by piece, with a cache of what was read.
 
 Names of arrays are those of the torch modules; tests compare the two.
 
-Axes: l places, h numbers of a place, p = 1 + t places of a picture (the global token, its slots), g numbers of a raw
+Axes of the language model: l places that are read now, s all of them, those that were read before included, h numbers
+of a place, n heads of queries, k heads of keys, e = n / k queries that share a key, m = e l, v numbers of a head,
+r = v / 2, f numbers between the maps of a layer, q and o numbers of all heads.
+
+Axes of what stands at its places: p = 1 + t places of a picture (the global token, its slots), g numbers of a raw
 vector, r regions, e numbers of a raw one, k texts whose vectors are read, s numbers of one, v pieces that are written,
 n pictures, d numbers of the vectors that pictures are found by.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
-from viewfinder.retrievers.chatsearcher.settings import LoraSettings, ModelSettings
-from viewfinder.retrievers.shared import numpy_network
+from viewfinder.retrievers.chatsearcher.settings import LORA_ALPHA, LoraSettings, ModelSettings
 from viewfinder.retrievers.shared.numpy_network import (
     Arrays,
     QFormerShape,
     numpy_layer_norm,
     numpy_linear,
     numpy_picture_input,
+    numpy_qformer,
     softmax,
     to_unit,
 )
@@ -61,7 +59,7 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class NumpyLanguageModel:
-    """A language model at work."""
+    """A language model in numpy."""
 
     shape: LanguageShape
     layers: tuple[Layer, ...]
@@ -88,10 +86,6 @@ class KeyValueCache:
 
     def __len__(self) -> int:
         return sum(map(len, self.segments))
-
-    def of(self, layer: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """The keys and values of a layer, each (k places v)."""
-        return [part.keys[layer] for part in self.segments], [part.values[layer] for part in self.segments]
 
     def shorter(self, places: int) -> KeyValueCache:
         """Without the newest places, which must be of what was read last."""
@@ -124,22 +118,18 @@ class _Folded:
             return np.asarray(self._arrays[name], np.float32)
         module = name.removesuffix(".weight")
         up, down = (self._arrays[f"{module}.lora_{part}.default.weight"] for part in "BA")
-        scale = np.float32(self._lora.alpha / self._lora.rank)
+        scale = np.float32(LORA_ALPHA / self._lora.rank)
         return np.asarray(self._arrays[f"{module}.base_layer.weight"] + scale * (up @ down), np.float32)
 
     def biases(self, *modules: str) -> Float32[np.ndarray, " q"] | None:
         """Side by side; None where there are none."""
-        names = [next((name for name in _bias_names(module) if name in self._arrays), None) for module in modules]
-        found = [self._arrays[name] for name in names if name is not None]
+        names = [name for module in modules for name in (f"{module}.bias", f"{module}.base_layer.bias")]
+        found = [self._arrays[name] for name in names if name in self._arrays]
         return np.concatenate(found).astype(np.float32) if len(found) == len(modules) else None
 
     def side_by_side(self, *modules: str) -> Float32[np.ndarray, "i o"]:
         """Maps of the same numbers as one."""
         return np.ascontiguousarray(np.concatenate([self[f"{module}.weight"] for module in modules]).T)
-
-
-def _bias_names(module: str) -> Iterator[str]:
-    yield from (f"{module}.bias", f"{module}.base_layer.bias")
 
 
 def _layer(whole: _Folded, name: str) -> Layer:
@@ -164,8 +154,8 @@ def read_places(
     for at, layer in enumerate(language.layers):
         normed_lh = rms_norm(places_lh, layer.first_norm_h, language.shape.eps)
         query_kmv, key_klv, value_klv = _asked(layer, language.shape, normed_lh, turned)
-        before_keys, before_values = cache.of(at)
-        key_ksv, value_ksv = _joined([*before_keys, key_klv]), _joined([*before_values, value_klv])
+        key_ksv = np.concatenate([*(part.keys[at] for part in cache.segments), key_klv], axis=1)
+        value_ksv = np.concatenate([*(part.values[at] for part in cache.segments), value_klv], axis=1)
         places_lh = places_lh + _gathered(query_kmv, key_ksv, value_ksv, len(places_lh)) @ layer.gathers_oh
         places_lh = places_lh + _fed(layer, rms_norm(places_lh, layer.second_norm_h, language.shape.eps))
         keys.append(key_klv)
@@ -230,15 +220,11 @@ def _gathered(
     scores_kms = query_kmv @ key_ksv.swapaxes(1, 2)
     scores_kels = scores_kms.reshape(len(key_ksv), -1, count, key_ksv.shape[1])
     if count > 1:
-        scores_kels[..., -count:] += _ahead(count)
+        # Minus infinity where a place would look at one that comes after it.
+        scores_kels[..., -count:] += np.triu(np.full((count, count), -np.inf, np.float32), k=1)
     found_kmv = softmax(scores_kms) @ value_ksv
     found_kelv = found_kmv.reshape(len(key_ksv), -1, count, value_ksv.shape[-1])
     return np.asarray(found_kelv.transpose(2, 0, 1, 3).reshape(count, -1))
-
-
-def _ahead(count: int) -> Float32[np.ndarray, "l l"]:
-    """Minus infinity where a place would look at one that comes after it."""
-    return np.asarray(np.triu(np.full((count, count), -np.inf, np.float32), k=1))
 
 
 def _fed(layer: Layer, rows_lh: Float32[np.ndarray, "l h"]) -> Float32[np.ndarray, "l h"]:
@@ -247,10 +233,6 @@ def _fed(layer: Layer, rows_lh: Float32[np.ndarray, "l h"]) -> Float32[np.ndarra
     # 1 / (1 + e^-x) by tanh, which cannot overflow.
     inner_lf = gate_lf * (np.float32(0.5) + np.float32(0.5) * np.tanh(gate_lf * np.float32(0.5))) * up_lf
     return np.asarray(inner_lf @ layer.closes_fh, np.float32)
-
-
-def _joined(parts: list[np.ndarray]) -> Float32[np.ndarray, "k s v"]:
-    return np.concatenate(parts, axis=1)
 
 
 TABLE = "language.embed_tokens.weight"
@@ -276,7 +258,7 @@ def embed_picture(
 def perceive_regions(
     arrays: Arrays, settings: ModelSettings, regions_re: Float[np.ndarray, "r e"]
 ) -> Float32[np.ndarray, "t w"]:
-    """`looks.Perceiver` of one picture."""
+    """`network.Perceiver` of one picture."""
     regions_1ry = numpy_picture_input(arrays, "region_input", regions_re[None])
     seen_1ry = numpy_layer_norm(arrays, "perceiver.norm", regions_1ry + arrays["perceiver.positions"], NORM_EPS)
     slots_1tw = np.asarray(arrays["perceiver.queries"], np.float32)[None]
@@ -284,7 +266,7 @@ def perceive_regions(
         "perceiver.qformer", settings.perceiver_layers, settings.perceiver_heads, settings.cross_every
     )
     nothing_1lw = slots_1tw[:, :0]
-    found_1tw = numpy_network.numpy_qformer(arrays, former, slots_1tw, nothing_1lw, seen_1ry, range(settings.tokens))
+    found_1tw = numpy_qformer(arrays, former, slots_1tw, nothing_1lw, seen_1ry, range(settings.tokens))
     return np.asarray(found_1tw[0])
 
 
@@ -295,7 +277,7 @@ def embed_places(
     pictures: Sequence[Float32[np.ndarray, "p h"]] = (),
     said_ks: Float[np.ndarray, "k s"] | None = None,
 ) -> Float32[np.ndarray, "l h"]:
-    """What stands at every place (`sequence.Codec` says which number is what).
+    """What stands at every place (`SequenceCodec` says which number is what).
 
     Args:
         arrays: the network's.

@@ -15,20 +15,18 @@ Negatives = Literal["queue", "batch", "symmetric"]
 STAGES: tuple[StageName, ...] = ("language", "alignment", "instruction")
 KINDS: tuple[ExampleKind, ...] = get_args(ExampleKind)
 
+LORA_ALPHA = 16.0
+"""An update of an adapter counts LORA_ALPHA / rank."""
+
+LEAST_TEMPERATURE = 0.01
+"""Of the loss over pictures, which learns it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LoraSettings:
-    """Low-rank adapters of a language model (Hu et al. 2021); `rank` 0: all of it trains.
-
-    Attributes:
-        rank: of every update.
-        alpha: an update counts alpha / rank.
-        modules: the linear maps that are adapted, by the ends of their names.
-    """
+    """Low-rank adapters of all linear maps in the layers of a language model (Hu et al. 2021); 0: all of it trains."""
 
     rank: int = 0
-    alpha: float = 16.0
-    modules: tuple[str, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,19 +35,17 @@ class ModelSettings:
 
     Attributes:
         language: the language model to begin with: a folder, a .gguf file or a hub name of a Llama-like one; "": one
-            is drawn, of the next seven, and its pieces are learnt from the texts of the training.
+            is drawn, of the next six, and its pieces are learnt from the texts of the training.
         width, layers, heads, key_heads, hidden: of a language model that is drawn.
         pieces: how many pieces of texts a drawn one knows at most.
-        rope: the base of its rotary positions.
         lora: adapters instead of training a language model whole.
-        longest: places of a talk that are read; what was said first goes out first.
+        longest: places of a dialogue that are read; what was said first goes out first.
         tokens: N, what the perceiver makes of a picture; 0: there is no perceiver, a picture is its global token alone.
         perceiver_width, perceiver_layers, perceiver_heads, perceiver_hidden: of the Q-Former.
         cross_every: every how manyth of its layers looks at the picture.
         perceiver: weights to begin with, BLIP-2's by folder or hub name; "": drawn.
         components: principal components that are read of a picture's raw vector; 0: all its numbers, on one scale.
         region_components: the same of a region.
-        whitening: how far components are brought to one scale, 0 to 1.
         retrieval: d, numbers of the vectors that queries and pictures are compared by.
         says: whether the encoder's frozen vector of a text stands behind what a user says (ours).
     """
@@ -61,7 +57,6 @@ class ModelSettings:
     key_heads: int = 4
     hidden: int = 352
     pieces: int = 3000
-    rope: float = 10000.0
     lora: LoraSettings = field(default_factory=LoraSettings)
     longest: int = 256
     tokens: int = 4
@@ -73,7 +68,6 @@ class ModelSettings:
     perceiver: str = ""
     components: int = 256
     region_components: int = 128
-    whitening: float = 0.5
     retrieval: int = 128
     says: bool = False
 
@@ -103,21 +97,15 @@ class LossSettings:
             pictures of the batch; "symmetric", those, and the other way round as well (InfoNCE, FROMAGe).
         queue: pictures in the queue.
         mask_copies: whether other copies of the right picture in the queue are left out (ours).
-        temperature: at the beginning; it is learnt.
-        least_temperature: never below.
         reduction: "tokens", the mean over words and pictures alike, as Eq. 1 sums them; or "means", the mean over
-            words plus `image_weight` times the mean over pictures.
-        image_weight: of "means".
+            words plus the mean over pictures.
         learns_end: whether [/IMG] is learnt to be written, too.
     """
 
     negatives: Negatives = "queue"
     queue: int = 1000
     mask_copies: bool = True
-    temperature: float = 0.07
-    least_temperature: float = 0.01
     reduction: Literal["tokens", "means"] = "means"
-    image_weight: float = 1.0
     learns_end: bool = True
 
     def __post_init__(self) -> None:
@@ -126,7 +114,7 @@ class LossSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Mixture:
-    """What is learnt from: how often each lesson of a kind comes in an epoch.
+    """What is learnt from: how often each example of a kind comes in an epoch.
 
     Attributes:
         captions: a picture and its caption, in either order.
@@ -162,9 +150,9 @@ class Stage:
 
     Attributes:
         name: "language": a drawn language model reads texts alone; "alignment": captions and documents, everything
-            is learnt (Stage 1); "instruction": talks, of which the assistant's part is learnt (Stage 2).
+            is learnt (Stage 1); "instruction": dialogues, of which the assistant's part is learnt (Stage 2).
         mixture: what is learnt from.
-        batch: lessons of a step.
+        batch: examples of a step.
         trains: "all"; "frozen", all but the language model, whose new pieces train; "projectors", the linear maps
             and the new pieces alone (FROMAGe).
         lessons: of an epoch, in the mixture's proportions; 0: as many as it says.
@@ -192,9 +180,7 @@ class Preset:
         language, alignment, instruction: the stages; without one (None) it is left out.
         image_first: whether an answer that shows a picture begins with it, so that the first piece tells whether
             pictures or words come; else words may stand before it, as in the data.
-        picture_first: of a caption, how often its picture stands before it.
-        unpicked: whether the best picture that was shown stands in the talk where the user picked none.
-        leaning: added to the score of [IMG] when the model decides; chosen on validation talks.
+        unpicked: whether the best picture that was shown stands in the dialogue where the user picked none.
     """
 
     model: ModelSettings
@@ -203,9 +189,7 @@ class Preset:
     alignment: Stage | None = None
     instruction: Stage | None = None
     image_first: bool = True
-    picture_first: float = 0.5
     unpicked: bool = False
-    leaning: float = 0.0
 
     @property
     def stages(self) -> tuple[Stage, ...]:

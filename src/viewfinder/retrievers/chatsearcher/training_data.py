@@ -1,9 +1,9 @@
-"""What ChatSearcher is trained on: lessons of all data sets of a plan, with the raw vectors of their pictures.
+"""What ChatSearcher is trained on: examples of all data sets of a plan, with the raw vectors of their pictures.
 
 captions    captions.csv, COCO's annotations/, Conceptual Captions (.tsv, or folders as img2dataset writes them)
 documents   mmc4's docs_*.jsonl; and captioned pictures of one data set, two to four of them put together
 tchat, ichat, mchat     chatsearch/<subtask>_train.jsonl
-visual      llava*.json; else VisDial's talks or ChatIR's about the pictures
+visual      llava*.json; else dialogues about the pictures, ChatIR's or VisDial's
 edits       InstructPix2Pix's folders; FashionMT's modifiers/
 requests    each picture of `captions` once, as what a user asks for
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -29,7 +30,7 @@ from viewfinder.data.captions import SPLITS, split_of
 from viewfinder.data.chatsearch import ImageItem, Subtask, read_chatsearch
 from viewfinder.data.dialogues import Dialogue, read_dialogues, read_visdial
 from viewfinder.data.fashionmt import Transaction, fashionmt_sources, read_transactions
-from viewfinder.data.instructions import EditPair, read_instruct_pix2pix, read_llava
+from viewfinder.data.instructions import read_instruct_pix2pix, read_llava
 from viewfinder.data.visual_genome import find_layout, list_splits
 from viewfinder.data.visual_genome.regions import read_picture_ids
 from viewfinder.data.web import PICTURES, WebPicture, read_cc3m, read_mmc4
@@ -46,36 +47,35 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Lessons of one split and all data sets.
+    """Training examples of one split and all data sets.
 
     Attributes:
-        lessons: of each kind that there is; their pictures are called by data set and key, "scenes/images/1.jpg".
-        rows: the row of each picture that a lesson shows.
+        examples: of each kind that there is; their pictures are called by data set and key, "scenes/images/1.jpg".
+        rows: the row of each picture that an example shows.
         raw_ng: raw global vectors of these pictures.
         regions_nre: their raw regions, None where these are not read.
         raw_version: which numbers these are.
     """
 
-    lessons: Mapping[ExampleKind, tuple[TrainingExample, ...]]
+    examples: Mapping[ExampleKind, tuple[TrainingExample, ...]]
     rows: Mapping[str, int]
     raw_ng: Float32[np.ndarray, "n g"]
     regions_nre: Float16[np.ndarray, "n r e"] | None
     raw_version: str
 
     def texts(self) -> Iterator[str]:
-        """Everything that is said, lesson by lesson."""
-        for of_kind in self.lessons.values():
-            for lesson in of_kind:
-                yield from lesson.texts
+        """Everything that is said, example by example."""
+        for of_kind in self.examples.values():
+            for example in of_kind:
+                yield from example.texts
 
 
 @dataclass(frozen=True)
 class _Folder:
-    """A data set, and how its lessons are drawn."""
+    """A data set, and how its examples are drawn."""
 
     path: Path
     split: Split
-    picture_first: float
     image_first: bool
     seed: int
 
@@ -94,43 +94,41 @@ def read_training_data(
     kinds: Sequence[ExampleKind],
     *,
     regions: bool,
-    picture_first: float,
     image_first: bool,
     seed: int,
 ) -> TrainingData:
-    """The lessons of some kinds in all data sets of a plan, with vectors; what is left out is told.
+    """The examples of some kinds in all data sets of a plan, with vectors; what is left out is told.
 
     Args:
         plan: names the data sets, and where their vectors are.
         split: "train" or "val".
-        kinds: which are wanted; those that no data set has are not among the lessons.
+        kinds: which are wanted; those that no data set has are left out.
         regions: whether raw regions are needed.
-        picture_first: of a caption, how often its picture stands before it.
         image_first: whether an answer that shows a picture begins with it.
         seed: of what is drawn: orders, lengths, templates.
 
     Raises:
-        BadInput: two data sets of one name, damaged data, or no lesson of any of the kinds.
+        BadInput: two data sets of one name, damaged data, or no example of any of the kinds.
         EncoderMismatch: vectors of the data sets are of different encoders.
     """
-    folders = [_Folder(path, split, picture_first, image_first, seed) for path in plan.data]
+    folders = [_Folder(path, split, image_first, seed) for path in plan.data]
     names = [folder.name for folder in folders]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise BadInput(f"{twice}: two data sets have this name, by which pictures are told apart; rename one folder")
     parts = [part for folder in folders if (part := _read(plan, folder, kinds, regions)) is not None]
-    found = {kind: tuple(one for part in parts for one in part.lessons.get(kind, ())) for kind in kinds}
+    found = {kind: tuple(one for part in parts for one in part.examples.get(kind, ())) for kind in kinds}
     for kind in (kind for kind in found if not found[kind]):
         plan.told(f"{split}: no data set has {kind}")
     if not any(found.values()):
         raise BadInput(f"{', '.join(map(str, plan.data))}: nothing for {split} of the kinds {', '.join(kinds)} here")
-    return _joined({kind: some for kind, some in found.items() if some}, parts)
+    return _join_parts({kind: some for kind, some in found.items() if some}, parts)
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """What one data set gives; a picture is called by its name in the material and has a row in the features."""
+    """What one data set gives; a picture is called by its name in the training data and has a row in the features."""
 
-    lessons: Mapping[ExampleKind, tuple[TrainingExample, ...]]
+    examples: Mapping[ExampleKind, tuple[TrainingExample, ...]]
     rows: Mapping[str, int]
     features: Features
 
@@ -141,11 +139,14 @@ def _read(plan: TrainPlan, folder: _Folder, kinds: Sequence[ExampleKind], region
     if not any(drafts.values()):
         return None
     found = plan.vectors(folder.path, regions=regions)
-    shown = {name for some in drafts.values() for lesson in some for name in lesson.pictures}
-    rows = {name: row for name in shown if (row := _row(found, name)) is not None}
+    shown = {name for some in drafts.values() for one in some for name in one.pictures}
+    rows = {}
+    for name in shown:
+        with suppress(UnknownName):
+            rows[name] = found.row_of(name)
     called = {name: f"{folder.name}/{found.keys[row]}" for name, row in rows.items()}
     kept = {
-        kind: tuple(_renamed(lesson, called) for lesson in some if called.keys() >= set(lesson.pictures))
+        kind: tuple(_rename_pictures(one, called) for one in some if called.keys() >= set(one.pictures))
         for kind, some in drafts.items()
     }
     for kind in (kind for kind in kinds if drafts[kind]):
@@ -153,42 +154,35 @@ def _read(plan: TrainPlan, folder: _Folder, kinds: Sequence[ExampleKind], region
     return _Part(kept, {called[name]: row for name, row in rows.items()}, found)
 
 
-def _row(found: Features, name: str) -> int | None:
-    try:
-        return found.row_of(name)
-    except UnknownName:
-        return None
-
-
-def _renamed(lesson: TrainingExample, called: Mapping[str, str]) -> TrainingExample:
-    """A lesson with its pictures' names in the material."""
+def _rename_pictures(example: TrainingExample, called: Mapping[str, str]) -> TrainingExample:
+    """An example with its pictures' names in the training data."""
 
     def renamed(item: Item) -> Item:
         return ImageItem(called[item.image]) if isinstance(item, ImageItem) else item
 
-    turns = (ExampleTurn(turn.role, tuple(map(renamed, turn.items))) for turn in lesson.turns)
-    return replace(lesson, turns=tuple(turns))
+    turns = (ExampleTurn(turn.role, tuple(map(renamed, turn.items))) for turn in example.turns)
+    return replace(example, turns=tuple(turns))
 
 
-def _joined(found: Mapping[ExampleKind, tuple[TrainingExample, ...]], parts: Sequence[_Part]) -> TrainingData:
+def _join_parts(found: Mapping[ExampleKind, tuple[TrainingExample, ...]], parts: Sequence[_Part]) -> TrainingData:
     """The vectors of all pictures that are shown, read from disk into one array."""
     versions = list(dict.fromkeys(part.features.raw_version for part in parts))
     if len(versions) > 1:
         raise EncoderMismatch(f"data sets with vectors of {', '.join(versions)} cannot be learnt from together")
-    shown = {picture for some in found.values() for lesson in some for picture in lesson.pictures}
+    shown = {picture for some in found.values() for one in some for picture in one.pictures}
     chosen = [sorted((row, name) for name, row in part.rows.items() if name in shown) for part in parts]
     rows = [[row for row, _ in part] for part in chosen]
     regions = [part.features.regions_nre for part in parts if part.features.regions_nre is not None]
     return TrainingData(
         found,
         {name: place for place, (_, name) in enumerate(each for part in chosen for each in part)},
-        _gathered([part.features.raw_nd for part in parts], rows),
-        _gathered(regions, rows) if regions else None,
+        _gather_rows([part.features.raw_nd for part in parts], rows),
+        _gather_rows(regions, rows) if regions else None,
         versions[0],
     )
 
 
-def _gathered(arrays: Sequence[Num[np.ndarray, "_ ..."]], rows: Sequence[Sequence[int]]) -> Num[np.ndarray, "n ..."]:
+def _gather_rows(arrays: Sequence[Num[np.ndarray, "_ ..."]], rows: Sequence[Sequence[int]]) -> Num[np.ndarray, "n ..."]:
     """Some rows of each array, one array after the other, none of it twice in memory."""
     out = np.empty((sum(map(len, rows)), *arrays[0].shape[1:]), arrays[0].dtype)
     at = 0
@@ -198,14 +192,14 @@ def _gathered(arrays: Sequence[Num[np.ndarray, "_ ..."]], rows: Sequence[Sequenc
     return out
 
 
-# Readers: a data set -> lessons, pictures called as the data has them
+# Readers: a data set -> examples, pictures called as the data has them
 
 
 def _captions(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("captions")
     for picture, said in _captioned(folder):
         for caption in said:
-            yield examples.caption_example(picture, caption, first=rng.random() < folder.picture_first)
+            yield examples.caption_example(picture, caption, first=rng.random() < 0.5)
 
 
 def _requests(folder: _Folder) -> Iterator[TrainingExample]:
@@ -276,39 +270,28 @@ def _visual(folder: _Folder) -> Iterator[TrainingExample]:
             yield from examples.split_into_examples(
                 sample.turns, (ImageItem(sample.image),) if sample.image else (), rng
             )
-    for talk in _dialogues(folder):
-        yield from examples.dialogue_examples(talk, rng)
-
-
-def _dialogues(folder: _Folder) -> Iterator[Dialogue]:
-    """Those of ChatIR's files, else VisDial's."""
+    dialogues: list[Dialogue] = []
     files = sorted(folder.path.glob(f"dialogues/*_{folder.split}.json"))
     for file in files:
-        yield from read_dialogues(file)[0]
+        dialogues += read_dialogues(file)[0]
     name = f"visdial_1.0_{folder.split}.json"
     if not files and any((home / name).is_file() for home in (folder.path, folder.path / folder.split)):
-        yield from read_visdial(folder.path, folder.split)[0]
+        dialogues += read_visdial(folder.path, folder.split)[0]
+    for dialogue in dialogues:
+        yield from examples.dialogue_examples(dialogue, rng)
 
 
 def _edits(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("edits")
-    if _is_instruct_pix2pix(folder.path):
+    if (folder.path / "seeds.json").is_file() or any(folder.path.glob("*/prompt.json")):
         pairs, _ = read_instruct_pix2pix(folder.path)
-        prompts = _by_place(folder, dict.fromkeys(pair.prompt for pair in pairs))
-        for pair in _among(pairs, frozenset(prompts)):
+        prompts = frozenset(_by_place(folder, dict.fromkeys(pair.prompt for pair in pairs)))
+        for pair in (pair for pair in pairs if pair.prompt in prompts):
             words = examples.reword_instruction(pair.text.instruction, examples.OF_COMMANDS, rng)
             if pair.source and pair.target:
                 yield examples.edit_example(_local(folder, pair.source), words, _local(folder, pair.target))
     for one in _transactions(folder.path, {folder.split}):
         yield from examples.transaction_examples(one, rng)
-
-
-def _among(pairs: Iterable[EditPair], prompts: Collection[str]) -> Iterator[EditPair]:
-    return (pair for pair in pairs if pair.prompt in prompts)
-
-
-def _is_instruct_pix2pix(folder: Path) -> bool:
-    return (folder / "seeds.json").is_file() or any(folder.glob("*/prompt.json"))
 
 
 def _transactions(folder: Path, splits: Collection[str]) -> Iterator[Transaction]:
