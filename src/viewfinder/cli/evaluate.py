@@ -141,10 +141,10 @@ def _caption(plan: Plan, encoder: Encoder, folder: Path, told: Notify, as_json: 
 
 def _talk(plan: Plan, encoder: Encoder, folder: Path, told: Notify, as_json: bool) -> int:
     """What a system says, when it says something, and where it looks, rather than what it finds."""
-    from viewfinder.evaluation import evaluate
+    from viewfinder.evaluation.evaluate import OTHER_PROTOCOLS
     from viewfinder.evaluation.results import write_measured_run
 
-    measured = evaluate.OTHER_PROTOCOLS[plan.protocol or ""](plan, encoder, folder, told)
+    measured = OTHER_PROTOCOLS[plan.protocol or ""](plan, encoder, folder, told)
     behind = write_measured_run(measured)
     if as_json:
         print_json(_record(measured.run) | {"behind": str(behind)})

@@ -270,7 +270,7 @@ def test_what_was_said_closes_the_answer_that_the_next_turn_finds(
     before = codec.encode_example(TrainingExample((user(3, "is it red"),), "visual"))
     words = TokenSequence(np.array(numbers), np.zeros(len(numbers), bool))
     rest = sequence.join_sequences(
-        [codec.close(), codec.encode_user([TextItem("more blue")]), codec.encode_picture("0", learnt=True)]
+        [codec.encode_answer(()), codec.encode_user([TextItem("more blue")]), codec.encode_picture("0", learnt=True)]
     )
     states_lh = states_in_torch(network, codec, sequence.join_sequences([before, words, rest]))
     showing = talking.with_picture_bias(math.inf)
