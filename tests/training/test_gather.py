@@ -95,7 +95,7 @@ def main(out):
         "noisy": train(noisy_loss, out / "noisy"),
         # Only one of the processes is asked to stop; both must.
         "asked": train(noisy_loss, out / "asked",
-                       should_stop=lambda: next(calls) == 3 and (count_processes() == 1 or distributed.get_rank() == 1)),
+                       should_stop=lambda: next(calls) == 3 and (count_processes() == 1 or distributed.get_rank())),
         "resumed": train(noisy_loss, out / "asked", resume=True),
     }
     rank = distributed.get_rank() if count_processes() > 1 else 0

@@ -16,7 +16,6 @@ from viewfinder.training.transformer_layers import (
     EncoderLayer,
     Norm,
     add_positions,
-    block_causal_mask,
     causal_mask,
     sinusoid_positions,
 )
@@ -123,7 +122,7 @@ def test_words_decoded_bit_by_bit_are_those_decoded_together(cuts: list[int]) ->
 
 def test_turns_encoded_one_after_the_other_are_those_of_the_whole_talk() -> None:
     encoder, turns_l = Encoder(WIDTH, 2, HEADS, 12), torch.tensor([0, 0, 1, 1, 1, 2])
-    tokens_blw, mask_ll = torch.randn(2, 6, WIDTH), block_causal_mask(turns_l)
+    tokens_blw, mask_ll = torch.randn(2, 6, WIDTH), turns_l[:, None] >= turns_l
     earlier, parts = None, []
     for first, after in ((0, 2), (2, 5), (5, 6)):
         read_btw, earlier = encoder.step(tokens_blw[:, first:after], earlier, mask_ll[first:after, :after])
@@ -133,7 +132,6 @@ def test_turns_encoded_one_after_the_other_are_those_of_the_whole_talk() -> None
 
 def test_masks_let_look_back_only() -> None:
     assert causal_mask(3).int().tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
-    assert block_causal_mask(torch.tensor([0, 0, 1])).int().tolist() == [[1, 1, 0], [1, 1, 0], [1, 1, 1]]
 
 
 def test_the_published_waves_have_twice_the_usual_exponents() -> None:

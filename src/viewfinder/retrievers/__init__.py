@@ -1,6 +1,7 @@
 """Conversation to query to scores: the contract, and the retrievers by name."""
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ __all__ = [
 ]
 
 Maker = Callable[[Path | None], Retriever[Any]]
-"""Makes a retriever, from trained weights if it has any; None: those in the box."""
+"""Makes a retriever, from trained weights if it has any; None: the shipped ones."""
 
 
 def _untrained(name: str, make: Callable[[], Retriever[Any]]) -> Maker:
@@ -56,55 +57,9 @@ def _untrained(name: str, make: Callable[[], Retriever[Any]]) -> Maker:
     return maker
 
 
-def _drilldown(checkpoint: Path | None) -> Retriever[Any]:
-    from viewfinder.retrievers.drilldown import load
-
-    return load(checkpoint)
-
-
-def _chatir(checkpoint: Path | None) -> Retriever[Any]:
-    from viewfinder.retrievers.chatir.retriever import load
-
-    return load(checkpoint)
-
-
-def _plugir(checkpoint: Path | None) -> Retriever[Any]:
-    from viewfinder.retrievers.chatir.plugir import load
-
-    return load(checkpoint)
-
-
-def _fashioniq(checkpoint: Path | None) -> Retriever[Any]:
-    from viewfinder.retrievers.fashioniq.retriever import load
-
-    return load(checkpoint)
-
-
-def _mai(checkpoint: Path | None) -> Retriever[Any]:
-    from viewfinder.retrievers.mai.retriever import load
-
-    return load(checkpoint)
-
-
-def _chatsearcher(checkpoint: Path | None) -> Retriever[Any]:
-    from viewfinder.retrievers.chatsearcher.retriever import load
-
-    return load(checkpoint)
-
-
-def _combiner(checkpoint: Path | None) -> Retriever[Any]:
-    from viewfinder.retrievers.combiner.retriever import load
-
-    return load(checkpoint)
-
-
-def _baseline(name: str) -> Maker:
-    def maker(checkpoint: Path | None) -> Retriever[Any]:
-        from viewfinder.retrievers.baselines import load
-
-        return load(name, checkpoint)
-
-    return maker
+def _trained(module: str, *which: str) -> Maker:
+    """`load` of a module, which is imported when it is called: most people use one retriever."""
+    return lambda checkpoint: import_module(module).load(*which, checkpoint)
 
 
 RETRIEVERS: dict[str, Maker] = {
@@ -113,17 +68,17 @@ RETRIEVERS: dict[str, Maker] = {
     "clip-i": _untrained("clip-i", lambda: PlainClip("clip-i", text=False, image=True)),
     "clip-ti": _untrained("clip-ti", lambda: PlainClip("clip-ti", text=True, image=True)),
     "clip-caption": _untrained("clip-caption", lambda: PlainClip("clip-caption", text=True, image=False, first=True)),
-    "chatir": _chatir,
-    "plugir": _plugir,
-    "drilldown": _drilldown,
-    "fashioniq": _fashioniq,
-    "mai": _mai,
-    "chatsearcher": _chatsearcher,
-    "combiner": _combiner,
-    "hre": _baseline("hre"),
-    "r-hre": _baseline("r-hre"),
-    "r-re": _baseline("r-re"),
-    "r-rankfusion": _baseline("r-rankfusion"),
+    "chatir": _trained("viewfinder.retrievers.chatir.retriever"),
+    "plugir": _trained("viewfinder.retrievers.chatir.plugir"),
+    "drilldown": _trained("viewfinder.retrievers.drilldown.retriever"),
+    "fashioniq": _trained("viewfinder.retrievers.fashioniq.retriever"),
+    "mai": _trained("viewfinder.retrievers.mai.retriever"),
+    "chatsearcher": _trained("viewfinder.retrievers.chatsearcher.retriever"),
+    "combiner": _trained("viewfinder.retrievers.combiner.retriever"),
+    "hre": _trained("viewfinder.retrievers.baselines.retriever", "hre"),
+    "r-hre": _trained("viewfinder.retrievers.baselines.retriever", "r-hre"),
+    "r-re": _trained("viewfinder.retrievers.baselines.retriever", "r-re"),
+    "r-rankfusion": _trained("viewfinder.retrievers.baselines.retriever", "r-rankfusion"),
 }
 
 
@@ -132,7 +87,7 @@ def load_retriever(name: str, checkpoint: Path | None = None) -> Retriever[Any]:
 
     Raises:
         UnknownName: there is none; the message lists those there are.
-        BadInput: the checkpoint is missing, damaged or of another system; or none is in the box and none is given.
+        BadInput: the checkpoint is missing, damaged or of another system; or none is shipped and none is given.
     """
     if name not in RETRIEVERS:
         raise UnknownName(f"no retriever is called {name!r}; there are: {', '.join(sorted(RETRIEVERS))}")

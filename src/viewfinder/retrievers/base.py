@@ -173,15 +173,14 @@ class Reads:
     def needs(self) -> tuple[str, ...]:
         """The same in names of representations: "global", "own", "raw", "regions", "named regions", "vocabulary",
         "attributes"."""
-        there = {
-            "global": self.named == "global" and not self.regions,
-            self.named: self.named != "global",
-            "regions": self.regions,
-            "named regions": self.named_regions,
-            "vocabulary": self.words,
-            "attributes": self.predictor is not None,
-        }
-        return tuple(name for name, needed in there.items() if needed)
+        there = (
+            (self.named, self.named != "global" or not self.regions),
+            ("regions", self.regions),
+            ("named regions", self.named_regions),
+            ("vocabulary", self.words),
+            ("attributes", self.predictor is not None),
+        )
+        return tuple(name for name, needed in there if needed)
 
 
 NOTHING_MORE = Reads()

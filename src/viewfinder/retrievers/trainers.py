@@ -1,8 +1,9 @@
-"""The systems that can be trained, by name, and what a training is asked to do. No torch until one begins."""
+"""The systems that can be trained, by name. No torch until a training begins."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from viewfinder.data.files import need_folder
@@ -13,73 +14,29 @@ if TYPE_CHECKING:
     from viewfinder.training import TrainingResult
 
 
-def _drilldown(plan: TrainPlan) -> TrainingResult:
-    from viewfinder.retrievers.drilldown.train import train
+def _trainer(module: str, name: str = "train") -> Callable[[TrainPlan], TrainingResult]:
+    """A function of a module, which is imported when it is called, as torch comes with it."""
 
-    return train(plan)
+    def train(plan: TrainPlan) -> TrainingResult:
+        result: TrainingResult = getattr(import_module(module), name)(plan)
+        return result
 
-
-def _baseline(plan: TrainPlan) -> TrainingResult:
-    from viewfinder.retrievers.baselines.train import train
-
-    return train(plan)
-
-
-def _chatir(plan: TrainPlan) -> TrainingResult:
-    from viewfinder.retrievers.chatir.train import train
-
-    return train(plan)
-
-
-def _attributes(plan: TrainPlan) -> TrainingResult:
-    from viewfinder.retrievers.fashioniq.attribute_training import train_attributes
-
-    return train_attributes(plan)
-
-
-def _captioner(plan: TrainPlan) -> TrainingResult:
-    from viewfinder.retrievers.fashioniq.captioner_training import train_captioner
-
-    return train_captioner(plan)
-
-
-def _fashioniq(plan: TrainPlan) -> TrainingResult:
-    from viewfinder.retrievers.fashioniq.train import train
-
-    return train(plan)
-
-
-def _mai(plan: TrainPlan) -> TrainingResult:
-    from viewfinder.retrievers.mai.train import train
-
-    return train(plan)
-
-
-def _combiner(plan: TrainPlan) -> TrainingResult:
-    from viewfinder.retrievers.combiner.train import train
-
-    return train(plan)
-
-
-def _chatsearcher(plan: TrainPlan) -> TrainingResult:
-    from viewfinder.retrievers.chatsearcher.train import train
-
-    return train(plan)
+    return train
 
 
 TRAINERS: dict[str, Callable[[TrainPlan], TrainingResult]] = {
-    "drilldown": _drilldown,
-    "hre": _baseline,
-    "r-hre": _baseline,
-    "r-re": _baseline,
-    "r-rankfusion": _baseline,
-    "chatir": _chatir,
-    "attributes": _attributes,
-    "captioner": _captioner,
-    "fashioniq": _fashioniq,
-    "mai": _mai,
-    "combiner": _combiner,
-    "chatsearcher": _chatsearcher,
+    "drilldown": _trainer("viewfinder.retrievers.drilldown.train"),
+    "hre": _trainer("viewfinder.retrievers.baselines.train"),
+    "r-hre": _trainer("viewfinder.retrievers.baselines.train"),
+    "r-re": _trainer("viewfinder.retrievers.baselines.train"),
+    "r-rankfusion": _trainer("viewfinder.retrievers.baselines.train"),
+    "chatir": _trainer("viewfinder.retrievers.chatir.train"),
+    "attributes": _trainer("viewfinder.retrievers.fashioniq.attribute_training", "train_attributes"),
+    "captioner": _trainer("viewfinder.retrievers.fashioniq.captioner_training", "train_captioner"),
+    "fashioniq": _trainer("viewfinder.retrievers.fashioniq.train"),
+    "mai": _trainer("viewfinder.retrievers.mai.train"),
+    "combiner": _trainer("viewfinder.retrievers.combiner.train"),
+    "chatsearcher": _trainer("viewfinder.retrievers.chatsearcher.train"),
 }
 
 

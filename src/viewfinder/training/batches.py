@@ -76,7 +76,7 @@ def group_batches(batches: Iterator[Any], size: int) -> Iterator[list[Any]]:
 
 def count_processes() -> int:
     """How many processes train together; 1 outside `accelerate launch`."""
-    return distributed.get_world_size() if _together() else 1
+    return distributed.get_world_size() if distributed.is_available() and distributed.is_initialized() else 1
 
 
 def gather_with_gradient(local: Shaped[Tensor, "b ..."]) -> Shaped[Tensor, "all ..."]:
@@ -115,10 +115,6 @@ class _Gather(torch.autograd.Function):
         distributed.all_reduce(summed)
         first = distributed.get_rank() * ctx.rows
         return summed[first : first + ctx.rows]
-
-
-def _together() -> bool:
-    return distributed.is_available() and distributed.is_initialized()
 
 
 def seed_all(seed: int) -> None:

@@ -10,7 +10,7 @@ import errno
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +88,14 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], record: Mapping[str
     Raises:
         DiskFull, BadInput: it cannot be written.
     """
-    ready = _separate(tensors)
+    # On the CPU, contiguous, and none sharing memory with another: tied weights are written twice.
+    ready: dict[str, Tensor] = {}
+    seen: set[int] = set()
+    for name, tensor in tensors.items():
+        own = tensor.detach().cpu().contiguous()
+        place = own.untyped_storage().data_ptr()
+        ready[name] = own.clone() if place in seen else own
+        seen.add(place)
     metadata = {
         "schema": schema,
         "version": str(VERSION),
@@ -129,18 +136,6 @@ def read_tensors(path: Path, *, schema: str) -> tuple[dict[str, Tensor], dict[st
     if _checksum(tensors) != checksum:
         raise damaged_file(path, "its checksum differs")
     return tensors, record
-
-
-def _separate(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Contiguous tensors on the CPU, none sharing memory with another (tied weights are written twice)."""
-    seen: set[int] = set()
-    ready: dict[str, Tensor] = {}
-    for name, tensor in tensors.items():
-        own = tensor.detach().cpu().contiguous()
-        place = own.untyped_storage().data_ptr()
-        ready[name] = own.clone() if place in seen else own
-        seen.add(place)
-    return ready
 
 
 def _checksum(tensors: Mapping[str, Tensor]) -> int:
@@ -218,10 +213,6 @@ class TrainingParts:
     at: TrainingProgress
     out: Path
 
-    def card_with_figures(self) -> Card:
-        """The card with the best figures so far."""
-        return replace(self.card, figures={**self.card.figures, **self.at.figures})
-
 
 def newest_checkpoint(out: Path) -> Path | None:
     """The checkpoint in the folder `out` of a training that has the most steps, if there is one."""
@@ -252,15 +243,11 @@ def save_checkpoint(parts: TrainingParts) -> None:
         }
         file = parts.out / "checkpoints" / f"{parts.at.step:08d}.safetensors"
         write_tensors(file, named, record, schema=CHECKPOINT)
-        _prune(file.parent, parts.settings.keep)
+        for old in sorted(file.parent.glob("[0-9]*.safetensors"))[: -parts.settings.keep]:
+            old.unlink()
+        for scratch in file.parent.glob(".*.part"):  # of a process that was killed while writing
+            scratch.unlink()
     parts.accelerator.wait_for_everyone()
-
-
-def _prune(folder: Path, keep: int) -> None:
-    for file in sorted(folder.glob("[0-9]*.safetensors"))[:-keep]:
-        file.unlink()
-    for scratch in folder.glob(".*.part"):  # of a process that was killed while writing
-        scratch.unlink()
 
 
 def restore_checkpoint(file: Path, parts: TrainingParts) -> None:
@@ -270,7 +257,7 @@ def restore_checkpoint(file: Path, parts: TrainingParts) -> None:
         BadInput, EncoderMismatch: the checkpoint is damaged, or of a training with other settings.
     """
     tensors, record = read_tensors(file, schema=CHECKPOINT)
-    _check(file, record, parts)
+    _check_same_training(file, record, parts)
     fill_network(file, parts.network, _under("network.", tensors))
     set_optimiser_state(parts.optimiser, _under("optimiser.", tensors), record["optimiser"])
     parts.schedule.load(record["schedule"])
@@ -282,26 +269,19 @@ def restore_checkpoint(file: Path, parts: TrainingParts) -> None:
     set_random_state(_under(f"random.{rank}.", tensors), record["random"][rank])
 
 
-def _check(file: Path, record: Mapping[str, Any], parts: TrainingParts) -> None:
+def _check_same_training(file: Path, record: Mapping[str, Any], parts: TrainingParts) -> None:
     """Refuse to go on with something else than was begun."""
-    card = parts.card
-    check_card(file, Card(**record["card"]), system=card.system, encoder=card.encoder)
-    settings = parts.settings
+    check_card(file, Card(**record["card"]), system=parts.card.system, encoder=parts.card.encoder)
+    # A training may be made longer, unless its learning rates follow from its length.
+    fixed_length = isinstance(parts.settings.schedule, OneCycle | WarmupCosine)
+    free = FREE if fixed_length else FREE | {"epochs", "steps"}
     before = record["settings"]
-    for name, value in _as_json(settings).items():
-        if name not in _free(settings) and before.get(name) != value:
-            raise BadInput(f"{file}: begun with {name} = {before.get(name)}, not {value}; keep it, or train elsewhere")
+    for name, value in asdict(parts.settings).items():
+        now = list(value) if isinstance(value, tuple) else value  # as JSON has it
+        if name not in free and before.get(name) != now:
+            raise BadInput(f"{file}: begun with {name} = {before.get(name)}, not {now}; keep it, or train elsewhere")
     if len(record["random"]) != parts.accelerator.num_processes:
         raise BadInput(f"{file}: begun with {len(record['random'])} processes; go on with as many")
-
-
-def _free(settings: TrainingSettings) -> set[str]:
-    """A training may be made longer, unless its learning rates follow from its length."""
-    return FREE if isinstance(settings.schedule, OneCycle | WarmupCosine) else FREE | {"epochs", "steps"}
-
-
-def _as_json(settings: TrainingSettings) -> dict[str, Any]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(settings).items()}
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -14,7 +14,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sized
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +138,8 @@ def fit(
         raise BadInput(f"{out}: holds a training already; go on with it (--resume) or name another folder")
     run = _Run(job, out)
     if checkpoint is not None:
-        run.restore(checkpoint)
+        restore_checkpoint(checkpoint, run.parts)
+        run.saved = True
     else:
         seed_all(job.settings.seed + run.accelerator.process_index)
     with ExitStack() as stack:
@@ -182,31 +183,24 @@ class _Run:
         self.log: TrainingLog | None = None
         self.report: Report = lambda done, total=None, words=None: None
         self._began = time.monotonic()
-        self._saved = False  # whether the newest checkpoint tells all
-
-    def restore(self, checkpoint: Path) -> None:
-        restore_checkpoint(checkpoint, self.parts)
-        self._saved = True
+        self.saved = False  # whether the newest checkpoint tells all
 
     def until_the_end(self, should_stop: Callable[[], bool]) -> TrainingResult:
         self._began = time.monotonic() - self.at.seconds
         while (ended := self._end()) is None:
             if not self._epoch(should_stop):
                 self._save()
-                return self._fitted("asked")
-        self._finish()
-        return self._fitted(ended)
-
-    def _finish(self) -> None:
-        """The last record, the last look, the last checkpoint; nothing that was done already."""
-        self._tell()
+                return self._result("asked")
+        # The last record, the last look, the last checkpoint; nothing that was done already.
+        self._log_means()
         if self.job.validate is None:
             self.at.best_step = self.at.step
             self._save_best()
         elif self.at.validated != self.at.step:
             self._validate()
-        if not self._saved:
+        if not self.saved:
             self._save()
+        return self._result(ended)
 
     def _end(self) -> str | None:
         """Why the training is over, if it is."""
@@ -231,12 +225,12 @@ class _Run:
         for group in group_batches(batches, settings.accumulate):
             self._step(group)
             if at.step % settings.log_every == 0:
-                self._tell()
+                self._log_means()
             if settings.validate_steps is not None and at.step % settings.validate_steps == 0:
                 self._validate()
             if self._end() is not None:
                 return True
-            if self._any(should_stop()):
+            if self._is_stopped(should_stop()):
                 return False
             if at.step % settings.save_every == 0:
                 self._save()
@@ -258,19 +252,19 @@ class _Run:
             with nullcontext() if last else accelerator.no_sync(self.with_loss):
                 loss, figures = self.with_loss(send_to_device(batch, accelerator.device))
                 accelerator.backward(loss / len(group))
-            self._note({**figures, "loss": loss.detach()})
+            self._add_figures({**figures, "loss": loss.detach()})
         if self.settings.clip_norm is not None:
             accelerator.clip_grad_norm_(self.parameters, self.settings.clip_norm)
         at.rate = float(self.optimiser.param_groups[0]["lr"])
         self.optimiser.step()
         if not accelerator.optimizer_step_was_skipped:  # fp16 skips a step whose gradients overflowed
             self.schedule.after_step()
-        self._saved = False
+        self.saved = False
         at.step += 1
         at.batch += len(group)
         self.report(at.step, words=f"epoch {at.epoch}, loss {at.recent.mean('loss'):.4g}")
 
-    def _note(self, figures: Figures) -> None:
+    def _add_figures(self, figures: Figures) -> None:
         """Add the figures of a batch, as means over the processes, to those since the last record and of the epoch."""
         names = sorted(figures)
         numbers = torch.tensor([float(figures[name]) for name in names], dtype=torch.float64)
@@ -285,7 +279,7 @@ class _Run:
         self.at.recent.add(told)
         self.at.whole.add(told)
 
-    def _tell(self) -> None:
+    def _log_means(self) -> None:
         """Log the means since the last record, if there was anything since."""
         if self.at.recent.sums:
             figures = self.at.recent.take()
@@ -305,7 +299,7 @@ class _Run:
         at = self.at
         if at.batch == 0:
             raise BadInput(f"epoch {at.epoch} has no batches for {self.accelerator.num_processes} process(es)")
-        self._tell()
+        self._log_means()
         self.schedule.after_epoch(at.whole.take())
         due = self.settings.validate_epochs
         if due is not None and at.epoch % due == 0 and at.validated != at.step:
@@ -318,9 +312,17 @@ class _Run:
         if self.job.validate is None:
             return
         at = self.at
-        self._saved = False
-        self._tell()
-        figures = self._measured(self.job.validate)
+        self.saved = False
+        self._log_means()
+        measured: list[dict[str, float] | None] = [None]
+        if self.accelerator.is_main_process:
+            self.job.network.eval()
+            with torch.no_grad(), self.accelerator.autocast(), own_randomness(self.settings.seed):
+                found = self.job.validate(self.job.network)
+            measured = [{name: float(figure) for name, figure in found.items()}]
+        broadcast_object_list(measured)
+        [figures] = measured
+        assert figures is not None
         if self.job.selects not in figures:
             raise BadInput(f"validation gives no {self.job.selects!r} to choose by; it gives: {', '.join(figures)}")
         self._record("validation", None, None, figures)
@@ -332,35 +334,26 @@ class _Run:
             self._save_best()
         self.schedule.after_validation(best=best)
 
-    def _measured(self, validate: Callable[[nn.Module], Figures]) -> dict[str, float]:
-        told: list[dict[str, float] | None] = [None]
-        if self.accelerator.is_main_process:
-            self.job.network.eval()
-            with torch.no_grad(), self.accelerator.autocast(), own_randomness(self.settings.seed):
-                told = [{name: float(figure) for name, figure in validate(self.job.network).items()}]
-        broadcast_object_list(told)
-        assert told[0] is not None
-        return told[0]
-
     def _save_best(self) -> None:
         if self.accelerator.is_main_process:
-            save_network(self.out / "best.safetensors", self.job.network, self.parts.card_with_figures())
+            card = replace(self.job.card, figures={**self.job.card.figures, **self.at.figures})
+            save_network(self.out / "best.safetensors", self.job.network, card)
 
     def _save(self) -> None:
         self.at.seconds = time.monotonic() - self._began
         if self.log is not None:
             self.at.log_bytes = self.log.size()
         save_checkpoint(self.parts)
-        self._saved = True
+        self.saved = True
 
-    def _any(self, asked: bool) -> bool:
+    def _is_stopped(self, asked: bool) -> bool:
         """Whether any process was asked to stop: all stop after the same step."""
         if self.accelerator.num_processes == 1:
             return asked
         flag = torch.tensor([float(asked)], device=self.accelerator.device)
         return bool(self.accelerator.reduce(flag, reduction="sum").item() > 0)
 
-    def _fitted(self, ended: str) -> TrainingResult:
+    def _result(self, ended: str) -> TrainingResult:
         at, best = self.at, self.out / "best.safetensors"
         epoch = at.epoch if at.batch else at.epoch - 1
         return TrainingResult(

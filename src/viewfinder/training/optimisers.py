@@ -11,7 +11,15 @@ from torch.optim import Adam, AdamW, Optimizer
 from torch.optim.lr_scheduler import LambdaLR, LRScheduler, OneCycleLR
 
 from viewfinder.errors import BadInput
-from viewfinder.training.settings import Exponential, HalveOnPlateau, Noam, OneCycle, TrainingSettings, WarmupCosine
+from viewfinder.training.settings import (
+    Constant,
+    Exponential,
+    HalveOnPlateau,
+    Noam,
+    OneCycle,
+    TrainingSettings,
+    WarmupCosine,
+)
 
 OPTIMISERS: dict[str, Callable[..., Optimizer]] = {"adam": Adam, "adamw": AdamW}
 
@@ -36,62 +44,52 @@ def make_schedule(
         BadInput: it must know the number of all steps, and `total_steps` is None.
     """
     schedule = settings.schedule
-    if isinstance(schedule, HalveOnPlateau):
-        return PlateauSchedule(schedule, optimiser)
-    if isinstance(schedule, Exponential):
-        # The floor is a rate, LambdaLR wants a share of the first one.
-        floor = schedule.floor / settings.learning_rate
-        return TorchSchedule(LambdaLR(optimiser, lambda epoch: max(schedule.factor**epoch, floor)), by="epoch")
-    if isinstance(schedule, OneCycle):
-        total = _known(total_steps, schedule.kind)
-        return TorchSchedule(_one_cycle(schedule, optimiser, settings.learning_rate, total), most=total)
-    return TorchSchedule(LambdaLR(optimiser, _share(settings, total_steps)))
-
-
-def _share(settings: TrainingSettings, total_steps: int | None) -> Callable[[int], float]:
-    """Share of the learning rate by the number of steps already made."""
-    schedule = settings.schedule
-    if isinstance(schedule, Noam):
-        return lambda done: noam_share(done + 1, width=schedule.width, warmup=schedule.warmup)
-    if isinstance(schedule, WarmupCosine):
-        total = _known(total_steps, schedule.kind)
-        return lambda done: warmup_cosine_share(done + 1, warmup=schedule.warmup, total=total)
-    return lambda done: 1.0
-
-
-def noam_share(step: int, *, width: int, warmup: int) -> float:
-    """width^-0.5 * min(s^-0.5, s * warmup^-1.5), steps from 1 (Vaswani et al. 2017, Eq. 3)."""
-    return float(width**-0.5 * min(step**-0.5, step * warmup**-1.5))
+    if isinstance(schedule, OneCycle | WarmupCosine) and total_steps is None:
+        raise BadInput(
+            f"the schedule {schedule.kind} must know the number of steps: set steps, or give batches a length"
+        )
+    total = total_steps or 0
+    # What LambdaLR wants: a share of the learning rate by the number of steps (or epochs) already made.
+    match schedule:
+        case HalveOnPlateau():
+            return PlateauSchedule(schedule, optimiser)
+        case OneCycle():
+            one_cycle = OneCycleLR(
+                optimiser,
+                max_lr=settings.learning_rate,
+                total_steps=total,
+                pct_start=schedule.rising,
+                div_factor=schedule.start_divisor,
+                final_div_factor=schedule.end_divisor,
+                cycle_momentum=schedule.cycle_momentum,
+            )
+            return TorchSchedule(one_cycle, most=total)
+        case Exponential(factor=factor):
+            floor = schedule.floor / settings.learning_rate  # the floor is a rate
+            return TorchSchedule(LambdaLR(optimiser, lambda epoch: max(factor**epoch, floor)), by="epoch")
+        case Noam(width=width, warmup=warmup):
+            scale = width**-0.5  # Vaswani et al. 2017, Eq. 3, at step done + 1
+            return TorchSchedule(
+                LambdaLR(optimiser, lambda done: scale * min((done + 1) ** -0.5, (done + 1) * warmup**-1.5))
+            )
+        case WarmupCosine(warmup=warmup):
+            return TorchSchedule(
+                LambdaLR(optimiser, lambda done: warmup_cosine_share(done + 1, warmup=warmup, total=total))
+            )
+        case Constant():
+            return TorchSchedule(LambdaLR(optimiser, lambda done: 1.0))
 
 
 def warmup_cosine_share(step: int, *, warmup: int, total: int) -> float:
     """step / warmup up to 1, then half a cosine that reaches 0 at step `total`; steps from 1.
 
-    >>> [round(warmup_cosine(step, warmup=2, total=6), 2) for step in range(1, 7)]
+    >>> [round(warmup_cosine_share(step, warmup=2, total=6), 2) for step in range(1, 7)]
     [0.5, 1.0, 0.85, 0.5, 0.15, 0.0]
     """
     if step <= warmup:
         return step / warmup
     done = min((step - warmup) / max(total - warmup, 1), 1.0)
     return 0.5 * (1 + math.cos(math.pi * done))
-
-
-def _known(total_steps: int | None, kind: str) -> int:
-    if total_steps is None:
-        raise BadInput(f"the schedule {kind} must know the number of steps: set steps, or give batches a length")
-    return total_steps
-
-
-def _one_cycle(schedule: OneCycle, optimiser: Optimizer, rate: float, total_steps: int) -> LRScheduler:
-    return OneCycleLR(
-        optimiser,
-        max_lr=rate,
-        total_steps=total_steps,
-        pct_start=schedule.rising,
-        div_factor=schedule.start_divisor,
-        final_div_factor=schedule.end_divisor,
-        cycle_momentum=schedule.cycle_momentum,
-    )
 
 
 class TorchSchedule:

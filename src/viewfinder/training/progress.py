@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,19 @@ class Report(Protocol):
     def __call__(self, done: int, total: int | None = None, words: str | None = None) -> None:
         """`done` of `total` (None: as before), and what is being done."""
         ...
+
+
+def report_tenths(notify: Callable[[str], None], what: str) -> Callable[[int, int], None]:
+    """Tells a line at every tenth of the work: "`what`: 1,000 of 10,000 pictures"."""
+    told = set[int]()
+
+    def progress(done: int, total: int) -> None:
+        tenth = 10 * done // max(total, 1)
+        if tenth not in told:
+            told.add(tenth)
+            notify(f"{what}: {done:,} of {total:,} pictures")
+
+    return progress
 
 
 @contextmanager
@@ -75,7 +88,8 @@ class TrainingLog:
 
     def write(self, record: LogRecord) -> None:
         """Add a record; a number that is not finite is written as null, which JSON has no other word for."""
-        line = {**vars(record), "loss": _finite(record.loss), "figures": _all_finite(record.figures)}
+        figures = {name: _finite(number) for name, number in record.figures.items()}
+        line = {**vars(record), "loss": _finite(record.loss), "figures": figures}
         self._file.write(json.dumps(line, allow_nan=False).encode() + b"\n")
         self._file.flush()
         if self._board is not None:
@@ -118,7 +132,3 @@ def read_log(file: Path) -> list[LogRecord]:
 
 def _finite(number: float | None) -> float | None:
     return number if number is not None and math.isfinite(number) else None
-
-
-def _all_finite(figures: Mapping[str, float | None]) -> dict[str, float | None]:
-    return {name: _finite(number) for name, number in figures.items()}

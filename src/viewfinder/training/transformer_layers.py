@@ -218,11 +218,6 @@ def causal_mask(length: int, device: torch.device | None = None) -> Bool[Tensor,
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()
 
 
-def block_causal_mask(turns_l: Int[Tensor, " l"]) -> Bool[Tensor, "l l"]:
-    """The mask by which each token looks at those of its own turn and of earlier ones; `turns_l`: whose token it is."""
-    return turns_l[:, None] >= turns_l[None, :]
-
-
 def sinusoid_positions(length: int, width: int, *, published: bool = True) -> Float[Tensor, "length width"]:
     """Vectors of places: sines at even numbers i, cosines at odd ones, of `place / 10000^(e / width)`.
 

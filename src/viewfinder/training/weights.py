@@ -141,18 +141,18 @@ def damaged_file(path: Path, reason: str) -> BadInput:
     return BadInput(f"{path}: damaged ({reason}); delete it and use another copy, or train again")
 
 
-def load_system_weights(system: str, checkpoint: Path | None, shipped: Path) -> Weights:
+def load_system_weights(system: str, checkpoint: Path | None, shipped: Path | None = None) -> Weights:
     """The weights in `checkpoint`; None: the `shipped` ones.
 
     Raises:
-        BadInput: there are none in the box and none are given; or no such file, or it is damaged or of another system.
+        BadInput: none are shipped and none are given; or no such file, or it is damaged or of another system.
     """
-    if checkpoint is None and not shipped.is_file():
+    path = checkpoint or shipped
+    if path is None or (checkpoint is None and not path.is_file()):
         raise BadInput(
             f"{system}: no weights are in the box; train some (`viewfinder train {system}`) and name them "
             "(--checkpoint)"
         )
-    path = checkpoint or shipped
     weights = read_weights(path)
     check_card(path, weights.card, system=system)
     return weights

@@ -47,7 +47,7 @@ def test_each_has_as_many_parameters_as_the_paper_says(system: System, width: in
 @pytest.mark.parametrize("system", ["hre", "r-hre"])
 def test_a_context_is_carried_from_sentence_to_sentence(system: System) -> None:
     model = network(system)
-    states_btd = model.converse(*padded())
+    states_btd = model.read_dialogues(*padded())
     for dialogue, sentences in enumerate(SENTENCES):
         state_d = torch.zeros(4)
         for turn, numbers in enumerate(sentences):
@@ -58,7 +58,7 @@ def test_a_context_is_carried_from_sentence_to_sentence(system: System) -> None:
 @torch.no_grad()
 def test_for_rank_fusion_every_sentence_stands_alone() -> None:
     model = network("r-rankfusion")
-    states_btd = model.converse(*padded())
+    states_btd = model.read_dialogues(*padded())
     for dialogue, sentences in enumerate(SENTENCES):
         for turn, numbers in enumerate(sentences):
             torch.testing.assert_close(states_btd[dialogue, turn], read(model, numbers))
@@ -68,7 +68,7 @@ def test_for_rank_fusion_every_sentence_stands_alone() -> None:
 def test_the_joint_text_is_all_sentences_so_far_with_one_end() -> None:
     assert END_NUMBER == 2
     model = network("r-re")
-    states_btd = model.converse(*padded())
+    states_btd = model.read_dialogues(*padded())
     texts = [[5, 6, 2], [5, 6, JOINT, 7, 2], [5, 6, JOINT, 7, JOINT, 8, 9, 10, 2]]
     for turn, numbers in enumerate(texts):
         torch.testing.assert_close(states_btd[0, turn], read(model, numbers))
@@ -79,8 +79,8 @@ def test_the_joint_text_is_all_sentences_so_far_with_one_end() -> None:
 def test_pictures_are_regions_and_for_hre_the_whole() -> None:
     regions_bke, whole_bg = torch.randn(2, 3, 5), torch.randn(2, 6)
     whole, regions = network("hre"), network("r-hre")
-    torch.testing.assert_close(whole.look(regions_bke, whole_bg), whole.project(whole_bg)[:, None])
-    torch.testing.assert_close(regions.look(regions_bke, whole_bg), regions.project(regions_bke))
+    torch.testing.assert_close(whole.project_pictures(regions_bke, whole_bg), whole.project(whole_bg)[:, None])
+    torch.testing.assert_close(regions.project_pictures(regions_bke, whole_bg), regions.project(regions_bke))
 
 
 @torch.no_grad()
@@ -93,6 +93,6 @@ def test_raw_vectors_are_scaled_where_asked_for(system: System, name: str) -> No
     regions_bke, whole_bg = torch.randn(2, 3, 5), torch.randn(2, 6)
     regions_bke[0, 1], whole_bg[1] = 0.0, 0.0  # missing
     raw = whole_bg[:, None] if system == "hre" else regions_bke
-    found = model.look(regions_bke, whole_bg)
+    found = model.project_pictures(regions_bke, whole_bg)
     torch.testing.assert_close(found[0, 0], model.project((raw[0, 0] - 1) / 2))
     assert not found[1 if system == "hre" else 0, 0 if system == "hre" else 1].any()

@@ -92,8 +92,8 @@ def searched(query: Query, regions_nre: np.ndarray, whole_ng: np.ndarray) -> np.
 @torch.no_grad()
 def trained(model: Network, regions_nre: np.ndarray, whole_ng: np.ndarray) -> Tensor:
     """The scores of the network after every turn of one dialogue: (t n)."""
-    vectors_nkd = model.look(torch.from_numpy(regions_nre.astype(np.float32)), torch.from_numpy(whole_ng))
-    found_tnb = score_pictures(model, model.converse(*WordNumberSpeech(VOCABULARY)([SAID])), vectors_nkd)
+    vectors_nkd = model.project_pictures(torch.from_numpy(regions_nre.astype(np.float32)), torch.from_numpy(whole_ng))
+    found_tnb = score_pictures(model, model.read_dialogues(*WordNumberSpeech(VOCABULARY)([SAID])), vectors_nkd)
     return (fuse_ranks(found_tnb) / PICTURES if model.system == "r-rankfusion" else found_tnb)[:, :, 0]
 
 
@@ -177,7 +177,7 @@ def test_a_rejected_picture_stays_out_until_it_is_liked(system: System) -> None:
 @each
 def test_without_weights_it_says_how_to_make_some(system: System) -> None:
     assert system in RETRIEVERS
-    expected = f"{system}: none is in the box; train one (`viewfinder train {system}`) and name its weights"
+    expected = f"{system}: no weights are in the box; train some (`viewfinder train {system}`) and name them"
     with pytest.raises(BadInput, match=re.escape(expected)):
         load_retriever(system)
 

@@ -39,7 +39,7 @@ def test_without_a_mixture_the_query_lies_between_picture_and_text_as_the_share_
     text, picture = torch.tensor([[1.0, 0, 0, 0]]), torch.tensor([[0.0, 1, 0, 0]])
     for bias, expected in ((0.0, [0.5, 0.5]), (50.0, [1.0, 0.0]), (-50.0, [0.0, 1.0])):
         model.share_out.bias.fill_(bias)
-        found = model.combined(torch.zeros(1, WIDTH), text, picture)
+        found = model.combine(torch.zeros(1, WIDTH), text, picture)
         torch.testing.assert_close(found, normalize(torch.tensor([[*expected, 0.0, 0.0]]), dim=-1))
 
 

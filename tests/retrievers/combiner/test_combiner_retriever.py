@@ -25,7 +25,7 @@ from viewfinder.retrievers.combiner.retriever import (
     Combiner,
     CombinerState,
     mean_text_vector,
-    split_modification,
+    modification_pieces,
 )
 from viewfinder.retrievers.combiner.settings import ModelSettings
 from viewfinder.testing import ColourEncoder, draw_halves, tiny_snapshot
@@ -89,7 +89,7 @@ def asked(found: Combiner, state: CombinerState) -> Float32[np.ndarray, " d"]:
 @torch.no_grad()
 def trained(model: CombinerNetwork, seen: Sequence[str], said: Sequence[str]) -> Float32[np.ndarray, "t d"]:
     """The queries of the network in torch, of these texts on these pictures."""
-    texts = [mean_text_vector(ENCODER.words(split_modification(text, model.settings.texts))) for text in said]
+    texts = [mean_text_vector(ENCODER.words(modification_pieces(text, model.settings.texts))) for text in said]
     pictures = [vector(name) for name in seen]
     return np.asarray(model(*(torch.from_numpy(np.stack(rows))[None] for rows in (texts, pictures)))[0].numpy())
 
@@ -234,6 +234,6 @@ def test_another_shared_space_is_refused_at_the_first_turn() -> None:
 
 def test_without_weights_it_is_told_how_to_train_some() -> None:
     with pytest.raises(
-        BadInput, match=re.escape("combiner: none is in the box; train one (`viewfinder train combiner`)")
+        BadInput, match=re.escape("combiner: no weights are in the box; train some (`viewfinder train combiner`)")
     ):
         load_retriever("combiner")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.combiner.retriever import mean_text_vector, split_modification
+from viewfinder.retrievers.combiner.retriever import mean_text_vector, modification_pieces
 
 
 @pytest.mark.parametrize(
@@ -22,8 +22,8 @@ from viewfinder.retrievers.combiner.retriever import mean_text_vector, split_mod
     ],
 )  # fmt: skip
 def test_numbers_go_and_nothing_else_is_lost(modification: str, clauses: tuple[str, ...], whole: str) -> None:
-    assert split_modification(modification, "clauses") == clauses
-    assert split_modification(modification, "whole") == (whole,)
+    assert modification_pieces(modification, "clauses") == clauses
+    assert modification_pieces(modification, "whole") == (whole,)
 
 
 WORDS = st.text("abcdefgh ", min_size=1, max_size=20).map(lambda text: " ".join(text.split())).filter(bool)
@@ -32,8 +32,8 @@ WORDS = st.text("abcdefgh ", min_size=1, max_size=20).map(lambda text: " ".join(
 @given(st.lists(WORDS, min_size=1, max_size=6))
 def test_clauses_are_found_again_whatever_they_say(said: list[str]) -> None:
     numbered = " ".join(f"{number}. {clause}" for number, clause in enumerate(said, start=1))
-    assert split_modification(numbered, "clauses") == tuple(said)
-    assert split_modification(numbered, "whole") == (", ".join(said),)
+    assert modification_pieces(numbered, "clauses") == tuple(said)
+    assert modification_pieces(numbered, "whole") == (", ".join(said),)
 
 
 def test_a_texts_vector_is_the_mean_of_its_pieces_at_length_one() -> None:

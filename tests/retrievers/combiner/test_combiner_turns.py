@@ -10,7 +10,7 @@ import pytest
 
 from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.retrievers.combiner.retriever import mean_text_vector, split_modification
+from viewfinder.retrievers.combiner.retriever import mean_text_vector, modification_pieces
 from viewfinder.retrievers.combiner.settings import ModelSettings, Preset
 from viewfinder.retrievers.combiner.train import (
     NO_TURN,
@@ -34,7 +34,7 @@ def preset(*overrides: str) -> Preset:
 
 def turns_of(plan: TrainPlan, split: str, *overrides: str) -> EncodedTransactions:
     recorded, model = read_recorded(plan, split, preset(*overrides)), preset(*overrides).model
-    wanted = [piece for text in recorded.texts() for piece in split_modification(text, model.texts)]
+    wanted = [piece for text in recorded.texts() for piece in modification_pieces(text, model.texts)]
     return EncodedTransactions.of(recorded, encode_texts(wanted, ENCODER, lambda line: None), model)
 
 

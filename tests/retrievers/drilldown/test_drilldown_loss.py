@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
-from viewfinder.retrievers.drilldown.look_ahead import best_slots, slot_values
+from viewfinder.retrievers.drilldown.look_ahead import slot_values
 from viewfinder.retrievers.drilldown.loss import joint_loss, pretraining_loss, retrieval_loss, score_pictures
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
 from viewfinder.retrievers.drilldown.settings import LossSettings, ModelSettings
@@ -66,7 +66,7 @@ def test_the_papers_score_is_smaller_by_the_number_of_regions() -> None:
 def test_finding_is_summed_over_the_batch_and_averaged_over_turns(kind: Any, loss: Any) -> None:
     model = network()
     pictures = normalize(torch.randn(B, 3, 4), dim=-1)
-    after = model.converse(torch.randn(B, T, 4))
+    after = model.read_dialogues(torch.randn(B, T, 4))
     by_turn = [float(loss(score_pictures(model, slots, pictures), 0.3).sum()) for slots in after]
     found = retrieval_loss(model, LossSettings(kind=kind, margin=0.3), after, pictures)
     assert found.item() == pytest.approx(sum(by_turn) / T)
@@ -75,7 +75,7 @@ def test_finding_is_summed_over_the_batch_and_averaged_over_turns(kind: Any, los
 @torch.no_grad()
 def test_the_contrastive_loss_has_a_scale_that_is_learnt() -> None:
     model = network(write="soft", learned_scale=True)
-    pictures, after = normalize(torch.randn(B, 3, 4), dim=-1), model.converse(torch.randn(B, T, 4))
+    pictures, after = normalize(torch.randn(B, 3, 4), dim=-1), model.read_dialogues(torch.randn(B, T, 4))
     found = retrieval_loss(model, LossSettings(kind="contrastive"), after, pictures)
     by_turn = [
         contrastive_loss(score_pictures(model, slots, pictures), torch.tensor(2.0).exp()).sum() for slots in after
@@ -112,13 +112,16 @@ def test_the_second_stage_writes_where_the_look_ahead_says() -> None:
         )  # draws are the policy's best, so that the loop below draws the same
     given, loss = batch(), LossSettings()
     _, figures = joint_loss(model, loss, given)
-    pictures, queries_btd = model.look(given.regions_bke, given.whole_bg), model.read(given.said, given.lengths_bt)
+    pictures, queries_btd = (
+        model.project_pictures(given.regions_bke, given.whole_bg),
+        model.read(given.said, given.lengths_bt),
+    )
     slots, after, choosing = model.begin(B, torch.device("cpu")), [], []
     for turn, query_bd in enumerate(queries_btd.unbind(dim=1)):
         slot_b = torch.full((B,), turn)
         if turn >= 2:
-            slot_b = best_slots(slot_values(model, loss, slots.states_bmd, queries_btd, pictures, turn))
-            choosing.append(cross_entropy(model.logits(query_bd, slots.states_bmd), slot_b, reduction="sum"))
+            slot_b = slot_values(model, loss, slots.states_bmd, queries_btd, pictures, turn).argmax(dim=-1)
+            choosing.append(cross_entropy(model.policy_logits(query_bd, slots.states_bmd), slot_b, reduction="sum"))
         slots = model.write(slots, query_bd, slot_b)
         after.append(slots)
     torch.testing.assert_close(figures["finding"], retrieval_loss(model, loss, after, pictures).detach())

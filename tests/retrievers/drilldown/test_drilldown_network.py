@@ -25,7 +25,7 @@ def network(**settings: Any) -> DrilldownNetwork:
 def written(model: DrilldownNetwork, turns: int) -> Tensor:
     """Which slots changed at each turn of two dialogues: (t b m)."""
     before, changed = model.begin(2, torch.device("cpu")), []
-    for after in model.converse(torch.randn(2, turns, 4)):
+    for after in model.read_dialogues(torch.randn(2, turns, 4)):
         changed.append((after.states_bmd != before.states_bmd).any(dim=-1))
         before = after
     return torch.stack(changed)
@@ -69,9 +69,9 @@ def test_the_first_slot_alone_is_written_where_asked_for() -> None:
 def test_the_policy_names_the_slot_of_the_highest_logit() -> None:
     model = network(slots=3, choice="learned", policy_relu=False)
     queries_btd = torch.randn(5, 6, 4)
-    after = model.converse(queries_btd)
+    after = model.read_dialogues(queries_btd)
     for turn in range(3, 6):
-        best_b = model.logits(queries_btd[:, turn], after[turn - 1].states_bmd).argmax(dim=-1)
+        best_b = model.policy_logits(queries_btd[:, turn], after[turn - 1].states_bmd).argmax(dim=-1)
         changed_bm = (after[turn].states_bmd != after[turn - 1].states_bmd).any(dim=-1)
         assert changed_bm.int().argmax(dim=-1).tolist() == best_b.tolist()
 
@@ -105,7 +105,7 @@ def test_soft_writing_goes_further_in_the_slot_whose_turn_it_is() -> None:
     model = network(slots=2, write="soft", own_slot=log(3))
     for parameter in model.policy.parameters():
         parameter.zero_()  # but for the turn both are alike: exp(log 3) and exp(0), so 3/4 and 1/4
-    first, second, third = (slots.written_bm[0].tolist() for slots in model.converse(torch.randn(1, 3, 4)))
+    first, second, third = (slots.written_bm[0].tolist() for slots in model.read_dialogues(torch.randn(1, 3, 4)))
     assert first == pytest.approx([3 / 4, 1 / 4])
     assert second == pytest.approx([1 - (1 / 4) * (3 / 4), 1 - (3 / 4) * (1 / 4)])
     assert third == pytest.approx([1 - (1 / 4) * (3 / 4) * (1 / 4), 1 - (3 / 4) * (1 / 4) * (3 / 4)])
@@ -116,10 +116,12 @@ def test_dropout_hides_what_comes_in_while_training_and_nothing_after() -> None:
     plain.load_state_dict(model.state_dict())
     regions_bke, whole_bg, said_bts = torch.randn(2, 3, 5), torch.randn(2, 6), torch.randn(2, 3, 7)
     ones_bt = torch.ones(2, 3).long()
-    assert not torch.equal(model.look(regions_bke, whole_bg), plain.look(regions_bke, whole_bg))
+    assert not torch.equal(model.project_pictures(regions_bke, whole_bg), plain.project_pictures(regions_bke, whole_bg))
     assert not torch.equal(model.read(said_bts, ones_bt), plain.read(said_bts, ones_bt))
     model.eval()
-    torch.testing.assert_close(model.look(regions_bke, whole_bg), plain.look(regions_bke, whole_bg), rtol=0, atol=0)
+    torch.testing.assert_close(
+        model.project_pictures(regions_bke, whole_bg), plain.project_pictures(regions_bke, whole_bg), rtol=0, atol=0
+    )
     torch.testing.assert_close(model.read(said_bts, ones_bt), plain.read(said_bts, ones_bt), rtol=0, atol=0)
 
 
@@ -128,8 +130,8 @@ def test_logits_are_cut_at_zero_as_published_or_not() -> None:
     cut, bare = network(), network(policy_relu=False)
     bare.load_state_dict(cut.state_dict())
     query, states = torch.randn(8, 4), torch.randn(8, 3, 4)
-    assert (bare.logits(query, states) < 0).any()
-    torch.testing.assert_close(cut.logits(query, states), bare.logits(query, states).clamp_min(0))
+    assert (bare.policy_logits(query, states) < 0).any()
+    torch.testing.assert_close(cut.policy_logits(query, states), bare.policy_logits(query, states).clamp_min(0))
 
 
 @torch.no_grad()
@@ -139,19 +141,19 @@ def test_the_policy_reads_the_query_first_or_the_state_first() -> None:
     weight = code.get_parameter("policy.0.weight")
     swapped = torch.cat([weight[:, 4:], weight[:, :4]], dim=1)
     query, states = torch.randn(2, 4), torch.randn(2, 3, 4)
-    expected = code.logits(query, states)
-    assert not torch.allclose(paper.logits(query, states), expected)
+    expected = code.policy_logits(query, states)
+    assert not torch.allclose(paper.policy_logits(query, states), expected)
     paper.get_parameter("policy.0.weight").copy_(swapped)
-    torch.testing.assert_close(paper.logits(query, states), expected)
+    torch.testing.assert_close(paper.policy_logits(query, states), expected)
 
 
 @torch.no_grad()
 def test_empty_slots_stay_zeros_and_count_as_the_settings_say() -> None:
     slots = SlotStates(torch.tensor([[[3.0, 4.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]]), torch.tensor([[1.0, 0.0]]))
-    units_bmd, counts_bm = network(slots=2).scored(slots)
+    units_bmd, counts_bm = network(slots=2).comparable_states(slots)
     assert units_bmd[0].tolist() == [pytest.approx([0.6, 0.8, 0.0, 0.0]), [0.0] * 4]
     assert counts_bm.tolist() == [[1.0, 0.0]]
-    assert network(slots=2, mean_over="all").scored(slots).written_bm.tolist() == [[1.0, 1.0]]
+    assert network(slots=2, mean_over="all").comparable_states(slots).written_bm.tolist() == [[1.0, 1.0]]
 
 
 @torch.no_grad()
@@ -160,7 +162,7 @@ def test_the_whole_picture_is_one_more_region_and_missing_ones_stay_zeros() -> N
     model.get_buffer("regions_mean").fill_(1.0)
     regions_bke, whole_bg = torch.randn(2, 3, 5), torch.randn(2, 6)
     regions_bke[0, 2] = 0.0
-    vectors_bkd = model.look(regions_bke, whole_bg)
+    vectors_bkd = model.project_pictures(regions_bke, whole_bg)
     assert vectors_bkd.shape == (2, 4, 4)
     assert not vectors_bkd[0, 2].any()
     torch.testing.assert_close(vectors_bkd[:, 3], model.project_whole(whole_bg))

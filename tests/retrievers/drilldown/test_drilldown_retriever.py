@@ -115,9 +115,9 @@ def test_after_every_turn_it_is_the_network(way: dict[str, Any]) -> None:
     regions_nre = rng.standard_normal((PICTURES, REGIONS, 3)).astype(np.float16)
     regions_nre[1, 2:] = 0.0  # missing
     whole_ng = rng.standard_normal((PICTURES, 7)).astype(np.float32)
-    vectors_nkd = model.look(torch.from_numpy(regions_nre.astype(np.float32)), torch.from_numpy(whole_ng))
+    vectors_nkd = model.project_pictures(torch.from_numpy(regions_nre.astype(np.float32)), torch.from_numpy(whole_ng))
     system = retriever(model)
-    after = model.converse(read(model, SAID))
+    after = model.read_dialogues(read(model, SAID))
     for state, slots in zip(walk(system)[1:], after, strict=True):
         if model.settings.empty == "next":
             np.testing.assert_allclose(state.states_md, slots.states_bmd[0], atol=1e-5)

@@ -14,7 +14,6 @@ from torch.nn.functional import normalize
 from viewfinder.index import RegionBlock, late_interaction
 from viewfinder.retrievers.shared.network import (
     RegionProjection,
-    attend_regions,
     paired_similarity,
     region_similarity,
 )
@@ -24,7 +23,6 @@ TEMPERATURE = log(3)
 
 def test_the_similarity_is_the_softmax_weighted_mean_of_cosines() -> None:
     # Cosines 1 and 0; exp(log 3 * 1) = 3 and exp(0) = 1, so the softmax is 3/4 and 1/4: 3/4 * 1 + 1/4 * 0.
-    assert attend_regions(torch.tensor([1.0, 0.0]), TEMPERATURE).item() == pytest.approx(0.75)
     regions, slot = torch.eye(2)[None], torch.tensor([[[1.0, 0.0]]])
     assert region_similarity(regions, slot, torch.ones(1, 1), TEMPERATURE).item() == pytest.approx(0.75)
 

@@ -52,7 +52,9 @@ class BaselineNetwork(nn.Module):
         if settings.standardised:
             add_scale(self, self.sees, seen)
 
-    def look(self, regions_bke: Float[Tensor, "b k e"], whole_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b seen d"]:
+    def project_pictures(
+        self, regions_bke: Float[Tensor, "b k e"], whole_bg: Float[Tensor, "b g"]
+    ) -> Float[Tensor, "b seen d"]:
         """Pictures as unit vectors: of their regions, for hre one of the whole."""
         raw = whole_bg[:, None] if self.sees == "whole" else regions_bke
         if self.system == "hre" and self.settings.pooled:
@@ -60,7 +62,7 @@ class BaselineNetwork(nn.Module):
         vectors_bkd: Tensor = self.project(scale_raw(self, self.sees, raw) if self.settings.standardised else raw)
         return vectors_bkd
 
-    def converse(self, said_btl: Int[Tensor, "b t l"], lengths_bt: Int[Tensor, "b t"]) -> Float[Tensor, "b t d"]:
+    def read_dialogues(self, said_btl: Int[Tensor, "b t l"], lengths_bt: Int[Tensor, "b t"]) -> Float[Tensor, "b t d"]:
         """The vector that pictures are compared with after every turn; for r-rankfusion each turn's own."""
         if self.system == "r-re":
             return self._read_on(said_btl, lengths_bt)

@@ -13,7 +13,6 @@ from jaxtyping import Float32
 
 from viewfinder.conversation import PictureId
 from viewfinder.data.visual_genome import Vocabulary
-from viewfinder.errors import BadInput
 from viewfinder.retrievers.base import Part, Query, RawPictures, Reads, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.baselines.settings import ModelSettings
 from viewfinder.retrievers.shared.numpy_network import (
@@ -25,7 +24,7 @@ from viewfinder.retrievers.shared.numpy_network import (
 )
 from viewfinder.retrievers.shared.wording import verbalize_turn
 from viewfinder.training.presets import read_card_settings
-from viewfinder.training.weights import Weights, check_card, read_weights
+from viewfinder.training.weights import Weights, load_system_weights
 
 JOINT = ";"
 """What R-RE has between sentences."""
@@ -98,7 +97,7 @@ class Baseline:
     # -- inside
 
     def _read(self, state: BaselineState, sentence: str) -> BaselineState:
-        """As `network.Baseline.converse`, a sentence at a time."""
+        """As `BaselineNetwork.read_dialogues`, a sentence at a time."""
         numbers = self._vocabulary.encode(sentence)
         if self.name == "r-re":
             vector_d = numpy_read_words(self._arrays, "read_words", numbers, state.memory_d)
@@ -129,10 +128,4 @@ def load(name: str, checkpoint: Path | None = None) -> Baseline:
     Raises:
         BadInput: none are given; or no such file, or it is damaged or of another system.
     """
-    if checkpoint is None:
-        raise BadInput(
-            f"{name}: none is in the box; train one (`viewfinder train {name}`) and name its weights (--checkpoint)"
-        )
-    weights = read_weights(checkpoint)
-    check_card(checkpoint, weights.card, system=name)
-    return Baseline(weights)
+    return Baseline(load_system_weights(name, checkpoint))

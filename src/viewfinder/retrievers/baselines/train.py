@@ -14,17 +14,15 @@ from viewfinder.retrievers.baselines.network import BaselineNetwork, fuse_ranks,
 from viewfinder.retrievers.baselines.retriever import joint_number
 from viewfinder.retrievers.baselines.settings import SYSTEMS, ModelSettings, Preset
 from viewfinder.retrievers.shared.description_training import (
-    DescriptionData,
     DescriptionDialogues,
     DialogueBatch,
-    TrainingStage,
     measure_scales,
     read_description_data,
     run_stage,
     validate_dialogues,
 )
 from viewfinder.retrievers.shared.train_plan import TrainPlan, read_start_card
-from viewfinder.training import Card, TrainingResult, load_network, load_preset, seed_all
+from viewfinder.training import TrainingResult, load_network, load_preset, seed_all
 from viewfinder.training.presets import read_card_settings
 
 PRESETS = Path(__file__).with_name("presets.toml")
@@ -36,11 +34,14 @@ def train(plan: TrainPlan) -> TrainingResult:
     Raises:
         BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
     """
+    system = next((system for system in SYSTEMS if system == plan.system), None)
+    if system is None:
+        raise UnknownName(f"no baseline is called {plan.system!r}; there are: {', '.join(SYSTEMS)}")
     preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
     start = read_start_card(plan)
     if start is not None:
         preset = replace(preset, model=read_card_settings(ModelSettings, start))
-    material = read_description_data(
+    data = read_description_data(
         plan,
         reads="words",
         turns=preset.turns,
@@ -50,41 +51,28 @@ def train(plan: TrainPlan) -> TrainingResult:
         regions=plan.system != "hre" or preset.model.pooled,
         start=start,
     )
-    network = _network(plan, preset, material)
-    card = Card(
-        system=plan.system,
-        preset=plan.preset,
-        encoder=material.raw_version,
-        settings={"model": asdict(preset.model), "loss": asdict(preset.loss), **material.card()},
-    )
+    seed_all(plan.seed)
+    network = BaselineNetwork(system, preset.model, data.inputs, joint_number(data.vocabulary))
+    if plan.start is not None:
+        load_network(plan.start, network, system=system, encoder=data.raw_version)
+    elif preset.model.standardised:
+        measure_scales(network, data.train.described)
 
     def loss(module: nn.Module, batch: DialogueBatch) -> tuple[Tensor, Mapping[str, Tensor]]:
         return _taken(module, preset, batch)[2], {}
 
-    stage = TrainingStage(
+    return run_stage(
+        plan,
+        data,
+        plan.out,
         network=network,
-        card=card,
+        settings={"model": asdict(preset.model), "loss": asdict(preset.loss)},
         loss=loss,
-        validate=partial(validate_network, preset=preset, dialogues=material.val),
+        validate=partial(validate_network, preset=preset, dialogues=data.val),
         training=preset.training,
         batch=preset.batch,
         selects=preset.selects,
     )
-    return run_stage(plan, material, stage, plan.out)
-
-
-def _network(plan: TrainPlan, preset: Preset, material: DescriptionData) -> BaselineNetwork:
-    """The network as it begins: drawn, or as `plan.start` has it."""
-    system = next((system for system in SYSTEMS if system == plan.system), None)
-    if system is None:
-        raise UnknownName(f"no baseline is called {plan.system!r}; there are: {', '.join(SYSTEMS)}")
-    seed_all(plan.seed)
-    network = BaselineNetwork(system, preset.model, material.inputs, joint_number(material.vocabulary))
-    if plan.start is not None:
-        load_network(plan.start, network, system=system, encoder=material.raw_version)
-    elif preset.model.standardised:
-        measure_scales(network, material.train.described)
-    return network
 
 
 def validate_network(module: nn.Module, *, preset: Preset, dialogues: DescriptionDialogues) -> dict[str, float]:
@@ -103,6 +91,6 @@ def validate_network(module: nn.Module, *, preset: Preset, dialogues: Descriptio
 def _taken(module: nn.Module, preset: Preset, batch: DialogueBatch) -> tuple[Tensor, Tensor, Tensor]:
     """A batch: its pictures' vectors, its dialogues' vectors after every turn, and the loss."""
     assert isinstance(module, BaselineNetwork)
-    vectors_bkd = module.look(batch.regions_bke, batch.whole_bg)
-    states_btd = module.converse(batch.said, batch.lengths_bt)
+    vectors_bkd = module.project_pictures(batch.regions_bke, batch.whole_bg)
+    states_btd = module.read_dialogues(batch.said, batch.lengths_bt)
     return vectors_bkd, states_btd, retrieval_loss(module, preset.loss, states_btd, vectors_bkd)

@@ -5,8 +5,8 @@
     query = unit(out(drop(relu(mixed(j)))) + s x + (1 - s) y)
     state' = GRU(query, state), zeros at first
 
-Without a memory there is no state, and every turn is the published network. Axes: b talks, t turns, d numbers of the
-encoder's shared space, p of a projection, h hidden ones; j is 2 p numbers.
+Without a memory there is no state, and every turn is the published network. Axes: b conversations, t turns, d numbers
+of the encoder's shared space, p of a projection, h hidden ones; j is 2 p numbers.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class CombinerNetwork(nn.Module):
         """The query of every turn: what was said, and the picture that it was said of."""
         state_bd, queries = torch.zeros_like(texts_btd[:, 0]), []
         for text_bd, picture_bd in zip(texts_btd.unbind(dim=1), pictures_btd.unbind(dim=1), strict=True):
-            queries.append(self.combined(state_bd, text_bd, picture_bd))
-            state_bd = self.after(state_bd, queries[-1])
+            queries.append(self.combine(state_bd, text_bd, picture_bd))
+            state_bd = self.update_memory(state_bd, queries[-1])
         return torch.stack(queries, dim=1)
 
-    def combined(
+    def combine(
         self, state_bd: Float[Tensor, "b d"], text_bd: Float[Tensor, "b d"], picture_bd: Float[Tensor, "b d"]
     ) -> Float[Tensor, "b d"]:
         """The query of a turn."""
@@ -62,7 +62,7 @@ class CombinerNetwork(nn.Module):
         mixed_bd = self.out(self._dropped(self.mixed(joined_bj)))
         return normalize(mixed_bd + share_b1 * text_bd + (1 - share_b1) * picture_bd, dim=-1)
 
-    def after(self, state_bd: Float[Tensor, "b d"], query_bd: Float[Tensor, "b d"]) -> Float[Tensor, "b d"]:
+    def update_memory(self, state_bd: Float[Tensor, "b d"], query_bd: Float[Tensor, "b d"]) -> Float[Tensor, "b d"]:
         """The state after a turn that came to this query."""
         if self.settings.memory == "none":
             return state_bd

@@ -23,38 +23,26 @@ from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Like, PictureId, Show
 from viewfinder.data.fashionmt import split_modification as clauses
-from viewfinder.errors import BadInput, EncoderMismatch
+from viewfinder.errors import EncoderMismatch
 from viewfinder.retrievers.base import Operation, Part, Picture, Query, Reads, ResolvedTurn
 from viewfinder.retrievers.combiner.settings import ModelSettings
 from viewfinder.retrievers.shared.back_references import find_back_reference, to_operations
 from viewfinder.retrievers.shared.numpy_network import Arrays, numpy_linear, numpy_update_cell, to_unit
 from viewfinder.retrievers.shared.wording import VerbalizedTurn, verbalize_turn
 from viewfinder.training.presets import read_card_settings
-from viewfinder.training.weights import Weights, check_card, read_weights
+from viewfinder.training.weights import Weights, load_system_weights
 
 Row = Float32[np.ndarray, " d"]
 
 
-def numpy_begin(arrays: Arrays) -> Row:
-    """The state before anything was said."""
-    return np.zeros_like(arrays["probe"])
-
-
 def numpy_combine(arrays: Arrays, settings: ModelSettings, state_d: Row, text_d: Row, picture_d: Row) -> Row:
-    """`CombinerNetwork.combined`: the query of a turn."""
+    """`CombinerNetwork.combine`: the query of a turn."""
     joined_j = np.concatenate([_positive(arrays, "text", text_d), _positive(arrays, "picture", picture_d)])
     if settings.memory == "gru":
         joined_j = joined_j + arrays["recall.weight"] @ state_d
     share_1 = 1 / (1 + np.exp(-numpy_linear(arrays, "share_out", _positive(arrays, "share", joined_j))))
     mixed_d = numpy_linear(arrays, "out", _positive(arrays, "mixed", joined_j))
     return np.asarray(to_unit(mixed_d + share_1 * text_d + (1 - share_1) * picture_d), np.float32)
-
-
-def numpy_update_memory(arrays: Arrays, settings: ModelSettings, state_d: Row, query_d: Row) -> Row:
-    """`CombinerNetwork.after`: the state after a turn that came to this query."""
-    if settings.memory == "none":
-        return state_d
-    return np.asarray(numpy_update_cell(arrays, "update", query_d, state_d), np.float32)
 
 
 def _positive(arrays: Arrays, name: str, rows: Float[np.ndarray, " i"]) -> Float[np.ndarray, " o"]:
@@ -65,12 +53,12 @@ PROBE = "a red dress with long sleeves"
 """A text whose vector tells whether two shared spaces are one."""
 
 
-def split_modification(modification: str, how: Literal["whole", "clauses"]) -> tuple[str, ...]:
+def modification_pieces(modification: str, how: Literal["whole", "clauses"]) -> tuple[str, ...]:
     """What an encoder reads of a modification, without the numbers of its clauses: all in one, or its lead and clauses.
 
-    >>> pieces("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ", "whole")
+    >>> modification_pieces("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ", "whole")
     ('I prefer the FIRST, and is red, has a 3 inch heel',)
-    >>> pieces("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ", "clauses")
+    >>> modification_pieces("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ", "clauses")
     ('I prefer the FIRST, and', 'is red', 'has a 3 inch heel')
     """
     read = clauses(modification)
@@ -115,31 +103,26 @@ def parse_turn(turn: ResolvedTurn, pictured: Sequence[int], *, replaces: bool, e
         replaces: whether a turn that goes back to an earlier picture is read with that one.
         exclude_shown: whether a picture goes out once it was said how the wanted one differs.
     """
-    heard = _picked(turn, turn.turn, exclude_shown) if isinstance(turn.turn, Like | Show) else _said(turn)
+    picked = turn.turn
+    if isinstance(picked, Like | Show):
+        picture, text = turn.pictures[0], " ".join(picked.text.split())
+        named: frozenset[PictureId] = frozenset() if picture.id is None else frozenset({picture.id})
+        # Without words it may be the one, whatever ruled it out before.
+        excluded = named if text and exclude_shown else frozenset()
+        ruled = VerbalizedTurn(excluded=excluded, readmitted=frozenset() if text else named)
+        back = picked.turn if isinstance(picked, Like) else None
+        operations = () if back is None else (Operation("rollback", back),)
+        parsed = ParsedTurn(text, picture, True, operations, ruled=ruled)
+    else:  # words without a picture; what is kept of an earlier turn is among them
+        said = verbalize_turn(turn)
+        parsed = ParsedTurn(". ".join(said.sentences), adapters=said.adapters, ruled=said)
     if replaces:
-        heard = _looking_back(heard, turn, (*pictured, turn.number) if heard.names_picture else pictured)
-    return heard
-
-
-def _picked(turn: ResolvedTurn, picked: Like | Show, exclude_shown: bool) -> ParsedTurn:
-    """Words said of a picture; without any it may be the one, whatever ruled it out before."""
-    picture, text = turn.pictures[0], " ".join(picked.text.split())
-    named: frozenset[PictureId] = frozenset() if picture.id is None else frozenset({picture.id})
-    ruled = (
-        VerbalizedTurn(excluded=named if exclude_shown else frozenset()) if text else VerbalizedTurn(readmitted=named)
-    )
-    operations = (Operation("rollback", picked.turn),) if isinstance(picked, Like) and picked.turn is not None else ()
-    return ParsedTurn(text, picture, True, operations, ruled=ruled)
-
-
-def _said(turn: ResolvedTurn) -> ParsedTurn:
-    """Words without a picture; what is kept of an earlier turn is among them."""
-    said = verbalize_turn(turn)
-    return ParsedTurn(". ".join(said.sentences), adapters=said.adapters, ruled=said)
+        parsed = _looking_back(parsed, turn, (*pictured, turn.number) if parsed.names_picture else pictured)
+    return parsed
 
 
 def _looking_back(heard: ParsedTurn, turn: ResolvedTurn, pictured: Sequence[int]) -> ParsedTurn:
-    """What the words say of earlier pictures: a talk that goes back is read with the picture of that turn."""
+    """What the words say of earlier pictures: a conversation that goes back is read with the picture of that turn."""
     looked = find_back_reference(heard.text) if heard.text else None
     if looked is None:
         return heard
@@ -163,7 +146,7 @@ SAME = 0.999
 
 @dataclass(frozen=True, eq=False)
 class CombinerState:
-    """What is carried of a talk: the memory, the turns that were about a picture, and the last query with its turn."""
+    """What is carried along: the memory, the turns that were about a picture, and the last query with its turn."""
 
     memory_d: Float32[np.ndarray, " d"]
     pictured: tuple[int, ...] = ()
@@ -193,7 +176,7 @@ class Combiner:
 
     def begin(self) -> CombinerState:
         """Nothing said."""
-        return CombinerState(numpy_begin(self._arrays))
+        return CombinerState(np.zeros_like(self._arrays["probe"]))
 
     def step(self, state: CombinerState, turn: ResolvedTurn) -> CombinerState:
         """The state after one more turn.
@@ -234,25 +217,23 @@ class Combiner:
         if picture_d is None and state.query is not None:
             picture_d = state.query.vector_d
             told = (f'picture: "{heard.text}" is taken as said of what was looked for before, as none was picked',)
-        query_d = self._combined(state, turn, heard.text, picture_d)
         alone = picture_d is None
+        if picture_d is not None and not heard.text:
+            query_d = picture_d
+        else:
+            query_d = mean_text_vector(turn.words(modification_pieces(heard.text, self.settings.texts)))
+            if picture_d is not None:
+                query_d = numpy_combine(self._arrays, self.settings, state.memory_d, query_d, picture_d)
         part = Part(
             "words" if alone else "picture", turn.number, heard.text or "this picture", 1.0, query_d, centred=alone
         )
-        memory_d = numpy_update_memory(self._arrays, self.settings, state.memory_d, query_d)
+        memory_d = state.memory_d
+        if self.settings.memory == "gru":
+            memory_d = np.asarray(numpy_update_cell(self._arrays, "update", query_d, memory_d), np.float32)
         return replace(state, memory_d=memory_d, query=part, adapters=(*state.adapters, *told))
 
-    def _combined(self, state: CombinerState, turn: ResolvedTurn, text: str, picture_d: Row | None) -> Row:
-        """The query of words and a picture, or of one of them as it is."""
-        if picture_d is not None and not text:
-            return picture_d
-        text_d = mean_text_vector(turn.words(split_modification(text, self.settings.texts)))
-        if picture_d is None:
-            return text_d
-        return numpy_combine(self._arrays, self.settings, state.memory_d, text_d, picture_d)
-
     def _check_space(self, state: CombinerState, turn: ResolvedTurn) -> None:
-        """That the shared space is the one of the training; once a talk."""
+        """That the shared space is the one of the training; once a conversation."""
         if state.query is not None:
             return
         found_d, probe_d = turn.words([PROBE])[0], self._arrays["probe"]
@@ -269,10 +250,4 @@ def load(checkpoint: Path | None = None) -> Combiner:
     Raises:
         BadInput: none are given; or no such file, or it is damaged or of another system.
     """
-    if checkpoint is None:
-        raise BadInput(
-            f"{SYSTEM}: none is in the box; train one (`viewfinder train {SYSTEM}`) and name its weights (--checkpoint)"
-        )
-    weights = read_weights(checkpoint)
-    check_card(checkpoint, weights.card, system=SYSTEM)
-    return Combiner(weights)
+    return Combiner(load_system_weights(SYSTEM, checkpoint))

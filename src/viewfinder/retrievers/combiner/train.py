@@ -25,7 +25,7 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.metrics import rank_bounds
 from viewfinder.retrievers.combiner.loss import retrieval_loss
 from viewfinder.retrievers.combiner.network import CombinerNetwork
-from viewfinder.retrievers.combiner.retriever import PROBE, mean_text_vector, split_modification
+from viewfinder.retrievers.combiner.retriever import PROBE, mean_text_vector, modification_pieces
 from viewfinder.retrievers.combiner.settings import ModelSettings, Preset
 from viewfinder.retrievers.shared.train_plan import TrainPlan, read_start_card
 from viewfinder.training import (
@@ -92,7 +92,7 @@ class EncodedTransactions:
         """`vectors`: those of all pieces of all texts."""
         texts = sorted(set(recorded.texts()))
         row_of = {text: row for row, text in enumerate(texts)}
-        of_pieces = ([vectors[piece] for piece in split_modification(text, model.texts)] for text in texts)
+        of_pieces = ([vectors[piece] for piece in modification_pieces(text, model.texts)] for text in texts)
         found = recorded.transactions
         return cls(
             recorded.pictures_nd,
@@ -267,7 +267,7 @@ def read_training_data(plan: TrainPlan, preset: Preset) -> TrainingData:
     """
     model = preset.model
     recorded = [read_recorded(plan, split, preset) for split in ("train", "val")]
-    wanted = {piece for part in recorded for text in part.texts() for piece in split_modification(text, model.texts)}
+    wanted = {piece for part in recorded for text in part.texts() for piece in modification_pieces(text, model.texts)}
     vectors = encode_texts(wanted, plan.encoder, plan.told)
     train, val = (EncodedTransactions.of(part, vectors, model) for part in recorded)
     seed_all(plan.seed)

@@ -7,7 +7,7 @@ the dialogue, when later slots are drawn from the present policy; one draw an ac
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import normalize
 
@@ -49,13 +49,8 @@ def slot_values(
     rows_n = torch.arange(len(flat_nmd), device=states_bmd.device)
     for later in range(turn + 1, queries_btd.shape[1]):
         query_nd = queries_btd[:, later, None].expand(dialogues, slots, width).reshape(-1, width)
-        chances_nm = torch.softmax(network.logits(query_nd, flat_nmd), dim=-1)
+        chances_nm = torch.softmax(network.policy_logits(query_nd, flat_nmd), dim=-1)
         slot_n = torch.multinomial(chances_nm, 1).squeeze(-1)
         flat_nmd[rows_n, slot_n] = network.update(query_nd, flat_nmd[rows_n, slot_n])
         value_ba += loss.discount ** (later - turn) * (reward(alternatives_bamd) - base_b1)
     return value_ba
-
-
-def best_slots(value_ba: Float[Tensor, "b m"]) -> Int[Tensor, " b"]:
-    """The slot of the highest value."""
-    return value_ba.argmax(dim=-1)

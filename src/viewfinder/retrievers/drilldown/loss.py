@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from viewfinder.retrievers.drilldown.look_ahead import best_slots, slot_values
+from viewfinder.retrievers.drilldown.look_ahead import slot_values
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
 from viewfinder.retrievers.drilldown.settings import LossSettings
 from viewfinder.retrievers.shared.description_training import DialogueBatch
@@ -23,7 +23,7 @@ def score_pictures(
     network: DrilldownNetwork, slots: SlotStates, vectors_nkd: Float[Tensor, "n k d"]
 ) -> Float[Tensor, "n b"]:
     """s(X, I) of every picture for every dialogue (Sec. 3.3)."""
-    settings, (states_bmd, counts_bm) = network.settings, network.scored(slots)
+    settings, (states_bmd, counts_bm) = network.settings, network.comparable_states(slots)
     found_nb = region_similarity(vectors_nkd, states_bmd, counts_bm, settings.factor)
     return found_nb / vectors_nkd.shape[1] if settings.share_of_regions else found_nb
 
@@ -47,27 +47,29 @@ def pretraining_loss(
     network: DrilldownNetwork, loss: LossSettings, batch: DialogueBatch
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss of supervised pre-training (Sec. 3.5): slots are taken in turn (or written softly)."""
-    vectors_bkd = network.look(batch.regions_bke, batch.whole_bg)
-    after = network.converse(network.read(batch.said, batch.lengths_bt))
+    vectors_bkd = network.project_pictures(batch.regions_bke, batch.whole_bg)
+    after = network.read_dialogues(network.read(batch.said, batch.lengths_bt))
     return retrieval_loss(network, loss, after, vectors_bkd), {}
 
 
 def joint_loss(network: DrilldownNetwork, loss: LossSettings, batch: DialogueBatch) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss of joint optimisation (Sec. 3.5): the look-ahead names the best slot, the policy learns it (Eq. 5)."""
-    vectors_bkd = network.look(batch.regions_bke, batch.whole_bg)
+    vectors_bkd = network.project_pictures(batch.regions_bke, batch.whole_bg)
     queries_btd = network.read(batch.said, batch.lengths_bt)
     slots, after, choosing, agrees = network.begin(len(queries_btd), queries_btd.device), [], [], []
     for turn, query_bd in enumerate(queries_btd.unbind(dim=1)):
         full = turn >= network.settings.slots
-        chosen_b = None if full else network.empty(slots, turn)
+        chosen_b = None if full else network.choose_empty_slot(slots, turn)
         if full or loss.policy_turns == "all":
             # The policy learns from states it does not shape: what it reads is detached.
-            logits_bm = network.logits(query_bd.detach(), slots.states_bmd.detach())
-            best_b = best_slots(slot_values(network, loss, slots.states_bmd.detach(), queries_btd, vectors_bkd, turn))
+            logits_bm = network.policy_logits(query_bd.detach(), slots.states_bmd.detach())
+            values_bm = slot_values(network, loss, slots.states_bmd.detach(), queries_btd, vectors_bkd, turn)
+            best_b = values_bm.argmax(dim=-1)  # k* of Sec. 3.5
             choosing.append(cross_entropy(logits_bm, best_b, reduction="sum"))
             agrees.append((logits_bm.argmax(dim=-1) == best_b).float().mean())
             if full:
-                chosen_b = best_b if loss.executes == "look_ahead" else _drawn(logits_bm)
+                chances_bm = torch.softmax(logits_bm.detach(), dim=-1)
+                chosen_b = best_b if loss.executes == "look_ahead" else torch.multinomial(chances_bm, 1).squeeze(-1)
         assert chosen_b is not None
         slots = network.write(slots, query_bd, chosen_b)
         after.append(slots)
@@ -77,7 +79,3 @@ def joint_loss(network: DrilldownNetwork, loss: LossSettings, batch: DialogueBat
     chosen = torch.stack(choosing).mean()
     figures = {"finding": found.detach(), "choosing": chosen.detach(), "agrees": torch.stack(agrees).mean()}
     return found + loss.policy_weight * chosen, figures
-
-
-def _drawn(logits_bm: Float[Tensor, "b m"]) -> Int[Tensor, " b"]:
-    return torch.multinomial(torch.softmax(logits_bm.detach(), dim=-1), 1).squeeze(-1)

@@ -60,7 +60,9 @@ class DrilldownNetwork(nn.Module):
 
     # -- what comes in
 
-    def look(self, regions_bke: Float[Tensor, "b k e"], whole_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b all d"]:
+    def project_pictures(
+        self, regions_bke: Float[Tensor, "b k e"], whole_bg: Float[Tensor, "b g"]
+    ) -> Float[Tensor, "b all d"]:
         """Pictures as unit vectors: their regions, and the whole as the last one where the settings say so."""
         vectors_bkd: Tensor = self.project(self._scaled("regions", regions_bke))
         if not self.settings.whole:
@@ -69,17 +71,15 @@ class DrilldownNetwork(nn.Module):
         return torch.cat([vectors_bkd, whole_bd[:, None]], dim=1)
 
     def _scaled(self, name: str, raw: Float[Tensor, "*b e"]) -> Float[Tensor, "*b e"]:
-        return self._hidden(scale_raw(self, name, raw) if self.settings.standardised else raw)
-
-    def _hidden(self, numbers: Float[Tensor, "*b e"]) -> Float[Tensor, "*b e"]:
-        return dropout(numbers, self.settings.dropout, training=self.training and self.settings.dropout > 0)
+        scaled = scale_raw(self, name, raw) if self.settings.standardised else raw
+        return dropout(scaled, self.settings.dropout, self.training)
 
     def read(
         self, said: Float[Tensor, "b t s"] | Int[Tensor, "b t l"], lengths_bt: Int[Tensor, "b t"]
     ) -> Float[Tensor, "b t d"]:
         """Query vectors of sentences: numbers of words with their counts, or sentence vectors."""
         if self.settings.reads == "sentences":
-            vectors_btd: Tensor = self.read_sentences(self._hidden(said))
+            vectors_btd: Tensor = self.read_sentences(dropout(said, self.settings.dropout, self.training))
             return vectors_btd
         b, t, words = said.shape
         read_nd: Tensor = self.read_words(said.reshape(b * t, words), lengths_bt.reshape(b * t))
@@ -92,7 +92,9 @@ class DrilldownNetwork(nn.Module):
         shape = (dialogues, self.settings.slots)
         return SlotStates(torch.zeros(*shape, self.settings.width, device=device), torch.zeros(shape, device=device))
 
-    def logits(self, query_bd: Float[Tensor, "*b d"], states_bmd: Float[Tensor, "*b m d"]) -> Float[Tensor, "*b m"]:
+    def policy_logits(
+        self, query_bd: Float[Tensor, "*b d"], states_bmd: Float[Tensor, "*b m d"]
+    ) -> Float[Tensor, "*b m"]:
         """How much the policy would have the query written into each slot (f of Eq. 3)."""
         query_bmd = query_bd.unsqueeze(-2).expand(states_bmd.shape)
         pair = (query_bmd, states_bmd) if self.settings.policy_reads == "query_state" else (states_bmd, query_bmd)
@@ -109,46 +111,46 @@ class DrilldownNetwork(nn.Module):
     def write_softly(self, slots: SlotStates, query_bd: Float[Tensor, "b d"], turn: int) -> SlotStates:
         """The states with every slot moved towards its update, as far as the policy says."""
         own_m = torch.arange(self.settings.slots, device=query_bd.device) == turn % self.settings.slots
-        logits_bm = self.logits(query_bd, slots.states_bmd) + self.settings.own_slot * own_m
+        logits_bm = self.policy_logits(query_bd, slots.states_bmd) + self.settings.own_slot * own_m
         gate_bm = torch.softmax(logits_bm, dim=-1)
         new_bmd = self.update(query_bd[:, None].expand(slots.states_bmd.shape), slots.states_bmd)
         states_bmd = slots.states_bmd + gate_bm[..., None] * (new_bmd - slots.states_bmd)
         return SlotStates(states_bmd, 1 - (1 - slots.written_bm) * (1 - gate_bm))
 
-    def scored(self, slots: SlotStates) -> SlotStates:
+    def comparable_states(self, slots: SlotStates) -> SlotStates:
         """What pictures are compared with: unit states (an empty slot stays zeros), and how much each counts."""
         counts_bm = torch.ones_like(slots.written_bm) if self.settings.mean_over == "all" else slots.written_bm
         return SlotStates(normalize(slots.states_bmd, dim=-1, eps=EPS), counts_bm)
 
     # -- whole dialogues
 
-    def converse(self, queries_btd: Float[Tensor, "b t d"]) -> list[SlotStates]:
+    def read_dialogues(self, queries_btd: Float[Tensor, "b t d"]) -> list[SlotStates]:
         """The states after every turn, as a live search would have them."""
         slots, after = self.begin(len(queries_btd), queries_btd.device), []
         for turn, query_bd in enumerate(queries_btd.unbind(dim=1)):
             if self.settings.write == "soft":
                 slots = self.write_softly(slots, query_bd, turn)
             else:
-                slots = self.write(slots, query_bd, self.choose(slots, query_bd, turn))
+                slots = self.write(slots, query_bd, self.choose_slot(slots, query_bd, turn))
             after.append(slots)
         return after
 
-    def choose(self, slots: SlotStates, query_bd: Float[Tensor, "b d"], turn: int) -> Int[Tensor, " b"]:
+    def choose_slot(self, slots: SlotStates, query_bd: Float[Tensor, "b d"], turn: int) -> Int[Tensor, " b"]:
         """The slot that a query is written into (Eq. 2, but the best one at search); see `ModelSettings.choice`."""
         settings, dialogues = self.settings, len(query_bd)
         if settings.choice in ("learned", "sampled", "random") and turn < settings.slots:
-            return self.empty(slots, turn)
+            return self.choose_empty_slot(slots, turn)
         if settings.choice == "learned":
-            return self.logits(query_bd, slots.states_bmd).argmax(dim=-1)
+            return self.policy_logits(query_bd, slots.states_bmd).argmax(dim=-1)
         if settings.choice == "sampled":
-            chances_bm = torch.softmax(self.logits(query_bd, slots.states_bmd), dim=-1)
+            chances_bm = torch.softmax(self.policy_logits(query_bd, slots.states_bmd), dim=-1)
             return torch.multinomial(chances_bm, 1).squeeze(-1)
         if settings.choice == "random":
             return torch.randint(settings.slots, (dialogues,), device=query_bd.device)
         slot = 0 if settings.choice == "first" else turn % settings.slots
         return torch.full((dialogues,), slot, device=query_bd.device)
 
-    def empty(self, slots: SlotStates, turn: int) -> Int[Tensor, " b"]:
+    def choose_empty_slot(self, slots: SlotStates, turn: int) -> Int[Tensor, " b"]:
         """An empty slot of each dialogue: the next, or any of them (the first case of Eq. 2)."""
         if self.settings.empty == "next":
             return torch.full((len(slots.written_bm),), turn, device=slots.written_bm.device)

@@ -81,13 +81,7 @@ class Drilldown:
         """The state with the turn's sentences written."""
         heard = verbalize_turn(turn)
         for sentence in heard.sentences:
-            query_d = self._read(sentence, turn.sentences)
-            said = (turn.number, sentence)
-            state = (
-                self._softly(state, query_d, said)
-                if self.settings.write == "soft"
-                else self._into_one(state, query_d, said)
-            )
+            state = self._written(state, self._read(sentence, turn.sentences), (turn.number, sentence))
         return replace(state, excluded=heard.after(state.excluded), adapters=(*state.adapters, *heard.adapters))
 
     def query(self, state: DrilldownState) -> Query:
@@ -109,44 +103,45 @@ class Drilldown:
 
     # -- inside
 
-    def _into_one(
+    def _written(
         self, state: DrilldownState, query_d: Float[np.ndarray, " d"], said: tuple[int, str]
     ) -> DrilldownState:
-        slot = self._choose(state, query_d)
-        states_md, written_m = state.states_md.copy(), state.written_m.copy()
-        states_md[slot] = numpy_update_cell(self._arrays, "update", query_d, states_md[slot])
-        written_m[slot] = 1.0
-        return _noted(replace(state, states_md=states_md, written_m=written_m), slot, said)
+        """The state with a sentence written into one slot, or into each as far as the policy says."""
+        if self.settings.write == "soft":
+            logits_m = self._policy_logits(state, query_d).copy()
+            logits_m[state.sentences % self.settings.slots] += self.settings.own_slot
+            gate_m = np.exp(logits_m - logits_m.max())
+            gate_m = np.asarray(gate_m / gate_m.sum(), np.float32)
+            queries_md = np.broadcast_to(query_d, state.states_md.shape)
+            new_md = numpy_update_cell(self._arrays, "update", queries_md, state.states_md)
+            states_md = state.states_md + gate_m[:, None] * (new_md - state.states_md)
+            written_m, slot = 1 - (1 - state.written_m) * (1 - gate_m), int(gate_m.argmax())
+        else:
+            slot = self._choose_slot(state, query_d)
+            states_md, written_m = state.states_md.copy(), state.written_m.copy()
+            states_md[slot] = numpy_update_cell(self._arrays, "update", query_d, states_md[slot])
+            written_m[slot] = 1.0
+        said_m = tuple((*old, said) if number == slot else old for number, old in enumerate(state.said_m))
+        return replace(state, states_md=states_md, written_m=written_m, said_m=said_m, sentences=state.sentences + 1)
 
-    def _softly(self, state: DrilldownState, query_d: Float[np.ndarray, " d"], said: tuple[int, str]) -> DrilldownState:
-        logits_m = self._logits(state, query_d).copy()
-        logits_m[state.sentences % self.settings.slots] += self.settings.own_slot
-        gate_m = np.exp(logits_m - logits_m.max())
-        gate_m = np.asarray(gate_m / gate_m.sum(), np.float32)
-        queries_md = np.broadcast_to(query_d, state.states_md.shape)
-        new_md = numpy_update_cell(self._arrays, "update", queries_md, state.states_md)
-        states_md = state.states_md + gate_m[:, None] * (new_md - state.states_md)
-        written_m = 1 - (1 - state.written_m) * (1 - gate_m)
-        return _noted(replace(state, states_md=states_md, written_m=written_m), int(gate_m.argmax()), said)
-
-    def _choose(self, state: DrilldownState, query_d: Float[np.ndarray, " d"]) -> int:
-        """As `network.Drilldown.choose`; which of the empty slots is taken makes no difference to the scores."""
+    def _choose_slot(self, state: DrilldownState, query_d: Float[np.ndarray, " d"]) -> int:
+        """As `DrilldownNetwork.choose_slot`; which of the empty slots is taken makes no difference to the scores."""
         settings, sentences = self.settings, state.sentences
         if settings.choice == "first":
             return 0
         if settings.choice == "circular" or sentences < settings.slots:
             return sentences % settings.slots
         if settings.choice == "learned":
-            return int(self._logits(state, query_d).argmax())
+            return int(self._policy_logits(state, query_d).argmax())
         # A draw that is the same whenever the same is said again: `step` is pure.
         rng = np.random.default_rng(zlib.crc32(query_d.tobytes(), sentences))
         if settings.choice == "random":
             return int(rng.integers(settings.slots))
-        logits_m = self._logits(state, query_d).astype(np.float64)
+        logits_m = self._policy_logits(state, query_d).astype(np.float64)
         chances_m = np.exp(logits_m - logits_m.max())
         return int(rng.choice(settings.slots, p=chances_m / chances_m.sum()))
 
-    def _logits(self, state: DrilldownState, query_d: Float[np.ndarray, " d"]) -> Float[np.ndarray, " m"]:
+    def _policy_logits(self, state: DrilldownState, query_d: Float[np.ndarray, " d"]) -> Float[np.ndarray, " m"]:
         queries_md = np.broadcast_to(query_d, state.states_md.shape)
         pair = (queries_md, state.states_md)
         rows = np.concatenate(pair if self.settings.policy_reads == "query_state" else pair[::-1], axis=-1)
@@ -170,13 +165,8 @@ class Drilldown:
         return np.concatenate([vectors_nkd, whole_n1d], axis=1)
 
 
-def _noted(state: DrilldownState, slot: int, said: tuple[int, str]) -> DrilldownState:
-    said_m = tuple((*old, said) if number == slot else old for number, old in enumerate(state.said_m))
-    return replace(state, said_m=said_m, sentences=state.sentences + 1)
-
-
 def load(checkpoint: Path | None = None) -> Drilldown:
-    """The retriever with these weights; None: those in the box.
+    """The retriever with these weights; None: the shipped ones.
 
     Raises:
         BadInput: as `weights_of`.

@@ -21,14 +21,13 @@ from viewfinder.retrievers.shared.description_training import (
     DescriptionData,
     DescriptionDialogues,
     DialogueBatch,
-    TrainingStage,
     measure_scales,
     read_description_data,
     run_stage,
     validate_dialogues,
 )
 from viewfinder.retrievers.shared.train_plan import TrainPlan, read_start_card
-from viewfinder.training import Card, TrainingResult, TrainingSettings, load_network, load_preset, seed_all
+from viewfinder.training import TrainingResult, TrainingSettings, load_network, load_preset, seed_all
 from viewfinder.training.presets import read_card_settings
 
 SYSTEM = "drilldown"
@@ -48,7 +47,7 @@ def train(plan: TrainPlan) -> TrainingResult:
     if start is not None:
         model = read_card_settings(ModelSettings, start)
         preset = replace(preset, model=replace(model, choice=preset.model.choice))
-    material = read_description_data(
+    data = read_description_data(
         plan,
         reads=preset.model.reads,
         turns=preset.turns,
@@ -58,19 +57,19 @@ def train(plan: TrainPlan) -> TrainingResult:
         start=start,
     )
     seed_all(plan.seed)
-    network = DrilldownNetwork(preset.model, material.inputs)
+    network = DrilldownNetwork(preset.model, data.inputs)
     if plan.start is not None:
-        load_network(plan.start, network, system=SYSTEM, encoder=material.raw_version)
+        load_network(plan.start, network, system=SYSTEM, encoder=data.raw_version)
     elif preset.model.standardised:
-        measure_scales(network, material.train.described)
-    stage = partial(_stage, plan, preset, material)
+        measure_scales(network, data.train.described)
+    stage = partial(_stage, plan, preset, data)
     if preset.learned is None:
         return stage(network, losses.pretraining_loss, preset.training, plan.out)
     first = stage(network, losses.pretraining_loss, preset.training, plan.out / "fixed")
     if first.ended == "asked":
         return first
     network.settings = replace(preset.model, choice="learned")
-    load_network(first.best, network, system=SYSTEM, encoder=material.raw_version)
+    load_network(first.best, network, system=SYSTEM, encoder=data.raw_version)
     second = stage(network, losses.joint_loss, preset.learned, plan.out / "learned")
     if second.ended == "asked":
         return second
@@ -81,29 +80,30 @@ def train(plan: TrainPlan) -> TrainingResult:
 def _stage(
     plan: TrainPlan,
     preset: Preset,
-    material: DescriptionData,
+    data: DescriptionData,
     network: DrilldownNetwork,
     stage_loss: Loss,
     training: TrainingSettings,
     out: Path,
 ) -> TrainingResult:
     """One stage of the training, from the network as it is."""
-    known = {"model": asdict(network.settings), "loss": asdict(preset.loss), **material.card()}
 
     def loss(module: nn.Module, batch: DialogueBatch) -> tuple[Tensor, Mapping[str, Tensor]]:
         assert isinstance(module, DrilldownNetwork)
         return stage_loss(module, preset.loss, batch)
 
-    stage = TrainingStage(
+    return run_stage(
+        plan,
+        data,
+        out,
         network=network,
-        card=Card(system=SYSTEM, preset=plan.preset, encoder=material.raw_version, settings=known),
+        settings={"model": asdict(network.settings), "loss": asdict(preset.loss)},
         loss=loss,
-        validate=partial(validate_network, preset=preset, dialogues=material.val),
+        validate=partial(validate_network, preset=preset, dialogues=data.val),
         training=training,
         batch=preset.batch,
         selects="recall" if stage_loss is losses.joint_loss else preset.selects,
     )
-    return run_stage(plan, material, stage, out)
 
 
 def validate_network(module: nn.Module, *, preset: Preset, dialogues: DescriptionDialogues) -> dict[str, float]:
@@ -111,8 +111,8 @@ def validate_network(module: nn.Module, *, preset: Preset, dialogues: Descriptio
     assert isinstance(module, DrilldownNetwork)
 
     def take(batch: DialogueBatch) -> tuple[Tensor, list[SlotStates], Tensor]:
-        vectors_bkd = module.look(batch.regions_bke, batch.whole_bg)
-        after = module.converse(module.read(batch.said, batch.lengths_bt))
+        vectors_bkd = module.project_pictures(batch.regions_bke, batch.whole_bg)
+        after = module.read_dialogues(module.read(batch.said, batch.lengths_bt))
         return vectors_bkd, after, losses.retrieval_loss(module, preset.loss, after, vectors_bkd)
 
     def score(after: list[SlotStates], vectors_nkd: Tensor) -> list[Tensor]:

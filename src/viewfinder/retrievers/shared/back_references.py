@@ -74,21 +74,20 @@ def find_back_reference(sentence: str) -> BackReference | None:
     said = mark_mentions(sentence)
     if not said.mentions:
         return _published(sentence)
-    back, text = _missed(said)
+    back, text = None, said.text
+    # "This isn't as nice as the first": the surest sign, and no denial.
+    if match := back_reference_patterns.NOT_AS_GOOD.search(text):
+        back, text = match["mark"], _cut(text, match)
     keeps, text = _keeps(_without_denied(text), said)
     if back is None:
-        back, text = _goes_back(text)
+        matches = (pattern.search(text) for pattern in back_reference_patterns.BACKS)
+        if match := next(filter(None, matches), None):
+            back, text = match["mark"], _cut(text, match, match.groupdict().get("left", ""))
     if back is None and not keeps:
         return _published(sentence)
     mention = None if back is None else said.at(back)
     words = "" if mention is None else mention.words
     return BackReference(None if mention is None else mention.place, keeps, words, said.said(_tidy(text)))
-
-
-def _missed(said: MarkedText) -> tuple[str | None, str]:
-    """The mention that "this isn't as nice as .." speaks of, and the text without that."""
-    match = back_reference_patterns.NOT_AS_GOOD.search(said.text)
-    return (match["mark"], _cut(said.text, match)) if match else (None, said.text)
 
 
 def _without_denied(text: str) -> str:
@@ -124,12 +123,6 @@ def _is_kept(match: re.Match[str]) -> bool:
     if groups.get("of") in ("in", "on") and not back_reference_patterns.BEFORE_IN.search(before):
         return False
     return "bare" not in groups or back_reference_patterns.BEFORE_BARE.search(before) is not None
-
-
-def _goes_back(text: str) -> tuple[str | None, str]:
-    """The mention that the talk goes back to, and the text without what says so."""
-    found = next((match for pattern in back_reference_patterns.BACKS if (match := pattern.search(text))), None)
-    return (found["mark"], _cut(text, found, found.groupdict().get("left", ""))) if found else (None, text)
 
 
 def _published(sentence: str) -> BackReference | None:

@@ -6,9 +6,9 @@ What comes in (widths, scales), dialogues as batches of tensors, the stages of a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -17,14 +17,13 @@ from torch import Tensor, nn
 
 from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.encoders.features.sentences import SentenceVectors
-from viewfinder.errors import EncoderMismatch
 from viewfinder.metrics import score_bounds
 from viewfinder.retrievers.shared.captioned_pictures import (
     CaptionedPictures,
     build_caption_vocabulary,
     join_captioned_pictures,
 )
-from viewfinder.retrievers.shared.train_plan import TrainPlan
+from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences
 from viewfinder.training import Batches, Card, TrainingJob, TrainingResult, TrainingSettings, shuffled
 
 Heard = TypeVar("Heard")
@@ -44,14 +43,6 @@ class DescriptionData:
     def raw_version(self) -> str:
         """Which raw vectors of pictures these are."""
         return self.train.described.raw_version
-
-    def card(self) -> dict[str, Any]:
-        """What a network's card says of it."""
-        return {
-            "words": list(self.vocabulary.words),
-            "sentences_version": self.sentences_version,
-            "regions": self.train.described.region_shape[0],
-        }
 
 
 def read_description_data(
@@ -95,43 +86,46 @@ def read_description_data(
     else:
         vectors = plan.sentences(sorted({text for described in sets.values() for text in described.texts()}))
         speech, sentences, version = SentenceVectorSpeech(vectors), vectors.matrix_ns.shape[1], vectors.version
-        if start is not None and start.settings["sentences_version"] != version:
-            raise EncoderMismatch(
-                f"{plan.start}: reads sentence vectors of {start.settings['sentences_version']!r}, and this encoder's "
-                f"are {version!r}; use the encoder it was trained with"
-            )
+        if start is not None:
+            check_start_sentences(plan.start, start, version)
     train, val = (DescriptionDialogues(sets[split], speech, regions) for split in ("train", "val"))
     widths = InputWidths(sets["train"].region_shape[1], sets["train"].raw_width, sentences, len(vocabulary))
     return DescriptionData(train, val, widths, vocabulary, version)
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainingStage:
-    """One training of a network: what is minimised, with which numbers, and what chooses the best weights.
+def run_stage(
+    plan: TrainPlan,
+    data: DescriptionData,
+    out: Path,
+    *,
+    network: nn.Module,
+    settings: Mapping[str, Any],
+    loss: Callable[[nn.Module, DialogueBatch], tuple[Tensor, Mapping[str, Tensor]]],
+    validate: Callable[[nn.Module], dict[str, float]],
+    training: TrainingSettings,
+    batch: int,
+    selects: Literal["loss", "recall"],
+) -> TrainingResult:
+    """Train a network as it is, in the folder `out`.
 
-    `card` is for the weights that come out; `selects` names a figure of `validate`.
+    `settings` are for the card of the weights that come out; `selects` names the figure of `validate` by which the best
+    are chosen.
     """
-
-    network: nn.Module
-    card: Card
-    loss: Callable[[nn.Module, DialogueBatch], tuple[Tensor, Mapping[str, Tensor]]]
-    validate: Callable[[nn.Module], dict[str, float]]
-    training: TrainingSettings
-    batch: int
-    selects: Literal["loss", "recall"]
-
-
-def run_stage(plan: TrainPlan, material: DescriptionData, stage: TrainingStage, out: Path) -> TrainingResult:
-    """Train the network as it is, in the folder `out`."""
+    known = {
+        **settings,
+        "words": list(data.vocabulary.words),
+        "sentences_version": data.sentences_version,
+        "regions": data.train.described.region_shape[0],
+    }
     job = TrainingJob(
-        network=stage.network,
-        batches=material.train.epochs(stage.batch),
-        loss=stage.loss,
-        settings=replace(stage.training, seed=plan.seed),
-        card=stage.card,
-        validate=stage.validate,
-        selects=stage.selects,
-        higher=stage.selects == "recall",
+        network=network,
+        batches=data.train.epochs(batch),
+        loss=loss,
+        settings=replace(training, seed=plan.seed),
+        card=Card(system=plan.system, preset=plan.preset, encoder=data.raw_version, settings=known),
+        validate=validate,
+        selects=selects,
+        higher=selects == "recall",
         may_leave_unused=True,
     )
     return plan.fit(job, out)
@@ -184,47 +178,38 @@ class DialogueBatch(NamedTuple):
     lengths_bt: Int[Tensor, "b t"]
 
 
-@runtime_checkable
-class Speech(Protocol):
-    """How sentences become tensors."""
-
-    def __call__(self, talks: Sequence[Talk]) -> tuple[Tensor, Int[Tensor, "b t"]]:
-        """What a `Batch` holds of talks with equally many sentences: `said` and `lengths_bt`."""
-        ...
+Speech = Callable[[Sequence[Talk]], tuple[Tensor, Int[Tensor, "b t"]]]
+"""Dialogues with equally many sentences to the `said` and `lengths_bt` of a batch."""
 
 
+@dataclass(frozen=True, eq=False)
 class WordNumberSpeech:
-    """Sentences as the numbers of their words, padded with zeros."""
+    """Sentences as the numbers of their words (b t l), padded with zeros, and their counts."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
-        self._known: dict[str, list[int]] = {}
+    vocabulary: Vocabulary
+    known: dict[str, list[int]] = field(default_factory=dict)
 
     def __call__(self, talks: Sequence[Talk]) -> tuple[Int[Tensor, "b t l"], Int[Tensor, "b t"]]:
-        """Numbers (b t l) and their counts."""
-        ids = [[self._ids(sentence) for sentence in talk] for talk in talks]
-        lengths_bt = np.array([[len(sentence) for sentence in talk] for talk in ids])
+        """Numbers and counts."""
+        for sentence in {sentence for talk in talks for sentence in talk} - self.known.keys():
+            self.known[sentence] = self.vocabulary.encode(sentence)
+        lengths_bt = np.array([[len(self.known[sentence]) for sentence in talk] for talk in talks])
         said_btl = np.zeros((*lengths_bt.shape, lengths_bt.max()), np.int64)
-        for row, talk in enumerate(ids):
+        for row, talk in enumerate(talks):
             for turn, sentence in enumerate(talk):
-                said_btl[row, turn, : len(sentence)] = sentence
+                said_btl[row, turn, : lengths_bt[row, turn]] = self.known[sentence]
         return torch.from_numpy(said_btl), torch.from_numpy(lengths_bt)
 
-    def _ids(self, sentence: str) -> list[int]:
-        if sentence not in self._known:
-            self._known[sentence] = self._vocabulary.encode(sentence)
-        return self._known[sentence]
 
-
+@dataclass(frozen=True, eq=False)
 class SentenceVectorSpeech:
-    """Sentences as frozen sentence vectors."""
+    """Sentences as frozen sentence vectors (b t s), and ones."""
 
-    def __init__(self, vectors: SentenceVectors) -> None:
-        self._vectors = vectors
+    vectors: SentenceVectors
 
     def __call__(self, talks: Sequence[Talk]) -> tuple[Float[Tensor, "b t s"], Int[Tensor, "b t"]]:
-        """Vectors (b t s), and ones."""
-        said = np.stack([self._vectors.matrix_ns[self._vectors.rows(talk)] for talk in talks])
+        """Vectors and ones."""
+        said = np.stack([self.vectors.matrix_ns[self.vectors.rows(talk)] for talk in talks])
         return torch.from_numpy(said.astype(np.float32)), torch.ones(said.shape[:2], dtype=torch.int64)
 
 
@@ -246,13 +231,16 @@ class DescriptionDialogues:
         )
 
     def epochs(self, size: int) -> Callable[[int, int], Batches[DialogueBatch]]:
-        """What a `training.Job` calls batches: (epoch, seed) -> the batches, always the same ones."""
+        """What a `TrainingJob` calls batches: (epoch, seed) -> the batches, always the same ones."""
 
         def batches(epoch: int, seed: int) -> Batches[DialogueBatch]:
-            def make(rows_b: Int[np.ndarray, " b"]) -> DialogueBatch:
-                return self.batch(rows_b.tolist(), np.random.default_rng([seed, epoch, int(rows_b[0])]))
-
-            return shuffled(len(self.described), size, make, epoch=epoch, seed=seed)
+            return shuffled(
+                len(self.described),
+                size,
+                lambda rows_b: self.batch(rows_b.tolist(), np.random.default_rng([seed, epoch, int(rows_b[0])])),
+                epoch=epoch,
+                seed=seed,
+            )
 
         return batches
 

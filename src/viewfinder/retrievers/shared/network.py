@@ -20,9 +20,8 @@ from torch.nn.functional import cross_entropy, embedding, normalize, relu
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from viewfinder.encoders.features.sentences import SentenceVectors
-from viewfinder.errors import BadInput, EncoderMismatch
+from viewfinder.errors import BadInput
 from viewfinder.retrievers.shared.numpy_network import NO_WORD, split_words
-from viewfinder.training.weights import Card
 
 
 class UpdateCell(nn.Module):
@@ -99,18 +98,16 @@ class RegionProjection(nn.Linear):
         return normalize(super().forward(raw), dim=-1, eps=EPS) * there
 
 
-def attend_regions(cosines: Float[Tensor, "*b k"], temperature: float) -> Float[Tensor, "*b"]:
-    """sum_k softmax_k(temperature * c) c over the last axis: Eq. 1 without its 1/N."""
-    return (torch.softmax(temperature * cosines, dim=-1) * cosines).sum(dim=-1)
-
-
 def region_similarity(
     vectors_nkd: Float[Tensor, "n k d"],
     slots_bmd: Float[Tensor, "b m d"],
     weights_bm: Float[Tensor, "b m"],
     temperature: float,
 ) -> Float[Tensor, "n b"]:
-    """The score of every picture for every set of states: the mean over slots, weighted, of what they attend to."""
+    """s(X, I) of every picture and set of states: the weighted mean over slots of sum_k softmax_k(temperature * c) c.
+
+    That is Eq. 1 without its 1/N, which `share_of_regions` puts back.
+    """
     (n, k, d), (b, m, _) = vectors_nkd.shape, slots_bmd.shape
     cosines_nkq = (vectors_nkd.reshape(n * k, d) @ slots_bmd.reshape(b * m, d).T).view(n, k, b * m)
     attention_nkq = torch.softmax(temperature * cosines_nkq, dim=1)
@@ -124,7 +121,7 @@ def paired_similarity(
 ) -> Float[Tensor, "b a"]:
     """Each dialogue's own picture for each of `a` alternative sets of states; all slots count alike."""
     cosines_bamk = torch.einsum("bkd,bamd->bamk", vectors_bkd, slots_bamd)
-    return attend_regions(cosines_bamk, temperature).mean(dim=-1)
+    return (torch.softmax(temperature * cosines_bamk, dim=-1) * cosines_bamk).sum(dim=-1).mean(dim=-1)
 
 
 def hardest_triplet_loss(scores_nb: Float[Tensor, "n n"], margin: float = 0.2) -> Float[Tensor, " n"]:
@@ -185,7 +182,7 @@ class WordNumbers:
     most: int
 
     def __call__(self, texts: Sequence[str]) -> Int[Tensor, "c {self.most}"]:
-        """The numbers of the words of texts, `NOTHING` after the last; words that are not known are left out."""
+        """The numbers of the words of texts, `NO_WORD` after the last; words that are not known are left out."""
         table_cl = np.full((len(texts), self.most), NO_WORD)
         for row_l, text in zip(table_cl, texts, strict=True):
             known = [number for word in split_words(text) if (number := self._numbers.get(word))][: self.most]
@@ -198,7 +195,7 @@ class WordNumbers:
 
 
 class WordVectors(nn.Module):
-    """The table of words by their numbers; the row of `NOTHING` is zeros and stays so.
+    """The table of words by their numbers; the row of `NO_WORD` is zeros and stays so.
 
     The table of an encoder is not saved with a network: a search has the encoder, and asks it.
     """
@@ -244,19 +241,6 @@ def read_word_table(
         return torch.from_numpy(read_glove(Path(settings.glove), vocabulary)), ""
     known = sentences(vocabulary)
     return torch.from_numpy(known.matrix_ns[known.rows(vocabulary)].astype(np.float32)), known.version
-
-
-def check_word_vectors(file: Path | None, start: Card | None, version: str) -> None:
-    """Refuses to go on with the training of weights (`start`, in `file`) that read words by other sentence vectors.
-
-    Raises:
-        EncoderMismatch: they do.
-    """
-    if start is not None and start.settings["sentences_version"] != version:
-        raise EncoderMismatch(
-            f"{file}: reads words as sentence vectors of {start.settings['sentences_version']!r}, and this encoder's "
-            f"are {version!r}; use the encoder it was trained with"
-        )
 
 
 def read_glove(file: Path, vocabulary: Sequence[str]) -> Float32[np.ndarray, "v s"]:

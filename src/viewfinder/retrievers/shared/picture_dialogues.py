@@ -1,7 +1,7 @@
 """Dialogues about pictures, with the pictures' raw vectors: what systems of questions and answers are trained on.
 
     found = read_picture_dialogues(folder, "train", encoder)                     # or pattern="world,generated*"
-    one = found.dialogues[0]
+    one = found.talks[0]
     found.raw_ng[one.picture], one.caption, one.rounds
 
 Read are dialogue files in ChatIR's form (dialogues/NAME_train.json), VisDial, and captions: one begins a dialogue, the
@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from viewfinder.data.dialogues import Dialogue, Round, read_dialogues, read_pool
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
+from viewfinder.training.progress import report_tenths
 
 DIALOGUES = "dialogues"
 """The folder of dialogue files, in that of a data set."""
@@ -61,13 +63,6 @@ class PictureDialogues:
 
     def __len__(self) -> int:
         return len(self.talks)
-
-    def by_picture(self) -> tuple[tuple[int, ...], ...]:
-        """The numbers of the talks about each picture, one at least, in the order of the pictures."""
-        found: list[list[int]] = [[] for _ in self.keys]
-        for number, talk in enumerate(self.talks):
-            found[talk.picture].append(number)
-        return tuple(map(tuple, found))
 
 
 @dataclass(frozen=True)
@@ -109,16 +104,21 @@ def read_picture_dialogues(
     """
     if split not in SPLITS:
         raise UnknownName(f"{data}: no split is called {split!r}; there are: {', '.join(SPLITS)}")
-    sources = _chosen(data, split, pattern)
+    sources = _choose_sources(data, split, pattern)
     if not sources and split != "train":
-        sources = _chosen(data, split, "*")
-    dialogues = [talk for source in sources for talk in _read(data, split, source, told)]
+        sources = _choose_sources(data, split, "*")
+    dialogues: list[Dialogue] = []
+    for source in sources:
+        found, report = source.read()
+        told(f"{data}, {split}, {source.name}: {report}")
+        dialogues += found
     if not dialogues:
         raise BadInput(
             f"{data}: no talks of {split!r} called {pattern!r}; needed are {DIALOGUES}/NAME_{split}.json as "
             f"`viewfinder dialogues` writes them, visdial_1.0_{split}.json, or captions"
         )
-    return _with_vectors(dialogues, _vectors(data, encoder, features_folder, told), f"{data}, {split}", told)
+    vectors = features(data, encoder, out=features_folder, progress=report_tenths(told, f"vectors of {data}"))
+    return _with_vectors(dialogues, vectors, f"{data}, {split}", told)
 
 
 def join_picture_dialogues(parts: Sequence[PictureDialogues]) -> PictureDialogues:
@@ -145,27 +145,20 @@ def join_picture_dialogues(parts: Sequence[PictureDialogues]) -> PictureDialogue
     )
 
 
-def _chosen(data: Path, split: str, pattern: str) -> list[_Source]:
+def _choose_sources(data: Path, split: str, pattern: str) -> list[_Source]:
     """What the pattern chooses; "*" is all of the first kind that is there."""
-    kinds = (_dialogue_files(data, split), _visdial(data, split), _captions(data, split))
+    ending = f"_{split}"
+    files = [(file.stem.removesuffix(ending), file) for file in sorted((data / DIALOGUES).glob(f"*{ending}.json"))]
+    dialogues = [_Source(name, partial(read_dialogues, file)) for name, file in files if not name.endswith(REWRITTEN)]
+    file_name = f"visdial_1.0_{split}.json"
+    folders = [folder for folder in (data, data / "visdial", data / "VisDial") if folder.is_dir()]
+    with_file = (one for one in folders if (one / file_name).is_file() or (one / split / file_name).is_file())
+    visdial = [_Source("visdial_1.0", partial(read_visdial, folder, split)) for folder in islice(with_file, 1)]
+    kinds = (dialogues, visdial, _captions(data, split))
     if pattern == "*":
         return next((kind for kind in kinds if kind), [])
     names = [name.strip() for name in pattern.split(",")]
     return [source for kind in kinds for source in kind if any(fnmatchcase(source.name, name) for name in names)]
-
-
-def _dialogue_files(data: Path, split: str) -> list[_Source]:
-    ending = f"_{split}"
-    files = sorted((data / DIALOGUES).glob(f"*{ending}.json"))
-    named = [(file.stem.removesuffix(ending), file) for file in files]
-    return [_Source(name, partial(read_dialogues, file)) for name, file in named if not name.endswith(REWRITTEN)]
-
-
-def _visdial(data: Path, split: str) -> list[_Source]:
-    name = f"visdial_1.0_{split}.json"
-    folders = (data, data / "visdial", data / "VisDial")
-    folder = next((one for one in folders if (one / name).is_file() or (one / split / name).is_file()), None)
-    return [] if folder is None else [_Source("visdial_1.0", partial(read_visdial, folder, split))]
 
 
 def _captions(data: Path, split: str) -> list[_Source]:
@@ -175,46 +168,20 @@ def _captions(data: Path, split: str) -> list[_Source]:
 
     def read() -> tuple[list[Dialogue], ReadReport]:
         pictures, report = (read_flickr8k if is_csv else read_coco)(data)
-        listed = _listed(data, split)
-        return [
-            _said_of(str(picture.path), caption, picture.captions)
-            for place, picture in enumerate(pictures)
-            if (split_of(place) == split if listed is None else picture.path in listed)
-            for caption in picture.captions
-        ], report
+        # The pictures of the split where the data set lists them, as a world does for its dialogues.
+        file = data / "ChatIR_Protocol" / f"Search_Space_{split}.json"
+        listed = {data / key for key in read_pool(file)[0]} if file.is_file() else None
+        dialogues = []
+        for place, picture in enumerate(pictures):
+            if split_of(place) != split if listed is None else picture.path not in listed:
+                continue
+            for caption in picture.captions:
+                others = tuple(Round("", other) for other in picture.captions if other != caption)
+                texts = (caption, *(other.answer for other in others))
+                dialogues.append(Dialogue(str(picture.path), caption, others, texts))
+        return dialogues, report
 
     return [_Source(CAPTIONS, read)]
-
-
-def _said_of(image: str, caption: str, captions: Sequence[str]) -> Dialogue:
-    """A caption, and the others of the picture as further statements, which nobody asked for."""
-    others = tuple(Round("", other) for other in captions if other != caption)
-    return Dialogue(image, caption, others, (caption, *(other.answer for other in others)))
-
-
-def _listed(data: Path, split: str) -> frozenset[Path] | None:
-    """The pictures of a split where the data set lists them, as a world does for its dialogues."""
-    file = data / "ChatIR_Protocol" / f"Search_Space_{split}.json"
-    return frozenset(data / key for key in read_pool(file)[0]) if file.is_file() else None
-
-
-def _read(data: Path, split: str, source: _Source, told: Told) -> list[Dialogue]:
-    dialogues, report = source.read()
-    told(f"{data}, {split}, {source.name}: {report}")
-    return dialogues
-
-
-def _vectors(data: Path, encoder: Encoder, folder: Path | None, told: Told) -> Features:
-    """Raw vectors of all pictures, computed where they are not there yet; every tenth of that is told."""
-    tenths = set[int]()
-
-    def progress(done: int, total: int) -> None:
-        tenth = 10 * done // max(total, 1)
-        if tenth not in tenths:
-            tenths.add(tenth)
-            told(f"vectors of {data}: {done:,} of {total:,} pictures")
-
-    return features(data, encoder, out=folder, progress=progress)
 
 
 def _with_vectors(dialogues: Sequence[Dialogue], found: Features, where: str, told: Told) -> PictureDialogues:
@@ -245,9 +212,4 @@ def _row(found: Features, image: str) -> int | None:
     """
     path = Path(image)
     names = [path if path.is_relative_to(found.dataset) else image, *_NUMBER.findall(image)]
-    for name in names:
-        try:
-            return found.row_of(name)
-        except UnknownName:
-            continue
-    return None
+    return next((row for name in names if (row := found.find_row(name)) is not None), None)

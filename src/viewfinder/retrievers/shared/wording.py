@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 
@@ -56,25 +55,22 @@ def verbalize_turn(turn: ResolvedTurn) -> VerbalizedTurn:
     match turn.turn:
         case Say(text):
             return VerbalizedTurn(_sentence(text))
+        case Answer(_, text) if is_dont_know(text):
+            return VerbalizedTurn()
         case Answer(_, text):
-            return VerbalizedTurn() if is_dont_know(text) else _answered(turn, text)
+            said = _sentence(turn.text)
+            return VerbalizedTurn(said, () if said else (f"drop: the answer {text!r} names nothing that one can see",))
         case Like() | Show():
             return _picked(turn, turn.turn)
         case Keep(attribute, _):
-            return _kept(turn, attribute)
+            values = ", ".join(value for known in turn.attribute_values.values() for value in known)
+            said = _sentence(turn.text or values)
+            line = f'verbalise: the {attribute} to keep is said as "{"".join(said)}"'
+            return VerbalizedTurn(said, (line if said else f"drop: the {attribute} to keep has no name",))
         case Reject():
             return _rejected(turn)
         case BackTo():
             raise AssertionError("the session moves; a retriever never sees BackTo")
-
-
-def _answered(turn: ResolvedTurn, answer: str) -> VerbalizedTurn:
-    said = _sentence(turn.text)
-    return (
-        VerbalizedTurn(said)
-        if said
-        else VerbalizedTurn(adapters=(f"drop: the answer {answer!r} names nothing that one can see",))
-    )
 
 
 def _picked(turn: ResolvedTurn, picked: Like | Show) -> VerbalizedTurn:
@@ -98,14 +94,6 @@ def _picked(turn: ResolvedTurn, picked: Like | Show) -> VerbalizedTurn:
         excluded=named if said else frozenset(),
         readmitted=frozenset() if said else named,
     )
-
-
-def _kept(turn: ResolvedTurn, attribute: str) -> VerbalizedTurn:
-    values = ", ".join(value for known in turn.attribute_values.values() for value in known)
-    said = _sentence(turn.text or values)
-    if not said:
-        return VerbalizedTurn(adapters=(f"drop: the {attribute} to keep has no name",))
-    return VerbalizedTurn(said, (f'verbalise: the {attribute} to keep is said as "{said[0]}"',))
 
 
 def _rejected(turn: ResolvedTurn) -> VerbalizedTurn:
@@ -139,34 +127,22 @@ def caption_picture(picture: Picture, vocabulary: Sequence[str], void: Iterable[
 
     Words in `void`, and those that say little, are left out; "" if none remains.
     """
+    words: list[str] = []
+    roots_l = picture.vectors.get("vocabulary")
+    if roots_l is not None and vocabulary:
+        chances_l = np.square(roots_l)
+        telling = np.flatnonzero(chances_l >= min(TELLING / len(vocabulary), CERTAIN))
+        words += [vocabulary[at] for at in telling[np.argsort(-chances_l[telling], kind="stable")]]
+    values = (value for known in picture.attributes.values() for value in known)
+    words += [value for value in values if 0 < len(value.split()) <= MOST_WORDS and not re.search(r"\d", value)]
     left_out = {word.lower() for word in void}
     found: list[str] = []
-    for word in (*_seen(picture, vocabulary), *_noted(picture)):
-        if word.lower() not in left_out and not any(_alike(word, other) for other in found):
+    for word in words:
+        # Of "dog" and "dogs" one is enough.
+        alike = (word.lower().startswith(one.lower()) or one.lower().startswith(word.lower()) for one in found)
+        if word.lower() not in left_out and not any(alike):
             found.append(word)
-    return ", ".join(islice(found, MOST_WORDS))
-
-
-def _seen(picture: Picture, vocabulary: Sequence[str]) -> list[str]:
-    """The words that tell something of the picture, the likeliest first."""
-    roots_l = picture.vectors.get("vocabulary")
-    if roots_l is None or not vocabulary:
-        return []
-    chances_l = np.square(roots_l)
-    telling = np.flatnonzero(chances_l >= min(TELLING / len(vocabulary), CERTAIN))
-    return [vocabulary[at] for at in telling[np.argsort(-chances_l[telling], kind="stable")]]
-
-
-def _noted(picture: Picture) -> list[str]:
-    """Values of a catalogue that are words: no numbers, no sentences."""
-    values = [value for known in picture.attributes.values() for value in known]
-    return [value for value in values if 0 < len(value.split()) <= MOST_WORDS and not re.search(r"\d", value)]
-
-
-def _alike(one: str, other: str) -> bool:
-    """Whether one of two words begins with the other: "dog" and "dogs"."""
-    one, other = one.lower(), other.lower()
-    return one.startswith(other) or other.startswith(one)
+    return ", ".join(found[:MOST_WORDS])
 
 
 def _sentence(text: str) -> tuple[str, ...]:
