@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 
 import numpy as np
@@ -111,11 +111,13 @@ def column_head(name: str) -> str:
     return "colour" if last in {"color", "colors", "colours"} else last
 
 
+@lru_cache(maxsize=4096)
 def is_record_column(name: str) -> bool:
     """Whether a column of this name keeps records (ids, files, texts) and is never worth asking for."""
     return stem(column_head(name)) in RECORDS or column_words(name)[0] in {"id", "uuid"}
 
 
+@lru_cache(maxsize=4096)
 def is_same_topic(one: str, other: str) -> bool:
     """Whether two attribute names speak of the same: equal words, or the one is the last word of the other.
 
