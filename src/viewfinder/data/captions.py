@@ -1,14 +1,13 @@
-"""Readers of captioned pictures: Flickr8k, COCO, and a CSV of the user's own.
+"""Readers of captioned pictures (Flickr8k, COCO, a CSV of the user's own), and of the things marked in COCO's.
 
-Readers return the pictures in the order in which the file first names them, captions likewise.
+Readers return the pictures in the order in which the file first names them, captions likewise. Where a data set does
+not say which pictures are for training, for validation and for testing, `split_of` does.
 
-COCO's instances (Lin et al., ECCV 2014): a box and a category for every thing of a picture.
+COCO's instances (Lin et al., ECCV 2014) have a box and a category for every thing of a picture.
 
     annotations/instances_<split>.json    beside the pictures of a split, <split>/ or images/
 
 A box is x, y, width and height in pixels of the picture; a crowd's is around many things at once.
-
-Which pictures are for training, for validation and for testing, where a data set does not say: worlds, captions.
 """
 
 from __future__ import annotations

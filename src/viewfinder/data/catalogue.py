@@ -1,6 +1,6 @@
 """A catalogue: a table that says things about pictures, a row a picture (or several rows).
 
-Which file a row of a table means: by path, by the end of a path, by name, or by name without suffix.
+`match_keys` says which file a row means: by path, by the end of a path, by name, or by name without suffix.
 """
 
 from __future__ import annotations

@@ -11,14 +11,13 @@ The paper's data was not released; the format is ours. A line of a `.jsonl` file
 Beside it `gallery_<subtask>.txt` lists the pictures among which the target is looked for, one path a line. Paths are
 POSIX paths below one folder of pictures.
 
-What a person decided about constructed dialogues: a journal beside their file, one decision a line.
-
-Beside `mChat_test.jsonl` lies `mChat_test.review.jsonl`:
+What a person decided about constructed dialogues is in a journal beside their file, one decision a line; beside
+`mChat_test.jsonl` lies `mChat_test.review.jsonl`:
 
     {"id": "m-000001", "verdict": "rewritten", "turns": [...], "note": "said too much", "by": "anna"}
 
 A decision is on the disk before the next is taken up. The last one about a dialogue counts, so that a mind can be
-changed and nothing is ever overwritten. Turns are as the dialogues have them (`data.chatsearch`).
+changed and nothing is ever overwritten.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Fashion IQ (Wu et al., CVPR 2021): pairs of products and what sets the wanted one apart from the shown one.
+"""Fashion IQ and MT Fashion IQ: what one says of a product to be shown another, in one turn or in several.
+
+Fashion IQ (Wu et al., CVPR 2021): pairs of products and what sets the wanted one apart from the shown one.
 
 captions/cap.<kind>.<split>.json           pairs with two relative captions each; test has no targets
 image_splits/split.<kind>.<split>.json     the gallery

@@ -1,10 +1,6 @@
-"""Text, JSON and CSV files as readers want them: decoded, checked, damage named by file and line.
+"""Text, CSV, JSON and JSON lines as readers want them: decoded and checked, damage named by file, line and field.
 
-JSON lines: one object a line, damage named by file and line; compressed files are read as they are.
-
-Records of JSON files, checked as they are read: damage is named by file, record and field.
-
-What a reader of data found, what it left out, and why.
+Compressed JSON lines are read as they are. A `ReadReport` says what a reader found, what it left out, and why.
 """
 
 from __future__ import annotations

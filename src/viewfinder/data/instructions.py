@@ -1,4 +1,6 @@
-r"""LLaVA-Instruct-150k (Liu et al. 2023, "Visual Instruction Tuning") and the 665k mixture: talks about one picture.
+r"""Instructions about pictures: LLaVA's dialogues, and InstructPix2Pix's changes of one picture into another.
+
+LLaVA-Instruct-150k (Liu et al. 2023, "Visual Instruction Tuning") and the 665k mixture: dialogues about one picture.
 
 A JSON list; `<image>` in a turn stands where the picture is shown:
 
@@ -16,8 +18,7 @@ InstructPix2Pix (Brooks et al. 2023): pairs of pictures and the instruction that
                                   metadata.jsonl  {"seed": 1716482101, "clip_sim_dir": 0.24, ...}, a line a pair
                                   1716482101_0.jpg, 1716482101_1.jpg
 
-The written triplets alone are JSON lines (`gpt-generated-prompts.jsonl`, `human-written-prompts.jsonl`) with the keys
-of prompt.json. Some copies call the first of them "caption".
+Some copies call the first key of prompt.json "caption".
 """
 
 from __future__ import annotations

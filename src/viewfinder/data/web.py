@@ -1,4 +1,6 @@
-"""Conceptual Captions 3M (Sharma et al. 2018): pictures of the web and their cleaned alt texts.
+"""Pictures of the web with the words beside them: Conceptual Captions 3M and mmc4.
+
+Conceptual Captions 3M (Sharma et al. 2018): pictures of the web and their cleaned alt texts.
 
 Published as `Train_GCC-training.tsv` and `Validation_GCC-1.1.0-Validation.tsv`: a line a picture, caption and URL with
 a tab between, no header, no quoting. Whoever fetches the pictures ends up with one of these:

@@ -8,10 +8,8 @@ clip-t              the same by the encoder alone
 largest, random     by the largest box, and by a draw (its chance)
 best                by whichever box overlaps most: no system can do better
 
-Proposals are windows of the grid of 6 x 6 regions, or with the manner "proposals=boxes" the boxes of all things of the
+Proposals are windows of the grid of 6 x 6 regions, or with the option "proposals=boxes" the boxes of all things of the
 picture, each moved and scaled a little, as a detector that finds everything would give them.
-
-Pictures in which things are marked by boxes: phrases that mean one of them, boxes to choose among, cut-outs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The pictures of a data set as a gallery in memory: what a system is evaluated on, without a library on disk.
 
-The vectors of a data set's pictures, as a system needs them: cached, brought by the user, or a detector's own.
+Their vectors are those that the system needs: cached, brought by the user, or a detector's own.
 """
 
 from __future__ import annotations

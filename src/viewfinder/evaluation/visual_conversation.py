@@ -1,14 +1,12 @@
 """Visual conversation: a system is shown a picture, is asked about it, and answers in words.
 
-accuracy            share of a picture's questions answered as in the data (`answers.plain_answer` of both are equal)
+accuracy            share of a picture's questions answered as in the data (`normalize_answer` of both are equal)
 text only           the same system, asked without the picture: what the question alone tells
 majority            the most frequent answer of the training split; "by kind": to its questions of the same kind
 above ...           accuracy less another figure, picture by picture: what seeing is worth
 
 A value is a picture's mean over its questions, so intervals are over pictures. Kinds of questions have figures of
 their own ("accuracy: colour").
-
-When two answers to a question about a picture say the same, and what kind of question it is.
 """
 
 from __future__ import annotations

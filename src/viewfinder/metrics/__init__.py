@@ -1,7 +1,7 @@
-"""How well a search found its target, and how well a talk was led: one measure a file.
+"""How well a search found its target, and how well a dialogue was led.
 
-Ranks come first: `rank_bounds` counts them from vectors, `score_bounds` and `ranks` from scores. They are 0-based: 0
-is the first place. `q` queries (or sessions at one round), `n` pictures, `s` sessions, `t` rounds, `e` runs.
+Ranks come first: `rank_bounds` counts them from vectors, `score_bounds` and `target_ranks` from scores. They are
+0-based: 0 is the first place. `q` queries (or sessions at one round), `n` pictures, `s` sessions, `t` rounds, `e` runs.
 """
 
 from viewfinder.metrics.bounds import Bounds, rank_bounds, score_bounds

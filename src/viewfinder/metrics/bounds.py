@@ -10,10 +10,10 @@ target's own score is taken from the product that the others come from, and `tie
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Int64
+from jaxtyping import Float, Int, Int64
 
 Bounds = tuple[Int64[np.ndarray, " q"], Int64[np.ndarray, " q"]]
 """Best and worst rank of each query's target, 0-based."""
@@ -64,9 +64,10 @@ def rank_bounds(
     count, pictures = len(queries_qd), len(gallery_nd)
     weight_q = None if bias_n is None else np.ones(count) if bias_weight_q is None else bias_weight_q
     best_q, worst_q = np.empty(count, np.int64), np.empty(count, np.int64)
-    rows = _block_rows(pictures)
+    rows = int(np.clip(SCORES_AT_ONCE // max(pictures, 1), LEAST_QUERIES, MOST_QUERIES))
     scores_bn = np.empty((min(rows, count), pictures), dtype)
-    for block in _blocks(count, rows):
+    for start in range(0, count, rows):
+        block = slice(start, start + rows)
         vectors_bd = queries_qd[block] if weight_q is None else np.column_stack((queries_qd[block], weight_q[block]))
         part_bn = scores_bn[: len(vectors_bd)]
         np.matmul(vectors_bd.astype(dtype, copy=False), pictures_dn, out=part_bn)
@@ -104,29 +105,16 @@ def score_bounds(
         worst_q[unscored] = scores_qn.shape[1] - 1
     for row, rows_e in enumerate(excluded or ()):
         apart_e = np.unique(rows_e)
-        above_e, level_e = _above_and_level(scores_qn[row, apart_e], high_q[row], low_q[row])
-        best_q[row] -= np.count_nonzero(above_e)
-        worst_q[row] -= np.count_nonzero(level_e)
+        scores_e = scores_qn[row, apart_e]
+        if np.isnan(own_q[row]):
+            best_q[row] -= np.count_nonzero(~np.isnan(scores_e))
+            worst_q[row] -= len(scores_e)
+        else:
+            best_q[row] -= np.count_nonzero(scores_e > high_q[row])
+            worst_q[row] -= np.count_nonzero(scores_e >= low_q[row])
         if targets_q[row] in apart_e:
             best_q[row] = worst_q[row] = scores_qn.shape[1] - 1
     return best_q, worst_q
-
-
-def _above_and_level(
-    scores_e: Float[np.ndarray, " e"], high: np.floating, low: np.floating
-) -> tuple[Bool[np.ndarray, " e"], Bool[np.ndarray, " e"]]:
-    """Which scores are above a target's, and which are above or beside it."""
-    if np.isnan(high):
-        return ~np.isnan(scores_e), np.ones(len(scores_e), dtype=bool)
-    return scores_e > high, scores_e >= low
-
-
-def _block_rows(pictures: int) -> int:
-    return int(np.clip(SCORES_AT_ONCE // max(pictures, 1), LEAST_QUERIES, MOST_QUERIES))
-
-
-def _blocks(count: int, rows: int) -> Iterator[slice]:
-    return (slice(start, start + rows) for start in range(0, count, rows))
 
 
 def _check(

@@ -1,7 +1,7 @@
-"""What the measures of text share: sentences as words, n-grams, and pairs of a sentence and its references.
+"""Metrics of captions: BLEU, ROUGE-L and CIDEr-D, each with several references a sentence.
 
-The measures take sentences whose words are set apart by blanks, and change nothing about them: Fashion IQ scores
-captions as they are, while COCO captions are brought to words first, for which there is `caption_words`.
+They take sentences whose words are set apart by blanks, and change nothing about them: Fashion IQ scores captions as
+they are, while COCO captions are brought to words first, for which there is `caption_words`.
 
 BLEU-1 to BLEU-4 of a corpus, with several references a sentence.
 
@@ -182,13 +182,9 @@ def _weighted(counts: Counter[NGram], weights: Mapping[NGram, float], unseen: fl
 
 def _likeness(said: _Vectors, meant: _Vectors) -> float:
     """10 times the mean over n of the clipped cosine, less for another length."""
-    penalty = exp(-((said.bigrams - meant.bigrams) ** 2) / (2 * SIGMA**2))
-    return 10 * penalty * sum(map(_clipped_cosine, said.weights, meant.weights, said.norms, meant.norms)) / LONGEST
-
-
-def _clipped_cosine(said: dict[NGram, float], meant: dict[NGram, float], norm: float, other: float) -> float:
-    if not norm or not other:
-        return 0.0
-    return sum(min(weight, meant[ngram]) * meant[ngram] for ngram, weight in said.items() if ngram in meant) / (
-        norm * other
-    )
+    penalty, cosines = exp(-((said.bigrams - meant.bigrams) ** 2) / (2 * SIGMA**2)), 0.0
+    for own, other, norm, other_norm in zip(said.weights, meant.weights, said.norms, meant.norms, strict=True):
+        if norm and other_norm:
+            clipped = sum(min(weight, other[ngram]) * other[ngram] for ngram, weight in own.items() if ngram in other)
+            cosines += clipped / (norm * other_norm)
+    return 10 * penalty * cosines / LONGEST

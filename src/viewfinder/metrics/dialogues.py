@@ -1,4 +1,4 @@
-"""The ranks of dialogues, round by round: checked, and carried over the rounds that a dialogue does not have.
+"""Metrics of whole dialogues: Hits@k, average target rank and BRI of ranks by round, and how varied questions are.
 
 Hits@k over the rounds of dialogues, as ChatIR counts them.
 

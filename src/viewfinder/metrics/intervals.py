@@ -1,4 +1,6 @@
-"""A bootstrap interval over sessions: how far a mean would move with other sessions of the same kind.
+"""Bootstrap intervals over sessions, and a paired permutation test.
+
+An interval says how far a mean would move with other sessions of the same kind.
 
 Percentile bootstrap (Efron and Tibshirani, "An introduction to the bootstrap", 1993, chapter 13): draw as
 many sessions as there are, with replacement, take the mean, do so `resamples` times; the interval holds the
@@ -9,13 +11,12 @@ Runs of several seeds over the same sessions are drawn crosswise, seeds and sess
 bootstrap", Annals of Applied Statistics 2007): the interval then holds for other seeds too. It is a careful one,
 a little wide; with a single seed it is the plain interval over sessions.
 
-A paired permutation test: could the difference of two systems on the same sessions be chance?
-
-If the systems were the same, each session's difference would be as likely with the other sign (Fisher, "The
-design of experiments", 1935). The p-value is the share of all choices of signs whose mean difference is at least
-as far from 0 as the one found. Up to `EXACT` sessions that differ all choices are counted, the one found among
-them; beyond, `resamples` are drawn, and the one found is added to both sides of the share, so that p is never 0
-(Phipson and Smyth, "Permutation p-values should never be zero", 2010).
+The permutation test: could the difference of two systems on the same sessions be chance? If the systems were the same,
+each session's difference would be as likely with the other sign (Fisher, "The design of experiments", 1935). The
+p-value is the share of all choices of signs whose mean difference is at least as far from 0 as the one found. Up to
+`EXACT` sessions that differ all choices are counted, the one found among them; beyond, `resamples` are drawn, and the
+one found is added to both sides of the share, so that p is never 0 (Phipson and Smyth, "Permutation p-values should
+never be zero", 2010).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 "R@10" alone says little: Fashion IQ's is 10 points apart between two galleries that are often mixed up, and one
 rule for ties beats another without a better search. So a figure is never written down without its gallery, split,
-caption and tie rule, and two figures are compared only if their keys are equal.
+caption and tie rule, and two figures are compared only if their names are equal.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from viewfinder.metrics.intervals import Interval
 
 SEPARATOR = " | "
-"""Between the parts of a key; no part may hold it."""
+"""Between the parts of a name, where they are joined in one line; no part may hold it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,33 +44,6 @@ class MeasureName:
             if not value or value != value.strip() or SEPARATOR in value or not value.isprintable():
                 raise ValueError(f"{name}={value!r}: every part of a name is one line of text without {SEPARATOR!r}")
 
-    def __str__(self) -> str:
-        """The name for people.
-
-        >>> print(MeasureName(metric="R@10", at="turn 3", gallery="test, 1000 pictures", split="test",
-        ...                   caption="first two joined", ties="expected"))
-        R@10 at turn 3 (gallery: test, 1000 pictures; split: test; caption: first two joined; ties: expected)
-        """
-        rules = "; ".join(f"{part}: {getattr(self, part)}" for part in ("gallery", "split", "caption", "ties"))
-        return f"{self.metric} at {self.at} ({rules})"
-
-    @property
-    def key(self) -> str:
-        """The same name for machines: the parts in order. Names are equal if and only if their keys are."""
-        return SEPARATOR.join(asdict(self).values())
-
-    @classmethod
-    def from_key(cls, key: str) -> MeasureName:
-        """The name that has this key.
-
-        Raises:
-            ValueError: it is no key of a name.
-        """
-        names, parts = [field.name for field in fields(cls)], key.split(SEPARATOR)
-        if len(parts) != len(names):
-            raise ValueError(f"{key!r} has {len(parts)} parts, but a key has {len(names)}: {SEPARATOR.join(names)}")
-        return cls(**dict(zip(names, parts, strict=True)))
-
     def to_json(self) -> dict[str, str]:
         """The parts by name."""
         return asdict(self)
@@ -85,7 +58,10 @@ class MeasureName:
         names = {field.name for field in fields(cls)}
         if set(record) != names:
             raise ValueError(f"a name has the parts {sorted(names)}, this record has {sorted(record)}")
-        return cls(**{part: _text(part, value) for part, value in record.items()})
+        texts = {part: value for part, value in record.items() if isinstance(value, str)}
+        if wrong := sorted(names - set(texts)):
+            raise ValueError(f"{wrong[0]}={record[wrong[0]]!r}: the parts of a name are text")
+        return cls(**texts)
 
 
 @dataclass(frozen=True)
@@ -95,10 +71,6 @@ class Measure:
     name: MeasureName
     interval: Interval
     sessions: int
-
-    def __str__(self) -> str:
-        mean, low, high = self.interval.mean, self.interval.low, self.interval.high
-        return f"{self.name}: {mean:.4f} [{low:.4f}, {high:.4f}] over {self.sessions} sessions"
 
     def to_json(self) -> dict[str, object]:
         """A flat record: the parts of the name, then the figures."""
@@ -113,19 +85,12 @@ class Measure:
         """
         rest = dict(record)
         sessions = rest.pop("sessions", None)
-        mean, low, high = (_number(part, rest.pop(part, None)) for part in ("mean", "low", "high"))
+        found: list[float] = []
+        for part in ("mean", "low", "high"):
+            value = rest.pop(part, None)
+            if not isinstance(value, int | float) or isinstance(value, bool):
+                raise ValueError(f"{part}={value!r}: a measure has a number there")
+            found.append(float(value))
         if type(sessions) is not int or sessions < 1:
             raise ValueError(f"sessions={sessions!r}: a measure says over how many sessions it is")
-        return cls(MeasureName.from_json(rest), Interval(mean, low, high), sessions)
-
-
-def _text(part: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{part}={value!r}: the parts of a name are text")
-    return value
-
-
-def _number(part: str, value: object) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise ValueError(f"{part}={value!r}: a measure has a number there")
-    return float(value)
+        return cls(MeasureName.from_json(rest), Interval(*found), sessions)

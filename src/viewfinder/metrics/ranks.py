@@ -1,4 +1,6 @@
-"""The rank of a target among the scores of a gallery, 0-based, with a rule for ties and for NaN.
+"""Ranks of targets among the scores of a gallery, and what is made of one rank a query: recall, MRR, percentile.
+
+Ranks are 0-based, with a rule for ties and for NaN.
 
 With `above` pictures scored higher than the target and `equal` others scored the same, the rank is
 

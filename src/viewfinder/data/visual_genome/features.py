@@ -2,12 +2,10 @@
 
 Both are pickles with the suffix .npy; they are read without running anything.
 
-Pickles as data: numpy arrays, plain values and a `Vocabulary`, and nothing else.
-
-A pickle is a program: loading one from somebody else with `pickle.load` runs what it says. Some published data
-sets are pickles, so they are read here with a loader that knows a handful of names and refuses all others. Even
-numpy's own names are not passed through: the few functions below stand in for them, and take plain numbers,
-truth values and texts only, no objects and no structures.
+A pickle is a program: loading one from somebody else with `pickle.load` runs what it says. Some published data sets are
+pickles, so they are read here with a loader that knows numpy arrays, plain values and a `Vocabulary`, and refuses
+everything else. Even numpy's own names are not passed through: the few functions below stand in for them, and take
+plain numbers, truth values and texts only, no objects and no structures.
 """
 
 from __future__ import annotations

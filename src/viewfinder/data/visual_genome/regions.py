@@ -1,4 +1,6 @@
-"""Where Drill-down's layout has what: folders of one file a picture, and caches with lists.
+"""Drill-down's layout of Visual Genome, and its region descriptions.
+
+The layout has folders of one file a picture, and caches with lists.
 
 rg_jsons/<id>.json          region descriptions
 sg_xmls/<id>.xml            scene graphs

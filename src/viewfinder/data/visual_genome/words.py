@@ -1,15 +1,14 @@
-"""The words that Drill-down knows, and sentences as their numbers.
+"""The words that Drill-down knows, and its mode in which a user takes something back.
 
 Words are counted over the region descriptions of all pictures; those that are frequent enough are numbered in
 the order in which they first occur, after four special ones.
 
-The `negation` mode of Drill-down's loader: things that a user asks for and then no longer wants.
+In the `negation` mode of its loader some of a dialogue's sentences are replaced by pairs about a thing that is not in
+the picture: the first asks for it, a later one takes that back. The published mode has 22 and 39 templates; these here
+are as many, in our own words.
 
-Some of a talk's sentences are replaced by pairs about a thing that is not in the picture: the first asks for it,
-a later one takes that back. The published mode has 22 and 39 templates; these here are as many, in our own words.
-
-    absent = absent_names(picture.objects, [other.objects for other in pictures], 2, rng)
-    sentences = with_negations(ten_captions(picture), absent, rng)
+    absent = draw_absent_names(picture.objects, [other.objects for other in pictures], 2, rng)
+    sentences = add_negations(choose_captions(picture), absent, rng)
 """
 
 from __future__ import annotations

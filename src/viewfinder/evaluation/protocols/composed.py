@@ -1,27 +1,26 @@
-"""Fashion IQ's protocols (Wu et al. 2021): one turn of relative feedback, and a dialogue of five with a simulator.
+"""Protocols of composed retrieval, a picture and what is to be different: Fashion IQ, CIRR, FashionMT, MT Fashion IQ.
+
+Fashion IQ (Wu et al. 2021): one turn of relative feedback, and a dialogue of five with a simulator.
 
 One turn: a candidate and its two captions, joined as "First and second" (CLIP4Cir and later work; in the paper's
 Appendix B each caption is a query of its own); R@10 and R@50, both in the whole split and in the union of candidates
 and targets, which the literature often mixes up. Dialogue (Sec. 5.2, Table 3): every picture of the split is a target
 once, the first picture is fixed (Appendix C), a simulated user says how the target differs from what is shown; the
 percentile, R@10 and R@50 after turns 1, 3 and 5. The first pictures are those of data/shuffled.<kind>.<split>.json;
-without that file they are drawn (`conversing.first_pictures`).
+without that file they are drawn (`draw_first_pictures`).
 
-CIRR's protocol (Liu et al. 2021): a reference picture and one sentence; the reference is never ranked.
+CIRR (Liu et al. 2021): a reference picture and one sentence; the reference is never ranked. R@1, R@5, R@10 and R@50 in
+the whole split, and R_subset@1, 2, 3 among the other five pictures of its set.
 
-R@1, R@5, R@10 and R@50 in the whole split, and R_subset@1, 2, 3 among the other five pictures of its set.
+FashionMT (MAI, Chen et al. 2025) and MT Fashion IQ: every turn names a reference picture and a modification, and every
+turn is judged against what it leads to, where the papers judge the last alone. FashionMT: R@1, R@5, R@10, R@20 and
+their mean (Sec. 5.1), rollback and combination apart. MT Fashion IQ: R@5, R@8 and their mean. Pictures come with their
+captions, as far as the folder has any.
 
-The protocols of multi-turn composed retrieval: FashionMT (MAI, Chen et al. 2025) and MT Fashion IQ.
-
-Every turn names a reference picture and a modification, and every turn is judged against what it leads to, where
-the papers judge the last alone. FashionMT: R@1, R@5, R@10, R@20 and their mean (Sec. 5.1), rollback and combination
-apart. MT Fashion IQ: R@5, R@8 and their mean. Pictures come with their captions, as far as the folder has any.
-
-What is written about the pictures of FashionMT: by its transactions, by the published files, by captions.csv.
-
-A gallery has to be described in one manner. Transactions name few of its pictures besides those that are wanted, and
-were the rest described otherwise (by a shop's titles, say), a system could tell the wanted ones by that alone. So of
-the captions that captions.csv has of a picture the one is taken that stands where the transactions took theirs.
+What is written about the pictures of FashionMT stands in its transactions, the published files or captions.csv. A
+gallery has to be described in one manner. Transactions name few of its pictures besides those that are wanted, and were
+the rest described otherwise (by a shop's titles, say), a system could tell the wanted ones by that alone. So of the
+captions that captions.csv has of a picture the one is taken that stands where the transactions took theirs.
 """
 
 from __future__ import annotations

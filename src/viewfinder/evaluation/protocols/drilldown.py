@@ -4,9 +4,8 @@ R@1, R@5 and R@10 after every turn (Sec. 4), and the median and mean rank that t
 stopping, so nothing accumulates. Captioned pictures (Flickr8k, COCO) serve too: their captions, five as a rule, are the
 turns, and they are split by their place in the file, as for training.
 
-Captioned photos: every caption one turn, in the order of the file; the whole set is ranked.
-
-The first turn alone is text-to-image retrieval as usually reported.
+Captioned photos have a protocol of their own: every caption one turn, in the order of the file; the whole set is
+ranked. The first turn alone is text-to-image retrieval as usually reported.
 """
 
 from __future__ import annotations
