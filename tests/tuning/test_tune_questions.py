@@ -103,7 +103,7 @@ def _gains(
     learnt: TrainedQuestions, seen_ck: Float32[np.ndarray, "c k"], even_c: Float[np.ndarray, " c"]
 ) -> Float[np.ndarray, " m"]:
     told = learnt.predict_answers(seen_ck)
-    return table_gains(even_c[None], told.chance_ca.astype(np.float64), told.starts_m)[0]
+    return np.asarray(table_gains(even_c[None], told.chance_ca.astype(np.float64), told.starts_m)[0])
 
 
 def test_the_order_of_questions_is_imitated(report: QuestionReport) -> None:

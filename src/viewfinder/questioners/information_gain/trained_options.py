@@ -10,7 +10,6 @@ each makes every candidate as likely as it is to be described so.
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -154,7 +153,8 @@ def trained_options(known: CandidatePredictions, least_gain: float = LEAST_GAIN)
         if gain <= least_gain:
             continue
         columns = slice(starts_m[m], starts_m[m + 1])
-        table = partial(operator.getitem, noisy_ca, (slice(None), columns))
+        answer_ca = noisy_ca[:, columns]
+        table = partial(np.asarray, answer_ca)
         yield Option(
             "trained", question.text, question.answers, share_a[columns], gain, table, can_tell=question.can_tell
         )
