@@ -16,7 +16,14 @@ from viewfinder.library import Library
 from viewfinder.server.access.tokens import Admin, Reader, Writer
 from viewfinder.server.database.records import UploadRow
 from viewfinder.server.pictures.library import browse_pictures as browse
-from viewfinder.server.pictures.library import describe_picture, find_original, find_picture, find_similar, picture_gone
+from viewfinder.server.pictures.library import (
+    describe_picture,
+    find_original,
+    find_picture,
+    find_similar,
+    is_in_library,
+    picture_gone,
+)
 from viewfinder.server.pictures.schemas import (
     AddedPicture,
     Browsed,
@@ -30,7 +37,7 @@ from viewfinder.server.pictures.schemas import (
     WhereInPicture,
 )
 from viewfinder.server.pictures.thumbnails import PictureSource
-from viewfinder.server.pictures.uploads import FILE_BODY, is_in_library, keep_for_adding, pictures_folder, receive_file
+from viewfinder.server.pictures.uploads import FILE_BODY, keep_for_adding, pictures_folder, receive_file
 from viewfinder.server.problems import Problem, responses
 from viewfinder.server.services import Services, WithServices, make_router
 
