@@ -80,11 +80,12 @@ GENERATES = """
 import sys
 from pathlib import Path
 from viewfinder.evaluation import Plan
-from viewfinder.evaluation.generate import Order, generate
+from viewfinder.evaluation.generate import GenerationOrder, generate_dialogues
 from viewfinder.testing import ColourEncoder
 data, out = map(Path, sys.argv[1:3])
 plan = Plan(system="composer", data=data, user="oracle", questioner=f"recorded={data}")
-generate(Order(plan=plan, out=out, resume="--resume" in sys.argv), ColourEncoder(), make_encoder=ColourEncoder)
+order = GenerationOrder(plan=plan, out=out, resume="--resume" in sys.argv)
+generate_dialogues(order, ColourEncoder(), make_encoder=ColourEncoder)
 """
 
 

@@ -67,7 +67,7 @@ def has_captions(folder: Path) -> bool:
 def read_captioned(folder: Path, part: Part, *, prefix: str | None = None) -> tuple[list[SourcePicture], ReadReport]:
     """The captioned pictures of a part of a data set, and what was left out of the whole.
 
-    Parts are by number: a world's own numbers, else places in the captions file (see `data.splits`).
+    Parts are by number: a world's own numbers, else places in the captions file (see `data.captions.split_of`).
 
     Args:
         folder: with captions.csv beside images/, or annotations/captions_*.json as COCO's.

@@ -154,7 +154,7 @@ def non_empty_captions(captions: Sequence[str]) -> tuple[str, ...]:
 
 
 def report_empty_captions(record: str, captions: Sequence[str]) -> list[Dropped]:
-    """What `spoken` leaves out, for the report."""
+    """What `non_empty_captions` leaves out, for the report."""
     empty = [k for k, caption in enumerate(captions) if not caption.strip()]
     return [Dropped(f"{record}, captions[{k}]", "empty caption") for k in empty]
 
@@ -162,7 +162,7 @@ def report_empty_captions(record: str, captions: Sequence[str]) -> list[Dropped]
 def join_captions(captions: Sequence[str]) -> str:
     """A pair's captions as one text, "Cap1 and cap2", as in CLIP4Cir (Baldrati et al., CVPRW 2022) and later work.
 
-    >>> joined_captions(["is red.", "Has longer Sleeves"])
+    >>> join_captions(["is red.", "Has longer Sleeves"])
     'Is red and Has longer Sleeves'
     """
     said = [words for caption in captions if (words := caption.strip(".?, "))]
@@ -244,7 +244,7 @@ def shuffle_first_pictures(size: int, seed: int) -> tuple[int, ...]:
     The published protocol fixes such a list but does not ship it. This one (Sattolo's algorithm) depends on size and
     seed alone, on any machine.
 
-    >>> shuffled(5, seed=0)
+    >>> shuffle_first_pictures(5, seed=0)
     (1, 4, 0, 2, 3)
     """
     random = Random(seed)

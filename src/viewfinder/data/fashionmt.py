@@ -95,7 +95,7 @@ def split_modification(modification: str) -> Modification:
     names a picture. (The published code drops the lead, cuts a clause at any digit in training, and makes an unnumbered
     text empty in evaluation.)
 
-    >>> clauses("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ")
+    >>> split_modification("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ")
     Modification(lead='I prefer the FIRST, and', clauses=('is red', 'has a 3 inch heel'))
     """
     marks = list(_marks(modification))
@@ -123,8 +123,8 @@ def parse_back_reference(modification: str) -> ModificationReference | None:
     "keep the FIRST's .. and the SECOND's .." combines; an ordinal in the lead rolls back. Where nothing was shared the
     published text says "keep the SECOND's None": that is no place to look back to.
 
-    >>> look_back("1. is red 4. keep the FIRST's long sleeve and keep the SECOND's None")
-    LookBack(setting='combination', places=(0,))
+    >>> parse_back_reference("1. is red 4. keep the FIRST's long sleeve and keep the SECOND's None")
+    ModificationReference(setting='combination', places=(0,))
     """
     parts = list(_PART.finditer(modification))
     if parts:

@@ -4,7 +4,7 @@ searches   chat-search dialogues; right if the last turn is answered with pictur
 questions  about a picture of the user's own, as in visual conversation; right if the answer is words
 decisions  the mean of both shares, whatever their numbers
 
-How much a system leans to pictures is one number, which `choose_leaning` chooses on dialogues of the validation split.
+How much a system leans to pictures is one number, which `choose_picture_bias` chooses on dialogues of validation.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def decision_values(found: Sequence[Decision]) -> dict[str, Float[np.ndarray, " 
 
 
 def choose_picture_bias(speaker: Speaker[Any], task: Task, pictures: Pictures) -> PictureBias:
-    """The leaning of `LEANINGS` with which searches and questions are answered best, their two shares added up.
+    """The leaning of `PICTURE_BIASES` with which searches and questions are answered best, their two shares added up.
 
     Of several that are equally good the one in the middle of the first that follow each other.
     """
@@ -212,7 +212,7 @@ def choose_picture_bias(speaker: Speaker[Any], task: Task, pictures: Pictures) -
 
 
 def best_picture_bias(searches: Sequence[int], questions: Sequence[int]) -> PictureBias:
-    """The best of `LEANINGS`, given the first one with which each dialogue is answered with pictures, by its place."""
+    """The best of `PICTURE_BIASES`, given the place of the first with which each dialogue is answered with pictures."""
     places_l = np.arange(len(PICTURE_BIASES))
     shown_l = (np.array(searches)[:, None] <= places_l).mean(axis=0)
     told_l = (np.array(questions)[:, None] > places_l).mean(axis=0)

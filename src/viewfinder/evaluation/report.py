@@ -79,7 +79,7 @@ def overview_table(task: TaskResult) -> tuple[tuple[str, ...], list[tuple[str, .
 def format_value(metric: str, value: float) -> str:
     """A figure as people read it: shares in percent, figures of captions times 100, ranks as they are.
 
-    >>> shown("R@10", 0.4217), shown("median rank", 31.0)
+    >>> format_value("R@10", 0.4217), format_value("median rank", 31.0)
     ('42.2 %', '31.0')
     """
     if is_share(metric):

@@ -287,10 +287,10 @@ def normalize_answer(text: str) -> str:
     Case, punctuation, articles and small words go; numbers become digits. What begins with yes or no is that alone.
     Doubts of any kind are one answer, and so are words that a world takes for one another ("by the sea", "a beach").
 
-    >>> plain_answer("Yes, there is one."), plain_answer("I don't see any dogs"), plain_answer("hard to say")
-    ('yes', 'no', "can't tell")
-    >>> plain_answer("there are three"), plain_answer("it's navy blue"), plain_answer("on a sandy beach")
-    ('3', 'navy blue', 'beach')
+    >>> [normalize_answer(said) for said in ("Yes, there is one.", "I don't see any dogs", "hard to say")]
+    ['yes', 'no', "can't tell"]
+    >>> [normalize_answer(said) for said in ("there are three", "it's navy blue", "on a sandy beach")]
+    ['3', 'navy blue', 'beach']
     """
     lowered = text.lower().replace("’", "'").strip()
     if _SHRUG.search(lowered):
@@ -375,7 +375,7 @@ OTHER = "other"
 def classify_question(question: str) -> str:
     """What a question is about.
 
-    >>> [question_kind(asked) for asked in ("How many dogs are there?", "is it navy blue?", "where was this taken?")]
+    >>> [classify_question(one) for one in ("How many dogs are there?", "is it navy blue?", "where was this taken?")]
     ['number', 'colour', 'place']
     """
     said = question.lower().strip(" ?.")

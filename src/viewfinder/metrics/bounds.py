@@ -1,7 +1,7 @@
 """The rank kernel: how far up and how far down a target stands, for many queries, in the time of a matrix product.
 
 A target has `best` pictures above it, and `worst` above it or beside it: its optimistic and its pessimistic rank,
-0-based. Everything that the tie rules of `ranks` and the measures need follows from these two numbers, and they
+0-based. Everything that the tie rules of `target_ranks` and the measures need follows from these two numbers, and they
 are counted, never sorted. A picture without a score (NaN) comes after every picture with one.
 
 Float32 products give equal vectors scores a few steps apart, depending on where in the product they stand. So a

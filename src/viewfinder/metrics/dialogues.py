@@ -50,7 +50,7 @@ def carry_ranks(ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarray, "s t"]:
 
     A dialogue that has no such round said nothing new, so its target stays where it was.
 
-    >>> carried(np.array([[30, 4, np.nan], [7, np.nan, 2]]))
+    >>> carry_ranks(np.array([[30, 4, np.nan], [7, np.nan, 2]]))
     array([[30.,  4.,  4.],
            [ 7.,  7.,  2.]])
 
@@ -148,7 +148,7 @@ WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 def first_question(round_text: str) -> str:
     """The text before the first "?"; all of it where there is none (some released questions were cut short).
 
-    >>> question_of("Is it big? no, is it?")
+    >>> first_question("Is it big? no, is it?")
     'Is it big'
     """
     return round_text.partition("?")[0].strip()
@@ -161,7 +161,7 @@ def count_repeated_questions(
 
     With `answers_too` a round repeats only if its answer does as well.
 
-    >>> repeated_questions([["Is it big? no", "Is it red? no", "Is it big? yes"]])
+    >>> count_repeated_questions([["Is it big? no", "Is it red? no", "Is it big? yes"]])
     array([1])
     """
     asked = (map(str.strip if answers_too else first_question, rounds) for rounds in dialogues)
@@ -171,7 +171,7 @@ def count_repeated_questions(
 def count_unique_tokens(dialogues: Sequence[Sequence[str]]) -> Int64[np.ndarray, " s"]:
     """How many different words each dialogue has, capitals aside; give questions alone to judge a questioner.
 
-    >>> unique_tokens([["Is it big? no", "Is it red? no"]])      # is, it, big, no, red
+    >>> count_unique_tokens([["Is it big? no", "Is it red? no"]])      # is, it, big, no, red
     array([5])
     """
     return np.array([len(set(WORD.findall(" ".join(rounds).lower()))) for rounds in dialogues], dtype=np.int64)

@@ -78,7 +78,7 @@ def ranks_between(
 ) -> Float[np.ndarray, "*shape"]:
     """The ranks that a tie rule takes between the bounds that `rank_bounds` or `score_bounds` found.
 
-    >>> ranks_within(np.array([1]), np.array([2]))
+    >>> ranks_between(np.array([1]), np.array([2]))
     array([1.5])
 
     Raises:
@@ -92,7 +92,7 @@ def ranks_between(
         case "optimistic":
             return best.astype(np.float64)
         case "argsort":
-            raise ValueError('ties="argsort" needs the scores: use `ranks`, or "expected" between bounds')
+            raise ValueError('ties="argsort" needs the scores: use `target_ranks`, or "expected" between bounds')
         case _:
             assert_never(ties)
 
@@ -126,7 +126,7 @@ def check_depth(k: int) -> int:
 def recall_at(k: int, ranks_q: Ranks) -> float:
     """Share of ranks below k.
 
-    Give pessimistic ranks, or use `chance_below`, where scores may tie: an expected rank is compared as it stands, so
+    Give pessimistic ranks, or use `expected_hits`, where scores may tie: an expected rank is compared as it stands, so
     that ten equal scores (rank 4.5) would all be hits at k = 5.
 
     >>> recall_at(2, [0, 1, 2, 8])
@@ -147,7 +147,7 @@ def expected_hits(
     above to above + equal with the same chance; of these equal + 1 places k - above are below k, at least
     none and at most all (McSherry and Najork, ECIR 2008).
 
-    >>> chance_below(2, np.array([0, 1, 2]), np.array([0, 2, 2]))
+    >>> expected_hits(2, np.array([0, 1, 2]), np.array([0, 2, 2]))
     array([1. , 0.5, 0. ])
 
     Raises:

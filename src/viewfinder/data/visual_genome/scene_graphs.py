@@ -89,7 +89,7 @@ def _add(parent: ET.Element, **fields: str | int | float) -> None:
 
 
 def read_scene_graph(path: Path) -> SceneGraph:
-    """The graph in an XML file, everything in it; `known_only` leaves out what Drill-down does.
+    """The graph in an XML file, everything in it; `keep_known` leaves out what Drill-down does.
 
     Image id, width and height may stand at any depth. A relation without a predicate is left out.
 

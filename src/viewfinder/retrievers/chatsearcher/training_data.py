@@ -8,7 +8,7 @@ edits       InstructPix2Pix's folders; FashionMT's modifiers/
 requests    each picture of `captions` once, as what a user asks for
 
 Only what a data set has for training is read, the part for validation held out of it where it names none. Where a set
-knows no splits at all, its pictures are split by their places (`data.splits`), and those for testing are left alone.
+knows no splits at all, its pictures are split by their places (`split_of`), and those for testing are left alone.
 Axes: n pictures, g numbers of a raw whole vector, r regions, e numbers of one.
 """
 
