@@ -159,12 +159,12 @@ def test_colours_of_plain_pictures_are_told_apart(encoder: StarterEncoder) -> No
 @pytest.mark.data
 @pytest.mark.skipif(not FLICKR.is_dir(), reason="the flickr8k photos are not here")
 def test_real_photos_are_found_by_their_captions(encoder: StarterEncoder) -> None:
-    photos = read_flickr8k(FLICKR.parent)[0][::60]
+    known = read_flickr8k(FLICKR.parent)[0]
+    photos = known[:: len(known) // 12][:12]
     pixels = [np.asarray(Image.open(photo.path).convert("RGB")) for photo in photos]
     pictures_nd = encoder.project(encoder.pictures(pixels).global_bd)
     captions_nd = encoder.words([photo.captions[0] for photo in photos])
     best_n = (captions_nd @ pictures_nd.T - encoder.background(pictures_nd)).argmax(axis=1)
-    assert len(photos) == 12
     assert (best_n == np.arange(len(photos))).sum() >= 9
 
 

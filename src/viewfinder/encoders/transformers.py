@@ -179,7 +179,7 @@ def _view(processor: Any, width: int, height: int) -> _View:
     It is resized to a fixed size, or with the shorter side at a given length.
     """
     new_width, new_height = width, height
-    shortest = getattr(processor.size, "shortest_edge", None)
+    shortest: Any = getattr(processor.size, "shortest_edge", None)
     if processor.do_resize and shortest is None:
         new_width, new_height = processor.size["width"], processor.size["height"]
     elif processor.do_resize:

@@ -115,7 +115,11 @@ AT_ONCE = 64
 """Files that are acknowledged together: what a crash can cost."""
 
 JOURNAL = "journal.jsonl"
-ARRAYS = (("global", np.float32), ("regions", np.float16), ("boxes", np.float32))
+ARRAYS: tuple[tuple[str, np.dtype], ...] = (
+    ("global", np.dtype(np.float32)),
+    ("regions", np.dtype(np.float16)),
+    ("boxes", np.dtype(np.float32)),
+)
 
 
 @dataclass(frozen=True, eq=False)

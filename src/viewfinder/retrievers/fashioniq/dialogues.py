@@ -21,9 +21,10 @@ from viewfinder.data.fashion_iq import join_captions, shuffle_first_pictures
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.garments import Garments
 from viewfinder.retrievers.fashioniq.loss import feedback_turn_loss, likeness
-from viewfinder.retrievers.fashioniq.network import NO_WORD, Feedback, FeedbackNetwork
+from viewfinder.retrievers.fashioniq.network import Feedback, FeedbackNetwork
 from viewfinder.retrievers.fashioniq.settings import Preset
 from viewfinder.retrievers.shared.network import WordNumbers
+from viewfinder.retrievers.shared.numpy_network import NO_WORD
 from viewfinder.training import Batches
 from viewfinder.training.batches import count_processes
 

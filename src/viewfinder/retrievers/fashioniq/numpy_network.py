@@ -235,7 +235,7 @@ def numpy_step_composition(
     arrays: Arrays, settings: CompositionModel, state: None, said: FeedbackVectors
 ) -> tuple[None, Float32[np.ndarray, " h"]]:
     """`CompositionRetriever.step`: the query of one turn, whatever was said before it."""
-    read = {}
+    read: dict[str, np.ndarray] = {}
     for modality in settings.modalities:
         if modality == "image":
             read[modality] = np.zeros(settings.width, np.float32) if said.picture_h is None else said.picture_h

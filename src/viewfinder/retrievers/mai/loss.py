@@ -36,7 +36,12 @@ class TurnTargets(NamedTuple):
 
     def of_turns(self, turns: int) -> list[TurnTargets]:
         """By turn, where rows are all turns of each dialogue, one dialogue after another."""
-        return [TurnTargets(*(None if part is None else part[turn::turns] for part in self)) for turn in range(turns)]
+        return [
+            TurnTargets(
+                self.pictures_bkd[turn::turns], *(None if part is None else part[turn::turns] for part in self[1:])
+            )
+            for turn in range(turns)
+        ]
 
 
 def modification_turn_loss(

@@ -19,12 +19,13 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 from transformers import Blip2QFormerConfig
-from transformers.models.blip_2.modeling_blip_2 import Blip2QFormerLayer, Blip2QFormerModel
+from transformers.models.blip_2.modeling_blip_2 import Blip2QFormerLayer, Blip2QFormerModel, Blip2TextEmbeddings
 
 from viewfinder.retrievers.mai.inputs import EmbeddedTexts, ImageTokens, PictureComponents, PieceInput, WordInput
 from viewfinder.retrievers.mai.memory import MemoryState, make_memory
 from viewfinder.retrievers.mai.settings import Model, Treatment
 from viewfinder.retrievers.mai.texts import SavedTokeniser
+from viewfinder.retrievers.shared.blip2 import QFormerWithTokens
 from viewfinder.retrievers.shared.network import WordVectors
 
 
@@ -80,6 +81,19 @@ class QFormer(Blip2QFormerModel):
         for layer in self.encoder.layer:
             hidden_bsh = layer(hidden_bsh, mask_b11s, image_biz, None, tokens)
         return hidden_bsh
+
+
+class Blip2Weights(QFormerWithTokens):
+    """What is read of BLIP-2's weights for retrieval: `Blip2ForImageTextRetrieval` without its picture tower."""
+
+    def __init__(self, config: Any) -> None:
+        """`config`: a `Blip2Config`."""
+        super().__init__(config)
+        width, projection = config.qformer_config.hidden_size, config.image_text_hidden_size
+        self.embeddings = Blip2TextEmbeddings(config.qformer_config)
+        self.vision_projection = nn.Linear(width, projection)
+        self.text_projection = nn.Linear(width, projection)
+        self.post_init()
 
 
 def qformer_config(settings: Model, image_width: int) -> Blip2QFormerConfig:

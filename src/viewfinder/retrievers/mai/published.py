@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import nn
 from transformers import AutoTokenizer
-from transformers.models.blip_2.modeling_blip_2 import Blip2TextEmbeddings
 
 from viewfinder.encoders.checkpoints import (
     TOKENIZER_FILES,
@@ -19,30 +18,16 @@ from viewfinder.encoders.checkpoints import (
 )
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.mai.inputs import PieceInput, longest_text
-from viewfinder.retrievers.mai.network import MaiNetwork
+from viewfinder.retrievers.mai.network import Blip2Weights, MaiNetwork
 from viewfinder.retrievers.mai.settings import Model
 from viewfinder.retrievers.mai.texts import PieceTokenizer, SavedTokeniser
 from viewfinder.retrievers.shared.blip2 import (
-    QFormerWithTokens,
     check_weight_sizes,
     read_blip2_config,
     read_blip2_weights,
 )
 
 WANTED = "weights of BLIP-2 for image-text retrieval, such as Salesforce/blip2-itm-vit-g"
-
-
-class Blip2Weights(QFormerWithTokens):
-    """What is read of BLIP-2's weights for retrieval: `Blip2ForImageTextRetrieval` without its picture tower."""
-
-    def __init__(self, config: Any) -> None:
-        """`config`: a `Blip2Config`."""
-        super().__init__(config)
-        width, projection = config.qformer_config.hidden_size, config.image_text_hidden_size
-        self.embeddings = Blip2TextEmbeddings(config.qformer_config)
-        self.vision_projection = nn.Linear(width, projection)
-        self.text_projection = nn.Linear(width, projection)
-        self.post_init()
 
 
 def load_tokeniser(name_or_path: str) -> SavedTokeniser:

@@ -27,7 +27,7 @@ from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import check_card, damaged_file, read_weights
 from viewfinder.users.captioner.decoding import caption_texts, decode_by_beams, decode_by_sampling, decode_greedily
 from viewfinder.users.captioner.network import CaptionerNetwork, make_captioner
-from viewfinder.users.captioner.settings import RecurrentCaptioner, TransformerCaptioner
+from viewfinder.users.captioner.settings import CaptionerModel, RecurrentCaptioner, TransformerCaptioner
 from viewfinder.users.descriptions import SentenceDescriber, Sentences, caption_sentences
 from viewfinder.users.person import Person, SpeakingStyle
 
@@ -81,8 +81,11 @@ class Captioner:
         settings = weights.card.settings
         if not {"model", "vocabulary", "labels"} <= settings.keys():
             raise damaged_file(path, "the card of a captioner names model, vocabulary, labels")
-        kind = RecurrentCaptioner if settings["model"].get("kind") == "recurrent" else TransformerCaptioner
-        model = read_card_settings(kind, weights.card)
+        model: CaptionerModel = (
+            read_card_settings(RecurrentCaptioner, weights.card)
+            if settings["model"].get("kind") == "recurrent"
+            else read_card_settings(TransformerCaptioner, weights.card)
+        )
         name, axis = ("input.components", 0) if model.image == "whitened" else ("wanted.weight", 1)
         if name not in weights.arrays:
             raise BadInput(f"{path}: {name} is missing; the file belongs to a network of other settings")
