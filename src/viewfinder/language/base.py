@@ -1,7 +1,4 @@
-"""What the rest of the library knows of a language model: it continues a text, in time or not at all.
-
-Work that may take too long, and what waits for it.
-"""
+"""What the rest of the library knows of a language model: it continues a text, in time or not at all."""
 
 from __future__ import annotations
 
@@ -48,7 +45,7 @@ class LanguageModel(Protocol):
 
 @runtime_checkable
 class LoadsInBackground(Protocol):
-    """A model that loads in the background. Until then `complete` fails at once, so that no talk waits for it."""
+    """A model that loads in the background. Until then `complete` fails at once: no conversation waits."""
 
     def wait(self) -> None:
         """Returns when it is loaded: what an experiment does before its first question.
@@ -62,7 +59,7 @@ class LoadsInBackground(Protocol):
 def cut_at_stop(text: str, stop: Sequence[str]) -> str:
     """A continuation from its first word up to the first of `stop`, without blanks around it.
 
-    >>> cut(" Is it big? yes", ["no", "?"]), cut("\\n one two", ["\\n"])
+    >>> cut_at_stop(" Is it big? yes", ["no", "?"]), cut_at_stop("\\n one two", ["\\n"])
     ('Is it big', 'one two')
     """
     text = text.lstrip()

@@ -91,13 +91,18 @@ class Endpoint:
         asked: dict[str, Any] = {"messages": [{"role": "user", "content": prompt}]} if chats else {"prompt": prompt}
         path = "chat/completions" if chats else "completions"
         while True:
-            status, body = self._posted(path, asked | _accepted(parameters, self._refused), until)
-            refused = _complained_of(body, self._refused) if status in {400, 422} else None
+            # The refused parameters are left out, or sent under their newer names.
+            sent = {name: value for name, value in parameters.items() if name not in self._refused}
+            sent |= {new: parameters[old] for old, new in REPLACED.items() if old in self._refused}
+            status, body = self._post(path, asked | sent, until)
+            complaint = body.decode("utf-8", "replace") if status in {400, 422} else ""
+            left = (name for name in OPTIONAL if name not in self._refused)
+            refused = next((name for name in left if re.search(rf"\b{name}\b", complaint)), None)
             if refused is None:
                 return status, body
             self._refused |= {refused}
 
-    def _posted(self, path: str, data: dict[str, Any], until: float) -> tuple[int, bytes]:
+    def _post(self, path: str, data: dict[str, Any], until: float) -> tuple[int, bytes]:
         """One request.
 
         Raises:
@@ -120,18 +125,6 @@ class Endpoint:
                 if len(body) > LARGEST:
                     raise ValueError
             return response.status_code, bytes(body)
-
-
-def _accepted(parameters: dict[str, Any], refused: frozenset[str]) -> dict[str, Any]:
-    """The parameters without the refused ones, or these under their newer names."""
-    kept = {name: value for name, value in parameters.items() if name not in refused}
-    return kept | {new: parameters[old] for old, new in REPLACED.items() if old in refused}
-
-
-def _complained_of(body: bytes, refused: frozenset[str]) -> str | None:
-    """The parameter that an answer complains of, if it is one that can still be left out."""
-    complaint = body.decode("utf-8", "replace")
-    return next((name for name in OPTIONAL if name not in refused and re.search(rf"\b{name}\b", complaint)), None)
 
 
 def parse_endpoint(source: str) -> Endpoint:

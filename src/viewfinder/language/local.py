@@ -1,7 +1,4 @@
-"""A causal language model of transformers in this process: from a folder, a GGUF file or the hub, in f32.
-
-Language models by what they are called: an address, a folder, a file, a name on the hub.
-"""
+"""Language models by what they are called, and those in this process: a folder, a GGUF file or the hub, in f32."""
 
 from __future__ import annotations
 
@@ -43,7 +40,7 @@ class LocalModel:
         self._network: LoadedModel | None = None
         self._error: ViewfinderError | None = None
         self._busy = threading.Lock()
-        self._loading = threading.Thread(target=self._loaded, name=f"loading {name}", daemon=daemon)
+        self._loading = threading.Thread(target=self._load_network, name=f"loading {name}", daemon=daemon)
         self._begin = threading.Lock()
 
     @property
@@ -104,13 +101,14 @@ class LocalModel:
             if self._loading.ident is None:
                 self._loading.start()
 
-    def _loaded(self) -> None:
+    def _load_network(self) -> None:
         try:
             self._network = self._load()
         except ViewfinderError as error:
             self._error = error
         except Exception as error:
-            self._error = BadInput(f"the language model {self.name} cannot be loaded ({_line(error)})")
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            self._error = BadInput(f"the language model {self.name} cannot be loaded ({lines[0][:200]})")
         # A program that ends meanwhile takes from it what it needs to load.
         if self._error is not None and threading.main_thread().is_alive():
             logging.getLogger(__name__).warning("%s", self._error)
@@ -213,11 +211,6 @@ def _one_thread(model: Any) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:200] if lines else type(error).__name__
 
 
 DEFAULT = "VIEWFINDER_LANGUAGE_MODEL"

@@ -1,6 +1,6 @@
-"""Words that hold for many pictures of a collection: what tuning teaches one by one, besides whole captions.
+"""Tuning: a head fitted on captions or catalogue columns of the user's own pictures, in minutes on a CPU.
 
-Tuning: a head fitted on captions or catalogue columns of the user's own pictures, in minutes on a CPU.
+Words that hold for many pictures of a collection are taught one by one, besides whole captions.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ LABEL_SHARE = (0.002, 0.5)
 
 LABEL_LEAST = 10
 """... and for at least so many: a word of two pictures is no kind of thing (small collections: a third of them)."""
+
+NUMBER = re.compile(r"[\d.,:/ -]+")
+"""A catalogue value that is no word."""
 
 _LITTLE_WORDS = frozenset(
     re.findall(
@@ -144,7 +147,7 @@ def _said(library: Library, captions: Path | None, catalogue: Path | None) -> di
             texts, values = said.setdefault(path, ([], []))
             for at in positions:
                 cells = table.rows[at].values
-                known = [cell for name, cell in cells.items() if name not in prose and not _is_number(cell)]
+                known = [cell for name, cell in cells.items() if name not in prose and not NUMBER.fullmatch(cell)]
                 values += known
                 texts += [cell for name, cell in cells.items() if name in prose] or [" ".join(known)]
     return said
@@ -172,10 +175,6 @@ def prose_columns(rows: Sequence[Mapping[str, str]]) -> frozenset[str]:
         for name, cells in values.items()
         if len(set(cells)) > len(cells) / 2 and sum(len(cell.split()) > 1 for cell in cells) > len(cells) / 2
     )
-
-
-def _is_number(value: str) -> bool:
-    return bool(re.fullmatch(r"[\d.,:/ -]+", value))
 
 
 def _captioned(library: Library, encoder: StarterEncoder, said: Mapping[Path, PictureTexts]) -> CaptionedVectors:

@@ -1,8 +1,8 @@
-"""Talks about captioned photos: our own questions (photo_questions.toml), answered from what people wrote.
+"""Dialogues that questions are learnt from, of one or several data sets, and the pictures they are about.
 
-talks = photo_talks(pictures, read_photo_questions())
+Of captioned photos dialogues are made: our own questions (photo_questions.toml), answered from what people wrote.
 
-Talks that questions are learnt from: dialogues of one or several data sets, and the pictures they are about.
+    dialogues = photo_dialogues(pictures, read_photo_questions())
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import random
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float16, Int
@@ -26,7 +26,12 @@ from viewfinder.questioners.answers import stems
 
 QUESTIONS = Path(__file__).with_name("photo_questions.toml")
 ROUNDS = 10
-"""Questions of a talk; a photo has as many talks as all that is known of it fills."""
+"""Questions of a dialogue; a photo has as many dialogues as all that is known of it fills."""
+
+MOST_AGAINST = 2000
+"""Pictures of another kind that are looked at, of each folder."""
+
+Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -64,16 +69,17 @@ def _votes(lines: Sequence[str], phrases: Sequence[tuple[str, ...]]) -> int:
 
 def read_photo_questions(file: Path = QUESTIONS) -> tuple[PhotoQuestion, ...]:
     """Our questions."""
-    return tuple(_question(record) for record in tomllib.loads(file.read_text(encoding="utf-8"))["question"])
-
-
-def _question(record: Mapping[str, Any]) -> PhotoQuestion:
-    answers = record.get("answers") or {"yes": record["yes"]}
-    return PhotoQuestion(
-        record["text"],
-        {answer: tuple(map(stems, phrases)) for answer, phrases in answers.items()},
-        otherwise="no" if "yes" in record else None,
-        needs=tuple(map(stems, record.get("needs", ()))),
+    return tuple(
+        PhotoQuestion(
+            record["text"],
+            {
+                answer: tuple(map(stems, phrases))
+                for answer, phrases in (record.get("answers") or {"yes": record["yes"]}).items()
+            },
+            otherwise="no" if "yes" in record else None,
+            needs=tuple(map(stems, record.get("needs", ()))),
+        )
+        for record in tomllib.loads(file.read_text(encoding="utf-8"))["question"]
     )
 
 
@@ -90,12 +96,6 @@ def photo_dialogues(pictures: Sequence[CaptionedPicture], questions: Sequence[Ph
     return talks
 
 
-Tell = Callable[[str], None]
-
-MOST_AGAINST = 2000
-"""Pictures of another kind that are looked at, of each folder."""
-
-
 @dataclass(frozen=True, eq=False)
 class QuestionDialogues:
     """Dialogues, and the raw vectors of their pictures: talk i has row `rows_n[i]`, -1 where it has no picture."""
@@ -110,12 +110,11 @@ class QuestionDialogues:
     @property
     def texts(self) -> tuple[str, ...]:
         """All that was said, once each."""
-        said = (text for talk in self.dialogues for text in (talk.caption, *_words(talk)))
-        return tuple(dict.fromkeys(said))
-
-
-def _words(talk: Dialogue) -> Sequence[str]:
-    return [text for said in talk.rounds for text in (said.question, said.answer)]
+        found = dict[str, None]()
+        for dialogue in self.dialogues:
+            found[dialogue.caption] = None
+            found |= dict.fromkeys(text for said in dialogue.rounds for text in (said.question, said.answer))
+        return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +139,7 @@ def read_dialogue_splits(
         BadInput: no dialogues, or damaged ones; or none for training or for validation.
     """
     parts = [_read(place, encoder, features_folder_of(place, data, features_folder), tell) for place in data]
-    train, val = (_together([part[at] for part in parts]) for at in range(2))
+    train, val = (_join([part[at] for part in parts]) for at in range(2))
     for name, talks in (("training", train), ("validation", val)):
         if not talks.dialogues:
             raise BadInput(f"{data[0]}: no dialogues for {name}; a few dozen are needed, about 13 pictures or more")
@@ -174,9 +173,9 @@ def _read(
     tell(f"{place}: {len(train):,} dialogues to learn from, {len(val):,} held out")
     home = place if place.is_dir() else place.parent
     if not any((home / talk.image).is_file() for talk in (*train[:50], *val[:50])):
-        return _talks(train, None), _talks(val, None)
+        return _with_vectors(train, None), _with_vectors(val, None)
     found = features(home, encoder, out=folder)
-    return _talks(train, found), _talks(val, found)
+    return _with_vectors(train, found), _with_vectors(val, found)
 
 
 def _dialogues(place: Path) -> tuple[list[Dialogue], list[Dialogue]]:
@@ -185,9 +184,9 @@ def _dialogues(place: Path) -> tuple[list[Dialogue], list[Dialogue]]:
     files = sorted((place / "dialogues").glob("*.json"))
     named = {split: [file for file in files if file.stem.endswith(f"_{split}")] for split in SPLITS}
     if named["train"] and named["val"]:
-        return _all(named["train"]), _all(named["val"])
+        return _read_asked(named["train"]), _read_asked(named["val"])
     if files:
-        return _split_by_picture(_all(files))
+        return _split_by_picture(_read_asked(files))
     if any(place.glob("**/visdial_1.0_*.json")):
         return read_visdial(place, "train")[0], read_visdial(place, "val")[0]
     if (place / "captions.csv").is_file() or any(place.glob("annotations/captions_*.json")):
@@ -210,8 +209,9 @@ def _captioned(folder: Path) -> tuple[list[Dialogue], list[Dialogue]]:
     return train, val
 
 
-def _all(files: Sequence[Path]) -> list[Dialogue]:
-    return [talk for file in files for talk in read_dialogues(file)[0] if not talk.rewritten]
+def _read_asked(files: Sequence[Path]) -> list[Dialogue]:
+    """Those that have questions: rewritten dialogues have none."""
+    return [dialogue for file in files for dialogue in read_dialogues(file)[0] if not dialogue.rewritten]
 
 
 def _split_by_picture(talks: Sequence[Dialogue]) -> tuple[list[Dialogue], list[Dialogue]]:
@@ -222,25 +222,21 @@ def _split_by_picture(talks: Sequence[Dialogue]) -> tuple[list[Dialogue], list[D
     return halves["train"], halves["val"]
 
 
-def _talks(dialogues: Sequence[Dialogue], found: Features | None) -> QuestionDialogues:
-    """Talks with the vectors of their pictures, each picture once."""
+def _with_vectors(dialogues: Sequence[Dialogue], found: Features | None) -> QuestionDialogues:
+    """Dialogues with the vectors of their pictures, each picture once."""
     if found is None:
         return QuestionDialogues(tuple(dialogues), np.zeros((0, 0), np.float16), np.full(len(dialogues), -1))
-    all_n = np.array([_row(found, talk.image) for talk in dialogues], np.intp)
+    all_n = np.full(len(dialogues), -1)
+    for number, dialogue in enumerate(dialogues):
+        with suppress(UnknownName):
+            all_n[number] = found.row_of(dialogue.image)
     used_m, inverse_n = np.unique(all_n[all_n >= 0], return_inverse=True)
     rows_n = np.full(len(dialogues), -1)
     rows_n[all_n >= 0] = inverse_n
     return QuestionDialogues(tuple(dialogues), found.raw_nd[used_m].astype(np.float16), rows_n)
 
 
-def _row(found: Features, name: str) -> int:
-    try:
-        return found.row_of(name)
-    except UnknownName:
-        return -1
-
-
-def _together(parts: Sequence[QuestionDialogues]) -> QuestionDialogues:
+def _join(parts: Sequence[QuestionDialogues]) -> QuestionDialogues:
     """Several sets as one."""
     blocks = [part.raw_mg for part in parts if len(part.raw_mg)]
     starts = np.cumsum([0, *(len(part.raw_mg) for part in parts)])

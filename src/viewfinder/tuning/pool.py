@@ -1,13 +1,13 @@
-"""Free answers as values: "it's blue, i think" and "blue" are the same answer to what colour something is.
+"""From dialogues to a closed pool: which questions are in it, which mean the same, and how they are answered.
 
-From dialogues to a closed pool: which questions are in it, which mean the same, and how they are answered.
+Free answers become values: "it's blue, i think" and "blue" are the same answer to what colour something is.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from viewfinder.conversation import is_dont_know
@@ -17,6 +17,18 @@ from viewfinder.users.words import NUMBER_WORDS
 
 LONGEST = 4
 """Words of a value; what says more is no value that others would share."""
+
+MOST_WORDS, MOST_ANSWERS = 16, 24
+"""Of a question."""
+
+RAREST = 0.01
+"""Share of a question's answers below which one is left out."""
+
+COVERED = 0.7
+"""Share of a question's answers that must be among those kept for answers to be predicted."""
+
+SHARED = 4.0
+"""How many answers the habits of questions of the same template count for."""
 
 _YES = re.compile(
     r"(?:yes|yeah|yep|yup|sure|of course|certainly|correct|it is|they are|there is|there are|i do|i can)\b"
@@ -36,11 +48,11 @@ _OPENING = re.compile(
 def answer_value(question: str, answer: str) -> str | None:
     """The answer as a value that others share; "" where it is don't know, None where it says too much.
 
-    >>> value_of("is there a cup?", "yes, just one"), value_of("what colour is the cup?", "It's blue, i'd say.")
+    >>> answer_value("is there a cup?", "yes, just one"), answer_value("what colour is the cup?", "It's blue, i'd say.")
     ('yes', 'blue')
-    >>> value_of("how many cups are there?", "there are two"), value_of("where is the cup?", "in the lower left corner")
-    ('2', 'lower left')
-    >>> value_of("is it big?", "can't tell"), value_of("who is it?", "a man with a hat who sits on a bench")
+    >>> answer_value("how many cups are there?", "there are two")
+    '2'
+    >>> answer_value("is it big?", "can't tell"), answer_value("who is it?", "a man with a hat who sits on a bench")
     ('', None)
     """
     said = " ".join(answer.casefold().replace("’", "'").split()).rstrip(" .!")
@@ -71,12 +83,8 @@ class PoolSettings:
     """What is taken into the pool."""
 
     fewest: int = 3  # times that a question, in these words, must have been asked
-    fewest_meant: int = 8  # times that it, in whatever words, must have been answered for its answers to be foretold
+    fewest_meant: int = 8  # times that it, in whatever words, must have been answered for its answers to be predicted
     most: int = 4000  # questions
-    most_words: int = 16  # of a question
-    most_answers: int = 24  # of a question
-    rarest: float = 0.01  # share of a question's answers below which one is left out
-    covered: float = 0.7  # share of its answers that must be among those kept for answers to be foretold
 
 
 @dataclass(frozen=True)
@@ -93,7 +101,7 @@ class PoolEntry:
     said: Mapping[str, float]
     unknown: int
     told: int
-    foretold: bool
+    predicted: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +118,7 @@ class _Counts:
 def normalized_question(question: str) -> str:
     """A question as the pool has it: lower-case, single blanks.
 
-    >>> asked_text("Is it  dark ?")
+    >>> normalized_question("Is it  dark ?")
     'is it dark?'
     """
     return " ".join(question.casefold().replace("’", "'").split()).replace(" ?", "?")
@@ -121,7 +129,7 @@ def build_pool(dialogues: Iterable[Dialogue], settings: PoolSettings = PoolSetti
 
     In it are questions asked often enough, and the most frequent wording of what was asked often enough in others.
     """
-    counts = _counted((said for talk in dialogues for said in talk.rounds), settings)
+    counts = _count_answers(said for talk in dialogues for said in talk.rounds)
     chosen = [text for text, number in counts.asked.items() if number >= settings.fewest]
     often = (texts for texts in counts.texts.values() if texts.total() >= settings.fewest_meant)
     chosen += [texts.most_common(1)[0][0] for texts in often]
@@ -129,11 +137,11 @@ def build_pool(dialogues: Iterable[Dialogue], settings: PoolSettings = PoolSetti
     first: dict[Meaning, int] = {}
     for place, text in enumerate(ordered):
         first.setdefault(question_meaning(text), place)
-    meant = {place: _pooled(ordered[place], place, counts, settings) for place in first.values()}
+    meant = {place: _pool_entry(ordered[place], place, counts, settings) for place in first.values()}
     return tuple(replace(meant[first[question_meaning(text)]], text=text, asked=counts.asked[text]) for text in ordered)
 
 
-def _counted(rounds: Iterable[Round], settings: PoolSettings) -> _Counts:
+def _count_answers(rounds: Iterable[Round]) -> _Counts:
     asked: Counter[str] = Counter()
     texts: defaultdict[Meaning, Counter[str]] = defaultdict(Counter)
     values: defaultdict[Meaning, Counter[str]] = defaultdict(Counter)
@@ -141,7 +149,7 @@ def _counted(rounds: Iterable[Round], settings: PoolSettings) -> _Counts:
     told: Counter[Meaning] = Counter()
     for said in rounds:
         question = normalized_question(said.question)
-        if not question.endswith("?") or len(question.split()) > settings.most_words:
+        if not question.endswith("?") or len(question.split()) > MOST_WORDS:
             continue
         key = question_meaning(question)
         asked[question] += 1
@@ -166,32 +174,20 @@ def question_template(question: str) -> Meaning:
     return (kind, *(word for word in words if word not in things))
 
 
-def _pooled(text: str, place: int, counts: _Counts, settings: PoolSettings) -> PoolEntry:
+def _pool_entry(text: str, place: int, counts: _Counts, settings: PoolSettings) -> PoolEntry:
     key = question_meaning(text)
     values, alike = counts.values[key], counts.alike[question_template(text)]
     unknown = values[""]
     known = counts.told[key] - unknown
-    said = _smoothed({value: number for value, number in values.items() if value}, alike)
-    kept = {value: number for value, number in _ordered(said) if number >= settings.rarest * sum(said.values())}
-    kept = dict([*kept.items()][: settings.most_answers])
-    foretold = (
+    # Counts of its answers, drawn towards those of all questions of its template.
+    said = {value: values[value] + SHARED * number / max(alike.total(), 1) for value, number in alike.items()}
+    ordered = sorted(said.items(), key=lambda pair: (-pair[1], pair[0]))
+    least = RAREST * sum(said.values())
+    kept = dict([(value, number) for value, number in ordered if number >= least][:MOST_ANSWERS])
+    predicted = (
         len(kept) > 1
         and known >= settings.fewest_meant
-        and sum(alike[value] for value in kept) >= settings.covered * alike.total()
+        and sum(alike[value] for value in kept) >= COVERED * alike.total()
         and required_mentions(text) is not None
     )
-    return PoolEntry(text, counts.asked[text], place, tuple(kept), kept, unknown, counts.told[key], foretold)
-
-
-SHARED = 4.0
-"""How many answers the habits of questions of the same template count for."""
-
-
-def _smoothed(said: Mapping[str, int], alike: Counter[str]) -> dict[str, float]:
-    """Counts of a question's answers, drawn towards those of all questions of its template."""
-    total = max(alike.total(), 1)
-    return {value: said.get(value, 0) + SHARED * number / total for value, number in alike.items()}
-
-
-def _ordered(values: Mapping[str, float]) -> Sequence[tuple[str, float]]:
-    return sorted(values.items(), key=lambda pair: (-pair[1], pair[0]))
+    return PoolEntry(text, counts.asked[text], place, tuple(kept), kept, unknown, counts.told[key], predicted)

@@ -1,15 +1,12 @@
-"""Learning which question comes next, by imitation of talks. In torch; `questioners.trained.selector` runs it.
+"""The two networks of learnt questions and their trainings, which `questioners.trained` runs without torch. In torch.
 
-Learning how pictures answer: P(answer | picture, question), two towers. In torch; `questioners.trained` runs it.
+Which question comes next is learnt by imitation of dialogues. How pictures answer, P(answer | picture, question), by
+two towers, a softmax over the answers of the question at hand:
 
     logit(answer) = look(picture) . tower(question, answer) + bias(question, answer) + log prior(question, answer)
 
 `look` ends in a unit vector; the tower reads the sentence vectors of question and answer, so that paraphrases and
-things that are alike share what is learnt. Softmax over the answers of the question at hand.
-
-Telling pictures like those that were learnt from from others: nothing should be foretold of the others.
-
-The two trainings of questions, each a `training.Job` in a folder of its own. In torch.
+things that are alike share what is learnt.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Float16, Float32, Int
+from jaxtyping import Bool, Float, Float16, Int
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize, relu
 
@@ -49,9 +46,21 @@ NOT_THERE = -100
 
 DEPTHS = (1, 5, 10)
 
+AT_ONCE = 512
+"""Held-out answers that are measured together."""
+
+BETAS = tuple(round(0.05 * step, 2) for step in range(1, 41))
+"""Inverse temperatures that are tried."""
+
+STRENGTH = 1e-3
+"""Of the logistic regression, as scikit-learn counts it: small is cautious."""
+
+NO_ENCODER = "none"
+"""What the card of a network says of the encoder where no picture is involved."""
+
 
 class SelectorBatch(NamedTuple):
-    """Talks as sentence vectors; `targets_br` are the pool's numbers of the questions."""
+    """Dialogues as sentence vectors; `targets_br` are the pool's numbers of the questions."""
 
     captions_bs: Float[Tensor, "b s"]
     rounds_brt: Float[Tensor, "b r two_s"]
@@ -59,7 +68,7 @@ class SelectorBatch(NamedTuple):
 
 
 class SelectorData:
-    """Talks by number, ready to be batched; the questions that are in the pool are what is to be foretold."""
+    """Dialogues by number, ready to be batched; what is to be predicted are the questions that are in the pool."""
 
     def __init__(self, talks: QuestionDialogues, pool: Sequence[PoolEntry], vectors: SentenceVectors) -> None:
         place = {question.text: at for at, question in enumerate(pool)}
@@ -174,19 +183,22 @@ def selector_figures(network: nn.Module, data: SelectorData) -> dict[str, float]
 
 
 class AnswerColumns:
-    """The answers of all questions that are foretold, one after the other: question q has some columns of them.
+    """All answers that are predicted, one after the other: each question has some columns of them.
 
     `own_a` says which set of answers a column belongs to: paraphrases have one set between them, that of the most
     frequent of them.
     """
 
     def __init__(self, pool: Sequence[PoolEntry], vectors: SentenceVectors) -> None:
-        self.asked = [at for at, question in enumerate(pool) if question.foretold and question.meaning == at]
-        self.first = dict(zip(self.asked, _starts(pool, self.asked), strict=True))
+        self.asked = [at for at, question in enumerate(pool) if question.predicted and question.meaning == at]
+        starts = np.cumsum([0, *(len(pool[at].answers) for at in self.asked)]).tolist()
+        self.first = dict(zip(self.asked, starts, strict=False))
         self.answers = {at: {answer: n for n, answer in enumerate(pool[at].answers)} for at in self.asked}
         pairs = [(pool[at].text, answer) for at in self.asked for answer in pool[at].answers]
-        self.question_as = _vectors_of([question for question, _ in pairs], vectors)
-        self.answer_as = _vectors_of([answer for _, answer in pairs], vectors)
+        self.question_as, self.answer_as = (
+            torch.from_numpy(vectors.matrix_ns[vectors.rows([pair[part] for pair in pairs])].astype(np.float32))
+            for part in (0, 1)
+        )
         said_a = [
             pool[at].said[answer] / sum(pool[at].said.values()) for at in self.asked for answer in pool[at].answers
         ]
@@ -195,14 +207,6 @@ class AnswerColumns:
     def of(self, question: int) -> range:
         """The columns of one of `asked`."""
         return range(self.first[question], self.first[question] + len(self.answers[question]))
-
-
-def _starts(pool: Sequence[PoolEntry], asked: Sequence[int]) -> list[int]:
-    return [int(start) for start in np.cumsum([0, *(len(pool[at].answers) for at in asked)])[:-1]]
-
-
-def _vectors_of(texts: Sequence[str], vectors: SentenceVectors) -> Float[Tensor, "a s"]:
-    return torch.from_numpy(vectors.matrix_ns[vectors.rows(texts)].astype(np.float32))
 
 
 class AnswerBatch(NamedTuple):
@@ -215,7 +219,7 @@ class AnswerBatch(NamedTuple):
 
 
 class AnswerData:
-    """Every answer of the talks that is among the known ones of a question that is foretold."""
+    """Every answer of the dialogues that is among the known ones of a question whose answers are predicted."""
 
     def __init__(self, talks: QuestionDialogues, pool: Sequence[PoolEntry], columns: AnswerColumns) -> None:
         self.raw_mg, self._columns = talks.raw_mg, columns
@@ -331,23 +335,19 @@ class HeldOutAnswers(NamedTuple):
     log_plain_n: Float[np.ndarray, " n"]
 
 
+@torch.no_grad()
 def measure_answers(network: AnswerNetwork, data: AnswerData) -> HeldOutAnswers:
     """How the network does on held-out answers."""
-    with torch.no_grad():
-        parts = [_told(network, data, at) for at in range(0, len(data), 512)]
-    question, right, plain, log, log_plain = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return HeldOutAnswers(question, right, plain, log, log_plain)
-
-
-def _told(network: AnswerNetwork, data: AnswerData, at: int) -> list[np.ndarray]:
-    """The next few held-out answers, columns as in `Told`."""
-    rows = np.arange(at, min(at + 512, len(data)))
-    batch = data.batch(rows)
-    prior_ba = network.log_prior_a[batch.columns_ba].masked_fill(~batch.there_ba, float("-inf"))
-    logs = [torch.log_softmax(logits_ba, dim=1) for logits_ba in (network(batch), prior_ba)]
-    right = [(log_ba.argmax(dim=1) == batch.answer_b).cpu().numpy() for log_ba in logs]
-    given = [log_ba.gather(1, batch.answer_b[:, None])[:, 0].cpu().numpy() for log_ba in logs]
-    return [data.samples_n3[rows, 1], *right, *given]
+    parts = []
+    for at in range(0, len(data), AT_ONCE):
+        rows = np.arange(at, min(at + AT_ONCE, len(data)))
+        batch = data.batch(rows)
+        prior_ba = network.log_prior_a[batch.columns_ba].masked_fill(~batch.there_ba, float("-inf"))
+        logs = [torch.log_softmax(logits_ba, dim=1) for logits_ba in (network(batch), prior_ba)]
+        right = [(log_ba.argmax(dim=1) == batch.answer_b).cpu().numpy() for log_ba in logs]
+        given = [log_ba.gather(1, batch.answer_b[:, None])[:, 0].cpu().numpy() for log_ba in logs]
+        parts.append((data.samples_n3[rows, 1], *right, *given))
+    return HeldOutAnswers(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def answer_figures(network: nn.Module, data: AnswerData) -> dict[str, float]:
@@ -362,9 +362,6 @@ def answer_figures(network: nn.Module, data: AnswerData) -> dict[str, float]:
     }
 
 
-BETAS = tuple(round(0.05 * step, 2) for step in range(1, 41))
-
-
 def calibrate_answers(network: AnswerNetwork, data: AnswerData) -> float:
     """Sets the inverse temperature of what the picture says, so that held-out answers are likeliest; gives it."""
     losses = []
@@ -376,31 +373,24 @@ def calibrate_answers(network: AnswerNetwork, data: AnswerData) -> float:
     return best
 
 
-STRENGTH = 1e-3
-"""Of the logistic regression, as scikit-learn counts it: small is cautious."""
-
-
 def fit_familiarity(
-    plain_ng: Float[np.ndarray, "n g"], against_mg: Float[np.ndarray, "m g"]
-) -> tuple[Float32[np.ndarray, " g"], float]:
-    """Weights and bias of a logistic regression; both kinds count alike, however many pictures there are of each."""
+    network: AnswerNetwork, known_ng: Float16[np.ndarray, "n g"], against_mg: Float16[np.ndarray, "m g"]
+) -> dict[str, Tensor]:
+    """What tells pictures like those that were learnt from from others, of which nothing should be predicted.
+
+    Weights and bias of a logistic regression over raw vectors as the network sees them; both kinds count alike, however
+    many pictures there are of each.
+    """
     from sklearn.linear_model import LogisticRegression
 
-    all_ng = np.concatenate([plain_ng, against_mg])
-    known_n = np.arange(len(all_ng)) < len(plain_ng)
-    fitted = LogisticRegression(C=STRENGTH, class_weight="balanced", max_iter=500).fit(all_ng, known_n)
-    return fitted.coef_[0].astype(np.float32), float(fitted.intercept_[0])
-
-
-def standardised(
-    raw_ng: Float16[np.ndarray, "n g"], mean_g: Float[np.ndarray, " g"], deviation_g: Float[np.ndarray, " g"]
-) -> Float32[np.ndarray, "n g"]:
-    """Raw vectors as the network sees them."""
-    return np.asarray((raw_ng.astype(np.float32) - mean_g) / deviation_g, np.float32)
-
-
-NO_ENCODER = "none"
-"""What the card of a network says of the encoder where no picture is involved."""
+    raw_ag = np.concatenate([known_ng, against_mg]).astype(np.float32)
+    seen_ag = (raw_ag - network.mean_g.numpy()) / network.deviation_g.numpy()
+    is_known_a = np.arange(len(seen_ag)) < len(known_ng)
+    fitted = LogisticRegression(C=STRENGTH, class_weight="balanced", max_iter=500).fit(seen_ag, is_known_a)
+    return {
+        "answering.familiar_g": torch.from_numpy(fitted.coef_[0].astype(np.float32)),
+        "answering.familiar": torch.tensor(float(fitted.intercept_[0])),
+    }
 
 
 def train_selector(
@@ -414,13 +404,13 @@ def train_selector(
     pool_qs = torch.from_numpy(vectors.matrix_ns[rows]).float()
     asked_q = torch.tensor([float(question.asked) for question in pool])
     network = SelectorNetwork(pool_qs, asked_q, numbers.hidden, numbers.width)
-    job = _job(
-        plan, numbers, network, "selector", NO_ENCODER,
+    fitted = _train_network(
+        plan, numbers, network, Card(system="questions/selector", preset="", encoder=NO_ENCODER), plan.out / "selector",
         batches=partial(train.epoch, numbers.batch),
         loss=selector_loss,
         validate=lambda module: selector_figures(module, val),
     )  # fmt: skip
-    return network, _fitted(plan, job, plan.out / "selector")
+    return network, fitted
 
 
 def train_answers(
@@ -435,44 +425,40 @@ def train_answers(
     plan.told(f"answers: {len(train):,} to learn from, {len(val):,} held out")
     seed_all(plan.seed)
     network = AnswerNetwork(columns, talks.train.raw_mg, numbers.hidden, numbers.width)
-    job = _job(
-        plan, numbers, network, "foretelling", talks.raw_version,
+    card = Card(system="questions/foretelling", preset="", encoder=talks.raw_version)
+    fitted = _train_network(
+        plan, numbers, network, card, plan.out / "answers",
         batches=partial(train.epoch, numbers.batch),
         loss=answer_loss,
         validate=lambda module: answer_figures(module, val),
     )  # fmt: skip
-    fitted = _fitted(plan, job, plan.out / "answers")
     if fitted.ended != "asked":
         calibrate_answers(network.eval(), val)
     return network, val, fitted
 
 
-def _job(
+def _train_network(
     plan: QuestionPlan,
     numbers: NetworkSettings,
     network: nn.Module,
-    name: str,
-    encoder: str,
+    card: Card,
+    out: Path,
     *,
     batches: Callable[[int, int], Any],
     loss: Callable[..., Any],
     validate: Callable[[nn.Module], Mapping[str, float]],
-) -> TrainingJob:
-    training = TrainingSettings(
+) -> TrainingResult:
+    """Trains a network in a folder of its own, and leaves the best weights in it."""
+    settings = TrainingSettings(
         learning_rate=numbers.learning_rate,
         epochs=numbers.epochs,
         weight_decay=numbers.weight_decay,
         schedule=OneCycle(),
         seed=plan.seed,
     )
-    card = Card(system=f"questions/{name}", preset="", encoder=encoder)
-    return TrainingJob(network=network, batches=batches, loss=loss, settings=training, card=card, validate=validate)
-
-
-def _fitted(plan: QuestionPlan, job: TrainingJob, out: Path) -> TrainingResult:
-    """Trains, and leaves the best weights in the job's network."""
+    job = TrainingJob(network=network, batches=batches, loss=loss, settings=settings, card=card, validate=validate)
     fitted = fit(job, out, resume=plan.resume, shown=plan.shown, tensorboard=False, should_stop=plan.should_stop)
     if fitted.ended != "asked":
-        load_network(fitted.best, job.network, system=job.card.system, encoder=job.card.encoder)
-    job.network.eval()
+        load_network(fitted.best, network, system=card.system, encoder=card.encoder)
+    network.eval()
     return fitted

@@ -50,7 +50,7 @@ class QuestionPlan:
 
     Attributes:
         data: folders of data sets with dialogues, or dialogue files.
-        against: folders of pictures of another kind than those of `data`: nothing is foretold of their like.
+        against: folders of pictures of another kind than those of `data`: nothing is predicted of their like.
         out: where the training goes.
         encoder: what reads pictures and sentences.
         settings: the numbers.
@@ -83,5 +83,5 @@ class QuestionReport:
 
     file: Path | None
     questions: int
-    foretold: int
+    foretold: int  # the name that --json has for predicted
     figures: Mapping[str, float]

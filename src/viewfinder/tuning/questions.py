@@ -15,17 +15,16 @@ from viewfinder.questioners.trained import NO_PICTURES, SYSTEM
 from viewfinder.training.weights import NETWORK, Card
 from viewfinder.tuning.dialogues import DialogueSplits, read_dialogue_splits, read_unfamiliar_pictures
 from viewfinder.tuning.pool import PoolEntry, build_pool
-from viewfinder.tuning.question_networks import fit_familiarity, standardised
 from viewfinder.tuning.question_plan import QuestionPlan, QuestionReport
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from viewfinder.tuning.question_networks import AnswerNetwork, HeldOutAnswers
+    from viewfinder.tuning.question_networks import HeldOutAnswers
 
 FILE = "questions.safetensors"
 FEWEST_ANSWERS = 100
-"""Answers to learn from, below which nothing is foretold."""
+"""Answers to learn from, below which none is predicted."""
 
 DRAWN = 10.0
 """How many held-out answers the mean of all questions counts for in the accuracy of one."""
@@ -46,24 +45,25 @@ def train_questions(plan: QuestionPlan) -> QuestionReport:
             f"{plan.data[0]}: no question is asked {plan.settings.pool.fewest} times; more dialogues are needed"
         )
     plan.told(f"pool: {len(pool):,} questions of {len({question.meaning for question in pool}):,} meanings")
-    return _trained(plan, talks, pool, _sentences(plan, talks, pool))
-
-
-def _sentences(plan: QuestionPlan, talks: DialogueSplits, pool: Sequence[PoolEntry]) -> SentenceVectors:
-    """Vectors of everything that is said and of every answer."""
     home = plan.data[0] if plan.data[0].is_dir() else plan.data[0].parent
     places = feature_folders(home, "sentences") if plan.features is None else [plan.features / "sentences"]
     place = plan.sentences or writable_folder(places)
-    answers = [answer for question in pool if question.foretold for answer in question.answers]
+    answers = [answer for question in pool if question.predicted for answer in question.answers]
     texts = [*talks.train.texts, *talks.val.texts, *(question.text for question in pool), *answers]
-    return SentenceVectors.of(texts, plan.encoder, place, plan.told)
+    return _train_networks(plan, talks, pool, SentenceVectors.of(texts, plan.encoder, place, plan.told))
 
 
-def _trained(
+def _train_networks(
     plan: QuestionPlan, talks: DialogueSplits, pool: tuple[PoolEntry, ...], vectors: SentenceVectors
 ) -> QuestionReport:
     """Both trainings, and the file that holds what came of them."""
-    from viewfinder.tuning.question_networks import answer_figures, measure_answers, train_answers, train_selector
+    from viewfinder.tuning.question_networks import (
+        answer_figures,
+        fit_familiarity,
+        measure_answers,
+        train_answers,
+        train_selector,
+    )
 
     selector, fitted = train_selector(plan, talks, pool, vectors)
     figures = {f"selector/{name}": value for name, value in fitted.figures.items()}
@@ -73,31 +73,21 @@ def _trained(
     arrays, told = selector.arrays(), None
     answering = train_answers(plan, talks, pool, vectors, fewest=FEWEST_ANSWERS)
     if answering is None:
-        pool = tuple(replace(question, foretold=False) for question in pool)
+        pool = tuple(replace(question, predicted=False) for question in pool)
     else:
         network, held_out, fitted = answering
         if fitted.ended == "asked":
             return stopped
-        arrays |= network.arrays() | _familiar(plan, talks, network)
+        arrays |= network.arrays()
+        if plan.against:
+            against_mg = read_unfamiliar_pictures(plan.against, plan.encoder, plan.features)
+            arrays |= fit_familiarity(network, talks.train.raw_mg, against_mg)
         told = measure_answers(network, held_out)
         figures |= {f"answers/{name}": value for name, value in answer_figures(network, held_out).items()}
-    return _written(plan, talks, pool, vectors, told, arrays, figures)
+    return _write(plan, talks, pool, vectors, told, arrays, figures)
 
 
-def _familiar(plan: QuestionPlan, talks: DialogueSplits, network: AnswerNetwork) -> dict[str, Tensor]:
-    """What tells the pictures that were learnt from from those of `plan.against`; nothing where there are none."""
-    import torch
-
-    if not plan.against:
-        return {}
-    mean_g, deviation_g = network.mean_g.numpy(), network.deviation_g.numpy()
-    against_mg = read_unfamiliar_pictures(plan.against, plan.encoder, plan.features)
-    known_ng, others_mg = (standardised(raw, mean_g, deviation_g) for raw in (talks.train.raw_mg, against_mg))
-    weight_g, bias = fit_familiarity(known_ng, others_mg)
-    return {"answering.familiar_g": torch.from_numpy(weight_g), "answering.familiar": torch.tensor(bias)}
-
-
-def _written(
+def _write(
     plan: QuestionPlan,
     talks: DialogueSplits,
     pool: tuple[PoolEntry, ...],
@@ -110,11 +100,11 @@ def _written(
 
     from viewfinder.training.checkpoints import write_tensors
 
-    foretold = len({question.meaning for question in pool if question.foretold})
+    predicted = len({question.meaning for question in pool if question.predicted})
     card = Card(
         system=SYSTEM,
         preset="",
-        encoder=talks.raw_version or NO_PICTURES if foretold else NO_PICTURES,
+        encoder=talks.raw_version or NO_PICTURES if predicted else NO_PICTURES,
         settings={
             "questions": question_records(pool, told),
             "sentences": vectors.version,
@@ -127,22 +117,27 @@ def _written(
     )
     half = {name: array.detach().to(torch.float16) for name, array in arrays.items()}
     write_tensors(plan.out / FILE, half, asdict(card), schema=NETWORK)
-    return QuestionReport(plan.out / FILE, len(pool), foretold, figures)
+    return QuestionReport(plan.out / FILE, len(pool), predicted, figures)
 
 
 def question_records(pool: Sequence[PoolEntry], told: HeldOutAnswers | None) -> list[dict[str, Any]]:
     """The pool as the card has it: `PoolQuestion` less what its text says."""
     total = sum(question.asked for question in pool)
     measured = {} if told is None else accuracies(told)
+
+    def accuracy(question: PoolEntry) -> tuple[float, float]:
+        unmeasured = measured.get(None, (0.0, 0.0))
+        return measured.get(question.meaning, unmeasured) if question.predicted else (0.0, 0.0)
+
     return [
         {
             "text": question.text,
-            "answers": list(question.answers) if question.foretold else list(question.answers[:6]),
+            "answers": list(question.answers) if question.predicted else list(question.answers[:6]),
             "frequency": round(question.asked / total, 6),
             "can_tell": round(1 - question.unknown / (question.told + 2), 4),
-            "foretold": question.foretold,
-            "accuracy": measured.get(question.meaning, measured.get(None, (0.0, 0.0)))[0] if question.foretold else 0.0,
-            "baseline": measured.get(question.meaning, measured.get(None, (0.0, 0.0)))[1] if question.foretold else 0.0,
+            "foretold": question.predicted,
+            "accuracy": accuracy(question)[0],
+            "baseline": accuracy(question)[1],
             "meaning": question.meaning,
         }
         for question in pool

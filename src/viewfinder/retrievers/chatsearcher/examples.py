@@ -122,7 +122,7 @@ def chat_turn(turn: ChatTurn, *, image_first: bool) -> ExampleTurn:
 
 
 def dialogue_examples(talk: Dialogue, rng: random.Random) -> Iterator[TrainingExample]:
-    """Its questions and answers in examples of one to five rounds; the first question of each comes with the picture."""
+    """Its questions and answers, one to five rounds an example; the first question comes with the picture."""
     rounds = [said for said in talk.rounds if said.question and said.answer]
     turns = [
         ChatTurn(role, (TextItem(text),))
