@@ -8,8 +8,7 @@ import pytest
 from PIL import Image
 
 from viewfinder.encoders.base import grid_boxes
-from viewfinder.evaluation.examples import Example, ExampleTurn, QueryAttention, SlotAttention
-from viewfinder.evaluation.report import attention_plot
+from viewfinder.evaluation.examples import Example, ExampleTurn, QueryAttention, SlotAttention, attention_plot
 
 RED, BLUE = (0xE6, 0x19, 0x4B), (0x43, 0x63, 0xD8)
 """The colours of the first and of the second vector."""

@@ -235,7 +235,7 @@ def _draw_picture(
             left, top, right, bottom = (looks.boxes_r4[region] * (width, height, width, height)).tolist()
             corner, sides = (left + inset, top + inset), (right - left - 2 * inset, bottom - top - 2 * inset)
             line = 1.0 + float(look.weights_r[region]) / most * (widest - 1.0)
-            style = {"fill": False, "ec": _colour(slot), "lw": line}
+            style: dict[str, Any] = {"fill": False, "ec": _colour(slot), "lw": line}
             axes.add_patch(Rectangle(corner, max(sides[0], 1.0), max(sides[1], 1.0), **style))
 
 

@@ -58,7 +58,7 @@ PAIRS = 60
 
 def figure_rows(task: TaskResult) -> list[tuple[str, ...]]:
     """One row a figure: metric, when, mean, interval, dialogues."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for figure in task.figures:
         metric, interval = figure.name.metric, figure.measure.interval
         mean, span = format_value(metric, interval.mean), format_interval(metric, interval)
