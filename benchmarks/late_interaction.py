@@ -33,10 +33,10 @@ from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.index import (
     RegionBlock,
     RegionCodes,
+    late_interaction,
     late_interaction_coarse,
     late_interaction_near,
     query_vector_scores,
-    region_scores,
     tile_batches,
     top_k,
 )
@@ -88,7 +88,7 @@ def product(given: argparse.Namespace) -> list[dict[str, Any]]:
                 "regions @ queries, transposed in memory": partial(np.matmul, flat_fd, query_dm),
                 "queries @ regions.T": partial(np.matmul, query_md, flat_fd.T),
             }
-            scores = {"exact scores": partial(region_scores, block, query_md)}
+            scores = {"exact scores": partial(late_interaction, block, query_md)}
             spent = median_ms(orders | scores, given.repeats)
             ours = spent.pop("exact scores")
             rows.append(
@@ -135,7 +135,7 @@ def large(given: argparse.Namespace) -> list[dict[str, Any]]:
     block = block_of(grown)
     len(block.codes)  # made on first use
     ways: dict[str, Callable[[Float32[np.ndarray, "m d"]], Rows]] = {
-        "exact": lambda query_md: top_k(region_scores(block, query_md), K)
+        "exact": lambda query_md: top_k(late_interaction(block, query_md), K)
     } | {f"8 bits, then {candidates} exactly": partial(nearly, block, candidates) for candidates in (10, 20, 100)}
     rows = []
     for vectors in VECTORS:
@@ -215,7 +215,7 @@ def million(given: argparse.Namespace) -> dict[str, Any]:
 
     def best(find: Callable[[Float32[np.ndarray, "m d"]], Rows], query_md: Float32[np.ndarray, "m d"]) -> Rows:
         found_k = np.sort(find(query_md))
-        exact_k = region_scores(kept.at(np.searchsorted(wanted, found_k)), query_md)
+        exact_k = late_interaction(kept.at(np.searchsorted(wanted, found_k)), query_md)
         best_k: Rows = found_k[top_k(exact_k, K)]
         return best_k
 

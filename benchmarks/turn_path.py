@@ -63,7 +63,7 @@ def recorded() -> Iterator[Recorder]:
         yield recorder
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]  # as documented
+        threading.setprofile(None)
 
 
 def count_chat(library: Library) -> dict[str, Any]:

@@ -72,7 +72,8 @@ def test_the_second_talk_reads_no_picture_and_does_not_import_lance(home: Path, 
     first = library.chat(looks, None).say("blue")
     code = (
         "import sys; from pathlib import Path; import viewfinder.library; from viewfinder.library import Library;"
-        "from viewfinder.testing import ColourEncoder, load_colour_encoder; viewfinder.library.load_encoder = load_colour_encoder;"
+        "from viewfinder.testing import ColourEncoder, load_colour_encoder;"
+        "viewfinder.library.load_encoder = load_colour_encoder;"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r}); from conftest import LooksAtRegions;"
         "ColourEncoder.pictures = None;"
         f"chat = Library.open(Path({str(home)!r})).chat(LooksAtRegions({RAW!r}, 3), None, progress=print);"

@@ -80,7 +80,7 @@ def labels_of(
 Tell = Callable[[str], None]
 
 TUNED = FitSettings(ridge=0.5, whitening=0.7, names_mix=0.0)
-"""The closed form where a collection brings its own captions: more of them than photos in the box, and alike."""
+"""The closed form where a collection brings its own captions: more than the shipped head has, and alike."""
 
 FEWEST = 20
 """Captioned pictures below which there is nothing to hold out and compare with."""

@@ -84,21 +84,21 @@ def read_photo_questions(file: Path = QUESTIONS) -> tuple[PhotoQuestion, ...]:
 
 
 def photo_dialogues(pictures: Sequence[CaptionedPicture], questions: Sequence[PhotoQuestion]) -> list[Dialogue]:
-    """All that captions answer, as talks of ten rounds that begin with one of the captions; the same every time."""
-    talks: list[Dialogue] = []
+    """All that captions answer, as dialogues of ten rounds that begin with one of the captions; the same every time."""
+    dialogues: list[Dialogue] = []
     for picture in pictures:
         known = [(question.text, question.answer(picture.captions)) for question in questions]
         rounds = [Round(text, answer) for text, answer in known if answer is not None]
         random.Random(picture.path.name).shuffle(rounds)
         for number, at in enumerate(range(0, len(rounds), ROUNDS)):
             caption = picture.captions[number % len(picture.captions)]
-            talks.append(make_dialogue(str(picture.path), caption, rounds[at : at + ROUNDS]))
-    return talks
+            dialogues.append(make_dialogue(str(picture.path), caption, rounds[at : at + ROUNDS]))
+    return dialogues
 
 
 @dataclass(frozen=True, eq=False)
 class QuestionDialogues:
-    """Dialogues, and the raw vectors of their pictures: talk i has row `rows_n[i]`, -1 where it has no picture."""
+    """Dialogues, and the raw vectors of their pictures: dialogue i has row `rows_n[i]`, -1 where it has no picture."""
 
     dialogues: tuple[Dialogue, ...]
     raw_mg: Float16[np.ndarray, "m g"]
@@ -140,8 +140,8 @@ def read_dialogue_splits(
     """
     parts = [_read(place, encoder, features_folder_of(place, data, features_folder), tell) for place in data]
     train, val = (_join([part[at] for part in parts]) for at in range(2))
-    for name, talks in (("training", train), ("validation", val)):
-        if not talks.dialogues:
+    for name, dialogues in (("training", train), ("validation", val)):
+        if not dialogues.dialogues:
             raise BadInput(f"{data[0]}: no dialogues for {name}; a few dozen are needed, about 13 pictures or more")
     seen = bool(len(train.raw_mg)) and bool(len(val.raw_mg))
     return DialogueSplits(train, val, encoder.raw_version if seen else None)
@@ -172,7 +172,7 @@ def _read(
     train, val = _dialogues(place)
     tell(f"{place}: {len(train):,} dialogues to learn from, {len(val):,} held out")
     home = place if place.is_dir() else place.parent
-    if not any((home / talk.image).is_file() for talk in (*train[:50], *val[:50])):
+    if not any((home / dialogue.image).is_file() for dialogue in (*train[:50], *val[:50])):
         return _with_vectors(train, None), _with_vectors(val, None)
     found = features(home, encoder, out=folder)
     return _with_vectors(train, found), _with_vectors(val, found)
@@ -214,11 +214,11 @@ def _read_asked(files: Sequence[Path]) -> list[Dialogue]:
     return [dialogue for file in files for dialogue in read_dialogues(file)[0] if not dialogue.rewritten]
 
 
-def _split_by_picture(talks: Sequence[Dialogue]) -> tuple[list[Dialogue], list[Dialogue]]:
-    place = {image: at for at, image in enumerate(sorted({talk.image for talk in talks}))}
+def _split_by_picture(dialogues: Sequence[Dialogue]) -> tuple[list[Dialogue], list[Dialogue]]:
+    place = {image: at for at, image in enumerate(sorted({dialogue.image for dialogue in dialogues}))}
     halves: dict[str, list[Dialogue]] = {"train": [], "val": [], "test": []}
-    for talk in talks:
-        halves[split_of(place[talk.image])].append(talk)
+    for dialogue in dialogues:
+        halves[split_of(place[dialogue.image])].append(dialogue)
     return halves["train"], halves["val"]
 
 
@@ -242,7 +242,7 @@ def _join(parts: Sequence[QuestionDialogues]) -> QuestionDialogues:
     starts = np.cumsum([0, *(len(part.raw_mg) for part in parts)])
     rows = [np.where(part.rows_n >= 0, part.rows_n + at, -1) for part, at in zip(parts, starts, strict=False)]
     return QuestionDialogues(
-        tuple(talk for part in parts for talk in part.dialogues),
+        tuple(dialogue for part in parts for dialogue in part.dialogues),
         np.concatenate(blocks) if blocks else np.zeros((0, 0), np.float16),
         np.concatenate(rows).astype(np.intp),
     )

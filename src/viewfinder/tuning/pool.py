@@ -129,7 +129,7 @@ def build_pool(dialogues: Iterable[Dialogue], settings: PoolSettings = PoolSetti
 
     In it are questions asked often enough, and the most frequent wording of what was asked often enough in others.
     """
-    counts = _count_answers(said for talk in dialogues for said in talk.rounds)
+    counts = _count_answers(said for dialogue in dialogues for said in dialogue.rounds)
     chosen = [text for text, number in counts.asked.items() if number >= settings.fewest]
     often = (texts for texts in counts.texts.values() if texts.total() >= settings.fewest_meant)
     chosen += [texts.most_common(1)[0][0] for texts in often]

@@ -70,25 +70,25 @@ class SelectorBatch(NamedTuple):
 class SelectorData:
     """Dialogues by number, ready to be batched; what is to be predicted are the questions that are in the pool."""
 
-    def __init__(self, talks: QuestionDialogues, pool: Sequence[PoolEntry], vectors: SentenceVectors) -> None:
+    def __init__(self, dialogues: QuestionDialogues, pool: Sequence[PoolEntry], vectors: SentenceVectors) -> None:
         place = {question.text: at for at, question in enumerate(pool)}
         self._vectors = vectors
-        self._talks = talks.dialogues
-        self._longest = max(len(talk.rounds) for talk in talks.dialogues)
-        self.targets_nr = np.full((len(talks), self._longest), NOT_THERE)
-        for row, talk in enumerate(talks.dialogues):
-            for turn, said in enumerate(talk.rounds):
+        self._dialogues = dialogues.dialogues
+        self._longest = max(len(dialogue.rounds) for dialogue in dialogues.dialogues)
+        self.targets_nr = np.full((len(dialogues), self._longest), NOT_THERE)
+        for row, dialogue in enumerate(dialogues.dialogues):
+            for turn, said in enumerate(dialogue.rounds):
                 self.targets_nr[row, turn] = place.get(normalized_question(said.question), NOT_THERE)
 
     def batch(self, rows_b: Int[np.ndarray, " b"]) -> SelectorBatch:
-        """Some of the talks."""
-        talks = [self._talks[row] for row in rows_b]
-        captions_bs = self._of([talk.caption for talk in talks])
+        """Some of the dialogues."""
+        dialogues = [self._dialogues[row] for row in rows_b]
+        captions_bs = self._of([dialogue.caption for dialogue in dialogues])
         width = captions_bs.shape[1]
-        rounds_brt = np.zeros((len(talks), self._longest, 2 * width), np.float32)
-        for row, talk in enumerate(talks):
-            rounds_brt[row, : len(talk.rounds), :width] = self._of([said.question for said in talk.rounds])
-            rounds_brt[row, : len(talk.rounds), width:] = self._of([said.answer for said in talk.rounds])
+        rounds_brt = np.zeros((len(dialogues), self._longest, 2 * width), np.float32)
+        for row, dialogue in enumerate(dialogues):
+            rounds_brt[row, : len(dialogue.rounds), :width] = self._of([said.question for said in dialogue.rounds])
+            rounds_brt[row, : len(dialogue.rounds), width:] = self._of([said.answer for said in dialogue.rounds])
         return SelectorBatch(*map(torch.from_numpy, (captions_bs, rounds_brt, self.targets_nr[rows_b])))
 
     def _of(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
@@ -96,11 +96,11 @@ class SelectorData:
 
     def epoch(self, size: int, epoch: int, seed: int) -> Batches[SelectorBatch]:
         """What a `training.Job` calls batches."""
-        return shuffled(len(self._talks), min(size, len(self._talks)), self.batch, epoch=epoch, seed=seed)
+        return shuffled(len(self._dialogues), min(size, len(self._dialogues)), self.batch, epoch=epoch, seed=seed)
 
 
 class SelectorNetwork(nn.Module):
-    """The talk so far, as its caption, the mean of its rounds and the last of them, against every question."""
+    """The dialogue so far, as its caption, the mean of its rounds and the last of them, against every question."""
 
     pool_qs: Tensor
     asked_q: Tensor
@@ -221,14 +221,14 @@ class AnswerBatch(NamedTuple):
 class AnswerData:
     """Every answer of the dialogues that is among the known ones of a question whose answers are predicted."""
 
-    def __init__(self, talks: QuestionDialogues, pool: Sequence[PoolEntry], columns: AnswerColumns) -> None:
-        self.raw_mg, self._columns = talks.raw_mg, columns
+    def __init__(self, dialogues: QuestionDialogues, pool: Sequence[PoolEntry], columns: AnswerColumns) -> None:
+        self.raw_mg, self._columns = dialogues.raw_mg, columns
         by_meaning = {question_meaning(pool[at].text): at for at in columns.asked}
         samples = [
             (row, at, columns.answers[at][value])
-            for row, talk in zip(talks.rows_n.tolist(), talks.dialogues, strict=True)
+            for row, dialogue in zip(dialogues.rows_n.tolist(), dialogues.dialogues, strict=True)
             if row >= 0
-            for said in talk.rounds
+            for said in dialogue.rounds
             if (at := by_meaning.get(question_meaning(normalized_question(said.question)))) is not None
             and (value := answer_value(said.question, said.answer)) in columns.answers[at]
         ]
@@ -394,11 +394,11 @@ def fit_familiarity(
 
 
 def train_selector(
-    plan: QuestionPlan, talks: DialogueSplits, pool: tuple[PoolEntry, ...], vectors: SentenceVectors
+    plan: QuestionPlan, dialogues: DialogueSplits, pool: tuple[PoolEntry, ...], vectors: SentenceVectors
 ) -> tuple[SelectorNetwork, TrainingResult]:
     """Learns which question of the pool comes next."""
     numbers = plan.settings.selector
-    train, val = SelectorData(talks.train, pool, vectors), SelectorData(talks.val, pool, vectors)
+    train, val = SelectorData(dialogues.train, pool, vectors), SelectorData(dialogues.val, pool, vectors)
     seed_all(plan.seed)
     rows = vectors.rows([question.text for question in pool])
     pool_qs = torch.from_numpy(vectors.matrix_ns[rows]).float()
@@ -414,18 +414,18 @@ def train_selector(
 
 
 def train_answers(
-    plan: QuestionPlan, talks: DialogueSplits, pool: tuple[PoolEntry, ...], vectors: SentenceVectors, *, fewest: int
+    plan: QuestionPlan, dialogues: DialogueSplits, pool: tuple[PoolEntry, ...], vectors: SentenceVectors, *, fewest: int
 ) -> tuple[AnswerNetwork, AnswerData, TrainingResult] | None:
     """Learns how pictures answer; the network, calibrated, and the held-out answers. None where too few are known."""
     numbers = plan.settings.answers
     columns = AnswerColumns(pool, vectors)
-    train, val = AnswerData(talks.train, pool, columns), AnswerData(talks.val, pool, columns)
-    if talks.raw_version is None or len(train) < fewest or not len(val):
+    train, val = AnswerData(dialogues.train, pool, columns), AnswerData(dialogues.val, pool, columns)
+    if dialogues.raw_version is None or len(train) < fewest or not len(val):
         return None
     plan.told(f"answers: {len(train):,} to learn from, {len(val):,} held out")
     seed_all(plan.seed)
-    network = AnswerNetwork(columns, talks.train.raw_mg, numbers.hidden, numbers.width)
-    card = Card(system="questions/foretelling", preset="", encoder=talks.raw_version)
+    network = AnswerNetwork(columns, dialogues.train.raw_mg, numbers.hidden, numbers.width)
+    card = Card(system="questions/foretelling", preset="", encoder=dialogues.raw_version)
     fitted = _train_network(
         plan, numbers, network, card, plan.out / "answers",
         batches=partial(train.epoch, numbers.batch),

@@ -38,8 +38,8 @@ def train_questions(plan: QuestionPlan) -> QuestionReport:
     """
     if not plan.resume and any(plan.out.glob("*/checkpoints/*.safetensors")):
         raise BadInput(f"{plan.out}: holds a training already; go on with it (--resume) or name another folder (--out)")
-    talks = read_dialogue_splits(plan.data, plan.encoder, plan.features, plan.told)
-    pool = build_pool(talks.train.dialogues, plan.settings.pool)
+    dialogues = read_dialogue_splits(plan.data, plan.encoder, plan.features, plan.told)
+    pool = build_pool(dialogues.train.dialogues, plan.settings.pool)
     if not pool:
         raise BadInput(
             f"{plan.data[0]}: no question is asked {plan.settings.pool.fewest} times; more dialogues are needed"
@@ -49,12 +49,12 @@ def train_questions(plan: QuestionPlan) -> QuestionReport:
     places = feature_folders(home, "sentences") if plan.features is None else [plan.features / "sentences"]
     place = plan.sentences or writable_folder(places)
     answers = [answer for question in pool if question.predicted for answer in question.answers]
-    texts = [*talks.train.texts, *talks.val.texts, *(question.text for question in pool), *answers]
-    return _train_networks(plan, talks, pool, SentenceVectors.of(texts, plan.encoder, place, plan.told))
+    texts = [*dialogues.train.texts, *dialogues.val.texts, *(question.text for question in pool), *answers]
+    return _train_networks(plan, dialogues, pool, SentenceVectors.of(texts, plan.encoder, place, plan.told))
 
 
 def _train_networks(
-    plan: QuestionPlan, talks: DialogueSplits, pool: tuple[PoolEntry, ...], vectors: SentenceVectors
+    plan: QuestionPlan, dialogues: DialogueSplits, pool: tuple[PoolEntry, ...], vectors: SentenceVectors
 ) -> QuestionReport:
     """Both trainings, and the file that holds what came of them."""
     from viewfinder.tuning.question_networks import (
@@ -65,13 +65,13 @@ def _train_networks(
         train_selector,
     )
 
-    selector, fitted = train_selector(plan, talks, pool, vectors)
+    selector, fitted = train_selector(plan, dialogues, pool, vectors)
     figures = {f"selector/{name}": value for name, value in fitted.figures.items()}
     stopped = QuestionReport(None, len(pool), 0, figures)
     if fitted.ended == "asked":
         return stopped
     arrays, told = selector.arrays(), None
-    answering = train_answers(plan, talks, pool, vectors, fewest=FEWEST_ANSWERS)
+    answering = train_answers(plan, dialogues, pool, vectors, fewest=FEWEST_ANSWERS)
     if answering is None:
         pool = tuple(replace(question, predicted=False) for question in pool)
     else:
@@ -81,15 +81,15 @@ def _train_networks(
         arrays |= network.arrays()
         if plan.against:
             against_mg = read_unfamiliar_pictures(plan.against, plan.encoder, plan.features)
-            arrays |= fit_familiarity(network, talks.train.raw_mg, against_mg)
+            arrays |= fit_familiarity(network, dialogues.train.raw_mg, against_mg)
         told = measure_answers(network, held_out)
         figures |= {f"answers/{name}": value for name, value in answer_figures(network, held_out).items()}
-    return _write(plan, talks, pool, vectors, told, arrays, figures)
+    return _write(plan, dialogues, pool, vectors, told, arrays, figures)
 
 
 def _write(
     plan: QuestionPlan,
-    talks: DialogueSplits,
+    dialogues: DialogueSplits,
     pool: tuple[PoolEntry, ...],
     vectors: SentenceVectors,
     told: HeldOutAnswers | None,
@@ -104,7 +104,7 @@ def _write(
     card = Card(
         system=SYSTEM,
         preset="",
-        encoder=talks.raw_version or NO_PICTURES if predicted else NO_PICTURES,
+        encoder=dialogues.raw_version or NO_PICTURES if predicted else NO_PICTURES,
         settings={
             "questions": question_records(pool, told),
             "sentences": vectors.version,

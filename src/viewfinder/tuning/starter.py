@@ -1,4 +1,4 @@
-"""Training the head in the box on captioned photos (`viewfinder train starter`)."""
+"""Training the shipped head on captioned photos (`viewfinder train starter`)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def halves(count: int, seed: int) -> tuple[tuple[Int[np.ndarray, " k"], Int[np.n
 
 
 def train_starter(data: Path, out: Path, report: Tell | None = None) -> TrainReport:
-    """Fits the head in the box on captioned photos: folders flickr8k, coco and fashion-products below `data`.
+    """Fits the shipped head on captioned photos: folders flickr8k, coco and fashion-products below `data`.
 
     The figures come from two folds of flickr8k, seeds 0 to 2; what is written is then fitted on everything. Raw
     vectors of the views are kept in `out`, so that a second run starts where the first stopped.

@@ -216,7 +216,8 @@ class TransformerBlock(nn.Module):
         )
         attended_pw: Tensor = self.attended(seen_bhlv.transpose(1, 2).flatten(-2)[there_bl])
         tokens_pw = tokens_pw + self.dropout(attended_pw)
-        return tokens_pw + self.dropout(self.layers(self.before_layers(tokens_pw)))
+        mapped_pw: Tensor = self.dropout(self.layers(self.before_layers(tokens_pw)))
+        return tokens_pw + mapped_pw
 
 
 def _scatter(tokens_pw: Float[Tensor, "p w"], there_bl: Bool[Tensor, "b l"]) -> Float[Tensor, "b l w"]:

@@ -77,7 +77,7 @@ class PlugirState:
 
 
 class PlugirRetriever:
-    """The retriever. A turn costs one or two calls of the model; the caption that a talk begins with, none.
+    """The retriever. A turn costs one or two calls of the model; the caption that a conversation begins with, none.
 
     `fingerprint` says which model rewrites.
     """
@@ -98,7 +98,7 @@ class PlugirRetriever:
         question, heard = _parse_turn(turn)
         for said in heard.sentences:
             caption, lines = f"{question} {said}".strip(), state.adapters
-            pieces = ((turn.number, caption),)
+            pieces: tuple[tuple[int, str], ...] = ((turn.number, caption),)
             if state.caption:
                 try:
                     caption = self._rewrite(state.caption, question or ELSE, said)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -167,7 +167,7 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
     model = preset.model
     hidden = [MASKED_SHARE if preset.mask == "tokens" else 0.0, 0.0]
     version, text = "", None
-    tensors: list[SentenceTensors] | list[TokenTensors]
+    tensors: Sequence[SentenceTensors | TokenTensors]
     seed_all(plan.seed)
     network: DialogueEncoder
     if model.reads == "tokens":
@@ -177,11 +177,11 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
             network.out.load_state_dict(text.projection.state_dict())
         tensors = [TokenTensors(one, text, model, share) for one, share in zip(sets, hidden, strict=True)]
     else:
-        tensors = [
+        read = [
             SentenceTensors(one, plan.sentences, model.rounds, share) for one, share in zip(sets, hidden, strict=True)
         ]
-        version = tensors[0].version
-        network = SentenceDialogueEncoder(model, raw_pg.shape[1], tensors[0].width)
+        tensors, version = read, read[0].version
+        network = SentenceDialogueEncoder(model, raw_pg.shape[1], read[0].width)
     encoder = plan.encoder.version if shared else sets[0].raw_version
     settings: dict[str, Any] = {
         "model": asdict(model),
@@ -197,8 +197,8 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
         check_start_sentences(plan.start, start, version)
         load_network(plan.start, network, system=SYSTEM, encoder=encoder)
     batches = [
-        ChatirBatches(one, read, _picture_inputs(network, known_px), preset.rounds, preset.mask, preset.unasked)
-        for one, read, known_px in zip(sets, tensors, seen, strict=True)
+        ChatirBatches(one, said, _picture_inputs(network, known_px), preset.rounds, preset.mask, preset.unasked)
+        for one, said, known_px in zip(sets, tensors, seen, strict=True)
     ]
     card = Card(system=SYSTEM, preset=plan.preset, encoder=encoder, settings=settings)
     return PreparedTraining(network, card, *batches)

@@ -121,15 +121,18 @@ def chat_turn(turn: ChatTurn, *, image_first: bool) -> ExampleTurn:
     return ExampleTurn(turn.role, tuple(sorted(turn.content, key=lambda item: isinstance(item, TextItem))))
 
 
-def dialogue_examples(talk: Dialogue, rng: random.Random) -> Iterator[TrainingExample]:
+def dialogue_examples(dialogue: Dialogue, rng: random.Random) -> Iterator[TrainingExample]:
     """Its questions and answers, one to five rounds an example; the first question comes with the picture."""
-    rounds = [said for said in talk.rounds if said.question and said.answer]
+    rounds = [said for said in dialogue.rounds if said.question and said.answer]
     turns = [
-        ChatTurn(role, (TextItem(text),))
+        turn
         for said in rounds
-        for role, text in (("user", said.question), ("assistant", said.answer))
+        for turn in (
+            ChatTurn("user", (TextItem(said.question),)),
+            ChatTurn("assistant", (TextItem(said.answer),)),
+        )
     ]
-    yield from split_into_examples(turns, (ImageItem(talk.image),), rng)
+    yield from split_into_examples(turns, (ImageItem(dialogue.image),), rng)
 
 
 def split_into_examples(

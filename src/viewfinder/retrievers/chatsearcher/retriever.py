@@ -308,7 +308,7 @@ class ChatSearcher:
         """What the user says, and a line where it is too long to be read whole."""
         pictures = [] if message.brought is None else [message.brought]
         shown = [A_PICTURE] * len(pictures)
-        found, lines = self._codec.encode_user([*shown, TextItem(message.text)]), ()
+        found, lines = self._codec.encode_user([*shown, TextItem(message.text)]), tuple[str, ...]()
         # Beside it stand the beginning and the [IMG] of the answer.
         if (over := len(found) + 2 - self.settings.longest) > 0:
             pieces = self._codec.tokenizer.encode(message.text)

@@ -86,7 +86,7 @@ def read_description_data(
     else:
         vectors = plan.sentences(sorted({text for described in sets.values() for text in described.texts()}))
         speech, sentences, version = SentenceVectorSpeech(vectors), vectors.matrix_ns.shape[1], vectors.version
-        if start is not None:
+        if start is not None and plan.start is not None:
             check_start_sentences(plan.start, start, version)
     train, val = (DescriptionDialogues(sets[split], speech, regions) for split in ("train", "val"))
     widths = InputWidths(sets["train"].region_shape[1], sets["train"].raw_width, sentences, len(vocabulary))

@@ -86,7 +86,7 @@ def numpy_project_regions(
     """`network.RegionProjection`; `scaled_by` names arrays of mean and deviation that come first."""
     found_nkd = np.zeros((*raw_nke.shape[:2], len(arrays[f"{name}.bias"])), np.float32)
     for at in range(0, len(raw_nke), AT_ONCE):
-        rows = np.asarray(raw_nke[at : at + AT_ONCE], np.float32)
+        rows: np.ndarray = np.asarray(raw_nke[at : at + AT_ONCE], np.float32)
         there = (rows != 0).any(axis=-1, keepdims=True)
         if scaled_by is not None:
             rows = (rows - arrays[f"{scaled_by}_mean"]) / arrays[f"{scaled_by}_deviation"]
