@@ -1,1 +1,1 @@
-"""ChatSearcher (Zhao et al. 2024): one language model that reads words and pictures, writes and retrieves."""
+"""ChatSearcher (Zhao et al. 2024): one language model reads words and pictures of a dialogue, writes and retrieves."""
