@@ -21,7 +21,7 @@ from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, Inpu
 from viewfinder.retrievers.chatsearcher.sequence import train_tokenizer
 from viewfinder.retrievers.chatsearcher.retriever import ChatSearcher
 from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
-from viewfinder.index import RegionBlock, only_vectors
+from viewfinder.index.region_scores import RegionBlock, single_vector_scores
 from viewfinder.training.weights import Card, Weights
 
 torch.set_num_threads(1)
@@ -63,7 +63,7 @@ block = RegionBlock.of(rng.standard_normal((PICTURES, 1, settings.retrieval), dt
 
 def first_results():
     state = retriever.step(retriever.begin(), turn(1))
-    return only_vectors(block, retriever.query(state).parts[0].vector_d).argmax()
+    return single_vector_scores(block, retriever.query(state).parts[0].vector_d).argmax()
 
 
 rounds = [
