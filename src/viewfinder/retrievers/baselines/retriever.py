@@ -1,6 +1,6 @@
 """The baselines of Drill-down as retrievers: what `network` trained, at work on one conversation.
 
-Numpy only. A turn that is no description goes through the adapters of `blocks.spoken`.
+Numpy only. A turn that is no description goes through the adapters of `shared.wording`.
 """
 
 from __future__ import annotations

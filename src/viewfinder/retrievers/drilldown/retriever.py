@@ -1,6 +1,6 @@
 """Drill-down as a retriever: one sentence a turn goes into the state vectors, and they look at the pictures' regions.
 
-Numpy only; `network` is what was trained. A turn that is no description goes through the adapters of `blocks.spoken`.
+Numpy only; `network` is what was trained. A turn that is no description goes through the adapters of `shared.wording`.
 """
 
 from __future__ import annotations
