@@ -102,7 +102,7 @@ def resolve_turn(
         case Reject(named):
             pictures = tuple(gallery.picture(picture, reads) for picture in named)
         case Keep(attribute, at):
-            pictures = tuple(screens.after(at, all_there=True))
+            pictures = screens.after(at, all_there=True)
             if not pictures:
                 raise BadInput(f"nothing was on the screen after turn {at}: keep something of a later turn")
             values, text = _kept(attribute, pictures, gallery)
@@ -121,7 +121,7 @@ def resolve_turn(
         changes,
         vocabulary.words if vocabulary is not None else (),
         gallery.sentences,
-        lambda number: tuple(screens.after(number)) if 0 <= number < node.number else (),
+        lambda number: screens.after(number) if 0 <= number < node.number else (),
     )
 
 
@@ -141,7 +141,7 @@ class _Screens:
             raise BadInput(f"no such image: {path}")
         return self.gallery.picture_of(decode_one(path, self.gallery.encoder.fit).pixels, self.reads)
 
-    def after(self, number: int, *, all_there: bool = False) -> Sequence[Picture]:
+    def after(self, number: int, *, all_there: bool = False) -> tuple[Picture, ...]:
         """The picture picked or shown by that turn, else the top of its results, as far as they are still there.
 
         Raises:
@@ -154,8 +154,8 @@ class _Screens:
             return (self.image(node.turn.pixels_ref),)
         ids = (node.turn.picture,) if isinstance(node.turn, Like) else node.shown[:KEPT_FROM]
         if all_there:
-            return [self.gallery.picture(picture, self.reads) for picture in ids]
-        return ShownPictures(ids, self.gallery, self.reads)
+            return tuple(self.gallery.picture(picture, self.reads) for picture in ids)
+        return tuple(ShownPictures(ids, self.gallery, self.reads))
 
 
 def _kept(attribute: str, pictures: tuple[Picture, ...], gallery: Gallery) -> tuple[dict[str, tuple[str, ...]], str]:

@@ -52,7 +52,7 @@ def load_preset(source: Path | Traversable, name: str, kind: type[T], overrides:
     return build_settings(kind, table, where)
 
 
-def build_settings(kind: type[T], table: Mapping[str, Any], where: Where = str) -> T:
+def build_settings(kind: type[T], table: Any, where: Where = str) -> T:
     """A dataclass of type `kind` from a table as TOML or JSON gives it; the inverse of `dataclasses.asdict`.
 
     Raises:
@@ -102,7 +102,7 @@ def read_card_settings(kind: type[T], card: Card, part: str = "model") -> T:
     Raises:
         BadInput: the card has no such table or other keys, or weights that need a retired setting.
     """
-    table: Any = card.settings.get(part)
+    table = card.settings.get(part)
     for key, built_in in RETIRED_SETTINGS.get(card.system, {}).items():
         table = _without(table, key.removeprefix(f"{part}."), built_in) if key.startswith(f"{part}.") else table
     return build_settings(kind, table, lambda key: f"the card of {card.system}, {part}" + (f".{key}" if key else ""))

@@ -218,7 +218,7 @@ def _text_model(model: ModelSettings, start: Card | None) -> TextModel:
 
 
 @torch.no_grad()
-def _picture_inputs(network: DialogueEncoder, known_px: Float32[np.ndarray, "p x"]) -> Float[Tensor, "p x"]:
+def _picture_inputs(network: DialogueEncoder, known_px: Float32[np.ndarray, "p x"]) -> Float[Tensor, "p y"]:
     """What batches know of every picture: its vector, unless that is learnt."""
     if network.settings.image == "learned":
         return torch.from_numpy(known_px)
