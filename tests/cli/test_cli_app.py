@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import time
@@ -42,18 +41,6 @@ VERBS = [
 PROGRAM = [sys.executable, "-c", "from viewfinder.cli import main; main()"]
 
 
-def loaded_after(*arguments: str) -> tuple[int, set[str]]:
-    """Exit code of a command in a fresh interpreter, and the packages that it imported."""
-    code = (
-        "import json, sys\nfrom viewfinder.cli import run\n"
-        "code = run(sys.argv[1:])\n"
-        "print(json.dumps([code, sorted({name.partition('.')[0] for name in sys.modules})]))"
-    )
-    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
-    ended, names = json.loads(done.stdout.splitlines()[-1])
-    return ended, set(names)
-
-
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_explains_itself_and_prints_json(verb: str, viewfinder: Run) -> None:
     outcome = viewfinder(verb, "--help")
@@ -77,19 +64,6 @@ def test_help_takes_less_than_0_4_seconds() -> None:
         return time.perf_counter() - started
 
     assert min(seconds() for _ in range(5)) < 0.4
-
-
-def test_help_imports_nothing_heavy() -> None:
-    code, names = loaded_after("--help")
-    assert code == 0
-    assert not names & {"torch", "numpy", "lancedb", "pyarrow", "onnxruntime", "PIL", "rich", "platformdirs"}
-
-
-def test_find_imports_neither_torch_nor_a_server(indexed: Path) -> None:
-    code, names = loaded_after("find", "a red car", "--library", str(indexed))
-    assert code == 0
-    assert "numpy" in names
-    assert not names & {"torch", "transformers", "fastapi"}
 
 
 def test_the_version_is_the_packages(viewfinder: Run) -> None:

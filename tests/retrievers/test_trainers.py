@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -69,20 +67,3 @@ def test_sentences_are_kept_where_the_pictures_vectors_are(tmp_path: Path) -> No
     assert list((data / ".viewfinder-features" / "sentences" / "colours-said-1").glob("*.safetensors"))
     plan_of(data, features=tmp_path / "kept").sentences(["red"])
     assert list((tmp_path / "kept" / "sentences").rglob("*.safetensors"))
-
-
-def test_naming_the_systems_needs_no_torch() -> None:
-    code = "import sys; import viewfinder.retrievers.trainers; print('torch' in sys.modules)"
-    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    assert said.strip() == "False"
-
-
-@pytest.mark.parametrize("system", ["chatir", "chatsearcher", "drilldown", "fashioniq", "mai"])
-def test_searching_with_the_weights_in_the_box_needs_no_torch(system: str) -> None:
-    code = f"""import sys
-from viewfinder.retrievers import load_retriever
-retriever = load_retriever({system!r})
-retriever.query(retriever.begin())
-print("torch" in sys.modules)"""
-    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    assert said.strip() == "False"

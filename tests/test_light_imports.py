@@ -1,0 +1,79 @@
+"""What takes seconds to import is imported where it is used: one table of what each step of a search does without."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from viewfinder import testing
+from viewfinder.library import Library
+
+LEARNING = ("torch", "transformers", "sklearn")
+STORING = ("lancedb", "pyarrow")
+LOOKING = ("onnxruntime", "PIL")
+SERVING = ("fastapi", "uvicorn", "sqlalchemy")
+SHIPPED = "from viewfinder.retrievers import load_retriever; r = load_retriever({!r}); r.query(r.begin())"
+
+STEPS = {
+    "the package": ("import viewfinder", LEARNING + STORING + LOOKING + SERVING + ("numpy",)),
+    "the help": (
+        "from viewfinder.cli import run; run(['--help'])",
+        LEARNING + STORING + LOOKING + SERVING + ("numpy",),
+    ),
+    "a search": ("from viewfinder.cli import run; run(['find', 'red', '--library', LIBRARY])", LEARNING + SERVING),
+    "an opened library": (
+        "import pathlib; from viewfinder.library import Library; Library.open(pathlib.Path(LIBRARY))",
+        LEARNING + STORING + SERVING,
+    ),
+    "the systems' names": ("import viewfinder.retrievers.trainers", LEARNING),
+    "encoders by name": ("import viewfinder.encoders.transformers", LEARNING),
+    "words": (
+        "from viewfinder.encoders import load_encoder; load_encoder('starter').words(['a dog'])",
+        LEARNING + STORING,
+    ),
+    "pictures": (
+        "import numpy; from viewfinder.encoders import load_encoder;"
+        "load_encoder('starter').pictures([numpy.zeros((32, 48, 3), numpy.uint8)])",
+        LEARNING + STORING,
+    ),
+    "questioners": (
+        "from viewfinder.questioners.names import load_questioner as load; load('information_gain');"
+        "load('llm=http://127.0.0.1:9/v1#none'); load('plugir=http://127.0.0.1:9/v1#none')",
+        LEARNING,
+    ),
+    "chatir": (SHIPPED.format("chatir"), LEARNING),
+    "chatsearcher": (SHIPPED.format("chatsearcher"), LEARNING),
+    "drilldown": (SHIPPED.format("drilldown"), LEARNING),
+    "fashioniq": (SHIPPED.format("fashioniq"), LEARNING),
+    "mai": (SHIPPED.format("mai"), LEARNING),
+}
+"""A step: its code, where LIBRARY is the folder of a library, and the packages that it must not import."""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library of drawn pictures of the starter encoder, whose network is exported here: that alone needs torch."""
+    folder = tmp_path_factory.mktemp("light")
+    testing.tiny_pictures(folder / "pictures", 3)
+    Library.open(folder / "library").add(folder / "pictures", workers=1)
+    return folder / "library"
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_step_imports_nothing_that_it_does_without(step: str, library: Path) -> None:
+    code, unneeded = STEPS[step]
+    assert imported(code.replace("LIBRARY", repr(str(library))), unneeded) == []
+
+
+def test_what_is_imported_is_noticed() -> None:
+    assert imported("import sqlalchemy", ("sqlalchemy", "torch")) == ["sqlalchemy"]
+
+
+def imported(code: str, packages: tuple[str, ...]) -> list[str]:
+    """Which of the packages a fresh interpreter has imported after the code."""
+    program = f"{code}\nimport sys\nprint(*['imported:', *sorted({set(packages)!r} & sys.modules.keys())])"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    return done.stdout.splitlines()[-1].split()[1:]
