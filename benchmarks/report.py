@@ -169,7 +169,7 @@ def serving_table(serving: dict[str, Any]) -> list[str]:
             f"{100 * crowd['locust_share_of_cores']:.0f} %",
         ),
         (
-            "first paint of a talk with 200 results",
+            "first paint of a conversation with 200 results",
             "< 1 s",
             f"{paint['results_painted_s']:.2f} s ({paint['results_on_screen']} on the screen; something is there after "
             f"{paint['first_paint_s']:.2f} s, all pictures after {paint['all_pictures_s']:.2f} s)",
@@ -186,7 +186,7 @@ def serving_table(serving: dict[str, Any]) -> list[str]:
             f"{indexing['added_meanwhile']:,} pictures came in)",
         ),
         (
-            "memory of an open talk of ten turns, beyond the states of its retriever",
+            "memory of an open conversation of ten turns, beyond the states of its retriever",
             "< 100 kB",
             f"{memory['kb_per_session']:.0f} kB"
             + ("" if memory["kb_per_session"] > 0 else ": too little to see, other memory was let go meanwhile"),
@@ -194,7 +194,7 @@ def serving_table(serving: dict[str, Any]) -> list[str]:
         (
             "states of all retrievers",
             "one bounded cache",
-            f"{memory['states_mb']:.1f} MB after {memory['sessions']} talks, at most {memory['states_limit_mb']} MB",
+            f"{memory['states_mb']:.1f} MB after {memory['sessions']} conversations, at most {memory['states_limit_mb']} MB",
         ),
     ]
     head = ["| what | reach | measured |", "|---|---|---|"]
@@ -238,7 +238,7 @@ def speed_table(speed: dict[str, Any]) -> list[str]:
             f"{finding['ratio']:.2f} ({finding['find_ms']:.1f} ms; words {finding['words_ms']:.1f}, "
             f"scan {finding['scan_ms']:.1f})",
         ),
-        ("turn 20 over turn 2 of one talk", "<= 1.1", f"{speed['long_talks']['ratio']:.2f}"),
+        ("turn 20 over turn 2 of one conversation", "<= 1.1", f"{speed['long_talks']['ratio']:.2f}"),
         ("a question at 50,000 pictures", "<= 30 ms", f"{speed['asking']['question_ms']:.1f} ms"),
         (
             "memory of indexing 10,000 pictures, peak beyond that of 100",
@@ -291,7 +291,7 @@ def claim_cells(claim: dict[str, Any]) -> list[tuple[str, str, str]]:
         verdict = "reproduced" if low > 0 else "not reproduced" if high < 0 else "undecided"
         found = f"{points(difference['mean'])} ({points(low)} to {points(high)}), p {other['p_value']:.4f}"
         data = claim["better"].partition("/")[0]
-        cells.append((f"{data}: {row['title']}, {row['metric']} {row['at']}, {row['talks']:,} talks", found, verdict))
+        cells.append((f"{data}: {row['title']}, {row['metric']} {row['at']}, {row['talks']:,} dialogues", found, verdict))
     return cells
 
 
@@ -311,7 +311,7 @@ def talks_cell(claim: dict[str, Any]) -> tuple[str, str, str]:
     (better, than), (at, other_at) = claim.get("claimed", claim["talks"]), claim["rounds"]
     if "difference" not in claim:
         return f"{better} - {than}", "", "not measured yet"
-    counted = f"Hits@10, {better}, round {at} - {than}, round {other_at}, {claim['talks_counted']:,} talks"
+    counted = f"Hits@10, {better}, round {at} - {than}, round {other_at}, {claim['talks_counted']:,} dialogues"
     return difference_cell(counted, claim)
 
 
@@ -334,7 +334,7 @@ def mai_cell(claim: dict[str, Any]) -> tuple[str, str, str]:
     where = " - ".join(lines)
     if "difference" not in claim:
         return where, "", "not measured yet"
-    return difference_cell(f"{where}: {MEAN_RECALL}, {claim['talks_counted']:,} talks a seed", claim)
+    return difference_cell(f"{where}: {MEAN_RECALL}, {claim['talks_counted']:,} dialogues a seed", claim)
 
 
 def talking_cell(claim: dict[str, Any]) -> tuple[str, str, str]:
@@ -347,7 +347,7 @@ def talking_cell(claim: dict[str, Any]) -> tuple[str, str, str]:
     where = " - ".join(claim.get("tasks", rows))
     if "difference" not in claim:
         return where, "", "not measured yet"
-    counted = f"mean R@1,5,10{'' if 'tasks' in claim else f' of {on}'}, {claim['talks_counted']:,} talks a seed"
+    counted = f"mean R@1,5,10{'' if 'tasks' in claim else f' of {on}'}, {claim['talks_counted']:,} dialogues a seed"
     return difference_cell(f"{where}: {'R@10' if on == 'cirr' else counted}", claim)
 
 
@@ -398,7 +398,7 @@ def iteration_table(cost: dict[str, Any]) -> list[str]:
     for row in cost["iteration"]:
         lines.append(
             f"| MIO, 32 of 64 tokens of {row['width']} numbers, {row['form']} | <= 1 ms | {row['one_ms']:.2f} ms; "
-            f"{row['talks']} talks in one call {row['batched_ms']:.0f} ms, one by one {row['looped_ms']:.0f} ms |"
+            f"{row['talks']} dialogues in one call {row['batched_ms']:.0f} ms, one by one {row['looped_ms']:.0f} ms |"
         )
     for row in cost["scoring"]:
         what = f"scores of {cost['pictures']:,} pictures of {row['width']} numbers, over the bare product"
@@ -423,7 +423,7 @@ def mai_turns_table(rows: dict[str, Any]) -> list[str]:
 
 
 def memories_table(rows: dict[str, Any]) -> list[str]:
-    """One row a memory: what it carries as a talk goes on, its weights, and what is found with it in the last turn."""
+    """One row a memory: what it carries as a dialogue goes on, its weights, and what is found with it in the last turn."""
     head = ["bytes after turn 1", "after 3", "after 10", "bytes of weights", "comb. mean", "roll. mean", "**Mean**"]
     lines = ["| | " + " | ".join([*head, "paper"]) + " |", "|---|" + "---|" * (1 + len(head))]
     for name, row in rows.items():
@@ -535,7 +535,7 @@ def asked_table(rows: dict[str, Any]) -> list[str]:
     """One row a questioner: Hits@10 by round, how varied it was, and how long it took."""
     rounds = (0, 1, 2, 3, 5, 10)
     head = [*(f"Hits@10, round {at}" for at in rounds), "repeated, of 10", "different words", "don't know"]
-    head += ["asked by another", "ms a question", "talks x seeds"]
+    head += ["asked by another", "ms a question", "dialogues x seeds"]
     lines = ["| | " + " | ".join(head) + " |", "|---|" + "---|" * len(head)]
     for name, row in rows.items():
         cells = [percent(row["Hits@10"][str(at)]["mean"]) for at in rounds[:-1]]
@@ -617,7 +617,7 @@ def measured(row: dict[str, Any] | None) -> str:
 def chatir_table(chatir: dict[str, Any], kernel: dict[str, Any]) -> list[str]:
     """Time and memory of the whole protocol, and of the kernel alone."""
     rows = [
-        f"| {system} | {found['talks']:,} talks x 11 rounds, {found['pool']:,} pictures | {found['seconds']:.1f} s "
+        f"| {system} | {found['talks']:,} dialogues x 11 rounds, {found['pool']:,} pictures | {found['seconds']:.1f} s "
         f"| {found['peak_MiB']:,} MiB |"
         for system, found in chatir["systems"].items()
     ]

@@ -136,7 +136,7 @@ def speed_table(speed: dict[str, Any]) -> list[str]:
     rows = [
         ["turn 10 over turn 2, equally long", "<= 1.3", f"{speed['turn 10 over turn 2']:.2f}"],
         [
-            f"first results of a talk, {speed['pictures']:,} pictures, p50 (p95)", "<= 300 ms",
+            f"first results of a conversation, {speed['pictures']:,} pictures, p50 (p95)", "<= 300 ms",
             f"{speed['first results, p50 ms']:.0f} ({speed['first results, p95 ms']:.0f}) ms",
         ],
         ["turns 2, 5 and 10, p50", "", f"{turns[1]:.0f}, {turns[4]:.0f}, {turns[9]:.0f} ms"],
@@ -200,4 +200,4 @@ def tests_table(found: dict[str, Any], names: list[str]) -> list[str]:
         drawn = found["systems"].get("random", {"found": {}})["found"].get(name)
         chance = percent(drawn[SHARED]["mean"]) if drawn else ""
         lines.append([name, test["data"], test["protocol"], f"{talks:,}", " / ".join(sizes), chance])
-    return table(["column", "data", "protocol", "talks", "pictures to search in", "R@10 by chance, drawn"], lines)
+    return table(["column", "data", "protocol", "dialogues", "pictures to search in", "R@10 by chance, drawn"], lines)
