@@ -191,7 +191,9 @@ def test_after_kill_9_the_next_call_goes_on_to_the_same_bytes(
     assert files(out) == files(tmp_path / "whole")
 
 
-def test_a_damaged_chunk_is_made_again(pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chunk_that_the_journal_lost_is_made_again(
+    pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(compute_module, "CHUNK", 4)
 
     def give_up(done: int, total: int) -> None:
@@ -201,8 +203,8 @@ def test_a_damaged_chunk_is_made_again(pictures: Path, tmp_path: Path, monkeypat
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
         features(pictures, ENCODER, regions=True, out=out, workers=1, progress=give_up)
-    chunk = out / "work" / "00001.safetensors"
-    chunk.write_bytes(chunk.read_bytes()[:200])
+    journal = out / "work" / "journal.jsonl"
+    journal.write_text(journal.read_text()[:-20])
     encoder = Counting()
     compute(pictures, encoder, out=out)
     assert encoder.calls == [4, 1]

@@ -1,33 +1,37 @@
-"""Global and region vectors of a data set's pictures, computed once and kept in files.
+"""Vectors of a data set's pictures, computed once and kept in files.
 
     <folder>/manifest.json            the encoder; of every row the picture's key, size and time of change
              global-<mark>.npy        float32 (n d), rows in the order of the keys
              regions-<mark>.npy       float16 (n r e), where regions were asked for
-             work/00000.safetensors   a chunk of an unfinished run; gone once the manifest is written
+             boxes-<mark>.npy         float32 (n r 4), in pixels, where a detector chose the regions
+             work/                    the rows so far of an unfinished run, and a journal of the pictures they are of
 
-A key is the picture's POSIX path relative to the data set. Work is cut into chunks of the sorted keys, and a chunk is
-there whole or not at all: after kill -9 the next call makes what is missing out of the same batches, so that the
-result has the same bytes. Pictures that did not change since are not read again.
+A key is the picture's POSIX path relative to the data set. Rows are appended chunk by chunk, and the journal is
+written once they are on the disk: after kill -9 the next call goes on with the same batches, so that the result has
+the same bytes. Pictures that did not change since are not read again.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import astuple, dataclass
-from functools import partial
-from itertools import chain, islice
+from itertools import islice, repeat
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 import numpy as np
+from jaxtyping import Float
 
 from viewfinder.encoders.base import Encoded, Encoder
 from viewfinder.encoders.features.store import (
     IMAGES,
     WORK_FOLDER,
     ArrayFile,
-    DetectedFeatures,
     DroppedPicture,
     Features,
     Manifest,
@@ -38,42 +42,34 @@ from viewfinder.encoders.features.store import (
     finish_manifest,
     map_array,
     npy_header,
+    open_features,
     read_manifest,
     repair_advice,
     rows_mark,
     writable_folder,
-    write_whole,
 )
 from viewfinder.errors import BadInput
-from viewfinder.pictures import BadFile, DecodedFile, Decoders, Outcome, scan
+from viewfinder.pictures import DecodedFile, Decoders, Outcome, scan
 
 CHUNK = 64
 """Pictures that are acknowledged together: what a crash can cost."""
 
+JOURNAL = "journal.jsonl"
 
-@dataclass(frozen=True)
-class ComputeRun:
-    """One call that has to compute something."""
-
-    dataset: Path
-    folder: Path
-    encoder: Encoder
-    regions: bool
-    workers: int
-    progress: Progress
+ARRAYS = {"global": np.dtype(np.float32), "regions": np.dtype(np.float16), "boxes": np.dtype(np.float32)}
 
 
-Arrays = tuple[np.ndarray, np.ndarray | None]
-"""Global vectors and, where asked for, regions of the same pictures."""
+@dataclass(frozen=True, eq=False, slots=True)
+class PictureVectors:
+    """What is stored of one picture: its vector, those of its regions, and where a detector's lie, in pixels."""
+
+    global_g: Float[np.ndarray, " g"]
+    regions_re: Float[np.ndarray, "r e"] | None = None
+    boxes_r4: Float[np.ndarray, "r 4"] | None = None
 
 
-@dataclass(frozen=True)
-class RowBlock:
-    """Rows that were made: `rows[i]` of what `load` gives is the picture `sources[i]`."""
-
-    sources: tuple[PictureFile, ...]
-    rows: tuple[int, ...]
-    load: Callable[[], Arrays]
+Read = tuple[PictureFile, PictureVectors | str]
+"""A picture as it was read: its vectors, or why there are none."""
 
 
 def features(
@@ -104,25 +100,34 @@ def features(
         LibraryBusy: another process is at work there.
         DiskFull: what was acknowledged is kept.
     """
-    found, unreadable = _pictures(dataset)
+    found, unreadable = _find_pictures(dataset)
     places = [out] if out is not None else feature_folders(dataset, encoder.raw_version)
     for place in places:
         before = read_manifest(place, encoder.raw_version)
-        if before is None or (regions and before.regions is None):
+        if before is None or (regions and "regions" not in before.arrays):
             continue
         if before.known() == {*found, *(bad.source for bad in unreadable)}:  # nothing is to be done
             return open_features(place, dataset, before, regions=regions)
     folder = writable_folder(places)
     with claim_folder(folder):
         before = read_manifest(folder, encoder.raw_version)
-        if before is not None and regions and before.regions is None:
+        if before is not None and regions and "regions" not in before.arrays:
             before = None  # every picture is read again, for its regions
-        kept = regions or (before is not None and before.regions is not None)
-        run = ComputeRun(dataset, folder, encoder, kept, workers or os.cpu_count() or 1, progress)
-        return open_features(folder, dataset, _update(run, before, found, unreadable), regions=regions)
+        kept = regions or (before is not None and "regions" in before.arrays)
+        known = {} if before is None else _known_vectors(folder, before)
+
+        def read(rest: Sequence[PictureFile]) -> Iterator[list[Read]]:
+            return _compute_chunks(dataset, encoder, rest, known, regions=kept, workers=workers or os.cpu_count() or 1)
+
+        outcomes = write_rows(folder, json.dumps([encoder.raw_version, kept]), found, read, progress)
+        if all(reason for _, reason in outcomes):
+            first, reason = outcomes[0]
+            raise BadInput(f"{dataset}: no picture here could be read; {first.key}: {reason}")
+        manifest = finish_rows(folder, encoder.raw_version, encoder.name, outcomes, unreadable)
+        return open_features(folder, dataset, manifest, regions=regions)
 
 
-def _pictures(dataset: Path) -> tuple[tuple[PictureFile, ...], tuple[DroppedPicture, ...]]:
+def _find_pictures(dataset: Path) -> tuple[tuple[PictureFile, ...], tuple[DroppedPicture, ...]]:
     """The picture files of a data set in the order of their keys, and places that could not be looked into."""
     if not dataset.is_dir():
         raise BadInput(f"{dataset}: no such folder; name a folder of pictures, or a data set with images/ in it")
@@ -140,150 +145,154 @@ def _pictures(dataset: Path) -> tuple[tuple[PictureFile, ...], tuple[DroppedPict
     return tuple(sources), tuple(unreadable)
 
 
-def open_features(folder: Path, dataset: Path, manifest: Manifest, *, regions: bool) -> Features:
-    """What a manifest lists, mapped into memory."""
-    boxes_nr4 = map_array(folder, manifest.boxes) if regions and manifest.boxes else None
-    kind = Features if boxes_nr4 is None else DetectedFeatures
-    return kind(
-        keys=tuple(source.key for source in manifest.sources),
-        raw_nd=map_array(folder, manifest.raw),
-        raw_version=manifest.raw_version,
-        regions_nre=map_array(folder, manifest.regions) if regions and manifest.regions else None,
-        boxes_nr4=boxes_nr4,
-        dataset=dataset,
-        dropped=manifest.dropped,
-        folder=folder,
+def _known_vectors(folder: Path, before: Manifest) -> dict[PictureFile, PictureVectors | str]:
+    """What an earlier call says of pictures that did not change since; its arrays stay mapped."""
+    raw_nd, regions_nre = (
+        np.asarray(map_array(folder, array)) if (array := before.arrays.get(name)) else repeat(None)
+        for name in ("global", "regions")
     )
+    known: dict[PictureFile, PictureVectors | str] = {bad.source: bad.reason for bad in before.dropped}
+    return known | dict(zip(before.sources, map(PictureVectors, raw_nd, regions_nre), strict=True))
 
 
-def _update(
-    run: ComputeRun, before: Manifest | None, found: Sequence[PictureFile], unreadable: Sequence[DroppedPicture]
+def _compute_chunks(
+    dataset: Path,
+    encoder: Encoder,
+    sources: Sequence[PictureFile],
+    known: Mapping[PictureFile, PictureVectors | str],
+    *,
+    regions: bool,
+    workers: int,
+) -> Iterator[list[Read]]:
+    """The vectors of `sources`: a chunk has what is known and up to `CHUNK` new pictures, which make one batch."""
+    todo = [at for at, source in enumerate(sources) if source not in known]
+    starts = [0, *todo[CHUNK::CHUNK]]
+    with closing(Decoders(workers, fit=encoder.fit)) as decoders:
+        outcomes = decoders.decode(dataset / sources[at].key for at in todo)
+        for start, end in zip(starts, [*starts[1:], len(sources)], strict=True):
+            missing = [source for source in sources[start:end] if source not in known]
+            computed = _encode(encoder, missing, list(islice(outcomes, len(missing))), regions=regions)
+            yield [(source, known[source]) if source in known else next(computed) for source in sources[start:end]]
+
+
+def _encode(
+    encoder: Encoder, sources: Sequence[PictureFile], outcomes: Sequence[Outcome], *, regions: bool
+) -> Iterator[Read]:
+    """The pictures of one batch, with the size and time of change that they had when they were read."""
+    pixels = [outcome.pixels for outcome in outcomes if isinstance(outcome, DecodedFile)]
+    encoded = encoder.pictures(pixels, regions=regions) if pixels else Encoded(np.zeros((0, 0), np.float32))
+    regions_bre = repeat(None) if encoded.regions_brd is None else encoded.regions_brd
+    vectors = map(PictureVectors, encoded.global_bd, regions_bre)
+    for source, outcome in zip(sources, outcomes, strict=True):
+        found = next(vectors) if isinstance(outcome, DecodedFile) else outcome.reason
+        yield PictureFile(source.key, outcome.size, outcome.mtime_ns), found
+
+
+# -- rows on disk
+
+
+def write_rows(
+    folder: Path,
+    plan: str,
+    sources: Sequence[PictureFile],
+    read: Callable[[Sequence[PictureFile]], Iterator[list[Read]]],
+    progress: Progress,
+) -> list[tuple[PictureFile, str]]:
+    """Appends what `read` gives of `sources` to arrays in `folder/work`, after the rows of an interrupted call.
+
+    Returns every picture with the reason why it has no row ("": it has one). Rows that were made by another `plan`
+    are of no use.
+    """
+    work = folder / WORK_FOLDER
+    done = _read_journal(work, plan, sources)
+    progress(len(done), len(sources))
+    for chunk in read(sources[len(done) :]) if len(done) < len(sources) else ():
+        vectors = [found for _, found in chunk if isinstance(found, PictureVectors)]
+        if vectors:
+            _append_rows(work, sum(not reason for _, reason in done), vectors)
+        outcomes = [(source, found if isinstance(found, str) else "") for source, found in chunk]
+        with (work / JOURNAL).open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps([(*astuple(source), reason) for source, reason in outcomes]) + "\n")
+        done += outcomes
+        progress(len(done), len(sources))
+    return done
+
+
+def _read_journal(work: Path, plan: str, sources: Sequence[PictureFile]) -> list[tuple[PictureFile, str]]:
+    """The pictures whose rows an interrupted call left; what follows a difference is forgotten."""
+    file, known, kept = work / JOURNAL, list[tuple[PictureFile, str]](), [plan]
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    for line in lines[1:] if lines[:1] == [plan] else []:
+        try:
+            chunk = [(PictureFile(*source), reason) for *source, reason in json.loads(line)]
+        except ValueError:  # cut short by a crash
+            break
+        if [source for source, _ in chunk] != list(sources[len(known) : len(known) + len(chunk)]):
+            break
+        known += chunk
+        kept.append(line)
+    # A call that was interrupted while it finished has moved the rows, and more cannot be appended to them.
+    if not known or (len(known) < len(sources) and not (work / "global.npy").is_file()):
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir()
+        known, kept = [], [plan]
+    file.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+    return known
+
+
+def _append_rows(work: Path, count: int, found: Sequence[PictureVectors]) -> None:
+    """Writes rows after the first `count` of each array; whatever an interrupted call left there goes."""
+    columns = zip(*((one.global_g, one.regions_re, one.boxes_r4) for one in found), strict=True)
+    for (name, dtype), rows in zip(ARRAYS.items(), columns, strict=True):
+        if rows[0] is None:
+            continue
+        file = work / f"{name}.npy"
+        file.touch()
+        with file.open("r+b") as stream:
+            shape = _row_shape(stream) if count else rows[0].shape
+            header = npy_header(0, shape, dtype)
+            stream.seek(0)
+            stream.write(header)
+            stream.seek(len(header) + count * dtype.itemsize * math.prod(shape))
+            stream.truncate()
+            for row in rows:
+                if row.shape != shape:
+                    folder = work.parent
+                    raise BadInput(f"{folder}: vectors of shapes {shape} and {row.shape}; {repair_advice(folder)}")
+                most = float(np.finfo(dtype).max)  # what is too large for this precision becomes the largest there is
+                stream.write(np.clip(row, -most, most).astype(dtype).tobytes())
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+def finish_rows(
+    folder: Path,
+    raw_version: str,
+    made_by: str,
+    outcomes: Sequence[tuple[PictureFile, str]],
+    unreadable: Sequence[DroppedPicture] = (),
 ) -> Manifest:
-    """Computes what is missing, joins it with what was there, and writes the manifest last."""
-    bad = {} if before is None else {item.source: item for item in before.dropped}
-    blocks = []
-    if before is not None:  # the rows of the present files whose pictures did not change since
-        wanted = frozenset(found)
-        kept = [(source, row) for row, source in enumerate(before.sources) if source in wanted]
-        regions = None if before.regions is None else map_array(run.folder, before.regions)
-        arrays = map_array(run.folder, before.raw), regions
-        blocks = [RowBlock(tuple(source for source, _ in kept), tuple(row for _, row in kept), lambda: arrays)]
-    known = {source for block in blocks for source in block.sources} | bad.keys()
-    chunks, newly_bad = _compute_chunks(run, [source for source in found if source not in known])
-    dropped = sorted([*(bad[source] for source in found if source in bad), *newly_bad, *unreadable])
-    return _join(run, [*blocks, *chunks], dropped)
+    """Gives the arrays of `write_rows` their length and their place, then writes the manifest."""
+    sources = tuple(source for source, reason in outcomes if not reason)
+    dropped = sorted([*(DroppedPicture(source, reason) for source, reason in outcomes if reason), *unreadable])
+    mark, arrays = rows_mark(sources), {}
+    for name, dtype in ARRAYS.items():
+        unfinished, file = folder / WORK_FOLDER / f"{name}.npy", folder / f"{name}-{mark}.npy"
+        if unfinished.is_file():  # else it is not needed, or a call that was interrupted right here has moved it
+            with unfinished.open("r+b") as stream:
+                header = npy_header(len(sources), _row_shape(stream), dtype)
+                stream.seek(0)
+                stream.write(header)
+                stream.flush()
+                os.fsync(stream.fileno())
+            unfinished.replace(file)
+        if file.is_file():
+            values = np.load(file, mmap_mode="r", allow_pickle=False)
+            arrays[name] = ArrayFile(file.name, values.shape, str(values.dtype))
+    return finish_manifest(folder, Manifest(raw_version, sources, tuple(dropped), arrays), made_by)
 
 
-def _join(run: ComputeRun, blocks: Sequence[RowBlock], dropped: Sequence[DroppedPicture]) -> Manifest:
-    """Writes the rows of all blocks in the order of their keys, then the manifest, then clears up."""
-    entries = sorted(
-        (source, number, row)
-        for number, block in enumerate(blocks)
-        for source, row in zip(block.sources, block.rows, strict=True)
-    )
-    sources = tuple(source for source, _, _ in entries)
-    if not sources:
-        first = dropped[0]
-        raise BadInput(f"{run.dataset}: no picture here could be read; {first.source.key}: {first.reason}")
-    mark, places = rows_mark(sources), [(number, row) for _, number, row in entries]
-    raw = _write_rows(run, f"global-{mark}.npy", _rows_of(blocks, places, 0), len(places))
-    regions = _write_rows(run, f"regions-{mark}.npy", _rows_of(blocks, places, 1), len(places)) if run.regions else None
-    manifest = Manifest(run.encoder.raw_version, sources, tuple(dropped), raw, regions)
-    return finish_manifest(run.folder, manifest, run.encoder.name)
-
-
-def _rows_of(blocks: Sequence[RowBlock], places: Sequence[tuple[int, int]], which: int) -> Iterator[np.ndarray]:
-    """Row by row the global vectors (`which` 0) or regions (1); one chunk is in memory at a time."""
-    held: int | None = None
-    for number, row in places:
-        if number != held:
-            rows_n, held = blocks[number].load()[which], number
-        assert rows_n is not None, "regions are in all blocks or were not asked for"
-        yield rows_n[row]
-
-
-def _write_rows(run: ComputeRun, name: str, rows: Iterator[np.ndarray], count: int) -> ArrayFile:
-    """An .npy file, written front to back: a full disk is an error here, through a memory map it would be a crash."""
-    first = next(rows)
-
-    def to_bytes(row: np.ndarray) -> bytes:
-        if row.shape != first.shape:
-            raise BadInput(
-                f"{run.folder}: vectors of shapes {first.shape} and {row.shape}; {repair_advice(run.folder)}"
-            )
-        return row.tobytes()
-
-    header = npy_header(count, first.shape, first.dtype)
-    write_whole(run.folder / name, chain([header], map(to_bytes, chain([first], rows))))
-    return ArrayFile(name, (count, *first.shape), str(first.dtype))
-
-
-# -- chunks
-
-
-def _compute_chunks(run: ComputeRun, todo: Sequence[PictureFile]) -> tuple[list[RowBlock], list[DroppedPicture]]:
-    """The chunks of `todo`, read where an interrupted call left them, else computed."""
-    work = run.folder / WORK_FOLDER
-    work.mkdir(exist_ok=True)
-    chunks = [(work / f"{at // CHUNK:05}.safetensors", todo[at : at + CHUNK]) for at in range(0, len(todo), CHUNK)]
-    missing = [(file, planned) for file, planned in chunks if _read_notes(file).get("plan") != _plan(run, planned)]
-    if missing:
-        done = len(todo) - sum(len(planned) for _, planned in missing)
-        run.progress(done, len(todo))
-        with Decoders(run.workers, fit=run.encoder.fit) as decoders:
-            outcomes = decoders.decode(run.dataset / source.key for _, planned in missing for source in planned)
-            for file, planned in missing:
-                _write_chunk(run, file, planned, list(islice(outcomes, len(planned))))
-                done += len(planned)
-                run.progress(done, len(todo))
-    blocks, bad = [], []
-    for file, _ in chunks:
-        notes = _read_notes(file)
-        sources = tuple(PictureFile(*item) for item in json.loads(notes["pictures"]))
-        blocks.append(RowBlock(sources, tuple(range(len(sources))), partial(_load_chunk, file)))
-        bad += [DroppedPicture(PictureFile(*item), reason) for *item, reason in json.loads(notes["dropped"])]
-    return blocks, bad
-
-
-def _plan(run: ComputeRun, planned: Sequence[PictureFile]) -> str:
-    """What a chunk must have been made from to be of use."""
-    return json.dumps([run.encoder.raw_version, run.regions, [astuple(source) for source in planned]])
-
-
-def _write_chunk(run: ComputeRun, file: Path, planned: Sequence[PictureFile], outcomes: Sequence[Outcome]) -> None:
-    from safetensors.numpy import save
-
-    read = [(source.key, outcome) for source, outcome in zip(planned, outcomes, strict=True)]
-    good = [(key, outcome) for key, outcome in read if isinstance(outcome, DecodedFile)]
-    encoded = Encoded(np.zeros((0, 0), np.float32))
-    if good:
-        encoded = run.encoder.pictures([outcome.pixels for _, outcome in good], regions=run.regions)
-    tensors = {"global": np.ascontiguousarray(encoded.global_bd, np.float32)}
-    if encoded.regions_brd is not None:
-        most = np.finfo(np.float16).max
-        tensors["regions"] = np.ascontiguousarray(np.clip(encoded.regions_brd, -most, most), np.float16)
-    dropped = [(key, bad.size, bad.mtime_ns, bad.reason) for key, bad in read if isinstance(bad, BadFile)]
-    notes = {
-        "plan": _plan(run, planned),
-        "pictures": json.dumps([(key, outcome.size, outcome.mtime_ns) for key, outcome in good]),
-        "dropped": json.dumps(dropped),
-    }
-    write_whole(file, [save(tensors, metadata=notes)])
-
-
-def _read_notes(file: Path) -> dict[str, str]:
-    """The notes in a chunk's header; nothing if there is no such file or it is damaged: it is then made again."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(file, framework="np") as chunk:
-            return dict(chunk.metadata() or {})
-    except (OSError, SafetensorError):
-        return {}
-
-
-def _load_chunk(file: Path) -> Arrays:
-    from safetensors.numpy import load_file
-
-    arrays = load_file(file)
-    return arrays["global"], arrays.get("regions")
+def _row_shape(stream: BinaryIO) -> tuple[int, ...]:
+    np.lib.format.read_magic(stream)
+    (_, *shape), _, _ = np.lib.format.read_array_header_1_0(stream)
+    return tuple(shape)

@@ -11,12 +11,11 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -100,7 +99,10 @@ class Features:
             UnknownName: no picture is called that.
             BadInput: several are.
         """
-        key = self._key(name) if isinstance(name, Path) else name
+        key = name
+        if isinstance(name, Path):
+            home, place = self.dataset.absolute(), name.absolute()
+            key = (place.relative_to(home) if place.is_relative_to(home) else name).as_posix()
         rows = self._by_key.get(key) or self._by_end.get(key) or self._by_stem.get(key) or []
         if len(rows) == 1:
             return rows[0]
@@ -125,17 +127,9 @@ class Features:
         if regions and self.regions_nre is None:
             raise BadInput(f"regions of {self.raw_version} are needed, and these pictures have one vector each")
         for start in range(0, len(ids), BATCH):
-            rows_b = np.array([self._rows[key] for key in ids[start : start + BATCH]], np.intp)
+            rows_b = np.array([self._by_key[key][0] for key in ids[start : start + BATCH]], np.intp)
             regions_bre = self.regions_nre[rows_b] if regions and self.regions_nre is not None else None
             yield np.asarray(self.raw_nd[rows_b], np.float32), regions_bre
-
-    def _key(self, path: Path) -> str:
-        home, place = self.dataset.absolute(), path.absolute()
-        return (place.relative_to(home) if place.is_relative_to(home) else path).as_posix()
-
-    @cached_property
-    def _rows(self) -> dict[str, int]:
-        return {key: row for row, key in enumerate(self.keys)}
 
     @cached_property
     def _by_key(self) -> dict[str, list[int]]:
@@ -162,7 +156,7 @@ class DetectedFeatures(Features):
             return np.zeros((0, 4), np.float32)
         with Image.open(self.dataset / key) as image:
             width, height = image.size
-        shares_r4 = self.boxes_nr4[self._rows[key]] / np.array([width, height] * 2, np.float32)
+        shares_r4 = self.boxes_nr4[self._by_key[key][0]] / np.array([width, height] * 2, np.float32)
         return np.clip(np.asarray(shares_r4, np.float32), 0.0, 1.0)
 
 
@@ -191,14 +185,12 @@ class ArrayFile:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is there: row i is the picture `sources[i]`."""
+    """What is there: row i is the picture `sources[i]`; `arrays` are those called global, regions and boxes."""
 
     raw_version: str
     sources: tuple[PictureFile, ...]
     dropped: tuple[DroppedPicture, ...]
-    raw: ArrayFile
-    regions: ArrayFile | None
-    boxes: ArrayFile | None = None
+    arrays: Mapping[str, ArrayFile]
 
     def known(self) -> set[PictureFile]:
         """All files that were read, whether they have a row or not."""
@@ -219,23 +211,39 @@ def read_manifest(folder: Path, raw_version: str) -> Manifest | None:
         data = json.loads(file.read_text(encoding="utf-8"))
         made_by, version = data["raw_version"], data["format"]
         if version == FORMAT and made_by == raw_version:
-
-            def array(found: dict[str, Any]) -> ArrayFile:
-                return ArrayFile(str(found["file"]), tuple(map(int, found["shape"])), str(found["dtype"]))
-
+            arrays = {"global": data["global"], "regions": data["regions"], "boxes": data.get("boxes")}
             return Manifest(
                 made_by,
                 tuple(PictureFile(*item) for item in data["pictures"]),
                 tuple(DroppedPicture(PictureFile(*item), reason) for *item, reason in data["dropped"]),
-                array(data["global"]),
-                array(data["regions"]) if data["regions"] else None,
-                array(data["boxes"]) if data.get("boxes") else None,
+                {
+                    name: ArrayFile(str(one["file"]), tuple(map(int, one["shape"])), str(one["dtype"]))
+                    for name, one in arrays.items()
+                    if one
+                },
             )
     except (ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{file}: damaged ({error!r:.80}); {repair_advice(folder)}") from error
     if made_by != raw_version:
         raise EncoderMismatch(f"{folder}: these are features of {made_by}, not {raw_version}; name another --out")
     raise BadInput(f"{file}: written by another version of viewfinder (format {version}); {repair_advice(folder)}")
+
+
+def open_features(folder: Path, dataset: Path, manifest: Manifest, *, regions: bool) -> Features:
+    """What a manifest lists, mapped into memory."""
+    wanted = ("global", "regions", "boxes") if regions else ("global",)
+    arrays = {name: map_array(folder, manifest.arrays[name]) for name in wanted if name in manifest.arrays}
+    kind = DetectedFeatures if "boxes" in arrays else Features
+    return kind(
+        keys=tuple(source.key for source in manifest.sources),
+        raw_nd=arrays["global"],
+        raw_version=manifest.raw_version,
+        regions_nre=arrays.get("regions"),
+        boxes_nr4=arrays.get("boxes"),
+        dataset=dataset,
+        dropped=manifest.dropped,
+        folder=folder,
+    )
 
 
 def repair_advice(folder: Path) -> str:
@@ -262,33 +270,26 @@ def map_array(folder: Path, array: ArrayFile) -> np.ndarray:
     return values
 
 
-def manifest_json(manifest: Manifest, encoder: str) -> str:
-    """What `read_manifest` reads; `encoder` is for people."""
-    notes = {
-        "format": FORMAT,
-        "encoder": encoder,
-        "raw_version": manifest.raw_version,
-        "global": asdict(manifest.raw),
-        "regions": None if manifest.regions is None else asdict(manifest.regions),
-        "boxes": None if manifest.boxes is None else asdict(manifest.boxes),
-        "dropped": [(*astuple(bad.source), bad.reason) for bad in manifest.dropped],
-        "pictures": [astuple(source) for source in manifest.sources],
-    }
-    return json.dumps(notes, ensure_ascii=False)
-
-
 def finish_manifest(folder: Path, manifest: Manifest, encoder: str) -> Manifest:
     """Writes the manifest, then removes what led to it, and arrays of earlier ones.
 
     Who has those mapped keeps them. `encoder` is for people.
     """
-    write_whole(folder / MANIFEST, [manifest_json(manifest, encoder).encode()])
+    arrays = {name: asdict(array) for name, array in manifest.arrays.items()}
+    notes = {
+        "format": FORMAT,
+        "encoder": encoder,
+        "raw_version": manifest.raw_version,
+        **{name: arrays.get(name) for name in ("global", "regions", "boxes")},
+        "dropped": [(*astuple(bad.source), bad.reason) for bad in manifest.dropped],
+        "pictures": [astuple(source) for source in manifest.sources],
+    }
+    write_whole(folder / MANIFEST, [json.dumps(notes, ensure_ascii=False).encode()])
     shutil.rmtree(folder / WORK_FOLDER)
-    wanted = {array.file for array in (manifest.raw, manifest.regions, manifest.boxes) if array is not None}
-    for pattern in ("*-*.npy", ".*.new"):
-        for file in folder.glob(pattern):
-            if file.name not in wanted:
-                file.unlink()
+    wanted = {array.file for array in manifest.arrays.values()}
+    for file in [*folder.glob("*-*.npy"), *folder.glob(".*.new")]:
+        if file.name not in wanted:
+            file.unlink()
     return manifest
 
 
