@@ -19,7 +19,7 @@ from typing import Any
 
 from viewfinder.conversation import Conversation, PictureId, Reject, Say, Show
 from viewfinder.encoders import Encoder, load_encoder
-from viewfinder.encoders.starter.head import Head
+from viewfinder.encoders.starter.encoder import Head
 from viewfinder.errors import BadInput, EmptyQuery, EncoderMismatch, NewerLibrary, NotALibrary
 from viewfinder.index import Failure, Gallery, Snapshot, Store, check_fits, load_snapshot, read_generation
 from viewfinder.index.ingest import AddReport, Ingest, PictureDescriptions, Progress

@@ -35,7 +35,7 @@ from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.index import Gallery
 from viewfinder.index.ranking import Hit, Hits, Ranking, select_candidates
 from viewfinder.index.turns import MEMO, ByteCache, resolve_turn
-from viewfinder.questioners import Questioner, load_questioner
+from viewfinder.questioners import Questioner, find_questioner
 from viewfinder.retrievers import AnsweringRetriever, Retriever
 from viewfinder.retrievers.base import Operation
 
@@ -87,7 +87,8 @@ class Session:
         self.gallery: Gallery | None = None
         self._use(retriever if picture_bias is None else _biased(retriever, picture_bias))
         self._reads = retriever.reads
-        self._questioner_name = None if questioner == "none" else questioner
+        self._asks = questioner not in (None, "none")
+        self._make_questioner = find_questioner(questioner)
         self._questioner: Questioner | None = None
         self._n = n
         self._where = dict(where or {})
@@ -188,7 +189,7 @@ class Session:
 
     def reopen_question(self) -> None:
         """Makes a question due after the newest turn: in a conversation that goes on with other settings."""
-        due = self._questioner_name is not None and self.answered_with != "words"
+        due = self._asks and self.answered_with != "words"
         self._to_ask_about = self.ranking() if due else None
 
     def record_question(self, question: Question | None) -> None:
@@ -350,7 +351,7 @@ class Session:
         passed_over = isinstance(turn, Answer) and is_skip(turn)
         self.last_operations = () if goes_back or passed_over else ranking.query.operations
         # Nor is anything asked after words: one does not speak twice before the other has.
-        due = hits and not goes_back and self._questioner_name is not None
+        due = hits and not goes_back and self._asks
         self._to_ask_about = ranking if due and (self._speaker is None or self.answered_with != "words") else None
         return hits, ranking
 
@@ -409,8 +410,7 @@ class Session:
 
     def _ask(self, conversation: Conversation, ranking: Ranking) -> Question | None:
         if self._questioner is None:
-            assert self._questioner_name is not None
-            self._questioner = load_questioner(self._questioner_name, tags=ranking.gallery.tags)
+            self._questioner = self._make_questioner(ranking.gallery.tags)
         return self._questioner.ask(select_candidates(ranking, conversation, settled=frozenset(self._where)))
 
 

@@ -20,8 +20,7 @@ from viewfinder.data import read_flickr8k
 from viewfinder.encoders import Encoder, load_encoder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import BATCH
-from viewfinder.encoders.starter.head import NAMES, OBJECTS, RAW_VERSION, RAW_WIDTH, SIDE, TEXTURE
-from viewfinder.encoders.starter.network import class_names
+from viewfinder.encoders.starter.network import NAMES, OBJECTS, RAW_VERSION, RAW_WIDTH, SIDE, TEXTURE, class_names
 from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import Stretch
 from viewfinder.testing import COLOURS, draw_halves

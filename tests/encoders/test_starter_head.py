@@ -12,17 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from viewfinder.encoders.base import Calibration
-from viewfinder.encoders.starter.fit import (
-    CaptionedVectors,
-    FitSettings,
-    calibrate_head,
-    fit_head,
-)
-from viewfinder.encoders.starter.head import (
-    NAMES,
-    OBJECTS,
-    RAW_VERSION,
-    RAW_WIDTH,
+from viewfinder.encoders.starter.encoder import (
     VISUAL,
     Head,
     Residual,
@@ -31,6 +21,13 @@ from viewfinder.encoders.starter.head import (
     load_head,
     unit_rows,
 )
+from viewfinder.encoders.starter.fit import (
+    CaptionedVectors,
+    FitSettings,
+    calibrate_head,
+    fit_head,
+)
+from viewfinder.encoders.starter.network import NAMES, OBJECTS, RAW_VERSION, RAW_WIDTH
 from viewfinder.encoders.starter.refine import RefineSettings, contrastive_loss, refine_head
 from viewfinder.errors import BadInput, EncoderMismatch
 

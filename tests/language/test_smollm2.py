@@ -11,9 +11,9 @@ import pytest
 from viewfinder.conversation import Answer, Question, Say
 from viewfinder.language import LanguageModel, LoadsInBackground, load_language_model
 from viewfinder.questioners import Candidates
-from viewfinder.questioners.askable import ConversationSoFar
 from viewfinder.questioners.base import prepare_questioner
 from viewfinder.questioners.llm import FewShotQuestioner, ListedQuestions, UnansweredQuestioner
+from viewfinder.questioners.said import ConversationSoFar
 
 pytestmark = pytest.mark.slow
 

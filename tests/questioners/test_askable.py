@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.conversation import Answer, Question, Say
-from viewfinder.questioners.askable import ConversationSoFar, question_gist
 from viewfinder.questioners.base import Candidates
+from viewfinder.questioners.said import ConversationSoFar, question_gist
 
 TALK = "is are there the a dog dogs red what in picture it"
 WORDS = st.lists(st.sampled_from(TALK.split()), min_size=1, max_size=6)

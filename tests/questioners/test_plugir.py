@@ -14,7 +14,6 @@ from viewfinder.conversation import Question, Say
 from viewfinder.encoders.tags import Tag, TagGroup, TagVectors
 from viewfinder.errors import LanguageModelFailed
 from viewfinder.language import LanguageModel, load_language_model
-from viewfinder.questioners.askable import ConversationSoFar
 from viewfinder.questioners.base import Candidates, PictureProjection, Questioner, prepare_questioner
 from viewfinder.questioners.plugir import (
     STOCK_QUESTIONS,
@@ -25,6 +24,7 @@ from viewfinder.questioners.plugir import (
     nearest_candidates,
     rotate_texts,
 )
+from viewfinder.questioners.said import ConversationSoFar
 from viewfinder.testing import ColourEncoder, ScriptedModel
 
 ENCODER = ColourEncoder()

@@ -11,9 +11,10 @@ from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.errors import EncoderMismatch
-from viewfinder.questioners.askable import question_meaning, required_mentions
+from viewfinder.questioners.askable import required_mentions
 from viewfinder.questioners.base import Candidates, PictureProjection, Questioner
 from viewfinder.questioners.pool import REPEAT_SUFFIX, PoolQuestioner, dialogue_vectors
+from viewfinder.questioners.said import question_meaning
 from viewfinder.questioners.trained import PoolQuestion, QuestionSelector, TrainedQuestions
 from viewfinder.training.weights import Card
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from viewfinder.questioners.askable import question_meaning
+from viewfinder.questioners.said import question_meaning
 
 
 @pytest.mark.parametrize(

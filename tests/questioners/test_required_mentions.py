@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from viewfinder.conversation import Answer, Question, Say, Turn
-from viewfinder.questioners.askable import ConversationSoFar, required_mentions
+from viewfinder.questioners.askable import required_mentions
 from viewfinder.questioners.base import Candidates
+from viewfinder.questioners.said import ConversationSoFar
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from viewfinder.questioners.answers import PhraseIndex, stem, stems
+from viewfinder.questioners.said import PhraseIndex, stem, stems
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 import viewfinder
 from viewfinder.data import read_coco
 from viewfinder.encoders.starter import StarterEncoder
-from viewfinder.encoders.starter.head import Head
+from viewfinder.encoders.starter.encoder import Head
 from viewfinder.errors import BadInput
 from viewfinder.library import Library
 from viewfinder.tuning import tune

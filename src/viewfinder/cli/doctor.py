@@ -104,7 +104,7 @@ def _encoder() -> str:
 
 def _cache() -> str:
     from viewfinder.encoders.starter.encoder import cache_folder
-    from viewfinder.encoders.starter.head import RAW_VERSION
+    from viewfinder.encoders.starter.network import RAW_VERSION
 
     exported = cache_folder() / f"{RAW_VERSION}.onnx"
     if exported.is_file():

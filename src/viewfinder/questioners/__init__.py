@@ -1,6 +1,6 @@
 """What to ask next: questioners by name, from `information_gain`, which needs nothing, to those of language models."""
 
-from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE, find_values_meant, write_statement
+from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE, find_values_meant
 from viewfinder.questioners.base import (
     Candidates,
     Column,
@@ -12,7 +12,15 @@ from viewfinder.questioners.base import (
     prepare_questioner,
 )
 from viewfinder.questioners.information_gain.questioner import InformationGain
-from viewfinder.questioners.names import QUESTIONERS, Fallback, is_plain, load_questioner, questioner_names
+from viewfinder.questioners.names import (
+    QUESTIONERS,
+    Fallback,
+    find_questioner,
+    is_plain,
+    load_questioner,
+    questioner_names,
+)
+from viewfinder.questioners.said import write_statement
 
 __all__ = [
     "DONT_KNOW",
@@ -27,6 +35,7 @@ __all__ = [
     "NoQuestions",
     "PictureProjection",
     "Questioner",
+    "find_questioner",
     "find_values_meant",
     "is_plain",
     "load_questioner",

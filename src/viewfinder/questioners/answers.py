@@ -1,97 +1,12 @@
-"""Answers: which ones a question offers, which values one means, and what it states; words compared by their stems."""
+"""Answers: which ones a question offers, and which values one means."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 
 from viewfinder.conversation import Question, is_dont_know
-
-WORD = re.compile(r"[^\W_]+")
-
-# Both sides are folded alike, so these only need to meet in one form.
-IRREGULAR_STEMS = {
-    "color": "colour",
-    "gray": "grey",
-    "men": "man",
-    "women": "woman",
-    "children": "child",
-    "ran": "run",
-    "swam": "swim",
-    "sat": "sit",
-    "ate": "eat",
-    "rode": "rid",
-}
-
-# Words that say nothing of a value when they stand alone: "no stripes" is no answer to a yes-or-no column.
-EMPTY_WORDS = """
-a an the of in on at to or and yes no true false not none other others all any some something anything nothing
-else unknown na y n it is
-"""
-
-
-def stem(word: str) -> str:
-    """A word without its inflection; not always a word.
-
-    >>> [stem(word) for word in ("Shirts", "dresses", "running", "striped", "colors")]
-    ['shirt', 'dress', 'run', 'strip', 'colour']
-    """
-    folded = word.casefold()
-    folded = _singular(IRREGULAR_STEMS.get(folded, folded))
-    for ending in ("ing", "ed"):
-        if folded.endswith(ending) and len(folded) > len(ending) + 2:
-            folded = folded.removesuffix(ending)
-            if len(folded) > 3 and folded[-1] == folded[-2] and folded[-1] not in "aeiouls":
-                folded = folded[:-1]
-            break
-    if folded.endswith("e") and len(folded) > 3:
-        folded = folded[:-1]
-    return IRREGULAR_STEMS.get(folded, folded)
-
-
-def _singular(word: str) -> str:
-    if len(word) > 4 and word.endswith("ies"):
-        return word[:-3] + "y"
-    if word.endswith(("sses", "ches", "shes", "xes", "zes")):
-        return word[:-2]
-    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        return word[:-1]
-    return word
-
-
-@lru_cache(maxsize=65_536)
-def stems(text: str) -> tuple[str, ...]:
-    """The words of a text without their inflection, in order; "T-Shirts" and "tshirt" meet."""
-    return tuple(stem(word) for word in WORD.findall(re.sub(r"(?<=\bt)-(?=shirt)", "", text, flags=re.I)))
-
-
-EMPTY = frozenset(stem(word) for word in EMPTY_WORDS.split())
-
-
-class PhraseIndex:
-    """Everything that was said, ready to be asked "was this in it?"."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        # One sentence's end and the next one's start are no phrase: a bar no word contains keeps them apart.
-        self._line = " " + " | ".join(" ".join(stems(text)) for text in texts) + " "
-
-    def contains(self, phrase: str) -> bool:
-        """Whether the words of `phrase`, in this order, were said.
-
-        Never for empty words, single characters and numbers below 100, which mean too many things.
-
-        >>> said = PhraseIndex(["Two dogs in navy-blue shirts"])
-        >>> [said.contains(phrase) for phrase in ("a dog", "Navy Blue", "blue dog", "hot")]
-        [True, True, False, False]
-        """
-        words = stems(phrase)
-        while words and words[0] in EMPTY:
-            words = words[1:]
-        if all(word in EMPTY or len(word) == 1 or (word.isdigit() and len(word) < 3) for word in words):
-            return False
-        return f" {' '.join(words)} " in self._line
-
+from viewfinder.questioners.said import PhraseIndex, stems
 
 DONT_KNOW = "don't know"
 SOMETHING_ELSE = "something else"
@@ -172,41 +87,6 @@ def find_values_meant(question: Question, answer: str, values: Sequence[str]) ->
 def _lies_in(answer: str, value: str) -> bool:
     number = parse_number(value)
     return number is not None and bool(is_in_range(answer, number))
-
-
-_OPENING = re.compile(
-    r"^(?:(?:and|so|ok|okay)\s+)?(?:is|are|was|were|do|does|did|can|could|has|have)\s+"
-    r"(?:(?:there|it|they|you)\s+)?(?:(?:see|tell if|tell whether)\s+)?(?:there\s+(?:is|are)\s+)?",
-    re.IGNORECASE,
-)
-_YES = re.compile(r"^(?:yes|yeah|yep|yup|sure|of course|it is|there is|there are|they are)\b[\s,.;:!-]*", re.IGNORECASE)
-_NO = re.compile(r"^(?:no|nope|nah|none|it is not|it isn't|there is not|there isn't)\b[\s,.;:!-]*", re.IGNORECASE)
-
-
-def write_statement(question: str, answer: str) -> str:
-    """The two as one sentence: what was asked about, if the answer is yes; its denial, if it is no.
-
-    What else an answer says stays. A question that cannot be answered by yes or no is kept beside its answer.
-
-    >>> write_statement("is there a computer chair?", "yes")
-    'a computer chair'
-    >>> write_statement("are there any people?", "no, just a dog")
-    'no people, just a dog'
-    >>> write_statement("what is the desk made of?", "wood")
-    'what is the desk made of: wood'
-    """
-    asked = question.strip().rstrip("?").strip()
-    if not asked:
-        return answer.strip()
-    about = _OPENING.sub("", asked, count=1)
-    if about == asked:
-        return f"{asked}: {answer.strip()}"
-    if found := _YES.match(answer.strip()):
-        return ", ".join(filter(None, (about, answer.strip()[found.end() :])))
-    if found := _NO.match(answer.strip()):
-        plain = re.sub(r"^(?:any|a|an)\s+", "", about)
-        return ", ".join(filter(None, (f"no {plain}", answer.strip()[found.end() :])))
-    return f"{asked}: {answer.strip()}"
 
 
 YES_NO_CHOICES = ("yes", "no", DONT_KNOW)

@@ -1,135 +1,16 @@
-"""Whether a question may be asked now: it is new, and what it takes for granted was mentioned.
+"""What a question takes for granted, and so must have been mentioned before it can be asked.
 
-New is what nobody asked, in whatever words, and what nothing that was said answers. What a question takes for granted
-is told by a simple rule: "the ..." and "he" or "she" need what they stand for to have been mentioned ("is the blue
+It is told by a simple rule: "the ..." and "he" or "she" need what they stand for to have been mentioned ("is the blue
 umbrella big?" needs a blue umbrella); "it", "they" and the like need an antecedent that nobody keeps track of, so they
 are never asked, unless "it" is the picture, the hour or the weather.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from functools import cache, cached_property, lru_cache
+from collections.abc import Sequence
 from itertools import takewhile
 
-from viewfinder.conversation import Answer, is_dont_know
-from viewfinder.encoders.tags import tag_groups
-from viewfinder.questioners.answers import WORD, PhraseIndex, stem, stems, write_statement
-from viewfinder.questioners.base import Candidates
-
-# Words that can be left out of a question without asking something else.
-COURTESY_WORDS = """
-a an the any some is are was were be being been do does did can could would will you me i we one please tell say
-know describe see there here it this that these those they them its their of in on at to if whether also maybe so and
-ok okay well now picture image photo photograph scene visible shown exactly
-"""
-COURTESIES = frozenset(stem(word) for word in COURTESY_WORDS.split())
-
-WHICH = stem("which")
-
-_EXISTS = re.compile(
-    r"(?:(?:is|are|was|were) there|(?:do|can|could) you see)\s+(?:an?|any|some|the)?\s*(.+)", re.IGNORECASE
-)
-_COLOUR = re.compile(r"(?:what|which) colou?rs? (?:is|are) (?:the|his|her|their|its)?\s*(.+)", re.IGNORECASE)
-_IS_LIKE = re.compile(r"(?:is|are) (?:the|his|her|their) ([\w'’-]+) ([\w'’-]+)", re.IGNORECASE)
-_YES_OR_NO = re.compile(r"(?:is|are|was|were)\s+(?:it|this|that|they|these|those)\b", re.IGNORECASE)
-_GENITIVE = re.compile(r"['’]s\b", re.IGNORECASE)
-_DENIAL = re.compile(r"(?:no|none|nothing|nope|nobody|i (?:don't|do not|can't))\b", re.IGNORECASE)
-_IN_IT = re.compile(
-    r"\s*,?\s*(?:visible\s*)?(?:in|on|of)\s+(?:the|this|that)\s+(?:picture|image|photo|scene)\b", re.IGNORECASE
-)
-
-
-class ConversationSoFar:
-    """What was said and asked in a conversation, ready to be asked whether a question may come next."""
-
-    def __init__(self, said: Sequence[str], asked: Iterable[str] = (), answers: Sequence[Answer] = ()) -> None:
-        """From the texts that were said (answers included), the questions that were asked, and those answered."""
-        self._said, self._answers = said, answers
-        self.asked = tuple(asked)
-        self._gists = {question_gist(text) for text in (*self.asked, *(answer.question.text for answer in answers))}
-
-    @staticmethod
-    def of(view: Candidates) -> ConversationSoFar:
-        """The conversation that a view is of."""
-        answers = [turn for turn in view.turns if isinstance(turn, Answer)]
-        return ConversationSoFar(view.said, (question.text for question in view.asked), answers)
-
-    @cached_property
-    def said(self) -> PhraseIndex:
-        """Everything that was said."""
-        return PhraseIndex(self._said)
-
-    @cached_property
-    def _told(self) -> PhraseIndex:
-        """What was said, and what answers make of their questions: "is the dog black?", "yes"."""
-        known = (answer for answer in self._answers if not is_dont_know(answer.text))
-        return PhraseIndex([*self._said, *(write_statement(answer.question.text, answer.text) for answer in known)])
-
-    @cached_property
-    def mentioned(self) -> frozenset[str]:
-        """The stems of what was spoken of: what was said, and what was asked and not denied."""
-        told = (answer for answer in self._answers if not is_dont_know(answer.text))
-        granted = (answer.question.text for answer in told if not _DENIAL.match(answer.text))
-        return frozenset(folded for text in (*self._said, *granted) for folded in stems(text))
-
-    def is_new(self, question: str) -> bool:
-        """Whether this was not asked yet, and is not answered by what was said.
-
-        Questions are compared by the stems of the words that make a difference, in any order. What was said answers
-        plain questions only: "is there an X?", "is the X Y?", "what colour is the X?", "is it in the X?".
-        """
-        return question_gist(question) not in self._gists and not _is_answered(question, self._told)
-
-    def grants(self, required: Sequence[str] | None) -> bool:
-        """Whether all that a question takes for granted (`required_mentions`) was mentioned."""
-        return required is not None and all(
-            need in self.mentioned or not PERSONS.get(need, frozenset()).isdisjoint(self.mentioned) for need in required
-        )
-
-    def note_question(self, question: str) -> None:
-        """Count a question as asked."""
-        self._gists.add(question_gist(question))
-
-
-def question_gist(question: str) -> frozenset[str]:
-    """The stems of the words that make a question the one it is; all its stems where none does.
-
-    >>> [sorted(question_gist(text)) for text in ("Could you tell me which hat the man has?", "What colour is it?")]
-    [['has', 'hat', 'man', 'what'], ['colour']]
-    >>> question_gist("Is there a dog?") == question_gist("Can you see any dogs in the picture?")
-    True
-    """
-    words = frozenset("what" if word == WHICH else word for word in stems(_GENITIVE.sub("", question)))
-    telling = words - COURTESIES
-    # The colour of the dog is asked for with "what" or without.
-    return (telling - {"what"} if "colour" in telling else telling) or words or frozenset(question.split())
-
-
-def _is_answered(text: str, told: PhraseIndex) -> bool:
-    asked = _IN_IT.sub("", text.strip().rstrip("?").strip())
-    if found := _EXISTS.fullmatch(asked):
-        return told.contains(found[1])
-    if found := _COLOUR.fullmatch(asked):
-        return any(told.contains(f"{colour} {found[1]}") for colour in _colours())
-    if found := _IS_LIKE.fullmatch(asked):
-        return told.contains(f"{found[2]} {found[1]}")
-    if not _YES_OR_NO.match(asked):
-        return False
-    about = question_gist(asked)
-    return len(about) == 1 and told.contains(next(iter(about)))
-
-
-@cache
-def _colours() -> tuple[str, ...]:
-    group = next(group for group in tag_groups() if group.name == "colour")
-    return tuple(word for tag in group.tags for word in (tag.name, *tag.also))
-
-
-def _folded(words: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in words.split())
-
+from viewfinder.questioners.said import WORD, fold_words, stem
 
 NEVER_WORDS = """
 they them their theirs themselves its itself these those that ones him hers mine another both either neither
@@ -137,15 +18,10 @@ each and also
 """
 _NEVER = frozenset(NEVER_WORDS.split())
 
-PERSONS: dict[str, frozenset[str]] = {
-    "he": _folded("man men boy boys guy guys gentleman male father dad son brother king policeman husband groom"),
-    "she": _folded("woman women girl girls lady female mother mom daughter sister queen wife bride"),
-}
-"""Who "he" and "she" may stand for."""
 
 _PERSON_OF = {"he": "he", "his": "he", "himself": "he", "she": "she", "her": "she", "herself": "she"}
 
-_IT_IS = _folded(
+_IT_IS = fold_words(
     """
     taken dark bright lit day daytime daylight night nighttime morning afternoon evening sunset sunrise dawn dusk noon
     sunny cloudy rainy raining snowy snowing windy winter summer autumn hot cold warm wet indoors outdoors indoor
@@ -156,7 +32,7 @@ _IT_IS = _folded(
 )
 """What a question with "it" is about where "it" is the whole picture, the hour or the weather; or it was "taken"."""
 
-_BESIDE = _folded(
+_BESIDE = fold_words(
     """
     what which where when how is was are it this a an the of or and in on at by to with like shot set kind sort
     type look does do did you there still still living building by near walls place
@@ -164,7 +40,7 @@ _BESIDE = _folded(
 )
 """Words that may stand beside those."""
 
-_KNOWN = _folded(
+_KNOWN = fold_words(
     """
     picture photo photograph image scene shot background foreground setting place location surroundings environment
     weather light lighting sky sun ground floor air time hour day season distance number colour size pattern kind
@@ -173,7 +49,7 @@ _KNOWN = _folded(
 )
 """What every picture has, so that "the ..." needs no mention."""
 
-_SPOTS = _folded(
+_SPOTS = fold_words(
     """
     left right middle centre center top bottom front back side corner edge
     sea beach mountains woods forest city street countryside snow water grass
@@ -191,10 +67,10 @@ that who which than as there here a an any some all it this not only also very
 _ENDS = frozenset(ENDING_WORDS.split())
 """Words that end a noun phrase."""
 
-_GROUPS = _folded("pair set piece group bunch couple")
+_GROUPS = fold_words("pair set piece group bunch couple")
 """Words before "of" that need no mention themselves."""
 
-_LOOKS = _folded(
+_LOOKS = fold_words(
     """
     red orange yellow green blue purple pink brown black white grey gray beige cream maroon navy olive silver gold
     golden copper bronze tan teal turquoise magenta lavender mustard peach khaki charcoal burgundy rust nude off coffee
@@ -260,37 +136,3 @@ def _without_claim(phrase: list[str]) -> list[str]:
     while len(thing) > 1 and thing[-1] in _LOOKS:
         thing.pop()
     return thing if len(thing) < len(phrase) or len(thing) == 1 else thing[:-1]
-
-
-_PHRASES = re.compile(
-    r"\b(?:(?:in|on|of|at) (?:the|this) (?:picture|photo|photograph|image|scene)"
-    r"|(?:can|could|do|did) (?:you|we|i) (?:see|count|spot|find|tell(?: me)?(?: if| whether| what)?)"
-    r"|are you able to see|is there|are there|does it (?:show|contain)|please|right now|i'd say)\b"
-)
-BARE_WORDS = """
-a an the any some is are was were be do does did you we there if so ok okay please exactly visible present
-shown
-"""
-_BARE = frozenset(BARE_WORDS.split())
-_OPEN = re.compile(r"(?:and )?(?:what|which|how|where|who|whose|why|when)\b")
-_ALIKE = {"which": "what", "people": "person"}
-
-
-@lru_cache(maxsize=1 << 16)
-def question_meaning(question: str) -> tuple[str, ...]:
-    """A key that paraphrases share: whether it is open or asks for yes or no, then the words that carry it, as stems.
-
-    >>> question_meaning("Is there a wallet?") == question_meaning("can you see any wallets in the picture?")
-    True
-    >>> question_meaning("which colour is the bag?") == question_meaning("what is the colour of the bag?")
-    True
-    >>> question_meaning("is the dog left of the cat?") == question_meaning("is the cat left of the dog?")
-    False
-    """
-    folded = " ".join(question.casefold().replace("’", "'").split())
-    kind = "open" if _OPEN.match(folded) else "choice" if " or " in folded else "yes or no"
-    words = WORD.findall(_PHRASES.sub(" ", folded))
-    carried = [stem(_ALIKE.get(word, word)) for word in words if word not in _BARE]
-    if "colour" in carried and kind == "open":
-        carried = ["colour", *(word for word in carried if word not in {"colour", "what", "of", "have"})]
-    return (kind, *(word for word in carried if word))

@@ -21,9 +21,9 @@ from viewfinder.conversation import Answer, Like, Question, Say, Show, Turn, is_
 from viewfinder.errors import LanguageModelFailed
 from viewfinder.language import LanguageModel, LoadsInBackground, load_language_model
 from viewfinder.questioners.answers import DONT_KNOW, find_choices
-from viewfinder.questioners.askable import ConversationSoFar
 from viewfinder.questioners.base import Candidates, Lookup
 from viewfinder.questioners.pool import PooledQuestions
+from viewfinder.questioners.said import ConversationSoFar
 
 if TYPE_CHECKING:
     pass

@@ -11,14 +11,14 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from viewfinder.conversation import Question
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import BadInput, UnknownName, ViewfinderError
-from viewfinder.questioners.askable import ConversationSoFar
 from viewfinder.questioners.base import Candidates, NoQuestions, Questioner, prepare_questioner
 from viewfinder.questioners.information_gain.questioner import InformationGain
-from viewfinder.questioners.trained import load_trained_questions
+from viewfinder.questioners.said import ConversationSoFar
 
 QuestionerFactory = Callable[[str, TagVectors | None], Questioner]
 """Makes a questioner of its source ("" where none is given) and the zero-shot tags of the collection, if any."""
@@ -27,17 +27,26 @@ MODEL_VARIABLE, QUESTIONS_VARIABLE = "VIEWFINDER_LANGUAGE_MODEL", "VIEWFINDER_QU
 """The environment variables that name a language model and a file of trained questions where nothing else does."""
 
 
-def load_questioner(name: str | None, *, tags: TagVectors | None = None) -> Questioner:
-    """The questioner called "NAME" or "NAME=SOURCE" (None is "none"); `tags` let it ask what no catalogue says.
+def find_questioner(name: str | None) -> Callable[[TagVectors | None], Questioner]:
+    """What makes the questioner called "NAME" or "NAME=SOURCE" (None is "none"), given the tags of the collection.
 
     Raises:
         UnknownName: no questioner is called that; the message lists those there are.
-        BadInput: it needs a source and has none, or the source is not what it needs.
     """
     chosen, _, source = ("none" if name is None else name).partition("=")
     if chosen not in QUESTIONERS:
         raise UnknownName(f"no questioner is called {chosen!r}; there are: {', '.join(questioner_names())}")
-    return QUESTIONERS[chosen](source.strip(), tags)
+    return partial(QUESTIONERS[chosen], source.strip())
+
+
+def load_questioner(name: str | None, *, tags: TagVectors | None = None) -> Questioner:
+    """The questioner of this name (see `find_questioner`); `tags` let it ask what no catalogue says.
+
+    Raises:
+        UnknownName: there is none.
+        BadInput: it needs a source and has none, or the source is not what it needs.
+    """
+    return find_questioner(name)(tags)
 
 
 def questioner_names() -> tuple[str, ...]:
@@ -61,10 +70,6 @@ def _none(source: str, tags: TagVectors | None) -> Questioner:
     if source:
         raise BadInput(f"none={source}: the questioner none asks nothing and needs nothing; leave out what follows")
     return NoQuestions()
-
-
-def _information_gain(source: str, tags: TagVectors | None) -> Questioner:
-    return InformationGain(tags, load_trained_questions(source) if source else None)
 
 
 def _pool(source: str, tags: TagVectors | None) -> Questioner:
@@ -125,7 +130,7 @@ def _naming(name: str) -> Iterator[None]:
 
 
 QUESTIONERS: dict[str, QuestionerFactory] = {
-    "information_gain": _information_gain,
+    "information_gain": InformationGain.of,
     "llm": _llm,
     "none": _none,
     "plugir": _plugir,

@@ -28,11 +28,11 @@ from viewfinder.conversation import Answer, Like, Question, Say, Show, Turn, is_
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import LanguageModelFailed
 from viewfinder.language import LanguageModel, LoadsInBackground
-from viewfinder.questioners.answers import find_choices, write_statement
-from viewfinder.questioners.askable import ConversationSoFar
+from viewfinder.questioners.answers import find_choices
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.gains import entropy_bits
 from viewfinder.questioners.llm import parse_question
+from viewfinder.questioners.said import ConversationSoFar, write_statement
 
 STOCK_QUESTIONS = (
     "What else is in the picture?",

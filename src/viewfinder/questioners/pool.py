@@ -16,8 +16,8 @@ from jaxtyping import Float
 from viewfinder.conversation import Answer, Question, Say, Turn, is_dont_know
 from viewfinder.errors import BadInput
 from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE, YES_NO_CHOICES, find_choices
-from viewfinder.questioners.askable import ConversationSoFar
 from viewfinder.questioners.base import Candidates, Lookup
+from viewfinder.questioners.said import ConversationSoFar
 from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions, load_trained_questions
 
 REPEAT_SUFFIX = "?repeat"

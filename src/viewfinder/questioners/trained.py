@@ -15,8 +15,9 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from viewfinder.errors import EncoderMismatch
-from viewfinder.questioners.askable import ConversationSoFar, question_meaning, required_mentions
+from viewfinder.questioners.askable import required_mentions
 from viewfinder.questioners.base import Lookup, PictureProjection
+from viewfinder.questioners.said import ConversationSoFar, question_meaning
 from viewfinder.training.weights import Card, Weights, check_card, damaged_file, read_weights
 
 MOST_ROUNDS = 10

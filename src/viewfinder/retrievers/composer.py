@@ -7,6 +7,7 @@ brown") count more than the picture they change.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -15,7 +16,6 @@ from jaxtyping import Float
 
 from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show, is_dont_know
 from viewfinder.retrievers.base import Part, Picture, Query, Reads, ResolvedTurn, Words
-from viewfinder.retrievers.shared.wording import split_clauses
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,3 +242,38 @@ def _as_said(turn: ResolvedTurn) -> str:
             return f"{question.text} {text}".strip()
         case _:
             return turn.text
+
+
+# A negation reaches to the next comma, conjunction or end. "no" and "not" need a noun or colour after them, so
+# "not only", "no doubt" and the like are left alone.
+_NEGATION = re.compile(
+    r"(?:,?\s*\b(?:but|and|or)\b)?,?\s*(?:\b(?:it|there|they)\s+)?"
+    r"\b(?:without|with no|but no|but not|except(?: for)?|no|not|never|there (?:is|are) no|(?:is|are)n't|"
+    r"doesn't have|don't want)\b"
+    r"(?!\s+(?:only|just|sure|doubt|more than|less than|matter|idea)\b)"
+    r"\s+(?:(?:a|an|any|the)\s+)?(?P<unwanted>[^,.;:!?]+?)"
+    r"(?=\s*(?:[,.;:!?]|\b(?:and|but|with|on|in|at|near|while)\b|$))",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Clauses:
+    """The wanted text ("" when the sentence only rules out) and the unwanted pieces."""
+
+    wanted: str
+    unwanted: tuple[str, ...] = ()
+
+
+def split_clauses(text: str) -> Clauses:
+    """Separate what a sentence wants from what it does not want.
+
+    >>> split_clauses("a dog on the grass without a collar, no people")
+    Clauses(wanted='a dog on the grass', unwanted=('collar', 'people'))
+    """
+    unwanted = tuple(match["unwanted"].strip() for match in _NEGATION.finditer(text))
+    if not unwanted:
+        return Clauses(text.strip())
+    wanted = re.sub(r"\s+", " ", _NEGATION.sub(" ", text)).strip(" ,;.:!?")
+    wanted = re.sub(r"^(?:,\s*)?(?:but|and|or)\s+|\s+(?:but|and|or)$", "", wanted)
+    return Clauses(wanted, unwanted)

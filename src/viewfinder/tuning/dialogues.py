@@ -22,7 +22,7 @@ from viewfinder.data.dialogues import Dialogue, Round, make_dialogue, read_dialo
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.questioners.answers import stems
+from viewfinder.questioners.said import stems
 
 QUESTIONS = Path(__file__).with_name("photo_questions.toml")
 ROUNDS = 10

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize, relu
 
 from viewfinder.encoders.features.sentences import SentenceVectors
-from viewfinder.questioners.askable import question_meaning
+from viewfinder.questioners.said import question_meaning
 from viewfinder.questioners.trained import MOST_ROUNDS
 from viewfinder.training import (
     Batches,

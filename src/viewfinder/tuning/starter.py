@@ -11,8 +11,8 @@ from jaxtyping import Float, Int, UInt8
 
 from viewfinder.data import CaptionedPicture, read_coco, read_flickr8k, read_products
 from viewfinder.encoders.starter import StarterEncoder
+from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import CaptionedVectors, calibrate_head, fit_head
-from viewfinder.encoders.starter.head import Head
 from viewfinder.metrics import recall_at, target_ranks
 from viewfinder.pictures import AtMost, Limits, decode
 from viewfinder.tuning.collection import with_labels

@@ -9,13 +9,13 @@ from jaxtyping import Float
 
 from viewfinder.conversation import Say
 from viewfinder.questioners import Candidates
-from viewfinder.questioners.information_gain.caption_options import (
+from viewfinder.questioners.information_gain.questioner import (
     SURE,
+    InformationGain,
     caption_options,
     presence_chances,
     write_thing_question,
 )
-from viewfinder.questioners.information_gain.questioner import InformationGain
 
 
 class Captioned:

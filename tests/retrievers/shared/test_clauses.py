@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.shared.wording import Clauses, split_clauses
+from viewfinder.retrievers.composer import Clauses, split_clauses
 
 WORDS = ["dog", "red", "no", "not", "without", "but", "and", "the", "a", "with", "on", ",", ".", "only", "any", "-"]
 

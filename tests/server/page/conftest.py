@@ -24,7 +24,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from viewfinder.encoders.starter.head import RAW_VERSION, RAW_WIDTH
+from viewfinder.encoders.starter.network import RAW_VERSION, RAW_WIDTH
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request
@@ -68,6 +68,8 @@ main()
 WITH_TALKER = WITH_LOOKING_BACK.replace('"LooksBack"', '"Talker"').replace('"looks-back"', '"talker"')
 """The same with a retriever that answers questions in words."""
 PHOTOS = 120
+CROWD = 1_500
+"""Pictures that take a fast machine ten times as long to index as a page takes to be photographed."""
 WAIT_MS = 20_000
 """How long something may take to appear: machines that run tests are slow at times."""
 WATCH = """
@@ -278,6 +280,19 @@ def talker_server(library: Path, tmp_path_factory: pytest.TempPathFactory) -> It
 def new_server(photos: Photos, tmp_path: Path) -> Iterator[Server]:
     """A first start: an empty library, and a root with the photos in it."""
     with serving(tmp_path / "new.vf", "--root", str(photos.folder)) as started:
+        yield started
+
+
+@pytest.fixture
+def crowded_server(photos: Photos, tmp_path: Path) -> Iterator[Server]:
+    """The same, and so many more pictures in the root that a test can watch them being indexed, and pause that."""
+    from PIL import Image
+
+    root = tmp_path / "crowd"
+    shutil.copytree(photos.folder, root / "photos")
+    for number in range(CROWD):
+        Image.new("RGB", (8, 8), (number % 256, number // 256, 0)).save(root / f"plain-{number}.png")
+    with serving(tmp_path / "new.vf", "--root", str(root)) as started:
         yield started
 
 

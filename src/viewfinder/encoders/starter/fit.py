@@ -14,7 +14,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from viewfinder.encoders.base import Calibration
-from viewfinder.encoders.starter.head import OBJECTS, TEXTURE, Head, head_input, unit_rows
+from viewfinder.encoders.starter.encoder import Head, head_input, unit_rows
+from viewfinder.encoders.starter.network import OBJECTS, TEXTURE
 from viewfinder.errors import BadInput
 
 

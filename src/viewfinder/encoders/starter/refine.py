@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
+from viewfinder.encoders.starter.encoder import Head, Residual, head_input, unit_rows
 from viewfinder.encoders.starter.fit import CaptionedVectors, FitSettings, fit_head
-from viewfinder.encoders.starter.head import Head, Residual, head_input, unit_rows
 from viewfinder.metrics import mean_reciprocal_rank, target_ranks
 
 if TYPE_CHECKING:

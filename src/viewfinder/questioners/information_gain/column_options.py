@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from viewfinder.encoders.tags import TagGroup, TagVectors
-from viewfinder.questioners.answers import PhraseIndex, parse_number, stem
+from viewfinder.questioners.answers import parse_number
 from viewfinder.questioners.base import Candidates, Column
 from viewfinder.questioners.information_gain.gains import (
     ERROR,
@@ -26,6 +26,7 @@ from viewfinder.questioners.information_gain.gains import (
     guessed_answers_gain,
     known_answers_gain,
 )
+from viewfinder.questioners.said import PhraseIndex, stem
 
 # Words inside baseColour, base_colour, BASE-COLOUR, URLPath, size2.
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")

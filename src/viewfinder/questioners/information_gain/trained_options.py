@@ -19,10 +19,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32
 
 from viewfinder.conversation import Answer, is_dont_know
-from viewfinder.questioners.answers import PhraseIndex, stems
-from viewfinder.questioners.askable import ConversationSoFar
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.gains import ERROR, LEAST_GAIN, Option, table_gains
+from viewfinder.questioners.said import ConversationSoFar, PhraseIndex, stems
 from viewfinder.questioners.trained import PoolQuestion, PredictedAnswers, TrainedQuestions
 
 RIDGE = 1e-6

@@ -17,6 +17,7 @@ import numpy as np
 
 from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show, is_dont_know
 from viewfinder.retrievers.base import Change, Picture, ResolvedTurn
+from viewfinder.retrievers.composer import split_clauses
 
 MOST_WORDS = 3
 """Words that stand for a picture."""
@@ -150,41 +151,6 @@ def _sentence(text: str) -> tuple[str, ...]:
     return (said,) if said else ()
 
 
-# A negation reaches to the next comma, conjunction or end. "no" and "not" need a noun or colour after them, so
-# "not only", "no doubt" and the like are left alone.
-_NEGATION = re.compile(
-    r"(?:,?\s*\b(?:but|and|or)\b)?,?\s*(?:\b(?:it|there|they)\s+)?"
-    r"\b(?:without|with no|but no|but not|except(?: for)?|no|not|never|there (?:is|are) no|(?:is|are)n't|"
-    r"doesn't have|don't want)\b"
-    r"(?!\s+(?:only|just|sure|doubt|more than|less than|matter|idea)\b)"
-    r"\s+(?:(?:a|an|any|the)\s+)?(?P<unwanted>[^,.;:!?]+?)"
-    r"(?=\s*(?:[,.;:!?]|\b(?:and|but|with|on|in|at|near|while)\b|$))",
-    re.IGNORECASE,
-)
-
-
-@dataclass(frozen=True)
-class Clauses:
-    """The wanted text ("" when the sentence only rules out) and the unwanted pieces."""
-
-    wanted: str
-    unwanted: tuple[str, ...] = ()
-
-
-def split_clauses(text: str) -> Clauses:
-    """Separate what a sentence wants from what it does not want.
-
-    >>> split("a dog on the grass without a collar, no people")
-    Clauses(wanted='a dog on the grass', unwanted=('collar', 'people'))
-    """
-    unwanted = tuple(match["unwanted"].strip() for match in _NEGATION.finditer(text))
-    if not unwanted:
-        return Clauses(text.strip())
-    wanted = re.sub(r"\s+", " ", _NEGATION.sub(" ", text)).strip(" ,;.:!?")
-    wanted = re.sub(r"^(?:,\s*)?(?:but|and|or)\s+|\s+(?:but|and|or)$", "", wanted)
-    return Clauses(wanted, unwanted)
-
-
 _FILLERS = re.compile(
     r"^(?:\b(?:in|a|an|the|one|but|it|is|make|colou?r|and|same|this|that|like|similar)\b|,|\s)+"
     r"|(?:\s|,|\b(?:and|one|ones|in|colou?r|instead|please)\b)+$",
@@ -205,7 +171,7 @@ def find_named_changes(text: str, families: Sequence[ValueFamily]) -> tuple[tupl
 
     Whole words, capitals aside, the longest value first; where several families know a word, the first does.
 
-    >>> named_changes("in Navy blue, with pockets", [Family(("blue", "navy blue", "red"))])[1]
+    >>> find_named_changes("in Navy blue, with pockets", [ValueFamily(("blue", "navy blue", "red"))])[1]
     'with pockets'
     """
     changes: list[Change] = []

@@ -14,7 +14,7 @@ from typing import Any
 
 from viewfinder.conversation import Conversation, Like, Node, PictureId, Reject, Say, Show, turn_to_json
 from viewfinder.retrievers import Part, Query
-from viewfinder.retrievers.shared.wording import Clauses, split_clauses
+from viewfinder.retrievers.composer import Clauses, split_clauses
 from viewfinder.server.conversations.schemas import Belief
 
 PICTURE_KINDS = frozenset({"picture", "vocabulary"})
