@@ -33,6 +33,8 @@ system:
 	    >/dev/null 2>&1 || echo "chromium and postgresql could not be installed: some tests will be skipped"; \
 	fi
 
+test test-long: export OMP_NUM_THREADS = 1
+
 test: check system
 	$(BIN)/pytest -n 2 --dist worksteal -m "not long" $(ARGS)
 
