@@ -7,12 +7,13 @@ Written in ChatIR's format and in that of VisDial 1.0 (see `viewfinder.data.dial
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from viewfinder.data.dialogues import Dialogue, Round, make_dialogue
 from viewfinder.worlds import questions
 from viewfinder.worlds.grammar import Speaker, speaker_for
-from viewfinder.worlds.questions import AnsweredQuestion, AskerKnowledge, QuestionMaker, yes_or_no
+from viewfinder.worlds.questions import AnsweredQuestion, AskerKnowledge, QuestionMaker, ask_about_thing, yes_or_no
 from viewfinder.worlds.scene import Scene
 from viewfinder.worlds.words import LIGHT_WORDS, PLACE_NOUNS, join_with_and, with_article
 
@@ -25,14 +26,14 @@ _MAKERS: Sequence[tuple[QuestionMaker, float]] = (
     (questions.ask_number, 1.6),
     (questions.ask_colour, 3.2),
     (questions.ask_colours, 0.6),
-    (questions.ask_pattern, 1.4),
-    (questions.ask_size, 1.2),
-    (questions.ask_position, 1.6),
+    (partial(ask_about_thing, ask=questions.ask_pattern), 1.4),
+    (partial(ask_about_thing, ask=questions.ask_size, hide="size"), 1.2),
+    (partial(ask_about_thing, ask=questions.ask_position, hide="column"), 1.6),
     (questions.ask_relation, 1.2),
-    (questions.ask_neighbour, 1.6),
+    (partial(ask_about_thing, ask=questions.ask_neighbour, hide="column"), 1.6),
     (questions.ask_bigger, 0.7),
-    (questions.ask_facing, 0.5),
-    (questions.ask_unknowable, 0.25),
+    (partial(ask_about_thing, ask=questions.ask_facing), 0.5),
+    (partial(ask_about_thing, ask=questions.ask_unknowable), 0.25),
     (questions.ask_place, 1.4),
     (questions.ask_indoors, 0.6),
     (questions.ask_light, 0.8),
@@ -111,19 +112,15 @@ def visdial_record(split: str, dialogues: Iterable[tuple[int, Dialogue]]) -> Map
     """
     asked: dict[str, int] = {}
     answers: dict[str, int] = {}
-
-    def indices(turn: Round) -> dict[str, int]:
-        return {
-            "question": asked.setdefault(turn.question.removesuffix("?"), len(asked)),
-            "answer": answers.setdefault(turn.answer, len(answers)),
-        }
-
-    records = [
-        {"image_id": number, "caption": dialogue.caption, "dialog": [indices(turn) for turn in dialogue.rounds]}
-        for number, dialogue in dialogues
-    ]
-    return {
-        "version": "1.0",
-        "split": split,
-        "data": {"dialogs": records, "questions": list(asked), "answers": list(answers)},
-    }
+    records = []
+    for number, dialogue in dialogues:
+        rounds = [
+            {
+                "question": asked.setdefault(turn.question.removesuffix("?"), len(asked)),
+                "answer": answers.setdefault(turn.answer, len(answers)),
+            }
+            for turn in dialogue.rounds
+        ]
+        records.append({"image_id": number, "caption": dialogue.caption, "dialog": rounds})
+    data = {"dialogs": records, "questions": list(asked), "answers": list(answers)}
+    return {"version": "1.0", "split": split, "data": data}

@@ -7,7 +7,7 @@ same, but in the snow and without the bus". Whatever is said is true.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -82,20 +82,17 @@ class Speaker:
 
     def describe(self, thing: Thing, *, size: float = 0.35, colour: float = 0.85, pattern: float = 0.5) -> str:
         """A noun with some of its adjectives, each with the given chance; no article."""
-        adjectives: list[str] = []
+        chance_of_size = size if thing.size != "medium" else size / 4
+        sizes = [self.pick(SIZE_WORDS[thing.size])] if self.chance(chance_of_size) else []
+        looks = [self.colour_word(thing)] if self.chance(colour) else []
         tail = ""
-        if self.chance(size if thing.size != "medium" else size / 4):
-            adjectives.append(self.pick(SIZE_WORDS[thing.size]))
-        looks: list[str] = []
-        if self.chance(colour):
-            looks.append(self.colour_word(thing))
         tell = self.chance(pattern if thing.pattern != "plain" else pattern / 10)
         if tell and self.knows_pattern(thing):
             if thing.pattern in PATTERN_TAILS and self.chance(0.4):
                 tail = f" {self.pick(PATTERN_TAILS[thing.pattern])}"
             else:
                 looks.insert(self.rng.randint(0, len(looks)), self.pick(PATTERN_ADJECTIVES[thing.pattern]))
-        return " ".join([*adjectives, *looks, self.noun(thing.kind)]) + tail
+        return " ".join([*sizes, *looks, self.noun(thing.kind)]) + tail
 
     def mention(self, thing: Thing, **chances: float) -> str:
         """As `describe`, with an article unless ellipsis drops it."""
@@ -171,13 +168,8 @@ def absent_kinds(scene: Scene) -> list[str]:
 MOST_CHANGES = 3
 
 _OPENINGS = (
-    "",
-    "",
-    "same kind of picture, but ",
-    "like this, but ",
-    "i want this, only ",
-    "something like it, only ",
-    "now ",
+    *("", "", "same kind of picture, but ", "like this, but "),
+    *("i want this, only ", "something like it, only ", "now "),
 )
 
 _Ranked = list[tuple[int, str]]
@@ -222,8 +214,7 @@ def _kind_changes(speaker: Speaker, before: Scene, kind: str) -> _Ranked:
         return [(2, speaker.pick((f"with {named}", f"with {named} instead of {was}", f"{named}, not {was}")))]
     if len(new) > 1:
         return []
-    said = ((rank, change(speaker, old[0], new[0])) for rank, change in _LOOK_CHANGES)
-    return [(rank, clause) for rank, clause in said if clause]
+    return list(_look_changes(speaker, old[0], new[0]))
 
 
 def _with(speaker: Speaker, new: list[Thing]) -> str:
@@ -240,41 +231,23 @@ def _without(speaker: Speaker, kind: str, count: int) -> str:
     return speaker.pick(ways)
 
 
-def _colour_change(speaker: Speaker, old: Thing, new: Thing) -> str:
-    if old.colour == new.colour:
-        return ""
-    word, colour = speaker.noun(new.kind), speaker.colour_word(new)
-    ways = (
-        f"the {word} should be {colour}",
-        f"make the {word} {colour}",
-        f"with {with_article(f'{colour} {word}')} instead of the {old.colour} one",
-        f"the {word} is {colour}, not {old.colour}",
-    )
-    return speaker.pick(ways)
-
-
-def _pattern_change(speaker: Speaker, old: Thing, new: Thing) -> str:
-    if old.pattern == new.pattern or not old.pattern or not new.pattern:
-        return ""
-    return f"the {speaker.noun(new.kind)} is {speaker.pick(PATTERN_ADJECTIVES[new.pattern])}"
-
-
-def _size_change(speaker: Speaker, old: Thing, new: Thing) -> str:
-    if old.size == new.size:
-        return ""
-    grown = "bigger" if SIZES[new.size] > SIZES[old.size] else "smaller"
-    word = speaker.noun(new.kind)
-    ways = (f"with {with_article(f'{grown} {word}')}", f"the {word} is {speaker.pick(SIZE_WORDS[new.size])}")
-    return speaker.pick(ways)
-
-
-def _position_change(speaker: Speaker, old: Thing, new: Thing) -> str:
-    return "" if old.column == new.column else f"the {speaker.noun(new.kind)} {speaker.spot(new)}"
-
-
-_LOOK_CHANGES: tuple[tuple[int, Callable[[Speaker, Thing, Thing], str]], ...] = (
-    (3, _colour_change),
-    (4, _pattern_change),
-    (5, _size_change),
-    (6, _position_change),
-)
+def _look_changes(speaker: Speaker, old: Thing, new: Thing) -> Iterator[tuple[int, str]]:
+    """What is different about the only thing of a kind."""
+    if old.colour != new.colour:
+        word, colour = speaker.noun(new.kind), speaker.colour_word(new)
+        ways: tuple[str, ...] = (
+            f"the {word} should be {colour}",
+            f"make the {word} {colour}",
+            f"with {with_article(f'{colour} {word}')} instead of the {old.colour} one",
+            f"the {word} is {colour}, not {old.colour}",
+        )
+        yield 3, speaker.pick(ways)
+    if old.pattern and new.pattern and old.pattern != new.pattern:
+        yield 4, f"the {speaker.noun(new.kind)} is {speaker.pick(PATTERN_ADJECTIVES[new.pattern])}"
+    if old.size != new.size:
+        grown = "bigger" if SIZES[new.size] > SIZES[old.size] else "smaller"
+        word = speaker.noun(new.kind)
+        ways = (f"with {with_article(f'{grown} {word}')}", f"the {word} is {speaker.pick(SIZE_WORDS[new.size])}")
+        yield 5, speaker.pick(ways)
+    if old.column != new.column:
+        yield 6, f"the {speaker.noun(new.kind)} {speaker.spot(new)}"

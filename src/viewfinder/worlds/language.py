@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from viewfinder.worlds.grammar import Speaker, absent_kinds, speaker_for
 from viewfinder.worlds.kinds import HEIGHT, PLACES, WIDTH, Box
@@ -28,7 +29,6 @@ from viewfinder.worlds.words import (
 CAPTIONS = 5
 FEWEST_REGIONS, MOST_REGIONS = 12, 20
 NEGATED = 0.036
-_WHOLE: Box = (0, 0, WIDTH, HEIGHT)
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,8 @@ def describe_regions(scene: Scene) -> list[RegionPhrase]:
 def caption_scene(scene: Scene) -> list[str]:
     """Five captions with different things in view: main thing, list, relation, numbers, place."""
     speaker = speaker_for(scene, "captions")
-    said = [
-        _main_caption(speaker),
-        _list_caption(speaker),
-        _relation_caption(speaker),
-        _count_caption(speaker),
-        _place_caption(speaker),
-    ]
+    makers = (_main_caption, _list_caption, _relation_caption, _count_caption, _place_caption)
+    said = [make(speaker) for make in makers]
     speaker.rng.shuffle(said)
     return [_capitalized(speaker, caption) for caption in said]
 
@@ -72,30 +67,18 @@ def caption_scene(scene: Scene) -> list[str]:
 # Region phrases
 
 
-def _look_region(speaker: Speaker) -> RegionPhrase:
+def _thing_region(say: Callable[[Speaker, Thing], str], speaker: Speaker) -> RegionPhrase:
     thing = speaker.pick(speaker.scene.things)
-    return RegionPhrase(speaker.mention(thing), thing.box, (thing,))
+    return RegionPhrase(say(speaker, thing), thing.box, (thing,))
 
 
-def _full_region(speaker: Speaker) -> RegionPhrase:
-    thing = speaker.pick(speaker.scene.things)
-    return RegionPhrase(speaker.mention(thing, size=1.0, colour=1.0, pattern=1.0), thing.box, (thing,))
-
-
-def _spot_region(speaker: Speaker) -> RegionPhrase:
-    thing = speaker.pick(speaker.scene.things)
+def _phrase_with_spot(speaker: Speaker, thing: Thing) -> str:
     at = speaker.spot(thing)
-    return RegionPhrase(f"{speaker.mention(thing, size=0.2)} {at}", thing.box, (thing,))
+    return f"{speaker.mention(thing, size=0.2)} {at}"
 
 
-def _stand_region(speaker: Speaker) -> RegionPhrase:
-    thing = speaker.pick(speaker.scene.things)
-    return RegionPhrase(f"{speaker.mention(thing)} {speaker.footing(thing)}", thing.box, (thing,))
-
-
-def _sentence_region(speaker: Speaker) -> RegionPhrase:
+def _sentence(speaker: Speaker, thing: Thing) -> str:
     """A whole sentence: "the cup is small and yellow", "the kite has stripes"."""
-    thing = speaker.pick(speaker.scene.things)
     word, colour = speaker.noun(thing.kind), speaker.colour_word(thing)
     sentences = [
         f"the {word} is {colour}",
@@ -104,7 +87,7 @@ def _sentence_region(speaker: Speaker) -> RegionPhrase:
     ]
     if thing.pattern in PATTERN_NOUNS and speaker.knows_pattern(thing):
         sentences.append(f"the {word} has {PATTERN_NOUNS[thing.pattern]}")
-    return RegionPhrase(speaker.pick(sentences), thing.box, (thing,))
+    return speaker.pick(sentences)
 
 
 def _facing_region(speaker: Speaker) -> RegionPhrase | None:
@@ -127,12 +110,9 @@ def _relation_region(speaker: Speaker) -> RegionPhrase | None:
     if subject.kind == other.kind and speaker.chance(0.5):
         # Of a kind that has just been named one says "another one".
         first = speaker.mention(subject)
-        another = (
-            f"another {speaker.colour_word(other)} one",
-            f"a {speaker.pick(SIZE_WORDS[other.size])} one",
-            "another one",
-        )
-        phrase = f"{first} {verb} {speaker.pick(another)}"
+        coloured, sized = speaker.colour_word(other), speaker.pick(SIZE_WORDS[other.size])
+        another = speaker.pick((f"another {coloured} one", f"a {sized} one", "another one"))
+        phrase = f"{first} {verb} {another}"
     return RegionPhrase(phrase, _box_around((subject, other)), (subject, other), relation)
 
 
@@ -162,11 +142,7 @@ def _group_region(speaker: Speaker) -> RegionPhrase | None:
     kind = speaker.pick(repeated)
     group = tuple(thing for thing in speaker.scene.things if thing.kind == kind)
     named, number = speaker.plural(kind), NUMBERS[len(group)]
-    phrases = [
-        f"{number} {named}",
-        f"{number} {named} {speaker.footing(group[0])}",
-        f"a group of {number} {named}",
-    ]
+    phrases = [f"{number} {named}", f"{number} {named} {speaker.footing(group[0])}", f"a group of {number} {named}"]
     colours = [speaker.colour_word(thing) for thing in group]
     if len({thing.colour for thing in group}) == 1:
         phrases.append(f"{number} {colours[0]} {named}")
@@ -185,11 +161,11 @@ def _part_region(speaker: Speaker) -> RegionPhrase:
 
 
 _STATEMENTS: tuple[tuple[Callable[[Speaker], RegionPhrase | None], float], ...] = (
-    (_look_region, 3),
-    (_full_region, 2),
-    (_spot_region, 2.5),
-    (_stand_region, 2),
-    (_sentence_region, 2),
+    (partial(_thing_region, lambda speaker, thing: speaker.mention(thing)), 3),
+    (partial(_thing_region, lambda speaker, thing: speaker.mention(thing, size=1.0, colour=1.0, pattern=1.0)), 2),
+    (partial(_thing_region, _phrase_with_spot), 2.5),
+    (partial(_thing_region, lambda speaker, thing: f"{speaker.mention(thing)} {speaker.footing(thing)}"), 2),
+    (partial(_thing_region, _sentence), 2),
     (_facing_region, 0.6),
     (_relation_region, 4),
     (_larger_region, 1),
@@ -213,13 +189,8 @@ def _negation(speaker: Speaker) -> RegionPhrase | None:
     if not absent:
         return None
     one, many = speaker.pick(speaker.scene.stock.nouns[speaker.pick(absent)])
-    phrases = (
-        f"no {many} here",
-        f"there is no {one}",
-        f"not a single {one} in sight",
-        f"{many} are nowhere to be seen",
-    )
-    return RegionPhrase(speaker.pick(phrases), _WHOLE)
+    ways = (f"no {many} here", f"there is no {one}", f"not a single {one} in sight", f"{many} are nowhere to be seen")
+    return RegionPhrase(speaker.pick(ways), (0, 0, WIDTH, HEIGHT))
 
 
 def _box_around(things: Sequence[Thing]) -> Box:
@@ -234,12 +205,7 @@ def _box_around(things: Sequence[Thing]) -> Box:
 
 def _main_caption(speaker: Speaker) -> str:
     main = with_article(speaker.describe(speaker.scene.main(), size=0.7, colour=1.0))
-    ways = (
-        f"{main} {speaker.setting()}",
-        f"there is {main} {speaker.setting()}",
-        f"picture of {main} {speaker.setting()}",
-    )
-    return speaker.pick(ways)
+    return speaker.pick([f"{way}{main} {speaker.setting()}" for way in ("", "there is ", "picture of ")])
 
 
 def _list_caption(speaker: Speaker) -> str:

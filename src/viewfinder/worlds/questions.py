@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import wraps
 
 from viewfinder.worlds.grammar import Speaker, absent_kinds
-from viewfinder.worlds.kinds import PATTERNS, PLACES, SIZES
+from viewfinder.worlds.kinds import PATTERNS, PLACES, SIZES, Light
 from viewfinder.worlds.scene import CLEARLY_LARGER, Predicate, Thing, box_area, relation_holds
 from viewfinder.worlds.words import (
     CANT_TELL,
@@ -66,7 +65,7 @@ class AskerKnowledge:
 
 
 QuestionMaker = Callable[[Speaker, AskerKnowledge], AnsweredQuestion | None]
-_ThingQuestion = Callable[[Speaker, Thing, str], AnsweredQuestion | None]
+ThingQuestion = Callable[[Speaker, Thing, str], AnsweredQuestion | None]
 
 
 def yes_or_no(speaker: Speaker, true: bool, *, more: str = "") -> str:
@@ -87,18 +86,12 @@ def choose_thing(speaker: Speaker, known: AskerKnowledge, *, hide: str = "") -> 
     return (thing, name) if name else None
 
 
-def about_a_thing(*, hide: str = "") -> Callable[[_ThingQuestion], QuestionMaker]:
-    """Makes a question about a thing and its name one about a thing that the asker knows; `hide`: see `pinpoint`."""
-
-    def with_choice(ask: _ThingQuestion) -> QuestionMaker:
-        @wraps(ask)
-        def maker(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
-            chosen = choose_thing(speaker, known, hide=hide)
-            return None if chosen is None else ask(speaker, *chosen)
-
-        return maker
-
-    return with_choice
+def ask_about_thing(
+    speaker: Speaker, known: AskerKnowledge, *, ask: ThingQuestion, hide: str = ""
+) -> AnsweredQuestion | None:
+    """A question about a thing that the asker knows of; `hide`: see `Speaker.pinpoint`."""
+    chosen = choose_thing(speaker, known, hide=hide)
+    return None if chosen is None else ask(speaker, *chosen)
 
 
 # Number and presence
@@ -209,21 +202,18 @@ def ask_indoors(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | N
 def ask_light(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
     """Which time of day it is; indoors nobody can tell."""
     question = speaker.pick(("what time of day is it", "is it day or night", "what is the light like", "is it dark"))
-    return AnsweredQuestion(("light",), question, speaker.pick(_light_answers(speaker.scene.light, question)))
+    open_answers, dark_answers = _LIGHT_ANSWERS[speaker.scene.light]
+    answers = dark_answers if question == "is it dark" else open_answers
+    return AnsweredQuestion(("light",), question, speaker.pick(answers))
 
 
-def _light_answers(light: str, question: str) -> tuple[str, ...]:
-    dark = question == "is it dark"
-    if light == "indoors":
-        return ("no", "no, there is enough light") if dark else CANT_TELL
-    by = {"day": "by day", "sunset": "at sunset", "night": "at night"}[light]
-    if dark:
-        return ("yes", f"yes, {by}") if light == "night" else ("no", f"no, {by}")
-    return {
-        "day": ("day", "daytime", "it is day"),
-        "sunset": ("sunset", by, "evening"),
-        "night": ("night", by, "it is night"),
-    }[light]
+_LIGHT_ANSWERS: dict[Light, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "day": (("day", "daytime", "it is day"), ("no", "no, by day")),
+    "sunset": (("sunset", "at sunset", "evening"), ("no", "no, at sunset")),
+    "night": (("night", "at night", "it is night"), ("yes", "yes, at night")),
+    "indoors": (CANT_TELL, ("no", "no, there is enough light")),
+}
+"""What is said of the hour, and to whoever asks whether it is dark."""
 
 
 # Looks
@@ -261,9 +251,7 @@ def ask_colours(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | N
         colour = counts[0][0]
         answer = speaker.pick((colour, f"{'both' if len(group) == 2 else 'all of them'} are {colour}"))
     else:
-        answer = join_with_and(
-            [f"{NUMBERS[count]} {'is' if count == 1 else 'are'} {colour}" for colour, count in counts]
-        )
+        answer = join_with_and([f"{NUMBERS[n]} {'is' if n == 1 else 'are'} {colour}" for colour, n in counts])
     many = speaker.plural(kind)
     question = speaker.pick(
         (f"what colour are the {many}", f"what colours are the {many}", f"are the {many} of the same colour")
@@ -273,7 +261,6 @@ def ask_colours(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | N
     return AnsweredQuestion((*(f"colour/{thing.number}" for thing in group), f"number/{kind}"), question, answer)
 
 
-@about_a_thing()
 def ask_pattern(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestion | None:
     """Which pattern a thing has; of products, that is not always known."""
     fact, guess = (f"pattern/{thing.number}",), speaker.pick(PATTERNS)
@@ -290,13 +277,11 @@ def ask_pattern(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestion |
     if question.startswith("what"):
         answer = speaker.pick((own or "none", telling))
     else:
-        answer = yes_or_no(
-            speaker, guess == thing.pattern if question.startswith("is") else own is not None, more=telling
-        )
+        right = guess == thing.pattern if question.startswith("is") else own is not None
+        answer = yes_or_no(speaker, right, more=telling)
     return AnsweredQuestion(fact, question, answer, focus=thing)
 
 
-@about_a_thing(hide="size")
 def ask_size(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestion | None:
     """How big a thing is, of its kind."""
     word, guess = speaker.pick(SIZE_WORDS[thing.size]), speaker.pick(tuple(SIZES))
@@ -309,7 +294,6 @@ def ask_size(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestion | No
     return AnsweredQuestion((f"size/{thing.number}",), question, answer, focus=thing)
 
 
-@about_a_thing()
 def ask_facing(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestion | None:
     """Which way a thing looks; of many things nobody can tell."""
     question = speaker.pick(
@@ -322,7 +306,6 @@ def ask_facing(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestion | 
     return AnsweredQuestion((f"faces/{thing.number}",), question, speaker.pick(answers), focus=thing)
 
 
-@about_a_thing()
 def ask_unknowable(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestion | None:
     """What no picture shows."""
     question = speaker.pick((f"is {name} new", f"how old is {name}", f"who owns {name}", f"is {name} expensive"))
@@ -332,7 +315,6 @@ def ask_unknowable(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestio
 # Position and relations
 
 
-@about_a_thing(hide="column")
 def ask_position(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestion | None:
     """In which part of the picture a thing is."""
     question = speaker.pick(
@@ -367,7 +349,6 @@ def ask_relation(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | 
     return AnsweredQuestion((f"relation/{numbers[0]}/{numbers[1]}",), question, answer)
 
 
-@about_a_thing(hide="column")
 def ask_neighbour(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestion | None:
     """What there is beside a thing."""
     predicate = speaker.pick(_BESIDE)

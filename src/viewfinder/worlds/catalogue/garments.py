@@ -118,8 +118,9 @@ def _mirrored(points: Sequence[Point]) -> tuple[Point, ...]:
 
 def _both(b: Brush, points: Sequence[Point], fill: RGB | Cloth) -> None:
     """A shape on the left and its mirror image on the right."""
-    b.poly(points, fill)
-    b.poly(_mirrored(points), fill)
+    if points:
+        b.poly(points, fill)
+        b.poly(_mirrored(points), fill)
 
 
 _NECKLINES: dict[str, tuple[Point, ...]] = {
@@ -129,15 +130,11 @@ _NECKLINES: dict[str, tuple[Point, ...]] = {
 }
 
 _SLEEVES: dict[str, tuple[Point, ...]] = {
+    "sleeveless": (),
     "short sleeves": at("37,16 26,19 12,36 23,44 33,34 38,30"),
     "three-quarter sleeves": at("37,16 26,19 7,54 17,59 33,36 38,30"),
     "long sleeves": at("37,16 26,19 3,76 12,79 33,38 38,30"),
 }
-
-
-def _sleeves(b: Brush, cloth: Cloth, sleeves: str) -> None:
-    if sleeves in _SLEEVES:
-        _both(b, _SLEEVES[sleeves], cloth)
 
 
 def _collar(b: Brush, cloth: Cloth, neck: str) -> None:
@@ -148,7 +145,7 @@ def _collar(b: Brush, cloth: Cloth, neck: str) -> None:
 def _shirt(b: Brush, cloth: Cloth, look: Look) -> None:
     sleeves, neck = look["sleeves"][0], look["neck"][0]
     hem = {"cropped": 0.52, "hip-length": 0.74, "tunic-length": 0.95}[look["length"][0]]
-    _sleeves(b, cloth, sleeves)
+    _both(b, _SLEEVES[sleeves], cloth)
     shoulder = 0.35 if sleeves == "sleeveless" else 0.32
     left: tuple[Point, ...] = ((0.29, hem), (0.3, 0.4), (shoulder, 0.16))
     b.poly((*left, *_NECKLINES[neck], *reversed(_mirrored(left))), cloth)
@@ -169,7 +166,7 @@ def _dress(b: Brush, cloth: Cloth, look: Look) -> None:
     hem = {"mini": 0.64, "knee-length": 0.79, "maxi": 0.95}[look["length"][0]]
     flare = 0.5 if look["fit"][0] == "flared" else 0.06
     half = 0.13 + flare * (hem - 0.42)
-    _sleeves(b, cloth, sleeves)
+    _both(b, _SLEEVES[sleeves], cloth)
     left: tuple[Point, ...] = ((0.5 - half, hem), (0.38, 0.43), (0.34, 0.3), (0.35, 0.16))
     b.poly((*left, *_NECKLINES[neck], *reversed(_mirrored(left))), cloth)
     details = look.get("detail", ())
@@ -188,13 +185,11 @@ def _dress(b: Brush, cloth: Cloth, look: Look) -> None:
 def _trousers(b: Brush, cloth: Cloth, look: Look) -> None:
     hem = {"above-the-knee": 0.42, "calf-length": 0.7, "full-length": 0.96}[look["length"][0]]
     wide = {"slim": 0.055, "straight": 0.09, "wide": 0.13}[look["fit"][0]]
-    middle = 0.36
-    _both(b, ((0.31, 0.06), (0.5, 0.06), (0.5, 0.3), (middle + wide, hem), (middle - wide, hem), (0.29, 0.25)), cloth)
+    _both(b, ((0.31, 0.06), (0.5, 0.06), (0.5, 0.3), (0.36 + wide, hem), (0.36 - wide, hem), (0.29, 0.25)), cloth)
     _clad(b, look["fabric"][0])
     details = look.get("detail", ())
     if "cargo pockets" in details:
-        pocket = at("29,25 38,25 38,35 29,35")
-        _both(b, pocket, mix(cloth.colour, BLACK, 0.3))
+        _both(b, at("29,25 38,25 38,35 29,35"), mix(cloth.colour, BLACK, 0.3))
     b.rect((0.31, 0.04, 0.69, 0.1), mix(cloth.colour, BLACK, 0.25))
     if "belt" in details:
         b.rect((0.3, 0.045, 0.7, 0.095), WOOD if cloth.colour != COLOURS["brown"] else BLACK)
@@ -210,25 +205,14 @@ def _shoes(b: Brush, cloth: Cloth, look: Look) -> None:
     top = {"low-cut": 0.52, "ankle-high": 0.36, "knee-high": 0.05}[look["length"][0]] - lift * 0.4
     base = 0.88 - lift
     ankle = max(top + 0.06, 0.5 - lift * 0.5)
-    upper: tuple[Point, ...] = (
-        (0.1, base),
-        (0.1, top),
-        (0.4, top),
-        (0.42, ankle),
-        (0.62, 0.66),
-        (0.86, 0.73),
-        (0.95, 0.8),
-        (0.95, 0.88),
-        (0.7, 0.88),
-        (0.45, base + lift * 0.35),
-    )
-    b.poly(upper, cloth)
+    arch = (0.45, base + lift * 0.35)
+    b.poly(((0.1, base), (0.1, top), (0.4, top), (0.42, ankle), *at("62,66 86,73 95,80 95,88 70,88"), arch), cloth)
     details = look.get("detail", ())
     if "contrasting toe cap" in details:
         cap = CREAM if min(cloth.colour) < 200 else BLACK
         b.poly(((0.78, 0.708), (0.86, 0.73), (0.95, 0.8), (0.95, 0.88), (0.78, 0.88)), cap)
     _clad(b, look["fabric"][0])
-    sole: tuple[Point, ...] = ((0.1, base), (0.45, base + lift * 0.35), (0.7, 0.88), (0.95, 0.88))
+    sole: tuple[Point, ...] = ((0.1, base), arch, (0.7, 0.88), (0.95, 0.88))
     b.poly((*sole, *((x, y + 0.05) for x, y in reversed(sole))), (70, 60, 54))
     if lift:
         b.poly(((0.1, base + 0.03), (0.24, base + 0.05), (0.17, 0.93), (0.11, 0.93)), (70, 60, 54))

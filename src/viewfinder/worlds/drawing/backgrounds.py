@@ -11,7 +11,7 @@ from math import pi, sin
 
 from PIL import Image
 
-from viewfinder.worlds.drawing.brush import RGB, Brush, Corners, Number, Point, mix
+from viewfinder.worlds.drawing.brush import RGB, Brush, Corners, Number, mix
 from viewfinder.worlds.kinds import HEIGHT, WIDTH, Light
 
 SCALE = 3
@@ -30,64 +30,38 @@ _TINTS: dict[Light, tuple[RGB, float]] = {
 }
 
 
-class Scenery:
-    """A brush on the whole picture, with inks as the light of the hour shows them."""
+class Scenery(Brush):
+    """A brush on the whole picture, whose inks are seen in the light of the hour; those of `raw` are as they are."""
 
     def __init__(self, image: Image.Image, light: Light, rng: random.Random) -> None:
-        self.brush = Brush(image, SCALE, SCALE)
+        super().__init__(image, SCALE, SCALE, tint=_TINTS[light])
+        self.raw = Brush(image, SCALE, SCALE)
         self.light, self.rng = light, rng
-
-    def lit(self, colour: RGB) -> RGB:
-        """A colour in this light."""
-        tint, share = _TINTS[self.light]
-        return mix(colour, tint, share)
 
     def strip(self, top: Number, bottom: Number, upper: RGB, lower: RGB) -> None:
         """A band over the whole width."""
-        self.brush.blend((0, top, WIDTH, bottom), self.lit(upper), self.lit(lower))
-
-    def poly(self, points: list[Point], colour: RGB) -> None:
-        """A polygon."""
-        self.brush.poly(points, self.lit(colour))
-
-    def rect(self, corners: Corners, colour: RGB, radius: Number = 0) -> None:
-        """A rectangle."""
-        self.brush.rect(corners, self.lit(colour), radius)
-
-    def oval(self, corners: Corners, colour: RGB) -> None:
-        """An ellipse."""
-        self.brush.oval(corners, self.lit(colour))
-
-    def line(self, points: list[Point], colour: RGB, width: Number) -> None:
-        """A line."""
-        self.brush.line(points, self.lit(colour), width)
+        self.blend((0, top, WIDTH, bottom), upper, lower)
 
     def ridge(self, top: Number, rise: Number, foot: Number, colour: RGB) -> None:
         """A soft chain of hills between `top` and `top - 2 * rise`, filled down to `foot`."""
         a, b = self.rng.uniform(0, 2 * pi), self.rng.uniform(0, 2 * pi)
-        crest = [
-            (x, top - rise + rise * 0.6 * sin(x / 70 + a) + rise * 0.4 * sin(x / 31 + b))
-            for x in range(0, WIDTH + 8, 8)
-        ]
+        steps = range(0, WIDTH + 8, 8)
+        crest = [(x, top - rise + rise * 0.6 * sin(x / 70 + a) + rise * 0.4 * sin(x / 31 + b)) for x in steps]
         self.poly([(0, foot), *crest, (WIDTH, foot)], colour)
 
     def sky(self, horizon: Number, clouds: int = 3) -> None:
         """The sky of the hour, with clouds by day and points of starlight by night."""
-        self.brush.blend((0, 0, WIDTH, horizon), *SKIES[self.light])
+        self.raw.blend((0, 0, WIDTH, horizon), *SKIES[self.light])
         if self.light == "night":
             for _ in range(46):
-                x, y, r = (
-                    self.rng.uniform(0, WIDTH),
-                    self.rng.uniform(0, horizon - 14),
-                    self.rng.uniform(0.4, 1.1),
-                )
-                self.brush.oval((x - r, y - r, x + r, y + r), (236, 238, 255))
+                x, y = self.rng.uniform(0, WIDTH), self.rng.uniform(0, horizon - 14)
+                self.raw.disc(x, y, self.rng.uniform(0.4, 1.1), (236, 238, 255))
             return
         white: RGB = (255, 255, 255) if self.light == "day" else (255, 206, 180)
         for _ in range(clouds):
             x, y = self.rng.uniform(10, WIDTH - 70), self.rng.uniform(12, horizon * 0.55)
             for dx, dy, r in ((0, 6, 11), (15, 0, 15), (33, 3, 13), (47, 8, 9)):
-                self.brush.oval((x + dx - r, y + dy - r * 0.7, x + dx + r, y + dy + r * 0.7), (*white, 205))
+                self.raw.disc(x + dx, y + dy, r, (*white, 205), flat=0.7)
 
     def specks(self, box: Corners, count: int, colour: RGB, width: Number, height: Number) -> None:
         """Small flat marks, larger where they are nearer."""
@@ -121,7 +95,7 @@ def _meadow(s: Scenery) -> None:
         s.line([(x, y), (x + s.rng.uniform(-2, 2), y - h)], (52, 124, 44), 1)
     for _ in range(40):
         x, y, r = s.rng.uniform(0, WIDTH), s.rng.uniform(196, 332), s.rng.uniform(1.2, 2.2)
-        s.oval((x - r, y - r, x + r, y + r), s.rng.choice(((255, 255, 255), (255, 226, 90), (240, 150, 190))))
+        s.disc(x, y, r, s.rng.choice(((255, 255, 255), (255, 226, 90), (240, 150, 190))))
 
 
 def _snow(s: Scenery) -> None:
@@ -135,7 +109,7 @@ def _snow(s: Scenery) -> None:
         s.ridge(drift, 7, drift + 1, (246, 250, 254))
     for _ in range(70):
         x, y, r = s.rng.uniform(0, WIDTH), s.rng.uniform(0, HEIGHT), s.rng.uniform(0.8, 2)
-        s.brush.oval((x - r, y - r, x + r, y + r), (255, 255, 255, 220))
+        s.raw.disc(x, y, r, (255, 255, 255, 220))
 
 
 def _city(s: Scenery) -> None:
@@ -146,13 +120,13 @@ def _city(s: Scenery) -> None:
         while x < WIDTH:
             wide, tall = s.rng.uniform(32, 58), s.rng.uniform(low, high)
             wall = mix(walls[s.rng.randrange(4)], (90, 96, 140), 0.25 if row == 0 else 0)
-            s.brush.rect((x, 236 - tall, x + wide, 236), wall)
+            s.raw.rect((x, 236 - tall, x + wide, 236), wall)
             _lit_windows(s, (x, 236 - tall, x + wide, 236))
             x += wide + s.rng.uniform(0, 5)
-    s.brush.blend((0, 236, WIDTH, 252), (88, 88, 104), (74, 74, 90))
-    s.brush.blend((0, 252, WIDTH, HEIGHT), (52, 54, 68), (34, 36, 48))
+    s.raw.blend((0, 236, WIDTH, 252), (88, 88, 104), (74, 74, 90))
+    s.raw.blend((0, 252, WIDTH, HEIGHT), (52, 54, 68), (34, 36, 48))
     for x in range(-20, WIDTH, 74):
-        s.brush.poly([(x, 292), (x + 36, 292), (x + 32, 298), (x - 6, 298)], (206, 200, 150))
+        s.raw.poly([(x, 292), (x + 36, 292), (x + 32, 298), (x - 6, 298)], (206, 200, 150))
 
 
 def _lit_windows(s: Scenery, box: Corners) -> None:
@@ -161,7 +135,7 @@ def _lit_windows(s: Scenery, box: Corners) -> None:
         x = box[0] + 6
         while x < box[2] - 7:
             if s.rng.random() < 0.55:
-                s.brush.rect((x, y, x + 4, y + 6), s.rng.choice(((255, 220, 120), (255, 240, 180), (250, 190, 90))))
+                s.raw.rect((x, y, x + 4, y + 6), s.rng.choice(((255, 220, 120), (255, 240, 180), (250, 190, 90))))
             x += 9
         y += 12
 
@@ -180,7 +154,11 @@ def _kitchen(s: Scenery) -> None:
     for x in range(4, WIDTH, 89):
         s.rect((x, 183, x + 82, 228), mix(front, (255, 255, 255), 0.18), 2)
         s.rect((x + 68, 190, x + 74, 206), (92, 92, 98), 2)
-    _oven(s, 190)
+    s.rect((190, 168, 274, 232), (66, 68, 74), 2)  # the oven
+    s.rect((198, 190, 266, 226), (34, 36, 42), 3)
+    s.rect((202, 184, 262, 187), (206, 208, 212), 1)
+    for x in range(202, 274, 18):
+        s.oval((x, 172, x + 8, 180), (214, 214, 218))
     s.strip(232, HEIGHT, (206, 186, 160), (184, 160, 132))
     for i in range(-10, 20):
         s.line([(WIDTH / 2 + i * 26, 232), (WIDTH / 2 + i * 62, HEIGHT)], (166, 142, 114), 1)
@@ -199,14 +177,6 @@ def _shelf(s: Scenery) -> None:
             s.rect((x, 68, x + 15, 86), ink, 2)
 
 
-def _oven(s: Scenery, x: Number) -> None:
-    s.rect((x, 168, x + 84, 232), (66, 68, 74), 2)
-    s.rect((x + 8, 190, x + 76, 226), (34, 36, 42), 3)
-    s.rect((x + 12, 184, x + 72, 187), (206, 208, 212), 1)
-    for i in range(4):
-        s.oval((x + 12 + i * 18, 172, x + 20 + i * 18, 180), (214, 214, 218))
-
-
 def _road(s: Scenery) -> None:
     s.sky(152)
     s.ridge(150, 14, 158, (120, 156, 128))
@@ -217,10 +187,8 @@ def _road(s: Scenery) -> None:
     y = 156.0
     while y < HEIGHT:
         long, wide = 4 + (y - 150) / 7, 0.8 + (y - 150) / 42
-        s.poly(
-            [(224 - wide, y), (224 + wide, y), (224 + wide * 1.2, y + long), (224 - wide * 1.2, y + long)],
-            (248, 214, 92),
-        )
+        low = wide * 1.2
+        s.poly([(224 - wide, y), (224 + wide, y), (224 + low, y + long), (224 - low, y + long)], (248, 214, 92))
         y += long * 2.1
     for i in range(7):
         near = (i / 6) ** 1.7
@@ -261,10 +229,7 @@ def _lake(s: Scenery) -> None:
         x, long = s.rng.uniform(-10, WIDTH), 8 + (y - 150) / 4
         s.line([(x, y), (x + long, y)], (134, 184, 214), 1.1)
     s.strip(262, HEIGHT, (156, 176, 100), (104, 148, 70))
-    s.poly(
-        [(0, 262), *[(x, 266 + 4 * sin(x / 27)) for x in range(0, WIDTH + 8, 8)], (WIDTH, 262)],
-        (46, 106, 158),
-    )
+    s.poly([(0, 262), *[(x, 266 + 4 * sin(x / 27)) for x in range(0, WIDTH + 8, 8)], (WIDTH, 262)], (46, 106, 158))
     for _ in range(34):
         x, h = s.rng.choice((s.rng.uniform(0, 66), s.rng.uniform(382, WIDTH))), s.rng.uniform(16, 38)
         s.line([(x, 276), (x + s.rng.uniform(-4, 4), 276 - h)], (88, 126, 52), 1.6)
@@ -280,7 +245,7 @@ def _forest(s: Scenery) -> None:
     for row, ink in enumerate(((70, 128, 72), (52, 108, 58), (40, 92, 50))):
         for x in range(-20, WIDTH + 20, 30):
             cx, cy, r = x + s.rng.uniform(-9, 9), 26 - row * 13 + s.rng.uniform(-7, 7), s.rng.uniform(24, 34)
-            s.oval((cx - r, cy - r * 0.7, cx + r, cy + r * 0.7), ink)
+            s.disc(cx, cy, r, ink, flat=0.7)
     s.strip(208, HEIGHT, (112, 128, 66), (86, 78, 44))
     for x in range(-10, WIDTH, 16):
         h = s.rng.uniform(5, 15)
@@ -294,14 +259,14 @@ def _room(s: Scenery) -> None:
     for x in range(12, WIDTH, 28):
         s.line([(x, 0), (x, 214)], mix(wall, (255, 255, 255), 0.35), 3)
     s.rect((36, 36, 140, 144), (250, 248, 240), 2)
-    s.brush.blend((43, 43, 133, 137), *SKIES["day"])
+    s.raw.blend((43, 43, 133, 137), *SKIES["day"])
     s.rect((43, 112, 133, 137), (128, 182, 104))
     s.rect((85, 40, 90, 140), (250, 248, 240))
     s.rect((40, 86, 136, 91), (250, 248, 240))
     for x, end in ((28, 50), (148, 126)):
         s.poly([(x, 28), (end, 28), ((x + end) / 2, 92), (x + (end - x) * 0.3, 156), (x, 156)], (186, 84, 74))
     s.rect((296, 40, 392, 110), (150, 108, 58))
-    s.brush.blend((303, 47, 385, 103), (242, 190, 140), (250, 226, 180))
+    s.raw.blend((303, 47, 385, 103), (242, 190, 140), (250, 226, 180))
     s.poly([(303, 103), (330, 66), (352, 92), (366, 76), (385, 103)], (110, 130, 160))
     s.rect((0, 214, WIDTH, 224), (248, 244, 236))
     s.strip(224, HEIGHT, (176, 126, 82), (146, 98, 60))
@@ -332,7 +297,7 @@ def _garden(s: Scenery) -> None:
     s.sky(150)
     for x in range(-20, WIDTH + 20, 26):
         r = s.rng.uniform(20, 30)
-        s.oval((x - r, 140 - r, x + r, 140 + r), s.rng.choice(((82, 140, 76), (70, 126, 66))))
+        s.disc(x, 140, r, s.rng.choice(((82, 140, 76), (70, 126, 66))))
     s.rect((0, 136, WIDTH, 206), (82, 134, 70))
     for rail in (146, 180):
         s.rect((0, rail, WIDTH, rail + 8), (226, 220, 206))
@@ -340,17 +305,12 @@ def _garden(s: Scenery) -> None:
         s.poly([(x, 204), (x, 134), (x + 7, 126), (x + 14, 134), (x + 14, 204)], (250, 246, 236))
     s.strip(202, HEIGHT, (122, 190, 90), (78, 156, 62))
     for x in range(-20, WIDTH, 80):
-        s.brush.poly(
-            [(x + 30, 206), (x + 66, 206), (x * 1.5 - 10, HEIGHT), (x * 1.5 - 76, HEIGHT)],
-            (255, 255, 255, 26),
-        )
+        mown = [(x + 30, 206), (x + 66, 206), (x * 1.5 - 10, HEIGHT), (x * 1.5 - 76, HEIGHT)]
+        s.raw.poly(mown, (255, 255, 255, 26))
     for x in range(4, WIDTH, 12):
         y, r = 208 + s.rng.uniform(-3, 4), s.rng.uniform(2.2, 3.6)
         s.oval((x - 5, y, x + 6, y + 8), (58, 124, 52))
-        s.oval(
-            (x - r, y - r, x + r, y + r),
-            s.rng.choice(((236, 92, 110), (250, 214, 92), (186, 120, 210), (255, 255, 255))),
-        )
+        s.disc(x, y, r, s.rng.choice(((236, 92, 110), (250, 214, 92), (186, 120, 210), (255, 255, 255))))
 
 
 def _fir(s: Scenery, x: Number, foot: Number, h: Number) -> None:
@@ -362,17 +322,6 @@ def _fir(s: Scenery, x: Number, foot: Number, h: Number) -> None:
         s.poly([(x - cap, top + h * 0.18), (x, top), (x + cap, top + h * 0.18)], (240, 246, 250))
 
 
-PAINTINGS: dict[str, Callable[[Scenery], None]] = {
-    "beach": _beach,
-    "meadow": _meadow,
-    "snow": _snow,
-    "city": _city,
-    "kitchen": _kitchen,
-    "road": _road,
-    "desert": _desert,
-    "lake": _lake,
-    "forest": _forest,
-    "room": _room,
-    "mountains": _mountains,
-    "garden": _garden,
-}
+_ALL = (_beach, _meadow, _snow, _city, _kitchen, _road, _desert, _lake, _forest, _room, _mountains, _garden)
+PAINTINGS: dict[str, Callable[[Scenery], None]] = {painting.__name__.removeprefix("_"): painting for painting in _ALL}
+"""What paints a place of `kinds.PLACES`."""

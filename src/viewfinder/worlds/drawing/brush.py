@@ -1,12 +1,10 @@
-"""A brush for scenery and sprites: shapes in coordinates of one's own, patterned fills, outlines; and what several
-sprites share: a palette, a short way to write points, eyes, wheels, gleams.
-"""
+"""A brush for scenery and sprites, and what several sprites share: a palette, a short way to write points, gleams."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, lru_cache
 from typing import Any
 
 from PIL import Image, ImageDraw
@@ -38,73 +36,59 @@ class Cloth:
     colour: RGB
     pattern: str = "plain"
 
-    @property
-    def second(self) -> RGB:
-        """The colour of stripes, dots and checks."""
-        return (112, 92, 70) if min(self.colour[:2]) > 200 else (250, 250, 248)
 
-    def tile(self, size: tuple[int, int]) -> Image.Image:
-        """A piece of this cloth."""
-        image = Image.new("RGB", size, self.colour)
-        step = max(16, min(size) // 6)
-        PATTERN_PAINTERS[self.pattern](ImageDraw.Draw(image), size, step, self.second)
-        return image
-
-
-Painter = Callable[[ImageDraw.ImageDraw, tuple[int, int], int, RGB], None]
-
-
-def _plain(draw: ImageDraw.ImageDraw, size: tuple[int, int], step: int, ink: RGB) -> None:
-    pass
-
-
-def _stripes(draw: ImageDraw.ImageDraw, size: tuple[int, int], step: int, ink: RGB) -> None:
-    for x in range(-size[1], size[0], 2 * step):
-        draw.line([(x, size[1]), (x + size[1], 0)], fill=ink, width=round(step * 0.7))
-
-
-def _dots(draw: ImageDraw.ImageDraw, size: tuple[int, int], step: int, ink: RGB) -> None:
-    radius = step * 0.36
-    for row, y in enumerate(range(step // 2, size[1] + step, step)):
-        for x in range(step // 2 + row % 2 * (step // 2), size[0] + step, step + step // 4):
-            draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=ink)
-
-
-def _checks(draw: ImageDraw.ImageDraw, size: tuple[int, int], step: int, ink: RGB) -> None:
-    for row, y in enumerate(range(0, size[1], step)):
-        for x in range(row % 2 * step, size[0], 2 * step):
-            draw.rectangle((x, y, x + step - 1, y + step - 1), fill=ink)
-
-
-PATTERN_PAINTERS: dict[str, Painter] = {
-    "plain": _plain,
-    "striped": _stripes,
-    "dotted": _dots,
-    "checked": _checks,
-}
+@lru_cache(maxsize=8)
+def cloth_tile(cloth: Cloth, size: tuple[int, int]) -> Image.Image:
+    """A piece of cloth, its pattern in a second colour."""
+    image = Image.new("RGB", size, cloth.colour)
+    draw, (width, height), step = ImageDraw.Draw(image), size, max(16, min(size) // 6)
+    ink = (112, 92, 70) if min(cloth.colour[:2]) > 200 else (250, 250, 248)
+    match cloth.pattern:
+        case "striped":
+            for x in range(-height, width, 2 * step):
+                draw.line([(x, height), (x + height, 0)], fill=ink, width=round(step * 0.7))
+        case "dotted":
+            radius = step * 0.36
+            for row, y in enumerate(range(step // 2, height + step, step)):
+                for x in range(step // 2 + row % 2 * (step // 2), width + step, step + step // 4):
+                    draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=ink)
+        case "checked":
+            for row, y in enumerate(range(0, height, step)):
+                for x in range(row % 2 * step, width, 2 * step):
+                    draw.rectangle((x, y, x + step - 1, y + step - 1), fill=ink)
+    return image
 
 
 class Brush:
     """Draws on `image`; a point (x, y) lands on pixel (x * across, y * down).
 
-    A fill is a colour or a `Cloth`. With `outlined`, shapes get a darker rim.
+    A fill is a colour or a `Cloth`. With `outlined`, shapes get a darker rim; `tint` is a colour that takes a share of
+    every ink, none of which can be translucent then.
     """
 
-    def __init__(self, image: Image.Image, across: Number, down: Number, *, outlined: bool = False) -> None:
+    def __init__(
+        self,
+        image: Image.Image,
+        across: Number,
+        down: Number,
+        *,
+        outlined: bool = False,
+        tint: tuple[RGB, Number] | None = None,
+    ) -> None:
         self.image = image
         self.across, self.down = across, down
-        self._outlined = outlined
+        self._unit = min(across, down)
+        self._outlined, self._tint = outlined, tint
         # The second mode lets translucent ink blend with what is there (on pictures without alpha).
         self._draw = ImageDraw.Draw(image, "RGBA" if image.mode == "RGB" else None)
-        self._tiles: dict[Cloth, Image.Image] = {}
-
-    @cached_property
-    def _unit(self) -> Number:
-        return min(self.across, self.down)
 
     def oval(self, corners: Corners, fill: Ink | Cloth) -> None:
         """An ellipse inside (x0, y0, x1, y1)."""
         self._shape("ellipse", self._corners(corners), fill)
+
+    def disc(self, x: Number, y: Number, radius: Number, fill: Ink | Cloth, *, flat: Number = 1) -> None:
+        """A circle around a point, or an ellipse `flat` times as high as it is wide."""
+        self.oval((x - radius, y - radius * flat, x + radius, y + radius * flat), fill)
 
     def rect(self, corners: Corners, fill: Ink | Cloth, radius: Number = 0) -> None:
         """A rectangle, its corners rounded by `radius`."""
@@ -128,11 +112,11 @@ class Brush:
 
     def arc(self, corners: Corners, start: Number, end: Number, ink: Ink, width: Number) -> None:
         """A piece of an ellipse's rim."""
-        self._draw.arc(self._corners(corners), start, end, fill=ink, width=self._width(width))
+        self._draw.arc(self._corners(corners), start, end, fill=self._seen(ink), width=self._width(width))
 
     def line(self, points: Sequence[Point], ink: Ink, width: Number) -> None:
         """A line with rounded joints and ends."""
-        pixels, wide = self._points(points), self._width(width)
+        pixels, wide, ink = self._points(points), self._width(width), self._seen(ink)
         self._draw.line(pixels, fill=ink, width=wide, joint="curve")
         if wide > 4 and len(ink) == 3:
             for x, y in (pixels[0], pixels[-1]):
@@ -146,24 +130,22 @@ class Brush:
         """A rectangle that runs from one colour to another."""
         x0, y0, x1, y1 = (round(value) for value in self._corners(corners))
         ramp = Image.linear_gradient("L").resize((1, y1 - y0)).resize((x1 - x0, y1 - y0))
-        self.image.paste(Image.new("RGB", ramp.size, top), (x0, y0))
-        self.image.paste(Image.new("RGB", ramp.size, bottom), (x0, y0), ramp)
+        self.image.paste(Image.new("RGB", ramp.size, self._seen(top)), (x0, y0))
+        self.image.paste(Image.new("RGB", ramp.size, self._seen(bottom)), (x0, y0), ramp)
 
     def _shape(self, name: str, where: Any, fill: Ink | Cloth, **more: Any) -> None:
-        colour = fill.colour if isinstance(fill, Cloth) else fill
+        colour = fill.colour if isinstance(fill, Cloth) else self._seen(fill)
         if isinstance(fill, Cloth) and fill.pattern != "plain":
             mask = Image.new("L", self.image.size, 0)
             getattr(ImageDraw.Draw(mask), name)(where, fill=255, **more)
-            self.image.paste(self._tile(fill), (0, 0), mask)
+            self.image.paste(cloth_tile(fill, self.image.size), (0, 0), mask)
         else:
             getattr(self._draw, name)(where, fill=colour, **more)
         if self._outlined:
             getattr(self._draw, name)(where, outline=edge_of((colour[0], colour[1], colour[2])), width=_EDGE, **more)
 
-    def _tile(self, cloth: Cloth) -> Image.Image:
-        if cloth not in self._tiles:
-            self._tiles[cloth] = cloth.tile(self.image.size)
-        return self._tiles[cloth]
+    def _seen(self, ink: Ink) -> Ink:
+        return ink if self._tint is None else mix((ink[0], ink[1], ink[2]), *self._tint)
 
     def _points(self, points: Sequence[Point]) -> list[Point]:
         return [(x * self.across, y * self.down) for x, y in points]
@@ -176,25 +158,19 @@ class Brush:
         return max(1, round(width * self._unit))
 
 
-def _smooth(points: Sequence[Point], *, closed: bool = True, steps: int = 8) -> list[Point]:
-    """A Catmull-Rom spline through the points."""
-    n = len(points)
-    ends = points if closed else [points[0], *points, points[-1]]
-    m = len(ends)
-    segments = range(n) if closed else range(n - 1)
+def _smooth(points: Sequence[Point], *, closed: bool = True) -> list[Point]:
+    """A Catmull-Rom spline through the points, eight steps between two of them."""
+    padded = [points[-1], *points, *points[:2]] if closed else [points[0], *points, points[-1]]
     line: list[Point] = []
-    for i in segments:
-        a, b, c, d = (ends[(i + j - (1 if closed else 0)) % m] for j in range(4))
-        line += [_between(a, b, c, d, step / steps) for step in range(steps)]
+    for window in zip(padded, padded[1:], padded[2:], padded[3:], strict=False):
+        for step in range(8):
+            t = step / 8
+            x, y = (
+                p1 + t / 2 * (p2 - p0 + t * (2 * p0 - 5 * p1 + 4 * p2 - p3 + t * (3 * (p1 - p2) + p3 - p0)))
+                for p0, p1, p2, p3 in zip(*window, strict=True)
+            )
+            line.append((x, y))
     return line if closed else [*line, points[-1]]
-
-
-def _between(a: Point, b: Point, c: Point, d: Point, t: Number) -> Point:
-    def axis(i: int) -> Number:
-        p0, p1, p2, p3 = a[i], b[i], c[i], d[i]
-        return p1 + t / 2 * (p2 - p0 + t * (2 * p0 - 5 * p1 + 4 * p2 - p3 + t * (3 * (p1 - p2) + p3 - p0)))
-
-    return axis(0), axis(1)
 
 
 WHITE: RGB = (250, 250, 250)
@@ -220,19 +196,10 @@ def shine(b: Brush, corners: Corners, cloth: Cloth) -> None:
         quiet.oval(corners, mix(cloth.colour, WHITE, 0.6))
 
 
-def eye(b: Brush, x: Number, y: Number, radius: Number) -> None:
-    """A round eye with a pupil; `radius` in frame widths."""
-    down = radius * b.across / b.down
-    b.oval((x - radius, y - down, x + radius, y + down), WHITE)
-    b.oval((x - radius / 2, y - down / 2, x + radius / 2, y + down / 2), BLACK)
-
-
-def wheels(b: Brush, xs: tuple[Number, Number], radius: Number, y: Number) -> None:
-    """Two wheels at the given places across; `radius` in frame widths."""
-    down = radius * b.across / b.down
-    for x in xs:
-        b.oval((x - radius, y - down, x + radius, y + down), BLACK)
-        b.oval((x - radius * 0.5, y - down * 0.5, x + radius * 0.5, y + down * 0.5), STEEL)
+def ringed(b: Brush, x: Number, y: Number, radius: Number, outer: RGB, inner: RGB) -> None:
+    """A disc with one of half the size in it, an eye or a wheel; `radius` in frame widths."""
+    b.disc(x, y, radius, outer, flat=b.across / b.down)
+    b.disc(x, y, radius / 2, inner, flat=b.across / b.down)
 
 
 def angles(start: Number, end: Number, steps: int = 24) -> list[float]:

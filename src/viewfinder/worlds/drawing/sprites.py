@@ -12,20 +12,17 @@ from viewfinder.worlds.drawing.brush import (
     CREAM,
     GLASS,
     LEAF,
-    RGB,
     STEEL,
     WHITE,
     WOOD,
     Brush,
     Cloth,
-    Point,
     angles,
     at,
     edge_of,
-    eye,
     mix,
+    ringed,
     shine,
-    wheels,
 )
 from viewfinder.worlds.kinds import COLOURS
 
@@ -44,21 +41,19 @@ def _bird(b: Brush, cloth: Cloth) -> None:
     b.oval((0.62, 0.2, 0.9, 0.56), ink)
     b.poly(at("88,32 99,40 87,45"), COLOURS["orange"])
     b.blob(at("36,60 30,24 14,3 46,14 64,54 52,66"), mix(ink, WHITE, 0.25))
-    eye(b, 0.79, 0.34, 0.05)
+    ringed(b, 0.79, 0.34, 0.05, WHITE, BLACK)
     for x in (0.48, 0.58):
         b.line([(x, 0.84), (x + 0.02, 0.98)], COLOURS["orange"], 0.04)
 
 
+_WINGS = ("2,46 20,6 44,4 47,30 30,54", "2,50 28,54 38,78 22,96 8,80")
+
+
 def _butterfly(b: Brush, cloth: Cloth) -> None:
     for s in (1, -1):
-        b.blob(
-            [(0.5 + s * x, y) for x, y in ((0.02, 0.46), (0.2, 0.06), (0.44, 0.04), (0.47, 0.3), (0.3, 0.54))],
-            cloth,
-        )
-        b.blob(
-            [(0.5 + s * x, y) for x, y in ((0.02, 0.5), (0.28, 0.54), (0.38, 0.78), (0.22, 0.96), (0.08, 0.8))],
-            mix(cloth.colour, BLACK, 0.18),
-        )
+        fore, hind = ([(0.5 + s * x, y) for x, y in at(wing)] for wing in _WINGS)
+        b.blob(fore, cloth)
+        b.blob(hind, mix(cloth.colour, BLACK, 0.18))
         b.curve([(0.5, 0.26), (0.5 + s * 0.05, 0.12), (0.5 + s * 0.13, 0.06)], BLACK, 0.025)
     b.oval((0.455, 0.22, 0.545, 0.84), (60, 48, 44))
 
@@ -76,13 +71,10 @@ def _cat(b: Brush, cloth: Cloth) -> None:
         b.oval((x - 0.075, 0.22, x + 0.075, 0.34), (160, 210, 90))
         b.oval((x - 0.03, 0.225, x + 0.03, 0.335), BLACK)
     b.poly(at("37,36 45,36 41,40.5"), (230, 120, 130))
+    whisker = WHITE if max(cloth.colour) < 150 else BLACK
     for s in (-1, 1):
         for y in (0.38, 0.43):
-            b.line(
-                [(0.41 + s * 0.1, 0.4), (0.41 + s * 0.34, y)],
-                WHITE if max(cloth.colour) < 150 else BLACK,
-                0.012,
-            )
+            b.line([(0.41 + s * 0.1, 0.4), (0.41 + s * 0.34, y)], whisker, 0.012)
 
 
 def _dog(b: Brush, cloth: Cloth) -> None:
@@ -97,7 +89,7 @@ def _dog(b: Brush, cloth: Cloth) -> None:
     b.blob(at("58,50 60,24 70,6 84,10 88,22 98,28 97,40 84,46 72,62"), ink)
     b.blob(at("66,10 57,20 56,44 65,46 72,16"), dark)
     b.oval((0.93, 0.25, 0.995, 0.34), BLACK if max(ink) > 60 else (120, 120, 126))
-    eye(b, 0.8, 0.2, 0.03)
+    ringed(b, 0.8, 0.2, 0.03, WHITE, BLACK)
     b.line([(0.62, 0.54), (0.76, 0.5)], (210, 50, 50), 0.06)
 
 
@@ -107,7 +99,7 @@ def _fish(b: Brush, cloth: Cloth) -> None:
     b.blob(at("20,50 42,18 72,12 94,36 98,52 92,66 70,90 42,82"), cloth)
     b.poly(at("50,56 64,50 58,74"), mix(cloth.colour, WHITE, 0.35))
     b.arc((0.56, 0.2, 0.78, 0.84), -60, 60, edge_of(cloth.colour), 0.04)
-    eye(b, 0.86, 0.4, 0.07)
+    ringed(b, 0.86, 0.4, 0.07, WHITE, BLACK)
 
 
 def _flower(b: Brush, cloth: Cloth) -> None:
@@ -135,35 +127,21 @@ def _mushroom(b: Brush, cloth: Cloth) -> None:
 
 
 def _star(b: Brush, cloth: Cloth) -> None:
-    tips: list[Point] = []
-    for i in range(10):
-        radius = 0.5 if i % 2 == 0 else 0.215
-        tips.append((0.5 + radius * sin(i * pi / 5), 0.53 - radius * cos(i * pi / 5)))
-    b.poly(tips, cloth)
+    tips = ((i * pi / 5, 0.5 if i % 2 == 0 else 0.215) for i in range(10))
+    b.poly([(0.5 + radius * sin(a), 0.53 - radius * cos(a)) for a, radius in tips], cloth)
 
 
 def _sun(b: Brush, cloth: Cloth) -> None:
     for i in range(12):
         a = i * pi / 6
-        b.poly(
-            [
-                (0.5 + 0.49 * cos(a), 0.5 + 0.49 * sin(a)),
-                (0.5 + 0.33 * cos(a + 0.2), 0.5 + 0.33 * sin(a + 0.2)),
-                (0.5 + 0.33 * cos(a - 0.2), 0.5 + 0.33 * sin(a - 0.2)),
-            ],
-            cloth,
-        )
+        ray = ((0.49, a), (0.33, a + 0.2), (0.33, a - 0.2))
+        b.poly([(0.5 + radius * cos(turn), 0.5 + radius * sin(turn)) for radius, turn in ray], cloth)
     b.oval((0.2, 0.2, 0.8, 0.8), mix(cloth.colour, WHITE, 0.15))
 
 
 def _tree(b: Brush, cloth: Cloth) -> None:
     b.poly(at("43,55 57,55 64,98 36,98"), WOOD)
-    crowns = (
-        (0.05, 0.3, 0.5, 0.62),
-        (0.5, 0.3, 0.95, 0.62),
-        (0.18, 0.02, 0.82, 0.42),
-        (0.26, 0.3, 0.74, 0.68),
-    )
+    crowns = ((0.05, 0.3, 0.5, 0.62), (0.5, 0.3, 0.95, 0.62), (0.18, 0.02, 0.82, 0.42), (0.26, 0.3, 0.74, 0.68))
     for corners in crowns:
         b.oval(corners, cloth)
     for x, y in ((0.3, 0.2), (0.62, 0.24), (0.22, 0.44), (0.72, 0.46), (0.48, 0.5), (0.46, 0.3)):
@@ -237,7 +215,8 @@ def _bus(b: Brush, cloth: Cloth) -> None:
     b.rect((0.84, 0.18, 0.96, 0.82), GLASS, 0.04)
     b.line([(0.9, 0.2), (0.9, 0.8)], edge_of(cloth.colour), 0.02)
     b.rect((0.01, 0.56, 0.8, 0.63), mix(cloth.colour, WHITE, 0.6))
-    wheels(b, (0.2, 0.68), 0.085, 0.83)
+    for x in (0.2, 0.68):
+        ringed(b, x, 0.83, 0.085, BLACK, STEEL)
 
 
 def _car(b: Brush, cloth: Cloth) -> None:
@@ -249,7 +228,8 @@ def _car(b: Brush, cloth: Cloth) -> None:
     b.rect((0.015, 0.48, 0.05, 0.6), (220, 60, 50))
     b.line([(0.5, 0.46), (0.5, 0.76)], edge_of(cloth.colour), 0.03)
     b.rect((0.53, 0.5, 0.6, 0.55), STEEL)
-    wheels(b, (0.23, 0.77), 0.1, 0.78)
+    for x in (0.23, 0.77):
+        ringed(b, x, 0.78, 0.1, BLACK, STEEL)
 
 
 def _chair(b: Brush, cloth: Cloth) -> None:
@@ -288,9 +268,8 @@ def _cup(b: Brush, cloth: Cloth) -> None:
 
 
 def _gift(b: Brush, cloth: Cloth) -> None:
-    ribbon = (
-        COLOURS["yellow"] if cloth.colour in (COLOURS["red"], COLOURS["pink"], COLOURS["purple"]) else (205, 40, 60)
-    )
+    reddish = cloth.colour in (COLOURS["red"], COLOURS["pink"], COLOURS["purple"])
+    ribbon = COLOURS["yellow"] if reddish else (205, 40, 60)
     for s in (-1, 1):
         b.blob([(0.5, 0.26), (0.5 + s * 0.3, 0.02), (0.5 + s * 0.38, 0.16), (0.5 + s * 0.2, 0.27)], ribbon)
     b.rect((0.07, 0.42, 0.93, 0.98), cloth, 0.02)
@@ -305,9 +284,8 @@ def _hat(b: Brush, cloth: Cloth) -> None:
 
 
 def _house(b: Brush, cloth: Cloth) -> None:
-    roof: RGB = (
-        (150, 62, 48) if cloth.colour not in (COLOURS["red"], COLOURS["brown"], COLOURS["orange"]) else (72, 76, 92)
-    )
+    reddish = cloth.colour in (COLOURS["red"], COLOURS["brown"], COLOURS["orange"])
+    roof = (72, 76, 92) if reddish else (150, 62, 48)
     b.rect((0.7, 0.06, 0.82, 0.34), (130, 90, 80))
     b.rect((0.1, 0.42, 0.9, 0.98), cloth)
     b.poly(at("1,46 50,2 99,46"), roof)
@@ -346,37 +324,12 @@ def _umbrella(b: Brush, cloth: Cloth) -> None:
         b.arc(corners, 180, 360, edge_of(cloth.colour), 0.02)
 
 
-SPRITES: dict[str, Callable[[Brush, Cloth], None]] = {
-    "apple": _apple,
-    "ball": _ball,
-    "balloon": _balloon,
-    "bicycle": _bicycle,
-    "bird": _bird,
-    "boat": _boat,
-    "book": _book,
-    "bottle": _bottle,
-    "bus": _bus,
-    "butterfly": _butterfly,
-    "car": _car,
-    "cat": _cat,
-    "chair": _chair,
-    "clock": _clock,
-    "cup": _cup,
-    "dog": _dog,
-    "fish": _fish,
-    "flower": _flower,
-    "gift": _gift,
-    "hat": _hat,
-    "house": _house,
-    "kite": _kite,
-    "lamp": _lamp,
-    "moon": _moon,
-    "mushroom": _mushroom,
-    "star": _star,
-    "sun": _sun,
-    "tree": _tree,
-    "umbrella": _umbrella,
-}
+_ALL = (
+    *(_apple, _ball, _balloon, _bicycle, _bird, _boat, _book, _bottle, _bus, _butterfly, _car, _cat, _chair, _clock),
+    *(_cup, _dog, _fish, _flower, _gift, _hat, _house, _kite, _lamp, _moon, _mushroom, _star, _sun, _tree, _umbrella),
+)
+SPRITES: dict[str, Callable[[Brush, Cloth], None]] = {drawing.__name__.removeprefix("_"): drawing for drawing in _ALL}
+"""What draws a kind of `kinds.KINDS`."""
 
 
 def draw_sprite(kind: str, colour: str, pattern: str, size: tuple[int, int], *, mirrored: bool) -> Image.Image:
