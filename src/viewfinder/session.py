@@ -109,11 +109,7 @@ class Session:
         return self.take(Say(text))
 
     def like(
-        self,
-        picture: Hit | PictureId,
-        but: str = "",
-        turn: int | None = None,
-        attributes: Sequence[str] | None = None,
+        self, picture: Hit | PictureId, but: str = "", turn: int | None = None, attributes: Sequence[str] | None = None
     ) -> Hits:
         """Pick a picture; `but` says how the wanted one differs, `turn` goes on from what was shown back then.
 

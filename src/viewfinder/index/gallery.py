@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,18 +17,8 @@ from jaxtyping import Bool, Float, Float32, Int, UInt8
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import LibraryError, UnknownName
-from viewfinder.index.raw_vectors import (
-    Boxed,
-    RawVectors,
-    best_labels,
-    build_block,
-    check_fits,
-    check_version,
-    name_labels,
-    name_raw_vectors,
-    predict_attributes,
-)
-from viewfinder.index.region_scores import TILE, RegionBlock, attention_weights
+from viewfinder.index.raw_vectors import Boxed, RawVectors, best_labels, check_fits, name_labels
+from viewfinder.index.region_scores import TILE, RegionBlock, attention_weights, tile_batches
 from viewfinder.index.scores import (
     ChanceOf,
     calibrate,
@@ -35,26 +26,16 @@ from viewfinder.index.scores import (
     dot_scores,
     explain_regions,
     explain_turns,
-    fusion_shares,
     late_scores,
-    late_shares,
     positive_weight,
+    region_shares,
     sum_plain_parts,
     top_k,
     vectors_of_parts,
     vocabulary_vectors,
 )
 from viewfinder.index.snapshot import Snapshot
-from viewfinder.retrievers import (
-    NOTHING_MORE,
-    Part,
-    Picture,
-    Predictor,
-    Query,
-    Reads,
-    RegionSpace,
-    SentenceEncoder,
-)
+from viewfinder.retrievers import NOTHING_MORE, Part, Picture, Predictor, Query, Reads, RegionSpace, SentenceEncoder
 from viewfinder.retrievers.base import RawPictures
 
 TAG_SAMPLE = 2000
@@ -163,16 +144,14 @@ class Gallery:
             LibraryError: the retriever reads raw vectors, and there are none of these pictures.
             EncoderMismatch: the retriever was trained on other raw vectors.
         """
-        row = self.row(picture_id)
-        vectors = self.vectors_of(self.snapshot.matrix_nd[row], words=reads.words)
-        if reads.named == "own":
-            assert reads.space is not None
-            vectors["own"] = self.block(reads.space).vectors(np.array([row]))[0]
-        elif reads.named == "raw":
-            assert reads.space is not None
-            raw = check_fits(reads.space, self.raw)
+        row, space = self.row(picture_id), reads.space
+        raw_1g = regions_1re = None
+        if space is not None and reads.named == "raw":
+            raw = check_fits(space, self.raw)
             [(raw_1g, regions_1re)] = raw.batches([picture_id], regions=reads.regions or reads.named_regions)
-            vectors |= name_raw_vectors(raw_1g, regions_1re)
+        vectors = self._vectors_by_name(self.snapshot.matrix_nd[row], reads, raw_1g, regions_1re)
+        if space is not None and reads.named == "own":
+            vectors["own"] = self.block(space).vectors(np.array([row]))[0]
         seen = {} if reads.predictor is None else self.predicted([row], reads.predictor, reads.count)[0]
         return Picture(picture_id, vectors, self.snapshot.attributes(row), tuple(seen), self.caption(row))
 
@@ -184,19 +163,22 @@ class Gallery:
         """
         space = None if reads.named == "global" else reads.space
         if space is not None:
-            check_version(space, self.encoder.raw_version)
+            check_fits(space, self.encoder)
         regions = space is not None and (reads.regions or reads.named_regions)
         raw = self.encoder.pictures([pixels], regions=regions)
-        raw_1g = np.asarray(raw.global_bd, np.float32)
-        vectors = self.vectors_of(self.encoder.project(raw.global_bd)[0], words=reads.words)
+        raw_1g, vector_d = np.asarray(raw.global_bd, np.float32), self.encoder.project(raw.global_bd)[0]
+        as_raw = space is not None and reads.named == "raw"
+        vectors = self._vectors_by_name(
+            vector_d, reads, raw_1g if as_raw else None, raw.regions_brd if as_raw and regions else None
+        )
         if space is not None and reads.named == "own":
             captions, sentences = (("",), self.sentences) if space.reads_captions else ((), None)  # nobody wrote of it
             regions_1re = raw.regions_brd if space.reads_regions else None
             vectors["own"] = space.project(RawPictures(raw_1g, regions_1re, captions, sentences))[0]
-        elif space is not None:
-            vectors |= name_raw_vectors(raw_1g, raw.regions_brd if regions else None)
-        seen = {} if reads.predictor is None else predict_attributes(reads.predictor, raw_1g, reads.count)[0]
-        return Picture(None, vectors, predicted=tuple(seen))
+        if reads.predictor is None:
+            return Picture(None, vectors)
+        [best_c2] = best_labels(reads.predictor, raw_1g, reads.count)
+        return Picture(None, vectors, predicted=tuple(name_labels(best_c2, reads.predictor.labels)))
 
     def predicted(self, rows: Sequence[int], predictor: Predictor, count: int = 8) -> list[dict[str, float]]:
         """The likeliest attributes of pictures and their chances, best first: of all on the first call, then mapped.
@@ -215,11 +197,21 @@ class Gallery:
         seen_nc2 = self.snapshot.derived(f"attributes-{predictor.fingerprint}-{count}", predict)
         return [name_labels(seen_nc2[row], predictor.labels) for row in rows]
 
-    def vectors_of(self, vector_d: Float[np.ndarray, " d"], *, words: bool) -> dict[str, Float[np.ndarray, ...]]:
-        """The representations of a picture with this vector: "global", and with `words` its "vocabulary"."""
-        vectors = {"global": np.array(vector_d)}
-        if words and self.encoder.vocabulary is not None:
+    def _vectors_by_name(
+        self,
+        vector_d: Float[np.ndarray, " d"],
+        reads: Reads,
+        raw_1g: Float[np.ndarray, "1 g"] | None = None,
+        regions_1re: Float[np.ndarray, "1 r e"] | None = None,
+    ) -> dict[str, Float[np.ndarray, ...]]:
+        """The representations of one picture, by the names that retrievers know them by (`Picture.vectors`)."""
+        vectors: dict[str, Float[np.ndarray, ...]] = {"global": np.array(vector_d)}
+        if reads.words and self.encoder.vocabulary is not None:
             vectors["vocabulary"] = vocabulary_vectors(vector_d[None], self.encoder.vocabulary)[0]
+        if raw_1g is not None:
+            vectors["raw"] = np.asarray(raw_1g[0], np.float32)
+        if regions_1re is not None:
+            vectors["raw regions"] = regions_1re[0]
         return vectors
 
     # -- scores
@@ -239,7 +231,7 @@ class Gallery:
         if not isinstance(query.space, RegionSpace):
             total_n = self._dot_scores(query)
         elif query.compare == "rank_fusion" and query.parts:
-            adds_pn = fusion_shares(query, query.space, self.block(query.space))
+            adds_pn = region_shares(query, query.space, self.block(query.space))
             total_n = adds_pn.sum(axis=0)
         elif query.parts:
             open_n = ~excluded_n if allowed_n is None else allowed_n & ~excluded_n
@@ -260,11 +252,12 @@ class Gallery:
         if not isinstance(query.space, RegionSpace):
             weight = positive_weight(query)
             return np.stack([part.weight * self._likeness(part, rows_k) / weight for part in query.parts], axis=1)
+        block = self.block(query.space)
         if query.compare != "rank_fusion":
-            return late_shares(query, query.space, self.block(query.space).at(rows_k)).T
-        known = scores.adds_pn if scores is not None else None
-        adds_pn = fusion_shares(query, query.space, self.block(query.space)) if known is None else known
-        return adds_pn[:, rows_k].T
+            return region_shares(query, query.space, block.at(rows_k)).T
+        if scores is None or scores.adds_pn is None:
+            return region_shares(query, query.space, block)[:, rows_k].T
+        return scores.adds_pn[:, rows_k].T
 
     def why(self, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | None = None) -> list[dict[str, Any]]:
         """Why these pictures are hits, as JSON: `turns` (`explain_turns`), and `regions` where the query has them."""
@@ -285,14 +278,19 @@ class Gallery:
             EncoderMismatch: it was trained on other raw vectors than these pictures have.
         """
         raw = check_fits(space, self.raw)
-        if space.name not in self._blocks:
-            # Captions need no mark of their own in the name: other captions are another state of the tables.
+
+        def project(snapshot: Snapshot) -> Float32[np.ndarray, "f d"]:
             captions = map(self.caption, range(len(self) if space.reads_captions else 0))
             sentences = self.sentences if space.reads_captions else None
-            flat_fd = self.snapshot.derived(
-                f"regions-{space.name}-{TILE}",
-                lambda snapshot: build_block(snapshot.ids, space, raw, captions, sentences),
+            batches = (
+                space.project(RawPictures(global_bg, regions_bre, tuple(islice(captions, len(global_bg))), sentences))
+                for global_bg, regions_bre in raw.batches(snapshot.ids, regions=space.reads_regions)
             )
+            return tile_batches(batches, len(self), space.regions, space.width)
+
+        if space.name not in self._blocks:
+            # Captions need no mark of their own in the name: other captions are another state of the tables.
+            flat_fd = self.snapshot.derived(f"regions-{space.name}-{TILE}", project)
             self._blocks[space.name] = RegionBlock.mapped(flat_fd, space.regions)
         return self._blocks[space.name]
 
@@ -314,13 +312,10 @@ class Gallery:
         """
         alone = space is not None and space.regions == 1
         boxes_r4: Float[np.ndarray, "_boxes 4"] = np.zeros((0, 4), np.float32)
-        if alone:
-            pass
-        elif isinstance(self.raw, Boxed):
+        if isinstance(self.raw, Boxed) and not alone:
             boxes_r4 = self.raw.boxes(self.snapshot.ids[row])
-        elif self.raw is None or self.raw.raw_version == self.encoder.raw_version:
-            facts = self.snapshot.facts(row)
-            width, height = facts["width"] or UNKNOWN_SIDE, facts["height"] or UNKNOWN_SIDE
+        elif not alone and (self.raw is None or self.raw.raw_version == self.encoder.raw_version):
+            width, height = (side or UNKNOWN_SIDE for side in self.snapshot.size(row))
             boxes_r4 = self.encoder.region_boxes(width, height) / np.array([width, height] * 2, np.float32)
         # else: regions of a detector that does not say where it looked
         if space and (space.has_whole or alone):
@@ -345,20 +340,17 @@ class Gallery:
         """How like the pictures in `rows` are to one part."""
         if part.kind == "value":
             assert part.value is not None
-            held_k: Float[np.ndarray, " k"] = self._has_value(*part.value)[rows].astype(np.float32)
-            return held_k
+            column, value = part.value
+            try:
+                held_n = self.snapshot.column(column).mask(value)
+            except UnknownName:  # the catalogue has changed since the turn was said
+                held_n = np.zeros(len(self), dtype=bool)
+            return np.asarray(held_n[rows], np.float32)
         assert part.vector_d is not None
         if part.kind == "vocabulary":
-            said_k: Float[np.ndarray, " k"] = self.vocabulary_nl[rows] @ part.vector_d
-            return said_k
+            return np.asarray(self.vocabulary_nl[rows] @ part.vector_d)
         if part.kind == "contrast":
             assert part.rivals_rd is not None
             return contrast_scores(self.snapshot.matrix_nd[rows], part.vector_d, part.rivals_rd)
         likeness_k: Float[np.ndarray, " k"] = self.snapshot.matrix_nd[rows] @ part.vector_d
         return likeness_k - self.background_n[rows] if part.centred else likeness_k
-
-    def _has_value(self, column: str, value: str) -> Bool[np.ndarray, " n"]:
-        try:
-            return self.snapshot.column(column).mask(value)
-        except UnknownName:  # the catalogue has changed since the turn was said
-            return np.zeros(len(self), dtype=bool)

@@ -204,9 +204,7 @@ class Ingest:
 
 
 def note_descriptions(
-    store: Store,
-    captions: Mapping[Path, Sequence[str]],
-    catalogue: Mapping[Path, Sequence[Mapping[str, str]]],
+    store: Store, captions: Mapping[Path, Sequence[str]], catalogue: Mapping[Path, Sequence[Mapping[str, str]]]
 ) -> int:
     """Notes captions and catalogue rows with the pictures at these paths; gives how many pictures changed."""
     changed = []

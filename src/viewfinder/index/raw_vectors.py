@@ -20,9 +20,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from filelock import FileLock
@@ -31,7 +30,6 @@ from jaxtyping import Bool, Float, Float16, Float32
 from viewfinder.conversation import PictureId
 from viewfinder.encoders.base import Encoder, Pixels, to_file_name
 from viewfinder.errors import EncoderMismatch, LibraryBusy, LibraryError
-from viewfinder.index.region_scores import tile_batches
 from viewfinder.index.snapshot import Snapshot, read_filled_mark
 from viewfinder.index.store import Store
 from viewfinder.index.tables import (
@@ -47,8 +45,7 @@ from viewfinder.index.tables import (
 )
 from viewfinder.pictures import BadFile, DecodedFile, Decoders
 from viewfinder.pictures.pacing import pace_batches
-from viewfinder.retrievers import Predictor, RegionSpace, SentenceEncoder
-from viewfinder.retrievers.base import RawPictures
+from viewfinder.retrievers import Predictor, RegionSpace
 
 
 @runtime_checkable
@@ -82,8 +79,11 @@ class Boxed(Protocol):
         ...
 
 
-def check_fits(space: RegionSpace, raw: RawVectors | None) -> RawVectors:
-    """The raw vectors, if this is the kind that the space is made from.
+Source = TypeVar("Source", RawVectors, Encoder)
+
+
+def check_fits(space: RegionSpace, raw: Source | None) -> Source:
+    """The raw vectors, or what makes them, if this is the kind that the space is made from.
 
     Raises:
         LibraryError: there are none.
@@ -91,59 +91,18 @@ def check_fits(space: RegionSpace, raw: RawVectors | None) -> RawVectors:
     """
     if raw is None:
         raise LibraryError(f"{space.name} reads raw vectors ({space.raw_version}) of these pictures: there are none")
-    check_version(space, raw.raw_version)
-    return raw
-
-
-def check_version(space: RegionSpace, found: str) -> None:
-    """Refuses raw vectors that the space is not made from.
-
-    Raises:
-        EncoderMismatch: they are of another version.
-    """
-    if found != space.raw_version:
+    if raw.raw_version != space.raw_version:
         raise EncoderMismatch(
-            f"{space.name} was trained on {space.raw_version}, and these pictures have {found}: "
+            f"{space.name} was trained on {space.raw_version}, and these pictures have {raw.raw_version}: "
             "open a library made with that encoder, or train on vectors of this one"
         )
-
-
-def build_block(
-    ids: Sequence[str],
-    space: RegionSpace,
-    raw: RawVectors,
-    captions: Iterable[str] = (),
-    sentences: SentenceEncoder | None = None,
-) -> Float32[np.ndarray, "f d"]:
-    """All pictures in a space, as `tile_regions` lays them out; raw vectors pass by in batches.
-
-    `captions`, one a picture, and what reads them: for a space that `reads_captions`.
-    """
-    waiting = iter(captions)
-    batches = (
-        space.project(RawPictures(global_bg, regions_bre, tuple(islice(waiting, len(global_bg))), sentences))
-        for global_bg, regions_bre in raw.batches(ids, regions=space.reads_regions)
-    )
-    return tile_batches(batches, len(ids), space.regions, space.width)
-
-
-def name_raw_vectors(
-    raw_1g: Float[np.ndarray, "1 g"], regions_1re: Float[np.ndarray, "1 r e"] | None
-) -> dict[str, Float[np.ndarray, ...]]:
-    """The raw vectors of one picture, by the names that retrievers know them by: "raw", and "raw regions" if read."""
-    whole: dict[str, Float[np.ndarray, ...]] = {"raw": np.asarray(raw_1g[0], np.float32)}
-    return whole if regions_1re is None else whole | {"raw regions": regions_1re[0]}
+    return raw
 
 
 def best_labels(predictor: Predictor, raw_ng: Float[np.ndarray, "n g"], count: int) -> Float32[np.ndarray, "n c 2"]:
     """The likeliest labels of every picture with their chances."""
     best_nc = predictor.top(raw_ng, count)
     return np.stack([best_nc, np.take_along_axis(predictor.scores(raw_ng), best_nc, axis=1)], axis=-1, dtype=np.float32)
-
-
-def predict_attributes(predictor: Predictor, raw_ng: Float[np.ndarray, "n g"], count: int) -> list[dict[str, float]]:
-    """The likeliest attributes of pictures and their chances, best first."""
-    return [name_labels(best_c2, predictor.labels) for best_c2 in best_labels(predictor, raw_ng, count)]
 
 
 def name_labels(best_c2: Float[np.ndarray, "c 2"], labels: Sequence[str]) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """The scores of pictures for a query, what a score means, and why it is what it is.
 
 Axes: `n` pictures, `d` numbers of a vector, `m` query vectors, `k` results, `r` regions of a picture. Nothing here
-reads a disk or knows a library; every kernel is tested against slow, obvious code.
+reads a disk or knows a library.
 """
 
 from __future__ import annotations
@@ -85,8 +85,7 @@ def _smallest(losses_n: Float[np.ndarray, " n"], k: int) -> Int64[np.ndarray, " 
     border = losses_n[np.argpartition(losses_n, k - 1)[k - 1]]
     below_n = ~np.isnan(losses_n) if np.isnan(border) else losses_n < border
     level_n = np.isnan(losses_n) if np.isnan(border) else losses_n == border
-    level = np.flatnonzero(level_n)[: k - np.count_nonzero(below_n)]
-    below_n[level] = True
+    below_n[np.flatnonzero(level_n)[: k - np.count_nonzero(below_n)]] = True
     return np.flatnonzero(below_n)
 
 
@@ -190,9 +189,8 @@ def calibrate(query: Query, total_n: Float32[np.ndarray, " n"], calibration: Cal
     weights = (0.0, OUTLIER_WEIGHT, OUTLIER_BIAS)
     if calibration is not None and all(part.kind == "words" for part in query.parts):
         weights = (calibration.score_weight, calibration.outlier_weight, calibration.bias)
-    if not len(total_n):
-        return ChanceOf(0.0, 0.0, *weights)
-    return ChanceOf(float(total_n.mean()), float(total_n.std()), *weights)
+    mean, deviation = (float(total_n.mean()), float(total_n.std())) if len(total_n) else (0.0, 0.0)
+    return ChanceOf(mean, deviation, *weights)
 
 
 def judge_matches(chances: Iterable[float]) -> list[Match]:
@@ -209,7 +207,6 @@ def judge_result(best_chance: float | None) -> Verdict:
 
 MANY = 20_000
 """Pictures above which they are first scored in 8 bits, and only the best (and `exact` scores) in full."""
-
 
 CANDIDATES = 100
 """The best by 8 bits, which are scored in full."""
@@ -281,16 +278,12 @@ def late_interaction_near(
     return scores_n
 
 
-def late_shares(query: Query, space: RegionSpace, block: RegionBlock) -> Float[np.ndarray, "m n"]:
-    """What each part adds to `late_scores`."""
+def region_shares(query: Query, space: RegionSpace, block: RegionBlock) -> Float[np.ndarray, "m n"]:
+    """What each part adds to the score of every picture; columns sum to `late_scores`, or to `rank_fusion` of all."""
     likeness_mn = query_vector_scores(block, vectors_of_parts(query), temperature=space.temperature)
+    if query.compare == "rank_fusion":
+        return np.stack([rank_fusion(likeness_n[None]) for likeness_n in likeness_mn]) / np.float32(len(likeness_mn))
     return np.asarray(weights_of_parts(query)[:, None] * likeness_mn)
-
-
-def fusion_shares(query: Query, space: RegionSpace, block: RegionBlock) -> Float32[np.ndarray, "m n"]:
-    """What each part's ranking adds to the score of rank fusion: columns sum to `rank_fusion` of all."""
-    likeness_mn = query_vector_scores(block, vectors_of_parts(query), temperature=space.temperature)
-    return np.stack([rank_fusion(likeness_n[None]) for likeness_n in likeness_mn]) / np.float32(len(likeness_mn))
 
 
 def explain_turns(query: Query, shares_kp: Float[np.ndarray, "k parts"]) -> list[dict[str, Any]]:
@@ -316,21 +309,12 @@ def explain_regions(
     attention_pr: Float[np.ndarray, "parts r"],
     boxes_r4: Float[np.ndarray, "_boxes 4"],
 ) -> dict[str, Any]:
-    """What every part of a query looks at in one hit, to be drawn over the picture (the paper's figure 4).
-
-    `boxes`: [x0, y0, x1, y1] as shares of width and height, one a region (none where they are not known); `slots`:
-    per part what was said, in which turn, one weight a region, which add up to 1, and what it adds to the score.
-    """
+    """`Hit.why["regions"]`: what every part of a query looks at in one hit (Tan et al. 2019, figure 4)."""
     return {
         "boxes": [[round(edge, 3) for edge in box] for box in boxes_r4.tolist()],
         "slots": [
-            {
-                "said": part.label,
-                "turn": part.turn,
-                "weights": round_to_thousandths(weights_r),
-                "adds": round(float(share), 4),
-            }
-            for part, weights_r, share in zip(query.parts, attention_pr, shares_p, strict=True)
+            {"said": part.label, "turn": part.turn, "weights": round_to_thousandths(weights_r), "adds": round(share, 4)}
+            for part, weights_r, share in zip(query.parts, attention_pr, shares_p.tolist(), strict=True)
         ],
     }
 

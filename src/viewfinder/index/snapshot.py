@@ -311,10 +311,7 @@ def _write(home: Path, contents: _Contents) -> None:
         np.save(building / "matrix.npy", contents.matrix_nd)
         save_columns(building, build_columns(contents.rows))
         table = contents.table
-        with (
-            pa.OSFile(str(building / "pictures.arrow"), "wb") as sink,
-            pa.ipc.new_file(sink, table.schema) as writer,
-        ):
+        with pa.OSFile(str(building / "pictures.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
         _move(building, home)
     finally:

@@ -74,11 +74,7 @@ class ShownPictures(Sequence[Picture]):
 
 
 def resolve_turn(
-    conversation: Conversation,
-    node: Node,
-    gallery: Gallery,
-    image_file: ImageFile = Path,
-    reads: Reads = NOTHING_MORE,
+    conversation: Conversation, node: Node, gallery: Gallery, image_file: ImageFile = Path, reads: Reads = NOTHING_MORE
 ) -> ResolvedTurn:
     """The turn of a node with everything it refers to looked up; `reads` is what the retriever reads of pictures.
 

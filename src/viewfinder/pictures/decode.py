@@ -16,11 +16,7 @@ from io import BytesIO
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import (
-    Image,
-    ImageCms,
-    UnidentifiedImageError,
-)
+from PIL import Image, ImageCms, UnidentifiedImageError
 
 from viewfinder.errors import PictureError
 from viewfinder.pictures import formats

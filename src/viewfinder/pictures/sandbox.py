@@ -279,13 +279,7 @@ class _Worker:
         ours, theirs = socket.socketpair()
         with ours, theirs:
             self.process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-c",
-                    _COMMAND,
-                    str(theirs.fileno()),
-                    json.dumps([str(place) for place in sys.path]),
-                ],
+                [sys.executable, "-c", _COMMAND, str(theirs.fileno()), json.dumps([str(place) for place in sys.path])],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

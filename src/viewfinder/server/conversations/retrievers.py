@@ -19,7 +19,7 @@ import numpy as np
 
 from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
 from viewfinder.index import Gallery, check_fits
-from viewfinder.index.raw_vectors import StoredVectors, predict_attributes
+from viewfinder.index.raw_vectors import StoredVectors, best_labels, name_labels
 from viewfinder.pictures import decode_one
 from viewfinder.retrievers import (
     RETRIEVERS,
@@ -203,7 +203,8 @@ def predict_picture_attributes(
         return PictureAttributes(attributes=[], known=[])
     if file is not None:
         raw_1g = gallery.encoder.pictures([decode_one(file, gallery.encoder.fit).pixels]).global_bd
-        seen = predict_attributes(reads.predictor, np.asarray(raw_1g, np.float32), reads.count)[0]
+        [best_c2] = best_labels(reads.predictor, np.asarray(raw_1g, np.float32), reads.count)
+        seen = name_labels(best_c2, reads.predictor.labels)
     else:
         assert row is not None
         seen = gallery.predicted([row], reads.predictor, reads.count)[0]
