@@ -107,11 +107,11 @@ def test_coco_annotations_without_a_picture_or_a_text_are_reported(tmp_path: Pat
 @pytest.mark.parametrize(
     ("images", "annotations", "record"),
     [
-        ([{"id": "1", "file_name": "1.jpg"}], [], r"images\[0\] needs 'id'"),
-        ([{"id": 1}], [], r"images\[0\] needs 'file_name'"),
-        ([], [{"image_id": 1, "caption": "a"}, {"image_id": 1}], r"annotations\[1\] needs 'caption'"),
-        ([], ["a dog"], r"annotations\[0\] needs 'image_id'"),
-        ({}, [], r"a list 'images' is needed"),
+        ([{"id": "1", "file_name": "1.jpg"}], [], r"images\[0\]: field 'id' is needed"),
+        ([{"id": 1}], [], r"images\[0\]: field 'file_name' is needed"),
+        ([], [{"image_id": 1, "caption": "a"}, {"image_id": 1}], r"annotations\[1\]: field 'caption' is needed"),
+        ([], ["a dog"], r"annotations\[0\]: field 'image_id' is needed"),
+        ({}, [], r"field 'images' is needed \(list\)"),
     ],
 )
 def test_a_coco_record_of_the_wrong_form_is_named(tmp_path: Path, images: Any, annotations: Any, record: str) -> None:

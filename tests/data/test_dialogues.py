@@ -14,7 +14,6 @@ from viewfinder.data.dialogues import (
     Round,
     make_dialogue,
     read_dialogues,
-    read_plugir_captions,
     read_pool,
     read_visdial,
     split_round,
@@ -247,16 +246,6 @@ def test_pictures_that_a_pool_lists_again_are_named(tmp_path: Path) -> None:
     pictures, report = read_pool(tmp_path / "pool.json")
     assert (pictures, report.expected, report.found) == (("1.jpg", "2.jpg"), 3, 2)
     assert report.dropped == (Dropped("pool.json: [2]", "1.jpg is there already, at [0]"),)
-
-
-def test_captions_of_plugir_go_with_the_pool_by_their_place(tmp_path: Path) -> None:
-    file = tmp_path / "coco_captions.json"
-    file.write_text('[{"caption": ["a dog", "brown"]}, {"caption": []}]')
-    captions, report = read_plugir_captions(file, ["1.jpg", "2.jpg"])
-    assert captions == {"1.jpg": ("a dog", "brown")}
-    assert report.dropped == (Dropped("coco_captions.json: [1]", "no caption"),)
-    with pytest.raises(BadInput, match=r"2 records, but the pool has 3 pictures"):
-        read_plugir_captions(file, ["1.jpg", "2.jpg", "3.jpg"])
 
 
 def _visdial(folder: Path, split: str, turns: Any) -> Path:

@@ -14,9 +14,7 @@ from viewfinder.data.fashion_iq import (
     build_caption_vocabulary,
     fashion_kinds,
     join_captions,
-    read_attribute_index,
     read_fashion_iq,
-    read_predicted_attributes,
     read_shuffled,
     shuffle_first_pictures,
     write_fashion_iq,
@@ -216,21 +214,3 @@ def test_a_vocabulary_has_what_is_seen_twice_in_the_order_of_first_sight() -> No
     # is 3 (of "is", "isn't" as "is" and "n't", "is"), red 3, "." 2; "n't", long, ",", green and and are seen once
     assert words.words == (*SPECIAL_WORDS, "is", "red", ".")
     assert words.encode("Red is green.") == (6, 5, 4, 7)
-
-
-def test_attribute_words_are_numbered_without_gaps(tmp_path: Path) -> None:
-    file = tmp_path / "attribute2idx.json"
-    file.write_text('{"floral": 1, "plain": 0}')
-    assert read_attribute_index(file) == {"floral": 1, "plain": 0}
-    file.write_text('{"floral": 1, "plain": 1}')
-    with pytest.raises(BadInput, match=r"attribute2idx\.json: the words must be numbered 0 to 1"):
-        read_attribute_index(file)
-
-
-def test_predicted_attributes_come_with_their_scores(tmp_path: Path) -> None:
-    file = tmp_path / "predict_dress_b7_ft.json"
-    file.write_text('{"B1": {"predict": ["floral", "maxi"], "pred_score": [2.5, 1]}}')
-    assert read_predicted_attributes(file) == {"B1": (("floral", 2.5), ("maxi", 1.0))}
-    file.write_text('{"B1": {"predict": ["floral", "maxi"], "pred_score": [2.5]}}')
-    with pytest.raises(BadInput, match=r"predict_dress_b7_ft\.json: B1, field 'pred_score': 2 numbers are needed"):
-        read_predicted_attributes(file)

@@ -71,7 +71,7 @@ def test_truncated_json_is_named_by_file_line_and_column(tmp_path: Path) -> None
     path = tmp_path / "captions_x.json"
     path.write_text('{"images": [\n {"id": 1, "file_na')
     with pytest.raises(BadInput, match=r"captions_x\.json, line 2, column \d+: damaged JSON"):
-        read_json(path)
+        read_json(path, dict)
     path.write_text("[" * 200_000)
     with pytest.raises(BadInput, match="nested too deeply"):
-        read_json(path)
+        read_json(path, dict)

@@ -4,12 +4,11 @@ import pytest
 
 from viewfinder.data.files import (
     Dropped,
+    keep_pictured,
     keys_with_pictures,
     need_field,
     need_texts,
-    read_list,
-    read_mapping,
-    report_missing,
+    read_json,
 )
 from viewfinder.errors import BadInput
 
@@ -18,10 +17,10 @@ def test_a_file_that_holds_something_else_is_named(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     file.write_text('{"a": 1}')
     with pytest.raises(BadInput, match=r"a\.json: a JSON list is needed, this is \{\"a\": 1\}"):
-        read_list(file)
+        read_json(file, list)
     file.write_text("[1]")
     with pytest.raises(BadInput, match=r"a\.json: a JSON object is needed, this is \[1\]"):
-        read_mapping(file)
+        read_json(file, dict)
 
 
 def test_a_field_must_be_there_and_of_its_kind() -> None:
@@ -42,5 +41,5 @@ def test_pictures_count_as_there_where_they_do_not_matter(tmp_path: Path) -> Non
     (tmp_path / "B1.jpg").touch()
     assert keys_with_pictures(tmp_path, ["B1", "B2"]) == {"B1"}
     assert keys_with_pictures(None, ["B1", "B2"]) == {"B1", "B2"}
-    assert report_missing("[0]", ["B2", "B1", "B3"], frozenset({"B1"})) == [Dropped("[0]", "no picture B2, B3")]
-    assert report_missing("[0]", ["B1"], frozenset({"B1"})) == []
+    records = [("[0]", ["B2", "B1", "B3"], "three"), ("[1]", ["B1"], "one")]
+    assert keep_pictured(records, {"B1"}) == (["one"], [Dropped("[0]", "no picture B2, B3")])

@@ -48,7 +48,7 @@ from viewfinder.construction.setup import (
     prepare_construction,
 )
 from viewfinder.data.chatsearch import ChatSample, Subtask, review_file, write_chatsearch, write_gallery
-from viewfinder.data.files import read_mapping, write_json
+from viewfinder.data.files import read_json, write_json
 from viewfinder.errors import BadInput, DiskFull, LanguageModelFailed, LibraryBusy, UnknownName
 from viewfinder.worlds.chatsearch import PIPELINES, SUBTASK_OF, Pipeline
 
@@ -82,7 +82,7 @@ def check_free(order: ConstructionOrder) -> None:
         BadInput: else.
     """
     record = _record_file(order)
-    ours = set(read_mapping(record).get("files", ())) if record.is_file() else set()
+    ours = set(read_json(record, dict).get("files", ())) if record.is_file() else set()
     for subtask in subtasks(order):
         file = samples_file(order, subtask)
         if file.is_file() and file.relative_to(order.out).as_posix() not in ours:
@@ -119,7 +119,7 @@ def write_samples(
 def write_record(order: ConstructionOrder, made: Mapping[str, Any]) -> None:
     """How the files were made; files of earlier runs of this split stay ours."""
     file = _record_file(order)
-    before = read_mapping(file).get("files", []) if file.is_file() else []
+    before = read_json(file, dict).get("files", []) if file.is_file() else []
     write_json(file, {"schema": SCHEMA, **made, "files": sorted({*before, *made["files"]})}, indent=2)
 
 

@@ -17,7 +17,7 @@ from typing import get_args
 
 from viewfinder.construction.pipelines import FoundPicture, ImageTextPair, SampleNotMade, TwoRounds
 from viewfinder.data.chatsearch import ChatTurn
-from viewfinder.data.files import read_mapping
+from viewfinder.data.files import read_json
 from viewfinder.data.truth import PictureTruth, ThingTruth, read_truth
 from viewfinder.errors import BadInput
 from viewfinder.worlds.chatsearch import WISHES, nearest_scenes, request_phrase, scene_likeness, text_dialogue_turns
@@ -83,7 +83,7 @@ def read_world(folder: Path, captions: Mapping[str, Sequence[str]]) -> Captioned
     truths = read_truth(folder)
     if not any(truth.things for truth in truths.values()):
         raise BadInput(f"{folder}: a world of goods, whose truth has no scenes; name a language model as --generator")
-    marker = read_mapping(folder / MARKER)
+    marker = read_json(folder / MARKER, dict)
     stock = _known_stock(truths.values()) if "sprites" in marker else DRAWN
     seed = marker.get("seed", 0)
     named = ((name, truths[file]) for name in captions if (file := PurePosixPath(name).name) in truths)

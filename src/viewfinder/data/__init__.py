@@ -4,9 +4,9 @@ What every library needs (captions, catalogues, matching names with files) is im
 set are modules of their own, so that a search does not load them:
 
 visual_genome   regions, scene graphs, splits, detector features; Drill-down's vocabulary and negation mode
-dialogues       VisDial, ChatIR's released dialogues and pool, PlugIR's captions and rewritten dialogues
-fashion_iq, mt_fashion_iq, fashionmt, cirr      composed retrieval, of one turn and of several
-chatsearch, llava, instruct_pix2pix, cc3m, mmc4     what ChatSearcher is trained and judged with
+dialogues       VisDial, ChatIR's released dialogues and pool, PlugIR's rewritten dialogues
+fashion_iq, fashionmt, cirr      composed retrieval, of one turn and of several
+chatsearch, instructions, web    what ChatSearcher is trained and judged with
 truth           what a world knows of its pictures
 """
 

@@ -25,7 +25,6 @@ from viewfinder.data.files import (
     need_field,
     need_folder,
     read_json,
-    read_mapping,
     read_table,
 )
 from viewfinder.errors import BadInput
@@ -62,7 +61,11 @@ def read_captions_csv(path: Path) -> tuple[list[CaptionedPicture], ReadReport]:
         BadInput: a missing column, or damage (the line is named).
     """
     captions, dropped = _grouped(read_table(path))
-    pictures = [CaptionedPicture(_beside(path, name), tuple(said)) for name, said in captions.items() if said]
+    pictures = [
+        CaptionedPicture(beside if (beside := path.parent / name).is_file() else Path(name), tuple(said))
+        for name, said in captions.items()
+        if said
+    ]
     dropped += [Dropped(name, "no caption") for name, said in captions.items() if not said]
     return pictures, ReadReport(len(captions), len(pictures), tuple(dropped))
 
@@ -74,18 +77,22 @@ def read_coco(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
         BadInput: no such folder, no captions file, damaged JSON, or a record of the wrong form (which is
             named by its position or id).
     """
-    files = sorted(need_folder(folder).glob("annotations/captions_*.json"))
-    if not files:
-        raise BadInput(f"{folder}: no annotations/captions_*.json here, so this is not a COCO folder")
     captions: dict[Path, list[str]] = {}
     dropped: list[Dropped] = []
-    for file in files:
+    for file, pictures in _coco_files(folder, "captions", "so this is not a COCO folder"):
         of_file, left_out = _coco_captions(file)
-        split = folder / file.stem.removeprefix("captions_")
-        pictures = split if split.is_dir() else need_folder(folder / "images")
-        captions |= {pictures / name: said for name, said in of_file.items()}
+        captions |= {need_folder(pictures) / name: said for name, said in of_file.items()}
         dropped += left_out
     return _on_disk(captions, dropped)
+
+
+def _coco_files(folder: Path, kind: str, complaint: str) -> list[tuple[Path, Path]]:
+    """Every `annotations/<kind>_<split>.json`, and the folder of its pictures."""
+    files = sorted(need_folder(folder).glob(f"annotations/{kind}_*.json"))
+    if not files:
+        raise BadInput(f"{folder}: no annotations/{kind}_*.json here, {complaint}")
+    splits = [folder / file.stem.removeprefix(f"{kind}_") for file in files]
+    return [(file, split if split.is_dir() else folder / "images") for file, split in zip(files, splits, strict=True)]
 
 
 def _grouped(table: Table) -> tuple[dict[str, list[str]], list[Dropped]]:
@@ -122,42 +129,31 @@ def _on_disk(
     return pictures, ReadReport(len(captions), len(pictures), tuple(left_out))
 
 
-def _beside(csv: Path, name: str) -> Path:
-    beside = csv.parent / name
-    return beside if beside.is_file() else Path(name)
-
-
 def _coco_captions(file: Path) -> tuple[dict[str, list[str]], list[Dropped]]:
     """Captions by file name; annotations without a picture or a text are left out."""
-    data = read_json(file)
-    names: dict[int, str] = {}
-    for item in _records(file, data, "images", {"id": int, "file_name": str}):
-        names[item["id"]] = item["file_name"]
+    data = read_json(file, dict)
+    names = _coco_names(file, data, "images", "file_name")
     captions: dict[str, list[str]] = {name: [] for name in names.values()}
     dropped: list[Dropped] = []
-    records = _records(file, data, "annotations", {"image_id": int, "caption": str})
-    for i, item in enumerate(records):
-        picture, caption, record = item["image_id"], item["caption"].strip(), f"{file.name}: annotations[{i}]"
+    for i, item in enumerate(need_field(str(file), data, "annotations", list)):
+        where = f"{file}: annotations[{i}]"
+        picture, caption = need_field(where, item, "image_id", int), need_field(where, item, "caption", str).strip()
         if picture not in names:
-            dropped.append(Dropped(record, f"image_id {picture} is not among the images"))
+            dropped.append(Dropped(f"{file.name}: annotations[{i}]", f"image_id {picture} is not among the images"))
         elif not caption:
-            dropped.append(Dropped(record, "empty caption"))
+            dropped.append(Dropped(f"{file.name}: annotations[{i}]", "empty caption"))
         else:
             captions[names[picture]].append(caption)
     return captions, dropped
 
 
-def _records(file: Path, data: Any, key: str, fields: Mapping[str, type]) -> list[dict[str, Any]]:
-    """The list `data[key]`, every record of it with these fields."""
-    records = data.get(key) if isinstance(data, dict) else None
-    if not isinstance(records, list):
-        raise BadInput(f"{file}: a list {key!r} is needed, as COCO's own caption files have it")
-    for position, record in enumerate(records):
-        for name, kind in fields.items():
-            value = record.get(name) if isinstance(record, dict) else None
-            if not isinstance(value, kind):
-                raise BadInput(f"{file}: {key}[{position}] needs {name!r} ({kind.__name__}); it has {value!r}")
-    return records
+def _coco_names(file: Path, data: Mapping[str, Any], key: str, field: str) -> dict[int, str]:
+    """`field` of the records `data[key]`, by their ids."""
+    records = enumerate(need_field(str(file), data, key, list))
+    return {
+        need_field(f"{file}: {key}[{at}]", one, "id", int): need_field(f"{file}: {key}[{at}]", one, field, str)
+        for at, one in records
+    }
 
 
 @dataclass(frozen=True)
@@ -183,61 +179,43 @@ def read_instances(folder: Path) -> tuple[list[InstancePicture], ReadReport]:
     Raises:
         BadInput: no such folder or files, or a damaged record (file, record and field are named).
     """
-    files = sorted(need_folder(folder).glob("annotations/instances_*.json"))
-    if not files:
-        raise BadInput(f"{folder}: no annotations/instances_*.json here, so nothing is marked in its pictures")
     found: dict[Path, tuple[Instance, ...]] = {}
-    for file in files:
-        split = folder / file.stem.removeprefix("instances_")
-        home = split if split.is_dir() else folder / "images"
-        found |= {home / name: things for name, things in _by_picture(file).items()}
+    for file, home in _coco_files(folder, "instances", "so nothing is marked in its pictures"):
+        found |= {home / name: things for name, things in _coco_instances(file).items()}
     pictures = [InstancePicture(path, things) for path, things in found.items() if path.is_file()]
     dropped = tuple(Dropped(path.name, "no such file") for path in found if not path.is_file())
     return pictures, ReadReport(len(found), len(pictures), dropped)
 
 
-def _by_picture(file: Path) -> dict[str, tuple[Instance, ...]]:
-    data = read_mapping(file)
-    names = _named(file, data, "images", "file_name")
-    categories = _named(file, data, "categories", "name")
+def _coco_instances(file: Path) -> dict[str, tuple[Instance, ...]]:
+    """Things by file name."""
+    data = read_json(file, dict)
+    names = _coco_names(file, data, "images", "file_name")
+    categories = _coco_names(file, data, "categories", "name")
     things: dict[str, list[Instance]] = {name: [] for name in names.values()}
     for at, record in enumerate(need_field(str(file), data, "annotations", list)):
         where = f"{file}: annotations[{at}]"
-        picture = _meant(where, record, "image_id", names)
-        category = _meant(where, record, "category_id", categories)
-        things[picture].append(Instance(category, _box(where, record), bool(record.get("iscrowd"))))
+        picture, category = (
+            _listed(where, record, field, known) for field, known in (("image_id", names), ("category_id", categories))
+        )
+        box = need_field(where, record, "bbox", list)
+        if len(box) != 4 or not all(isinstance(number, int | float) for number in box):
+            raise BadInput(f"{where}, field 'bbox': four numbers are needed, not {box!r:.60}; fetch the file again")
+        x, y, width, height = map(float, box)
+        things[picture].append(Instance(category, (x, y, width, height), bool(record.get("iscrowd"))))
     return {name: tuple(some) for name, some in things.items()}
 
 
-def _named(file: Path, data: Mapping[str, Any], key: str, field: str) -> dict[int, str]:
-    records = enumerate(need_field(str(file), data, key, list))
-    return {
-        need_field(f"{file}: {key}[{at}]", one, "id", int): need_field(f"{file}: {key}[{at}]", one, field, str)
-        for at, one in records
-    }
-
-
-def _meant(where: str, record: Any, field: str, names: Mapping[int, str]) -> str:
+def _listed(where: str, record: Any, field: str, names: Mapping[int, str]) -> str:
     number = need_field(where, record, field, int)
     if number not in names:
         raise BadInput(f"{where}, field {field!r}: {number} is not listed in the file; fetch the file again")
     return names[number]
 
 
-def _box(where: str, record: Any) -> tuple[float, float, float, float]:
-    numbers = need_field(where, record, "bbox", list)
-    if len(numbers) != 4 or not all(isinstance(number, int | float) for number in numbers):
-        raise BadInput(f"{where}, field 'bbox': four numbers are needed, not {numbers!r:.60}; fetch the file again")
-    x, y, width, height = map(float, numbers)
-    return x, y, width, height
-
-
 Split = Literal["train", "val", "test"]
 
 SPLITS: tuple[Split, ...] = get_args(Split)
-
-_OF = 13
-_VAL, _TEST = frozenset({6}), frozenset({3, 9})
 
 
 def split_of(number: int) -> Split:
@@ -248,6 +226,5 @@ def split_of(number: int) -> Split:
     >>> [split_of(number) for number in (1, 3, 6, 9, 13)]
     ['train', 'test', 'val', 'test', 'train']
     """
-    if number % _OF in _VAL:
-        return "val"
-    return "test" if number % _OF in _TEST else "train"
+    splits: dict[int, Split] = {3: "test", 6: "val", 9: "test"}
+    return splits.get(number % 13, "train")

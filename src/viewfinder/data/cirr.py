@@ -21,8 +21,7 @@ from viewfinder.data.files import (
     need_folder,
     need_split_file,
     need_texts,
-    read_list,
-    read_mapping,
+    read_json,
     write_json,
 )
 from viewfinder.errors import BadInput
@@ -80,10 +79,10 @@ def read_cirr(folder: Path, split: str) -> tuple[Cirr, ReadReport]:
     """
     file = need_split_file(need_folder(folder) / "captions" / f"cap.{VERSION}.{split}.json", "cap.*.json")
     gallery_file = need_split_file(folder / "image_splits" / f"split.{VERSION}.{split}.json", "split.*.json")
-    listed = read_mapping(gallery_file)
+    listed = read_json(gallery_file, dict)
     files = {name: need_field(str(gallery_file), listed, name, str) for name in listed}
     secret = split.startswith("test")
-    pairs = tuple(_parse_pair(file, i, record, files, secret=secret) for i, record in enumerate(read_list(file)))
+    pairs = tuple(_parse_pair(file, i, record, files, secret=secret) for i, record in enumerate(read_json(file, list)))
     root = folder / "img_raw" if (folder / "img_raw").is_dir() else folder
     paths = {name: root / path for name, path in files.items() if (root / path).is_file()}
     missing = [name for name in files if name not in paths] if paths else []

@@ -9,23 +9,21 @@ string k is the whole query of round k.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from viewfinder.data.files import (
-    Dropped,
     ReadReport,
+    keep_pictured,
     keys_with_pictures,
     need_field,
     need_folder,
     need_split_file,
     need_texts,
+    read_json,
     read_keys,
-    read_list,
-    read_mapping,
-    report_missing,
     write_json,
 )
 from viewfinder.errors import BadInput
@@ -52,7 +50,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Dialogue:
-    """A talk about one picture.
+    """A conversation about one picture.
 
     Attributes:
         image: the picture, as the pool names it ("unlabeled2017/000000000008.jpg").
@@ -128,15 +126,15 @@ def read_dialogues(
             field are named).
     """
     whole = file.stem.endswith("_reconed") if rewritten is None else rewritten
-    talks = [_dialogue(f"{file}: [{i}]", record, whole) for i, record in enumerate(read_list(file))]
+    dialogues = [_dialogue(f"{file}: [{i}]", record, whole) for i, record in enumerate(read_json(file, list))]
     known = None if pool is None else frozenset(pool)
-    for i, talk in enumerate(talks):
-        if known is not None and talk.image not in known:
+    for i, dialogue in enumerate(dialogues):
+        if known is not None and dialogue.image not in known:
             raise BadInput(
-                f"{file}: [{i}], field 'img': {talk.image} is not among the {len(known)} pictures of the pool; "
+                f"{file}: [{i}], field 'img': {dialogue.image} is not among the {len(known)} pictures of the pool; "
                 f"take the pool that belongs to this file"
             )
-    return _with_pictures(file, "[{}]", talks, pictures)
+    return _with_pictures(file, "[{}]", dialogues, pictures)
 
 
 def _dialogue(where: str, record: Any, rewritten: bool) -> Dialogue:
@@ -149,19 +147,17 @@ def _dialogue(where: str, record: Any, rewritten: bool) -> Dialogue:
 
 
 def _with_pictures(
-    file: Path, place: str, talks: list[Dialogue], pictures: Path | None
+    file: Path, place: str, dialogues: list[Dialogue], pictures: Path | None
 ) -> tuple[list[Dialogue], ReadReport]:
-    there = keys_with_pictures(pictures, (talk.image for talk in talks))
-    dropped: list[Dropped] = []
-    for i, talk in enumerate(talks):
-        dropped += report_missing(f"{file.name}: {place.format(i)}", [talk.image], there)
-    found = [talk for talk in talks if talk.image in there]
-    return found, ReadReport(len(talks), len(found), tuple(dropped))
+    there = keys_with_pictures(pictures, (dialogue.image for dialogue in dialogues))
+    records = ((f"{file.name}: {place.format(i)}", [one.image], one) for i, one in enumerate(dialogues))
+    found, dropped = keep_pictured(records, there)
+    return found, ReadReport(len(dialogues), len(found), tuple(dropped))
 
 
 def write_dialogues(file: Path, dialogues: Iterable[Dialogue]) -> None:
     """Write dialogues as ChatIR's files are written, byte for byte: one list on one line, in ASCII."""
-    write_json(file, [{"img": talk.image, "dialog": list(talk.strings)} for talk in dialogues])
+    write_json(file, [{"img": one.image, "dialog": list(one.strings)} for one in dialogues])
 
 
 def read_pool(file: Path) -> tuple[tuple[str, ...], ReadReport]:
@@ -177,26 +173,6 @@ def read_pool(file: Path) -> tuple[tuple[str, ...], ReadReport]:
 def write_pool(file: Path, pool: Iterable[str]) -> None:
     """Write the pictures that are searched, as ChatIR's pool is written."""
     write_json(file, list(pool))
-
-
-def read_plugir_captions(file: Path, pool: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], ReadReport]:
-    """PlugIR's `*_captions.json`, `[{"caption": [text, ...]}, ...]`, by picture: record k is about `pool[k]`.
-
-    Raises:
-        BadInput: damaged JSON, a record of another form, or more or fewer records than pictures in the pool.
-    """
-    records = read_list(file)
-    if len(records) != len(pool):
-        raise BadInput(
-            f"{file}: {len(records)} records, but the pool has {len(pool)} pictures; take the pool that belongs to it"
-        )
-    captions: dict[str, tuple[str, ...]] = {}
-    for i, (image, record) in enumerate(zip(pool, records, strict=True)):
-        where = f"{file}: [{i}]"
-        captions[image] = need_texts(f"{where}, field 'caption'", need_field(where, record, "caption", list))
-    dropped = tuple(Dropped(f"{file.name}: [{i}]", "no caption") for i, image in enumerate(pool) if not captions[image])
-    there = {image: said for image, said in captions.items() if said}
-    return there, ReadReport(len(pool), len(there), dropped)
 
 
 def read_visdial(folder: Path, split: str, *, pictures: Path | None = None) -> tuple[list[Dialogue], ReadReport]:
@@ -217,16 +193,16 @@ def read_visdial(folder: Path, split: str, *, pictures: Path | None = None) -> t
     """
     nested = need_folder(folder) / split / f"visdial_1.0_{split}.json"
     file = nested if nested.is_file() else need_split_file(folder / nested.name, "**/visdial_1.0_*.json")
-    data = need_field(str(file), read_mapping(file), "data", dict)
+    data = need_field(str(file), read_json(file, dict), "data", dict)
     lists = {name: need_texts(f"{file}: data.{name}s", data.get(f"{name}s")) for name in ("question", "answer")}
-    talks: list[Dialogue] = []
+    dialogues: list[Dialogue] = []
     for i, record in enumerate(need_field(f"{file}: data", data, "dialogs", list)):
         where = f"{file}: data.dialogs[{i}]"
         image = _visdial_picture(folder, split, need_field(where, record, "image_id", int))
         turns = need_field(where, record, "dialog", list)
         rounds = [_visdial_round(f"{where}.dialog[{k}]", turn, lists) for k, turn in enumerate(turns)]
-        talks.append(make_dialogue(image, need_field(where, record, "caption", str), rounds))
-    return _with_pictures(file, "data.dialogs[{}]", talks, pictures)
+        dialogues.append(make_dialogue(image, need_field(where, record, "caption", str), rounds))
+    return _with_pictures(file, "data.dialogs[{}]", dialogues, pictures)
 
 
 def _visdial_round(where: str, turn: Any, lists: dict[str, tuple[str, ...]]) -> Round:

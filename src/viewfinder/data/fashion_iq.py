@@ -5,8 +5,6 @@ Fashion IQ (Wu et al., CVPR 2021): pairs of products and what sets the wanted on
 captions/cap.<kind>.<split>.json           pairs with two relative captions each; test has no targets
 image_splits/split.<kind>.<split>.json     the gallery
 asin2attr.<kind>.<split>.json              attribute words by type, there or in attributes/ or attr/
-attribute2idx.json                         every attribute word and its number
-predict_<kind>_b7_ft.json                  attributes as a network sees them
 data/shuffled.<kind>.<split>.json          the first picture shown for every target of the dialogue protocol
 
 The kinds of the published set are dress, shirt and toptee; a folder may hold any others.
@@ -23,25 +21,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from viewfinder.data.files import (
     Dropped,
     ReadReport,
+    keep_pictured,
     keys_with_pictures,
     kinds_and_splits,
     need_field,
     need_folder,
     need_split_file,
     need_texts,
+    read_json,
     read_keys,
-    read_list,
-    read_mapping,
-    report_missing,
     write_json,
 )
 from viewfinder.errors import BadInput
@@ -51,6 +48,8 @@ SPECIAL_WORDS = ("<pad>", "<start>", "<end>", "<and>", "<unk>")
 
 Attributes = Mapping[str, tuple[tuple[str, ...], ...]]
 """Words of a product by its key, in lists: category, texture, fabric, shape, part, style."""
+
+Record = TypeVar("Record", "FashionPair", "Session")
 
 # CIRR keeps its own captions under like names: cap.rc2.<split>.json.
 _CAPTION_FILE = re.compile(r"cap\.(?!rc2\.)(.+)\.([^.]+)\.json")
@@ -63,6 +62,11 @@ class FashionPair:
     target: str | None
     candidate: str
     captions: tuple[str, ...]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The products of the pair."""
+        return (self.candidate,) if self.target is None else (self.candidate, self.target)
 
 
 @dataclass(frozen=True)
@@ -106,57 +110,55 @@ def read_fashion_iq(
         BadInput: damaged JSON, a record of another form, or a candidate or target that is not in the gallery
             (file, record and field are named).
     """
-    gallery_file = need_folder(folder) / "image_splits" / f"split.{kind}.{split}.json"
-    file = need_split_file(folder / "captions" / f"cap.{kind}.{split}.json", "cap.*.json")
+    file = need_split_file(need_folder(folder) / "captions" / f"cap.{kind}.{split}.json", "cap.*.json")
+    pairs, gallery, report = _read_records(folder, file, f"{kind}.{split}", pictures, _pair)
+    return FashionIQ(kind, split, pairs, gallery, read_attributes(folder, kind, split)), report
+
+
+def _read_records(
+    folder: Path,
+    file: Path,
+    name: str,
+    pictures: Path | None,
+    parse: Callable[[Path, int, Any, frozenset[str]], tuple[Record, list[Dropped]]],
+) -> tuple[tuple[Record, ...], tuple[str, ...], ReadReport]:
+    """The records of a file and their gallery, as far as their pictures are there."""
+    gallery_file = folder / "image_splits" / f"split.{name}.json"
     gallery, dropped = read_keys(need_split_file(gallery_file, "split.*.json"))
     inside, there = frozenset(gallery), keys_with_pictures(pictures, gallery)
-    pairs: list[FashionPair] = []
-    records = read_list(file)
-    for i, record in enumerate(records):
-        pair = _pair(f"{file}: [{i}]", record, inside, secret=split == "test")
-        lost = report_missing(f"{file.name}: [{i}]", filter(None, (pair.candidate, pair.target)), there)
-        dropped += lost + report_empty_captions(f"{file.name}: [{i}]", pair.captions)
-        if not lost:
-            pairs.append(FashionPair(pair.target, pair.candidate, non_empty_captions(pair.captions)))
-    for key in gallery:
-        dropped += report_missing(f"{gallery_file.name}: {key}", [key], there)
-    attributes = read_attributes(folder, kind, split)
-    shown = tuple(key for key in gallery if key in there)
-    return FashionIQ(kind, split, tuple(pairs), shown, attributes), ReadReport(len(records), len(pairs), tuple(dropped))
+    found = []
+    for i, record in enumerate(read_json(file, list)):
+        read, empty = parse(file, i, record, inside)
+        found.append((f"{file.name}: [{i}]", read.keys, read))
+        dropped += empty
+    kept, lost = keep_pictured(found, there)
+    shown, unseen = keep_pictured(((f"{gallery_file.name}: {key}", [key], key) for key in gallery), there)
+    return tuple(kept), tuple(shown), ReadReport(len(found), len(kept), (*dropped, *lost, *unseen))
 
 
-def _pair(where: str, record: Any, gallery: frozenset[str], *, secret: bool) -> FashionPair:
-    """The pair of a record; where targets are `secret` it need not have one."""
-    candidate = need_in_gallery(gallery, f"{where}, field 'candidate'", need_field(where, record, "candidate", str))
-    untold = secret and "target" not in record
-    target = (
-        None
-        if untold
-        else need_in_gallery(gallery, f"{where}, field 'target'", need_field(where, record, "target", str))
-    )
-    return FashionPair(target, candidate, need_texts(f"{where}, field 'captions'", record.get("captions")))
+def _pair(file: Path, i: int, record: Any, gallery: frozenset[str]) -> tuple[FashionPair, list[Dropped]]:
+    """The pair of a record, and its empty captions; targets of the test split are secret, and need not be there."""
+    where = f"{file}: [{i}]"
+    candidate = _need_in_gallery(gallery, f"{where}, field 'candidate'", need_field(where, record, "candidate", str))
+    target = None
+    if "target" in record or not file.name.endswith(".test.json"):
+        target = _need_in_gallery(gallery, f"{where}, field 'target'", need_field(where, record, "target", str))
+    said = need_texts(f"{where}, field 'captions'", record.get("captions"))
+    captions, empty = _split_captions(f"{file.name}: [{i}]", said)
+    return FashionPair(target, candidate, captions), empty
 
 
-def need_in_gallery(gallery: frozenset[str], where: str, key: str) -> str:
-    """The key, if the gallery has it.
-
-    Raises:
-        BadInput: it has not; `where` names file, record and field.
-    """
+def _need_in_gallery(gallery: frozenset[str], where: str, key: str) -> str:
     if key not in gallery:
         raise BadInput(f"{where}: {key} is not among the {len(gallery)} of the gallery; take the split it belongs to")
     return key
 
 
-def non_empty_captions(captions: Sequence[str]) -> tuple[str, ...]:
-    """The captions that say something, as they are."""
-    return tuple(caption for caption in captions if caption.strip())
-
-
-def report_empty_captions(record: str, captions: Sequence[str]) -> list[Dropped]:
-    """What `non_empty_captions` leaves out, for the report."""
+def _split_captions(record: str, captions: Sequence[str]) -> tuple[tuple[str, ...], list[Dropped]]:
+    """The captions that say something, as they are, and a report of the empty ones."""
     empty = [k for k, caption in enumerate(captions) if not caption.strip()]
-    return [Dropped(f"{record}, captions[{k}]", "empty caption") for k in empty]
+    said = tuple(caption for k, caption in enumerate(captions) if k not in empty)
+    return said, [Dropped(f"{record}, captions[{k}]", "empty caption") for k in empty]
 
 
 def join_captions(captions: Sequence[str]) -> str:
@@ -182,45 +184,14 @@ def read_attributes(folder: Path, kind: str, split: str) -> Attributes:
     file = next((place for place in places if place.is_file()), None)
     if file is None:
         return {}
-    return {key: _types(f"{file}: {key}", value) for key, value in read_mapping(file).items()}
-
-
-def _types(where: str, value: Any) -> tuple[tuple[str, ...], ...]:
-    if not isinstance(value, list) or not value or len(value) % 6:
-        raise BadInput(f"{where}: six lists of words are needed; write the record again")
-    words = [need_texts(f"{where}, list {k}", of_type) for k, of_type in enumerate(value)]
-    merged = [[word for of_type in words[kind::6] for word in of_type if word] for kind in range(6)]
-    return tuple(tuple(dict.fromkeys(of_type)) for of_type in merged)
-
-
-def read_attribute_index(file: Path) -> dict[str, int]:
-    """`attribute2idx.json`: the number of every attribute word.
-
-    Raises:
-        BadInput: damaged JSON, or a number that is none, is there twice, or leaves a gap.
-    """
-    data = read_mapping(file)
-    numbers = {word: need_field(str(file), data, word, int) for word in data}
-    if sorted(numbers.values()) != list(range(len(numbers))):
-        raise BadInput(f"{file}: the words must be numbered 0 to {len(numbers) - 1}, each number once; fetch it again")
-    return numbers
-
-
-def read_predicted_attributes(file: Path) -> dict[str, tuple[tuple[str, float], ...]]:
-    """`predict_<kind>_b7_ft.json`: attribute words with their scores, as the file orders them, by product.
-
-    Raises:
-        BadInput: damaged JSON, or words and scores that do not pair up (the product is named).
-    """
-    return {key: _predicted(f"{file}: {key}", record) for key, record in read_mapping(file).items()}
-
-
-def _predicted(where: str, record: Any) -> tuple[tuple[str, float], ...]:
-    words = need_texts(f"{where}, field 'predict'", need_field(where, record, "predict", list))
-    scores = need_field(where, record, "pred_score", list)
-    if len(scores) != len(words) or not all(isinstance(score, int | float) for score in scores):
-        raise BadInput(f"{where}, field 'pred_score': {len(words)} numbers are needed, a word each; fetch it again")
-    return tuple(zip(words, map(float, scores), strict=True))
+    found: dict[str, tuple[tuple[str, ...], ...]] = {}
+    for key, value in read_json(file, dict).items():
+        if not isinstance(value, list) or not value or len(value) % 6:
+            raise BadInput(f"{file}: {key}: six lists of words are needed; write the record again")
+        words = [need_texts(f"{file}: {key}, list {k}", of_type) for k, of_type in enumerate(value)]
+        merged = [[word for of_type in words[kind::6] for word in of_type if word] for kind in range(6)]
+        found[key] = tuple(tuple(dict.fromkeys(of_type)) for of_type in merged)
+    return found
 
 
 def read_shuffled(file: Path, size: int) -> tuple[int, ...]:
@@ -229,7 +200,7 @@ def read_shuffled(file: Path, size: int) -> tuple[int, ...]:
     Raises:
         BadInput: damaged JSON, not `size` numbers, or a number beyond the gallery (its place is named).
     """
-    numbers = read_list(file)
+    numbers = read_json(file, list)
     if len(numbers) != size:
         raise BadInput(f"{file}: {len(numbers)} numbers, but the gallery has {size}; generate the file again")
     for k, number in enumerate(numbers):
@@ -269,14 +240,10 @@ def write_fashion_iq(
     attributes: Mapping[str, Sequence[Sequence[str]]],
 ) -> None:
     """Write one kind and split in the published layout; no attributes file where `attributes` is empty."""
-    records = [
-        {
-            **({} if pair.target is None else {"target": pair.target}),
-            "candidate": pair.candidate,
-            "captions": list(pair.captions),
-        }
-        for pair in pairs
-    ]
+    records = []
+    for pair in pairs:
+        target = {} if pair.target is None else {"target": pair.target}
+        records.append({**target, "candidate": pair.candidate, "captions": list(pair.captions)})
     write_json(folder / "captions" / f"cap.{kind}.{split}.json", records, indent=4)
     write_json(folder / "image_splits" / f"split.{kind}.{split}.json", list(gallery), indent=4)
     _write_attributes(folder / f"asin2attr.{kind}.{split}.json", attributes)
@@ -388,23 +355,9 @@ def read_sessions(
         BadInput: damaged JSON, a record of another form, or a product that is not in the gallery (file, record and
             field are named).
     """
-    gallery_file = need_folder(folder) / "image_splits" / f"split.{kind}.{split}.json"
-    file = need_split_file(folder / "data" / f"{kind}.{split}.json", "*.*.json")
-    gallery, dropped = read_keys(need_split_file(gallery_file, "split.*.json"))
-    inside, there = frozenset(gallery), keys_with_pictures(pictures, gallery)
-    sessions: list[Session] = []
-    records = read_list(file)
-    for i, record in enumerate(records):
-        session, empty = _session(file, i, record, inside)
-        lost = report_missing(f"{file.name}: [{i}]", session.keys, there)
-        dropped += lost + empty
-        if not lost:
-            sessions.append(session)
-    for key in gallery:
-        dropped += report_missing(f"{gallery_file.name}: {key}", [key], there)
-    shown = tuple(key for key in gallery if key in there)
-    found = MultiTurnFashionIQ(kind, split, tuple(sessions), shown, read_attributes(folder, kind, split))
-    return found, ReadReport(len(records), len(sessions), tuple(dropped))
+    file = need_split_file(need_folder(folder) / "data" / f"{kind}.{split}.json", "*.*.json")
+    sessions, gallery, report = _read_records(folder, file, f"{kind}.{split}", pictures, _session)
+    return MultiTurnFashionIQ(kind, split, sessions, gallery, read_attributes(folder, kind, split)), report
 
 
 def _session(file: Path, i: int, record: Any, gallery: frozenset[str]) -> tuple[Session, list[Dropped]]:
@@ -418,11 +371,12 @@ def _session(file: Path, i: int, record: Any, gallery: frozenset[str]) -> tuple[
         at = f"[{i}], field 'reference'[{k}]"
         url, captions, key = _parts(f"{file}: {at}", turn, "[url, captions, key]", 3)
         said = need_texts(f"{file}: {at}", captions)
-        dropped += report_empty_captions(f"{file.name}: {at}", said)
-        references.append(Reference(need_in_gallery(gallery, f"{file}: {at}", key), non_empty_captions(said), url))
+        told, empty = _split_captions(f"{file.name}: {at}", said)
+        references.append(Reference(_need_in_gallery(gallery, f"{file}: {at}", key), told, url))
+        dropped += empty
     target = f"{file}: [{i}], field 'target'"
     url, key = _parts(target, record.get("target"), "[url, key]", 2)
-    return Session(tuple(references), need_in_gallery(gallery, target, key), url), dropped
+    return Session(tuple(references), _need_in_gallery(gallery, target, key), url), dropped
 
 
 def _parts(where: str, value: Any, form: str, count: int) -> list[Any]:

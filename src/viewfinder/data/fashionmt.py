@@ -16,15 +16,14 @@ from typing import Any, Literal
 
 from viewfinder.data.files import (
     ReadReport,
+    keep_pictured,
     keys_with_pictures,
     kinds_and_splits,
     need_field,
     need_folder,
     need_split_file,
-    read_list,
-    read_mapping,
+    read_json,
     read_text,
-    report_missing,
     unique_keys,
     write_json,
 )
@@ -167,7 +166,7 @@ def read_transactions(
     lines = (line.strip() for line in read_text(names).splitlines())
     listed, dropped = unique_keys(names, (line for line in lines if line))
     by_product = bool(listed) and not any("/" in name or PurePosixPath(name).suffix for name in listed)
-    read = [_transaction(f"{file}: [{i}]", record, by_product) for i, record in enumerate(read_list(file))]
+    read = [_transaction(f"{file}: [{i}]", record, by_product) for i, record in enumerate(read_json(file, list))]
     inside = frozenset(listed)
     for i, transaction in enumerate(read):
         wanted = transaction.targets[-1]
@@ -177,16 +176,10 @@ def read_transactions(
                 f"pictures of the gallery; take the index names that belong to this file"
             )
     there = keys_with_pictures(pictures, {*listed, *(name for transaction in read for name in transaction.pictures)})
-    for name in listed:
-        dropped += report_missing(f"{names.name}: {name}", [name], there)
-    found: list[Transaction] = []
-    for i, transaction in enumerate(read):
-        lost = report_missing(f"{file.name}: [{i}]", transaction.pictures, there)
-        dropped += lost
-        if not lost:
-            found.append(transaction)
-    gallery = tuple(name for name in listed if name in there)
-    return FashionMT(source, split, tuple(found), gallery), ReadReport(len(read), len(found), tuple(dropped))
+    gallery, unseen = keep_pictured(((f"{names.name}: {name}", [name], name) for name in listed), there)
+    found, lost = keep_pictured(((f"{file.name}: [{i}]", one.pictures, one) for i, one in enumerate(read)), there)
+    report = ReadReport(len(read), len(found), (*dropped, *unseen, *lost))
+    return FashionMT(source, split, tuple(found), tuple(gallery)), report
 
 
 def _transaction(where: str, record: Any, by_product: bool) -> Transaction:
@@ -234,7 +227,7 @@ def read_titles(file: Path) -> dict[str, str]:
     Raises:
         BadInput: damaged JSON, or a title that is no text (the product is named).
     """
-    titles = read_mapping(file)
+    titles = read_json(file, dict)
     return {product: need_field(str(file), titles, product, str) for product in titles}
 
 

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +22,8 @@ from viewfinder.errors import BadInput, UnknownName
 KEY_COLUMNS = ("image", "file", "path", "id")
 """Columns that may say which picture a row is about, the preferred one first."""
 
-_DELIMITERS = (",", ";", "\t")
+Value = TypeVar("Value")
+Item = TypeVar("Item")
 
 
 def need_folder(path: Path) -> Path:
@@ -36,18 +37,27 @@ def need_folder(path: Path) -> Path:
     return path
 
 
-def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, with or without a byte-order mark.
+def read_bytes(path: Path) -> bytes:
+    """The content of a file.
 
     Raises:
-        BadInput: the file is missing, unreadable, or not UTF-8 (the line is named).
+        BadInput: the file is missing or unreadable.
     """
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except FileNotFoundError:
         raise BadInput(f"{path}: no such file") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file, with or without a byte-order mark.
+
+    Raises:
+        BadInput: as `read_bytes`; or it is not UTF-8 (the line is named).
+    """
+    data = read_bytes(path)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -55,20 +65,27 @@ def read_text(path: Path) -> str:
         raise BadInput(f"{path}, line {line}: this is not UTF-8; save the file as UTF-8") from error
 
 
-def read_json(path: Path) -> Any:
-    """The content of a JSON file.
+def read_json(path: Path, kind: type[Value]) -> Value:
+    """The content of a JSON file: a `list`, or the `dict` of an object.
 
     Raises:
-        BadInput: as `read_text`; or damaged JSON (line and column are named).
+        BadInput: as `read_text`; damaged JSON (line and column are named); or the file holds something else.
     """
-    text = read_text(path)
+    data = _parse_json(read_text(path), str(path))
+    if not isinstance(data, kind):
+        wanted = "object" if kind is dict else kind.__name__
+        raise BadInput(f"{path}: a JSON {wanted} is needed, this is {_shown(data)}; fetch or write the file again")
+    return data
+
+
+def _parse_json(text: str, where: str, *, one_line: bool = False) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        where = f"{path}, line {error.lineno}, column {error.colno}"
-        raise BadInput(f"{where}: damaged JSON ({error.msg}); fetch or write the file again") from error
+        place = f"{where}, column {error.colno}" if one_line else f"{where}, line {error.lineno}, column {error.colno}"
+        raise BadInput(f"{place}: damaged JSON ({error.msg}); fetch or write the file again") from error
     except RecursionError as error:
-        raise BadInput(f"{path}: damaged JSON (nested too deeply); fetch or write the file again") from error
+        raise BadInput(f"{where}: damaged JSON (nested too deeply); fetch or write the file again") from error
 
 
 @dataclass(frozen=True)
@@ -80,22 +97,18 @@ class Table:
     rows: list[list[str]] = field(repr=False)
     lines: list[int] = field(repr=False)
 
-    def column(self, names: Sequence[str]) -> int | None:
-        """Position of the first of `names` that is a column, in any case; None if none is."""
-        lowered = [column.lower() for column in self.columns]
-        return next((lowered.index(name) for name in names if name in lowered), None)
-
     def need(self, names: Sequence[str]) -> int:
-        """As `column`.
+        """Position of the first of `names` that is a column, in any case.
 
         Raises:
             BadInput: none of the names is a column.
         """
-        position = self.column(names)
-        if position is None:
-            has = ", ".join(self.columns)
-            raise BadInput(f"{self.path}, line 1: a column named {' or '.join(names)} is needed; this file has: {has}")
-        return position
+        lowered = [column.lower() for column in self.columns]
+        for name in names:
+            if name in lowered:
+                return lowered.index(name)
+        has = ", ".join(self.columns)
+        raise BadInput(f"{self.path}, line 1: a column named {' or '.join(names)} is needed; this file has: {has}")
 
 
 def read_table(path: Path) -> Table:
@@ -140,15 +153,14 @@ def _records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[
 def _delimiter(text: str) -> str:
     """The delimiter under which the header has a key column, and then the most columns."""
     header = next((line for line in text.split("\n") if line.strip()), "")
-
-    def merit(delimiter: str) -> tuple[bool, int]:
+    merits = {}
+    for delimiter in (",", ";", "\t"):
         try:
             names = [name.strip().lower() for name in next(csv.reader([header], delimiter=delimiter), [])]
         except csv.Error:
-            return False, 0
-        return any(name in KEY_COLUMNS for name in names), len(names)
-
-    return max(_DELIMITERS, key=merit)
+            names = []
+        merits[delimiter] = any(name in KEY_COLUMNS for name in names), len(names)
+    return max(merits, key=lambda delimiter: merits[delimiter])
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -169,8 +181,17 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def parse_json_lines(stream: Iterable[bytes], *, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """As `read_jsonl`, for bytes that are open already; `where` names them in errors."""
     for number, line in enumerate(stream, start=1):
-        if line.strip():
-            yield number, _object(line.removeprefix(b"\xef\xbb\xbf"), f"{where}, line {number}")
+        if not line.strip():
+            continue
+        place = f"{where}, line {number}"
+        try:
+            text = line.removeprefix(b"\xef\xbb\xbf").decode()
+        except UnicodeDecodeError as error:
+            raise BadInput(f"{place}: this is not UTF-8; save the file as UTF-8") from error
+        record = _parse_json(text, place, one_line=True)
+        if not isinstance(record, dict):
+            raise BadInput(f"{place}: a JSON object is needed, this is {text[:60].strip()!r}")
+        yield number, record
 
 
 def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
@@ -206,48 +227,8 @@ def whole_lines(content: bytes) -> tuple[bytes, bytes]:
     return (content, b"") if is_whole else (content[:end], content[end:])
 
 
-def _object(line: bytes, where: str) -> dict[str, Any]:
-    try:
-        record = json.loads(line.decode())
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{where}: this is not UTF-8; save the file as UTF-8") from error
-    except json.JSONDecodeError as error:
-        raise BadInput(f"{where}, column {error.colno}: damaged JSON ({error.msg}); fetch the file again") from error
-    except RecursionError as error:
-        raise BadInput(f"{where}: damaged JSON (nested too deeply); fetch the file again") from error
-    if not isinstance(record, dict):
-        raise BadInput(f"{where}: a JSON object is needed, this is {line[:60].decode(errors='replace').strip()!r}")
-    return record
-
-
-Value = TypeVar("Value")
-
 PICTURE_SUFFIXES = ("", ".jpg", ".png")
 """What a key may lack of a file's name."""
-
-
-def read_list(file: Path) -> list[Any]:
-    """A JSON file that holds a list.
-
-    Raises:
-        BadInput: as `read_json`, or the file holds something else.
-    """
-    data = read_json(file)
-    if not isinstance(data, list):
-        raise BadInput(f"{file}: a JSON list is needed, this is {_shown(data)}; fetch or write the file again")
-    return data
-
-
-def read_mapping(file: Path) -> dict[str, Any]:
-    """A JSON file that holds an object.
-
-    Raises:
-        BadInput: as `read_json`, or the file holds something else.
-    """
-    data = read_json(file)
-    if not isinstance(data, dict):
-        raise BadInput(f"{file}: a JSON object is needed, this is {_shown(data)}; fetch or write the file again")
-    return data
 
 
 def need_field(where: str, record: Any, name: str, kind: type[Value]) -> Value:
@@ -278,9 +259,9 @@ def read_keys(file: Path) -> tuple[tuple[str, ...], list[Dropped]]:
     """The keys that a JSON file lists, each once, in its order; what stands there again is reported.
 
     Raises:
-        BadInput: as `read_list`, or an item is no text.
+        BadInput: as `read_json`, or an item is no text.
     """
-    return unique_keys(file, need_texts(str(file), read_list(file)))
+    return unique_keys(file, need_texts(str(file), read_json(file, list)))
 
 
 def unique_keys(file: Path, keys: Iterable[str]) -> tuple[tuple[str, ...], list[Dropped]]:
@@ -328,10 +309,19 @@ def keys_with_pictures(folder: Path | None, keys: Iterable[str]) -> frozenset[st
     return frozenset(key for key, file in files if file.is_file())
 
 
-def report_missing(record: str, keys: Iterable[str], there: frozenset[str]) -> list[Dropped]:
-    """Why a record is left out whose pictures are not all there; nothing if they are."""
-    missing = sorted(set(keys) - there)
-    return [Dropped(record, f"no picture {', '.join(missing)}")] if missing else []
+def keep_pictured(
+    records: Iterable[tuple[str, Iterable[str], Item]], there: Collection[str]
+) -> tuple[list[Item], list[Dropped]]:
+    """The items of (record, keys, item) whose pictures are all `there`, and why the other records are left out."""
+    kept: list[Item] = []
+    dropped: list[Dropped] = []
+    for record, keys, item in records:
+        missing = sorted(set(keys).difference(there))
+        if missing:
+            dropped.append(Dropped(record, f"no picture {', '.join(missing)}"))
+        else:
+            kept.append(item)
+    return kept, dropped
 
 
 def write_json(file: Path, data: Any, *, indent: int | None = None) -> None:

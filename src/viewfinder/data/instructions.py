@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from viewfinder.data.chatsearch import ChatTurn, ImageItem, Role, TextItem
-from viewfinder.data.files import Dropped, ReadReport, need_field, need_folder, read_jsonl, read_list, read_mapping
+from viewfinder.data.files import Dropped, ReadReport, need_field, need_folder, read_json, read_jsonl
 from viewfinder.errors import BadInput
 
 PLACEHOLDER = "<image>"
@@ -61,7 +61,7 @@ def read_llava(
     Raises:
         BadInput: no such file or folder, damaged JSON, or a record of the wrong form (record and field are named).
     """
-    records = read_list(file)
+    records = read_json(file, list)
     folder = need_folder(images or file.parent / "images") if need_images else None
     samples: list[LlavaSample] = []
     dropped: list[Dropped] = []
@@ -182,7 +182,7 @@ def _seeds(folder: Path) -> list[tuple[str, list[str]]]:
             raise BadInput(f"{folder}: {missing}; this is not InstructPix2Pix data")
         return [(place.name, sorted(file.name[:-6] for file in place.glob("*_0.jpg"))) for place in prompts]
     listed = []
-    for position, entry in enumerate(read_list(file)):
+    for position, entry in enumerate(read_json(file, list)):
         match entry:
             case [str(prompt), [*seeds]] if all(isinstance(seed, str | int) for seed in seeds):
                 listed.append((prompt, sorted(map(str, seeds))))
@@ -193,7 +193,7 @@ def _seeds(folder: Path) -> list[tuple[str, list[str]]]:
 
 def _pairs(folder: Path, prompt: str, seeds: list[str]) -> Iterator[EditPair]:
     place = folder / prompt
-    text = _triplet(read_mapping(place / "prompt.json"), str(place / "prompt.json"))
+    text = _triplet(read_json(place / "prompt.json", dict), str(place / "prompt.json"))
     similarities = _similarities(place / "metadata.jsonl")
     for seed in seeds:
         source, target = (place / f"{seed}_{which}.jpg" for which in (0, 1))

@@ -44,8 +44,8 @@ from viewfinder.data.files import (
     need_folder,
     need_texts,
     parse_json_lines,
+    read_json,
     read_jsonl,
-    read_mapping,
     read_text,
 )
 from viewfinder.errors import BadInput
@@ -157,7 +157,7 @@ def _folder(folder: Path) -> Iterator[tuple[str, WebPicture]]:
         raise BadInput(f"{folder}: no captions (.txt) with pictures here{shards}")
     for file in captions:
         facts = file.with_suffix(".json")
-        url = read_mapping(facts).get("url") if facts.is_file() else None
+        url = read_json(facts, dict).get("url") if facts.is_file() else None
         path = next((found for ending in PICTURES if (found := file.with_suffix(ending)).is_file()), None)
         picture = WebPicture(read_text(file).strip(), url if isinstance(url, str) else "", path)
         yield str(file.relative_to(folder)), picture

@@ -236,7 +236,7 @@ def _read_boxes(folder: Path) -> tuple[BoxCounts, dict[str, set[str]], frozenset
     crowds: dict[str, set[str]] = {}
     categories: set[str] = set()
     for file in sorted((folder / "annotations").glob("instances_*.json")):
-        data = read_json(file)
+        data = read_json(file, dict)
         try:
             named = {entry["id"]: entry["name"] for entry in data["categories"]}
             pictures = {entry["id"]: entry["file_name"] for entry in data["images"]}

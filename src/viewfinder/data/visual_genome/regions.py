@@ -208,7 +208,7 @@ def read_regions(file: Path) -> list[Region]:
     Raises:
         BadInput: the file is missing or damaged, or a region lacks a field (which is named).
     """
-    records = need_field(str(file), read_json(file), "regions", list)
+    records = need_field(str(file), read_json(file, dict), "regions", list)
     return [_region(f"{file}: regions[{i}]", record) for i, record in enumerate(records)]
 
 
