@@ -6,21 +6,28 @@ Trained ones have the numbers that training starts from: what holds does not dep
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
+from math import inf
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show
-from viewfinder.data.visual_genome.words import SPECIAL, UNKNOWN
+from viewfinder.data.fashion_iq import FashionPair, write_fashion_iq
+from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.errors import LanguageModelFailed, UnknownName
 from viewfinder.index import Gallery
+from viewfinder.language.endpoint import Endpoint
 from viewfinder.retrievers import RETRIEVERS, ResolvedTurn, Retriever, SentenceEncoder, load_retriever
-from viewfinder.retrievers.baselines.settings import SYSTEMS
-from viewfinder.retrievers.chatir.plugir import PlugirRetriever
-from viewfinder.testing import COLOURS, ColourEncoder, ScriptedModel, TinyRaw, tiny_snapshot
+from viewfinder.retrievers.base import AnsweringRetriever
+from viewfinder.retrievers.shared.train_plan import TrainPlan
+from viewfinder.retrievers.trainers import TRAINERS, train_system
+from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_pictures, tiny_snapshot
+
+if TYPE_CHECKING:
+    from viewfinder.training import TrainingJob, TrainingResult
 
 LOOKS = [(top, bottom) for top in list(COLOURS)[:4] for bottom in COLOURS]
 ENCODER = ColourEncoder()
@@ -53,163 +60,65 @@ def turns_for(retriever: Retriever[Any]) -> list[ResolvedTurn]:
     return [replace(turn, sentences=SentenceEncoder(ENCODER.sentences_version, ENCODER.sentences)) for turn in turns]
 
 
-WORDS = [*SPECIAL, *COLOURS, "there", "is", "no", ","]
-
 each = pytest.mark.parametrize("name", sorted(RETRIEVERS))
 
 
+class BeforeTraining(TrainPlan):
+    """A plan whose trainings end before their first step: `best` is what they would have started from."""
+
+    def fit(self, job: TrainingJob, out: Path | None = None) -> TrainingResult:
+        from viewfinder.training import TrainingResult, save_network
+
+        best = (out or self.out) / "best.safetensors"
+        save_network(best, job.network, job.card)
+        return TrainingResult(ended="steps", step=0, epoch=0, best=best, best_step=0)
+
+
 @pytest.fixture(scope="module")
-def load(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Retriever[Any]]:
-    """`load_retriever`, for trained ones with weights written to a file first."""
-    folder = tmp_path_factory.mktemp("weights")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pictures of one colour over another, with all that systems learn from: captions, pairs and transactions."""
+    folder = tmp_path_factory.mktemp("data")
+    pictures = tiny_pictures(folder / "images", 64)
+    keys = [one.path.stem for one in pictures]
+    lines = [f"{one.path.name},{one.caption}" for one in pictures]
+    (folder / "captions.csv").write_text("\n".join(["image,caption", *lines]) + "\n", encoding="utf-8")
+    for split, first, last in (("train", 0, 48), ("val", 48, 64)):
+        some = range(first + 1, last)
+        pairs = [FashionPair(keys[at], keys[at - 1], (f"is {pictures[at].top}", "is lighter")) for at in some]
+        attributes = {one.path.stem: ((), (one.top, one.bottom), (), (), (), ()) for one in pictures[first:last]}
+        write_fashion_iq(folder, "flags", split, pairs, keys[first:last], attributes)
+        names = [one.path.name for one in pictures]
+        steps = [Transaction(names[at - 1], (names[at],), (f"1. is {pictures[at].caption}",)) for at in some]
+        write_transactions(folder, "flags", split, steps, names)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def load(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Retriever[Any]]:
+    """`load_retriever`, for trained ones with what the training of their preset "lab" starts from."""
+    weights: dict[str, Path] = {}
 
     def loaded(name: str) -> Retriever[Any]:
-        if name == "plugir":
-            return PlugirRetriever(ScriptedModel(unreachable))
-        if name not in (*SYSTEMS, "chatir", "chatsearcher", "combiner", "drilldown", "fashioniq", "mai"):
-            return load_retriever(name)
-        file = folder / f"{name}.safetensors"
-        if not file.exists():
-            own = {
-                "fashioniq": save_fashioniq,
-                "combiner": save_combiner,
-                "mai": save_mai,
-                "chatsearcher": save_chatsearcher,
-            }
-            own[name](file) if name in own else save_untrained(name, file)
-        return load_retriever(name, file)
+        if name in TRAINERS and name not in weights:
+            out = tmp_path_factory.mktemp(name)
+            given: dict[str, Any] = {"preset": "lab", "data": (data,), "encoder": ENCODER, "out": out}
+            weights[name] = train_system(BeforeTraining(system=name, features=data / "vectors", **given)).best
+        retriever = load_retriever(name, weights.get(name))
+        # What is said in words changes no results: who answers always shows pictures here.
+        return retriever.with_picture_bias(inf) if isinstance(retriever, AnsweringRetriever) else retriever
 
     return loaded
 
 
-def unreachable(prompt: str, seed: int) -> str:
-    """What a language model says that cannot be reached."""
-    raise LanguageModelFailed("nobody is there")
+@pytest.fixture(autouse=True)
+def nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The language model of those that need one cannot be reached."""
 
+    def fail(*prompt: object, **limits: object) -> str:
+        raise LanguageModelFailed("nobody is there")
 
-def save_untrained(name: str, file: Path) -> None:
-    import torch
-
-    from viewfinder.retrievers.baselines import network as baselines
-    from viewfinder.retrievers.baselines.settings import ModelSettings as BaselineSettings
-    from viewfinder.retrievers.chatir import network as chatir
-    from viewfinder.retrievers.chatir.settings import ModelSettings as ChatirSettings
-    from viewfinder.retrievers.drilldown import network as drilldown
-    from viewfinder.retrievers.drilldown.settings import ModelSettings as DrilldownSettings
-    from viewfinder.retrievers.shared.description_training import InputWidths
-    from viewfinder.training import Card, save_network
-
-    torch.manual_seed(7)
-    inputs = InputWidths(regions=3, whole=48, sentences=48, words=len(WORDS))
-    network: drilldown.DrilldownNetwork | baselines.BaselineNetwork | chatir.SentenceDialogueEncoder
-    if name == "drilldown":
-        settings = DrilldownSettings(width=8, word_width=6, choice="learned")
-        network = drilldown.DrilldownNetwork(settings, inputs)
-    elif name == "chatir":
-        network = chatir.SentenceDialogueEncoder(
-            ChatirSettings(width=8, hidden=8, image="learned", image_width=6), 48, 48
-        )
-    else:
-        system = next(system for system in SYSTEMS if system == name)
-        network = baselines.BaselineNetwork(
-            system, BaselineSettings(width=8, word_width=6), inputs, SPECIAL.index(UNKNOWN)
-        )
-    reads = ENCODER.sentences_version if name == "chatir" else ""
-    known = {"model": asdict(network.settings), "words": WORDS, "sentences_version": reads, "regions": 36}
-    save_network(file, network, Card(system=name, preset="", encoder=ENCODER.raw_version, settings=known))
-
-
-def save_fashioniq(file: Path) -> None:
-    import torch
-
-    from viewfinder.retrievers.fashioniq.network import TransformerRetriever
-    from viewfinder.retrievers.fashioniq.settings import LossSettings, TransformerModel
-    from viewfinder.retrievers.shared.network import WordVectors
-    from viewfinder.training import Card, save_network
-    from viewfinder.training.picture_layers import AttributeHead
-
-    torch.manual_seed(7)
-    settings = TransformerModel(width=8, layers=1, heads=2, hidden=8, padding_mask=True, words="learned", attributes=2)
-    network = TransformerRetriever(settings, 48, WordVectors(settings, None, len(WORDS)), 3)
-    network.attributes = AttributeHead(3, 48)
-    known: dict[str, Any] = {
-        "model": asdict(settings),
-        "loss": asdict(LossSettings()),
-        "vocabulary": WORDS,
-        "sentences_version": "",
-    }
-    known |= {"labels": ["cotton", "long", "red"], "kinds": [], "exclude_shown": True}
-    save_network(file, network, Card(system="fashioniq", preset="", encoder=ENCODER.raw_version, settings=known))
-
-
-def save_combiner(file: Path) -> None:
-    import torch
-
-    from viewfinder.retrievers.combiner.network import CombinerNetwork
-    from viewfinder.retrievers.combiner.retriever import PROBE
-    from viewfinder.retrievers.combiner.settings import ModelSettings
-    from viewfinder.training import Card, save_network
-
-    torch.manual_seed(7)
-    settings = ModelSettings(projection=8, hidden=8, memory="gru", texts="clauses", rollback="replace")
-    network = CombinerNetwork(settings, 48)
-    network.probe.copy_(torch.from_numpy(ENCODER.words([PROBE])[0]))
-    known = {"model": asdict(settings), "scale": 100.0, "exclude_shown": False}
-    save_network(file, network, Card(system="combiner", preset="", encoder=ENCODER.version, settings=known))
-
-
-def save_mai(file: Path) -> None:
-    import torch
-
-    from viewfinder.retrievers.mai.network import MaiNetwork
-    from viewfinder.retrievers.mai.settings import LossSettings, Model
-    from viewfinder.retrievers.shared.network import WordVectors
-    from viewfinder.training import Card, save_network
-
-    torch.manual_seed(7)
-    settings = Model(
-        width=8,
-        heads=2,
-        hidden=8,
-        tokens=4,
-        projection=8,
-        image="both",
-        components=0,
-        region_components=0,
-        words="learned",
-    )
-    network = MaiNetwork(settings, 48, 3, WordVectors(settings, None, len(WORDS)))
-    known: dict[str, Any] = {"model": asdict(settings), "loss": asdict(LossSettings())}
-    known |= {"vocabulary": WORDS, "sentences_version": ""}
-    save_network(
-        file, network, Card(system="mai", preset="", encoder=ENCODER.raw_version, settings=known | {"regions": 36})
-    )
-
-
-def save_chatsearcher(file: Path) -> None:
-    """One that always shows pictures: what it says in words changes no results."""
-    import torch
-
-    from viewfinder.retrievers.chatsearcher.language_model import draw_language_model
-    from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, InputSizes
-    from viewfinder.retrievers.chatsearcher.sequence import train_tokenizer
-    from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
-    from viewfinder.training import Card, save_network
-
-    torch.manual_seed(7)
-    settings = ModelSettings(
-        width=16, layers=2, heads=2, key_heads=1, hidden=16, tokens=2, perceiver_width=8, perceiver_heads=2,
-        perceiver_hidden=8, components=0, region_components=0, retrieval=8, says=True,
-    )  # fmt: skip
-    tokeniser = train_tokenizer(["USER: red, no blue ASSISTANT: there is no green"] * 2, 320)
-    network = ChatSearcherNetwork(
-        settings, LossSettings(queue=2), InputSizes(48, 36, 3, 48), draw_language_model(settings, tokeniser)
-    )
-    known: dict[str, Any] = {"model": asdict(settings), "loss": asdict(LossSettings())}
-    known |= {"tokeniser": asdict(tokeniser)}
-    known |= {"image_first": True, "leaning": float("inf"), "language": network.shape, "stage": "instruction"}
-    known |= {"sentences_version": ENCODER.sentences_version}
-    save_network(file, network, Card(system="chatsearcher", preset="", encoder=ENCODER.raw_version, settings=known))
+    monkeypatch.setenv("VIEWFINDER_LANGUAGE_MODEL", "http://127.0.0.1:9/v1#nobody")
+    monkeypatch.setattr(Endpoint, "complete", fail)
 
 
 def states(retriever: Retriever[Any]) -> list[Any]:
