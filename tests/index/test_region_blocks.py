@@ -9,7 +9,7 @@ import pytest
 from jaxtyping import Float32
 
 from viewfinder.index import region_scores
-from viewfinder.index.region_scores import RegionBlock, RegionCodes, tile_batches, tile_regions
+from viewfinder.index.region_scores import RegionBlock, RegionCodes, tile_batches
 
 Array = Float32[np.ndarray, "..."]
 
@@ -23,6 +23,10 @@ def numbered(pictures: int, of_each: int = 3) -> Array:
     """Vector k of picture n is [n, k]."""
     grid = np.meshgrid(np.arange(pictures), np.arange(of_each), indexing="ij")
     return np.stack(grid, axis=-1).astype(np.float32)
+
+
+def tile_regions(regions_nrd: Array) -> Array:
+    return tile_batches([regions_nrd], *regions_nrd.shape)
 
 
 @pytest.mark.usefixtures("tiles_of_two")
@@ -74,7 +78,7 @@ def test_rows_that_are_not_whole_pictures_are_refused() -> None:
 
 def test_an_empty_collection_has_no_pictures() -> None:
     block = RegionBlock.of(numbered(0))
-    assert len(block) == 0 and len(block.codes) == 0 and block.at(np.arange(0)).parts[0].shape[1:3] == (3, 2)
+    assert len(block) == 0 and block.codes.pictures == 0 and block.at(np.arange(0)).parts[0].shape[1:3] == (3, 2)
 
 
 def test_codes_count_steps_from_128_region_by_region() -> None:
@@ -83,7 +87,7 @@ def test_codes_count_steps_from_128_region_by_region() -> None:
     # 0.5 is 63.5 steps and 0.25 31.75: halves go to the even number.
     [part] = codes.parts
     assert part[:, :2].tolist() == [[[192, 1], [160, 128]], [[128, 255], [64, 128]]]
-    assert len(codes) == 2 and (part[:, 2:] == 128).all()
+    assert codes.pictures == 2 and (part[:, 2:] == 128).all()
 
 
 def test_codes_of_many_tiles_keep_pictures_in_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,6 @@ from viewfinder.index.region_scores import (
     rank_fusion,
     single_vector_scores,
     tile_batches,
-    tile_regions,
 )
 from viewfinder.index.rows import AttributeColumn, Failure, FileRecord, PictureRow
 from viewfinder.index.scores import (
@@ -82,7 +81,6 @@ __all__ = [
     "single_vector_scores",
     "sum_plain_parts",
     "tile_batches",
-    "tile_regions",
     "top_k",
     "vocabulary_vectors",
 ]

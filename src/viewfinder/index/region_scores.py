@@ -5,8 +5,7 @@ s_i = sum_k softmax_k(temperature * c) c (Tan et al. 2019, Eq. 1, with the tempe
 as in their code).
 
 Axes: `n` pictures, `r` regions (vectors) of a picture, `d` numbers of a vector, `m` query vectors, `f` = n * r rows of
-a flat matrix, `k` chosen pictures, `t` tiles, `b` pictures of a tile. Nothing here reads a disk or knows a library;
-every kernel is tested against slow, obvious code.
+a flat matrix, `k` chosen pictures, `t` tiles, `b` pictures of a tile. Nothing here reads a disk or knows a library.
 """
 
 from __future__ import annotations
@@ -32,15 +31,10 @@ CODED = 512
 Tiles = Float32[np.ndarray, "_t r d _b"]
 
 
-def tile_regions(regions_nrd: Float[np.ndarray, "n r d"]) -> Float32[np.ndarray, "f d"]:
-    """The flat layout of a block: its numbers in order, tile after tile; each tile is (r d b) (copies)."""
-    return tile_batches([regions_nrd], *regions_nrd.shape)
-
-
 def tile_batches(
     batches: Iterable[Float[np.ndarray, "_ r d"]], pictures: int, regions: int, width: int
 ) -> Float32[np.ndarray, "f d"]:
-    """`region_major` of pictures that pass by in batches of any size.
+    """The flat layout of a block, of pictures that pass by in batches of any size: tile after tile, each (r d b).
 
     Raises:
         ValueError: there were more pictures, or fewer, than `pictures`.
@@ -88,11 +82,11 @@ class RegionBlock:
     @staticmethod
     def of(regions_nrd: Float[np.ndarray, "n r d"]) -> RegionBlock:
         """The block of regions given picture by picture (copies)."""
-        return RegionBlock.mapped(tile_regions(regions_nrd), regions_nrd.shape[1])
+        return RegionBlock.mapped(tile_batches([regions_nrd], *regions_nrd.shape), regions_nrd.shape[1])
 
     @staticmethod
     def mapped(flat_fd: Float32[np.ndarray, "f d"], regions: int) -> RegionBlock:
-        """The block over what `region_major` made, say a memory-mapped file of it (views, but for the last tile).
+        """The block over what `tile_batches` made, say a memory-mapped file of it (views, but for the last tile).
 
         Raises:
             ValueError: the rows are not whole pictures.
@@ -105,11 +99,6 @@ class RegionBlock:
 
     def __len__(self) -> int:
         return self.pictures
-
-    @property
-    def tile(self) -> int:
-        """Pictures of a tile."""
-        return int(self.parts[0].shape[3])
 
     def vectors(self, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k r d"]:
         """The vectors of some pictures (copies)."""
@@ -147,21 +136,15 @@ class RegionCodes:
         """The codes of a block (copies); a `step` that is given bounds what can be told apart: +-127 steps."""
         step = step or max(float(max(part.max(initial=0.0), -part.min(initial=0.0))) for part in block.parts) / 127
         step = step or 1.0
-        size = CODED // TILE
-        pieces = (part[at : at + size] for part in block.parts for at in range(0, len(part), size))
-        return RegionCodes(tuple(_coded(piece, step) for piece in pieces), step, len(block))
-
-    def __len__(self) -> int:
-        return self.pictures
-
-
-def _coded(tiles_trdb: Tiles, step: float) -> UInt8[np.ndarray, "r _ d"]:
-    tiles, regions, width, size = tiles_trdb.shape
-    coded_trdb = tiles_trdb * np.float32(1 / step)
-    np.rint(coded_trdb, out=coded_trdb)
-    np.clip(coded_trdb, -127, 127, out=coded_trdb)
-    coded_trdb += 128
-    return coded_trdb.astype(np.uint8).transpose(1, 0, 3, 2).reshape(regions, tiles * size, width)
+        size, coded = CODED // TILE, []
+        for piece_trdb in (part[at : at + size] for part in block.parts for at in range(0, len(part), size)):
+            tiles, regions, width, _ = piece_trdb.shape
+            code_trdb = piece_trdb * np.float32(1 / step)
+            np.rint(code_trdb, out=code_trdb)
+            np.clip(code_trdb, -127, 127, out=code_trdb)
+            code_trdb += 128
+            coded.append(code_trdb.astype(np.uint8).transpose(1, 0, 3, 2).reshape(regions, tiles * TILE, width))
+        return RegionCodes(tuple(coded), step, len(block))
 
 
 CACHED = 2**16
@@ -208,12 +191,12 @@ def query_vector_scores(
 ) -> Float32[np.ndarray, "m n"]:
     """s_i of every picture, for each query vector apart."""
     queries = np.ascontiguousarray(queries_md, dtype=np.float32)
-    likeness_mn = np.empty((len(queries), block.tile * sum(map(len, block.parts))), dtype=np.float32)
-    together = max(1, SMALL_PRODUCT // (block.tile * max(queries.shape[1], 1)))
+    likeness_mn = np.empty((len(queries), TILE * sum(map(len, block.parts))), dtype=np.float32)
+    together = max(1, SMALL_PRODUCT // (TILE * max(queries.shape[1], 1)))
 
     def look(tiles: tuple[int, Tiles]) -> None:
         start, tiles_trdb = tiles
-        pictures = slice(start, start + len(tiles_trdb) * block.tile)
+        pictures = slice(start, start + len(tiles_trdb) * TILE)
         for first in range(0, len(queries), together):
             rows = slice(first, first + together)
             likeness_tmb = _attend(np.matmul(queries[rows], tiles_trdb), temperature)
@@ -265,7 +248,7 @@ def late_interaction_coarse(
 
     starts = np.cumsum([0, *(part.shape[1] for part in codes.parts)]).tolist()
     _share_out(look, zip(starts, codes.parts, strict=False))
-    return scores_n[: len(codes)]
+    return scores_n[: codes.pictures]
 
 
 def rank_fusion(likeness_mn: Float[np.ndarray, "m n"]) -> Float32[np.ndarray, " n"]:
@@ -278,25 +261,14 @@ def rank_fusion(likeness_mn: Float[np.ndarray, "m n"]) -> Float32[np.ndarray, " 
     """
     pictures = likeness_mn.shape[1]
     mean_n = np.zeros(pictures)
-    for likeness_n in likeness_mn:
-        mean_n += _ranks(likeness_n) / len(likeness_mn)
+    for likeness_n in likeness_mn if pictures else ():
+        order = np.argsort(-likeness_n, kind="stable")
+        sorted_n = likeness_n[order]
+        # Equal pictures may differ by a few float32 steps, other ones on every processor: a gap within `TIE` is none.
+        first = np.flatnonzero(np.append(True, sorted_n[:-1] - sorted_n[1:] > TIE))
+        after = np.append(first[1:], pictures)
+        mean_n[order] += np.repeat((first + 1 + after) / 2, after - first) / len(likeness_mn)
     return np.asarray(-mean_n / max(pictures, 1), dtype=np.float32)
-
-
-def _ranks(likeness_n: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """1-based ranks, the largest first; ties share the mean of theirs.
-
-    Equal pictures may differ by a few float32 steps, other ones on every processor: a gap within `TIE` is none.
-    """
-    if not len(likeness_n):
-        return np.empty(0)
-    order = np.argsort(-likeness_n, kind="stable")
-    sorted_n = likeness_n[order]
-    first = np.flatnonzero(np.append(True, sorted_n[:-1] - sorted_n[1:] > TIE))
-    after = np.append(first[1:], len(order))
-    ranks_n = np.empty(len(order))
-    ranks_n[order] = np.repeat((first + 1 + after) / 2, after - first)
-    return ranks_n
 
 
 def _attend(
@@ -341,17 +313,18 @@ def _groups(block: RegionBlock, queries: int) -> Iterator[tuple[int, Tiles]]:
     """Tiles whose similarities fit into the cache, with the row of their first picture."""
     start = 0
     for part_trdb in block.parts:
-        step = max(1, CACHED // max(part_trdb.shape[1] * queries * block.tile, 1))
+        step = max(1, CACHED // max(part_trdb.shape[1] * queries * TILE, 1))
         for at in range(0, len(part_trdb), step):
             group_trdb = part_trdb[at : at + step]
             yield start, group_trdb
-            start += len(group_trdb) * block.tile
+            start += len(group_trdb) * TILE
 
 
 def _share_out(work: Callable[[Task], None], tasks: Iterable[Task]) -> None:
     """Does the tasks in as many threads as a product would: numpy and ONNX Runtime let go of the lock."""
     listed = list(tasks)
-    threads = min(len(listed), _threads())
+    told = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    threads = min(len(listed), int(told) if told.isdecimal() else os.cpu_count() or 1)
     if threads <= 1:
         for task in listed:
             work(task)
@@ -359,12 +332,6 @@ def _share_out(work: Callable[[Task], None], tasks: Iterable[Task]) -> None:
     with ThreadPoolExecutor(threads) as pool:
         for _ in pool.map(work, listed):
             pass
-
-
-def _threads() -> int:
-    """OMP_NUM_THREADS where it is set, else one a core."""
-    told = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-    return int(told) if told.isdecimal() else os.cpu_count() or 1
 
 
 @cache

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Int32, Int64
 
 from viewfinder.errors import UnknownName
+from viewfinder.index.tables import FAILURES, PICTURES, table_schema
 
 
 @dataclass(frozen=True)
@@ -57,64 +58,53 @@ class Failure:
     reason: str
 
 
-def pictures_schema() -> Any:
-    """The Arrow schema of the table `pictures`."""
-    import pyarrow as pa
-
-    file = pa.struct([("path", pa.string()), ("size", pa.int64()), ("mtime_ns", pa.int64())])
-    return pa.schema(
-        [
-            ("id", pa.string()),
-            ("files", pa.list_(file)),
-            ("width", pa.int32()),
-            ("height", pa.int32()),
-            ("format", pa.string()),
-            ("bytes", pa.int64()),
-            ("captured", pa.string()),
-            ("camera", pa.string()),
-            ("captions", pa.list_(pa.string())),
-            ("attributes", pa.string()),
-        ]
-    )
-
-
-def failures_schema() -> Any:
-    """The Arrow schema of the table `failures`."""
-    import pyarrow as pa
-
-    return pa.schema([("path", pa.string()), ("size", pa.int64()), ("mtime_ns", pa.int64()), ("reason", pa.string())])
-
-
 def pictures_to_arrow(rows: Sequence[PictureRow]) -> Any:
     """Rows as an Arrow table."""
     import pyarrow as pa
 
-    return pa.Table.from_pylist([_picture_to_dict(row) for row in rows], schema=pictures_schema())
+    items = [
+        vars(row)
+        | {
+            "files": [{"path": pack_text(it.path), "size": it.size, "mtime_ns": it.mtime_ns} for it in row.files],
+            "captured": row.captured and pack_text(row.captured),
+            "camera": row.camera and pack_text(row.camera),
+            "captions": [pack_text(caption) for caption in row.captions],
+            "attributes": json.dumps({name: list(values) for name, values in row.attributes.items()}),
+        }
+        for row in rows
+    ]
+    return pa.Table.from_pylist(items, schema=table_schema(PICTURES))
 
 
 def pictures_from_arrow(table: Any) -> list[PictureRow]:
     """Rows of an Arrow table, in its order."""
-    return [_picture_from_dict(item) for item in table.to_pylist()]
+    return [
+        PictureRow(
+            **item
+            | {
+                "files": tuple(FileRecord(**it | {"path": unpack_text(it["path"])}) for it in item["files"]),
+                "captured": item["captured"] and unpack_text(item["captured"]),
+                "camera": item["camera"] and unpack_text(item["camera"]),
+                "captions": tuple(map(unpack_text, item["captions"])),
+                "attributes": {name: tuple(values) for name, values in json.loads(item["attributes"]).items()},
+            }
+        )
+        for item in table.to_pylist()
+    ]
 
 
 def failures_to_arrow(failures: Sequence[Failure]) -> Any:
     """Failures as an Arrow table."""
     import pyarrow as pa
 
-    items = [
-        {"path": pack_text(it.path), "size": it.size, "mtime_ns": it.mtime_ns, "reason": pack_text(it.reason)}
-        for it in failures
-    ]
-    return pa.Table.from_pylist(items, schema=failures_schema())
+    items = [vars(it) | {"path": pack_text(it.path), "reason": pack_text(it.reason)} for it in failures]
+    return pa.Table.from_pylist(items, schema=table_schema(FAILURES))
 
 
 def failures_from_arrow(table: Any) -> list[Failure]:
     """Failures of an Arrow table, by path."""
-    found = [
-        Failure(unpack_text(item["path"]), item["size"], item["mtime_ns"], unpack_text(item["reason"]))
-        for item in table.to_pylist()
-    ]
-    return sorted(found, key=lambda failure: failure.path)
+    texts = ({**item, **{name: unpack_text(item[name]) for name in ("path", "reason")}} for item in table.to_pylist())
+    return sorted((Failure(**item) for item in texts), key=lambda failure: failure.path)
 
 
 def pack_text(text: str) -> str:
@@ -133,37 +123,6 @@ def pack_text(text: str) -> str:
 def unpack_text(stored: str) -> str:
     """The text that `pack_text` stored."""
     return str(json.loads(stored)) if stored.startswith('"') else stored
-
-
-def _picture_to_dict(row: PictureRow) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "files": [{"path": pack_text(it.path), "size": it.size, "mtime_ns": it.mtime_ns} for it in row.files],
-        "width": row.width,
-        "height": row.height,
-        "format": row.format,
-        "bytes": row.bytes,
-        "captured": row.captured and pack_text(row.captured),
-        "camera": row.camera and pack_text(row.camera),
-        "captions": [pack_text(caption) for caption in row.captions],
-        "attributes": json.dumps({name: list(values) for name, values in row.attributes.items()}),
-    }
-
-
-def _picture_from_dict(item: Mapping[str, Any]) -> PictureRow:
-    attributes = json.loads(item["attributes"])
-    return PictureRow(
-        id=item["id"],
-        files=tuple(FileRecord(unpack_text(it["path"]), it["size"], it["mtime_ns"]) for it in item["files"]),
-        width=item["width"],
-        height=item["height"],
-        format=item["format"],
-        bytes=item["bytes"],
-        captured=item["captured"] and unpack_text(item["captured"]),
-        camera=item["camera"] and unpack_text(item["camera"]),
-        captions=tuple(unpack_text(caption) for caption in item["captions"]),
-        attributes={name: tuple(values) for name, values in attributes.items()},
-    )
 
 
 FACTS = ("format", "year", "month", "camera", "folder")
@@ -273,11 +232,18 @@ def build_columns(rows: Sequence[PictureRow]) -> dict[str, AttributeColumn]:
     names = sorted({name for row in rows for name in row.attributes})
     taken = {name.casefold() for name in names}
     columns = {name: AttributeColumn.of(name, [row.attributes.get(name, ()) for row in rows]) for name in names}
-    facts = [_facts_in_words(row) for row in rows]
-    for name in FACTS:
-        if name not in taken:
-            columns[name] = AttributeColumn.of(name, [fact[name] for fact in facts])
-    return columns
+    dates = [split_date(row.captured) for row in rows]
+    facts: dict[str, list[Sequence[str]]] = {
+        "format": [(row.format,) for row in rows],
+        "year": [(year or "",) for year, _ in dates],
+        "month": [(month or "",) for _, month in dates],
+        "camera": [(row.camera or "",) for row in rows],
+        # bytes of a name that are not unicode become question marks
+        "folder": [
+            [PurePath(file.path).parent.name.encode("utf-8", "replace").decode() for file in row.files] for row in rows
+        ],
+    }
+    return columns | {name: AttributeColumn.of(name, facts[name]) for name in FACTS if name not in taken}
 
 
 def find_column(names: Iterable[str], wanted: str) -> str:
@@ -305,15 +271,3 @@ def split_date(captured: str | None) -> tuple[str | None, str | None]:
     if not found or not 1 <= int(found[2]) <= 12:
         return None, None
     return found[1], MONTHS[int(found[2]) - 1]
-
-
-def _facts_in_words(row: PictureRow) -> dict[str, tuple[str, ...]]:
-    year, month = split_date(row.captured)
-    return {
-        "format": (row.format,),
-        "year": (year or "",),
-        "month": (month or "",),
-        "camera": (row.camera or "",),
-        # bytes of a name that are not unicode become question marks
-        "folder": tuple(PurePath(file.path).parent.name.encode("utf-8", "replace").decode() for file in row.files),
-    }

@@ -43,8 +43,8 @@ from viewfinder.index.rows import (
     split_date,
     unpack_text,
 )
-from viewfinder.index.store import PICTURES, SPACES, Store
-from viewfinder.index.tables import FILLED, TABLES, VERSIONS
+from viewfinder.index.store import Store
+from viewfinder.index.tables import FILLED, PICTURES, SPACES, TABLES, VERSIONS
 
 FORMAT = 1
 """Raised when the files of a snapshot change their meaning: older ones are then rebuilt."""
@@ -182,20 +182,23 @@ class Snapshot:
 
         `name` must say everything the result depends on besides the snapshot (an encoder's version, say).
         """
+        if name in self._derived:
+            return self._derived[name]
+        file = None if self.folder is None else self.folder / f"derived-{to_file_name(name)}.npy"
+        # Absent, cut short by a crash of the machine, or removed in between: computed again.
+        with suppress(OSError, ValueError):
+            if file is not None and file.is_file():
+                self._derived[name] = _map_array(file)
         if name not in self._derived:
-            self._derived[name] = self._stored_or_computed(f"derived-{to_file_name(name)}.npy", compute)
+            self._derived[name] = np.ascontiguousarray(compute(self))
+            if file is not None:
+                beside = file.with_name(f"{_BUILDING}{os.getpid()}-{uuid.uuid4().hex[:8]}.npy")
+                try:  # written beside and renamed, so that nobody reads half a file; where that fails, nothing is kept
+                    np.save(beside, self._derived[name])
+                    beside.replace(file)
+                except OSError:
+                    beside.unlink(missing_ok=True)
         return self._derived[name]
-
-    def _stored_or_computed(self, file_name: str, compute: Callable[[Snapshot], np.ndarray]) -> np.ndarray:
-        if self.folder is not None and (self.folder / file_name).is_file():
-            try:
-                return _map_array(self.folder / file_name)
-            except (OSError, ValueError):
-                pass  # cut short by a crash of the machine, or removed in between: computed again
-        array = np.ascontiguousarray(compute(self))
-        if self.folder is not None:
-            _save_array(self.folder / file_name, array)
-        return array
 
 
 def read_generation(folder: Path, space: str) -> str:
@@ -313,23 +316,18 @@ def _write(home: Path, contents: _Contents) -> None:
         table = contents.table
         with pa.OSFile(str(building / "pictures.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
-        _move(building, home)
+        try:
+            building.rename(home)
+        except OSError:  # another process was first: its snapshot (readable or else removed) wins
+            if not home.is_dir():
+                raise
+            try:
+                _open(home, "", "")
+            except (OSError, ValueError, KeyError):
+                shutil.rmtree(home, ignore_errors=True)
+                building.rename(home)
     finally:
         shutil.rmtree(building, ignore_errors=True)
-
-
-def _move(building: Path, home: Path) -> None:
-    """Renames; if another process was first, its snapshot (readable or else removed) wins."""
-    try:
-        building.rename(home)
-    except OSError:
-        if not home.is_dir():
-            raise
-        try:
-            _open(home, "", "")
-        except (OSError, ValueError, KeyError):
-            shutil.rmtree(home, ignore_errors=True)
-            building.rename(home)
 
 
 def _open(home: Path, space: str, mark: str) -> Snapshot:
@@ -361,16 +359,6 @@ def _map_array(path: Path) -> np.ndarray:
     except ValueError:
         mapped = np.load(path)
     return np.asarray(mapped.view(np.ndarray))
-
-
-def _save_array(path: Path, array: np.ndarray) -> None:
-    """Writes beside and renames, so that nobody reads half a file; where that fails, nothing is kept."""
-    beside = path.with_name(f"{_BUILDING}{os.getpid()}-{uuid.uuid4().hex[:8]}.npy")
-    try:
-        np.save(beside, array)
-        beside.replace(path)
-    except OSError:
-        beside.unlink(missing_ok=True)
 
 
 class TextLists:

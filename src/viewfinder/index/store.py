@@ -32,28 +32,25 @@ from viewfinder.index.rows import (
     Failure,
     PictureRow,
     failures_from_arrow,
-    failures_schema,
     failures_to_arrow,
     pack_text,
     pictures_from_arrow,
-    pictures_schema,
     pictures_to_arrow,
 )
 from viewfinder.index.tables import (
+    FAILURES,
+    PICTURES,
+    SPACES,
     TABLES,
     Tables,
     VectorReader,
     check_ids,
     hold_lock,
-    sort_vectors,
-    sql_clauses,
+    table_schema,
+    vectors_from_arrow,
     vectors_schema,
     vectors_to_arrow,
 )
-
-PICTURES = "pictures"
-SPACES = "spaces"
-FAILURES = "failures"
 
 PATIENCE_S = 60.0
 """How long a write waits for another process to finish writing, unless told otherwise."""
@@ -81,9 +78,8 @@ class Store:
         with store._tables.guarded():
             folder.mkdir(parents=True, exist_ok=True)
         with store._write():
-            store._tables.make(SPACES, _spaces_schema())
-            store._tables.make(FAILURES, failures_schema())
-            store._tables.make(PICTURES, pictures_schema())  # last: `open` looks for this one
+            for name in (SPACES, FAILURES, PICTURES):  # the last is what `open` looks for
+                store._tables.make(name, table_schema(name))
         return store
 
     @staticmethod
@@ -190,8 +186,10 @@ class Store:
         """
         with self._tables.guarded():
             known = set(self._tables.column(PICTURES, "id"))  # before the vectors: these were written first
-            name, width = self._space(space)
-            return sort_vectors(self._tables.open(name).to_arrow(), width, known)
+            table = self._tables.open(self._space(space)).to_arrow()
+            ids, matrix_nd = table["id"].to_pylist(), vectors_from_arrow(table)
+            order = sorted((row for row, name in enumerate(ids) if name in known), key=ids.__getitem__)
+            return [ids[row] for row in order], matrix_nd[order]
 
     def read_vectors_of(self, space: str, ids: Sequence[str]) -> Float16[np.ndarray, "n d"]:
         """Vectors of these pictures in the order asked for.
@@ -199,18 +197,10 @@ class Store:
         Raises:
             UnknownName: no such space, or a picture without a vector in it.
         """
-        wanted = set(ids)
-        with self._tables.guarded():
-            name, width = self._space(space)
-            search = self._tables.open(name).search
-            parts = [search().where(clause).limit(None).to_arrow() for clause in sql_clauses("id", sorted(wanted))]
-        found: dict[str, Float16[np.ndarray, " d"]] = {}
-        for part in parts:
-            found.update(zip(*sort_vectors(part, width, wanted), strict=True))
-        missing = sorted(wanted - found.keys())
-        if missing:
+        reader = self.reader(space)
+        if missing := sorted(set(ids) - reader.ids()):
             raise UnknownName(f"picture {missing[0]!r} has no vector in the space {space!r} of {self.folder}")
-        return np.array([found[name] for name in ids], dtype=np.float16).reshape(len(ids), width)
+        return reader.read(ids)
 
     def reader(self, space: str) -> VectorReader:
         """The vectors of a space, to be read a few at a time, as long as it is not replaced or dropped.
@@ -219,7 +209,7 @@ class Store:
             UnknownName: there is no such space.
         """
         with self._tables.guarded():
-            return VectorReader(self._tables, self._space(space)[0])
+            return VectorReader(self._tables, self._space(space))
 
     def pictures_with_regions(self) -> set[str]:
         """The pictures that have region vectors, of any version of raw vectors (as a rule there is one)."""
@@ -278,22 +268,21 @@ class Store:
     def _vector_tables(self) -> list[str]:
         return [*(name for name, _ in self._spaces().values()), *self._tables.of_regions()]
 
-    def _space(self, space: str) -> tuple[str, int]:
+    def _space(self, space: str) -> str:
+        """The table of a space."""
         spaces = self._spaces()
         if space not in spaces:
             listed = ", ".join(sorted(spaces)) or "none yet"
             raise UnknownName(f"{self.folder} has no space called {space!r}; there are: {listed}")
-        return spaces[space]
+        return spaces[space][0]
 
     def _add_vectors(self, space: str, ids: Sequence[str], matrix_nd: Float[np.ndarray, "n d"]) -> None:
-        spaces = self._spaces()
-        if space in spaces:
-            name, width = spaces[space]
-            self._merge(name, "id", vectors_to_arrow(ids, matrix_nd, width))
-        else:
-            name, width = self._free_table_name(space), matrix_nd.shape[1]
-            self._fill(name, width, [(ids, matrix_nd)])
-            self._register(space, name, width)
+        if (known := self._spaces().get(space)) is not None:
+            self._merge(known[0], "id", vectors_to_arrow(ids, matrix_nd, known[1]))
+            return
+        name, width = self._free_table_name(space), matrix_nd.shape[1]
+        self._fill(name, width, [(ids, matrix_nd)])
+        self._register(space, name, width)
 
     def _fill(self, name: str, width: int, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]) -> None:
         """A table of vectors that is not registered yet; what an interrupted attempt left is dropped."""
@@ -311,7 +300,7 @@ class Store:
         import pyarrow as pa
 
         item = {"space": space, "table": table, "width": width}
-        self._merge(SPACES, "space", pa.Table.from_pylist([item], schema=_spaces_schema()))
+        self._merge(SPACES, "space", pa.Table.from_pylist([item], schema=table_schema(SPACES)))
 
     def _free_table_name(self, space: str) -> str:
         """`vectors.<space>`, or with `_v2` behind it while that is in use (`_v` encodes no character)."""
@@ -322,9 +311,3 @@ class Store:
     def _write(self) -> Iterator[None]:
         with self.writing(), self._tables.guarded():
             yield
-
-
-def _spaces_schema() -> Any:
-    import pyarrow as pa
-
-    return pa.schema([("space", pa.string()), ("table", pa.string()), ("width", pa.int32())])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from functools import cached_property
@@ -16,6 +17,7 @@ from jaxtyping import Float, Float16
 from viewfinder.errors import DiskFull, LibraryBusy, LibraryError
 
 TABLES = "tables"
+PICTURES, SPACES, FAILURES = "pictures", "spaces", "failures"
 
 VERSIONS = "{}.lance/_versions"
 """Where Lance keeps the manifests of a table: one file a version."""
@@ -116,8 +118,7 @@ def translate_error(error: Exception, folder: Path) -> LibraryError:
 
 def check_ids(ids: Sequence[str]) -> None:
     """Raises ValueError where an id comes twice."""
-    if len(set(ids)) < len(ids):
-        twice = sorted(name for name in set(ids) if list(ids).count(name) > 1)
+    if twice := sorted(name for name, times in Counter(ids).items() if times > 1):
         raise ValueError(f"picture {twice[0]!r} comes twice in one batch")
 
 
@@ -126,6 +127,29 @@ def sql_clauses(column: str, values: Sequence[str]) -> Iterator[str]:
     for start in range(0, len(values), BATCH):
         literals = ", ".join("'" + value.replace("'", "''") + "'" for value in values[start : start + BATCH])
         yield f"{column} IN ({literals})"
+
+
+def table_schema(name: str) -> Any:
+    """The Arrow schema of the table `pictures`, `spaces` or `failures`."""
+    import pyarrow as pa
+
+    text, number, half = pa.string(), pa.int64(), pa.int32()
+    file = [("path", text), ("size", number), ("mtime_ns", number)]
+    facts = [
+        ("width", half),
+        ("height", half),
+        ("format", text),
+        ("bytes", number),
+        ("captured", text),
+        ("camera", text),
+    ]
+    said = [("captions", pa.list_(text)), ("attributes", text)]
+    fields = {
+        PICTURES: [("id", text), ("files", pa.list_(pa.struct(file))), *facts, *said],
+        SPACES: [("space", text), ("table", text), ("width", half)],
+        FAILURES: [*file, ("reason", text)],
+    }
+    return pa.schema(fields[name])
 
 
 def vectors_schema(width: int) -> Any:
@@ -150,12 +174,11 @@ def vectors_to_arrow(ids: Sequence[str], matrix_nd: Float[np.ndarray, "n d"], wi
     return pa.Table.from_arrays([pa.array(list(ids), pa.string()), vectors], schema=vectors_schema(width))
 
 
-def sort_vectors(table: Any, width: int, known: set[str]) -> tuple[list[str], Float16[np.ndarray, "n d"]]:
-    """Ids and vectors of the known pictures, in id order."""
-    ids = table["id"].to_pylist()
-    matrix_nd = _matrix(table, width)
-    order = sorted((row for row, name in enumerate(ids) if name in known), key=ids.__getitem__)
-    return [ids[row] for row in order], matrix_nd[order]
+def vectors_from_arrow(table: Any) -> Float16[np.ndarray, "n d"]:
+    """The vectors of an Arrow table, in its order."""
+    chunks = [chunk.flatten().to_numpy() for chunk in table["vector"].chunks]
+    width = table.schema.field("vector").type.list_size
+    return np.concatenate([np.empty(0, np.float16), *chunks]).reshape(-1, width)
 
 
 class VectorReader:
@@ -178,13 +201,12 @@ class VectorReader:
         """Vectors of these pictures in the order asked for; zeros where one has none."""
         with self._tables.guarded():
             table, places = self._newest()
-            width = table.schema.field("vector").type.list_size
-            found_nd = np.zeros((len(ids), width), np.float16)
+            found_nd = np.zeros((len(ids), table.schema.field("vector").type.list_size), np.float16)
             known = [row for row, name in enumerate(ids) if name in places]
             if known:
                 taken = table.take_row_ids(sorted({places[ids[row]] for row in known})).to_arrow()
                 at = {name: row for row, name in enumerate(taken["id"].to_pylist())}  # Lance promises no order
-                found_nd[known] = _matrix(taken, width)[[at[ids[row]] for row in known]]
+                found_nd[known] = vectors_from_arrow(taken)[[at[ids[row]] for row in known]]
             return found_nd
 
     def _newest(self) -> tuple[Any, dict[str, int]]:
@@ -194,8 +216,3 @@ class VectorReader:
             found = table.search().select(["id"]).with_row_id(True).limit(None).to_arrow()
             self._seen = table, dict(zip(found["id"].to_pylist(), found["_rowid"].to_pylist(), strict=True))
         return self._seen
-
-
-def _matrix(table: Any, width: int) -> Float16[np.ndarray, "n d"]:
-    chunks = [chunk.flatten().to_numpy() for chunk in table["vector"].chunks]
-    return np.concatenate([np.empty(0, np.float16), *chunks]).reshape(-1, width)
