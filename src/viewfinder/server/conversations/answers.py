@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from viewfinder.conversation import (
     Conversation,
@@ -26,6 +27,7 @@ from viewfinder.index.ranking import Hits, Ranking
 from viewfinder.retrievers import Query
 from viewfinder.retrievers.base import Operation
 from viewfinder.server.conversations import schemas
+from viewfinder.server.conversations.beliefs import find_beliefs
 from viewfinder.server.conversations.retrievers import RetrieverPool, session_picture_bias
 from viewfinder.server.conversations.schemas import Hit, SearchIn, SearchResults
 from viewfinder.server.database import SessionRow
@@ -33,9 +35,13 @@ from viewfinder.server.pictures.library import make_hits, next_cursor, parse_cur
 from viewfinder.session import Session
 
 if TYPE_CHECKING:
+    from viewfinder.server.conversations.open_sessions import OpenSession
     from viewfinder.server.pictures.uploads import Uploads
 
 OWN_IMAGE = "your image"
+
+MOST_TURNS = 2000
+"""Turns of a conversation that is imported."""
 
 
 def parse_turn(given: schemas.TurnIn, pending: Question | None) -> Turn:
@@ -74,6 +80,25 @@ def question_to_api(question: Question | None) -> schemas.Question | None:
 def operations_to_api(done: Mapping[int, Sequence[Operation]]) -> list[schemas.Operation]:
     """What turns do with earlier ones, by the number of the turn, as it goes out."""
     return [schemas.Operation(said=number, **asdict(each)) for number, some in done.items() for each in some]
+
+
+def parse_conversation(document: Mapping[str, Any]) -> Conversation:
+    """The conversation in an imported document.
+
+    Raises:
+        BadInput: it is none, has too many turns, or text that no database keeps.
+    """
+    turns = document.get("turns")
+    if isinstance(turns, list) and len(turns) > MOST_TURNS:
+        raise BadInput(f"this talk has {len(turns)} turns: at most {MOST_TURNS} can be imported")
+    try:
+        if b"\0" in json.dumps(document, ensure_ascii=False).encode().replace(b"\\u0000", b"\0"):
+            raise BadInput("this talk has characters that are no text (NUL): take them out")
+        return Conversation.from_json(document)
+    except UnicodeEncodeError as error:
+        raise BadInput("this talk has characters that are no text (half of a surrogate pair): take them out") from error
+    except ValueError as error:
+        raise BadInput(str(error)) from error
 
 
 def session_to_api(row: SessionRow) -> schemas.Session:
@@ -151,6 +176,31 @@ def first_page(session: Session, hits: Hits, where: Mapping[str, str]) -> Result
         else:
             total = len(gallery) - len(out)
     return ResultPage(shown, total, next_cursor(len(shown), total), query, session.adapters, hits.verdict)
+
+
+def results_to_api(held: OpenSession, number: int, page: ResultPage, seen: Session, started: float) -> schemas.Results:
+    """What a turn came to, as it goes out; `seen`: the conversation as the retriever has it that was asked for."""
+    assert held.session is not None and held.row is not None
+    conversation = held.session.conversation
+    answer = None
+    if not held.row.hidden and (kind := seen.answered_at(number)) is not None:
+        known = kind == "words" and seen is held.session
+        answer = schemas.Answered(kind=kind, text=held.replies.get(number) if known else None)
+    return schemas.Results(
+        turn=number,
+        verdict=page.verdict,
+        results=page.hits,
+        total=page.total,
+        next=page.next,
+        beliefs=find_beliefs(page.query, conversation, conversation.path(number)),
+        # In a study these would name the retriever.
+        adapters=[] if held.row.hidden else list(page.adapters),
+        operations=[] if held.row.hidden else operations_to_api(seen.operations(number)),
+        question=question_to_api(conversation.node(number).asked),
+        asking=held.session.question_due and number == conversation.here.number,
+        answer=answer,
+        elapsed_ms=milliseconds_since(started),
+    )
 
 
 def milliseconds_since(started: float) -> float:

@@ -7,44 +7,38 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import time
 import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from viewfinder.conversation import Conversation, Node, PictureId, Question
-from viewfinder.errors import BadInput, UnknownName
 from viewfinder.index.ranking import Ranking
 from viewfinder.server.conversations import schemas
 from viewfinder.server.conversations.answers import (
-    ResultPage,
     answers_open_question,
     first_page,
     milliseconds_since,
-    operations_to_api,
+    parse_conversation,
     parse_turn,
-    question_to_api,
     read_page,
+    results_to_api,
     search_once,
     session_to_api,
     tree_to_api,
 )
-from viewfinder.server.conversations.beliefs import find_beliefs
 from viewfinder.server.conversations.editing import repeat_turns
-from viewfinder.server.conversations.open_sessions import OpenSession, OpenSessions, QuestionChooser
+from viewfinder.server.conversations.open_sessions import OpenSession, OpenSessions
 from viewfinder.server.conversations.questioners import QuestionerPool
 from viewfinder.server.conversations.retrievers import (
     DEFAULT,
     RetrieverPool,
     predict_picture_attributes,
-    session_picture_bias,
 )
-from viewfinder.server.database import FeedbackRow, SessionRow, TurnTaken
+from viewfinder.server.database import FeedbackRow, SessionRow
 from viewfinder.server.pictures.library import parse_cursor
 from viewfinder.server.problems import Problem, not_found
 from viewfinder.session import Session
@@ -55,12 +49,6 @@ if TYPE_CHECKING:
     from viewfinder.server.database import FeedbackRows, SessionRows
     from viewfinder.server.pictures.uploads import Uploads
     from viewfinder.server.settings import ServerSettings
-
-NAME_LENGTH = 60
-"""Letters of what was said first that name a conversation without a name."""
-
-MOST_TURNS = 2000
-"""Turns of a conversation that is imported."""
 
 _ID = re.compile(r"[0-9a-f-]{36}")
 
@@ -81,8 +69,7 @@ class Conversations:
         self._sessions = sessions
         self._feedback = feedback
         self._uploads = uploads
-        self._open = OpenSessions(settings.sessions_in_memory)
-        self._chooser = QuestionChooser(self._open, sessions, self.questioners)
+        self._open = OpenSessions(sessions, self.retrievers, self.questioners, uploads, settings.sessions_in_memory)
 
     def __len__(self) -> int:
         """How many sessions are open."""
@@ -180,12 +167,12 @@ class Conversations:
             self.open_question(caller, id, public=public).result()
         started = time.perf_counter()
         with self._loaded(caller, id, public=public) as (held, row, session):
-            self._name(held)
+            self._open.name(held)
             known = len(session.conversation.nodes)
             hits = session.search(parse_turn(turn, session.question))
-            self._record(held, known, milliseconds_since(started))
+            self._open.record(held, known, milliseconds_since(started))
             number = session.conversation.here.number
-            return self._results(held, number, first_page(session, hits, row.where), session, started)
+            return results_to_api(held, number, first_page(session, hits, row.where), session, started)
 
     def choice(self, id: str, number: int) -> Future[Question | None]:
         """The question after a turn, as soon as it is known: its choice begins now, if that has not been done.
@@ -194,8 +181,8 @@ class Conversations:
         without a name gets one on this occasion.
         """
         with self._open.held(id) as held:
-            self._name(held)
-            begun = self._chooser.begin(id, held)
+            self._open.name(held)
+            begun = self._open.begin_question(id, held)
             if held.pending is not None and held.pending.number == number:
                 found = held.pending.done
             else:
@@ -238,7 +225,7 @@ class Conversations:
         with self._loaded(caller, id) as (held, row, session):
             seen = self._seen_by(row, session, number, retriever)
             page = read_page(seen.ranking(number), n or row.n, start)
-            return self._results(held, number, page, seen, started)
+            return results_to_api(held, number, page, seen, started)
 
     def reply(self, caller: Caller, id: str, number: int) -> Iterator[str]:
         """The words that a turn is answered with, in pieces; none where it is answered with pictures, or in a study.
@@ -288,9 +275,9 @@ class Conversations:
         """
         started = time.perf_counter()
         with self._loaded(caller, id, public=public) as (held, row, session):
-            self._name(held)
+            self._open.name(held)
             _find_node(session.conversation, number)
-            edited = self._new_session(row, session.conversation)
+            edited = self._open.new_session(row, session.conversation)
             snapshot = self.retrievers.gallery(row.retriever).snapshot
             repeated = repeat_turns(
                 edited,
@@ -299,9 +286,9 @@ class Conversations:
                 lambda picture: snapshot.row_of(picture) is not None,
             )
             held.session = edited
-            self._record(held, len(session.conversation.nodes), milliseconds_since(started))
+            self._open.record(held, len(session.conversation.nodes), milliseconds_since(started))
             here = edited.conversation.here.number
-            results = self._results(held, here, read_page(edited.ranking(), row.n, 0), edited, started)
+            results = results_to_api(held, here, read_page(edited.ranking(), row.n, 0), edited, started)
             return schemas.Replay(numbers=repeated.numbers, left_out=repeated.left_out, results=results)
 
     # -- found
@@ -318,32 +305,17 @@ class Conversations:
             bounds = session.ranking(node.number).rank_bounds(given.picture)
             rank = node.shown.index(given.picture) if given.picture in node.shown else bounds[1]
             noted = FeedbackRow(
-                id=str(uuid.uuid4()),
-                owner=caller.token,
-                session=id,
-                node=node.number,
-                picture=given.picture,
-                rank=rank + 1,
-                retriever=row.retriever,
-                conversation=conversation.to_json(),
-                at=time.time(),
-            )
+                str(uuid.uuid4()), caller.token, id, node.number, given.picture, rank + 1, row.retriever,
+                conversation.to_json(), time.time(),
+            )  # fmt: skip
         self._feedback.create(noted)
         return schemas.FoundAnswer(id=noted.id, picture=noted.picture, turn=noted.node, rank=rank + 1)
 
     def feedback_lines(self) -> Iterator[str]:
         """All that was found, as JSON lines; who it was is left out."""
         for row in self._feedback.all():
-            line = {
-                "id": row.id,
-                "at": row.at,
-                "session": row.session,
-                "turn": row.node,
-                "picture": row.picture,
-                "rank": row.rank,
-                "retriever": row.retriever,
-                "conversation": row.conversation,
-            }
+            line = {"id": row.id, "at": row.at, "session": row.session, "turn": row.node}
+            line |= {name: getattr(row, name) for name in ("picture", "rank", "retriever", "conversation")}
             yield json.dumps(line) + "\n"
 
     def rank_bounds(self, id: str, picture: PictureId, number: int | None = None) -> tuple[int, int]:
@@ -352,7 +324,7 @@ class Conversations:
             row = self._sessions.get(id)
             if row is None:
                 raise not_found("session", id)
-            session = self._load(held, row)
+            session = self._open.load(held, row)
             at = len(session.conversation) if number is None else number
             _find_node(session.conversation, at)
             return session.ranking(at).rank_bounds(picture)
@@ -369,8 +341,6 @@ class Conversations:
         if row.hidden:
             return schemas.PictureAttributes(attributes=[], known=[])
         return predict_picture_attributes(self.retrievers, self._uploads, row.retriever, like=picture)
-
-    # -- without a conversation
 
     def search(self, given: schemas.SearchIn) -> schemas.SearchResults:
         """One search that nobody keeps; raises as `search_once`."""
@@ -407,39 +377,7 @@ class Conversations:
         """A session for this thread alone, as the database has it now."""
         with self._open.held(id) as held:
             row = self._row(caller, id, public=public)
-            yield held, row, self._load(held, row)
-
-    def _load(self, held: OpenSession, row: SessionRow) -> Session:
-        """The session in memory, unless another process has changed the conversation since."""
-        session = held.session
-        if session is None or held.row is None or not _is_current(held.row, row, session.conversation):
-            due = session.conversation.here.number if session is not None and session.question_due else None
-            held.abandon_question()
-            held.forget()
-            recorded = self._sessions.conversation(row.id)
-            # Conversations from the database hold each id once between them, not each its own.
-            nodes = (replace(node, shown=tuple(map(sys.intern, node.shown))) for node in recorded.nodes)
-            session = held.session = self._new_session(row, Conversation(tuple(nodes)))
-            if due == session.conversation.here.number:
-                session.reopen_question()
-        held.row = row
-        return session
-
-    def _new_session(self, row: SessionRow, conversation: Conversation, retriever: str | None = None) -> Session:
-        name = retriever or row.retriever
-        loaded = self.retrievers.retriever(name)
-        stand_in = self.questioners.stands_in(row.questioner)
-        return Session(
-            self.retrievers.pictures(name),
-            loaded,
-            self.questioners.spec(row.questioner) if stand_in is None else stand_in[0],
-            n=row.n,
-            where=row.where,
-            conversation=conversation,
-            image_file=self._uploads.find,
-            # Pictures are what a study and a look at another retriever are about.
-            picture_bias=session_picture_bias(loaded, row.leaning, pictures_alone=row.hidden or retriever is not None),
-        )
+            yield held, row, self._open.load(held, row)
 
     def _seen_by(self, row: SessionRow, session: Session, number: int, retriever: str | None) -> Session:
         """The conversation as another retriever has it; there is such a turn."""
@@ -448,86 +386,7 @@ class Conversations:
             return session
         if row.hidden:
             raise Problem(403, "in-a-study", "this talk belongs to a study: its retriever stays")
-        return self._new_session(row, session.conversation, retriever)
-
-    def _record(self, held: OpenSession, known: int, elapsed_ms: float) -> None:
-        """Stores the nodes from number `known` on; if that fails, whoever needs the session next reads it again."""
-        assert held.session is not None and held.row is not None
-        id = held.row.id
-        held.abandon_question()
-        try:
-            for node in held.session.conversation.nodes[known:]:
-                self._sessions.append(id, node, elapsed_ms=elapsed_ms, at=time.time())
-        except BaseException as error:
-            held.forget()
-            if isinstance(error, TurnTaken):
-                raise Problem(409, "conflict", str(error), turn=error.number) from error
-            if isinstance(error, UnknownName):
-                raise not_found("session", id) from error
-            raise
-
-    def _name(self, held: OpenSession) -> None:
-        """Names a conversation by what was said first in words; that can wait until its results are out."""
-        row, session = held.row, held.session
-        if row is None or session is None or row.name or row.hidden:
-            return
-        now = self._sessions.get(row.id)  # somebody may have named it since
-        if now is not None and not now.name:
-            texts = (getattr(node.turn, "text", "").split() for node in session.conversation.nodes)
-            name = " ".join(next(filter(None, texts), ()))[:NAME_LENGTH]
-            now = self._sessions.change(row.id, name=name, at=time.time()) if name else now
-        held.row = now or row
-
-    def _results(
-        self, held: OpenSession, number: int, page: ResultPage, seen: Session, started: float
-    ) -> schemas.Results:
-        """`seen`: the conversation as the retriever has it that was asked for."""
-        assert held.session is not None and held.row is not None
-        conversation = held.session.conversation
-        answer = None
-        if not held.row.hidden and (kind := seen.answered_at(number)) is not None:
-            known = kind == "words" and seen is held.session
-            answer = schemas.Answered(kind=kind, text=held.replies.get(number) if known else None)
-        return schemas.Results(
-            turn=number,
-            verdict=page.verdict,
-            results=page.hits,
-            total=page.total,
-            next=page.next,
-            beliefs=find_beliefs(page.query, conversation, conversation.path(number)),
-            # In a study these would name the retriever.
-            adapters=[] if held.row.hidden else list(page.adapters),
-            operations=[] if held.row.hidden else operations_to_api(seen.operations(number)),
-            question=question_to_api(conversation.node(number).asked),
-            asking=held.session.question_due and number == conversation.here.number,
-            answer=answer,
-            elapsed_ms=milliseconds_since(started),
-        )
-
-
-def parse_conversation(document: Mapping[str, Any]) -> Conversation:
-    """The conversation in an imported document.
-
-    Raises:
-        BadInput: it is none, has too many turns, or text that no database keeps.
-    """
-    turns = document.get("turns")
-    if isinstance(turns, list) and len(turns) > MOST_TURNS:
-        raise BadInput(f"this talk has {len(turns)} turns: at most {MOST_TURNS} can be imported")
-    try:
-        if b"\0" in json.dumps(document, ensure_ascii=False).encode().replace(b"\\u0000", b"\0"):
-            raise BadInput("this talk has characters that are no text (NUL): take them out")
-        return Conversation.from_json(document)
-    except UnicodeEncodeError as error:
-        raise BadInput("this talk has characters that are no text (half of a surrogate pair): take them out") from error
-    except ValueError as error:
-        raise BadInput(str(error)) from error
-
-
-def _is_current(known: SessionRow, row: SessionRow, conversation: Conversation) -> bool:
-    """Whether a session in memory is what the database has, by its settings and by how many turns there are."""
-    settings = ((one.retriever, one.questioner, dict(one.where), one.n, one.leaning) for one in (known, row))
-    return next(settings) == next(settings) and row.turns == len(conversation)
+        return self._open.new_session(row, session.conversation, retriever)
 
 
 def _find_node(conversation: Conversation, number: int) -> Node:

@@ -1,4 +1,4 @@
-"""Sessions in memory, for one thread at a time each, and the questions that are being chosen for them.
+"""Sessions in memory, for one thread at a time each, as the database has them; the questions being chosen for them.
 
 Nobody who says something waits for a questioner. Whether a question is due, the session knows
 (`Session.question_due`). Its choice is begun once the turn is answered, by whoever comes first: the server, or a client
@@ -9,7 +9,9 @@ abandoned: what nobody has seen was not asked.
 from __future__ import annotations
 
 import logging
+import sys
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -18,14 +20,21 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from viewfinder.conversation import Question
-from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
-from viewfinder.server.database import SessionRow
+from viewfinder.conversation import Conversation, Question
+from viewfinder.errors import BadInput, EncoderMismatch, UnknownName, ViewfinderError
+from viewfinder.server.conversations.retrievers import session_picture_bias
+from viewfinder.server.database import SessionRow, TurnTaken
+from viewfinder.server.problems import Problem, not_found
 from viewfinder.session import Session
 
 if TYPE_CHECKING:
     from viewfinder.server.conversations.questioners import QuestionerPool
+    from viewfinder.server.conversations.retrievers import RetrieverPool
     from viewfinder.server.database import SessionRows
+    from viewfinder.server.pictures.uploads import Uploads
+
+NAME_LENGTH = 60
+"""Letters of what was said first that name a conversation without a name."""
 
 SLOW_AT_ONCE = 16
 """Language models that are waited for at a time; choices beyond that wait for a place."""
@@ -71,10 +80,14 @@ class OpenSession:
 class OpenSessions:
     """At most `size` sessions, and those being used; any other is read again from the database."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(
+        self, rows: SessionRows, retrievers: RetrieverPool, questioners: QuestionerPool, uploads: Uploads, size: int
+    ) -> None:
+        self._rows, self._retrievers, self._questioners, self._uploads = rows, retrievers, questioners, uploads
         self._size = size
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, OpenSession] = OrderedDict()
+        self._places = threading.BoundedSemaphore(SLOW_AT_ONCE)
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -100,15 +113,72 @@ class OpenSessions:
                     for name in idle[: len(self._sessions) - self._size]:
                         del self._sessions[name]
 
+    # -- as the database has them
 
-class QuestionChooser:
-    """Has questions chosen, and records what was."""
+    def load(self, held: OpenSession, row: SessionRow) -> Session:
+        """The session in memory, unless another process has changed the conversation since."""
+        session = held.session
+        if session is None or held.row is None or not _is_current(held.row, row, session.conversation):
+            due = session.conversation.here.number if session is not None and session.question_due else None
+            held.abandon_question()
+            held.forget()
+            recorded = self._rows.conversation(row.id)
+            # Conversations from the database hold each id once between them, not each its own.
+            nodes = (replace(node, shown=tuple(map(sys.intern, node.shown))) for node in recorded.nodes)
+            session = held.session = self.new_session(row, Conversation(tuple(nodes)))
+            if due == session.conversation.here.number:
+                session.reopen_question()
+        held.row = row
+        return session
 
-    def __init__(self, sessions: OpenSessions, rows: SessionRows, questioners: QuestionerPool) -> None:
-        self._sessions, self._rows, self._questioners = sessions, rows, questioners
-        self._places = threading.BoundedSemaphore(SLOW_AT_ONCE)
+    def new_session(self, row: SessionRow, conversation: Conversation, retriever: str | None = None) -> Session:
+        """A conversation at work as its row says, or as `retriever` would have it."""
+        name = retriever or row.retriever
+        loaded = self._retrievers.retriever(name)
+        stand_in = self._questioners.stands_in(row.questioner)
+        return Session(
+            self._retrievers.pictures(name),
+            loaded,
+            self._questioners.spec(row.questioner) if stand_in is None else stand_in[0],
+            n=row.n,
+            where=row.where,
+            conversation=conversation,
+            image_file=self._uploads.find,
+            # Pictures are what a study and a look at another retriever are about.
+            picture_bias=session_picture_bias(loaded, row.leaning, pictures_alone=row.hidden or retriever is not None),
+        )
 
-    def begin(self, id: str, held: OpenSession) -> Callable[[], None] | None:
+    def record(self, held: OpenSession, known: int, elapsed_ms: float) -> None:
+        """Stores the nodes from number `known` on; if that fails, whoever needs the session next reads it again."""
+        assert held.session is not None and held.row is not None
+        id = held.row.id
+        held.abandon_question()
+        try:
+            for node in held.session.conversation.nodes[known:]:
+                self._rows.append(id, node, elapsed_ms=elapsed_ms, at=time.time())
+        except BaseException as error:
+            held.forget()
+            if isinstance(error, TurnTaken):
+                raise Problem(409, "conflict", str(error), turn=error.number) from error
+            if isinstance(error, UnknownName):
+                raise not_found("session", id) from error
+            raise
+
+    def name(self, held: OpenSession) -> None:
+        """Names a conversation by what was said first in words; that can wait until its results are out."""
+        row, session = held.row, held.session
+        if row is None or session is None or row.name or row.hidden:
+            return
+        now = self._rows.get(row.id)  # somebody may have named it since
+        if now is not None and not now.name:
+            texts = (getattr(node.turn, "text", "").split() for node in session.conversation.nodes)
+            name = " ".join(next(filter(None, texts), ()))[:NAME_LENGTH]
+            now = self._rows.change(row.id, name=name, at=time.time()) if name else now
+        held.row = now or row
+
+    # -- questions
+
+    def begin_question(self, id: str, held: OpenSession) -> Callable[[], None] | None:
         """Begins the choice that is due in a session that is held; call what it gives when it is held no more.
 
         None where no question is due, or where its choice has been begun.
@@ -144,15 +214,15 @@ class QuestionChooser:
             _LOG.warning("nothing was asked by %s: %s", name, error)
             if isinstance(error, BadInput | EncoderMismatch):  # it will not pass: another asks from the next turn on
                 self._questioners.gave_up(name, error)
-                with self._sessions.held(id) as held:
+                with self.held(id) as held:
                     held.forget()
         except Exception:
             _LOG.exception("unforeseen error of a questioner: nothing was asked")
-        self._record(id, pending, question)
+        self._note_question(id, pending, question)
 
-    def _record(self, id: str, pending: PendingQuestion, question: Question | None) -> None:
+    def _note_question(self, id: str, pending: PendingQuestion, question: Question | None) -> None:
         """Notes what was chosen, unless the conversation has gone on without it."""
-        with self._sessions.held(id) as held:
+        with self.held(id) as held:
             if held.pending is not pending:  # abandoned, or the session is not in memory any more
                 question = None
             try:
@@ -168,3 +238,9 @@ class QuestionChooser:
                         held.session.record_question(question)
                 if not pending.done.done():
                     pending.done.set_result(question)
+
+
+def _is_current(known: SessionRow, row: SessionRow, conversation: Conversation) -> bool:
+    """Whether a session in memory is what the database has, by its settings and by how many turns there are."""
+    settings = ((one.retriever, one.questioner, dict(one.where), one.n, one.leaning) for one in (known, row))
+    return next(settings) == next(settings) and row.turns == len(conversation)

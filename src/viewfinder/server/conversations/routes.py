@@ -305,8 +305,7 @@ search_router = make_router("search")
 )
 async def search(given: SearchIn, caller: Reader, services: WithServices) -> Response:
     """Words, a picture of the library or an image of one's own, what to leave out, filters; a page at a time."""
-    found = await services.pool.run(services.conversations.search, given)
-    return _json(found)
+    return _json(await services.pool.run(services.conversations.search, given))
 
 
 retrievers_router = make_router("retrievers")
