@@ -10,10 +10,8 @@ from viewfinder.metrics import intervals as module
 
 
 def test_two_sessions_have_three_possible_means() -> None:
-    # Drawn twice from 0 and 1 the mean is 0, 1/2, 1 with chances 1/4, 1/2, 1/4: the middle 95 % reaches both
-    # ends, the middle 40 % (from 30 % to 70 %) is 1/2 alone.
+    # Drawn twice from 0 and 1 the mean is 0, 1/2, 1 with chances 1/4, 1/2, 1/4: the middle 95 % reaches both ends.
     assert bootstrap_interval([0, 1]) == Interval(mean=0.5, low=0.0, high=1.0)
-    assert bootstrap_interval([0, 1], level=0.4) == Interval(mean=0.5, low=0.5, high=0.5)
 
 
 def test_equal_sessions_leave_no_doubt() -> None:
@@ -50,13 +48,12 @@ def test_drawing_in_parts_changes_nothing(values: list[int], at_once: int) -> No
     assert (found.low, found.high) == pytest.approx(tuple(np.quantile(means, [0.025, 0.975])))
 
 
-@pytest.mark.parametrize(
-    ("values", "level", "said"),
-    [([], 0.95, "0 sessions"), ([1, np.nan], 0.95, "only finite values"), ([1, 2], 95.0, "level=95")],
-)
-def test_what_has_no_interval_is_refused(values: list[float], level: float, said: str) -> None:
+@pytest.mark.parametrize(("values", "said"), [([], "0 sessions"), ([1, np.nan], "only finite values")])
+def test_what_has_no_interval_is_refused(values: list[float], said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        bootstrap_interval(values, level=level)
+        bootstrap_interval(values)
+    with pytest.raises(ValueError, match=said):
+        median_interval(values)
 
 
 def test_the_difference_is_that_of_the_same_sessions() -> None:
@@ -71,7 +68,6 @@ def test_the_difference_is_that_of_the_same_sessions() -> None:
 def test_the_median_of_three_sessions_has_three_values() -> None:
     # Drawn three times from 0, 1, 9 the median is 0 if 0 comes at least twice: 7 of 27; 9 likewise; else 1.
     assert median_interval([0, 1, 9]) == Interval(1.0, 0.0, 9.0)
-    assert median_interval([0, 1, 9], level=0.4) == Interval(1.0, 1.0, 1.0)  # from 30 % to 70 %
 
 
 def test_one_seed_is_the_plain_interval() -> None:
@@ -83,16 +79,14 @@ def test_two_seeds_of_one_session_have_three_possible_means() -> None:
     # Drawn twice from the seeds' 0 and 1: mean 0, 1/2, 1 with chances 1/4, 1/2, 1/4.
     values_es = np.array([[0.0], [1.0]])
     assert seeded_interval(values_es) == Interval(0.5, 0.0, 1.0)
-    assert seeded_interval(values_es, level=0.4) == Interval(0.5, 0.5, 0.5)
 
 
 def test_seeds_and_sessions_are_both_drawn() -> None:
-    # Means of 2 seeds and 30 sessions: the variances of the two means add up, where the table is a sum of both.
+    # The mean of the two seeds is 0, 1/2 or 1, with chances 1/4, 1/2, 1/4; that of the sessions lies around it. The
+    # lowest 2.5 % are the lowest tenth of those around 0, which ends 1.28 deviations below it.
     seeds_e, sessions_s = np.array([0.0, 1.0]), np.arange(30) / 10
-    found = seeded_interval(seeds_e[:, None] + sessions_s, resamples=20_000, level=0.682)
-    deviation = (seeds_e.var() / 2 + sessions_s.var() / 30) ** 0.5
-    assert (found.high - found.low) / 2 == pytest.approx(deviation, rel=0.25)
-    assert (found.high - found.low) / 2 > 2 * (sessions_s.var() / 30) ** 0.5
+    found = seeded_interval(seeds_e[:, None] + sessions_s, resamples=20_000)
+    assert (found.high - found.low) / 2 == pytest.approx(0.5 + 1.28 * (sessions_s.var() / 30) ** 0.5, rel=0.05)
 
 
 def test_equal_seeds_leave_the_doubt_of_the_sessions_alone() -> None:

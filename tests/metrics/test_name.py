@@ -24,8 +24,8 @@ PARTS = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_
 @given(st.tuples(*[PARTS] * 6))
 def test_names_come_back_from_json(parts: tuple[str, ...]) -> None:
     fields = ("metric", "at", "gallery", "split", "caption", "ties")
-    name = MeasureName(**dict(zip(fields, parts, strict=True)))
-    assert MeasureName.from_json(json.loads(json.dumps(name.to_json()))) == name
+    measure = Measure(MeasureName(**dict(zip(fields, parts, strict=True))), Interval(0.5, 0.25, 0.75), sessions=40)
+    assert Measure.from_json(json.loads(json.dumps(measure.to_json()))) == measure
 
 
 def test_a_measure_comes_back_from_json() -> None:

@@ -92,26 +92,8 @@ def test_what_is_no_rank_is_refused(bad: list[float], said: str) -> None:
         check_ranks(bad)
 
 
-def test_argsort_ranks_are_places_in_the_sorted_row() -> None:
-    scores_qn = np.array([[0.2, 0.9, np.nan, 0.7]])
-    places = [target_ranks(scores_qn, np.array([target]), "argsort").tolist() for target in range(4)]
-    assert places == [[2], [0], [3], [1]]
-
-
-@settings(deadline=None)
-@given(st.lists(SCORES, min_size=1, max_size=40))
-def test_argsort_puts_every_picture_in_a_place_of_its_own_within_its_bounds(scores: list[float]) -> None:
-    scores_nn, targets_n = np.array([scores] * len(scores)), np.arange(len(scores))
-    sorted_n = target_ranks(scores_nn, targets_n, "argsort")
-    assert sorted(sorted_n.tolist()) == list(range(len(scores)))
-    assert (target_ranks(scores_nn, targets_n, "optimistic") <= sorted_n).all()
-    assert (sorted_n <= target_ranks(scores_nn, targets_n, "pessimistic")).all()
-
-
-def test_bounds_give_the_ranks_of_every_rule_but_argsort() -> None:
+def test_bounds_give_the_ranks_of_every_rule() -> None:
     best_q, worst_q = np.array([0, 3]), np.array([3, 3])
     assert ranks_between(best_q, worst_q).tolist() == [1.5, 3]
     assert ranks_between(best_q, worst_q, "optimistic").tolist() == [0, 3]
     assert ranks_between(best_q, worst_q, "pessimistic").tolist() == [3, 3]
-    with pytest.raises(ValueError, match="needs the scores"):
-        ranks_between(best_q, worst_q, "argsort")

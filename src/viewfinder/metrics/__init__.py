@@ -7,15 +7,12 @@ Ranks come first: `rank_bounds` counts them from vectors, `score_bounds` and `ta
 from viewfinder.metrics.bounds import Bounds, rank_bounds, score_bounds
 from viewfinder.metrics.captions import bleu, caption_words, cider_d, rouge_l
 from viewfinder.metrics.dialogues import (
-    average_target_rank,
     best_log_rank_integral,
     carry_ranks,
     count_repeated_questions,
     count_unique_tokens,
-    first_question,
     freeze_ranks,
     has_hit,
-    hits_at,
 )
 from viewfinder.metrics.intervals import (
     Interval,
@@ -44,7 +41,6 @@ __all__ = [
     "MeasureName",
     "Ranks",
     "Ties",
-    "average_target_rank",
     "best_log_rank_integral",
     "bleu",
     "bootstrap_interval",
@@ -55,10 +51,8 @@ __all__ = [
     "count_unique_tokens",
     "difference_interval",
     "expected_hits",
-    "first_question",
     "freeze_ranks",
     "has_hit",
-    "hits_at",
     "mean_reciprocal_rank",
     "median_interval",
     "percentile",

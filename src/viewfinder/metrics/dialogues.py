@@ -30,8 +30,7 @@ How varied a questioner is: questions it repeats, and distinct words, a dialogue
 
 A dialogue is given as its rounds of "question? answer", without the caption. ChatIR counts exact repetitions among
 the ten questions (Levy et al., NeurIPS 2023, Sec. 4.2). Its code for them was not published, and the paper quotes
-1.85 to 3.44 for the weak questioners where the released FLAN-ALPACA-XXL dialogues come to 6.74 by this count, or
-to 4.53 if the answer must repeat too.
+1.85 to 3.44 for the weak questioners where the released FLAN-ALPACA-XXL dialogues come to 6.74 by this count.
 """
 
 from __future__ import annotations
@@ -48,7 +47,8 @@ from viewfinder.metrics.ranks import check_depth
 def carry_ranks(ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarray, "s t"]:
     """Ranks in which a round without one (NaN) has the rank of the round before.
 
-    A dialogue that has no such round said nothing new, so its target stays where it was.
+    A dialogue that has no such round said nothing new, so its target stays where it was. Running ATR is 1 plus their
+    mean over the dialogues.
 
     >>> carry_ranks(np.array([[30, 4, np.nan], [7, np.nan, 2]]))
     array([[30.,  4.,  4.],
@@ -69,24 +69,13 @@ def carry_ranks(ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarray, "s t"]:
     return np.take_along_axis(ranks_st, np.maximum.accumulate(last_st, axis=1), axis=1).astype(np.float64)
 
 
-def hits_at(k: int, ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarray, " t"]:
-    """Share of dialogues with a rank below k at round t or before, for every round t (round 0: the caption).
+def has_hit(k: int, ranks_st: Real[np.ndarray, "s t"]) -> Bool[np.ndarray, "s t"]:
+    """Whether each dialogue had a rank below k at round t or before (round 0: the caption); Hits@k is the mean.
 
     NaN stands for a round that a dialogue does not have: it is no hit, and earlier hits stay.
 
-    >>> hits_at(10, np.array([[30, 4, 50], [12, 11, 10]]))
+    >>> has_hit(10, np.array([[30, 4, 50], [12, 11, 10]])).mean(axis=0)
     array([0. , 0.5, 0.5])
-
-    Raises:
-        ValueError: k is below 1, there is no dialogue, or a rank is negative.
-    """
-    if not len(ranks_st):
-        raise ValueError("no dialogues: Hits@k over none has no value")
-    return np.asarray(has_hit(k, ranks_st).mean(axis=0))
-
-
-def has_hit(k: int, ranks_st: Real[np.ndarray, "s t"]) -> Bool[np.ndarray, "s t"]:
-    """Whether each dialogue had a rank below k at round t or before; what intervals and tests are drawn from.
 
     Raises:
         ValueError: k is below 1, or a rank is negative.
@@ -96,25 +85,11 @@ def has_hit(k: int, ranks_st: Real[np.ndarray, "s t"]) -> Bool[np.ndarray, "s t"
     return np.logical_or.accumulate(ranks_st < check_depth(k), axis=1)
 
 
-def average_target_rank(ranks_st: Real[np.ndarray, "s t"], *, frozen_at: int | None = None) -> Float[np.ndarray, " t"]:
-    """Mean rank after every round, from 1: running, or frozen at a hit among the first `frozen_at`.
-
-    A round that a dialogue does not have (NaN) has the rank of the round before.
-
-    >>> average_target_rank(np.array([[30, 4, 50], [12, 11, 10]]))
-    array([22. ,  8.5, 31. ])
-    >>> average_target_rank(np.array([[30, 4, 50], [12, 11, 10]]), frozen_at=10)   # the first stays at 4
-    array([22. ,  8.5,  8. ])
-
-    Raises:
-        ValueError: `frozen_at` is below 1, there is no dialogue, or a rank is negative, or missing in round 0.
-    """
-    kept_st = carry_ranks(ranks_st) if frozen_at is None else freeze_ranks(frozen_at, ranks_st)
-    return np.asarray(kept_st.mean(axis=0) + 1)
-
-
 def freeze_ranks(k: int, ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarray, "s t"]:
-    """0-based ranks in which a dialogue stays, from its first hit on, at the rank of that hit.
+    """0-based ranks in which a dialogue stays, from its first hit on, at the rank of that hit; of them is frozen ATR.
+
+    >>> freeze_ranks(10, np.array([[30, 4, 50], [12, 11, 10]])).mean(axis=0) + 1      # the first stays at 4
+    array([22. ,  8.5,  8. ])
 
     Raises:
         ValueError: k is below 1, there is no dialogue, or a rank is negative, or missing in round 0.
@@ -145,27 +120,16 @@ def best_log_rank_integral(ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarra
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
-def first_question(round_text: str) -> str:
-    """The text before the first "?"; all of it where there is none (some released questions were cut short).
-
-    >>> first_question("Is it big? no, is it?")
-    'Is it big'
-    """
-    return round_text.partition("?")[0].strip()
-
-
-def count_repeated_questions(
-    dialogues: Sequence[Sequence[str]], *, answers_too: bool = False
-) -> Int64[np.ndarray, " s"]:
+def count_repeated_questions(dialogues: Sequence[Sequence[str]]) -> Int64[np.ndarray, " s"]:
     """How many rounds of each dialogue ask what an earlier one asked, letter by letter; the figure is their mean.
 
-    With `answers_too` a round repeats only if its answer does as well.
+    A question is what stands before the first "?", or all of the round: some released questions were cut short.
 
     >>> count_repeated_questions([["Is it big? no", "Is it red? no", "Is it big? yes"]])
     array([1])
     """
-    asked = (map(str.strip if answers_too else first_question, rounds) for rounds in dialogues)
-    return np.array([len(rounds) - len(set(kept)) for rounds, kept in zip(dialogues, asked, strict=True)], np.int64)
+    asked = ({text.partition("?")[0].strip() for text in rounds} for rounds in dialogues)
+    return np.array([len(rounds) - len(kept) for rounds, kept in zip(dialogues, asked, strict=True)], np.int64)
 
 
 def count_unique_tokens(dialogues: Sequence[Sequence[str]]) -> Int64[np.ndarray, " s"]:

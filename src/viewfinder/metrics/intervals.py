@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int8, Int64, Real
+from jaxtyping import Float, Int64, Real
 
 DRAWN_AT_ONCE = 1_000_000
 """Session numbers held in memory at a time."""
@@ -40,107 +40,79 @@ class Interval:
     high: float
 
 
-def bootstrap_interval(
-    values_s: Real[np.ndarray, " s"] | Sequence[float | int],
-    *,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
-) -> Interval:
-    """Interval for the mean of one value a session (0 or 1 for a hit, a rank, a difference); seeded.
+LEVEL = 0.95
+"""The share of the resampled means inside an interval."""
+
+Values = Real[np.ndarray, " s"] | Sequence[float | int]
+"""One value a session: 0 or 1 for a hit, a rank, a difference."""
+
+
+def bootstrap_interval(values_s: Values, *, resamples: int = 10_000, seed: int = 0) -> Interval:
+    """Interval for the mean of one value a session; seeded.
 
     Raises:
-        ValueError: there are no sessions, a value is not finite, or `level` is not between 0 and 1.
+        ValueError: there are no sessions, or a value is not finite.
     """
-    sessions_s = np.asarray(values_s, dtype=np.float64)
-    return seeded_interval(sessions_s[None], level=level, resamples=resamples, seed=seed)
+    return seeded_interval(np.asarray(values_s, dtype=np.float64)[None], resamples=resamples, seed=seed)
 
 
-def difference_interval(
-    first_s: Real[np.ndarray, " s"] | Sequence[float | int],
-    second_s: Real[np.ndarray, " s"] | Sequence[float | int],
-    *,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
-) -> Interval:
+def difference_interval(first_s: Values, second_s: Values, *, seed: int = 0) -> Interval:
     """Interval for how much larger the first system's mean is than the second's, on the same sessions; seeded.
 
     Raises:
-        ValueError: the sessions are not the same number, or they or `level` have no interval.
+        ValueError: the sessions are not the same number, or have no interval.
     """
     first, second = np.asarray(first_s, dtype=np.float64), np.asarray(second_s, dtype=np.float64)
     if first.shape != second.shape:
         raise ValueError(f"{len(first)} and {len(second)} sessions: differences need the same sessions, in one order")
-    return bootstrap_interval(first - second, level=level, resamples=resamples, seed=seed)
+    return bootstrap_interval(first - second, seed=seed)
 
 
-def seeded_interval(
-    values_es: Real[np.ndarray, "e s"], *, level: float = 0.95, resamples: int = 10_000, seed: int = 0
-) -> Interval:
+def seeded_interval(values_es: Real[np.ndarray, "e s"], *, resamples: int = 10_000, seed: int = 0) -> Interval:
     """Interval for the mean over e runs (training seeds) and the same s sessions in each; seeded.
 
     Raises:
-        ValueError: there are no runs or sessions, a value is not finite, or `level` is not between 0 and 1.
+        ValueError: there are no runs or sessions, or a value is not finite.
     """
-    random = _checked_start(values_es, level, seed)
-    means_r = _resampled_means(values_es.astype(np.float64), resamples, random)
-    return _between(float(values_es.mean()), means_r, level)
+    random, seeds = np.random.default_rng(seed), len(values_es)
+    floats_es = values_es.astype(np.float64)
+    means = []
+    for drawn_rs in _draw_sessions(floats_es, resamples, random):
+        if seeds == 1:
+            means.append(floats_es[0][drawn_rs].mean(axis=1))
+            continue
+        shares_re = random.multinomial(seeds, np.full(seeds, 1 / seeds), len(drawn_rs)) / seeds
+        means.append(np.take_along_axis(shares_re @ floats_es, drawn_rs, axis=1).mean(axis=1))
+    return _between(float(values_es.mean()), means)
 
 
-def median_interval(
-    values_s: Real[np.ndarray, " s"] | Sequence[float | int],
-    *,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
-) -> Interval:
+def median_interval(values_s: Values, *, seed: int = 0) -> Interval:
     """Interval for the median of one value a session, which stands where an interval has its mean; seeded.
 
     Raises:
-        ValueError: there are no sessions, a value is not finite, or `level` is not between 0 and 1.
+        ValueError: there are no sessions, or a value is not finite.
     """
     sessions_s = np.asarray(values_s, dtype=np.float64)
-    random = _checked_start(sessions_s, level, seed)
-    draws = _drawn(len(sessions_s), resamples, random)
-    medians_r = np.concatenate([np.median(sessions_s[drawn_rs], axis=1) for drawn_rs in draws])
-    return _between(float(np.median(sessions_s)), medians_r, level)
+    draws = _draw_sessions(sessions_s, 10_000, np.random.default_rng(seed))
+    medians = [np.median(sessions_s[drawn_rs], axis=1) for drawn_rs in draws]
+    return _between(float(np.median(sessions_s)), medians)
 
 
-def _checked_start(values: Real[np.ndarray, ...], level: float, seed: int) -> np.random.Generator:
-    """The random numbers to draw with, if there is something to draw from."""
+def _draw_sessions(
+    values: Float[np.ndarray, "*runs s"], resamples: int, random: np.random.Generator
+) -> Iterator[Int64[np.ndarray, "r s"]]:
+    """Session numbers drawn with replacement, a row a resample, a million at a time."""
     if not values.size or not np.isfinite(values).all():
         raise ValueError(f"{values.size} sessions: an interval needs at least one, and only finite values")
-    if not 0 < level < 1:
-        raise ValueError(f"level={level}: the share of means inside the interval is between 0 and 1, such as 0.95")
-    return np.random.default_rng(seed)
-
-
-def _between(middle: float, found_r: Float[np.ndarray, " r"], level: float) -> Interval:
-    low, high = np.quantile(found_r, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(middle, float(low), float(high))
-
-
-def _drawn(sessions: int, resamples: int, random: np.random.Generator) -> Iterator[Int64[np.ndarray, "r s"]]:
-    """Session numbers drawn with replacement, a row a resample, a million at a time."""
+    sessions = values.shape[-1]
     rows = max(1, DRAWN_AT_ONCE // sessions)
     for start in range(0, resamples, rows):
         yield random.integers(0, sessions, (min(rows, resamples - start), sessions))
 
 
-def _resampled_means(
-    values_es: Float[np.ndarray, "e s"], resamples: int, random: np.random.Generator
-) -> Float[np.ndarray, " r"]:
-    """Means of seeds and sessions drawn with replacement."""
-    seeds, sessions = values_es.shape
-    means = []
-    for drawn_rs in _drawn(sessions, resamples, random):
-        if seeds == 1:
-            means.append(values_es[0][drawn_rs].mean(axis=1))
-            continue
-        shares_re = random.multinomial(seeds, np.full(seeds, 1 / seeds), len(drawn_rs)) / seeds
-        means.append(np.take_along_axis(shares_re @ values_es, drawn_rs, axis=1).mean(axis=1))
-    return np.concatenate(means)
+def _between(middle: float, found: Sequence[Float[np.ndarray, " _"]]) -> Interval:
+    low, high = np.quantile(np.concatenate(found), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(middle, float(low), float(high))
 
 
 EXACT = 14
@@ -153,13 +125,7 @@ ROUNDING = 1e-9
 """Relative: sums of the same numbers in another order may differ by less."""
 
 
-def permutation_test(
-    first_s: Real[np.ndarray, " s"] | Sequence[float | int],
-    second_s: Real[np.ndarray, " s"] | Sequence[float | int],
-    *,
-    resamples: int = 10_000,
-    seed: int = 0,
-) -> float:
+def permutation_test(first_s: Values, second_s: Values, *, resamples: int = 10_000, seed: int = 0) -> float:
     """Two-sided p-value for the means of two systems' values on the same sessions; seeded.
 
     Sessions with equal values say nothing either way, and change nothing.
@@ -175,23 +141,12 @@ def permutation_test(
         raise ValueError(f"{len(first)} and {len(second)} sessions: the same ones are needed, all with finite values")
     differences_s = (first - second)[first != second]
     found = float(abs(differences_s.sum()) - ROUNDING * np.abs(differences_s).sum())
-    if len(differences_s) <= EXACT:
-        return _as_far(_all_signs(len(differences_s)), differences_s, found) / (1 << len(differences_s))
-    drawn = _drawn_signs(len(differences_s), resamples, np.random.default_rng(seed))
-    return (_as_far(drawn, differences_s, found) + 1) / (resamples + 1)
-
-
-def _as_far(signs: Iterator[Int8[np.ndarray, "r s"]], differences_s: Float[np.ndarray, " s"], found: float) -> int:
-    """How many choices of signs give a sum as far from 0 as the one found."""
-    return sum(int(np.count_nonzero(np.abs(signs_rs @ differences_s) >= found)) for signs_rs in signs)
-
-
-def _all_signs(count: int) -> Iterator[Int8[np.ndarray, "r s"]]:
-    bits_rs = np.arange(2**count)[:, None] >> np.arange(count) & 1
-    yield (2 * bits_rs - 1).astype(np.int8)
-
-
-def _drawn_signs(count: int, resamples: int, random: np.random.Generator) -> Iterator[Int8[np.ndarray, "r s"]]:
-    rows = max(1, SIGNS_AT_ONCE // count)
+    count, as_far = len(differences_s), 0
+    if count <= EXACT:
+        bits_rs = np.arange(2**count)[:, None] >> np.arange(count) & 1
+        return np.count_nonzero(np.abs((2 * bits_rs - 1) @ differences_s) >= found) / (1 << count)
+    random, rows = np.random.default_rng(seed), max(1, SIGNS_AT_ONCE // count)
     for start in range(0, resamples, rows):
-        yield 2 * random.integers(0, 2, (min(rows, resamples - start), count), dtype=np.int8) - 1
+        signs_rs = 2 * random.integers(0, 2, (min(rows, resamples - start), count), dtype=np.int8) - 1
+        as_far += np.count_nonzero(np.abs(signs_rs @ differences_s) >= found)
+    return (as_far + 1) / (resamples + 1)

@@ -44,25 +44,6 @@ class MeasureName:
             if not value or value != value.strip() or SEPARATOR in value or not value.isprintable():
                 raise ValueError(f"{name}={value!r}: every part of a name is one line of text without {SEPARATOR!r}")
 
-    def to_json(self) -> dict[str, str]:
-        """The parts by name."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, object]) -> MeasureName:
-        """The name written by `to_json`.
-
-        Raises:
-            ValueError: a part is missing, unknown or no text.
-        """
-        names = {field.name for field in fields(cls)}
-        if set(record) != names:
-            raise ValueError(f"a name has the parts {sorted(names)}, this record has {sorted(record)}")
-        texts = {part: value for part, value in record.items() if isinstance(value, str)}
-        if wrong := sorted(names - set(texts)):
-            raise ValueError(f"{wrong[0]}={record[wrong[0]]!r}: the parts of a name are text")
-        return cls(**texts)
-
 
 @dataclass(frozen=True)
 class Measure:
@@ -74,7 +55,7 @@ class Measure:
 
     def to_json(self) -> dict[str, object]:
         """A flat record: the parts of the name, then the figures."""
-        return {**self.name.to_json(), **asdict(self.interval), "sessions": self.sessions}
+        return {**asdict(self.name), **asdict(self.interval), "sessions": self.sessions}
 
     @classmethod
     def from_json(cls, record: Mapping[str, object]) -> Measure:
@@ -91,6 +72,12 @@ class Measure:
             if not isinstance(value, int | float) or isinstance(value, bool):
                 raise ValueError(f"{part}={value!r}: a measure has a number there")
             found.append(float(value))
+        parts = {field.name for field in fields(MeasureName)}
+        if set(rest) != parts:
+            raise ValueError(f"a name has the parts {sorted(parts)}, this record has {sorted(rest)}")
+        texts = {part: value for part, value in rest.items() if isinstance(value, str)}
+        if wrong := sorted(parts - set(texts)):
+            raise ValueError(f"{wrong[0]}={rest[wrong[0]]!r}: the parts of a name are text")
         if type(sessions) is not int or sessions < 1:
             raise ValueError(f"sessions={sessions!r}: a measure says over how many sessions it is")
-        return cls(MeasureName.from_json(rest), Interval(*found), sessions)
+        return cls(MeasureName(**texts), Interval(*found), sessions)

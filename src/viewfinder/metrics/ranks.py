@@ -8,16 +8,13 @@ With `above` pictures scored higher than the target and `equal` others scored th
     expected:     above + equal / 2     (the mean over all orders of the equal ones)
     pessimistic:  above + equal
 
-    argsort:      where an unstable descending sort happens to put it
-
 A picture without a score (NaN) comes after every picture with one, -inf included; targets without a score are
 equal to each other. So a system that gives constant scores, or none, never looks good by the order of its
 rows (McSherry and Najork, "Computing information retrieval performance measures efficiently in the presence
 of tied scores", ECIR 2008).
 
 The official code of Fashion IQ is optimistic; that of Drill-down, ChatIR and MAI sorts, which leaves the order of
-ties to the sort. `argsort` does as they do, with numpy's default sort: always the same on one machine, but not
-on every machine, and never the same as torch's. It is for comparing with their figures, not for new ones.
+ties to the sort, another on every machine.
 
 Recall@k: how often the target is among the first k.
 
@@ -52,7 +49,7 @@ from jaxtyping import Float, Int, Real
 
 from viewfinder.metrics.bounds import score_bounds
 
-Ties = Literal["expected", "pessimistic", "optimistic", "argsort"]
+Ties = Literal["expected", "optimistic", "pessimistic"]
 Ranks = Real[np.ndarray, " q"] | Sequence[float | int]
 """0-based ranks; halves are possible where ties were counted as expected."""
 
@@ -65,12 +62,7 @@ def target_ranks(
     Raises:
         ValueError: a target is not one of the n pictures.
     """
-    best_q, worst_q = score_bounds(scores_qn, targets_q)
-    if ties == "argsort":
-        orders = (np.argsort(-scores_n) for scores_n in scores_qn)
-        places = [np.flatnonzero(order_n == target)[0] for order_n, target in zip(orders, targets_q, strict=True)]
-        return np.array(places, dtype=np.float64)
-    return ranks_between(best_q, worst_q, ties)
+    return ranks_between(*score_bounds(scores_qn, targets_q), ties)
 
 
 def ranks_between(
@@ -80,9 +72,6 @@ def ranks_between(
 
     >>> ranks_between(np.array([1]), np.array([2]))
     array([1.5])
-
-    Raises:
-        ValueError: the rule is "argsort": where a sort puts a target can only be told from the scores.
     """
     match ties:
         case "expected":
@@ -91,8 +80,6 @@ def ranks_between(
             return worst.astype(np.float64)
         case "optimistic":
             return best.astype(np.float64)
-        case "argsort":
-            raise ValueError('ties="argsort" needs the scores: use `target_ranks`, or "expected" between bounds')
         case _:
             assert_never(ties)
 
