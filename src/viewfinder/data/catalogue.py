@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from viewfinder.data.captions import CaptionedPicture
-from viewfinder.data.files import KEY_COLUMNS, Dropped, ReadReport, Table, need_folder, read_table
+from viewfinder.data.files import KEY_COLUMNS, Dropped, ReadReport, need_folder, read_table
 from viewfinder.errors import BadInput
 
 NOT_GIVEN = frozenset({"", "NA"})
@@ -46,12 +46,8 @@ class Catalogue:
     rows: tuple[CatalogueRow, ...] = field(repr=False)
     report: ReadReport = field(repr=False)
 
-    def match(self, paths: Iterable[Path]) -> dict[Path, list[CatalogueRow]]:
-        """The rows about each of `paths`; files that no row is about are left out."""
-        return self.matches(paths).rows
-
     def matches(self, paths: Iterable[Path]) -> CatalogueMatches:
-        """As `match`, with the rows that were not used and the keys that fit several files."""
+        """The rows about each of `paths`, the rows that mean no file, and the keys that fit several."""
         found = match_keys([row.key for row in self.rows], paths)
         return CatalogueMatches(
             rows={path: [self.rows[i] for i in positions] for path, positions in found.files.items()},
@@ -71,20 +67,16 @@ def read_catalogue(path: Path) -> Catalogue:
     table = read_table(path)
     key = table.need(KEY_COLUMNS)
     attributes = tuple(name for i, name in enumerate(table.columns) if name and i != key)
-    rows = tuple(_row(table, row, key) for row in table.rows if row[key])
     dropped = [Dropped(f"column {i + 1}", "has no name") for i, name in enumerate(table.columns) if not name]
-    dropped += [
-        Dropped(f"line {line}", f"names no picture: its {table.columns[key]} is empty")
-        for line, row in zip(table.lines, table.rows, strict=True)
-        if not row[key]
-    ]
+    rows: list[CatalogueRow] = []
+    for line, row in zip(table.lines, table.rows, strict=True):
+        if not row[key]:
+            dropped.append(Dropped(f"line {line}", f"names no picture: its {table.columns[key]} is empty"))
+            continue
+        cells = [(name, cell) for i, (name, cell) in enumerate(zip(table.columns, row, strict=True)) if i != key]
+        rows.append(CatalogueRow(row[key], {name: cell for name, cell in cells if name and cell not in NOT_GIVEN}))
     report = ReadReport(len(table.rows), len(rows), tuple(dropped))
-    return Catalogue(path, table.columns[key], attributes, rows, report)
-
-
-def _row(table: Table, row: list[str], key: int) -> CatalogueRow:
-    cells = [(name, cell) for i, (name, cell) in enumerate(zip(table.columns, row, strict=True)) if i != key]
-    return CatalogueRow(row[key], {name: cell for name, cell in cells if name and cell not in NOT_GIVEN})
+    return Catalogue(path, table.columns[key], attributes, tuple(rows), report)
 
 
 def read_products(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
@@ -111,7 +103,6 @@ def read_products(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
     return products, ReadReport(catalogue.report.expected, len(products), tuple(dropped))
 
 
-_LAST = "\U0010ffff"
 _SHOWN = 8
 
 
@@ -161,61 +152,41 @@ def match_keys(keys: Sequence[str], paths: Iterable[Path]) -> Matches:
     >>> match_keys(["1.jpg", "b/2"], [Path("a/1.jpg"), Path("a/2.png"), Path("b/2.png")]).files
     {PosixPath('a/1.jpg'): [0], PosixPath('b/2.png'): [1]}
     """
-    index = _Index(paths)
+    unique = [(path, _parts(str(path))) for path in dict.fromkeys(paths)]
+    by_name, by_stem = _Endings(unique), _Endings(unique, without_suffix=True)
     answers: dict[str, _Found] = {}
     ambiguous: list[Ambiguity] = []
-    for key in keys:
-        if key not in answers:
-            found = answers[key] = index.find(key)
-            if found.count > 1:
-                ambiguous.append(Ambiguity(key, found.count, found.paths[:_SHOWN]))
-    found_k = [answers[key] for key in keys]
-    best = _best_depths(answers.values())
+    for key in dict.fromkeys(keys):
+        parts = _parts(key)
+        found = by_name.longest(parts)
+        answers[key] = found = found if found.count else by_stem.longest(parts)
+        if found.count > 1:
+            ambiguous.append(Ambiguity(key, found.count, found.paths[:_SHOWN]))
+    # How well the best key fits each file: (wholly, number of parts).
+    best: dict[Path, tuple[bool, int]] = {}
+    for found in answers.values():
+        for path in found.paths if found.whole or found.count == 1 else ():
+            best[path] = max(best.get(path, (False, 0)), (found.whole, found.depth))
     files: dict[Path, list[int]] = {}
     unmatched: list[int] = []
-    for position, found in enumerate(found_k):
-        meant = _meant(found, best)
-        for path in meant:
-            files.setdefault(path, []).append(position)
-        if not meant:
+    for position, key in enumerate(keys):
+        found = answers[key]
+        if found.whole or (found.count == 1 and best[found.paths[0]] == (False, found.depth)):
+            for path in found.paths:
+                files.setdefault(path, []).append(position)
+        else:
             unmatched.append(position)
     return Matches(files, tuple(unmatched), tuple(ambiguous))
 
 
-def _best_depths(answers: Iterable[_Found]) -> dict[Path, tuple[bool, int]]:
-    """How well the best key fits each file: (wholly, number of parts)."""
-    best: dict[Path, tuple[bool, int]] = {}
-    for found in answers:
-        if found.whole or found.count == 1:
-            for path in found.paths:
-                best[path] = max(best.get(path, (False, 0)), (found.whole, found.depth))
-    return best
-
-
-def _meant(found: _Found, best: dict[Path, tuple[bool, int]]) -> tuple[Path, ...]:
-    if found.whole:
-        return found.paths
-    if found.count == 1 and best[found.paths[0]] == (False, found.depth):
-        return found.paths
-    return ()
-
-
-class _Index:
+class _Endings:
     """Paths written backwards ("1.jpg/a/data/") and sorted: all that end alike lie side by side."""
 
-    def __init__(self, paths: Iterable[Path]) -> None:
-        unique = [(path, _parts(str(path))) for path in dict.fromkeys(paths)]
-        self._by_name = _Endings([(_backwards(parts), path) for path, parts in unique])
-        self._by_stem = _Endings([(_backwards(_without_suffix(parts)), path) for path, parts in unique])
-
-    def find(self, key: str) -> _Found:
-        parts = _parts(key)
-        found = self._by_name.longest(parts)
-        return found if found.count else self._by_stem.longest(parts)
-
-
-class _Endings:
-    def __init__(self, entries: list[tuple[str, Path]]) -> None:
+    def __init__(self, paths: Iterable[tuple[Path, Sequence[str]]], *, without_suffix: bool = False) -> None:
+        entries: list[tuple[str, Path]] = []
+        for path, parts in paths:
+            stem = parts[-1].rpartition(".")[0] if without_suffix and parts else ""
+            entries.append((_backwards([*parts[:-1], stem] if stem else parts), path))
         entries.sort(key=lambda entry: entry[0])
         self._texts = [text for text, _ in entries]
         self._paths = [path for _, path in entries]
@@ -229,26 +200,19 @@ class _Endings:
         run = self._run(start)
         if depth < len(parts) and self._texts[run[0]] == start:  # the whole path is the end of the key
             run = range(run[0], bisect_right(self._texts, start))
-            return _Found(len(run), self._at(run), depth, whole=True)
+            return _Found(len(run), tuple(self._paths[run.start : run.stop]), depth, whole=True)
         whole = depth == len(parts)
-        return _Found(len(run), self._at(run if whole else run[:_SHOWN]), depth, whole)
+        shown = run if whole else run[:_SHOWN]
+        return _Found(len(run), tuple(self._paths[shown.start : shown.stop]), depth, whole)
 
     def _run(self, start: str) -> range:
-        return range(bisect_left(self._texts, start), bisect_left(self._texts, start + _LAST))
-
-    def _at(self, positions: range) -> tuple[Path, ...]:
-        return tuple(self._paths[i] for i in positions)
+        return range(bisect_left(self._texts, start), bisect_left(self._texts, start + "\U0010ffff"))
 
 
 def _parts(path: str) -> tuple[str, ...]:
     """The parts of a path as the disk, Windows or a Mac (decomposed accents) may write it."""
     normal = unicodedata.normalize("NFC", path).replace("\\", "/")
     return tuple(part for part in normal.split("/") if part not in {"", "."})
-
-
-def _without_suffix(parts: tuple[str, ...]) -> tuple[str, ...]:
-    stem = parts[-1].rpartition(".")[0] if parts else ""
-    return (*parts[:-1], stem) if stem else parts
 
 
 def _backwards(parts: Sequence[str]) -> str:

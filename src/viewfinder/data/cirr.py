@@ -101,10 +101,8 @@ def write_cirr(folder: Path, split: str, pairs: Iterable[CirrPair], paths: Mappi
     """
     sets: dict[tuple[str, ...], int] = {}
     records = [_record(pair, sets, paths) for pair in pairs]
-    for inner, data in (("captions/cap", records), ("image_splits/split", dict(paths))):
-        file = folder / f"{inner}.{VERSION}.{split}.json"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_json(file, data)
+    write_json(folder / f"captions/cap.{VERSION}.{split}.json", records)
+    write_json(folder / f"image_splits/split.{VERSION}.{split}.json", dict(paths))
 
 
 def _record(pair: CirrPair, sets: dict[tuple[str, ...], int], paths: Mapping[str, str]) -> dict[str, Any]:

@@ -126,7 +126,7 @@ def _read_records(
     gallery_file = folder / "image_splits" / f"split.{name}.json"
     gallery, dropped = read_keys(need_split_file(gallery_file, "split.*.json"))
     inside, there = frozenset(gallery), keys_with_pictures(pictures, gallery)
-    found = []
+    found: list[tuple[str, tuple[str, ...], Record]] = []
     for i, record in enumerate(read_json(file, list)):
         read, empty = parse(file, i, record, inside)
         found.append((f"{file.name}: [{i}]", read.keys, read))

@@ -38,7 +38,7 @@ ROLES: Mapping[str, Role] = {"human": "user", "gpt": "assistant"}
 
 @dataclass(frozen=True)
 class LlavaSample:
-    """A talk, user and assistant by turns; `image` is "" (and `path` None) where it is about no picture.
+    """A dialogue, user and assistant by turns; `image` is "" (and `path` None) where it is about no picture.
 
     `path` is None too where pictures were not looked for.
     """
@@ -66,21 +66,18 @@ def read_llava(
     samples: list[LlavaSample] = []
     dropped: list[Dropped] = []
     for position, record in enumerate(records):
-        sample = _sample(record, f"{file}, [{position}]", folder)
+        where = f"{file}, [{position}]"
+        said = need_field(where, record, "conversations", list)
+        image = need_field(where, record, "image", str) if "image" in record else ""
+        turns = tuple(_turn(turn, image, f"{where}.conversations[{at}]") for at, turn in enumerate(said))
+        name = str(record["id"]) if isinstance(record.get("id"), int) else need_field(where, record, "id", str)
+        sample = LlavaSample(name, image, folder / image if folder and image else None, turns)
         reason = _flaw(sample)
         if reason:
             dropped.append(Dropped(f"[{position}] {sample.id}", reason))
         else:
             samples.append(sample)
     return samples, ReadReport(len(records), len(samples), tuple(dropped))
-
-
-def _sample(record: Any, where: str, folder: Path | None) -> LlavaSample:
-    said: list[Any] = need_field(where, record, "conversations", list)
-    image = need_field(where, record, "image", str) if "image" in record else ""
-    turns = tuple(_turn(turn, image, f"{where}.conversations[{at}]") for at, turn in enumerate(said))
-    name = str(record["id"]) if isinstance(record.get("id"), int) else need_field(where, record, "id", str)
-    return LlavaSample(name, image, folder / image if folder and image else None, turns)
 
 
 def _turn(turn: Any, image: str, where: str) -> ChatTurn:
@@ -193,17 +190,14 @@ def _seeds(folder: Path) -> list[tuple[str, list[str]]]:
 
 def _pairs(folder: Path, prompt: str, seeds: list[str]) -> Iterator[EditPair]:
     place = folder / prompt
-    text = _triplet(read_json(place / "prompt.json", dict), str(place / "prompt.json"))
+    where, record = str(place / "prompt.json"), read_json(place / "prompt.json", dict)
+    first = "input" if "input" in record else "caption"
+    before, instruction, after = (need_field(where, record, name, str).strip() for name in (first, "edit", "output"))
     similarities = _similarities(place / "metadata.jsonl")
     for seed in seeds:
         source, target = (place / f"{seed}_{which}.jpg" for which in (0, 1))
+        text = EditTriplet(before, instruction, after)
         yield EditPair(prompt, seed, text, similarities.get(seed, {}), source, target)
-
-
-def _triplet(record: Mapping[str, Any], where: str) -> EditTriplet:
-    first = "input" if "input" in record else "caption"
-    before, instruction, after = (need_field(where, record, name, str).strip() for name in (first, "edit", "output"))
-    return EditTriplet(before, instruction, after)
 
 
 def _similarities(file: Path) -> dict[str, dict[str, float]]:

@@ -6,10 +6,9 @@ Worlds write it; simulated users answer from it. Real data has no such file.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from viewfinder.data.files import read_text
 from viewfinder.errors import BadInput
@@ -74,34 +73,27 @@ def read_truth(world: Path) -> dict[str, PictureTruth]:
     file = world / TRUTH_FILE
     if not file.is_file():
         raise BadInput(f"{world}: no {TRUTH_FILE} here, so this is no world; make one with `viewfinder world`")
-    truths = (_truth(file, number, line) for number, line in enumerate(read_text(file).splitlines(), start=1) if line)
-    return {truth.image: truth for truth in truths}
-
-
-def _truth(file: Path, number: int, line: str) -> PictureTruth:
-    try:
-        record = json.loads(line)
-        return PictureTruth(
-            image=record["image"],
-            things=tuple(_thing(thing) for thing in record["things"]),
-            relations=tuple((subject, predicate, other) for subject, predicate, other in record["relations"]),
-            place=record["place"],
-            light=record["light"],
-            title=record["title"],
-            category=record["category"],
-            attributes={name: tuple(words) for name, words in record["attributes"].items()},
-        )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadInput(f"{file}, line {number}: not a picture's truth ({error}); make the world again") from error
-
-
-def _thing(record: Mapping[str, Any]) -> ThingTruth:
-    nouns: Sequence[Sequence[str]] = record["nouns"]
-    x, y, width, height = record["box"]
-    return ThingTruth(
-        **{
-            **record,
-            "nouns": tuple((singular, plural) for singular, plural in nouns),
-            "box": (x, y, width, height),
-        }
-    )
+    truths: dict[str, PictureTruth] = {}
+    for number, line in enumerate(read_text(file).splitlines(), start=1):
+        if not line:
+            continue
+        try:
+            record = json.loads(line)
+            truth = PictureTruth(
+                image=record["image"],
+                things=tuple(
+                    ThingTruth(**thing | {"nouns": tuple((one, many) for one, many in nouns), "box": (x, y, w, h)})
+                    for thing in record["things"]
+                    for nouns, (x, y, w, h) in [(thing["nouns"], thing["box"])]
+                ),
+                relations=tuple((subject, predicate, other) for subject, predicate, other in record["relations"]),
+                place=record["place"],
+                light=record["light"],
+                title=record["title"],
+                category=record["category"],
+                attributes={name: tuple(words) for name, words in record["attributes"].items()},
+            )
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise BadInput(f"{file}, line {number}: not a picture's truth ({error}); make the world again") from error
+        truths[truth.image] = truth
+    return truths

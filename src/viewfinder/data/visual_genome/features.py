@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32, Int32, Num
 
+from viewfinder.data.files import read_bytes
 from viewfinder.errors import BadInput
 
 REGIONS = 36
@@ -36,19 +37,19 @@ class RegionFeatures:
     classes_n: Int32[np.ndarray, " n"]
 
 
-def read_region_features(path: Path, *, regions: int = REGIONS, width: int = WIDTH) -> RegionFeatures:
+def read_region_features(path: Path) -> RegionFeatures:
     """A file of `region_36_final/` (`Layout.region_features` says which).
 
     Raises:
-        BadInput: the file is missing or damaged; a field is missing, has another shape than `regions` and `width`
-            say (it is named, with what was expected and found), or holds something that is not a finite number.
+        BadInput: the file is missing or damaged; a field is missing, has another shape (it is named, with what was
+            expected and found), or holds something that is not a finite number.
     """
     stored = read_pickle(path)
     if not isinstance(stored, dict):
         raise BadInput(f"{path}: an object with region_boxes is needed, this is a {type(stored).__name__}")
-    boxes_n4 = _field(path, stored, "region_boxes", (regions, 4), "f")
-    features_nd = _field(path, stored, "region_feats", (regions, width), "f")
-    classes_n = _field(path, stored, "region_clses", (regions,), "iu")
+    boxes_n4 = _field(path, stored, "region_boxes", (REGIONS, 4), "f")
+    features_nd = _field(path, stored, "region_feats", (REGIONS, WIDTH), "f")
+    classes_n = _field(path, stored, "region_clses", (REGIONS,), "iu")
     return RegionFeatures(
         boxes_n4.astype(np.float32, copy=False),
         features_nd.astype(np.float32, copy=False),
@@ -56,15 +57,18 @@ def read_region_features(path: Path, *, regions: int = REGIONS, width: int = WID
     )
 
 
-def read_global_feature(path: Path, *, width: int = WIDTH) -> Float32[np.ndarray, " d"]:
+def read_global_feature(path: Path) -> Float32[np.ndarray, " d"]:
     """A file of `global_features/` (`Layout.global_feature` says which); axes of length one are left out.
 
     Raises:
-        BadInput: the file is missing or damaged, or holds no vector of `width` finite numbers.
+        BadInput: the file is missing or damaged, or holds no vector of 2,048 finite numbers.
     """
     stored = read_pickle(path)
     flat = stored.squeeze() if isinstance(stored, np.ndarray) else stored
-    return _field(path, {"the vector": flat}, "the vector", (width,), "f").astype(np.float32, copy=False)
+    return _field(path, {"the vector": flat}, "the vector", (WIDTH,), "f").astype(np.float32, copy=False)
+
+
+_KINDS = {"f": "floating-point numbers", "iu": "whole numbers"}
 
 
 def _field(
@@ -85,9 +89,6 @@ def _field(
     if not finite.all():
         raise BadInput(f"{path}: {name}[{int(finite.argmin())}] is not finite; compute the features again")
     return array
-
-
-_KINDS = {"f": "floating-point numbers", "iu": "whole numbers"}
 
 
 def _shape(shape: tuple[int, ...]) -> str:
@@ -114,7 +115,7 @@ def read_pickle(path: Path) -> Any:
     Raises:
         BadInput: the file is missing or damaged, or asks for anything that is not data (which is named).
     """
-    data = _bytes(path)
+    data = read_bytes(path)
     try:
         return _Loader(io.BytesIO(data), encoding="latin1").load()
     except _Refused as refused:
@@ -122,15 +123,6 @@ def read_pickle(path: Path) -> Any:
         raise BadInput(f"{path}: this pickle holds {what}, which is not plain data; it is not read") from None
     except Exception as error:  # Damaged bytes are a damaged program: it may fail in any way there is.
         raise BadInput(f"{path}: damaged pickle ({_in_one_line(error)}); fetch the file again") from error
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise BadInput(f"{path}: no such file") from None
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror})") from error
 
 
 def _in_one_line(error: Exception) -> str:
@@ -210,10 +202,6 @@ def _encoded(text: str, encoding: str = "latin1") -> bytes:
     return text.encode("latin1")
 
 
-def _no_bytes() -> bytes:
-    return b""
-
-
 def _new(kind: Any, base: Any, state: Any) -> PickledVocabulary:
     """How the protocols 0 and 1 make an object of a class of one's own."""
     if kind is not PickledVocabulary:
@@ -228,8 +216,8 @@ _KNOWN: dict[tuple[str, str], Callable[..., Any]] = {
     ("numpy.core.multiarray", "scalar"): _scalar,
     ("numpy.core.numeric", "_frombuffer"): _array_of_buffer,
     ("_codecs", "encode"): _encoded,
-    ("__builtin__", "bytes"): _no_bytes,
-    ("builtins", "bytes"): _no_bytes,
+    ("__builtin__", "bytes"): lambda: b"",
+    ("builtins", "bytes"): lambda: b"",
     ("copyreg", "_reconstructor"): _new,
     ("copy_reg", "_reconstructor"): _new,
     ("builtins", "object"): object,

@@ -1,6 +1,4 @@
-"""Drill-down's layout of Visual Genome, and its region descriptions.
-
-The layout has folders of one file a picture, and caches with lists.
+"""Drill-down's layout of Visual Genome (Krishna et al. 2017), and its region descriptions as that code reads them.
 
 rg_jsons/<id>.json          region descriptions
 sg_xmls/<id>.xml            scene graphs
@@ -11,8 +9,6 @@ caches/                     split lists, class lists, the vocabulary; here, besi
 
 All but the first and the split lists may be absent. The folders lie in the given one, in `vg/` or in `data/vg/`.
 
-Region descriptions of Visual Genome (Krishna et al. 2017), as Drill-down's loader reads them.
-
 A picture's captions are its region descriptions: lower-cased, exact repetitions left out, by region id. Pictures
 with fewer than ten, or without a thing of the object list, are left out (Tan et al., NeurIPS 2019, and its code).
 """
@@ -20,8 +16,8 @@ with fewer than ten, or without a thing of the object list, are left out (Tan et
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,19 +38,6 @@ class Layout:
 
     root: Path
     caches: Path
-
-    def regions(self, picture: int) -> Path:
-        """The region descriptions of a picture."""
-        return self.root / "rg_jsons" / f"{picture}.json"
-
-    @property
-    def scene_graphs(self) -> Path:
-        """The folder of scene graphs; it may not be there."""
-        return self.root / "sg_xmls"
-
-    def scene_graph(self, picture: int) -> Path:
-        """The scene graph of a picture."""
-        return self.scene_graphs / f"{picture}.xml"
 
     def region_features(self, picture: int) -> Path:
         """The region vectors of a picture."""
@@ -162,9 +145,9 @@ def read_visual_genome(folder: Path, split: str, *, fewest: int = TURNS) -> tupl
     """
     layout = find_layout(folder)
     ids = read_picture_ids(layout.split(split))
-    object_list, graphs = layout.caches / OBJECT_LIST, layout.scene_graphs.is_dir()
+    object_list, graphs = layout.caches / OBJECT_LIST, (layout.root / "sg_xmls").is_dir()
     listed = frozenset(read_classes(object_list)) if object_list.is_file() else None
-    reading = _Reading(layout, listed, graphs, layout.pictures(), fewest)
+    files = layout.pictures()
     notes = []
     if listed is None or not graphs:
         missing = (OBJECT_LIST, "list") if listed is None else ("sg_xmls", "folder")
@@ -173,10 +156,52 @@ def read_visual_genome(folder: Path, split: str, *, fewest: int = TURNS) -> tupl
     notes += [Dropped(f"{split}: picture {picture}", "listed twice") for picture, n in Counter(ids).items() if n > 1]
     pictures: list[RegionPicture] = []
     for picture in dict.fromkeys(ids):
-        found, remarks = reading.picture(picture)
-        pictures += [found] if found else []
+        found, remarks = _read_picture(layout, picture, listed, graphs=graphs, fewest=fewest)
         notes += remarks
+        if found is None:
+            continue
+        path = None if files is None else files.get(picture)
+        if files is not None and path is None:
+            notes.append(Dropped(f"{picture}.jpg", "no such file; the regions are kept without it"))
+        pictures.append(replace(found, path=path))
     return pictures, ReadReport(len(ids), len(pictures), tuple(notes))
+
+
+def _read_picture(
+    layout: Layout, picture: int, listed: frozenset[str] | None, *, graphs: bool, fewest: int
+) -> tuple[RegionPicture | None, list[Dropped]]:
+    """The picture, if it passes, and what there is to say of it."""
+    file = layout.root / "rg_jsons" / f"{picture}.json"
+    if not file.is_file():
+        return None, [Dropped(f"picture {picture}", f"no {file.parent.name}/{file.name}")]
+    said = read_regions(file)
+    first: dict[str, Region] = {}
+    for region in said:
+        first.setdefault(region.caption, region)
+    repeated = len(said) - len(first)
+    notes = [Dropped(file.name, f"{repeated} repeated captions")] if repeated else []
+    objects = _read_objects(layout.root / "sg_xmls" / f"{picture}.xml", picture, listed) if graphs else ()
+    unfit = ""
+    if len(first) < fewest:
+        unfit = f"{len(first)} distinct captions, {fewest} are needed"
+    elif objects is None:
+        unfit = "no scene graph in sg_xmls/"
+    elif graphs and listed is not None and not objects:
+        unfit = "no object that is on the list"
+    if unfit or objects is None:
+        return None, [*notes, Dropped(f"picture {picture}", unfit)]
+    regions = tuple(sorted(first.values(), key=lambda region: region.region_id))
+    return RegionPicture(picture, None, regions, objects), notes
+
+
+def _read_objects(file: Path, picture: int, listed: frozenset[str] | None) -> tuple[str, ...] | None:
+    """Names of the picture's things; None where its scene graph is missing."""
+    if not file.is_file():
+        return None
+    graph = read_scene_graph(file)
+    if graph.image_id != picture:
+        raise BadInput(f"{file}: field 'image_id' is {graph.image_id}, not {picture}; fetch the file again")
+    return tuple(thing.name for thing in keep_known(graph, listed).objects)
 
 
 def choose_captions(
@@ -194,14 +219,6 @@ def choose_captions(
     return tuple(said[i] for i in order[:turns])
 
 
-def distinct_regions(regions: Sequence[Region]) -> tuple[Region, ...]:
-    """The first region with each caption, by region id."""
-    first: dict[str, Region] = {}
-    for region in regions:
-        first.setdefault(region.caption, region)
-    return tuple(sorted(first.values(), key=lambda region: region.region_id))
-
-
 def read_regions(file: Path) -> list[Region]:
     """The regions in a file `rg_jsons/<id>.json`, as they stand there; captions lower-case.
 
@@ -214,7 +231,10 @@ def read_regions(file: Path) -> list[Region]:
 
 def _region(where: str, record: Any) -> Region:
     region_id, phrase = need_field(where, record, "region_id", int), need_field(where, record, "phrase", str)
-    x, y, width, height = (_number(where, record, name) for name in ("x", "y", "width", "height"))
+    x, y, width, height = (
+        value if isinstance(value := record.get(name), float) else float(need_field(where, record, name, int))
+        for name in ("x", "y", "width", "height")
+    )
     return Region(
         region_id=region_id,
         caption=phrase.lower(),
@@ -224,62 +244,10 @@ def _region(where: str, record: Any) -> Region:
     )
 
 
-def _number(where: str, record: Mapping[str, Any], name: str) -> float:
-    value = record.get(name)
-    return value if isinstance(value, float) else float(need_field(where, record, name, int))
-
-
 def _ids(where: str, record: Mapping[str, Any], name: str, field: str) -> tuple[int, ...]:
     """`field` of every record in the list `name`; the list may be left out."""
     records = need_field(where, record, name, list) if name in record else []
     return tuple(need_field(f"{where}, {name}[{i}]", item, field, int) for i, item in enumerate(records))
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """What every picture of one reading is judged by."""
-
-    layout: Layout
-    listed: frozenset[str] | None
-    graphs: bool
-    files: Mapping[int, Path] | None
-    fewest: int
-
-    def picture(self, picture: int) -> tuple[RegionPicture | None, list[Dropped]]:
-        """The picture, if it passes, and what there is to say of it."""
-        file = self.layout.regions(picture)
-        if not file.is_file():
-            return None, [Dropped(f"picture {picture}", f"no {file.parent.name}/{file.name}")]
-        said = read_regions(file)
-        regions = distinct_regions(said)
-        repeated = len(said) - len(regions)
-        notes = [Dropped(file.name, f"{repeated} repeated captions")] if repeated else []
-        objects = self.objects(picture)
-        unfit = ""
-        if len(regions) < self.fewest:
-            unfit = f"{len(regions)} distinct captions, {self.fewest} are needed"
-        elif objects is None:
-            unfit = "no scene graph in sg_xmls/"
-        elif self.graphs and self.listed is not None and not objects:
-            unfit = "no object that is on the list"
-        if unfit:
-            return None, [*notes, Dropped(f"picture {picture}", unfit)]
-        path = None if self.files is None else self.files.get(picture)
-        if self.files is not None and path is None:
-            notes.append(Dropped(f"{picture}.jpg", "no such file; the regions are kept without it"))
-        return RegionPicture(picture, path, regions, objects or ()), notes
-
-    def objects(self, picture: int) -> tuple[str, ...] | None:
-        """Names of the picture's things; None where its scene graph is missing."""
-        if not self.graphs:
-            return ()
-        file = self.layout.scene_graph(picture)
-        if not file.is_file():
-            return None
-        graph = read_scene_graph(file)
-        if graph.image_id != picture:
-            raise BadInput(f"{file}: field 'image_id' is {graph.image_id}, not {picture}; fetch the file again")
-        return tuple(thing.name for thing in keep_known(graph, self.listed).objects)
 
 
 def read_picture_ids(file: Path) -> list[int]:

@@ -168,14 +168,6 @@ UNWANTED = (
 )
 
 
-@dataclass(frozen=True)
-class _Pair:
-    """Two sentences about one thing; the second is said some time after the first."""
-
-    first: str
-    second: str
-
-
 def add_negations(captions: Sequence[str], absent: Sequence[str], rng: np.random.Generator) -> tuple[str, ...]:
     """As many sentences as `captions`; the last two for each name in `absent` give way to a pair about that name.
 
@@ -188,12 +180,15 @@ def add_negations(captions: Sequence[str], absent: Sequence[str], rng: np.random
     if 2 * len(absent) > len(captions):
         raise ValueError(f"{len(absent)} pairs need {2 * len(absent)} captions to replace; there are {len(captions)}")
     kept = captions[: len(captions) - 2 * len(absent)]
-    to_say: list[str | _Pair] = [*kept, *(_pair(name, rng) for name in absent)]
+    to_say: list[str | tuple[str, str]] = [*kept]
+    for name in absent:
+        first, second = WANTED[rng.integers(len(WANTED))], UNWANTED[rng.integers(len(UNWANTED))]
+        to_say.append((first.replace("{}", name), second.replace("{}", name)))
     said = []
     while to_say:
         position = int(rng.integers(len(to_say)))
         match to_say[position]:
-            case _Pair(first, second):
+            case (first, second):
                 said.append(first)
                 to_say[position] = second
             case sentence:
@@ -220,8 +215,3 @@ def draw_absent_names(
     if len(found) < count:
         raise ValueError(f"{count} names are needed that are not in this picture; the others have {len(found)}")
     return tuple(found)[:count]
-
-
-def _pair(name: str, rng: np.random.Generator) -> _Pair:
-    first, second = WANTED[rng.integers(len(WANTED))], UNWANTED[rng.integers(len(UNWANTED))]
-    return _Pair(first.replace("{}", name), second.replace("{}", name))
