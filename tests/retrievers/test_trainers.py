@@ -10,6 +10,7 @@ import pytest
 
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.retrievers import RETRIEVERS
+from viewfinder.retrievers.shared.captioned_pictures import read_captioned_pictures
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.retrievers.trainers import TRAINERS, train_system
 from viewfinder.testing import ColourEncoder, tiny_pictures
@@ -55,7 +56,9 @@ def test_vectors_lie_beside_the_data_unless_a_folder_is_named(tmp_path: Path) ->
     assert plan_of(one, features=kept).features_of(one) == kept
     assert plan_of(one, two, features=kept).features_of(two) == kept / "two"
     plan = plan_of(one, two, features=kept)
-    assert len(plan.read(one, "train")) == len(plan.read(two, "train")) == 10
+    for folder in (one, two):
+        described = read_captioned_pictures(folder, "train", plan.encoder, features_folder=plan.features_of(folder))
+        assert len(described) == 10
     assert {file.parent.name for file in kept.rglob("manifest.json")} == {"one", "two"}
     assert not list(tmp_path.glob("*/.viewfinder-features"))
 

@@ -38,7 +38,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from viewfinder.training.batches import Batches, count_processes, gather_with_gradient, seed_all, shuffled
+    from viewfinder.training.batches import (
+        Batches,
+        count_processes,
+        draw_epochs,
+        gather_with_gradient,
+        seed_all,
+        shuffled,
+    )
     from viewfinder.training.checkpoints import load_network, save_network
     from viewfinder.training.loop import TrainingJob, TrainingResult, fit
     from viewfinder.training.presets import build_settings, load_preset
@@ -71,6 +78,7 @@ __all__ = [
     "WarmupCosine",
     "build_settings",
     "count_processes",
+    "draw_epochs",
     "fit",
     "gather_with_gradient",
     "load_network",
@@ -83,7 +91,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "batches": ("Batches", "count_processes", "gather_with_gradient", "seed_all", "shuffled"),
+    "batches": ("Batches", "count_processes", "draw_epochs", "gather_with_gradient", "seed_all", "shuffled"),
     "checkpoints": ("load_network", "save_network"),
     "loop": ("TrainingJob", "TrainingResult", "fit"),
     "presets": ("build_settings", "load_preset"),

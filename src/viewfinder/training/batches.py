@@ -54,6 +54,20 @@ def shuffled(count: int, batch: int, make: Callable[[Rows], Batch], *, epoch: in
     return Batches(order_n[: count - count % batch], batch // count_processes(), make)
 
 
+def draw_epochs(
+    count: int, batch: int, draw: Callable[[Rows, np.random.Generator], Batch]
+) -> Callable[[int, int], Batches[Batch]]:
+    """The batches of a `TrainingJob`, (epoch, seed) -> `shuffled`; each batch draws by a generator of its own."""
+
+    def batches(epoch: int, seed: int) -> Batches[Batch]:
+        def make(rows_b: Rows) -> Batch:
+            return draw(rows_b, np.random.default_rng([seed, epoch, int(rows_b[0])]))
+
+        return shuffled(count, batch, make, epoch=epoch, seed=seed)
+
+    return batches
+
+
 def take_share(batches: Iterable[Any], *, rank: int, processes: int, done: int) -> Iterator[Any]:
     """The batches rank, rank + processes, ... without the first `done` of them; the same number for every rank.
 

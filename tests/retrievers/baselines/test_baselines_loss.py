@@ -12,8 +12,7 @@ from torch.nn.functional import normalize
 from viewfinder.index import RegionBlock, late_interaction, rank_fusion
 from viewfinder.retrievers.baselines.network import BaselineNetwork, fuse_ranks, retrieval_loss, score_pictures
 from viewfinder.retrievers.baselines.settings import LossSettings, ModelSettings, System
-from viewfinder.retrievers.shared.description_training import InputWidths
-from viewfinder.retrievers.shared.network import every_triplet_loss, hardest_triplet_loss
+from viewfinder.retrievers.shared.network import InputWidths, every_triplet_loss, hardest_triplet_loss
 
 
 def network(system: System = "r-hre", **settings: Any) -> BaselineNetwork:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from viewfinder.retrievers.baselines.network import END_NUMBER, BaselineNetwork
 from viewfinder.retrievers.baselines.settings import SYSTEMS, ModelSettings, System
-from viewfinder.retrievers.shared.description_training import InputWidths
+from viewfinder.retrievers.shared.network import InputWidths
 
 JOINT = 4
 SENTENCES = [[[5, 6, 2], [7, 2], [8, 9, 10, 2]], [[9, 2], [5, 5, 5, 2], [6, 2]]]

@@ -25,7 +25,8 @@ from viewfinder.retrievers.baselines.network import BaselineNetwork as Network
 from viewfinder.retrievers.baselines.network import fuse_ranks, score_pictures
 from viewfinder.retrievers.baselines.retriever import JOINT, joint_number
 from viewfinder.retrievers.baselines.settings import SYSTEMS, ModelSettings, System
-from viewfinder.retrievers.shared.description_training import InputWidths, WordNumberSpeech
+from viewfinder.retrievers.shared.description_training import WordNumberSpeech
+from viewfinder.retrievers.shared.network import InputWidths
 from viewfinder.retrievers.shared.numpy_network import numpy_project_regions
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, save_network

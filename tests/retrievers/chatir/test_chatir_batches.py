@@ -34,7 +34,7 @@ TALKS = PictureDialogues(
     keys=("one", "two"),
     raw_ng=np.array([[1.0], [2.0]], np.float32),
     raw_version="some",
-    talks=(
+    dialogues=(
         PictureDialogue(1, "a red boat", ROUNDS),
         PictureDialogue(0, "boat"),
         PictureDialogue(1, "a big boat", ROUNDS[:1]),
@@ -163,7 +163,7 @@ def test_tokens_are_those_of_the_text_that_a_search_reads(separator: str, most: 
     counts = tokenizer()
     [batch] = ChatirBatches(TALKS, token_speech(separator=separator, most_tokens=most), SEEN, 10).fixed(10, 2)
     ids, there = batch.dialogues
-    for row, talk in enumerate((TALKS.talks[1], TALKS.talks[0])):
+    for row, talk in enumerate((TALKS.dialogues[1], TALKS.dialogues[0])):
         rounds = informative_rounds((said.question, said.answer) for said in talk.rounds)
         text = fit_dialogue(
             talk.caption, rounds, lambda text: len(counts.encode(text).ids), most,

@@ -31,7 +31,7 @@ COUNT = 26
 def plan(*data: Path, told: list[str] | None = None) -> TrainPlan:
     lines = [] if told is None else told
     return TrainPlan(
-        system="chatsearcher", data=data, preset="lab", out=data[0] / "out", encoder=ENCODER, told=lines.append
+        system="chatsearcher", data=data, preset="lab", out=data[0] / "out", encoder=ENCODER, notify=lines.append
     )
 
 

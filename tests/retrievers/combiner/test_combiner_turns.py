@@ -34,7 +34,7 @@ def preset(*overrides: str) -> Preset:
 
 def turns_of(plan: TrainPlan, split: str, *overrides: str) -> EncodedTransactions:
     recorded, model = read_recorded(plan, split, preset(*overrides)), preset(*overrides).model
-    wanted = [piece for text in recorded.texts() for piece in modification_pieces(text, model.texts)]
+    wanted = [piece for text in recorded.texts for piece in modification_pieces(text, model.texts)]
     return EncodedTransactions.of(recorded, encode_texts(wanted, ENCODER, lambda line: None), model)
 
 
@@ -103,7 +103,7 @@ def test_transactions_of_pictures_that_are_not_there_are_left_out_and_told(
     here, gone = (Transaction("a.png", (target,), ("1. is red",)) for target in ("b.png", "z.png"))
     told: list[str] = []
     plan = combiner_plan(
-        tmp_path / "out", data=(folder_of(tmp_path, here, gone, names=("b.png", "z.png")),), told=told.append
+        tmp_path / "out", data=(folder_of(tmp_path, here, gone, names=("b.png", "z.png")),), notify=told.append
     )
     assert len(read_recorded(plan, "train", preset()).transactions) == 1
     assert told[-1].endswith("shoes, train: 1 transactions of 2")

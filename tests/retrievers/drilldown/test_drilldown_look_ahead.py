@@ -12,7 +12,7 @@ from torch.nn.functional import normalize
 from viewfinder.retrievers.drilldown.look_ahead import slot_values
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork
 from viewfinder.retrievers.drilldown.settings import LossSettings, ModelSettings
-from viewfinder.retrievers.shared.description_training import InputWidths
+from viewfinder.retrievers.shared.network import InputWidths
 
 
 def network(slots: int) -> DrilldownNetwork:

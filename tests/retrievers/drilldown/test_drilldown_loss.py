@@ -13,8 +13,8 @@ from viewfinder.retrievers.drilldown.look_ahead import slot_values
 from viewfinder.retrievers.drilldown.loss import joint_loss, pretraining_loss, retrieval_loss, score_pictures
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
 from viewfinder.retrievers.drilldown.settings import LossSettings, ModelSettings
-from viewfinder.retrievers.shared.description_training import DialogueBatch, InputWidths
-from viewfinder.retrievers.shared.network import contrastive_loss, every_triplet_loss, hardest_triplet_loss
+from viewfinder.retrievers.shared.description_training import DialogueBatch
+from viewfinder.retrievers.shared.network import InputWidths, contrastive_loss, every_triplet_loss, hardest_triplet_loss
 
 B, T = 4, 5
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
 from viewfinder.retrievers.drilldown.settings import ModelSettings
-from viewfinder.retrievers.shared.description_training import InputWidths
+from viewfinder.retrievers.shared.network import InputWidths
 
 INPUTS = InputWidths(regions=5, whole=6, sentences=7, words=11)
 PUBLISHED = InputWidths(regions=2048, whole=2048, sentences=0, words=14_284)

@@ -21,7 +21,7 @@ from viewfinder.retrievers.drilldown import Drilldown, load
 from viewfinder.retrievers.drilldown.loss import score_pictures
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork as Network
 from viewfinder.retrievers.drilldown.settings import ModelSettings
-from viewfinder.retrievers.shared.description_training import InputWidths
+from viewfinder.retrievers.shared.network import InputWidths
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, save_network
 from viewfinder.training.weights import Weights

@@ -51,7 +51,7 @@ def plan(tmp_path: Path) -> Plan:
     def made(*folders: Path, told: list[str] | None = None) -> TrainPlan:
         return TrainPlan(
             system="attributes", data=folders, preset="lab", out=tmp_path / "out", encoder=ENCODER,
-            told=(told if told is not None else []).append,
+            notify=(told if told is not None else []).append,
         )  # fmt: skip
 
     return made

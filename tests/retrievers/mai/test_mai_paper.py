@@ -142,7 +142,7 @@ def test_what_is_wrong_with_blip2_is_told_before_any_picture_is_read(
 ) -> None:
     told: list[str] = []
     with pytest.raises(BadInput, match=r"--set model\.layers=2"):
-        train(plan(data, tmp_path, blip2_folder, "model.layers=3", told=told.append))
+        train(plan(data, tmp_path, blip2_folder, "model.layers=3", notify=told.append))
     assert not told
 
 

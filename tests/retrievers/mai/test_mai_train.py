@@ -167,7 +167,7 @@ def test_the_base_preset_trains(data: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("overrides", "error", "what"),
     [
-        (("sources=['shoes']",), UnknownName, "no train of shoes here; there are: back, mix"),
+        (("sources=['shoes']",), UnknownName, "no source of .train. is called shoes; there are: back, mix"),
         (("model.stages=one",), BadInput, "set captions to false"),
         (("model.stage=one",), BadInput, "model.stage: no such key"),
         (("batch=99",), BadInput, "choose a smaller batch"),

@@ -72,7 +72,7 @@ def test_transactions_of_all_sources_are_read_and_what_is_left_out_is_told(
     data: Path, pictures: list[TinyPicture]
 ) -> None:
     told: list[str] = []
-    found = read_training_transactions(plan(data, told=told.append), "train", preset())
+    found = read_training_transactions(plan(data, notify=told.append), "train", preset())
     assert told[-2:] == [f"{data}, back, train: 1 transactions of 2", f"{data}, mix, train: 1 transactions of 1"]
     assert [one.rows for one in found.said] == [(0, 1, 2, 3), (2, 3, 4, 5)]
     assert [(one.back, one.recalled) for one in found.said] == [(0, ()), (NOWHERE, (0,))]
@@ -127,8 +127,8 @@ def test_captioned_pictures_make_talks_where_there_are_no_transactions(tmp_path:
 @pytest.mark.parametrize(
     ("split", "known", "error", "what"),
     [
-        ("train", {"sources": ("mix", "shoes")}, UnknownName, "no train of shoes here; there are: back, mix"),
-        ("val", {"sources": ("back",)}, UnknownName, "no val of back here; there are: mix"),
+        ("train", {"sources": ("mix", "shoes")}, UnknownName, "no source of .train. is called shoes; there are: back, mix"),
+        ("val", {"sources": ("back",)}, UnknownName, "no source of .val. is called back; there are: mix"),
         ("test", {}, BadInput, "no transactions of 'test'"),
     ],
 )

@@ -85,7 +85,7 @@ def captioned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_pictures_are_those_of_the_split_in_the_order_of_its_list(scenes: Path) -> None:
     told: list[str] = []
-    described = read_captioned_pictures(scenes, "train", ENCODER, told=told.append)
+    described = read_captioned_pictures(scenes, "train", ENCODER, notify=told.append)
     assert described.keys == ("images/0005.jpg", "images/0003.jpg", "images/0002.jpg")
     assert (described.turns, described.raw_version, described.raw_width) == (10, ENCODER.raw_version, 48)
     assert described.region_shape == (36, 3)
@@ -106,9 +106,9 @@ def test_a_talk_is_the_published_sampling(scenes: Path) -> None:
     described = read_captioned_pictures(scenes, "val", ENCODER)
     pictures, _ = read_visual_genome(scenes, "val")
     for at, picture in enumerate(pictures):
-        assert described.talk(at) == choose_captions(picture)
+        assert described.dialogue(at) == choose_captions(picture)
         same = [np.random.default_rng(at) for _ in range(2)]
-        assert described.talk(at, same[0]) == choose_captions(picture, same[1])
+        assert described.dialogue(at, same[0]) == choose_captions(picture, same[1])
 
 
 def test_captions_are_lower_case_each_once_and_split_by_their_place(captioned: Path) -> None:
@@ -121,7 +121,7 @@ def test_captions_are_lower_case_each_once_and_split_by_their_place(captioned: P
     assert found["train"].sentences[0] == tuple(f"caption {k} of 0" for k in range(4))
     assert found["train"].turns == 5
     # Four different captions make five turns: the first is said again.
-    assert found["train"].talk(0) == (*found["train"].sentences[0], "caption 0 of 0")
+    assert found["train"].dialogue(0) == (*found["train"].sentences[0], "caption 0 of 0")
 
 
 def test_a_catalogue_with_three_captions_a_picture_has_talks_of_three_turns(tmp_path: Path) -> None:
@@ -152,12 +152,12 @@ def test_negations_ask_for_what_is_not_there_and_take_it_back(scenes: Path) -> N
     described = read_captioned_pictures(scenes, "train", ENCODER, negated=True)
     known = set(described.texts())
     for at, own in enumerate((5, 3, 2)):
-        talk = described.talk(at, np.random.default_rng(7))
+        talk = described.dialogue(at, np.random.default_rng(7))
         others = [said for said in talk if said not in described.sentences[at]]
         assert len(talk) == 10 and len(others) in (2, 4)
         assert all(f"thing {own}" not in said for said in others)
         assert set(talk) <= known
-        assert described.talk(at) == described.talk(at)
+        assert described.dialogue(at) == described.dialogue(at)
 
 
 def test_negations_need_names_of_things(captioned: Path) -> None:
@@ -221,7 +221,7 @@ def test_a_drawn_talk_has_every_caption_once_before_any_twice(said: list[list[st
         tuple(map(str, rows_n)), tuple(map(tuple, said)), turns, "v", (block,), rows_n, np.zeros_like(rows_n)
     )
     at = data.draw(st.integers(0, count - 1))
-    talk = described.talk(at, np.random.default_rng(data.draw(st.integers(0, 99))))
+    talk = described.dialogue(at, np.random.default_rng(data.draw(st.integers(0, 99))))
     assert len(talk) == turns
     counts = [talk.count(sentence) for sentence in said[at]]
     assert sum(counts) == turns and max(counts) - min(counts) <= 1

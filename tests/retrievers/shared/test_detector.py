@@ -99,9 +99,8 @@ def test_vectors_of_whole_pictures_that_come_later_are_found(tmp_path: Path) -> 
 
 def test_folders_are_told_apart_by_what_they_hold(tmp_path: Path) -> None:
     with_whole, without = tmp_path / "a", tmp_path / "b"
-    assert has_detector_features(visual_genome(with_whole), whole=True)
+    assert has_detector_features(visual_genome(with_whole))
     assert has_detector_features(visual_genome(without, whole=False))
-    assert not has_detector_features(without, whole=True)
     assert not has_detector_features(tmp_path)
 
 

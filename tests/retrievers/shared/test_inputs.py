@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from viewfinder.retrievers.shared.captioned_pictures import CaptionedPictures, RawBlock
-from viewfinder.retrievers.shared.description_training import add_scale, measure_scales, scale_raw
+from viewfinder.retrievers.shared.description_training import measure_scales
+from viewfinder.retrievers.shared.network import add_scale, scale_raw
 
 
 def described(raw_ng: np.ndarray, regions_nre: np.ndarray) -> CaptionedPictures:

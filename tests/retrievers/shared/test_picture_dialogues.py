@@ -42,7 +42,7 @@ def test_dialogues_come_with_the_vectors_of_their_pictures(tmp_path: Path) -> No
     asked(tmp_path, "people_train", [names[2], names[0]])
     talks = read_picture_dialogues(tmp_path, "train", ENCODER)
     assert talks.keys == (f"images/{names[0]}", f"images/{names[2]}")
-    assert talks.talks == (
+    assert talks.dialogues == (
         PictureDialogue(1, f"people_train: {names[2]}", BIG),
         PictureDialogue(0, f"people_train: {names[0]}", BIG),
     )
@@ -56,7 +56,7 @@ def test_several_files_may_speak_of_one_picture(tmp_path: Path) -> None:
     asked(tmp_path, "people_train", names[:2])
     asked(tmp_path, "made_train", names[1:2])
     talks = read_picture_dialogues(tmp_path, "train", ENCODER)
-    assert [[talk.caption for talk in talks.talks if talk.picture == row] for row in range(len(talks.keys))] == [
+    assert [[talk.caption for talk in talks.dialogues if talk.picture == row] for row in range(len(talks.keys))] == [
         [f"people_train: {names[0]}"],
         [f"made_train: {names[1]}", f"people_train: {names[1]}"],
     ]
@@ -68,12 +68,16 @@ def test_a_pattern_chooses_files_and_validation_takes_all_where_none_is_called_s
         asked(tmp_path, name, names[:1])
 
     def chosen(split: str, pattern: str) -> list[str]:
-        return [talk.caption.split(":")[0] for talk in read_picture_dialogues(tmp_path, split, ENCODER, pattern).talks]
+        return [
+            talk.caption.split(":")[0] for talk in read_picture_dialogues(tmp_path, split, ENCODER, pattern).dialogues
+        ]
 
     assert chosen("train", "made-*") == ["made-a_train", "made-b_train"]
     assert chosen("train", "people, made-b") == ["made-b_train", "people_train"]
     assert chosen("val", "made-*") == ["people_val"]
-    with pytest.raises(BadInput, match=r"no talks of 'train' called 'others'; needed are dialogues/NAME_train.json"):
+    with pytest.raises(
+        BadInput, match=r"no dialogues of 'train' called 'others'; needed are dialogues/NAME_train.json"
+    ):
         chosen("train", "others")
 
 
@@ -82,7 +86,7 @@ def test_captions_begin_talks_in_which_the_others_follow_unasked(tmp_path: Path)
     captioned(tmp_path, names)
     one, two = f"one of {names[6]}", f"two of {names[6]}"
     talks = read_picture_dialogues(tmp_path, "val", ENCODER)
-    assert talks.talks == (PictureDialogue(0, one, (Round("", two),)), PictureDialogue(0, two, (Round("", one),)))
+    assert talks.dialogues == (PictureDialogue(0, one, (Round("", two),)), PictureDialogue(0, two, (Round("", one),)))
     assert len(read_picture_dialogues(tmp_path, "train", ENCODER).keys) == 10
 
 
@@ -92,10 +96,10 @@ def test_captions_can_be_asked_for_where_dialogues_are_and_are_split_like_them(t
     asked(tmp_path, "people_train", names[3:4])
     (tmp_path / "ChatIR_Protocol").mkdir()
     (tmp_path / "ChatIR_Protocol" / "Search_Space_train.json").write_text(json.dumps([f"images/{names[3]}"]))
-    assert read_picture_dialogues(tmp_path, "train", ENCODER).talks[0].rounds == BIG
+    assert read_picture_dialogues(tmp_path, "train", ENCODER).dialogues[0].rounds == BIG
     found = read_picture_dialogues(tmp_path, "train", ENCODER, "captions")
-    assert [talk.caption for talk in found.talks] == [f"one of {names[3]}", f"two of {names[3]}"]
-    assert len(read_picture_dialogues(tmp_path, "train", ENCODER, "people,captions").talks) == 3
+    assert [talk.caption for talk in found.dialogues] == [f"one of {names[3]}", f"two of {names[3]}"]
+    assert len(read_picture_dialogues(tmp_path, "train", ENCODER, "people,captions").dialogues) == 3
 
 
 def test_visdial_is_read_and_its_pictures_are_found_by_their_numbers(tmp_path: Path) -> None:
@@ -107,15 +111,15 @@ def test_visdial_is_read_and_its_pictures_are_found_by_their_numbers(tmp_path: P
     (tmp_path / "visdial").mkdir()
     (tmp_path / "visdial" / "visdial_1.0_train.json").write_text(json.dumps(data))
     talks = read_picture_dialogues(tmp_path, "train", ENCODER)
-    assert (talks.keys, talks.talks) == (("images/000000000007.png",), (PictureDialogue(0, "red", BIG),))
+    assert (talks.keys, talks.dialogues) == (("images/000000000007.png",), (PictureDialogue(0, "red", BIG),))
 
 
 def test_what_has_no_picture_is_left_out_and_told(tmp_path: Path) -> None:
     names = pictures(tmp_path)
     asked(tmp_path, "people_train", [names[0], "gone.png"])
     lines: list[str] = []
-    assert len(read_picture_dialogues(tmp_path, "train", ENCODER, told=lines.append)) == 1
-    assert any("1 talks are about pictures without vectors" in line for line in lines)
+    assert len(read_picture_dialogues(tmp_path, "train", ENCODER, notify=lines.append)) == 1
+    assert any("1 dialogues are about pictures without vectors" in line for line in lines)
     asked(tmp_path, "people_train", ["gone.png"])
     with pytest.raises(BadInput, match=r"none of the 1 pictures has vectors; are its images there\?"):
         read_picture_dialogues(tmp_path, "train", ENCODER)
@@ -123,7 +127,7 @@ def test_what_has_no_picture_is_left_out_and_told(tmp_path: Path) -> None:
 
 def test_rewritten_dialogues_are_no_talks(tmp_path: Path) -> None:
     asked(tmp_path, "x_reconed_train", pictures(tmp_path)[:1])
-    with pytest.raises(BadInput, match="no talks of 'train'"):
+    with pytest.raises(BadInput, match="no dialogues of 'train'"):
         read_picture_dialogues(tmp_path, "train", ENCODER)
 
 
@@ -137,7 +141,7 @@ def test_sets_are_put_together_each_with_its_own_pictures(tmp_path: Path) -> Non
         asked(tmp_path / name, "people_train", pictures(tmp_path / name)[:2])
     parts = [read_picture_dialogues(tmp_path / name, "train", ENCODER) for name in ("one", "two")]
     whole = join_picture_dialogues(parts)
-    assert [talk.picture for talk in whole.talks] == [0, 1, 2, 3]
+    assert [talk.picture for talk in whole.dialogues] == [0, 1, 2, 3]
     np.testing.assert_array_equal(whole.raw_ng[2:], parts[1].raw_ng)
     other = read_picture_dialogues(tmp_path / "two", "train", ColourEncoder(raw_version="colours-raw-2"))
     with pytest.raises(EncoderMismatch, match="colours-raw-1, colours-raw-2 cannot be learnt from together"):

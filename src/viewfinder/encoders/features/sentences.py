@@ -1,7 +1,7 @@
 """Frozen sentence vectors of the many texts of a training, computed once and kept in files.
 
     said = SentenceVectors.of(described.texts(), encoder, folder, told)
-    vectors_ts = said.matrix_ns[said.rows(described.talk(0))]
+    vectors_ts = said.matrix_ns[said.rows(described.dialogue(0))]
 
     <folder>/<version>/<hash of its texts>.safetensors      vectors of up to 512 texts, and the texts
 

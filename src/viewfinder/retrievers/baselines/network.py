@@ -17,16 +17,18 @@ from torch.nn.functional import normalize
 
 from viewfinder.data.visual_genome.words import END, SPECIAL
 from viewfinder.retrievers.baselines.settings import LossSettings, ModelSettings, System
-from viewfinder.retrievers.shared.description_training import InputWidths, add_scale, scale_raw
 from viewfinder.retrievers.shared.network import (
     EPS,
+    InputWidths,
     RegionProjection,
     UpdateCell,
     WordReader,
+    add_scale,
     every_triplet_loss,
     hardest_triplet_loss,
     initialise_network,
     region_similarity,
+    scale_raw,
 )
 
 END_NUMBER = SPECIAL.index(END)

@@ -95,8 +95,8 @@ class SentenceTensors:
         hidden: float = 0.0,
     ) -> None:
         """`vectors`: of texts; `rounds`: how many are read; `hidden`: the share of words that training hides."""
-        captions = [dialogue.caption for dialogue in dialogues.talks]
-        said = [dialogue_rounds(dialogue) for dialogue in dialogues.talks]
+        captions = [dialogue.caption for dialogue in dialogues.dialogues]
+        said = [dialogue_rounds(dialogue) for dialogue in dialogues.dialogues]
         texts = sorted({*captions, *(text for rounds in said for one in rounds for text in one)} - {""})
         variants = [_variants(text, hidden) for text in texts] if hidden else []
         known = vectors(sorted({*texts, *(text for some in variants for text in some)}))
@@ -161,7 +161,7 @@ class TokenTensors:
         whole = tokenizer.encode("a")  # with what is put before and after a text
         first, last = whole.special_tokens_mask.index(0), whole.special_tokens_mask[::-1].index(0)
         self._before, self._after = whole.ids[:first], whole.ids[len(whole.ids) - last :]
-        self._dialogues = [(dialogue.caption, dialogue_rounds(dialogue)) for dialogue in dialogues.talks]
+        self._dialogues = [(dialogue.caption, dialogue_rounds(dialogue)) for dialogue in dialogues.dialogues]
         texts = sorted({text for caption, said in self._dialogues for text in (caption, *chain.from_iterable(said))})
         found = tokenizer.encode_batch([*texts, ","], add_special_tokens=False)
         self._known = {text: one.ids for text, one in zip(texts, found, strict=False)} | {"": []}
@@ -254,15 +254,15 @@ class ChatirBatches:
         """
         self._tensors, self._pictures_px, self._rounds = tensors, pictures_px, rounds
         self._masking, self._share, self._unasked = masking, share, unasked
-        pictures = [dialogue.picture for dialogue in dialogues.talks]
+        pictures = [dialogue.picture for dialogue in dialogues.dialogues]
         self._numbers = np.argsort(pictures, kind="stable")  # those about the first picture first
         self._count_p = np.bincount(pictures, minlength=len(dialogues.keys))
         self._first_p = np.cumsum(self._count_p) - self._count_p
-        self._rounds_d = np.array([len(dialogue.rounds) for dialogue in dialogues.talks], np.intp)
+        self._rounds_d = np.array([len(dialogue.rounds) for dialogue in dialogues.dialogues], np.intp)
         self.longest = int(self._rounds_d.max())
         # How many of a dialogue's first rounds say something.
         self._informative_dr = np.zeros((len(dialogues), self.longest + 1), np.intp)
-        for number, dialogue in enumerate(dialogues.talks):
+        for number, dialogue in enumerate(dialogues.dialogues):
             told = [len(informative_rounds([(said.question, said.answer)])) for said in dialogue.rounds]
             self._informative_dr[number, 1 : len(told) + 1] = np.cumsum(told)
 

@@ -30,8 +30,7 @@ from viewfinder.encoders.checkpoints import explain_failures, find_checkpoint, s
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers.chatir.numpy_network import BEFORE_ROUNDS
 from viewfinder.retrievers.chatir.settings import PROBE, ModelSettings
-from viewfinder.retrievers.shared.description_training import add_scale, scale_raw
-from viewfinder.retrievers.shared.network import EPS
+from viewfinder.retrievers.shared.network import EPS, add_scale, scale_raw
 from viewfinder.training.picture_layers import measure_scale, principal_components
 
 TEXTS_AT_ONCE = 16

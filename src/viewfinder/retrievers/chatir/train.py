@@ -26,7 +26,7 @@ from viewfinder.retrievers.chatir.network import (
     load_text_model,
 )
 from viewfinder.retrievers.chatir.settings import MASKED_SHARE, LossSettings, ModelSettings, Preset
-from viewfinder.retrievers.shared.picture_dialogues import join_picture_dialogues
+from viewfinder.retrievers.shared.picture_dialogues import join_picture_dialogues, read_picture_dialogues
 from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_start_card
 from viewfinder.training import (
     Card,
@@ -80,7 +80,7 @@ def train(plan: TrainPlan) -> TrainingResult:
             higher=preset.selects == "recall",
             trainable=is_trained,
             may_leave_unused=True,
-        ),
+        )
     )
 
 
@@ -154,7 +154,19 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
         BadInput, UnknownName, EncoderMismatch: data or start that cannot serve.
     """
     sets = [
-        join_picture_dialogues([plan.talks(folder, split, preset.dialogues) for folder in plan.data])
+        join_picture_dialogues(
+            [
+                read_picture_dialogues(
+                    folder,
+                    split,
+                    plan.encoder,
+                    preset.dialogues,
+                    features_folder=plan.features_of(folder),
+                    notify=plan.notify,
+                )
+                for folder in plan.data
+            ]
+        )
         for split in ("train", "val")
     ]
     shared, raw_pg = preset.model.image == "shared", sets[0].raw_ng

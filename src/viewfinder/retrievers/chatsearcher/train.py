@@ -56,15 +56,7 @@ from viewfinder.retrievers.chatsearcher.settings import (
 )
 from viewfinder.retrievers.chatsearcher.training_data import TrainingData, read_training_data
 from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_start_card
-from viewfinder.training import (
-    Card,
-    TrainingJob,
-    TrainingResult,
-    load_network,
-    load_preset,
-    save_network,
-    seed_all,
-)
+from viewfinder.training import Card, TrainingJob, TrainingResult, load_network, load_preset, save_network, seed_all
 from viewfinder.training.picture_layers import sample_regions
 from viewfinder.training.presets import read_card_settings
 
@@ -147,7 +139,7 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
     elif start is not None:
         tokenizer = TokenizerRecord(**start.settings["tokeniser"])
     else:
-        plan.told("learning the pieces of texts")
+        plan.notify("learning the pieces of texts")
         every_turn = ("USER:", "ASSISTANT:") * len(train.rows)  # few pieces for what every turn has
         tokenizer = train_tokenizer(chain(every_turn, train.texts()), model.pieces)
     sentences, width, version = _sentence_lookup(plan, model, (train, val))

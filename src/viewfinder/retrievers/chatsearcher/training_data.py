@@ -89,13 +89,7 @@ class _Folder:
 
 
 def read_training_data(
-    plan: TrainPlan,
-    split: Split,
-    kinds: Sequence[ExampleKind],
-    *,
-    regions: bool,
-    image_first: bool,
-    seed: int,
+    plan: TrainPlan, split: Split, kinds: Sequence[ExampleKind], *, regions: bool, image_first: bool, seed: int
 ) -> TrainingData:
     """The examples of some kinds in all data sets of a plan, with vectors; what is left out is told.
 
@@ -118,7 +112,7 @@ def read_training_data(
     parts = [part for folder in folders if (part := _read(plan, folder, kinds, regions)) is not None]
     found = {kind: tuple(one for part in parts for one in part.examples.get(kind, ())) for kind in kinds}
     for kind in (kind for kind in found if not found[kind]):
-        plan.told(f"{split}: no data set has {kind}")
+        plan.notify(f"{split}: no data set has {kind}")
     if not any(found.values()):
         raise BadInput(f"{', '.join(map(str, plan.data))}: nothing for {split} of the kinds {', '.join(kinds)} here")
     return _join_parts({kind: some for kind, some in found.items() if some}, parts)
@@ -150,7 +144,7 @@ def _read(plan: TrainPlan, folder: _Folder, kinds: Sequence[ExampleKind], region
         for kind, some in drafts.items()
     }
     for kind in (kind for kind in kinds if drafts[kind]):
-        plan.told(f"{folder.path}, {folder.split}: {len(kept[kind]):,} {kind} of {len(drafts[kind]):,} have vectors")
+        plan.notify(f"{folder.path}, {folder.split}: {len(kept[kind]):,} {kind} of {len(drafts[kind]):,} have vectors")
     return _Part(kept, {called[name]: row for name, row in rows.items()}, found)
 
 

@@ -47,7 +47,8 @@ class CombinerNetwork(nn.Module):
         state_bd, queries = torch.zeros_like(texts_btd[:, 0]), []
         for text_bd, picture_bd in zip(texts_btd.unbind(dim=1), pictures_btd.unbind(dim=1), strict=True):
             queries.append(self.combine(state_bd, text_bd, picture_bd))
-            state_bd = self.update_memory(state_bd, queries[-1])
+            if self.settings.memory == "gru":
+                state_bd = self.update(queries[-1], state_bd)
         return torch.stack(queries, dim=1)
 
     def combine(
@@ -61,13 +62,6 @@ class CombinerNetwork(nn.Module):
         share_b1 = torch.sigmoid(self.share_out(self._dropped(self.share(joined_bj))))
         mixed_bd = self.out(self._dropped(self.mixed(joined_bj)))
         return normalize(mixed_bd + share_b1 * text_bd + (1 - share_b1) * picture_bd, dim=-1)
-
-    def update_memory(self, state_bd: Float[Tensor, "b d"], query_bd: Float[Tensor, "b d"]) -> Float[Tensor, "b d"]:
-        """The state after a turn that came to this query."""
-        if self.settings.memory == "none":
-            return state_bd
-        updated_bd: Tensor = self.update(query_bd, state_bd)
-        return updated_bd
 
     def _dropped(self, rows: Float[Tensor, "b h"]) -> Float[Tensor, "b h"]:
         return dropout(torch.relu(rows), self.settings.dropout, self.training)

@@ -14,21 +14,27 @@ Axes: d numbers of the shared space, p pieces of a text.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.conversation import Like, PictureId, Show
-from viewfinder.data.fashionmt import split_modification as clauses
-from viewfinder.errors import EncoderMismatch
+from viewfinder.conversation import PictureId
+from viewfinder.data.fashionmt import split_modification
 from viewfinder.retrievers.base import Operation, Part, Picture, Query, Reads, ResolvedTurn
 from viewfinder.retrievers.combiner.settings import ModelSettings
 from viewfinder.retrievers.shared.back_references import find_back_reference, to_operations
-from viewfinder.retrievers.shared.numpy_network import Arrays, numpy_linear, numpy_update_cell, to_unit
-from viewfinder.retrievers.shared.wording import VerbalizedTurn, verbalize_turn
+from viewfinder.retrievers.shared.numpy_network import (
+    Arrays,
+    check_shared_space,
+    numpy_linear,
+    numpy_sigmoid,
+    numpy_update_cell,
+    to_unit,
+)
+from viewfinder.retrievers.shared.wording import PictureTurn, read_picture_turn
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
 
@@ -40,7 +46,7 @@ def numpy_combine(arrays: Arrays, settings: ModelSettings, state_d: Row, text_d:
     joined_j = np.concatenate([_positive(arrays, "text", text_d), _positive(arrays, "picture", picture_d)])
     if settings.memory == "gru":
         joined_j = joined_j + arrays["recall.weight"] @ state_d
-    share_1 = 1 / (1 + np.exp(-numpy_linear(arrays, "share_out", _positive(arrays, "share", joined_j))))
+    share_1 = numpy_sigmoid(numpy_linear(arrays, "share_out", _positive(arrays, "share", joined_j)))
     mixed_d = numpy_linear(arrays, "out", _positive(arrays, "mixed", joined_j))
     return np.asarray(to_unit(mixed_d + share_1 * text_d + (1 - share_1) * picture_d), np.float32)
 
@@ -61,7 +67,7 @@ def modification_pieces(modification: str, how: Literal["whole", "clauses"]) -> 
     >>> modification_pieces("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ", "clauses")
     ('I prefer the FIRST, and', 'is red', 'has a 3 inch heel')
     """
-    read = clauses(modification)
+    read = split_modification(modification)
     said = tuple(part for part in (read.lead, *read.clauses) if part) or (modification.strip(),)
     if how == "clauses":
         return said
@@ -73,75 +79,27 @@ def mean_text_vector(of_pieces_pd: Float[np.ndarray, "p d"]) -> Float32[np.ndarr
     return np.asarray(to_unit(of_pieces_pd.mean(axis=0)), np.float32)
 
 
-@dataclass(frozen=True, eq=False)
-class ParsedTurn:
-    """What a turn says.
+def look_back(said: PictureTurn, turn: ResolvedTurn, pictured: Sequence[int]) -> PictureTurn:
+    """What the words say of earlier pictures: a conversation that goes back is read with the picture of that turn.
 
-    Attributes:
-        text: how the wanted picture differs from `picture`, or what it is like; "" where nothing was said.
-        picture: the one that this is said of, or to which the turn goes back; None: no picture is named.
-        names_picture: whether the turn itself is about a picture.
-        operations: what it does with earlier turns.
-        adapters: what was not taken as it was given, and what became of it; a line each.
-        ruled: the pictures that are ruled out and readmitted.
+    `pictured`: the numbers of the turns that were about a picture, this one among them.
     """
-
-    text: str = ""
-    picture: Picture | None = None
-    names_picture: bool = False
-    operations: tuple[Operation, ...] = ()
-    adapters: tuple[str, ...] = ()
-    ruled: VerbalizedTurn = field(default_factory=VerbalizedTurn)
-
-
-def parse_turn(turn: ResolvedTurn, pictured: Sequence[int], *, replaces: bool, exclude_shown: bool) -> ParsedTurn:
-    """A turn as words on a picture.
-
-    Args:
-        turn: any.
-        pictured: the numbers of the turns before it that were about a picture.
-        replaces: whether a turn that goes back to an earlier picture is read with that one.
-        exclude_shown: whether a picture goes out once it was said how the wanted one differs.
-    """
-    picked = turn.turn
-    if isinstance(picked, Like | Show):
-        picture, text = turn.pictures[0], " ".join(picked.text.split())
-        named: frozenset[PictureId] = frozenset() if picture.id is None else frozenset({picture.id})
-        # Without words it may be the one, whatever ruled it out before.
-        excluded = named if text and exclude_shown else frozenset()
-        ruled = VerbalizedTurn(excluded=excluded, readmitted=frozenset() if text else named)
-        back = picked.turn if isinstance(picked, Like) else None
-        operations = () if back is None else (Operation("rollback", back),)
-        parsed = ParsedTurn(text, picture, True, operations, ruled=ruled)
-    else:  # words without a picture; what is kept of an earlier turn is among them
-        said = verbalize_turn(turn)
-        parsed = ParsedTurn(". ".join(said.sentences), adapters=said.adapters, ruled=said)
-    if replaces:
-        parsed = _looking_back(parsed, turn, (*pictured, turn.number) if parsed.names_picture else pictured)
-    return parsed
-
-
-def _looking_back(heard: ParsedTurn, turn: ResolvedTurn, pictured: Sequence[int]) -> ParsedTurn:
-    """What the words say of earlier pictures: a conversation that goes back is read with the picture of that turn."""
-    looked = find_back_reference(heard.text) if heard.text else None
+    looked = find_back_reference(said.text) if said.text else None
     if looked is None:
-        return heard
-    operations, told = to_operations(looked, pictured)
+        return said
+    operations, notes = to_operations(looked, pictured)
     back = next((one for one in operations if one.kind == "rollback"), None)
     kept = [one for one in operations if one.kind == "keep"]
-    told += tuple(f'words: "{one.words}" of turn {one.turn} is read as words, not looked up' for one in kept)
+    notes += tuple(f'words: "{one.words}" of turn {one.turn} is read as words, not looked up' for one in kept)
     found: tuple[Picture, ...] = ()
-    if back is not None and not heard.operations:  # where a turn was given, words do not choose another
+    if back is not None and not said.operations:  # where a turn was given, words do not choose another
         found = turn.earlier(back.turn)
-        told += () if found else (f"drop: turn {back.turn} has no picture to go back to",)
-    heard = replace(heard, adapters=(*heard.adapters, *told))
-    return replace(heard, picture=found[0], operations=(back,)) if back is not None and found else heard
+        notes += () if found else (f"drop: turn {back.turn} has no picture to go back to",)
+    said = replace(said, adapters=(*said.adapters, *notes))
+    return replace(said, picture=found[0], operations=(back,)) if back is not None and found else said
 
 
 SYSTEM = "combiner"
-
-SAME = 0.999
-"""Likeness of two spaces' vectors of `PROBE` from which on the spaces are one: processors round differently."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,17 +142,21 @@ class Combiner:
         Raises:
             EncoderMismatch: the session's vectors are not those of the space that the weights were trained in.
         """
-        self._check_space(state, turn)
-        replaces = self.settings.rollback == "replace"
-        heard = parse_turn(turn, state.pictured, replaces=replaces, exclude_shown=self._exclude_shown)
+        if state.query is None:
+            found_d, way_out = turn.words([PROBE])[0], "train again with it, or use one without that head"
+            check_shared_space(SYSTEM, self.encoder, found_d, self._arrays["probe"], way_out)
+        said = read_picture_turn(turn, exclude_shown=self._exclude_shown)
+        pictured = (*state.pictured, turn.number) if said.names_picture else state.pictured
+        if self.settings.rollback == "replace":
+            said = look_back(said, turn, pictured)
         state = replace(
             state,
-            pictured=(*state.pictured, turn.number) if heard.names_picture else state.pictured,
-            excluded=heard.ruled.after(state.excluded),
-            adapters=(*state.adapters, *heard.adapters),
-            operations=heard.operations,
+            pictured=pictured,
+            excluded=said.ruled.after(state.excluded),
+            adapters=(*state.adapters, *said.adapters),
+            operations=said.operations,
         )
-        return self._looking_for(state, turn, heard) if heard.text or heard.picture is not None else state
+        return self._looking_for(state, turn, said) if said.text or said.picture is not None else state
 
     def query(self, state: CombinerState) -> Query:
         """One part: what the last turn that said something came to."""
@@ -210,38 +172,27 @@ class Combiner:
 
     # -- inside
 
-    def _looking_for(self, state: CombinerState, turn: ResolvedTurn, heard: ParsedTurn) -> CombinerState:
+    def _looking_for(self, state: CombinerState, turn: ResolvedTurn, said: PictureTurn) -> CombinerState:
         """The state with the query of a turn that says something."""
-        told: tuple[str, ...] = ()
-        picture_d = None if heard.picture is None else np.asarray(heard.picture.vectors["global"], np.float32)
+        adapters = state.adapters
+        picture_d = None if said.picture is None else np.asarray(said.picture.vectors["global"], np.float32)
         if picture_d is None and state.query is not None:
             picture_d = state.query.vector_d
-            told = (f'picture: "{heard.text}" is taken as said of what was looked for before, as none was picked',)
+            line = f'picture: "{said.text}" is taken as said of what was looked for before, as none was picked'
+            adapters = (*adapters, line)
         alone = picture_d is None
-        if picture_d is not None and not heard.text:
+        if picture_d is not None and not said.text:
             query_d = picture_d
         else:
-            query_d = mean_text_vector(turn.words(modification_pieces(heard.text, self.settings.texts)))
+            query_d = mean_text_vector(turn.words(modification_pieces(said.text, self.settings.texts)))
             if picture_d is not None:
                 query_d = numpy_combine(self._arrays, self.settings, state.memory_d, query_d, picture_d)
-        part = Part(
-            "words" if alone else "picture", turn.number, heard.text or "this picture", 1.0, query_d, centred=alone
-        )
+        label = said.text or "this picture"
+        part = Part("words" if alone else "picture", turn.number, label, 1.0, query_d, centred=alone)
         memory_d = state.memory_d
         if self.settings.memory == "gru":
-            memory_d = np.asarray(numpy_update_cell(self._arrays, "update", query_d, memory_d), np.float32)
-        return replace(state, memory_d=memory_d, query=part, adapters=(*state.adapters, *told))
-
-    def _check_space(self, state: CombinerState, turn: ResolvedTurn) -> None:
-        """That the shared space is the one of the training; once a conversation."""
-        if state.query is not None:
-            return
-        found_d, probe_d = turn.words([PROBE])[0], self._arrays["probe"]
-        if found_d.shape != probe_d.shape or found_d @ probe_d < SAME:
-            raise EncoderMismatch(
-                f"{SYSTEM}: these weights look for pictures in the space of {self.encoder!r}, and this library has "
-                "another one (another encoder, or a head of its own): train again with it, or use one without that head"
-            )
+            memory_d = numpy_update_cell(self._arrays, "update", query_d, memory_d)
+        return replace(state, memory_d=memory_d, query=part, adapters=adapters)
 
 
 def load(checkpoint: Path | None = None) -> Combiner:

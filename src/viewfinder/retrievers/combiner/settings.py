@@ -14,7 +14,7 @@ from viewfinder.training.settings import TrainingSettings, check_at_least_one
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
-    """The network, and how a talk is brought to it.
+    """The network, and how a conversation is brought to it.
 
     Attributes:
         projection, hidden: numbers that text and picture become, and numbers of the layers after that.

@@ -7,9 +7,8 @@ pictures, x distinct modifications, g pictures of a gallery, b transactions of a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,28 +17,25 @@ import torch
 from jaxtyping import Float, Float32, Int
 from torch import Tensor, nn
 
-from viewfinder.data.fashionmt import Transaction, fashionmt_sources, parse_back_reference, read_transactions
+from viewfinder.data.fashionmt import Transaction, parse_back_reference
 from viewfinder.encoders.base import Encoder
-from viewfinder.encoders.features import Features
-from viewfinder.errors import BadInput, UnknownName
+from viewfinder.errors import BadInput
 from viewfinder.metrics import rank_bounds
-from viewfinder.retrievers.combiner.loss import retrieval_loss
 from viewfinder.retrievers.combiner.network import CombinerNetwork
 from viewfinder.retrievers.combiner.retriever import PROBE, mean_text_vector, modification_pieces
 from viewfinder.retrievers.combiner.settings import ModelSettings, Preset
-from viewfinder.retrievers.shared.train_plan import TrainPlan, read_start_card
+from viewfinder.retrievers.shared.network import target_cross_entropy
+from viewfinder.retrievers.shared.train_plan import TrainPlan, read_preset
+from viewfinder.retrievers.shared.transactions import TransactionRows, find_picture_row, read_transaction_rows
 from viewfinder.training import (
-    Batches,
     Card,
     TrainingJob,
     TrainingResult,
+    draw_epochs,
     gather_with_gradient,
     load_network,
-    load_preset,
     seed_all,
-    shuffled,
 )
-from viewfinder.training.presets import read_card_settings
 
 NO_TURN = -1
 """In place of a row: the transaction is over."""
@@ -63,11 +59,12 @@ class RecordedTransactions:
 
     pictures_nd: Float32[np.ndarray, "n d"]
     gallery_g: Int[np.ndarray, " g"]
-    transactions: tuple[tuple[Transaction, tuple[int, ...]], ...]
+    transactions: tuple[TransactionRows, ...]
 
-    def texts(self) -> Iterable[str]:
-        """All modifications."""
-        return (said for one, _ in self.transactions for said in one.modifications)
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """All modifications, each once, sorted."""
+        return tuple(sorted({said for one, _ in self.transactions for said in one.modifications}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,22 +87,20 @@ class EncodedTransactions:
     @classmethod
     def of(cls, recorded: RecordedTransactions, vectors: Vectors, model: ModelSettings) -> EncodedTransactions:
         """`vectors`: those of all pieces of all texts."""
-        texts = sorted(set(recorded.texts()))
-        row_of = {text: row for row, text in enumerate(texts)}
-        of_pieces = ([vectors[piece] for piece in modification_pieces(text, model.texts)] for text in texts)
+        row_of = {text: row for row, text in enumerate(recorded.texts)}
+        of_pieces = ([vectors[piece] for piece in modification_pieces(text, model.texts)] for text in recorded.texts)
         found = recorded.transactions
-        return cls(
-            recorded.pictures_nd,
-            np.stack([mean_text_vector(np.stack(known)) for known in of_pieces]),
-            recorded.gallery_g,
-            _padded([reference_rows(one, rows, model) for one, rows in found]),
-            _padded([[row_of[said] for said in one.modifications] for one, _ in found]),
-            _padded([rows[1:] for _, rows in found]),
-        )
+        longest = max(len(one.targets) for one, _ in found)
+        tables = np.full((3, len(found), longest), NO_TURN, np.intp)
+        for at, (one, rows) in enumerate(found):
+            said = [row_of[text] for text in one.modifications]
+            tables[:, at, : len(one.targets)] = reference_rows(one, rows, model), said, rows[1:]
+        texts_xd = np.stack([mean_text_vector(np.stack(known)) for known in of_pieces])
+        return cls(recorded.pictures_nd, texts_xd, recorded.gallery_g, *tables)
 
 
 def read_recorded(plan: TrainPlan, split: str, preset: Preset) -> RecordedTransactions:
-    """The transactions of a split in all data sets of a plan; what is left out is told.
+    """The transactions of a split in all data sets of a plan; what is left out is reported.
 
     Raises:
         UnknownName: a data set has no such source.
@@ -113,15 +108,16 @@ def read_recorded(plan: TrainPlan, split: str, preset: Preset) -> RecordedTransa
     """
     vectors: list[Float32[np.ndarray, "m d"]] = []
     gallery: set[int] = set()
-    found: list[tuple[Transaction, tuple[int, ...]]] = []
+    found: list[TransactionRows] = []
     first = 0
     for folder in plan.data:
-        part = _part(plan, folder, split, preset)
-        rows = sorted(part.gallery.union(*(its_rows for _, its_rows in part.transactions)))
+        features, part, names = read_transaction_rows(plan, folder, split, preset.sources, most=preset.transactions)
+        shown = {row for name in set(names) if (row := find_picture_row(features, name)) is not None}
+        rows = sorted(shown.union(*(its_rows for _, its_rows in part)))
         place = {row: first + at for at, row in enumerate(rows)}
-        found += [(one, tuple(place[row] for row in its_rows)) for one, its_rows in part.transactions]
-        gallery |= {place[row] for row in part.gallery}
-        vectors.append(np.asarray(plan.encoder.project(part.features.raw_nd[rows]), np.float32))
+        found += [(one, tuple(place[row] for row in its_rows)) for one, its_rows in part]
+        gallery |= {place[row] for row in shown}
+        vectors.append(np.asarray(plan.encoder.project(features.raw_nd[rows]), np.float32))
         first += len(rows)
     if not found:
         raise BadInput(
@@ -130,42 +126,6 @@ def read_recorded(plan: TrainPlan, split: str, preset: Preset) -> RecordedTransa
         )
     wanted = {row for _, its_rows in found for row in its_rows[1:]}
     return RecordedTransactions(np.concatenate(vectors), np.array(sorted(gallery | wanted), np.intp), tuple(found))
-
-
-class _Part(NamedTuple):
-    """Transactions of a folder whose pictures have vectors, with their rows there; and the rows of the galleries."""
-
-    features: Features
-    transactions: list[tuple[Transaction, tuple[int, ...]]]
-    gallery: set[int]
-
-
-def _part(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> _Part:
-    known = [source for source, splits in fashionmt_sources(folder).items() if split in splits]
-    if missing := [source for source in preset.sources if source not in known]:
-        there = ", ".join(known) or "none"
-        raise UnknownName(f"{folder}: no source of {split!r} is called {', '.join(missing)}; there are: {there}")
-    part = _Part(plan.vectors(folder), [], set())
-    for source in preset.sources or known:
-        read_all, _ = read_transactions(folder, source, split)
-        rows = _rows(
-            part.features, {*read_all.gallery, *(name for one in read_all.transactions for name in one.pictures)}
-        )
-        part.gallery.update(rows[name] for name in read_all.gallery if name in rows)
-        with_vectors = [one for one in read_all.transactions if all(name in rows for name in one.pictures)]
-        chosen = with_vectors[: preset.transactions or None]
-        part.transactions.extend((one, tuple(rows[name] for name in one.pictures)) for one in chosen)
-        plan.told(f"{folder}, {source}, {split}: {len(chosen):,} transactions of {len(read_all.transactions):,}")
-    return part
-
-
-def _rows(vectors: Features, names: Iterable[str]) -> dict[str, int]:
-    """The rows of those pictures that have vectors; FashionMT begins some names with a slash."""
-    rows: dict[str, int] = {}
-    for name in names:
-        with suppress(UnknownName):
-            rows[name] = vectors.row_of(name.lstrip("/"))
-    return rows
 
 
 def reference_rows(one: Transaction, rows: Sequence[int], model: ModelSettings) -> list[int]:
@@ -178,8 +138,8 @@ def reference_rows(one: Transaction, rows: Sequence[int], model: ModelSettings) 
     return found
 
 
-def encode_texts(texts: Iterable[str], encoder: Encoder, told: Callable[[str], None]) -> Vectors:
-    """The vectors of texts in the shared space, each once; every tenth of the work is told."""
+def encode_texts(texts: Iterable[str], encoder: Encoder, notify: Callable[[str], None]) -> Vectors:
+    """The vectors of texts in the shared space, each once; every tenth of the work is reported."""
     wanted = sorted(set(texts))
     found: Vectors = {}
     tenth = -1
@@ -188,16 +148,8 @@ def encode_texts(texts: Iterable[str], encoder: Encoder, told: Callable[[str], N
         found |= dict(zip(some, np.asarray(encoder.words(some), np.float32), strict=True))
         if 10 * len(found) // len(wanted) > tenth:
             tenth = 10 * len(found) // len(wanted)
-            told(f"texts: {len(found):,} of {len(wanted):,}")
+            notify(f"texts: {len(found):,} of {len(wanted):,}")
     return found
-
-
-def _padded(rows: Sequence[Sequence[int]]) -> Int[np.ndarray, "s t"]:
-    """Rows of different lengths as one table."""
-    table_st = np.full((len(rows), max(map(len, rows))), NO_TURN, np.intp)
-    for at, row in enumerate(rows):
-        table_st[at, : len(row)] = row
-    return table_st
 
 
 SYSTEM = "combiner"
@@ -225,50 +177,11 @@ def train(plan: TrainPlan) -> TrainingResult:
     Raises:
         BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
     """
-    preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
-    start = read_start_card(plan)
-    if start is not None:
-        preset = replace(preset, model=read_card_settings(ModelSettings, start))
-    material = read_training_data(plan, preset)
-
-    def batches(epoch: int, seed: int) -> Batches[Batch]:
-        return shuffled(len(material.train), preset.batch, partial(make_batch, material.train), epoch=epoch, seed=seed)
-
-    return plan.fit(
-        TrainingJob(
-            network=material.network,
-            batches=batches,
-            loss=partial(_lost, scale=preset.scale),
-            settings=replace(preset.training, seed=plan.seed),
-            card=material.card,
-            validate=partial(validate_network, turns=material.val, scale=preset.scale),
-            selects=preset.selects,
-            higher=True,
-            may_leave_unused=True,
-        )
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingData:
-    """A network as it begins, its card, and the transactions of both splits."""
-
-    network: CombinerNetwork
-    card: Card
-    train: EncodedTransactions
-    val: EncodedTransactions
-
-
-def read_training_data(plan: TrainPlan, preset: Preset) -> TrainingData:
-    """The data of a plan, and the network over it: drawn, or as the plan's start has it.
-
-    Raises:
-        BadInput, UnknownName, EncoderMismatch: data or start that cannot serve.
-    """
+    preset, _ = read_preset(plan, PRESETS, Preset)
     model = preset.model
     recorded = [read_recorded(plan, split, preset) for split in ("train", "val")]
-    wanted = {piece for part in recorded for text in part.texts() for piece in modification_pieces(text, model.texts)}
-    vectors = encode_texts(wanted, plan.encoder, plan.told)
+    wanted = {piece for part in recorded for text in part.texts for piece in modification_pieces(text, model.texts)}
+    vectors = encode_texts(wanted, plan.encoder, plan.notify)
     train, val = (EncodedTransactions.of(part, vectors, model) for part in recorded)
     seed_all(plan.seed)
     network = CombinerNetwork(model, train.pictures_nd.shape[1])
@@ -277,7 +190,19 @@ def read_training_data(plan: TrainPlan, preset: Preset) -> TrainingData:
     if plan.start is not None:
         load_network(plan.start, network, system=SYSTEM, encoder=space)
     known = {"model": asdict(model), "scale": preset.scale, "exclude_shown": preset.exclude_shown}
-    return TrainingData(network, Card(system=SYSTEM, preset=plan.preset, encoder=space, settings=known), train, val)
+    return plan.fit(
+        TrainingJob(
+            network=network,
+            batches=draw_epochs(len(train), preset.batch, lambda rows_b, rng: make_batch(train, rows_b)),
+            loss=partial(_lost, scale=preset.scale),
+            settings=replace(preset.training, seed=plan.seed),
+            card=Card(system=SYSTEM, preset=plan.preset, encoder=space, settings=known),
+            validate=partial(validate_network, turns=val, scale=preset.scale),
+            selects=preset.selects,
+            higher=True,
+            may_leave_unused=True,
+        )
+    )
 
 
 def make_batch(turns: EncodedTransactions, rows_b: Int[np.ndarray, " b"]) -> Batch:
@@ -296,7 +221,7 @@ def _lost(module: nn.Module, batch: Batch, *, scale: float) -> tuple[Tensor, Map
     queries_btd = gather_with_gradient(module(batch.texts_btd, batch.pictures_btd))
     targets_btd, rows_bt = gather_with_gradient(batch.targets_btd), gather_with_gradient(batch.rows_bt)
     there_bt = rows_bt != NO_TURN
-    return retrieval_loss(queries_btd[there_bt], targets_btd[there_bt], rows_bt[there_bt], scale), {}
+    return target_cross_entropy(scale * queries_btd[there_bt] @ targets_btd[there_bt].T, rows_bt[there_bt]), {}
 
 
 def validate_network(module: nn.Module, *, turns: EncodedTransactions, scale: float) -> dict[str, float]:
@@ -308,12 +233,11 @@ def validate_network(module: nn.Module, *, turns: EncodedTransactions, scale: fl
     device = module.probe.device
     queries, lost = [], []
     for at in range(0, len(turns), AT_ONCE):
-        batch = Batch(
-            *(tensor.to(device) for tensor in make_batch(turns, np.arange(at, min(at + AT_ONCE, len(turns)))))
-        )
+        rows_b = np.arange(at, min(at + AT_ONCE, len(turns)))
+        batch = Batch(*(tensor.to(device) for tensor in make_batch(turns, rows_b)))
         queries_btd, there_bt = module(batch.texts_btd, batch.pictures_btd), batch.rows_bt != NO_TURN
-        loss = retrieval_loss(queries_btd[there_bt], batch.targets_btd[there_bt], batch.rows_bt[there_bt], scale)
-        lost.append((float(loss), len(queries_btd)))
+        logits_qq = scale * queries_btd[there_bt] @ batch.targets_btd[there_bt].T
+        lost.append((float(target_cross_entropy(logits_qq, batch.rows_bt[there_bt])), len(rows_b)))
         queries.append(queries_btd.float().cpu().numpy())
     found_st = mark_found(np.concatenate(queries), turns)
     last_s = (turns.target_st != NO_TURN).sum(axis=1) - 1

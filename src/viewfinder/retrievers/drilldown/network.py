@@ -14,14 +14,16 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout, normalize
 
 from viewfinder.retrievers.drilldown.settings import ModelSettings
-from viewfinder.retrievers.shared.description_training import InputWidths, add_scale, scale_raw
 from viewfinder.retrievers.shared.network import (
     EPS,
+    InputWidths,
     RegionProjection,
     SentenceProjection,
     UpdateCell,
     WordReader,
+    add_scale,
     initialise_network,
+    scale_raw,
 )
 
 

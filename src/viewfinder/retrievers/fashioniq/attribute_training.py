@@ -114,7 +114,7 @@ def train_attributes(plan: TrainPlan) -> TrainingResult:
     for purpose, found in (("training", training), ("validation", validation)):
         if not len(found):
             raise BadInput(f"no picture for {purpose} has any of the {len(labels)} attributes; choose other data")
-        plan.told(f"attributes: {len(found):,} pictures for {purpose} have some of the {len(labels)}")
+        plan.notify(f"attributes: {len(found):,} pictures for {purpose} have some of the {len(labels)}")
     card = Card(
         system=SYSTEM,
         preset=plan.preset,

@@ -99,7 +99,7 @@ def load_simulator(plan: TrainPlan, named: str, preset: str, kinds: tuple[str, .
     """
     file = Path(named)
     if not named:
-        plan.told("training the simulated user")
+        plan.notify("training the simulated user")
         own = (f"kinds={_listed(kinds)}",)
         fitted = train_captioner(
             replace(plan, system=SYSTEM, preset=preset, out=plan.out / SYSTEM, overrides=own, start=None)
@@ -167,7 +167,7 @@ def load_predictor(plan: TrainPlan, named: str, kinds: tuple[str, ...], reader: 
     """
     file = Path(named)
     if not named:
-        plan.told(f"training the attributes that the {reader} reads")
+        plan.notify(f"training the attributes that the {reader} reads")
         settings = (f"kinds={_listed(kinds)}",)
         own = replace(plan, system=ATTRIBUTES, preset="lab", out=plan.out / ATTRIBUTES, overrides=settings, start=None)
         fitted = train_attributes(own)

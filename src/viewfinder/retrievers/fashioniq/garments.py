@@ -222,7 +222,7 @@ def _parts(plan: TrainPlan, folder: Path, split: str, kinds: Sequence[str]) -> I
     """The parts of a folder, one a kind."""
     if not kinds:
         return
-    source = _Source(folder, split, plan.vectors(folder), plan.told)
+    source = _Source(folder, split, plan.vectors(folder), plan.notify)
     for kind in kinds:
         if not _is_fashion_iq(folder):
             part = source.described(kind)
@@ -230,7 +230,7 @@ def _parts(plan: TrainPlan, folder: Path, split: str, kinds: Sequence[str]) -> I
             part = source.others()
         else:
             part = source.fashion(kind)
-        plan.told(f"{folder}, {kind}, {split}: {len(part.rows):,} pictures, {len(part.pairs):,} pairs")
+        plan.notify(f"{folder}, {kind}, {split}: {len(part.rows):,} pictures, {len(part.pairs):,} pairs")
         yield part
 
 
@@ -265,16 +265,16 @@ class _Source:
     folder: Path
     split: str
     vectors: Features
-    told: Callable[[str], None]
+    notify: Callable[[str], None]
 
     def fashion(self, kind: str) -> _Part:
         """A kind of a folder in the format of Fashion IQ."""
         found, report = read_fashion_iq(self.folder, kind, self.split)
         if report.dropped:
-            self.told(f"{self.folder}, {kind}, {self.split}: {report}")
+            self.notify(f"{self.folder}, {kind}, {self.split}: {report}")
         rows = self._rows(found.gallery)
         if lost := len(found.gallery) - len(rows):
-            self.told(f"{self.folder}, {kind}, {self.split}: {lost:,} pictures have no vectors and are left out")
+            self.notify(f"{self.folder}, {kind}, {self.split}: {lost:,} pictures have no vectors and are left out")
         places = {key: place for place, key in enumerate(rows)}
         pairs = tuple(
             (places[pair.target], places[pair.candidate], pair.captions)
@@ -331,7 +331,7 @@ class _Source:
             return {}, []
         pictures, report = read_flickr8k(self.folder)
         if report.dropped:
-            self.told(f"{self.folder / CAPTIONS}: {report}")
+            self.notify(f"{self.folder / CAPTIONS}: {report}")
         rows = self._rows(picture.path for picture in pictures)
         said = {
             rows[picture.path]: tuple(dict.fromkeys(caption.lower() for caption in picture.captions))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from viewfinder.errors import BadInput
+from viewfinder.retrievers.shared.settings import WordSettings
 from viewfinder.training.settings import TrainingSettings, check_at_least_one
 
 Modality = Literal["image", "text", "attributes"]
@@ -18,18 +19,13 @@ FIRST_SCALE, MOST_SCALE = 10.0, 100.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class FeedbackReading:
-    """What all networks read and aim at.
+class FeedbackReading(WordSettings):
+    """What all networks read and aim at; the published words are "glove".
 
     Attributes:
         width: H, numbers of a picture's vector and of a query.
         image: what is read of a picture's raw vector: all of it, all on one scale, or its principal components.
         components: of "whitened": how many.
-        words: vectors of words: frozen ones of the session's encoder (each word as a sentence of its own), frozen ones
-            of a file (`glove`, published), or trained along ("learned").
-        glove: a text file, a word and its numbers a line.
-        word_width: numbers of a learned word vector.
-        most_words: words of a turn that are read, the first ones.
         attributes: predicted attributes of a picture that are read; 0: none.
         compare: "l2", squared distance (published); or "cosine".
     """
@@ -38,18 +34,14 @@ class FeedbackReading:
     image: Literal["raw", "standardised", "whitened"] = "raw"
     components: int = 256
     words: Literal["encoder", "glove", "learned"] = "encoder"
-    glove: str = ""
-    word_width: int = 300
-    most_words: int = 8
     attributes: int = 8
     compare: Literal["l2", "cosine"] = "l2"
 
     def __post_init__(self) -> None:
-        check_at_least_one(self, "width", "components", "word_width", "most_words")
+        super().__post_init__()
+        check_at_least_one(self, "width", "components")
         if self.attributes < 0:
             raise BadInput(f"attributes is {self.attributes}; it must be at least 0")
-        if (self.words == "glove") != bool(self.glove):
-            raise BadInput("words 'glove' and the file glove go together: set both or neither")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,7 +218,7 @@ class Preset:
         if self.strangers < 0:
             raise BadInput(f"strangers is {self.strangers}; it must be at least 0")
         if self.recorded + self.described > 1:
-            raise BadInput("recorded and described are shares of all talks: together at most 1")
+            raise BadInput("recorded and described are shares of all dialogues: together at most 1")
         if self.model.kind == "composition" and self.simulator != "recorded":
             raise BadInput("a composition is trained on recorded pairs: set simulator to 'recorded' and turns to 1")
         improvable = self.model.kind == "recurrent" and self.simulator != "recorded" and not self.exclude_shown

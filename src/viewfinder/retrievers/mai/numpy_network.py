@@ -24,7 +24,6 @@ from viewfinder.retrievers.shared.numpy_network import (
     numpy_gru_step,
     numpy_layer_norm,
     numpy_linear,
-    numpy_linear_rows,
     numpy_picture_input,
     numpy_qformer,
     numpy_sigmoid,
@@ -130,7 +129,7 @@ def numpy_encode_pictures(
             learned_bth = np.repeat(np.asarray(arrays["learned"], np.float32)[None], len(some), axis=0)
             text_blh = np.stack([captions[row] for row in some])
             found_bkh = numpy_fuse(arrays, settings, learned_bth, text_blh, image_biz, wanted)
-            found_bkd[some] = to_unit(numpy_linear_rows(arrays, "target_project", found_bkh))
+            found_bkd[some] = to_unit(numpy_linear(arrays, "target_project", found_bkh))
     return found_bkd
 
 

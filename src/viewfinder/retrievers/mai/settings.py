@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from viewfinder.errors import BadInput
+from viewfinder.retrievers.shared.settings import WordSettings
 from viewfinder.training.settings import TrainingSettings, check_at_least_one
 
 MemoryKind = Literal["none", "concatenation", "lstm", "gru", "ntm", "mio"]
@@ -53,7 +54,7 @@ class Iteration:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model:
+class Model(WordSettings):
     """A Q-Former that reads pictures and texts, and what is carried from turn to turn.
 
     Attributes:
@@ -64,11 +65,7 @@ class Model:
         image: what is read of a picture: its whole vector, its regions, or both.
         components, region_components: principal components that are read of either; 0: all numbers as they are.
         image_width: numbers of a picture's token; 0: as many as the width. Weights of BLIP-2 say how many.
-        words: vectors of words: frozen ones of the session's encoder or of the file `glove`, learnt ones, or the pieces
-            of a published tokeniser.
-        word_width: of "learned".
-        tokeniser: of "pieces": a name or folder for transformers.
-        most_words: words (pieces) of a text that are read, the first ones.
+        tokeniser: of words "pieces": a name or folder for transformers.
         qformer: a name or folder of BLIP-2's weights to begin with, whose sizes these are; "": drawn.
         stages: "two", caption first, modification second (TSA: BSA, then MSA); "one", the modification alone; "sprc",
             the modification with the picture and once more without, and pictures by all their tokens.
@@ -93,8 +90,6 @@ class Model:
     components: int = 256
     region_components: int = 64
     image_width: int = 0
-    words: Literal["encoder", "glove", "learned", "pieces"] = "encoder"
-    glove: str = ""
     word_width: int = 64
     tokeniser: str = ""
     most_words: int = 32
@@ -108,16 +103,14 @@ class Model:
     rollback: Treatment = "replace"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_at_least_one(self, "width", "layers", "heads", "hidden", "cross_every", "tokens", "prompts", "projection")
-        check_at_least_one(self, "word_width", "most_words")
         if self.width % self.heads:
             raise BadInput(f"a width of {self.width} must be a multiple of {self.heads} heads")
         if not 0 <= self.dropout <= 1:
             raise BadInput(f"dropout is {self.dropout}; it must be from 0 to 1")
         if min(self.components, self.region_components, self.image_width) < 0:
             raise BadInput("components, region_components and image_width are at least 0")
-        if (self.words == "glove") != bool(self.glove):
-            raise BadInput("words 'glove' and the file glove go together: set both or neither")
         if (self.words == "pieces") != bool(self.tokeniser):
             raise BadInput("words 'pieces' and a tokeniser go together: set both or neither")
         if self.qformer and self.words != "pieces":

@@ -132,7 +132,7 @@ def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Trai
                 rows = tuple(found.row_of(name.lstrip("/")) for name in one.pictures)
                 captions.update(zip(rows, one.captions, strict=False))
                 said.append(transaction_texts(one, rows))
-        plan.told(f"{folder}, {source}, {split}: {len(said) - before:,} transactions of {listed:,}")
+        plan.notify(f"{folder}, {source}, {split}: {len(said) - before:,} transactions of {listed:,}")
     rows_n = sorted({row for one in said for row in one.rows})
     place = {row: at for at, row in enumerate(rows_n)}
     regions_nre = np.asarray(found.regions_nre[rows_n]) if regions and found.regions_nre is not None else None
@@ -162,7 +162,7 @@ def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Tra
         rows = (number % count, *rng.integers(count, size=TURNS).tolist())
         texts = tuple(str(rng.choice(sentences[row][-4:])) for row in rows[1:])
         said.append(TransactionTexts(rows, texts, texts))
-    plan.told(f"{folder}, {split}: {len(said):,} dialogues about captioned pictures")
+    plan.notify(f"{folder}, {split}: {len(said):,} dialogues about captioned pictures")
     raw_ng, regions_nre = np.asarray(found.raw_nd[rows_n], np.float32), None
     if regions and found.regions_nre is not None:
         regions_nre = np.asarray(found.regions_nre[rows_n])

@@ -37,7 +37,8 @@ from viewfinder.data.visual_genome.regions import TURNS, VOCABULARY, read_pictur
 from viewfinder.data.visual_genome.words import FEWEST_IN_CODE, UNWANTED, WANTED
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
-from viewfinder.encoders.features.precomputed import PictureVectors, collect_stored_vectors
+from viewfinder.encoders.features.compute import PictureVectors
+from viewfinder.encoders.features.precomputed import collect_stored_vectors
 from viewfinder.encoders.features.store import PictureFile, Progress
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.training.progress import report_tenths
@@ -48,7 +49,7 @@ MOST_CAPTIONS = 5
 MOST_NEGATIONS = 2
 """Pairs of a dialogue about things that are not in the picture; one at least if it is long."""
 
-Told = Callable[[str], None]
+Notify = Callable[[str], None]
 Positions = Sequence[int] | Int[np.ndarray, " b"]
 
 
@@ -90,8 +91,7 @@ class CaptionedPictures:
     @property
     def raw_width(self) -> int:
         """g, the numbers of a global vector."""
-        width: int = self.blocks[0].raw_ng.shape[1]
-        return width
+        return int(self.blocks[0].raw_ng.shape[1])
 
     @property
     def region_shape(self) -> tuple[int, int]:
@@ -106,15 +106,20 @@ class CaptionedPictures:
         """Raw region vectors of some pictures."""
         return self._gathered([block.regions_nre for block in self.blocks], positions)
 
-    def talk(self, position: int, rng: np.random.Generator | None = None) -> tuple[str, ...]:
+    def dialogue(self, position: int, rng: np.random.Generator | None = None) -> tuple[str, ...]:
         """What is said of a picture in `turns` turns: any in any order (training), or without `rng` the first ones.
 
         As published: `visual_genome.ten_captions`. A picture with fewer captions has its own said again.
         """
         said = self.sentences[position]
         order = range(len(said)) if rng is None else rng.permutation(len(said)).tolist()
-        talk = tuple(said[order[turn % len(said)]] for turn in range(self.turns))
-        return self._with_negations(position, talk, rng) if self.negated else talk
+        dialogue = tuple(said[order[turn % len(said)]] for turn in range(self.turns))
+        if not self.negated:
+            return dialogue
+        drawn = np.random.default_rng(position) if rng is None else rng  # fixed, where captions are
+        most = min(MOST_NEGATIONS, len(dialogue) // 2)
+        count = int(drawn.integers(min(1, most), most + 1))
+        return add_negations(dialogue, draw_absent_names(self.objects[position], self.objects, count, drawn), drawn)
 
     def texts(self) -> tuple[str, ...]:
         """Every sentence that any dialogue may have, once, sorted."""
@@ -124,14 +129,7 @@ class CaptionedPictures:
             said |= {template.replace("{}", name) for template in (*WANTED, *UNWANTED) for name in names}
         return tuple(sorted(said))
 
-    def _with_negations(self, position: int, talk: tuple[str, ...], rng: np.random.Generator | None) -> tuple[str, ...]:
-        drawn = np.random.default_rng(position) if rng is None else rng  # fixed, where captions are
-        most = min(MOST_NEGATIONS, len(talk) // 2)
-        count = int(drawn.integers(min(1, most), most + 1))
-        return add_negations(talk, draw_absent_names(self.objects[position], self.objects, count, drawn), drawn)
-
     def _gathered(self, arrays: Sequence[Num[np.ndarray, "_ ..."]], positions: Positions) -> Float32[np.ndarray, ...]:
-        """Rows of the arrays in the order of `positions`, in single precision."""
         at_b = np.asarray(positions, np.intp)
         found = np.empty((len(at_b), *arrays[0].shape[1:]), np.float32)
         for number, array in enumerate(arrays):
@@ -148,9 +146,9 @@ def read_captioned_pictures(
     features_folder: Path | None = None,
     whole: bool = False,
     negated: bool = False,
-    told: Told = lambda line: None,
+    notify: Notify = lambda line: None,
 ) -> CaptionedPictures:
-    """The pictures of a split with captions and raw vectors; what is left out is told.
+    """The pictures of a split with captions and raw vectors; what is left out is reported.
 
     The vectors are those of the data set's own detector where it brings them (`region_36_final/`), else the encoder's.
 
@@ -163,20 +161,23 @@ def read_captioned_pictures(
         whole: whether a detector's vectors of whole pictures are needed; without its files for them they are zeros.
         negated: dialogues with the negations of Drill-down's loader; only where the data set names the things in its
             pictures.
-        told: called with a line at every stage.
+        notify: called with a line at every stage.
 
     Raises:
-        BadInput: no such folder, no such data in it, or damaged data; no things named, but `negated`; or no picture
-            of the split has vectors.
+        BadInput: data that is missing or damaged; no things named, but `negated`; or no picture has vectors.
         UnknownName: there is no such split.
     """
-    pictures, turns = _read(data, split, told)
+    pictures, turns = _read(data, split, notify)
     if negated and not any(picture.objects for picture in pictures):
         raise BadInput(f"{data}: names no things in its pictures (sg_xmls/), so none can be known to be absent")
-    found = _vectors(data, split, encoder, features_folder, whole, told)
+    progress = report_tenths(notify, f"vectors of {data}")
+    if has_detector_features(data):
+        found = read_detector_features(data, split, whole=whole, out=features_folder, progress=progress)
+    else:
+        found = features(data, encoder, regions=True, out=features_folder, progress=progress)
     kept = [(picture, row) for picture in pictures if (row := found.find_row(picture.name)) is not None]
     if len(kept) < len(pictures):
-        told(f"{data}, {split}: {len(pictures) - len(kept):,} pictures have no vectors and are left out")
+        notify(f"{data}, {split}: {len(pictures) - len(kept):,} pictures have no vectors and are left out")
     if not kept:
         raise BadInput(f"{data}: none of the {len(pictures)} pictures of {split!r} has vectors; are its images there?")
     assert found.regions_nre is not None
@@ -221,9 +222,8 @@ def join_captioned_pictures(parts: Sequence[CaptionedPictures]) -> CaptionedPict
 
 
 def build_caption_vocabulary(*folders: Path, fewest: int = FEWEST_IN_CODE) -> Vocabulary:
-    """The words of data sets: the published list where one of them has it, else the frequent words of their captions.
-
-    Counted is what is said of the pictures for training, `fewest` times at least.
+    """The words of data sets: the published list where one of them has it, else those that captions for training have
+    `fewest` times at least.
 
     Raises:
         BadInput: as `read_captioned_pictures`.
@@ -244,18 +244,18 @@ class _Captioned:
     objects: tuple[str, ...] = ()
 
 
-def _read(data: Path, split: str, told: Told) -> tuple[list[_Captioned], int]:
+def _read(data: Path, split: str, notify: Notify) -> tuple[list[_Captioned], int]:
     """The pictures of a split, and how many of their captions make a dialogue."""
-    told(f"reading {data}, {split}")
+    notify(f"reading {data}, {split}")
     if list_splits(data):
         regions, report = read_visual_genome(data, split)
-        told(f"{data}, {split}: {report}")
+        notify(f"{data}, {split}: {report}")
         named = [(picture.path or str(picture.id), picture) for picture in regions]
         return [_Captioned(name, picture.captions, picture.objects) for name, picture in named], TURNS
     if split not in SPLITS:
         raise UnknownName(f"{data}: no split is called {split!r}; there are: {', '.join(SPLITS)}")
     pictures, report = _captioned(data)
-    told(f"{data}: {report}")
+    notify(f"{data}: {report}")
     chosen = [picture for place, picture in enumerate(pictures) if split_of(place) == split]
     if not chosen:
         raise BadInput(f"{data}: {len(pictures)} pictures are too few to have a part for {split!r}; 13 are enough")
@@ -277,26 +277,16 @@ def _captioned(data: Path) -> tuple[list[_Captioned], ReadReport]:
     return [_Captioned(picture.path, captions) for picture, captions in zip(pictures, said, strict=True)], report
 
 
-def _vectors(data: Path, split: str, encoder: Encoder, folder: Path | None, whole: bool, told: Told) -> Features:
-    """Raw vectors with regions, computed or read where they are not there yet; every tenth of that is told."""
-    progress = report_tenths(told, f"vectors of {data}")
-    if has_detector_features(data):
-        return read_detector_features(data, split, whole=whole, out=folder, progress=progress)
-    return features(data, encoder, regions=True, out=folder, progress=progress)
-
-
 DETECTOR_VERSION = f"visual-genome-{REGIONS}x{WIDTH}-1"
 """The `raw_version` of these vectors."""
 
 
-def has_detector_features(data: Path, *, whole: bool = False) -> bool:
-    """Whether a folder in Drill-down's layout has them; `whole`: also vectors of whole pictures."""
+def has_detector_features(data: Path) -> bool:
+    """Whether a folder is in Drill-down's layout and has them."""
     try:
-        layout = find_layout(data)
+        return find_layout(data).region_features(0).parent.is_dir()
     except BadInput:
         return False
-    first = layout.region_features(0).parent
-    return first.is_dir() and (not whole or layout.global_feature(0).parent.is_dir())
 
 
 def read_detector_features(
@@ -311,13 +301,8 @@ def read_detector_features(
 
     A key is the path of the picture's file, or where the data set has no picture files its number.
 
-    Args:
-        data: a folder in Drill-down's layout of Visual Genome.
-        split: one of its lists.
-        whole: vectors of whole pictures (`global_features/`) are needed too; where there is no such folder they are
-            zeros otherwise.
-        out: where the arrays are kept; by default beside the data.
-        progress: told how far it is.
+    `whole`: vectors of whole pictures (`global_features/`) are needed too; else they are zeros where there is no such
+    folder. `out`: where the arrays are kept; by default beside the data.
 
     Raises:
         BadInput: there is no such folder, or none of its files can be read.

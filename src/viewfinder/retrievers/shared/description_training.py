@@ -20,11 +20,15 @@ from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.metrics import score_bounds
 from viewfinder.retrievers.shared.captioned_pictures import (
     CaptionedPictures,
+    Positions,
     build_caption_vocabulary,
     join_captioned_pictures,
+    read_captioned_pictures,
 )
+from viewfinder.retrievers.shared.network import InputWidths
 from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences
-from viewfinder.training import Batches, Card, TrainingJob, TrainingResult, TrainingSettings, shuffled
+from viewfinder.training import Batches, Card, TrainingJob, TrainingResult, TrainingSettings, draw_epochs
+from viewfinder.training.picture_layers import measure_scale
 
 Heard = TypeVar("Heard")
 
@@ -38,11 +42,7 @@ class DescriptionData:
     inputs: InputWidths
     vocabulary: Vocabulary
     sentences_version: str
-
-    @property
-    def raw_version(self) -> str:
-        """Which raw vectors of pictures these are."""
-        return self.train.described.raw_version
+    raw_version: str
 
 
 def read_description_data(
@@ -71,12 +71,22 @@ def read_description_data(
     Raises:
         BadInput, UnknownName, EncoderMismatch: data that cannot serve.
     """
-    sets = {
-        split: join_captioned_pictures([plan.read(folder, split, whole=whole, negated=negated) for folder in plan.data])
-        for split in ("train", "val")
-    }
-    if turns:
-        sets = {split: replace(described, turns=turns) for split, described in sets.items()}
+    sets = []
+    for split in ("train", "val"):
+        parts = [
+            read_captioned_pictures(
+                folder,
+                split,
+                plan.encoder,
+                features_folder=plan.features_of(folder),
+                whole=whole,
+                negated=negated,
+                notify=plan.notify,
+            )
+            for folder in plan.data
+        ]
+        joined = join_captioned_pictures(parts)
+        sets.append(replace(joined, turns=turns) if turns else joined)
     vocabulary, sentences, version = Vocabulary(()), 0, ""
     speech: WordNumberSpeech | SentenceVectorSpeech
     if reads == "words":
@@ -84,13 +94,13 @@ def read_description_data(
         vocabulary = known or build_caption_vocabulary(*plan.data, fewest=fewest)
         speech = WordNumberSpeech(vocabulary)
     else:
-        vectors = plan.sentences(sorted({text for described in sets.values() for text in described.texts()}))
+        vectors = plan.sentences(sorted({text for described in sets for text in described.texts()}))
         speech, sentences, version = SentenceVectorSpeech(vectors), vectors.matrix_ns.shape[1], vectors.version
         if start is not None and plan.start is not None:
             check_start_sentences(plan.start, start, version)
-    train, val = (DescriptionDialogues(sets[split], speech, regions) for split in ("train", "val"))
-    widths = InputWidths(sets["train"].region_shape[1], sets["train"].raw_width, sentences, len(vocabulary))
-    return DescriptionData(train, val, widths, vocabulary, version)
+    train, val = (DescriptionDialogues(described, speech, regions) for described in sets)
+    widths = InputWidths(sets[0].region_shape[1], sets[0].raw_width, sentences, len(vocabulary))
+    return DescriptionData(train, val, widths, vocabulary, version, sets[0].raw_version)
 
 
 def run_stage(
@@ -106,11 +116,7 @@ def run_stage(
     batch: int,
     selects: Literal["loss", "recall"],
 ) -> TrainingResult:
-    """Train a network as it is, in the folder `out`.
-
-    `settings` are for the card of the weights that come out; `selects` names the figure of `validate` by which the best
-    are chosen.
-    """
+    """Train a network as it is, in the folder `out`; `settings` are for the card of the weights that come out."""
     known = {
         **settings,
         "words": list(data.vocabulary.words),
@@ -163,8 +169,6 @@ VALIDATED = 1000
 
 DEPTHS = (1, 5, 10)
 
-Talk = tuple[str, ...]
-
 
 class DialogueBatch(NamedTuple):
     """Dialogues with the pictures they are about.
@@ -178,7 +182,7 @@ class DialogueBatch(NamedTuple):
     lengths_bt: Int[Tensor, "b t"]
 
 
-Speech = Callable[[Sequence[Talk]], tuple[Tensor, Int[Tensor, "b t"]]]
+Speech = Callable[[Sequence[Sequence[str]]], tuple[Tensor, Int[Tensor, "b t"]]]
 """Dialogues with equally many sentences to the `said` and `lengths_bt` of a batch."""
 
 
@@ -189,14 +193,14 @@ class WordNumberSpeech:
     vocabulary: Vocabulary
     known: dict[str, list[int]] = field(default_factory=dict)
 
-    def __call__(self, talks: Sequence[Talk]) -> tuple[Int[Tensor, "b t l"], Int[Tensor, "b t"]]:
+    def __call__(self, dialogues: Sequence[Sequence[str]]) -> tuple[Int[Tensor, "b t l"], Int[Tensor, "b t"]]:
         """Numbers and counts."""
-        for sentence in {sentence for talk in talks for sentence in talk} - self.known.keys():
+        for sentence in {sentence for dialogue in dialogues for sentence in dialogue} - self.known.keys():
             self.known[sentence] = self.vocabulary.encode(sentence)
-        lengths_bt = np.array([[len(self.known[sentence]) for sentence in talk] for talk in talks])
+        lengths_bt = np.array([[len(self.known[sentence]) for sentence in dialogue] for dialogue in dialogues])
         said_btl = np.zeros((*lengths_bt.shape, lengths_bt.max()), np.int64)
-        for row, talk in enumerate(talks):
-            for turn, sentence in enumerate(talk):
+        for row, dialogue in enumerate(dialogues):
+            for turn, sentence in enumerate(dialogue):
                 said_btl[row, turn, : lengths_bt[row, turn]] = self.known[sentence]
         return torch.from_numpy(said_btl), torch.from_numpy(lengths_bt)
 
@@ -207,9 +211,9 @@ class SentenceVectorSpeech:
 
     vectors: SentenceVectors
 
-    def __call__(self, talks: Sequence[Talk]) -> tuple[Float[Tensor, "b t s"], Int[Tensor, "b t"]]:
+    def __call__(self, dialogues: Sequence[Sequence[str]]) -> tuple[Float[Tensor, "b t s"], Int[Tensor, "b t"]]:
         """Vectors and ones."""
-        said = np.stack([self.vectors.matrix_ns[self.vectors.rows(talk)] for talk in talks])
+        said = np.stack([self.vectors.matrix_ns[self.vectors.rows(dialogue)] for dialogue in dialogues])
         return torch.from_numpy(said.astype(np.float32)), torch.ones(said.shape[:2], dtype=torch.int64)
 
 
@@ -221,28 +225,18 @@ class DescriptionDialogues:
     speech: Speech
     reads_regions: bool = True
 
-    def batch(self, positions: Sequence[int], rng: np.random.Generator | None = None) -> DialogueBatch:
+    def batch(self, positions: Positions, rng: np.random.Generator | None = None) -> DialogueBatch:
         """The dialogues about some pictures: drawn sentences, or without `rng` the protocol's fixed ones."""
         regions_bke = self.described.regions_of(positions) if self.reads_regions else np.zeros((len(positions), 0, 0))
         return DialogueBatch(
             torch.from_numpy(np.asarray(regions_bke, np.float32)),
             torch.from_numpy(self.described.globals_of(positions)),
-            *self.speech([self.described.talk(position, rng) for position in positions]),
+            *self.speech([self.described.dialogue(int(position), rng) for position in positions]),
         )
 
     def epochs(self, size: int) -> Callable[[int, int], Batches[DialogueBatch]]:
-        """What a `TrainingJob` calls batches: (epoch, seed) -> the batches, always the same ones."""
-
-        def batches(epoch: int, seed: int) -> Batches[DialogueBatch]:
-            return shuffled(
-                len(self.described),
-                size,
-                lambda rows_b: self.batch(rows_b.tolist(), np.random.default_rng([seed, epoch, int(rows_b[0])])),
-                epoch=epoch,
-                seed=seed,
-            )
-
-        return batches
+        """What a `TrainingJob` calls batches."""
+        return draw_epochs(len(self.described), size, self.batch)
 
     def fixed(self, size: int, most: int = VALIDATED) -> Iterator[DialogueBatch]:
         """The protocol's own dialogues about `most` of the pictures, taken evenly, in batches."""
@@ -271,37 +265,12 @@ SAMPLE = 1000
 """Pictures whose raw vectors say what is their mean and deviation."""
 
 
-class InputWidths(NamedTuple):
-    """Widths of what comes in: raw regions, raw global vectors, sentence vectors, and how many words are known."""
-
-    regions: int
-    whole: int
-    sentences: int
-    words: int
-
-
-def add_scale(network: nn.Module, name: str, width: int) -> None:
-    """Gives a network the buffers `<name>_mean` and `<name>_deviation`, which change nothing until measured."""
-    network.register_buffer(f"{name}_mean", torch.zeros(width))
-    network.register_buffer(f"{name}_deviation", torch.ones(width))
-
-
-def scale_raw(network: nn.Module, name: str, raw: Float[Tensor, "*b e"]) -> Float[Tensor, "*b e"]:
-    """Raw vectors by the scale of this name; those of zeros (nothing there) stay zeros."""
-    there = (raw != 0).any(dim=-1, keepdim=True)
-    mean, deviation = getattr(network, f"{name}_mean"), getattr(network, f"{name}_deviation")
-    return torch.as_tensor((raw - mean) / deviation * there)
-
-
 def measure_scales(network: nn.Module, described: CaptionedPictures) -> None:
     """Sets the scales that a network has so that raw vectors of the training set have mean 0 and deviation 1."""
     some = np.linspace(0, len(described) - 1, min(SAMPLE, len(described))).round().astype(int).tolist()
     for name, read in (("regions", described.regions_of), ("whole", described.globals_of)):
-        if not hasattr(network, f"{name}_mean"):
-            continue
-        raw = read(some)
-        rows_ne = raw.reshape(-1, raw.shape[-1])
-        # What never differs says nothing: its deviation must not blow it up.
-        deviation_e = np.maximum(rows_ne.std(axis=0), 1e-3 * rows_ne.std() + 1e-12)
-        getattr(network, f"{name}_mean").copy_(torch.from_numpy(rows_ne.mean(axis=0)))
-        getattr(network, f"{name}_deviation").copy_(torch.from_numpy(deviation_e.astype(np.float32)))
+        if hasattr(network, f"{name}_mean"):
+            raw = read(some)
+            mean_e, deviation_e = measure_scale(raw.reshape(-1, raw.shape[-1]))
+            network.get_buffer(f"{name}_mean").copy_(torch.from_numpy(mean_e))
+            network.get_buffer(f"{name}_deviation").copy_(torch.from_numpy(deviation_e))

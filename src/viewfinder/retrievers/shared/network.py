@@ -10,18 +10,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Int
+from jaxtyping import Bool, Float, Float32, Int
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, embedding, normalize, relu
+from torch.nn.functional import cross_entropy, embedding, normalize, pad, relu
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.shared.numpy_network import NO_WORD, split_words
+from viewfinder.retrievers.shared.settings import WordSettings
+from viewfinder.training.picture_layers import standardise
 
 
 class UpdateCell(nn.Module):
@@ -86,6 +88,26 @@ def initialise_network(network: nn.Module) -> None:
             nn.init.zeros_(parameter)
 
 
+class InputWidths(NamedTuple):
+    """Widths of what comes in: raw regions, raw global vectors, sentence vectors, and how many words are known."""
+
+    regions: int
+    whole: int
+    sentences: int
+    words: int
+
+
+def add_scale(network: nn.Module, name: str, width: int) -> None:
+    """Gives a network the buffers `<name>_mean` and `<name>_deviation`, which change nothing until measured."""
+    network.register_buffer(f"{name}_mean", torch.zeros(width))
+    network.register_buffer(f"{name}_deviation", torch.ones(width))
+
+
+def scale_raw(network: nn.Module, name: str, raw: Float[Tensor, "*b e"]) -> Float[Tensor, "*b e"]:
+    """Raw vectors by the scale of this name; those of zeros (nothing there) stay zeros."""
+    return standardise(raw, network.get_buffer(f"{name}_mean"), network.get_buffer(f"{name}_deviation"))
+
+
 EPS = 1e-10
 
 
@@ -145,6 +167,22 @@ def every_triplet_loss(scores_nb: Float[Tensor, "n n"], margin: float = 0.2) -> 
     return by_picture_n + by_dialogue_n
 
 
+def target_cross_entropy(logits_bn: Float[Tensor, "b n"], targets_b: Int[Tensor, " b"]) -> Float[Tensor, ""]:
+    """Mean cross-entropy of each row's own column among all: those of the batch, then any others.
+
+    Columns of another row with the same target are left out: they are no worse an answer than the row's own.
+    """
+    elsewhere_bb = same_target_elsewhere(targets_b)
+    beside_bn = pad(elsewhere_bb, (0, logits_bn.shape[1] - len(targets_b)))
+    own_b = torch.arange(len(targets_b), device=targets_b.device)
+    return cross_entropy(logits_bn.masked_fill(beside_bn, -torch.inf), own_b)
+
+
+def same_target_elsewhere(targets_b: Int[Tensor, " b"]) -> Bool[Tensor, "b b"]:
+    """Where another row of the batch has the same target."""
+    return (targets_b[:, None] == targets_b) & ~torch.eye(len(targets_b), dtype=torch.bool, device=targets_b.device)
+
+
 def contrastive_loss(scores_nb: Float[Tensor, "n n"], scale: Float[Tensor, ""]) -> Float[Tensor, " n"]:
     """Cross-entropy of the right one among all of the batch, both ways, halved (van den Oord et al. 2018)."""
     right_n = torch.arange(len(scores_nb), device=scores_nb.device)
@@ -152,26 +190,6 @@ def contrastive_loss(scores_nb: Float[Tensor, "n n"], scale: Float[Tensor, ""]) 
     by_picture_n = cross_entropy(logits_nb, right_n, reduction="none")
     by_dialogue_n = cross_entropy(logits_nb.T, right_n, reduction="none")
     return (by_picture_n + by_dialogue_n) / 2
-
-
-@runtime_checkable
-class WordSettings(Protocol):
-    """What a system's settings say of words."""
-
-    @property
-    def words(self) -> str:
-        """Frozen vectors of the session's "encoder" (a word as a sentence), of "glove", or "learned" ones."""
-        ...
-
-    @property
-    def glove(self) -> str:
-        """The file of "glove"."""
-        ...
-
-    @property
-    def word_width(self) -> int:
-        """Numbers of a learned vector."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -259,7 +277,13 @@ def read_glove(file: Path, vocabulary: Sequence[str]) -> Float32[np.ndarray, "v 
     with file.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
             word, _, numbers = line.rstrip("\n").partition(" ")
-            vector_s = _numbers(file, number, numbers, total_s.size)
+            try:
+                vector_s = np.array(numbers.split(), np.float64)
+            except ValueError:
+                vector_s = np.zeros(0)
+            if not vector_s.size or (count and vector_s.size != total_s.size):
+                wanted = total_s.size or "some"
+                raise BadInput(f"{file}, line {number}: a word and {wanted} numbers are needed; fetch the file again")
             total_s, count = vector_s + (total_s if count else 0.0), count + 1
             if word in row_of:
                 found[row_of[word]] = vector_s.astype(np.float32)
@@ -269,14 +293,3 @@ def read_glove(file: Path, vocabulary: Sequence[str]) -> Float32[np.ndarray, "v 
     for row, vector_s in found.items():
         table_vs[row] = vector_s
     return table_vs
-
-
-def _numbers(file: Path, number: int, text: str, width: int) -> Float[np.ndarray, " s"]:
-    """The numbers of a line; `width` is how many there must be, 0 where that is not known yet."""
-    try:
-        vector_s = np.array(text.split(), np.float64)
-    except ValueError:
-        vector_s = np.zeros(0)
-    if not vector_s.size or (width and vector_s.size != width):
-        raise BadInput(f"{file}, line {number}: a word and {width or 'some'} numbers are needed; fetch the file again")
-    return vector_s

@@ -30,9 +30,10 @@ AT_ONCE = 256
 
 
 def numpy_linear(arrays: Arrays, name: str, rows: Float[np.ndarray, "*n i"]) -> Float[np.ndarray, "*n o"]:
-    """A linear map with a bias."""
-    mapped: Float[np.ndarray, "*n o"] = rows @ arrays[f"{name}.weight"].T + arrays[f"{name}.bias"]
-    return mapped
+    """A linear map with a bias, in one product whatever the axes before the last."""
+    flat = rows if rows.ndim < 3 else rows.reshape(-1, rows.shape[-1])
+    mapped = flat @ arrays[f"{name}.weight"].T + arrays[f"{name}.bias"]
+    return np.asarray(mapped.reshape(*rows.shape[:-1], mapped.shape[-1]))
 
 
 def to_unit(rows: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:
@@ -44,27 +45,28 @@ def numpy_update_cell(
     arrays: Arrays, name: str, query: Float[np.ndarray, "*m d"], state: Float[np.ndarray, "*m d"]
 ) -> Float[np.ndarray, "*m d"]:
     """`network.UpdateCell`."""
-
-    def mixed(gate: str) -> Float[np.ndarray, "*m d"]:
-        query_part, state_part = f"{name}.{gate}_query", f"{name}.{gate}_state"
-        return np.asarray(numpy_linear(arrays, query_part, query) + numpy_linear(arrays, state_part, state))
-
-    reset, keep = numpy_sigmoid(mixed("reset")), numpy_sigmoid(mixed("keep"))
-    new = np.tanh(
-        numpy_linear(arrays, f"{name}.new_query", query) + reset * numpy_linear(arrays, f"{name}.new_state", state)
-    )
-    after: Float[np.ndarray, "*m d"] = (1 - keep) * new + keep * state
-    return after.astype(np.float32)
+    gates = ("reset", "keep", "new")
+    reset_by, keep_by, new_by = (numpy_linear(arrays, f"{name}.{gate}_query", query) for gate in gates)
+    reset_from, keep_from, new_from = (numpy_linear(arrays, f"{name}.{gate}_state", state) for gate in gates)
+    keep = numpy_sigmoid(keep_by + keep_from)
+    new = np.tanh(new_by + numpy_sigmoid(reset_by + reset_from) * new_from)
+    return np.asarray((1 - keep) * new + keep * state, np.float32)
 
 
 def numpy_read_words(
     arrays: Arrays, name: str, ids: Sequence[int], before_d: Float32[np.ndarray, " d"] | None = None
 ) -> Float32[np.ndarray, " d"]:
     """`network.WordReader` for one sentence."""
-    gru = {part: arrays[f"{name}.gru.{part}_l0"] for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")}
-    inputs_lg = arrays[f"{name}.embedding.weight"][np.asarray(ids)] @ gru["weight_ih"].T + gru["bias_ih"]
+    return numpy_gru(arrays, f"{name}.gru", arrays[f"{name}.embedding.weight"][np.asarray(ids)], before_d)
+
+
+def numpy_gru(
+    arrays: Arrays, name: str, vectors_li: Float[np.ndarray, "l i"], before_d: Float32[np.ndarray, " d"] | None = None
+) -> Float32[np.ndarray, " d"]:
+    """The state of torch's `GRU` after the last of some vectors; `before_d`: the one before the first."""
+    gru = {part: arrays[f"{name}.{part}_l0"] for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")}
     state_d = np.zeros(gru["weight_hh"].shape[1], np.float32) if before_d is None else before_d
-    for input_g in inputs_lg:
+    for input_g in vectors_li @ gru["weight_ih"].T + gru["bias_ih"]:
         state_d = numpy_gru_step(input_g, gru["weight_hh"] @ state_d + gru["bias_hh"], state_d)
     return np.asarray(state_d, np.float32)
 
@@ -101,10 +103,7 @@ def numpy_sigmoid(x: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:
 
 @dataclass(frozen=True, eq=False)
 class NumpySentenceReader:
-    """Sentences to query vectors: by the words a network knows (`read_words`), or by frozen sentence vectors.
-
-    `sentences_version` says which frozen vectors `read_sentences` was trained on; "" where words are read.
-    """
+    """Sentences to query vectors: by the words a network knows, or by frozen ones of `sentences_version` ("": none)."""
 
     arrays: Arrays
     vocabulary: Vocabulary
@@ -136,6 +135,25 @@ def check_sentences(sentences: SentenceEncoder | None, version: str) -> Sentence
             "use the encoder they were trained with, or train again with this one"
         )
     return sentences
+
+
+SAME = 0.999
+"""Likeness of two spaces' vectors of one text from which on the spaces are one: processors round differently."""
+
+
+def check_shared_space(
+    system: str, encoder: str, found_d: Float[np.ndarray, " d"], probe_d: Float[np.ndarray, " d"], way_out: str
+) -> None:
+    """That a session's shared space is that of a training, by the vectors of a known text in both.
+
+    Raises:
+        EncoderMismatch: it is another.
+    """
+    if found_d.shape != probe_d.shape or found_d @ probe_d < SAME:
+        raise EncoderMismatch(
+            f"{system}: these weights look for pictures in the space of {encoder!r}, and this library has another one "
+            f"(another encoder, or a head of its own): {way_out}"
+        )
 
 
 EPS = 1e-12
@@ -211,20 +229,19 @@ def _attended(
     seen_bsz: Float32[np.ndarray, "b s z"],
 ) -> Float32[np.ndarray, "b w h"]:
     """`Blip2QFormerAttention`: what each place gathers from all that is seen, added to it."""
-    query_bnwv = _by_head(numpy_linear_rows(arrays, f"{name}.attention.query", asked_bwh), heads)
+    query_bnwv = by_head(numpy_linear(arrays, f"{name}.attention.query", asked_bwh), heads)
     key_bnsv, value_bnsv = (
-        _by_head(numpy_linear_rows(arrays, f"{name}.attention.{part}", seen_bsz), heads) for part in ("key", "value")
+        by_head(numpy_linear(arrays, f"{name}.attention.{part}", seen_bsz), heads) for part in ("key", "value")
     )
-    shares_bnws = softmax(query_bnwv @ key_bnsv.swapaxes(2, 3) * np.float32(1 / math.sqrt(query_bnwv.shape[-1])))
-    gathered_bwh = (shares_bnws @ value_bnsv).swapaxes(1, 2).reshape(asked_bwh.shape)
-    found_bwh = numpy_linear_rows(arrays, f"{name}.output.dense", gathered_bwh) + asked_bwh
+    gathered_bwh = numpy_attend(query_bnwv, key_bnsv, value_bnsv)
+    found_bwh = numpy_linear(arrays, f"{name}.output.dense", gathered_bwh) + asked_bwh
     return numpy_layer_norm(arrays, f"{name}.output.LayerNorm", found_bwh, EPS)
 
 
 def _fed(arrays: Arrays, name: str, kind: str, places_bwh: Float32[np.ndarray, "b w h"]) -> np.ndarray:
     """`Blip2QFormerIntermediate` and `Blip2QFormerOutput`; `kind`: "_query" those of tokens that look at a picture."""
-    inner = numpy_gelu(numpy_linear_rows(arrays, f"{name}.intermediate{kind}.dense", places_bwh))
-    found_bwh = numpy_linear_rows(arrays, f"{name}.output{kind}.dense", inner) + places_bwh
+    inner = numpy_gelu(numpy_linear(arrays, f"{name}.intermediate{kind}.dense", places_bwh))
+    found_bwh = numpy_linear(arrays, f"{name}.output{kind}.dense", inner) + places_bwh
     return numpy_layer_norm(arrays, f"{name}.output{kind}.LayerNorm", found_bwh, EPS)
 
 
@@ -233,17 +250,25 @@ def numpy_picture_input(arrays: Arrays, name: str, raw: Float[np.ndarray, "*b g"
     there = (raw != 0).any(axis=-1, keepdims=True)
     standard = (np.asarray(raw, np.float32) - arrays[f"{name}.mean"]) / arrays[f"{name}.deviation"]
     components = arrays.get(f"{name}.components")
-    found = standard if components is None else _rows(standard) @ components
+    found = standard if components is None else standard.reshape(-1, standard.shape[-1]) @ components
     return np.asarray(found.reshape(*raw.shape[:-1], -1) * there, np.float32)
 
 
 # -- small parts
 
 
-def numpy_linear_rows(arrays: Arrays, name: str, rows: Float32[np.ndarray, "*b i"]) -> Float32[np.ndarray, "*b o"]:
-    """A linear map in one product, whatever the axes before the last."""
-    mapped = numpy_linear(arrays, name, _rows(rows))
-    return np.asarray(mapped.reshape(*rows.shape[:-1], mapped.shape[-1]), np.float32)
+def by_head(places: Float[np.ndarray, "*b s h"], heads: int) -> Float[np.ndarray, "*b n s v"]:
+    """The numbers of each head apart."""
+    return places.reshape(*places.shape[:-1], heads, places.shape[-1] // heads).swapaxes(-2, -3)
+
+
+def numpy_attend(
+    query: Float[np.ndarray, "*b n w v"], keys: Float[np.ndarray, "*b n s v"], values: Float[np.ndarray, "*b n s v"]
+) -> Float[np.ndarray, "*b w h"]:
+    """What each place gathers from all that is seen, its heads side by side."""
+    shares = softmax(query @ keys.swapaxes(-1, -2) * np.float32(1 / math.sqrt(query.shape[-1])))
+    gathered = (shares @ values).swapaxes(-2, -3)
+    return gathered.reshape(*gathered.shape[:-2], -1)
 
 
 def softmax(scores: Float32[np.ndarray, "*b s"]) -> Float32[np.ndarray, "*b s"]:
@@ -267,13 +292,11 @@ def numpy_layer_norm(
 
 
 def numpy_gelu(rows: Float32[np.ndarray, "*b h"]) -> Float32[np.ndarray, "*b h"]:
-    """x times the chance that a normal number is below x."""
-    return np.asarray(rows * (0.5 + 0.5 * numpy_erf(rows * np.float32(math.sqrt(0.5)))), np.float32)
+    """x times the chance that a normal number is below x.
 
-
-def numpy_erf(rows: Float32[np.ndarray, "*b h"]) -> Float32[np.ndarray, "*b h"]:
-    """The error function to 5e-7 (Abramowitz and Stegun 1964, 7.1.26, whose own error is 1.5e-7)."""
-    size = np.abs(rows)
+    By the error function to 5e-7 (Abramowitz and Stegun 1964, 7.1.26, whose own error is 1.5e-7).
+    """
+    size = np.abs(rows) * np.float32(math.sqrt(0.5))
     share = 1 / (1 + np.float32(0.3275911) * size)
     total = np.full_like(size, 1.061405429)
     for term in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
@@ -281,16 +304,7 @@ def numpy_erf(rows: Float32[np.ndarray, "*b h"]) -> Float32[np.ndarray, "*b h"]:
         total += np.float32(term)
     total *= share
     total *= np.exp(-np.square(size))
-    return np.asarray(np.copysign(1 - total, rows), np.float32)
-
-
-def _rows(places: Float32[np.ndarray, "*b h"]) -> Float32[np.ndarray, "m h"]:
-    return places.reshape(-1, places.shape[-1])
-
-
-def _by_head(places_bsh: Float32[np.ndarray, "b s h"], heads: int) -> Float32[np.ndarray, "b n s v"]:
-    """The numbers of each head apart."""
-    return places_bsh.reshape(*places_bsh.shape[:2], heads, places_bsh.shape[2] // heads).swapaxes(1, 2)
+    return np.asarray(rows * (0.5 + 0.5 * np.copysign(1 - total, rows)), np.float32)
 
 
 NO_WORD = 0
@@ -324,14 +338,14 @@ class WordLookup:
         """
         words = split_words(text)
         known = [word for word in words if self._by_encoder or word in self._row]
-        told = note_words("drop: these weights do not know {}", [word for word in words if word not in known])
-        told += note_words(f"drop: the first {self._most} words of a turn are read, not {{}}", known[self._most :])
+        notes = note_words("drop: these weights do not know {}", [word for word in words if word not in known])
+        notes += note_words(f"drop: the first {self._most} words of a turn are read, not {{}}", known[self._most :])
         read = known[: self._most]
         if self._by_encoder:
             vectors_ls = check_sentences(sentences, self._version).encode(read)
         else:
             vectors_ls = self._table_vs[[self._row[word] for word in read]]
-        return np.asarray(vectors_ls, np.float32), told
+        return np.asarray(vectors_ls, np.float32), notes
 
 
 def note_words(line: str, words: Sequence[str]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Dialogues about pictures, with the pictures' raw vectors: what systems of questions and answers are trained on.
 
     found = read_picture_dialogues(folder, "train", encoder)                     # or pattern="world,generated*"
-    one = found.talks[0]
+    one = found.dialogues[0]
     found.raw_ng[one.picture], one.caption, one.rounds
 
 Read are dialogue files in ChatIR's form (dialogues/NAME_train.json), VisDial, and captions: one begins a dialogue, the
@@ -36,11 +36,11 @@ CAPTIONS = "captions"
 """By which captions are chosen where dialogues are there too."""
 
 REWRITTEN = "_reconed"
-"""How names of dialogues end that PlugIR has rewritten into one query a round: no talks."""
+"""How names of dialogues end that PlugIR has rewritten into one query a round: no questions and answers."""
 
 _NUMBER = re.compile(r"_(\d{12})\.jpg$")
 
-Told = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -54,20 +54,20 @@ class PictureDialogue:
 
 @dataclass(frozen=True, eq=False)
 class PictureDialogues:
-    """Talks of one split, and the pictures they are about: row i of `raw_ng` is the picture `keys[i]`."""
+    """Dialogues of one split, and the pictures they are about: row i of `raw_ng` is the picture `keys[i]`."""
 
     keys: tuple[str, ...]
     raw_ng: Float32[np.ndarray, "n g"]
     raw_version: str
-    talks: tuple[PictureDialogue, ...]
+    dialogues: tuple[PictureDialogue, ...]
 
     def __len__(self) -> int:
-        return len(self.talks)
+        return len(self.dialogues)
 
 
 @dataclass(frozen=True)
 class _Source:
-    """A file of talks, by the name it is chosen by, and what reads it."""
+    """A file of dialogues, by the name it is chosen by, and what reads it."""
 
     name: str
     read: Callable[[], tuple[list[Dialogue], ReadReport]]
@@ -80,12 +80,12 @@ def read_picture_dialogues(
     pattern: str = "*",
     *,
     features_folder: Path | None = None,
-    told: Told = lambda line: None,
+    notify: Notify = lambda line: None,
 ) -> PictureDialogues:
-    """The talks of a split about pictures that have vectors; what is left out is told.
+    """The dialogues of a split about pictures that have vectors; what is left out is reported.
 
     Read is the first kind that is there of dialogue files, VisDial and captions, or what `pattern` names of all kinds.
-    Dialogues rewritten into one query a round (NAME_reconed_train.json) are no talks, and left out.
+    Dialogues rewritten into one query a round (NAME_reconed_train.json) are left out.
 
     Args:
         data: the folder of a data set.
@@ -96,10 +96,10 @@ def read_picture_dialogues(
             captions although there are dialogues, "world,captions" both. Of other splits than
             train, all are read where none is called so: few are generated for validation.
         features_folder: where vectors are kept; by default beside the data.
-        told: called with a line at every stage.
+        notify: called with a line at every stage.
 
     Raises:
-        BadInput: no such folder, no such talks in it, damaged data, or no picture of the talks has vectors.
+        BadInput: no such folder, no such dialogues in it, damaged data, or none of their pictures has vectors.
         UnknownName: there is no such split.
     """
     if split not in SPLITS:
@@ -110,15 +110,28 @@ def read_picture_dialogues(
     dialogues: list[Dialogue] = []
     for source in sources:
         found, report = source.read()
-        told(f"{data}, {split}, {source.name}: {report}")
+        notify(f"{data}, {split}, {source.name}: {report}")
         dialogues += found
     if not dialogues:
         raise BadInput(
-            f"{data}: no talks of {split!r} called {pattern!r}; needed are {DIALOGUES}/NAME_{split}.json as "
+            f"{data}: no dialogues of {split!r} called {pattern!r}; needed are {DIALOGUES}/NAME_{split}.json as "
             f"`viewfinder dialogues` writes them, visdial_1.0_{split}.json, or captions"
         )
-    vectors = features(data, encoder, out=features_folder, progress=report_tenths(told, f"vectors of {data}"))
-    return _with_vectors(dialogues, vectors, f"{data}, {split}", told)
+    vectors = features(data, encoder, out=features_folder, progress=report_tenths(notify, f"vectors of {data}"))
+    row_of = {image: _row(vectors, image) for image in dict.fromkeys(dialogue.image for dialogue in dialogues)}
+    rows = sorted({row for row in row_of.values() if row is not None})
+    place = {row: at for at, row in enumerate(rows)}
+    kept = tuple(
+        PictureDialogue(place[row], dialogue.caption, dialogue.rounds)
+        for dialogue in dialogues
+        if (row := row_of[dialogue.image]) is not None
+    )
+    if lost := len(dialogues) - len(kept):
+        notify(f"{data}, {split}: {lost:,} dialogues are about pictures without vectors and are left out")
+    if not kept:
+        raise BadInput(f"{data}, {split}: none of the {len(row_of):,} pictures has vectors; are its images there?")
+    raw_ng = np.ascontiguousarray(vectors.raw_nd[rows], np.float32)
+    return PictureDialogues(tuple(vectors.keys[row] for row in rows), raw_ng, vectors.raw_version, kept)
 
 
 def join_picture_dialogues(parts: Sequence[PictureDialogues]) -> PictureDialogues:
@@ -137,10 +150,10 @@ def join_picture_dialogues(parts: Sequence[PictureDialogues]) -> PictureDialogue
         keys=tuple(key for part in parts for key in part.keys),
         raw_ng=np.concatenate([part.raw_ng for part in parts]),
         raw_version=parts[0].raw_version,
-        talks=tuple(
-            replace(talk, picture=first + talk.picture)
+        dialogues=tuple(
+            replace(dialogue, picture=first + dialogue.picture)
             for part, first in zip(parts, firsts, strict=False)
-            for talk in part.talks
+            for dialogue in part.dialogues
         ),
     )
 
@@ -182,27 +195,6 @@ def _captions(data: Path, split: str) -> list[_Source]:
         return dialogues, report
 
     return [_Source(CAPTIONS, read)]
-
-
-def _with_vectors(dialogues: Sequence[Dialogue], found: Features, where: str, told: Told) -> PictureDialogues:
-    """The talks whose pictures have vectors, and those of their pictures, in the order in which they come."""
-    row_of: dict[str, int | None] = {}
-    for dialogue in dialogues:
-        if dialogue.image not in row_of:
-            row_of[dialogue.image] = _row(found, dialogue.image)
-    rows = sorted({row for row in row_of.values() if row is not None})
-    place = {row: at for at, row in enumerate(rows)}
-    talks = tuple(
-        PictureDialogue(place[row], dialogue.caption, dialogue.rounds)
-        for dialogue in dialogues
-        if (row := row_of[dialogue.image]) is not None
-    )
-    if len(talks) < len(dialogues):
-        told(f"{where}: {len(dialogues) - len(talks):,} talks are about pictures without vectors and are left out")
-    if not talks:
-        raise BadInput(f"{where}: none of the {len(row_of):,} pictures has vectors; are its images there?")
-    raw_ng = np.ascontiguousarray(found.raw_nd[rows], np.float32)
-    return PictureDialogues(tuple(found.keys[row] for row in rows), raw_ng, found.raw_version, talks)
 
 
 def _row(found: Features, image: str) -> int | None:

@@ -1,11 +1,12 @@
-"""What all systems over regions can set: the part of their presets that is the same. No torch here.
+"""What several systems can set: the parts of their presets that are the same. No torch here.
 
-Every default is what the published code does; where the paper says otherwise, the paper's way is an option.
+Of regions, every default is what the published code does; where the paper says otherwise, its way is an option.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from viewfinder.errors import BadInput
 from viewfinder.training.settings import check_at_least_one
@@ -13,7 +14,7 @@ from viewfinder.training.settings import check_at_least_one
 
 @dataclass(frozen=True, kw_only=True)
 class RegionSettings:
-    """How vectors of a talk look at those of a picture.
+    """How vectors of a dialogue look at those of a picture.
 
     Attributes:
         width: D, numbers of a vector.
@@ -39,3 +40,26 @@ class RegionSettings:
     def factor(self) -> float:
         """What cosines are multiplied by under the softmax."""
         return 1 / self.temperature if self.divides else self.temperature
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordSettings:
+    """How words become vectors.
+
+    Attributes:
+        words: frozen vectors of the session's encoder (each word as a sentence of its own), frozen ones of the file
+            `glove`, or vectors that are trained along ("learned"); "pieces" are those of a published tokeniser.
+        glove: a text file, a word and its numbers a line.
+        word_width: numbers of a learned vector.
+        most_words: words (pieces) of a text that are read, the first ones.
+    """
+
+    words: Literal["encoder", "glove", "learned", "pieces"] = "encoder"
+    glove: str = ""
+    word_width: int = 300
+    most_words: int = 8
+
+    def __post_init__(self) -> None:
+        check_at_least_one(self, "word_width", "most_words")
+        if (self.words == "glove") != bool(self.glove):
+            raise BadInput("words 'glove' and the file glove go together: set both or neither")

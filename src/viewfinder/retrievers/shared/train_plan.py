@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.encoders.features.store import feature_folders, writable_folder
 from viewfinder.errors import EncoderMismatch
-from viewfinder.retrievers.shared.captioned_pictures import CaptionedPictures, read_captioned_pictures
-from viewfinder.retrievers.shared.picture_dialogues import PictureDialogues, read_picture_dialogues
+from viewfinder.training.presets import load_preset, read_card_settings
 from viewfinder.training.progress import report_tenths
 from viewfinder.training.weights import Card, check_card, read_card
 
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 
 SENTENCES = "sentences"
 """The folder of sentence vectors, among those of the pictures' vectors."""
+
+AnyPreset = TypeVar("AnyPreset")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +40,7 @@ class TrainPlan:
         features: where vectors are kept, for several data sets in a folder each, by its name; None: beside the data.
         start: weights to begin with.
         shown, tensorboard: a progress bar; a log for TensorBoard.
-        told: called with a line at every stage.
+        notify: called with a line at every stage.
         should_stop: asked after every step; a training that is stopped leaves a checkpoint.
     """
 
@@ -55,49 +56,41 @@ class TrainPlan:
     start: Path | None = None
     shown: bool = True
     tensorboard: bool = True
-    told: Callable[[str], None] = lambda line: None
+    notify: Callable[[str], None] = lambda line: None
     should_stop: Callable[[], bool] = lambda: False
 
-    def read(self, folder: Path, split: str, *, whole: bool = False, negated: bool = False) -> CaptionedPictures:
-        """The pictures of a split of one of the data sets; see `read_described`."""
-        place = self.features_of(folder)
-        return read_captioned_pictures(
-            folder, split, self.encoder, features_folder=place, whole=whole, negated=negated, told=self.told
-        )
-
-    def talks(self, folder: Path, split: str, pattern: str) -> PictureDialogues:
-        """The talks of a split of one of the data sets; see `read_talks`."""
-        place = self.features_of(folder)
-        return read_picture_dialogues(folder, split, self.encoder, pattern, features_folder=place, told=self.told)
-
     def vectors(self, folder: Path, *, regions: bool = False) -> Features:
-        """The vectors of a data set's pictures, computed where they are not there yet; every tenth of that is told."""
-        progress = report_tenths(self.told, f"vectors of {folder}")
+        """The vectors of a data set's pictures, computed where they are missing; every tenth of that is reported."""
+        progress = report_tenths(self.notify, f"vectors of {folder}")
         return features(folder, self.encoder, out=self.features_of(folder), regions=regions, progress=progress)
 
     def features_of(self, folder: Path) -> Path | None:
         """Where the vectors of one of the data sets are kept; None: beside it."""
-        if self.features is None or len(self.data) == 1:
-            return self.features
-        return self.features / folder.resolve().name
+        several = self.features is not None and len(self.data) > 1
+        return self.features / folder.resolve().name if self.features is not None and several else self.features
 
     def fit(self, job: TrainingJob, out: Path | None = None) -> TrainingResult:
         """Runs one training as planned, in `out` or else where the plan says; see `training.fit`."""
         from viewfinder.training import fit
 
-        return fit(
-            job,
-            self.out if out is None else out,
-            resume=self.resume,
-            shown=self.shown,
-            tensorboard=self.tensorboard,
-            should_stop=self.should_stop,
-        )
+        out, stop = out or self.out, self.should_stop
+        return fit(job, out, resume=self.resume, shown=self.shown, tensorboard=self.tensorboard, should_stop=stop)
 
     def sentences(self, texts: Sequence[str]) -> SentenceVectors:
-        """The encoder's vectors of sentences, computed where they are not there yet."""
+        """The encoder's vectors of sentences, computed where they are missing."""
         places = feature_folders(self.data[0], SENTENCES) if self.features is None else [self.features / SENTENCES]
-        return SentenceVectors.of(texts, self.encoder, writable_folder(places), self.told)
+        return SentenceVectors.of(texts, self.encoder, writable_folder(places), self.notify)
+
+
+def read_preset(plan: TrainPlan, file: Path, kind: type[AnyPreset]) -> tuple[AnyPreset, Card | None]:
+    """The preset of a plan, and the card of the weights to begin with, whose `model` the preset then has.
+
+    Raises:
+        BadInput, UnknownName: no such preset or setting; no such weights, or they are of another system.
+    """
+    preset: Any = load_preset(file, plan.preset, kind, plan.overrides)
+    start = read_start_card(plan)
+    return preset if start is None else replace(preset, model=read_card_settings(type(preset.model), start)), start
 
 
 def read_start_card(plan: TrainPlan) -> Card | None:
@@ -114,11 +107,7 @@ def read_start_card(plan: TrainPlan) -> Card | None:
 
 
 def check_start_sentences(file: Path, start: Card, version: str) -> None:
-    """That weights to begin with read the sentence vectors that there are.
-
-    Raises:
-        EncoderMismatch: they read those of another encoder.
-    """
+    """Raises EncoderMismatch where weights to begin with read sentence vectors of another encoder."""
     before = start.settings["sentences_version"]
     if before != version:
         raise EncoderMismatch(

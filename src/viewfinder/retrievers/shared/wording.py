@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show, is_dont_know
-from viewfinder.retrievers.base import Change, Picture, ResolvedTurn
+from viewfinder.retrievers.base import Change, Operation, Picture, ResolvedTurn
 from viewfinder.retrievers.composer import split_clauses
 
 MOST_WORDS = 3
@@ -72,6 +72,45 @@ def verbalize_turn(turn: ResolvedTurn) -> VerbalizedTurn:
             return _rejected(turn)
         case BackTo():
             raise AssertionError("the session moves; a retriever never sees BackTo")
+
+
+@dataclass(frozen=True, eq=False)
+class PictureTurn:
+    """A turn as words on a picture.
+
+    Attributes:
+        text: how the wanted picture differs from `picture`, or, without one, what it is like; "" where nothing is said.
+        picture: the one that this is said of, or to which the turn goes back.
+        names_picture: whether the turn itself is about a picture.
+        operations: what it does with earlier turns.
+        adapters: what was not taken as it was given, and what became of it; a line each.
+        ruled: the pictures that are ruled out and readmitted.
+    """
+
+    text: str = ""
+    picture: Picture | None = None
+    names_picture: bool = False
+    operations: tuple[Operation, ...] = ()
+    adapters: tuple[str, ...] = ()
+    ruled: VerbalizedTurn = field(default_factory=VerbalizedTurn)
+
+
+def read_picture_turn(turn: ResolvedTurn, *, exclude_shown: bool) -> PictureTurn:
+    """Any turn as words on a picture: on the one that it names, else on none.
+
+    `exclude_shown`: whether a picture goes out once it was said how the wanted one differs. Without words it may be
+    the wanted one, whatever ruled it out before.
+    """
+    picked = turn.turn
+    if not isinstance(picked, Like | Show):
+        said = verbalize_turn(turn)
+        return PictureTurn(". ".join(said.sentences), adapters=said.adapters, ruled=said)
+    picture, text = turn.pictures[0], " ".join(picked.text.split())
+    named = frozenset(() if picture.id is None else (picture.id,))
+    none = frozenset[PictureId]()
+    ruled = VerbalizedTurn(excluded=named if text and exclude_shown else none, readmitted=none if text else named)
+    back = picked.turn if isinstance(picked, Like) else None
+    return PictureTurn(text, picture, True, () if back is None else (Operation("rollback", back),), ruled=ruled)
 
 
 def _picked(turn: ResolvedTurn, picked: Like | Show) -> VerbalizedTurn:
