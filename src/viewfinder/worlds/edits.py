@@ -19,8 +19,7 @@ world.json                           how the world was made; written first
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -36,15 +35,13 @@ from viewfinder.worlds.making import (
     Progress,
     WorldPlan,
     WorldReport,
-    check_asked,
-    claim_folder,
-    drawn_marker,
+    drawing_world,
     make_in_order,
-    write_text,
+    write_lines,
 )
 from viewfinder.worlds.records import picture_truth
 from viewfinder.worlds.scene import MARGIN, Scene, Thing, in_drawing_order, is_box_free, kind_fits, sample_scene
-from viewfinder.worlds.stock import DRAWN, Product, Stock, stock_of
+from viewfinder.worlds.stock import DRAWN, Product, Stock
 from viewfinder.worlds.words import (
     LIGHT_WORDS,
     PATTERN_ADJECTIVES,
@@ -141,7 +138,7 @@ def _colour(speaker: Speaker) -> _Draft | None:
         new: Thing | None = replace(thing, colour=colour)
     else:
         alike = [product for product in shop.products[thing.kind][colour] if product.pattern == thing.pattern]
-        new = _exchanged(speaker, thing, alike)
+        new = _other_product(speaker, thing, alike)
     if new is None:
         return None
     colour = speaker.colour_word(new)
@@ -161,7 +158,7 @@ def _pattern(speaker: Speaker) -> _Draft | None:
         new: Thing | None = replace(thing, pattern=pattern)
     else:
         alike = [one for one in shop.products[thing.kind][thing.colour] if one.pattern not in ("", thing.pattern)]
-        new = _exchanged(speaker, thing, alike)
+        new = _other_product(speaker, thing, alike)
     if new is None:
         return None
     words = PATTERN_ADJECTIVES[new.pattern]
@@ -169,7 +166,7 @@ def _pattern(speaker: Speaker) -> _Draft | None:
     return replace(_replaced(speaker, thing, new, speaker.pick(ways)), tells="pattern")
 
 
-def _exchanged(speaker: Speaker, old: Thing, products: Sequence[Product]) -> Thing | None:
+def _other_product(speaker: Speaker, old: Thing, products: Sequence[Product]) -> Thing | None:
     """One of some products where the thing is; None where it cannot be cut out, or would hide something.
 
     It may have another shape, but keeps its size, its foot and its third of the picture.
@@ -208,10 +205,13 @@ def _has_room(scene: Scene, old: Thing, new: Thing) -> bool:
 
 
 def _replaced(speaker: Speaker, old: Thing, new: Thing, instruction: str) -> _Draft:
-    things = (new if thing == old else thing for thing in speaker.scene.things)
     other = _companion(speaker, old)
-    after = _with_things(speaker.scene, things)
-    return _Draft(speaker.scene, after, instruction, (old, *other), (new, *other))
+    return _Draft(speaker.scene, _exchanged(speaker.scene, old, new), instruction, (old, *other), (new, *other))
+
+
+def _exchanged(scene: Scene, old: Thing, *new: Thing) -> Scene:
+    things = (*(thing for thing in scene.things if thing != old), *new)
+    return replace(scene, things=in_drawing_order(things, scene.stock))
 
 
 # Things that come and go
@@ -223,7 +223,7 @@ def _removed(speaker: Speaker) -> _Draft | None:
     named = speaker.pinpoint(thing)
     if not named or len(speaker.scene.things) <= FEWEST_LEFT:
         return None
-    fewer, other = _without(speaker.scene, thing), _companion(speaker, thing)
+    fewer, other = _exchanged(speaker.scene, thing), _companion(speaker, thing)
     ways = (f"remove {named}", f"take {named} away", f"leave out {named}", f"take out {named}", f"get rid of {named}")
     return _Draft(speaker.scene, fewer, speaker.pick(ways), (thing, *other), other)
 
@@ -235,15 +235,7 @@ def _added(speaker: Speaker) -> _Draft | None:
         return None
     named, other = with_article(speaker.describe(thing, colour=1.0)), _companion(speaker, thing)
     ways = (f"add {named}", f"put {named} {speaker.footing(thing)}", f"add {named} {speaker.spot(thing)}")
-    return _Draft(_without(speaker.scene, thing), speaker.scene, speaker.pick(ways), other, (thing, *other))
-
-
-def _without(scene: Scene, gone: Thing) -> Scene:
-    return _with_things(scene, (thing for thing in scene.things if thing != gone))
-
-
-def _with_things(scene: Scene, things: Iterable[Thing]) -> Scene:
-    return replace(scene, things=in_drawing_order(things, scene.stock))
+    return _Draft(_exchanged(speaker.scene, thing), speaker.scene, speaker.pick(ways), other, (thing, *other))
 
 
 # Changes of the whole
@@ -263,10 +255,8 @@ def _place(speaker: Speaker) -> _Draft | None:
     after = speaker.pick(possible)
     name, where = speaker.pick(PLACE_NOUNS[after.place]), speaker.pick(WHERE[after.place])
     ways = (
-        f"change the background to {name}",
-        f"put it all {where}",
-        f"make it look as if it were {where}",
-        f"swap the background for {name}",
+        *(f"change the background to {name}", f"put it all {where}"),
+        *(f"make it look as if it were {where}", f"swap the background for {name}"),
     )
     shown = (scene.main(),)
     return _Draft(scene, after, speaker.pick(ways), shown, shown)
@@ -288,22 +278,19 @@ def _light(speaker: Speaker) -> _Draft | None:
 
 def _all_fit(scene: Scene) -> bool:
     """Whether all things of a scene can be at its place and hour, where they stand."""
-    kinds, zones = scene.stock.kinds, PLACES[scene.place].zones
-    return all(
-        kind_fits(thing.kind, kinds[thing.kind], scene.place, scene.light)
-        and zones[kinds[thing.kind].zone][0] <= thing.bottom <= zones[kinds[thing.kind].zone][1]
-        for thing in scene.things
-    )
+    for thing in scene.things:
+        kind = scene.stock.kinds[thing.kind]
+        if not kind_fits(thing.kind, kind, scene.place, scene.light):
+            return False
+        top, bottom = PLACES[scene.place].zones[kind.zone]
+        if not top <= thing.bottom <= bottom:
+            return False
+    return True
 
 
 CHANGES: dict[str, Callable[[Speaker], _Draft | None]] = {
-    "colour": _colour,
-    "pattern": _pattern,
-    "removed": _removed,
-    "added": _added,
-    "moved": _moved,
-    "place": _place,
-    "light": _light,
+    **{"colour": _colour, "pattern": _pattern, "removed": _removed, "added": _added, "moved": _moved},
+    **{"place": _place, "light": _light},
 }
 """Each changes something at random; None where it cannot, or where no words would tell which thing is meant."""
 
@@ -323,21 +310,18 @@ def _captions(draft: _Draft) -> tuple[str, str]:
     nouns = {thing.kind: speaker.noun(thing.kind) for thing in (*draft.old, *draft.new)}
     wheres = {scene.place: speaker.pick(WHERE[scene.place]) for scene in (draft.before, draft.after)}
     order = speaker.rng.random()
-
-    def caption(scene: Scene, things: Sequence[Thing]) -> str:
+    said: list[str] = []
+    for scene, things in ((draft.before, draft.old), (draft.after, draft.new)):
+        named: list[str] = []
+        for thing in things:
+            tells = "" if named else draft.tells
+            pattern = thing.pattern if tells == "pattern" or thing.pattern != "plain" else ""
+            looks = with_article(" ".join(filter(None, (thing.colour, pattern, nouns[thing.kind]))))
+            named.append(f"{looks} {spot_words(thing.column, 'centre')[0]}" if tells == "spot" else looks)
+        what = join_with_and(named[::-1] if order < 0.5 else named) if named else speaker.pick(PLACE_NOUNS[scene.place])
         hour = LIGHT_WORDS[scene.light][0] if draft.tells == "light" else ""
-        named = [_named(thing, nouns[thing.kind], draft.tells if at == 0 else "") for at, thing in enumerate(things)]
-        said = join_with_and(named[::-1] if order < 0.5 else named) if named else speaker.pick(PLACE_NOUNS[scene.place])
-        return f"{said} {wheres[scene.place] if named else ''} {hour}".strip()
-
-    return caption(draft.before, draft.old), caption(draft.after, draft.new)
-
-
-def _named(thing: Thing, word: str, tells: str) -> str:
-    """A thing by its looks, its pattern where it has one, and what else is to be told."""
-    pattern = thing.pattern if tells == "pattern" or thing.pattern != "plain" else ""
-    looks = with_article(" ".join(filter(None, (thing.colour, pattern, word))))
-    return f"{looks} {spot_words(thing.column, 'centre')[0]}" if tells == "spot" else looks
+        said.append(f"{what} {wheres[scene.place] if named else ''} {hour}".strip())
+    return said[0], said[1]
 
 
 # As files
@@ -361,25 +345,13 @@ def write_edits(
             file, not empty, or not writable.
         DiskFull: the disk is full.
     """
-    check_asked(count, "pairs", workers)
-    plan = WorldPlan(out, seed, stock_of(sprites))
-    with claim_folder(out, drawn_marker("edits", VERSION, count, plan), ()):
-        write_text(out / ".viewfinderignore", "/preview.png\n")
-        edits: list[Edit] = []
-        with closing(make_in_order(make_pair, plan, count, workers)) as made:
-            for edit in made:
-                edits.append(edit)
-                progress(len(edits))
+    world = drawing_world("edits", VERSION, out, count=count, seed=seed, sprites=sprites, workers=workers, what="pairs")
+    with world as plan:
+        write_lines(out / ".viewfinderignore", ["/preview.png"])
+        edits = make_in_order(make_pair, plan, count, workers, progress)
         _write_lists(out, edits)
-    return WorldReport(
-        out=out,
-        kind="edits",
-        seed=seed,
-        pictures=2 * count,
-        captions=2 * count,
-        things=sum(len(scene.things) for edit in edits for scene in (edit.before, edit.after)),
-        edits=count,
-    )
+    things = sum(len(scene.things) for edit in edits for scene in (edit.before, edit.after))
+    return WorldReport(out, "edits", seed, pictures=2 * count, captions=2 * count, things=things, edits=count)
 
 
 def make_pair(plan: WorldPlan, number: int) -> Edit:
@@ -387,11 +359,11 @@ def make_pair(plan: WorldPlan, number: int) -> Edit:
     edit = sample_edit(seed=plan.seed, number=number, stock=plan.stock)
     home = plan.out / edit.folder
     home.mkdir(exist_ok=True)
-    for scene, name in ((edit.before, 0), (edit.after, 1)):
-        draw_scene(scene).save(plan.out / edit.picture(name), quality=QUALITY)
+    for which, scene in enumerate((edit.before, edit.after)):
+        draw_scene(scene).save(plan.out / edit.picture(which), quality=QUALITY)
     said = {"input": edit.input, "edit": edit.instruction, "output": edit.output, "change": edit.change}
-    write_text(home / "prompt.json", json.dumps(said, ensure_ascii=False))
-    write_text(home / "metadata.jsonl", json.dumps({"seed": edit.pictures_seed}) + "\n")
+    write_json(home / "prompt.json", said)
+    write_lines(home / "metadata.jsonl", [json.dumps({"seed": edit.pictures_seed})])
     return edit
 
 
@@ -401,8 +373,8 @@ def _write_lists(out: Path, edits: list[Edit]) -> None:
         for edit in edits
         for which, (scene, said) in enumerate(((edit.before, edit.input), (edit.after, edit.instruction)))
     ]
-    truths = (truth_line(replace(picture_truth(scene), image=name)) for name, scene, _ in pictures)
-    write_text(out / TRUTH_FILE, "".join(f"{line}\n" for line in truths))
+    truths = (replace(picture_truth(scene), image=name) for name, scene, _ in pictures)
+    write_lines(out / TRUTH_FILE, map(truth_line, truths))
     caption_sheet([(out / name, said) for name, _, said in pictures[:SHEET_PICTURES]]).save(out / "preview.png")
     # Last, so that whoever finds it knows that the world is whole.
     write_json(out / "seeds.json", [[edit.folder, [str(edit.pictures_seed)]] for edit in edits])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import json
 import multiprocessing
+import os
+import shutil
 import signal
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -16,7 +19,7 @@ from typing import Any, TypeVar
 
 from viewfinder.data.files import write_json
 from viewfinder.errors import BadInput, DiskFull, ViewfinderError
-from viewfinder.worlds.stock import Stock
+from viewfinder.worlds.stock import Stock, stock_of
 
 MARKER = "world.json"
 MOST_PICTURES = 1_000_000
@@ -69,9 +72,8 @@ def claim_folder(out: Path, made: Mapping[str, Any], folders: Sequence[str]) -> 
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise DiskFull(f"{out}: the disk is full; make room and repeat the command") from error
-        raise BadInput(
-            f"{error.filename or out}: cannot be written ({error.strerror}); choose another folder"
-        ) from error
+        where = error.filename or out
+        raise BadInput(f"{where}: cannot be written ({error.strerror}); choose another folder") from error
 
 
 def _made(marker: Path) -> Any:
@@ -86,27 +88,31 @@ def world_marker(kind: str, version: int, count: int, seed: int) -> dict[str, An
     return {"schema": "viewfinder/world", "version": version, "kind": kind, "count": count, "seed": seed}
 
 
-def drawn_marker(kind: str, version: int, count: int, plan: WorldPlan) -> dict[str, Any]:
-    """As `world_marker`; products are named by a digest of their table: a path would differ between machines."""
-    shop = plan.stock.shop
-    return world_marker(kind, version, count, plan.seed) | ({} if shop is None else {"sprites": shop.digest})
+def write_lines(file: Path, lines: Iterable[str]) -> None:
+    """A text file, the same bytes on every system."""
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
 
 
-def check_asked(count: int, what: str, workers: int) -> None:
-    """Whether so many pictures can be drawn by so many processes.
-
-    Raises:
-        BadInput: else.
-    """
-    if not 1 <= count <= MOST_PICTURES:
-        raise BadInput(f"--count {count}: ask for 1 to {MOST_PICTURES} {what}")
-    if workers < 1:
-        raise BadInput(f"--workers {workers}: at least one process has to draw")
+def write_rows(file: Path, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
+    """A table as CSV, the same bytes on every system."""
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)
 
 
-def write_text(file: Path, text: str) -> None:
-    """The same bytes on every system."""
-    file.write_text(text, encoding="utf-8", newline="\n")
+def link_file(source: Path, target: Path) -> None:
+    """The same file under another name, or a copy where the disk cannot do that."""
+    if target.exists() and target.samefile(source):
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    begun = target.with_name(f".{target.name}.new")
+    begun.unlink(missing_ok=True)
+    try:
+        os.link(source, begun)
+    except OSError:  # another disk
+        shutil.copy2(source, begun)
+    begun.replace(target)
 
 
 # One picture after the other
@@ -125,26 +131,52 @@ class WorldPlan:
     stock: Stock
 
 
+@contextmanager
+def drawing_world(
+    kind: str,
+    version: int,
+    out: Path,
+    *,
+    count: int,
+    seed: int,
+    sprites: Path | None,
+    workers: int,
+    folders: Sequence[str] = (),
+    what: str = "pictures",
+) -> Iterator[WorldPlan]:
+    """The plan of a world whose pictures are drawn, its folder claimed; `what` the count is of, for the message.
+
+    Raises:
+        BadInput, DiskFull: as `claim_folder`, or the count or the workers are out of range.
+    """
+    if not 1 <= count <= MOST_PICTURES:
+        raise BadInput(f"--count {count}: ask for 1 to {MOST_PICTURES} {what}")
+    if workers < 1:
+        raise BadInput(f"--workers {workers}: at least one process has to draw")
+    plan = WorldPlan(out, seed, stock_of(sprites))
+    shop = plan.stock.shop
+    # Products are named by a digest of their table: a path would differ between machines.
+    made = world_marker(kind, version, count, seed) | ({} if shop is None else {"sprites": shop.digest})
+    with claim_folder(out, made, folders):
+        yield plan
+
+
 def make_in_order(
-    make: Callable[[WorldPlan, int], Product], plan: WorldPlan, count: int, workers: int
-) -> Generator[Product, None, None]:
+    make: Callable[[WorldPlan, int], Product], plan: WorldPlan, count: int, workers: int, progress: Progress
+) -> list[Product]:
     """What is made of the numbers 1 to `count`, in order. It does not depend on the number of workers.
 
-    Args:
-        make: a function of a module, so that it can travel to the workers.
-        plan, count, workers: what it is called with, up to which number, in how many processes.
+    `make` is a function of a module, so that it can travel to the workers.
 
     Raises:
         ViewfinderError: a worker process died.
     """
-    if workers == 1:
-        yield from (make(plan, number) for number in range(1, count + 1))
-        return
+    products: list[Product] = []
     # Started afresh, not forked: this process may have threads, and locks that they hold.
     context = multiprocessing.get_context("spawn")
     hired: list[tuple[BaseProcess, Connection]] = []
     try:
-        for first in range(1, min(workers, count) + 1):
+        for first in range(1, min(workers, count) + 1) if workers > 1 else ():
             here, there = context.Pipe(duplex=False)
             numbers = range(first, count + 1, workers)
             process = context.Process(target=_work, args=(make, plan, numbers, there), daemon=True)
@@ -152,13 +184,15 @@ def make_in_order(
             there.close()
             hired.append((process, here))
         for number in range(1, count + 1):
-            product: Product = _receive(plan, hired[(number - 1) % workers][1])
-            yield product
+            own = make(plan, number) if workers == 1 else _receive(plan, hired[(number - 1) % workers][1])
+            products.append(own)
+            progress(number)
     finally:
         for worker, connection in hired:
             worker.terminate()
             connection.close()
             worker.join()
+    return products
 
 
 def _receive(plan: WorldPlan, connection: Connection) -> Any:

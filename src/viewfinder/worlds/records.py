@@ -33,9 +33,6 @@ def relation_id(scene: Scene, relation: Relation) -> int:
     return scene.number * 1000 + relation.number
 
 
-# COCO
-
-
 def image_record(scene: Scene) -> dict[str, Any]:
     """A picture as COCO's files list it."""
     return {"id": scene.number, "file_name": file_name(scene.number), "width": WIDTH, "height": HEIGHT}
@@ -65,9 +62,6 @@ def instance_record(scene: Scene, thing: Thing) -> dict[str, Any]:
     }
 
 
-# Visual Genome
-
-
 def region_record(scene: Scene, said: Sequence[RegionPhrase]) -> dict[str, Any]:
     """A picture's region descriptions as Visual Genome has them."""
     return {
@@ -82,7 +76,16 @@ def region_record(scene: Scene, said: Sequence[RegionPhrase]) -> dict[str, Any]:
                     {"object_id": object_id(scene, thing), "name": thing.kind, **_box_fields(thing.box)}
                     for thing in region.things
                 ],
-                "relationships": [] if region.relation is None else [_relationship(scene, region.relation)],
+                "relationships": [
+                    {
+                        "relationship_id": relation_id(scene, relation),
+                        "predicate": relation.predicate,
+                        "subject_id": object_id(scene, relation.subject),
+                        "object_id": object_id(scene, relation.object),
+                    }
+                    for relation in (region.relation,)
+                    if relation is not None
+                ],
             }
             for position, region in enumerate(said, start=1)
         ],
@@ -93,41 +96,18 @@ def _box_fields(box: Box) -> dict[str, int]:
     return dict(zip(("x", "y", "width", "height"), box, strict=True))
 
 
-def _relationship(scene: Scene, relation: Relation) -> dict[str, Any]:
-    return {
-        "relationship_id": relation_id(scene, relation),
-        "predicate": relation.predicate,
-        "subject_id": object_id(scene, relation.subject),
-        "object_id": object_id(scene, relation.object),
-    }
-
-
 def scene_graph(scene: Scene) -> SceneGraph:
     """All things with their looks, and all relations between them."""
-    return SceneGraph(
-        image_id=scene.number,
-        width=WIDTH,
-        height=HEIGHT,
-        objects=tuple(_scene_object(scene, thing) for thing in scene.things),
-        relations=tuple(
-            SceneRelation(
-                relation_id(scene, relation),
-                object_id(scene, relation.subject),
-                object_id(scene, relation.object),
-                relation.predicate,
-            )
-            for relation in scene.relations
-        ),
-    )
-
-
-def _scene_object(scene: Scene, thing: Thing) -> SceneObject:
-    x, y, width, height = (float(value) for value in thing.box)
-    looks = tuple(word for word in (thing.colour, thing.size, thing.pattern) if word)
-    return SceneObject(thing.kind, object_id(scene, thing), (x, y, x + width, y + height), looks)
-
-
-# Ours
+    objects: list[SceneObject] = []
+    for thing in scene.things:
+        x, y, width, height = (float(value) for value in thing.box)
+        looks = tuple(word for word in (thing.colour, thing.size, thing.pattern) if word)
+        objects.append(SceneObject(thing.kind, object_id(scene, thing), (x, y, x + width, y + height), looks))
+    relations: list[SceneRelation] = []
+    for one in scene.relations:
+        ids = (object_id(scene, one.subject), object_id(scene, one.object))
+        relations.append(SceneRelation(relation_id(scene, one), *ids, one.predicate))
+    return SceneGraph(scene.number, WIDTH, HEIGHT, tuple(objects), tuple(relations))
 
 
 def catalogue_row(scene: Scene) -> dict[str, str]:
@@ -149,25 +129,20 @@ def catalogue_row(scene: Scene) -> dict[str, str]:
 
 def picture_truth(scene: Scene) -> PictureTruth:
     """Everything known of a scene."""
-    return PictureTruth(
-        image=file_name(scene.number),
-        things=tuple(_thing_truth(scene, thing) for thing in scene.things),
-        relations=tuple((r.subject.number, r.predicate, r.object.number) for r in scene.relations),
-        place=scene.place,
-        light=scene.light,
+    things = (
+        ThingTruth(
+            number=thing.number,
+            kind=thing.kind,
+            nouns=scene.stock.nouns[thing.kind],
+            colour=thing.colour,
+            size=thing.size,
+            pattern=thing.pattern,
+            faces=thing.faces if thing.kind in FRONTED else "",
+            box=thing.box,
+            column=thing.column,
+            row=thing.row,
+        )
+        for thing in scene.things
     )
-
-
-def _thing_truth(scene: Scene, thing: Thing) -> ThingTruth:
-    return ThingTruth(
-        number=thing.number,
-        kind=thing.kind,
-        nouns=scene.stock.nouns[thing.kind],
-        colour=thing.colour,
-        size=thing.size,
-        pattern=thing.pattern,
-        faces=thing.faces if thing.kind in FRONTED else "",
-        box=thing.box,
-        column=thing.column,
-        row=thing.row,
-    )
+    relations = ((one.subject.number, one.predicate, one.object.number) for one in scene.relations)
+    return PictureTruth(file_name(scene.number), tuple(things), tuple(relations), scene.place, scene.light)

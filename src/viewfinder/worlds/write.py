@@ -16,10 +16,7 @@ world.json                           how the world was made; written first
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,11 +38,10 @@ from viewfinder.worlds.making import (
     Progress,
     WorldPlan,
     WorldReport,
-    check_asked,
-    claim_folder,
-    drawn_marker,
+    drawing_world,
     make_in_order,
-    write_text,
+    write_lines,
+    write_rows,
 )
 from viewfinder.worlds.records import (
     caption_records,
@@ -58,7 +54,6 @@ from viewfinder.worlds.records import (
     scene_graph,
 )
 from viewfinder.worlds.scene import Scene, sample_scene
-from viewfinder.worlds.stock import stock_of
 
 VERSION = 2
 _FOLDERS = (
@@ -124,26 +119,23 @@ def write_scenes(
             file, not empty, or not writable.
         DiskFull: the disk is full.
     """
-    check_asked(count, "pictures", workers)
-    plan = WorldPlan(out, seed, stock_of(sprites))
-    with claim_folder(out, drawn_marker("scenes", VERSION, count, plan), _FOLDERS):
-        made: list[MadePicture] = []
-        # Closed here and now: an interruption must not leave processes that draw behind.
-        with closing(make_in_order(make_picture, plan, count, workers)) as pictures:
-            for picture in pictures:
-                made.append(picture)
-                progress(len(made))
+    world = drawing_world(
+        "scenes", VERSION, out, count=count, seed=seed, sprites=sprites, workers=workers, folders=_FOLDERS
+    )
+    with world as plan:
+        made = make_in_order(make_picture, plan, count, workers, progress)
         _write_annotations(plan, made)
         _write_dialogues(out, made)
         chats = _write_chats(out, made)
         first = [(out / image_path(picture.scene.number), picture.captions[0]) for picture in made[:SHEET_PICTURES]]
         caption_sheet(first).save(out / "preview.png")
         # Last, so that whoever finds it knows that the world is whole.
-        _write_table(out / "catalogue.csv", [catalogue_row(picture.scene) for picture in made])
+        rows = [catalogue_row(picture.scene) for picture in made]
+        write_rows(out / "catalogue.csv", rows[0], (row.values() for row in rows))
     return WorldReport(
-        out=out,
-        kind="scenes",
-        seed=seed,
+        out,
+        "scenes",
+        seed,
         pictures=count,
         captions=sum(len(picture.captions) for picture in made),
         regions=sum(picture.regions for picture in made),
@@ -176,8 +168,10 @@ def make_picture(plan: WorldPlan, number: int) -> MadePicture:
     scene = sample_scene(seed=plan.seed, number=number, stock=plan.stock)
     draw_scene(scene).save(plan.out / image_path(number), quality=QUALITY)
     regions = describe_regions(scene)
-    write_text(plan.out / "rg_jsons" / f"{number}.json", json.dumps(region_record(scene, regions), ensure_ascii=False))
-    write_text(plan.out / "sg_xmls" / f"{number}.xml", scene_graph_xml(scene_graph(scene)))
+    write_json(plan.out / "rg_jsons" / f"{number}.json", region_record(scene, regions))
+    (plan.out / "sg_xmls" / f"{number}.xml").write_text(
+        scene_graph_xml(scene_graph(scene)), encoding="utf-8", newline="\n"
+    )
     return MadePicture(scene, tuple(caption_scene(scene)), len(regions), scene_dialogue(scene, image_path(number)))
 
 
@@ -188,17 +182,15 @@ def _write_annotations(plan: WorldPlan, made: Sequence[MadePicture]) -> None:
     shared = {"info": info, "licenses": [], "images": [image_record(picture.scene) for picture in made]}
     captions = [record for picture in made for record in caption_records(picture.scene, picture.captions)]
     instances = [instance_record(picture.scene, thing) for picture in made for thing in picture.scene.things]
-    categories = [
-        {"supercategory": kind.zone, "id": i, "name": name}
-        for i, (name, kind) in enumerate(plan.stock.kinds.items(), 1)
-    ]
+    kinds = enumerate(plan.stock.kinds.items(), start=1)
+    categories = [{"supercategory": kind.zone, "id": number, "name": name} for number, (name, kind) in kinds]
     folder = plan.out / "annotations"
     write_json(folder / "captions_world.json", shared | {"annotations": captions})
     write_json(folder / "instances_world.json", shared | {"annotations": instances, "categories": categories})
-    _write_lines(plan.out / TRUTH_FILE, (truth_line(picture_truth(picture.scene)) for picture in made))
+    write_lines(plan.out / TRUTH_FILE, (truth_line(picture_truth(picture.scene)) for picture in made))
     for split in SPLITS:
         numbers = (str(picture.scene.number) for picture in _of_split(made, split))
-        _write_lines(plan.out / "caches" / f"vg_{split}.txt", numbers)
+        write_lines(plan.out / "caches" / f"vg_{split}.txt", numbers)
 
 
 def _of_split(made: Sequence[MadePicture], split: Split) -> list[MadePicture]:
@@ -220,10 +212,8 @@ def _write_chats(out: Path, made: Sequence[MadePicture]) -> int:
     count = 0
     splits: tuple[Split, ...] = ("train", "test")
     for split in splits:
-        pictured = [
-            PicturedScene(picture.scene, picture.dialogue.image, picture.captions[0])
-            for picture in _of_split(made, split)
-        ]
+        inside = _of_split(made, split)
+        pictured = [PicturedScene(each.scene, each.dialogue.image, each.captions[0]) for each in inside]
         samples = list(chat_samples(pictured))
         count += len(samples)
         for subtask in SUBTASKS:
@@ -232,14 +222,3 @@ def _write_chats(out: Path, made: Sequence[MadePicture]) -> int:
             if split == "test":
                 write_gallery(out / "chatsearch", subtask, [each.image for each in pictured])
     return count
-
-
-def _write_table(path: Path, rows: Sequence[dict[str, str]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    write_text(path, "".join(f"{line}\n" for line in lines))

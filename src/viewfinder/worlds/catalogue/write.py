@@ -16,14 +16,11 @@ world.json                                               how the world was made;
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import os
 import random
 import re
-import shutil
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -65,7 +62,16 @@ from viewfinder.worlds.catalogue.pairs import (
 from viewfinder.worlds.catalogue.photos import read_photos
 from viewfinder.worlds.catalogue.statements import CAPTIONS, caption_item
 from viewfinder.worlds.catalogue.transactions import SETTINGS, Chain, Setting, count_in_chains, make_transactions
-from viewfinder.worlds.making import MOST_PICTURES, Progress, WorldReport, claim_folder, world_marker
+from viewfinder.worlds.making import (
+    MOST_PICTURES,
+    Progress,
+    WorldReport,
+    claim_folder,
+    link_file,
+    world_marker,
+    write_lines,
+    write_rows,
+)
 
 KINDS = 3
 """Fashion IQ has three kinds of articles; here those with the most pictures."""
@@ -167,7 +173,7 @@ def _write_all(
         if sprites is None:
             draw_item(item).save(out / "images" / item.image, quality=QUALITY)
         else:
-            _photo(sprites / "images" / item.image, out / "images" / item.image)
+            link_file(sprites / "images" / item.image, out / "images" / item.image)
         progress(number)
     _write_tables(out, items)
     written = _Written()
@@ -191,33 +197,12 @@ def _write_all(
     )
 
 
-def _photo(source: Path, target: Path) -> None:
-    """The same file under another name, or a copy where the disk cannot do that."""
-    if target.exists() and target.samefile(source):
-        return
-    begun = target.with_name(f".{target.name}.new")
-    begun.unlink(missing_ok=True)
-    try:
-        os.link(source, begun)
-    except OSError:
-        shutil.copyfile(source, begun)
-    begun.replace(target)
-
-
 def _write_tables(out: Path, items: Sequence[Item]) -> None:
-    _write_csv(out / "products.csv", COLUMNS, ([cell for _, cell in item.row] for item in items))
+    write_rows(out / "products.csv", COLUMNS, ([cell for _, cell in item.row] for item in items))
     said = ([item.image, caption] for item in items for caption in caption_item(item))
-    _write_csv(out / "captions.csv", ("image", "caption"), said)
-    truths = "".join(f"{truth_line(item_truth(item))}\n" for item in items)
-    (out / TRUTH_FILE).write_text(truths, encoding="utf-8")
+    write_rows(out / "captions.csv", ("image", "caption"), said)
+    write_lines(out / TRUTH_FILE, (truth_line(item_truth(item)) for item in items))
     write_json(out / "attribute2idx.json", attribute_numbers(items))
-
-
-def _write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(rows)
 
 
 def slug(kind: str) -> str:
