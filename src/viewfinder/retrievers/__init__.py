@@ -48,37 +48,36 @@ Maker = Callable[[Path | None], Retriever[Any]]
 """Makes a retriever, from trained weights if it has any; None: the shipped ones."""
 
 
-def _untrained(name: str, make: Callable[[], Retriever[Any]]) -> Maker:
-    def maker(checkpoint: Path | None) -> Retriever[Any]:
-        if checkpoint is not None:
-            raise BadInput(f"--checkpoint {checkpoint}: {name} has nothing to load, it is not trained")
-        return make()
+def _untrained(retriever: Retriever[Any]) -> Maker:
+    """A retriever without weights; it keeps no state of its own, so that all conversations can share it."""
 
-    return maker
+    def make(checkpoint: Path | None) -> Retriever[Any]:
+        if checkpoint is not None:
+            raise BadInput(f"--checkpoint {checkpoint}: {retriever.name} has nothing to load, it is not trained")
+        return retriever
+
+    return make
 
 
 def _trained(module: str, *which: str) -> Maker:
     """`load` of a module, which is imported when it is called: most people use one retriever."""
-    return lambda checkpoint: import_module(module).load(*which, checkpoint)
+    return lambda checkpoint: import_module(f"viewfinder.retrievers.{module}").load(*which, checkpoint)
 
 
 RETRIEVERS: dict[str, Maker] = {
-    "composer": _untrained("composer", Composer),
-    "clip-t": _untrained("clip-t", lambda: PlainClip("clip-t", text=True, image=False)),
-    "clip-i": _untrained("clip-i", lambda: PlainClip("clip-i", text=False, image=True)),
-    "clip-ti": _untrained("clip-ti", lambda: PlainClip("clip-ti", text=True, image=True)),
-    "clip-caption": _untrained("clip-caption", lambda: PlainClip("clip-caption", text=True, image=False, first=True)),
-    "chatir": _trained("viewfinder.retrievers.chatir.retriever"),
-    "plugir": _trained("viewfinder.retrievers.chatir.plugir"),
-    "drilldown": _trained("viewfinder.retrievers.drilldown.retriever"),
-    "fashioniq": _trained("viewfinder.retrievers.fashioniq.retriever"),
-    "mai": _trained("viewfinder.retrievers.mai.retriever"),
-    "chatsearcher": _trained("viewfinder.retrievers.chatsearcher.retriever"),
-    "combiner": _trained("viewfinder.retrievers.combiner.retriever"),
-    "hre": _trained("viewfinder.retrievers.baselines.retriever", "hre"),
-    "r-hre": _trained("viewfinder.retrievers.baselines.retriever", "r-hre"),
-    "r-re": _trained("viewfinder.retrievers.baselines.retriever", "r-re"),
-    "r-rankfusion": _trained("viewfinder.retrievers.baselines.retriever", "r-rankfusion"),
+    "composer": _untrained(Composer()),
+    "clip-t": _untrained(PlainClip("clip-t", text=True, image=False)),
+    "clip-i": _untrained(PlainClip("clip-i", text=False, image=True)),
+    "clip-ti": _untrained(PlainClip("clip-ti", text=True, image=True)),
+    "clip-caption": _untrained(PlainClip("clip-caption", text=True, image=False, first=True)),
+    "chatir": _trained("chatir.retriever"),
+    "plugir": _trained("chatir.plugir"),
+    "drilldown": _trained("drilldown.retriever"),
+    "fashioniq": _trained("fashioniq.retriever"),
+    "mai": _trained("mai.retriever"),
+    "chatsearcher": _trained("chatsearcher.retriever"),
+    "combiner": _trained("combiner.retriever"),
+    **{name: _trained("baselines.retriever", name) for name in ("hre", "r-hre", "r-re", "r-rankfusion")},
 }
 
 

@@ -126,20 +126,16 @@ class Predictor(Protocol):
     @property
     def labels(self) -> tuple[str, ...]:
         """What may hold."""
-        ...
 
     @property
     def fingerprint(self) -> str:
         """Tells its numbers from those of others."""
-        ...
 
     def scores(self, raw_ng: Float[np.ndarray, "n g"]) -> Float[np.ndarray, "n k"]:
         """The chance of every label, from 0 to 1."""
-        ...
 
     def top(self, raw_ng: Float[np.ndarray, "n g"], count: int) -> Int[np.ndarray, "n c"]:
         """The numbers of the likeliest labels, best first; all where there are fewer."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,24 +264,19 @@ class Retriever(Protocol[State]):
     @property
     def name(self) -> str:
         """By which it is chosen."""
-        ...
 
     @property
     def reads(self) -> Reads:
         """What it reads of pictures; always the same."""
-        ...
 
     def begin(self) -> State:
         """The state before anything was said."""
-        ...
 
     def step(self, state: State, turn: ResolvedTurn) -> State:
         """The state after one more turn."""
-        ...
 
     def query(self, state: State) -> Query:
         """What to look for in this state."""
-        ...
 
 
 @runtime_checkable
@@ -295,19 +286,15 @@ class AnsweringRetriever(Protocol[State]):
     @property
     def picture_bias(self) -> float:
         """How much it leans to pictures: added to their score when it decides; infinite: it always shows some."""
-        ...
 
     def with_picture_bias(self, pictures: float) -> Retriever[State]:
         """The same retriever with another bias."""
-        ...
 
     def shows(self, state: State) -> bool:
         """Whether the last turn is answered with pictures; else the query is that of the last turn that was."""
-        ...
 
     def reply(self, state: State) -> Iterator[str]:
         """The words of the answer to the last turn, piece by piece as they are written; none where pictures come.
 
         Always the same for a state; to be joined without anything between.
         """
-        ...

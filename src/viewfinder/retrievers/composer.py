@@ -17,19 +17,9 @@ from jaxtyping import Float
 from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show, is_dont_know
 from viewfinder.retrievers.base import Part, Picture, Query, Reads, ResolvedTurn, Words
 
-
-@dataclass(frozen=True, kw_only=True)
-class ComposerSettings:
-    """Weights of the parts, relative to one description; docs/benchmarks.md says on what they were chosen."""
-
-    picture: float = 1.0
-    picture_with_words: float = 0.6
-    words_with_picture: float = 1.0
-    value: float = 0.3
-    contrast: float = 0.15
-    rest: float = 0.5
-    unwanted: float = 0.5
-    rejected: float = 0.3
+# Weights of the parts, relative to one description; docs/benchmarks.md says on what they were chosen.
+PICTURE, PICTURE_WITH_WORDS, WORDS_WITH_PICTURE = 1.0, 0.6, 1.0
+VALUE, CONTRAST, REST, UNWANTED, REJECTED = 0.3, 0.15, 0.5, 0.5, 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +33,8 @@ class ComposerState:
 class Composer:
     """Fuses all turns of a conversation into one query; reads the "global" vectors only."""
 
+    name: ClassVar[str] = "composer"
     reads: ClassVar[Reads] = Reads()
-
-    def __init__(self, settings: ComposerSettings | None = None) -> None:
-        self.name = "composer"
-        self._settings = settings or ComposerSettings()
 
     def begin(self) -> ComposerState:
         """Nothing said, nothing excluded."""
@@ -57,15 +44,20 @@ class Composer:
         """The state with this turn's parts added, and those it makes void taken out."""
         match turn.turn:
             case Say():
-                return _with(state, self._said(turn, 1.0))
-            case Answer(_, text):
-                return state if is_dont_know(text) else _with(state, self._known(turn))
-            case Keep():
-                return _with(state, self._known(turn))
+                return replace(state, parts=state.parts + _said(turn, 1.0))
+            case Answer(_, text) if is_dont_know(text):
+                return state
+            case Answer() | Keep():  # by the catalogue where it knows, and in words
+                values = tuple(
+                    Part("value", turn.number, f"{column}: {value}", VALUE, value=(column, value))
+                    for column, known in turn.attribute_values.items()
+                    for value in known
+                )
+                return replace(state, parts=(*state.parts, *values, *(_said(turn, 1.0) if turn.text else ())))
             case Like() | Show():
-                return self._picked(state, turn)
+                return _picked(state, turn)
             case Reject():
-                return self._rejected(state, turn)
+                return _rejected(state, turn)
             case BackTo():
                 raise AssertionError("the session moves; a retriever never sees BackTo")
 
@@ -73,101 +65,77 @@ class Composer:
         """All parts as they are: the gallery adds them up."""
         return Query(parts=state.parts, excluded=state.excluded)
 
-    def _said(self, turn: ResolvedTurn, weight: float) -> tuple[Part, ...]:
-        clauses = split_clauses(turn.text)
-        wanted = _words(turn, clauses.wanted, weight) if clauses.wanted else ()
-        return wanted + self._against(turn, clauses.unwanted)
 
-    def _against(self, turn: ResolvedTurn, pieces: tuple[str, ...]) -> tuple[Part, ...]:
-        return tuple(
-            # Not centred: a picture that answers everything is not to be rewarded for what it does not show.
-            replace(part, label=f"not {part.label}", centred=False)
-            for piece in pieces
-            for part in _words(turn, piece, -self._settings.unwanted)
-        )
+def _picked(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
+    """A picture to go on from: it takes the place of the one before, and "but ..." weighs against it.
 
-    def _known(self, turn: ResolvedTurn) -> tuple[Part, ...]:
-        """An answer or a kept attribute: by the catalogue where it knows, and in words."""
-        values = tuple(
-            Part("value", turn.number, f"{column}: {value}", self._settings.value, value=(column, value))
-            for column, known in turn.attribute_values.items()
-            for value in known
-        )
-        return (*values, *(self._said(turn, 1.0) if turn.text else ()))
+    With `Like.turn`, the conversation goes on from what was on the screen back then: words said later described
+    another picture's changes and go out (MAI's rollback, "replace").
+    """
+    since = turn.turn.turn if isinstance(turn.turn, Like) else None
+    # What was said with the picture before goes with it: another one starts from what that one is.
+    of_picture = ("picture", "vocabulary", "contrast")
+    kept = (part for part in state.parts if not (part.kind in of_picture and part.weight > 0))
+    kept = (part for part in kept if since is None or part.turn <= since)
+    has_words = bool(turn.text or turn.changes)
+    if turn.changes:
+        new = _changed(turn)
+    else:
+        weight = PICTURE_WITH_WORDS if has_words else PICTURE
+        likeness = tuple(_picture(turn, picture, weight) for picture in turn.pictures)
+        new = likeness + (_said(turn, WORDS_WITH_PICTURE) if has_words else ())
+    # With "but ..." another picture is wanted; without, it may well be the one.
+    named = {picture.id for picture in turn.pictures if picture.id is not None}
+    return ComposerState((*kept, *new), state.excluded | named if has_words else state.excluded - named)
 
-    def _picked(self, state: ComposerState, turn: ResolvedTurn) -> ComposerState:
-        """A picture to go on from: it takes the place of the one before, and "but ..." weighs against it.
 
-        With `Like.turn`, the talk goes on from what was on the screen back then: words said later described
-        another picture's changes and go out (MAI's rollback, "replace").
-        """
-        picked = turn.turn
-        since = picked.turn if isinstance(picked, Like) else None
-        kept = tuple(
-            part for part in state.parts if not _is_picked_picture(part) and (since is None or part.turn <= since)
-        )
-        has_words = bool(turn.text or turn.changes)
-        if turn.changes:
-            new = self._changed(turn)
-        elif has_words:
-            likeness = tuple(_picture(turn, picture, self._settings.picture_with_words) for picture in turn.pictures)
-            new = likeness + self._said(turn, self._settings.words_with_picture)
+def _changed(turn: ResolvedTurn) -> tuple[Part, ...]:
+    """ "But brown": like the picture in all that words say of it, save this; and brown rather than its rivals."""
+    void = {rival for change in turn.changes for rival in change.rivals}
+    kept_l = np.array([word not in void for word in turn.vocabulary], dtype=np.float32)
+    parts = []
+    for picture in turn.pictures:
+        if "vocabulary" in picture.vectors:
+            words_l = picture.vectors["vocabulary"] * kept_l
+            parts.append(Part("vocabulary", turn.number, "this picture, in words", PICTURE, words_l))
         else:
-            new = tuple(_picture(turn, picture, self._settings.picture) for picture in turn.pictures)
-        # With "but ..." another picture is wanted; without, it may well be the one.
-        named = {picture.id for picture in turn.pictures if picture.id is not None}
-        excluded = state.excluded | named if has_words else state.excluded - named
-        return ComposerState((*kept, *new), excluded)
-
-    def _changed(self, turn: ResolvedTurn) -> tuple[Part, ...]:
-        """ "But brown": like the picture in all that words say of it, save this; and brown rather than its rivals."""
-        void = {rival for change in turn.changes for rival in change.rivals}
-        settings = self._settings
-        parts = tuple(_described(turn, picture, settings.picture, void) for picture in turn.pictures)
-        for change in turn.changes:
-            vector_d = turn.words([change.value])[0]
-            rivals_rd = turn.words(list(change.rivals))
-            parts += (Part("contrast", turn.number, change.value, settings.contrast, vector_d, rivals_rd=rivals_rd),)
-            if change.column is not None:
-                held = (change.column, change.value)
-                parts += (Part("value", turn.number, f"{held[0]}: {held[1]}", settings.value, value=held),)
-        return parts + (self._said(turn, settings.rest) if turn.text else ())
-
-    def _rejected(self, state: ComposerState, turn: ResolvedTurn) -> ComposerState:
-        """Rejected pictures go and count against their like; a bare "none of these" takes all that was shown."""
-        pictures = turn.pictures or (() if turn.text else turn.shown)
-        share = self._settings.rejected / max(len(pictures), 1)
-        against = tuple(replace(_picture(turn, picture, -share), label="not like this") for picture in pictures)
-        clauses = split_clauses(turn.text)
-        pieces = tuple(piece for piece in (clauses.wanted, *clauses.unwanted) if piece)
-        gone = {picture.id for picture in pictures if picture.id is not None}
-        return ComposerState((*state.parts, *against, *self._against(turn, pieces)), state.excluded | gone)
+            parts.append(_picture(turn, picture, PICTURE))
+    for change in turn.changes:
+        value, (vector_d,), rivals_rd = change.value, turn.words([change.value]), turn.words(list(change.rivals))
+        parts.append(Part("contrast", turn.number, value, CONTRAST, vector_d, rivals_rd=rivals_rd))
+        if (column := change.column) is not None:
+            parts.append(Part("value", turn.number, f"{column}: {value}", VALUE, value=(column, value)))
+    return (*parts, *(_said(turn, REST) if turn.text else ()))
 
 
-def _with(state: ComposerState, parts: tuple[Part, ...]) -> ComposerState:
-    return replace(state, parts=state.parts + parts)
+def _rejected(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
+    """Rejected pictures go and count against their like; a bare "none of these" takes all that was shown."""
+    pictures = turn.pictures or (() if turn.text else turn.shown)
+    share = REJECTED / max(len(pictures), 1)
+    against = tuple(replace(_picture(turn, picture, -share), label="not like this") for picture in pictures)
+    clauses = split_clauses(turn.text)
+    pieces = tuple(piece for piece in (clauses.wanted, *clauses.unwanted) if piece)
+    gone = {picture.id for picture in pictures if picture.id is not None}
+    return ComposerState((*state.parts, *against, *_against(turn, pieces)), state.excluded | gone)
 
 
-def _words(turn: ResolvedTurn, text: str, weight: float) -> tuple[Part, ...]:
-    return (Part("words", turn.number, text, weight, turn.words([text])[0], centred=True),)
+def _said(turn: ResolvedTurn, weight: float) -> tuple[Part, ...]:
+    clauses = split_clauses(turn.text)
+    wanted = (_words(turn, clauses.wanted, weight),) if clauses.wanted else ()
+    return wanted + _against(turn, clauses.unwanted)
+
+
+def _against(turn: ResolvedTurn, pieces: tuple[str, ...]) -> tuple[Part, ...]:
+    # Not centred: a picture that answers everything is not to be rewarded for what it does not show.
+    return tuple(replace(_words(turn, piece, -UNWANTED), label=f"not {piece}", centred=False) for piece in pieces)
+
+
+def _words(turn: ResolvedTurn, text: str, weight: float) -> Part:
+    return Part("words", turn.number, text, weight, turn.words([text])[0], centred=True)
 
 
 def _picture(turn: ResolvedTurn, picture: Picture, weight: float) -> Part:
     return Part("picture", turn.number, "this picture", weight, picture.vectors["global"])
-
-
-def _described(turn: ResolvedTurn, picture: Picture, weight: float, void: set[str]) -> Part:
-    """A part for what the vocabulary says of a picture, without the words that are to change."""
-    if "vocabulary" not in picture.vectors:
-        return _picture(turn, picture, weight)
-    words_l = picture.vectors["vocabulary"]
-    kept_l = np.array([word not in void for word in turn.vocabulary], dtype=np.float32)
-    return Part("vocabulary", turn.number, "this picture, in words", weight, words_l * kept_l)
-
-
-def _is_picked_picture(part: Part) -> bool:
-    """Also what was said with it: another picture starts from what that one is."""
-    return part.kind in ("picture", "vocabulary", "contrast") and part.weight > 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +151,7 @@ class PlainState:
 class PlainClip:
     """The rows CLIP-t, CLIP-i and CLIP-ti of the ChatSearch paper (Table 2), on any encoder of words and pictures.
 
-    CLIP-t encodes the text of the whole talk at once, CLIP-i the last picture; CLIP-ti is the mean of both unit
+    CLIP-t encodes the text of the whole dialogue at once, CLIP-i the last picture; CLIP-ti is the mean of both unit
     vectors (the paper leaves the weights open). Turns that are neither text nor picture are dropped, and said so.
     With `first` only what is said first is read, as in ChatIR's baseline on the caption.
     """
@@ -199,49 +167,40 @@ class PlainClip:
         return PlainState()
 
     def step(self, state: PlainState, turn: ResolvedTurn) -> PlainState:
-        """The talk with this turn's words appended and its picture, if it has one, as the last."""
-        if isinstance(turn.turn, Reject | Keep):
-            return self._dropped(state, type(turn.turn).__name__.lower())
-        text = _as_said(turn)
-        if text and not (isinstance(turn.turn, Answer) and is_dont_know(turn.turn.text)):
-            if self._first and state.said:
-                state = self._dropped(state, "what is said after the first")
-            elif self._text:
-                state = replace(state, said=(*state.said, (turn.number, text)), words=turn.words)
-            else:
-                state = self._dropped(state, "words")
-        if turn.pictures:
+        """The dialogue with this turn's words appended and its picture, if it has one, as the last."""
+        text, dropped = turn.text, []
+        match turn.turn:  # words as they were said: no values for "but ...", an open question before its answer
+            case Reject() | Keep():
+                text, dropped = "", [type(turn.turn).__name__.lower()]
+            case Like(text=said) | Show(text=said):
+                text = said
+            case Answer(_, said) if is_dont_know(said):
+                text = ""
+            case Answer(question, said) if question.attribute is None:
+                text = f"{question.text} {said}".strip()
+        if text and self._first and state.said:
+            dropped.append("what is said after the first")
+        elif text and self._text:
+            state = replace(state, said=(*state.said, (turn.number, text)), words=turn.words)
+        elif text:
+            dropped.append("words")
+        if turn.pictures and not isinstance(turn.turn, Reject | Keep):
             if self._image:
                 state = replace(state, last_picture=(turn.number, turn.pictures[-1].vectors["global"]))
             else:
-                state = self._dropped(state, "pictures")
-        return state
-
-    def _dropped(self, state: PlainState, what: str) -> PlainState:
-        return replace(state, adapters=(*state.adapters, f"drop: {self.name} has no use for {what}"))
+                dropped.append("pictures")
+        lines = (f"drop: {self.name} has no use for {what}" for what in dropped)
+        return replace(state, adapters=(*state.adapters, *lines))
 
     def query(self, state: PlainState) -> Query:
         """One part for the text, one for the picture, as far as this row uses them and they are there."""
         parts = []
-        if self._text and state.said and state.words is not None:
-            text = ", ".join(said for _, said in state.said)
-            number = state.said[-1][0]
+        if state.said and state.words is not None:
+            text, number = ", ".join(said for _, said in state.said), state.said[-1][0]
             parts.append(Part("words", number, text, 1.0, state.words([text])[0], holds=state.said))
-        if self._image and state.last_picture is not None:
-            number, vector_d = state.last_picture
-            parts.append(Part("picture", number, "this picture", 1.0, vector_d))
+        if state.last_picture is not None:
+            parts.append(Part("picture", state.last_picture[0], "this picture", 1.0, state.last_picture[1]))
         return Query(tuple(parts), adapters=state.adapters)
-
-
-def _as_said(turn: ResolvedTurn) -> str:
-    """A turn's words as they were said: no values for "but ...", an open question before its answer."""
-    match turn.turn:
-        case Like(text=text) | Show(text=text):
-            return text
-        case Answer(question, text) if question.attribute is None:
-            return f"{question.text} {text}".strip()
-        case _:
-            return turn.text
 
 
 # A negation reaches to the next comma, conjunction or end. "no" and "not" need a noun or colour after them, so

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -13,31 +12,21 @@ from viewfinder.retrievers.shared.train_plan import TrainPlan
 if TYPE_CHECKING:
     from viewfinder.training import TrainingResult
 
-
-def _trainer(module: str, name: str = "train") -> Callable[[TrainPlan], TrainingResult]:
-    """A function of a module, which is imported when it is called, as torch comes with it."""
-
-    def train(plan: TrainPlan) -> TrainingResult:
-        result: TrainingResult = getattr(import_module(module), name)(plan)
-        return result
-
-    return train
-
-
-TRAINERS: dict[str, Callable[[TrainPlan], TrainingResult]] = {
-    "drilldown": _trainer("viewfinder.retrievers.drilldown.train"),
-    "hre": _trainer("viewfinder.retrievers.baselines.train"),
-    "r-hre": _trainer("viewfinder.retrievers.baselines.train"),
-    "r-re": _trainer("viewfinder.retrievers.baselines.train"),
-    "r-rankfusion": _trainer("viewfinder.retrievers.baselines.train"),
-    "chatir": _trainer("viewfinder.retrievers.chatir.train"),
-    "attributes": _trainer("viewfinder.retrievers.fashioniq.attribute_training", "train_attributes"),
-    "captioner": _trainer("viewfinder.retrievers.fashioniq.captioner_training", "train_captioner"),
-    "fashioniq": _trainer("viewfinder.retrievers.fashioniq.train"),
-    "mai": _trainer("viewfinder.retrievers.mai.train"),
-    "combiner": _trainer("viewfinder.retrievers.combiner.train"),
-    "chatsearcher": _trainer("viewfinder.retrievers.chatsearcher.train"),
+TRAINERS = {
+    "drilldown": "drilldown.train:train",
+    "hre": "baselines.train:train",
+    "r-hre": "baselines.train:train",
+    "r-re": "baselines.train:train",
+    "r-rankfusion": "baselines.train:train",
+    "chatir": "chatir.train:train",
+    "attributes": "fashioniq.attribute_training:train_attributes",
+    "captioner": "fashioniq.captioner_training:train_captioner",
+    "fashioniq": "fashioniq.train:train",
+    "mai": "mai.train:train",
+    "combiner": "combiner.train:train",
+    "chatsearcher": "chatsearcher.train:train",
 }
+"""Which function of which module trains a system; it is imported when it is needed, as torch comes with it."""
 
 
 def train_system(plan: TrainPlan) -> TrainingResult:
@@ -55,4 +44,6 @@ def train_system(plan: TrainPlan) -> TrainingResult:
     # `fit` would say the same, but only once the data is read.
     if not plan.resume and any(plan.out.glob("**/checkpoints/*.safetensors")):
         raise BadInput(f"{plan.out}: holds a training already; go on with it (--resume) or name another folder (--out)")
-    return TRAINERS[plan.system](plan)
+    module, _, function = TRAINERS[plan.system].partition(":")
+    result: TrainingResult = getattr(import_module(f"viewfinder.retrievers.{module}"), function)(plan)
+    return result
